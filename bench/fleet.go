@@ -61,28 +61,38 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	for _, posts := range []int{0, s.posts} {
-		o, err := s.lead(ctx, dir, n, seconds, posts)
+	rows := []fleetRow{{}}
+	if s.posts > 0 {
+		rows = append(rows, fleetRow{s.posts, false}, fleetRow{s.posts, true})
+	}
+	for _, row := range rows {
+		o, err := s.lead(ctx, dir, n, seconds, row)
 		if err != nil {
 			return err
 		}
 		name := fmt.Sprintf("fleet of %d agents, one report a second each", o.Agents)
-		if posts > 0 {
-			name += fmt.Sprintf(", %d posts/s that all of them hear of", posts)
+		switch {
+		case row.sequence:
+			name += fmt.Sprintf(", %d posts/s to channels of all, by sequence", row.posts)
+		case row.posts > 0:
+			name += fmt.Sprintf(", %d posts/s that all of them hear of", row.posts)
 		}
 		r.Figures = append(r.Figures, figure{Name: name + ": a round, from the first request to the last merge", Unit: "s", Value: spreadOf(o.Wall), Goal: "<= 0.5", Met: median(o.Wall) <= 0.5,
 			Note: fmt.Sprintf("%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB/s of reports from them; %.0f MiB resident", o.Rounds, o.Report/1000, o.Down/1e6, o.Up/1e6, o.MiB)},
 			figure{Name: name + ": CPU of the coordinator for a round, its NATS server included", Unit: "s", Value: spreadOf(o.CPU), Goal: "<= 0.5", Met: median(o.CPU) <= 0.5,
 				Note: "that is its share of a core"})
-		if posts == s.posts {
-			break
-		}
 	}
 	return nil
 }
 
+// A fleetRow is what the agents post a second, all together, and how they account for it.
+type fleetRow struct {
+	posts    int
+	sequence bool
+}
+
 // lead runs a coordinator and its stubs, each a process with a core of its own.
-func (s *setup) lead(ctx context.Context, dir string, n, seconds, posts int) (o fleetRounds, err error) {
+func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetRow) (o fleetRounds, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fleetPatience+time.Duration(2*seconds)*time.Second)
 	defer cancel()
 	r, w, err := os.Pipe()
@@ -90,9 +100,9 @@ func (s *setup) lead(ctx context.Context, dir string, n, seconds, posts int) (o 
 		return o, err
 	}
 	defer r.Close()
-	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", posts)}
+	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", row.posts)}
 	c, err := lab.Start(ctx, lab.Spec{Name: "coordinator", Path: s.self, CPUs: []int{s.server}, Env: append(os.Environ(), "GOMAXPROCS=1"), Stdout: w,
-		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"))})
+		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"), fmt.Sprint("-sequence=", row.sequence))})
 	w.Close()
 	if err != nil {
 		return o, err
@@ -155,7 +165,7 @@ type warmUp struct {
 }
 
 // coordinate leads n agents for some seconds; listens gets the address that they join at.
-func coordinate(ctx context.Context, dir string, n int, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
+func coordinate(ctx context.Context, dir string, n int, sequence bool, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
 	if err := tokens(dir, n); err != nil {
 		return o, err
 	}
@@ -180,7 +190,7 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration, wa
 	o.Joined = time.Since(began).Seconds()
 	var down, up atomic.Int64
 	cfg := fleet.Config{Epoch: time.Now().Add(warm.until), Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
-		Patience: fleetPatience, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
+		Patience: fleetPatience, BySequence: sequence, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
 	for _, m := range members {
 		s, err := h.Link(m.Name)
 		if err != nil {
@@ -307,7 +317,7 @@ func newCanned(ctx context.Context) (c canned, err error) {
 		_ = fleet.Serve(ctx, there, there, func(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
 			a := &fleet.Agent{Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
 				Samples: func(ctx context.Context, t time.Time) ([]series.Sample, error) { return self.Sample(ctx, t) }}
-			a.Ledger.Share()
+			st.Share(a.Ledger)
 			var actions []workload.TallyAction
 			for i := range 25 { // as the default mix has
 				actions = append(actions, workload.TallyAction{Name: fmt.Sprint("action-", i), Weight: 0.04})
@@ -399,7 +409,8 @@ func stubs(ctx context.Context, dir, url string, n, posts int) error {
 func (c canned) serve(ctx context.Context, s *join.Stream, k, posts int) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	dec := json.NewDecoder(s)
-	for tick := 0; ; tick++ {
+	messages := stubMessages{agent: k, posts: posts}
+	for {
 		var r struct {
 			Start, Stop json.RawMessage
 			Collect     *struct{ At time.Duration }
@@ -412,22 +423,12 @@ func (c canned) serve(ctx context.Context, s *join.Stream, k, posts int) error {
 		fmt.Fprintf(&b, `{"received":%q,"replied":%q`, now, now)
 		switch {
 		case r.Start != nil:
+			messages.sequence = bytes.Contains(r.Start, []byte(`"sequence":`))
 			fmt.Fprintf(&b, `,"pids":[%d]`, os.Getpid())
 		case r.Collect != nil:
-			fmt.Fprintf(&b, `,"parts":[{"process":0,"at":%d,"report":`, r.Collect.At)
-			if posts > 0 {
-				b.WriteString(`{"acked":[`)
-				for i := range posts {
-					if i > 0 {
-						b.WriteByte(',')
-					}
-					fmt.Fprintf(&b, `{"id":"%012d%06d%08d","channel":"%026d","author":%d,"sent":%d,"acked":%d}`, tick, k, i, (k+i)%500, k, r.Collect.At-2e8, r.Collect.At-1e8)
-				}
-				b.WriteString(`],`)
-				b.Write(c.report[1:])
-			} else {
-				b.Write(c.report)
-			}
+			fmt.Fprintf(&b, `,"parts":[{"process":0,"at":%d,"report":{`, r.Collect.At)
+			messages.report(&b, r.Collect.At)
+			b.Write(c.report[1:])
 			b.WriteString(`}]`)
 		}
 		b.WriteString("}\n")
@@ -437,5 +438,50 @@ func (c canned) serve(ctx context.Context, s *join.Stream, k, posts int) error {
 		if _, err := s.Write(b.Bytes()); err != nil || r.Stop != nil {
 			return err
 		}
+	}
+}
+
+// stubChannels is the number of channels that stubs post to. All have users in all of them.
+const stubChannels = 500
+
+// stubMessages are what a stub posts: so many messages a second, each to another channel.
+type stubMessages struct {
+	agent, posts int
+	sequence     bool // it accounts for them by sequence
+	number       int
+	joined       bool
+}
+
+// report writes the members of a report that are about messages, in JSON.
+func (m *stubMessages) report(b *bytes.Buffer, at time.Duration) {
+	list := func(name string, n int, item func(i int) string) {
+		fmt.Fprintf(b, `"%s":[`, name)
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(item(i))
+		}
+		b.WriteString("],")
+	}
+	channel := func(i int) string { return fmt.Sprintf("%026d", i%stubChannels) }
+	m.number++
+	if m.posts > 0 {
+		list("acked", m.posts, func(i int) string {
+			number := ""
+			if m.sequence {
+				number = fmt.Sprintf(`,"number":%d`, m.number)
+			}
+			return fmt.Sprintf(`{"id":"%012d%06d%08d","channel":"%s","author":%d,"sent":%d,"acked":%d%s}`, m.number, m.agent, i, channel(m.agent+i), m.agent, at-2e8, at-1e8, number)
+		})
+	}
+	if m.sequence && m.number%10 == 0 {
+		list("accepted", m.posts, func(i int) string {
+			return fmt.Sprintf(`{"c":"%s","m":[[%d,%d,%d]]}`, channel(m.agent+i), m.agent, m.number-10, m.number)
+		})
+	}
+	if m.sequence && !m.joined {
+		m.joined = true
+		list("joined", stubChannels, func(i int) string { return `"` + channel(i) + `"` })
 	}
 }

@@ -6,22 +6,24 @@ import (
 	"time"
 )
 
-// Stubs speak the fleet's protocol: a coordinator takes in all that they report.
+// Stubs speak the fleet's protocol: a coordinator takes in all that they report, however they account for messages.
 func TestStubsAreAgents(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	dir, served := t.TempDir(), make(chan error, 1)
-	o, err := coordinate(ctx, dir, 3, time.Second, warmUp{time.Second, 0}, func(url string) {
-		go func() { served <- stubs(ctx, dir, url, 3, 10) }()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if o.Rounds != 1 || o.Merged != 3*stubNames*stubOps || o.Report < 8000 || o.Report > 10000 || o.Up < 3*o.Report {
-		t.Errorf("%+v", o)
+	for _, sequence := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		dir, served := t.TempDir(), make(chan error, 1)
+		o, err := coordinate(ctx, dir, 3, sequence, time.Second, warmUp{time.Second, 0}, func(url string) {
+			go func() { served <- stubs(ctx, dir, url, 3, 10) }()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if o.Rounds != 1 || o.Merged != 3*stubNames*stubOps || o.Report < 8000 || o.Report > 10000 || o.Up < 3*o.Report {
+			t.Errorf("by sequence %v: %+v", sequence, o)
+		}
 	}
 }

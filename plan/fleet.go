@@ -33,7 +33,8 @@ const (
 	ShareRating = "rating"
 )
 
-// A Fleet holds the times of agents on other hosts. None is touched by pace.
+// A Fleet holds the settings of agents on other hosts: times, of which none is touched by pace, and how they account for
+// messages.
 type Fleet struct {
 	// Join is how long a run waits for its agents. Default 1m.
 	Join time.Duration `yaml:"join"`
@@ -46,7 +47,13 @@ type Fleet struct {
 	Leave time.Duration `yaml:"leave"`
 	// Over is the time in which they leave. Default 5s.
 	Over time.Duration `yaml:"over"`
+	// Relay is the most agents, processes with users, whose acknowledgments of messages are relayed to each other one by
+	// one. More of them go by sequence. 0: all go by sequence. Default 100.
+	Relay int `yaml:"relay"`
 }
+
+// DefaultRelay is the default of [Fleet.Relay].
+const DefaultRelay = 100
 
 // fillFleet sets the times of a plan whose users are on other hosts.
 func (d *decoder) fillFleet(p *Plan) {
@@ -62,6 +69,7 @@ func (d *decoder) fillFleet(p *Plan) {
 		fill(d, "fleet.resend", &f.Resend, 20*time.Second)
 		fill(d, "fleet.leave", &f.Leave, 25*time.Second)
 		fill(d, "fleet.over", &f.Over, 5*time.Second)
+		fill(d, "fleet.relay", &f.Relay, DefaultRelay)
 	}
 }
 
@@ -94,12 +102,13 @@ func (d *decoder) checkFleet(p *Plan) {
 		return
 	}
 	if p.Placement.Agents == nil {
-		d.at("fleet", "has the times of agents on other hosts, and placement.agents names none; add it, or remove this")
+		d.at("fleet", "has the settings of agents on other hosts, and placement.agents names none; add it, or remove this")
 	}
 	between(d, "fleet.join", f.Join, time.Second, time.Hour, formatDuration)
 	between(d, "fleet.hold", f.Hold, time.Second, time.Minute, formatDuration)
 	between(d, "fleet.resend", f.Resend, 5*time.Second, 20*time.Second, formatDuration)
 	between(d, "fleet.over", f.Over, time.Second, time.Minute, formatDuration)
+	between(d, "fleet.relay", f.Relay, 0, MostAgents*MostProcesses, showInt)
 	between(d, "fleet.leave", f.Leave, time.Second, 10*time.Minute, formatDuration)
 	if d.good("fleet.leave", "fleet.resend") && f.Leave <= f.Resend {
 		d.at("fleet.leave", "%s is not more than fleet.resend, %s: users would leave a run that is still valid", formatDuration(f.Leave), formatDuration(f.Resend))

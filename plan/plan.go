@@ -24,7 +24,7 @@ type Plan struct {
 	Database Database `yaml:"database"`
 	// Placement gives the two sides of one host their own cores.
 	Placement Placement `yaml:"placement"`
-	// Fleet holds the times of agents on other hosts; nil when the users are on this one.
+	// Fleet holds the settings of agents on other hosts; nil when the users are on this one.
 	Fleet *Fleet `yaml:"fleet"`
 	// Workload is the behavior of the simulated users.
 	Workload Workload `yaml:"workload"`

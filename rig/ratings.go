@@ -87,7 +87,7 @@ func (s *Session) split(members []join.Member, ratings []int, users, conns int) 
 func (s *Session) headroom(y layout) (share func(users int, ops float64) float64, why string) {
 	pace := s.Plan.Workload.Pace
 	if s.Plan.Workload.Behavior != s.Rated {
-		pace = math.Inf(1) // the rating's users are of another kind: only sockets and operations compare
+		pace = math.Inf(1) // the rating's users are of another kind: only operations compare
 	}
 	if s.fleet == nil {
 		if s.rating == nil {

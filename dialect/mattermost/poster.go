@@ -246,7 +246,8 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 		d.Message = fmt.Sprintf("File upload test %d", a.files)
 		d.FileIDs = []string{id}
 	}
-	if a.id != "" { // without one, as the file that it is modeled after: all posters share one account
+	// Without an id, as the file that it is modeled after: all posters share one account.
+	if a.id != "" && !number(a.ledger, &d, a.id, a.u.ID) {
 		a.named = max(time.Now().UnixMilli(), a.named+1)
 		d.Pending = api.PendingID(a.id, a.named)
 	}

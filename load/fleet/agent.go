@@ -56,7 +56,7 @@ type Agent struct {
 	Engine   *engine.Local
 	Registry *measure.Registry
 	Tally    *workload.Tally
-	Ledger   *workload.Ledger // Share was called
+	Ledger   *workload.Ledger // [Start.Share] was called
 	// Samples reads this process's own probe, about once a second.
 	Samples func(context.Context, time.Time) ([]series.Sample, error)
 }
@@ -132,6 +132,7 @@ type served struct {
 	storms  []*workload.StormState
 	sampled time.Time
 	held    int64 // bytes of the process's budget, at most at once
+	marks   int64 // stretches of markEvery whose marks were sent
 
 	mu     sync.Mutex // of:
 	errs   []userError
@@ -183,6 +184,10 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		if err != nil {
 			return err // and it has not begun
 		}
+		if r.Start.Sequence != nil && !agent.Ledger.Sequenced() {
+			agent.Engine.Stop(0)
+			return errors.New("start: the ledger of this agent does not go by sequence; are both programs of one version?")
+		}
 		s.epoch, s.agent = epoch, agent
 		p.PID = os.Getpid()
 		return nil
@@ -208,24 +213,28 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		for _, m := range r.Collect.Acked {
 			s.agent.Ledger.Heard(m.unpack(s.epoch), now)
 		}
+		if err := s.learn(r.Collect, now); err != nil {
+			return err
+		}
 		if r.Collect.Mark > 0 {
 			s.agent.Registry.Mark(r.Collect.Mark)
 		}
 		if c := r.Collect.Censor; c != nil {
 			s.agent.Registry.Censor(c.At, c.Timeout)
 		}
-		p.Report, err = s.report(ctx)
+		p.Report, err = s.report(ctx, r.Collect.At)
 	case r.Stop != nil:
 		s.agent.Ledger.Settle(time.Now())
 		s.agent.Engine.Stop(r.Stop.Grace)
-		p.Report, err = s.report(ctx)
+		p.Report, err = s.report(ctx, 0)
 	default:
 		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
 	}
 	return err
 }
 
-func (s *served) report(ctx context.Context) (*report, error) {
+// report collects the records until now, which are those of a tick; 0 between two.
+func (s *served) report(ctx context.Context, tick time.Duration) (*report, error) {
 	a := s.agent
 	// Operations under way are counted first: those that end meanwhile are in the windows below.
 	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps(), Refused: wire.Refused()}
@@ -243,6 +252,8 @@ func (s *served) report(ctx context.Context) (*report, error) {
 		}
 		s.sampled = now
 	}
+	n := a.Ledger.Numbering(s.due(tick)) // before the messages
+	r.Accepted, r.Joined, r.Asked = packMarks(n.Marks), n.Joined, n.Asked
 	t := a.Ledger.Outbox()
 	r.Acked, r.Deleted, r.Foreign, r.Early = packMessages(t.Acked, s.epoch), t.Deleted, t.Foreign, t.Early
 	r.Messages = a.Ledger.Count()

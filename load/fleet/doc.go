@@ -8,7 +8,9 @@
 // the agents ([workload.Portable]). At each tick of the trial it requests the records since the last tick from every
 // agent and merges them without loss: histograms, counts, the state of users, the ledger, the samples of the agent's
 // own probe. A run has one ledger: acknowledgments go to the agents of the recipients by way of the coordinator, one
-// tick later, and events that come earlier wait for them ([workload.Ledger.Share]).
+// tick later, and events that come earlier wait for them ([workload.Ledger.Share]). Many agents go by sequence instead
+// ([Config], [workload.Ledger.Sequence]): every ten seconds they report which of their numbered messages were accepted,
+// the hosts with users in the channel get these marks, and the coordinator keeps acknowledgments for those who ask.
 //
 // # Messages
 //

@@ -45,6 +45,9 @@ type Config struct {
 	OnError func(agent, user int, err error)
 	// Patience is how long an agent may take for a reply; 0 means DefaultPatience.
 	Patience time.Duration
+	// BySequence makes the agents account for their messages by sequence ([workload.Ledger.Sequence]) instead of relaying
+	// each acknowledgment to all others.
+	BySequence bool
 	// Hosts describes the links that lead to [ServeHost] of other hosts; nil: they lead to Serve of processes of this
 	// one.
 	Hosts *Hosts
@@ -87,6 +90,8 @@ type RemoteDriver struct {
 	between between
 
 	stopAt atomic.Pointer[time.Time] // when Stop was called; nil before
+
+	sequences *sequences // nil if acknowledgments are relayed
 }
 
 // agent is the coordinator's side of one process with users.
@@ -114,6 +119,9 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 		cfg.Patience = DefaultPatience
 	}
 	d := &RemoteDriver{cfg: cfg}
+	if cfg.BySequence {
+		d.sequences = newSequences()
+	}
 	each := 1
 	if cfg.Hosts != nil {
 		each = max(cfg.Hosts.Processes, 1)
@@ -238,7 +246,9 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 		return ended // Stop has collected the rest
 	}
 	err := d.all(func(l *link) error {
-		p, err := l.call(ctx, request{Collect: &collect{Acked: l.mailed(), Mark: mark, Censor: censor, At: tick}}, d.cfg.Patience)
+		c := &collect{Acked: l.mailed(), Mark: mark, Censor: censor, At: tick}
+		c.Accepted, c.Peers = l.informed()
+		p, err := l.call(ctx, request{Collect: c}, d.cfg.Patience)
 		if err == nil {
 			err = d.takeAll(l, p)
 		}
@@ -248,6 +258,9 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 		return err
 	})
 	d.settle(tick)
+	if d.sequences != nil {
+		err = errors.Join(err, d.sequences.distribute(d.links, time.Now()))
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, st := range d.storms {
@@ -280,14 +293,20 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 		t.Acked = append(t.Acked, m.unpack(d.cfg.Epoch))
 	}
 	d.cfg.Ledger.Gather(a.n, t, r.Messages)
-	if len(r.Acked) > 0 {
+	now := time.Now()
+	relay := r.Acked
+	if d.sequences != nil {
+		var asked []message
+		relay, asked = d.sequences.take(a, r, now)
+		a.link.post(asked)
+	}
+	if len(relay) > 0 {
 		for _, other := range d.links { // the processes of one host hear of each other there
 			if other != a.link {
-				other.post(r.Acked)
+				other.post(relay)
 			}
 		}
 	}
-	now := time.Now()
 	a.mu.Lock()
 	a.took(r, now)
 	from := a.bins

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/watch/series"
 )
@@ -51,6 +52,8 @@ type hosted struct {
 	mark  time.Duration
 	kept  []round
 	mail  map[*link][]message // of the host's own processes to each other
+	marks []json.RawMessage   // of the coordinator, that the processes have not had
+	peers []workload.Peer
 
 	mu    sync.Mutex
 	panic *panicked // of a process, that the coordinator does not know yet
@@ -276,7 +279,7 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 	}
 	s.driver = d
 	err = d.all(func(l *link) error {
-		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n]}}, startPatience)
+		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n], Sequence: st.Sequence}}, startPatience)
 		l.agents[0].pid = q.PID
 		return ofProcess(err)
 	})
@@ -296,6 +299,10 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	err := s.driver.all(func(l *link) error {
 		each := *c
 		each.Acked = slices.Concat(c.Acked, s.mail[l])
+		each.Accepted, each.Peers = slices.Concat(s.marks, c.Accepted), c.Peers
+		if len(each.Peers) == 0 {
+			each.Peers = s.peers
+		}
 		p, err := l.call(ctx, request{Collect: &each}, DefaultPatience)
 		parts[l.n] = part{l.n, c.At, late, p.Report}
 		return ofProcess(err)
@@ -311,6 +318,7 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 		}
 	}
 	clear(s.mail)
+	s.marks, s.peers = nil, nil
 	for _, from := range s.driver.links {
 		for _, to := range s.driver.links {
 			if acked := parts[from.n].Report; to != from && acked != nil {
@@ -331,7 +339,7 @@ func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error)
 		}
 		s.kept = append([]round(nil), s.kept[n:]...)
 		if c.At <= s.last {
-			s.hear(c.Acked)
+			s.hear(c)
 			return out, nil
 		}
 	}
@@ -345,9 +353,13 @@ func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error)
 }
 
 // hear keeps the coordinator's mail for the next collect.
-func (s *hosted) hear(acked []message) {
+func (s *hosted) hear(c *collect) {
 	for _, l := range s.driver.links {
-		s.mail[l] = append(s.mail[l], acked...)
+		s.mail[l] = append(s.mail[l], c.Acked...)
+	}
+	s.marks = append(s.marks, c.Accepted...)
+	if len(c.Peers) > 0 {
+		s.peers = c.Peers
 	}
 }
 

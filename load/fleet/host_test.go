@@ -115,6 +115,8 @@ type hosts struct {
 	gain  func(time.Duration) time.Duration
 	drift float64       // of host 1's clock, which then is 3 s ahead; 0 for a right one
 	way   time.Duration // of each link, in one direction
+
+	sequence bool // Config.BySequence
 }
 
 // leadHosts starts a fleet of n hosts with so many processes each.
@@ -127,6 +129,7 @@ func leadHostsWith(t *testing.T, h *hosts, n, processes int, b Build, settings f
 	t.Helper()
 	cfg := Config{Epoch: time.Now().Add(time.Second), Settings: settings, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), Patience: 20 * time.Second,
 		Hosts: &Hosts{Processes: processes, Tick: time.Second, Hold: 3 * time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}}
+	cfg.BySequence = h.sequence
 	h.served = make(chan error, n)
 	h.children = make([][]net.Conn, n)
 	for k := range n {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/load/workload"
 	"plimsoll/run/trial"
 )
 
@@ -32,6 +33,8 @@ type link struct {
 
 	mu    sync.Mutex
 	mail  []message // acknowledged elsewhere, for its next collect, in the time of the run
+	marks []json.RawMessage
+	peers []workload.Peer
 	clock clockFit
 	ahead time.Duration // of its clock when it was started
 }
@@ -58,6 +61,12 @@ func (l *link) String() string {
 // start starts the agents behind the link.
 func (l *link) start(ctx context.Context, cfg Config, agents int) error {
 	s := &Start{Agent: l.n, Agents: agents, Epoch: cfg.Epoch.Round(0)}
+	if cfg.BySequence {
+		s.Sequence = new(bySequence)
+		if cfg.Hosts != nil {
+			s.Sequence.Hosts = l.of
+		}
+	}
 	each := make([]json.RawMessage, len(l.agents))
 	for j, a := range l.agents {
 		var err error

@@ -59,6 +59,8 @@ type Ledger struct {
 
 	outbox *outbox // nil unless shared
 
+	sequence sequence // of one that goes by sequence
+
 	elsewhere sync.Mutex
 	counts    map[int]LedgerCount // of other processes, of a ledger that gathers
 
@@ -68,8 +70,9 @@ type Ledger struct {
 	thin    sync.Mutex
 }
 
-// instants are times of the ledger's clock in nanoseconds, plus one; 0 is never.
-type instants struct{ connected, before int64 }
+// instants are times of the ledger's clock in nanoseconds, plus one; 0 is never. was and ended are those of the last
+// connection that has ended.
+type instants struct{ connected, before, was, ended int64 }
 
 // DefaultGrace is how long after its acknowledgment a message may still arrive without being late.
 const DefaultGrace = 10 * time.Second
@@ -99,6 +102,10 @@ type ledgerShard struct {
 	over    []*ledgerPending          // those whose request has ended, by its end
 	spare   []*ledgerPending
 	named   map[string]struct{} // ids that no answer gave, of a ledger that gathers
+
+	posted []*ledgerChannel // that the next marks are of
+	marked []ledgerRef      // accepted as a mark says, and not judged yet
+	behind []ledgerBehind   // of events whose order is not decided yet
 }
 
 type ledgerChannel struct {
@@ -110,6 +117,10 @@ type ledgerChannel struct {
 	halved  uint32
 	deleted map[string]struct{}
 	readers []string // the first few of Message.Reader
+
+	numbers   *ledgerNumbers               // of messages of this process; nil for none
+	numbered  map[numberKey]*ledgerMessage // of other processes, whose events came
+	announced bool                         // that it has users here
 }
 
 type ledgerMessage struct {
@@ -131,6 +142,7 @@ type ledgerMessage struct {
 	missing     bitmap // judged lost; set by settle
 	waiting     []ledgerWaiting
 	after       []int64 // acknowledgments of messages that a recipient got after this one, while this one is pending
+	numbered            // of a ledger that goes by sequence
 }
 
 type ledgerWaiting struct {
@@ -225,6 +237,9 @@ type Message struct {
 	// Within.
 	From   int
 	Within time.Duration
+	// Number is that of [Ledger.Number] if other processes learn by a mark that the message was accepted; 0 if they have
+	// to hear of it by [Ledger.Heard].
+	Number uint32
 }
 
 // Acked records that the server accepted a message. A message without ID was accepted by an answer that does not name
@@ -240,6 +255,7 @@ func (l *Ledger) Acked(m Message) {
 		l.sweep(s, now) // as long as a request holds the message that its event has named
 	}
 	s.conclude(m.Pending)
+	m.Number = l.decide(s, m, m.ID != "")
 	if m.ID == "" || s.again(m) {
 		if m.ID == "" {
 			s.count.Unnamed++
@@ -248,14 +264,14 @@ func (l *Ledger) Acked(m Message) {
 		return
 	}
 	full := l.enter(s, m, now)
+	if !m.Unanswered {
+		m.Pending = "" // nobody else asks for it
+	}
+	l.outbox.acked(m) // before a mark can name it
 	s.mu.Unlock()
 	if full {
 		l.halve()
 	}
-	if !m.Unanswered {
-		m.Pending = "" // nobody else asks for it
-	}
-	l.outbox.acked(m)
 }
 
 // enter counts an accepted message and reports whether there are now too many ids. The shard is locked.
@@ -306,8 +322,9 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 		}
 	}
 	e.after = e.after[:0]
+	l.resolve(s, e)
 	if known := max(e.acked, now); known-e.sent < int64(remembered) {
-		s.unsettle = append(s.unsettle, e)
+		l.await(s, e, now)
 	} else {
 		e.settled = true // its events may have come and been forgotten
 	}
@@ -347,7 +364,7 @@ func (l *Ledger) Seen(user int, channel, id, pending []byte, at time.Time, rec *
 		l.sweep(s, now)
 		e = s.message(id, s.channel(channel), now)
 		if e.first = at; len(pending) > 0 {
-			p = l.name(s, e, pending)
+			p = l.name(s, e, l.number(s, e, pending, now))
 		}
 	}
 	l.arrived(s, e, u, now, rec, name)
@@ -367,15 +384,20 @@ func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, r
 		}
 		return
 	}
-	if l.outbox == nil {
+	switch {
+	case l.sequence.on:
+		l.overtake(s, e, u)
+	case l.outbox == nil:
 		s.misorder(e, u)
-	} else {
+	default:
 		s.unordered = append(s.unordered, ledgerArrival{e, e.use, u})
 		l.order(s, now)
 	}
 	if e.acked == noTime {
 		s.count.Seen++
-		e.waiting = append(e.waiting, ledgerWaiting{rec, now, u, name})
+		if !l.timed(e, u, now, rec, name) {
+			e.waiting = append(e.waiting, ledgerWaiting{rec, now, u, name})
+		}
 		return
 	}
 	if u == e.author {
@@ -412,14 +434,18 @@ func (l *Ledger) Connected(user int, at time.Time, resumed bool) {
 
 // Disconnected records that a user's event connection has ended, from either side.
 func (l *Ledger) Disconnected(user int) {
-	if l == nil {
-		return
+	if l != nil {
+		l.disconnected(user, time.Now())
 	}
+}
+
+func (l *Ledger) disconnected(user int, now time.Time) {
 	l.presence.Lock()
 	defer l.presence.Unlock()
 	if u := int(l.place(user)); u < len(l.since) {
 		if p := &l.since[u]; p.connected != 0 {
 			p.before, p.connected = p.connected, 0
+			p.was, p.ended = p.before, l.nanos(now)+1
 		}
 	}
 }
@@ -435,6 +461,7 @@ func (l *Ledger) Join(user int, channel string, at time.Time) {
 	defer s.mu.Unlock()
 	c := s.channel([]byte(channel))
 	u := l.place(user)
+	l.announce(c)
 	if !c.members.set(u) {
 		if c.joined == nil {
 			c.joined = map[int32]int64{}
@@ -504,7 +531,8 @@ func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMes
 		e = new(ledgerMessage)
 	}
 	*e = ledgerMessage{id: string(id), use: e.use + 1, channel: c, author: -1, born: now, sent: noTime, acked: noTime,
-		pending: e.pending[:0], seen: e.seen, ordered: e.ordered, missing: e.missing, waiting: e.waiting, after: e.after}
+		pending: e.pending[:0], seen: e.seen, ordered: e.ordered, missing: e.missing, waiting: e.waiting, after: e.after,
+		numbered: numbered{overdue: e.overdue[:0]}}
 	clear(e.seen)
 	clear(e.ordered)
 	clear(e.missing)

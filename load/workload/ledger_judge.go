@@ -54,11 +54,12 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 		l.settle(s, s.unsettle[n])
 	}
 	s.unsettle = trim(s.unsettle, n)
+	l.judge(s, now)
 	l.expire(s, now)
 	for n = 0; n < len(s.order) && l.past(s.order[n], now); n++ {
 		e := s.order[n]
 		c := e.channel
-		if e.acked == noTime {
+		if e.acked == noTime && !e.known {
 			if e.line != nil {
 				e.line.named, e.line = nil, nil
 			}
@@ -70,6 +71,7 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 		}
 		c.recent = trim(c.recent, 1) // both lists are by birth
 		delete(s.messages, e.id)
+		l.drop(e)
 		e.waiting, e.after = e.waiting[:0], e.after[:0]
 		s.free = append(s.free, e)
 	}
@@ -93,6 +95,8 @@ func (l *Ledger) past(e *ledgerMessage, now int64) bool {
 	switch {
 	case e.born+int64(l.keep) > now:
 		return false
+	case e.acked == noTime && e.known:
+		return e.settled || e.born+ledgerHold*int64(l.keep) <= now // as long as an answer may take
 	case e.acked == noTime:
 		return !l.held(e, now)
 	}
@@ -112,11 +116,7 @@ func (l *Ledger) settle(s *ledgerShard, e *ledgerMessage) {
 		}
 		for ; members != 0; members &= members - 1 {
 			u := int32(w<<6 + bits.TrailingZeros64(members))
-			if u == e.author || int(u) >= len(l.since) {
-				continue
-			}
-			p := l.since[u].connected
-			if at, ok := c.joined[u]; p == 0 || p-1 > e.sent || ok && at > e.sent {
+			if u == e.author || !l.owes(c, u, e.sent, e.acked) {
 				continue
 			}
 			e.missing.set(u)

@@ -51,6 +51,7 @@ func (l *Ledger) Refused(channel, pending string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conclude(pending)
+	l.decide(s, Message{Channel: channel, Pending: pending}, false)
 }
 
 // Unanswered records that the request of a message ended, at m.Acked, without an answer that says whether the server
@@ -64,6 +65,7 @@ func (l *Ledger) Unanswered(m Message) {
 	s.mu.Lock()
 	now := l.nanos(m.Acked)
 	l.sweep(s, now)
+	l.decide(s, m, false) // others hear of it by itself
 	found, full := l.unanswered(s, m, now)
 	s.mu.Unlock()
 	if full {

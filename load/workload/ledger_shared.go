@@ -23,6 +23,8 @@ type Traffic struct {
 type outbox struct {
 	mu      sync.Mutex
 	traffic Traffic
+	joined  []string   // of Numbering
+	asked   []Numbered // likewise
 }
 
 func (o *outbox) acked(m Message) {
