@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"plimsoll/plan"
@@ -14,8 +15,11 @@ func TestMetricThatCouldNotBeGivenHasAReason(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(t.Context(), 0)
 	for _, lacking := range []int{0, 1, 12} {
+		var mu sync.Mutex // runs are read several at once
 		of := map[string]bool{}
 		arms, _, err := Judge(c, parse(t), b.load, func(r *record.Run) ([]SecondaryValue, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			v := SecondaryValue{Name: "cost(app) of post", Unit: "ms", Better: plan.Lower, Alone: true}
 			if len(of) < lacking {
 				of[r.Manifest.ID] = true
