@@ -30,7 +30,7 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 	} {
 		j := &joined{crew: strings.Fields(tt.crew), lost: strings.Fields(tt.lost)}
 		var all []join.Member
-		for _, name := range strings.Fields(tt.there) {
+		for name := range strings.FieldsSeq(tt.there) {
 			m := join.Member{Name: strings.TrimSuffix(name, "*")}
 			m.Busy = m.Name != name
 			all = append(all, m)
