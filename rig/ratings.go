@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"plimsoll/load/engine/calibration"
@@ -110,11 +109,7 @@ func (s *Session) headroom(y layout) (share func(users int, ops float64) float64
 	if len(unrated) > 0 {
 		return nil, fmt.Sprintf("%d of %d agents' hosts were not calibrated, %s's first", len(unrated), len(y.members), unrated[0])
 	}
-	ratings := y.ratings
-	if ratings == nil {
-		ratings = slices.Repeat([]int{1}, len(hosts))
-	}
-	deal, err := workload.NewDeal(len(hosts), ratings)
+	deal, err := workload.NewDeal(len(hosts), y.ratings)
 	if err != nil {
 		return nil, err.Error()
 	}
