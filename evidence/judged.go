@@ -47,10 +47,20 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 		if databasesToo {
 			j.Verdict.Database = fmt.Sprintf("%s against %s, %s", j.Engine, stored.Engines[0], j.Arm)
 			in.Databases = append(in.Databases, j.Verdict)
-			if j.OtherLoad != "" {
-				in.Skipped["all but the capacity, "+j.Verdict.Database] = j.OtherLoad
-			}
+			skipUnderOtherLoad(&in, j)
 		}
 	}
 	return in, nil
+}
+
+// skipUnderOtherLoad says why databases were compared by their capacity alone, where they were. It sets Skipped if that
+// is nil.
+func skipUnderOtherLoad(in *report.JudgeInput, j comparison.Judgement) {
+	if j.OtherLoad == "" {
+		return
+	}
+	if in.Skipped == nil {
+		in.Skipped = map[string]string{}
+	}
+	in.Skipped["all but the capacity, "+j.Verdict.Database] = j.OtherLoad
 }

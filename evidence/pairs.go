@@ -157,12 +157,7 @@ func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
 	}
 	for _, j := range databases {
 		in.Databases = append(in.Databases, j.Verdict)
-		if j.OtherLoad != "" {
-			if in.Skipped == nil {
-				in.Skipped = map[string]string{}
-			}
-			in.Skipped["all but the capacity, "+j.Verdict.Database] = j.OtherLoad
-		}
+		skipUnderOtherLoad(&in, j)
 	}
 	return in, nil
 }
