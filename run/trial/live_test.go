@@ -234,17 +234,7 @@ func TestSteeredTrialIsExploratory(t *testing.T) {
 		if cause := record.CauseOf(out.Validity); cause != record.ByHand {
 			t.Errorf("cause %q", cause)
 		}
-		r := finish(t, s, out)
-		events, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var texts []string
-		for _, e := range events {
-			if e.Kind == "steered" {
-				texts = append(texts, e.Text)
-			}
-		}
+		texts := steered(t, finish(t, s, out))
 		if want := []string{"users were set to 70 by hand", "no storm: this driver's users take part in none"}; !slices.Equal(texts, want) {
 			t.Errorf("%q, want %q", texts, want)
 		}
@@ -287,19 +277,25 @@ func TestLateOrdersAreNotCarriedOut(t *testing.T) {
 			if err != nil || !out.Validity.Valid || out.Exploratory != "" {
 				t.Fatalf("audited %v: %v, exploratory %q, %s", audited, err, out.Exploratory, gates(out.Validity))
 			}
-			events, err := finish(t, s, out).Events()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var texts []string
-			for _, e := range events {
-				if e.Kind == "steered" {
-					texts = append(texts, e.Text)
-				}
-			}
+			texts := steered(t, finish(t, s, out))
 			if want := []string{"users were not set to 70: the bounded test had ended", "no storm: the bounded test had ended"}; !slices.Equal(texts, want) {
 				t.Errorf("audited %v: %q, want %q", audited, texts, want)
 			}
 		})
 	}
+}
+
+// steered returns the texts of a run's events about what a person did.
+func steered(t *testing.T, r *record.Run) (texts []string) {
+	t.Helper()
+	events, err := r.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind == "steered" {
+			texts = append(texts, e.Text)
+		}
+	}
+	return texts
 }
