@@ -311,7 +311,9 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 	if sum(want.Say) != sum(got.Say) || moved > 20 || want.Ledger != got.Ledger {
 		t.Errorf("with silence %+v\nwithout      %+v", got, want)
 	}
-	if a, b := sum(want.Delivered), sum(got.Delivered); a != b {
+	// Those between processes come one tick later: whether the last tick's do depends on who is first. Ten seconds have
+	// more than 2,000.
+	if a, b := sum(want.Delivered), sum(got.Delivered); max(a, b)-min(a, b) > 20*20 {
 		t.Errorf("%d deliveries with silence, %d without", b, a)
 	}
 }

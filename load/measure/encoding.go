@@ -23,15 +23,15 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(h.max))
 	b = binary.AppendUvarint(b, h.over)
 	b = binary.AppendUvarint(b, h.under)
-	lo, hi := h.used()
+	counts, lo := h.used()
 	b = binary.AppendUvarint(b, uint64(lo))
-	b = binary.AppendUvarint(b, uint64(hi-lo))
-	for i := lo; i <= hi; i++ {
-		c := h.counts[i]
+	b = binary.AppendUvarint(b, uint64(len(counts)-1))
+	for i := 0; i < len(counts); i++ {
+		c := counts[i]
 		b = binary.AppendUvarint(b, uint64(c))
 		if c == 0 {
 			zeros := 0
-			for i+1 <= hi && h.counts[i+1] == 0 {
+			for i+1 < len(counts) && counts[i+1] == 0 {
 				i++
 				zeros++
 			}
@@ -58,21 +58,18 @@ func (h *Histogram) Decode(b []byte) ([]byte, error) {
 	rest, err := h.mergeBinary(b)
 	if err != nil {
 		clear(h.counts)
-		*h = Histogram{counts: h.counts}
+		*h = Histogram{counts: h.counts, first: h.first}
 	}
 	return rest, err
 }
 
 // mergeBinary is Merge of the histogram at the front of b, whose rest it returns. After an error h is in disorder;
-// scan without counts has the same errors, for callers that may not lose h.
+// scan into nil has the same errors, for callers that may not lose h.
 func (h *Histogram) mergeBinary(b []byte) ([]byte, error) {
 	if len(b) > 0 && b[0] == 0 {
 		return b[1:], nil // empty, and needs no buckets
 	}
-	if h.counts == nil {
-		h.counts = make([]uint32, buckets)
-	}
-	o, rest, err := scan(b, h.counts)
+	o, rest, err := scan(b, h)
 	if err != nil || o.n == 0 {
 		return rest, err
 	}
@@ -87,9 +84,9 @@ func (h *Histogram) mergeBinary(b []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// scan reads the histogram at the front of b and returns the rest. o is without counts; they are added to counts,
+// scan reads the histogram at the front of b and returns the rest. o is without counts; they are added to those of into,
 // unless that is nil. After an error some may have been.
-func scan(b []byte, counts []uint32) (o Histogram, _ []byte, bad error) {
+func scan(b []byte, into *Histogram) (o Histogram, _ []byte, bad error) {
 	next := func(what string, limit uint64) uint64 {
 		v, k := binary.Uvarint(b)
 		switch {
@@ -121,9 +118,14 @@ func scan(b []byte, counts []uint32) (o Histogram, _ []byte, bad error) {
 	if o.min > o.max || bucketOf(o.min) != lo || bucketOf(o.max) != hi {
 		return o, b, fmt.Errorf("%w: min and max do not fit the buckets", ErrHistogram)
 	}
+	var counts []uint32 // from lo to hi
+	if into != nil {
+		into.cover(lo, hi)
+		counts = into.counts[lo-into.first:][:hi+1-lo]
+	}
 	var n uint64
 	rest := b // which, unlike b, no other function holds
-	for i := lo; i <= hi; i++ {
+	for i := 0; i <= hi-lo; i++ {
 		// Nearly all numbers have one byte, and the rest of the loop is for the others.
 		if len(rest) > 1 && rest[0] < 0x80 {
 			if c := rest[0]; c > 0 {
@@ -133,7 +135,7 @@ func scan(b []byte, counts []uint32) (o Histogram, _ []byte, bad error) {
 				n, rest = n+uint64(c), rest[1:]
 				continue
 			}
-			if z := rest[1]; z < 0x80 && int(z) <= hi-i {
+			if z := rest[1]; z < 0x80 && int(z) <= hi-lo-i {
 				i, rest = i+int(z), rest[2:]
 				continue
 			}
@@ -141,7 +143,7 @@ func scan(b []byte, counts []uint32) (o Histogram, _ []byte, bad error) {
 		b = rest
 		c := next("bucket", math.MaxUint32)
 		if bad == nil && c == 0 {
-			i += int(next("zeros", uint64(hi-i)))
+			i += int(next("zeros", uint64(hi-lo-i)))
 			rest = b
 			continue
 		}

@@ -18,10 +18,12 @@ const (
 const MaxValue = time.Duration(1<<maxBits - 1)
 
 // A Histogram is a distribution of durations from 0 to [MaxValue] with a relative step of 1/128.
-// The zero value is empty and ready to use; its buckets (16 KiB) are allocated with the first value.
+// The zero value is empty and ready to use. It has room for the powers of two between its smallest and its largest value,
+// 512 bytes each: most histograms are of ops that take about as long as each other, and there are many of them.
 // It is not safe for concurrent use.
 type Histogram struct {
-	counts   []uint32
+	counts   []uint32 // of the buckets from first on; 0 outside of min and max
+	first    int      // a multiple of subs
 	n        uint64
 	sum      int64 // nanoseconds
 	min, max int64 // nanoseconds; exact; valid when n > 0. Their buckets are the first and the last in use.
@@ -63,24 +65,46 @@ func (h *Histogram) RecordN(d time.Duration, n uint32) {
 		h.over += uint64(n)
 	}
 	if h.n == 0 {
-		h.begin(v)
+		h.min, h.max = v, v
 	}
-	h.counts[bucketOf(v)] += n
+	i := bucketOf(v)
+	h.cover(i, i)
+	h.counts[i-h.first] += n
 	h.n += uint64(n)
 	h.sum += v * int64(n)
 	h.min, h.max = min(h.min, v), max(h.max, v)
 }
 
-// begin readies an empty h for its first value.
-func (h *Histogram) begin(v int64) {
-	if h.counts == nil {
-		h.counts = make([]uint32, buckets)
+// cover makes room for the buckets from lo to hi. It allocates when one lies in a power of two beyond those so far, at
+// most 32 times in the life of h.
+func (h *Histogram) cover(lo, hi int) {
+	if lo >= h.first && hi < h.first+len(h.counts) {
+		return
 	}
-	h.min, h.max = v, v
+	h.widen(lo, hi)
 }
 
-// used returns the first and the last bucket in use. h is not empty.
-func (h *Histogram) used() (lo, hi int) { return bucketOf(h.min), bucketOf(h.max) }
+func (h *Histogram) widen(lo, hi int) {
+	if len(h.counts) > 0 {
+		lo, hi = min(lo, h.first), max(hi, h.first+len(h.counts)-1)
+	}
+	lo, hi = lo&^(subs-1), hi|(subs-1)
+	counts := make([]uint32, hi+1-lo)
+	if len(h.counts) > 0 {
+		copy(counts[h.first-lo:], h.counts)
+	}
+	h.counts, h.first = counts, lo
+}
+
+// used returns the counts from the smallest to the largest value, and the bucket that the first is of; none of an empty
+// h.
+func (h *Histogram) used() (counts []uint32, lo int) {
+	if h.n == 0 {
+		return nil, 0
+	}
+	lo = bucketOf(h.min)
+	return h.counts[lo-h.first : bucketOf(h.max)+1-h.first], lo
+}
 
 // Merge adds all of o's values to h. It loses nothing: merging parts equals recording the whole.
 func (h *Histogram) Merge(o *Histogram) {
@@ -88,12 +112,13 @@ func (h *Histogram) Merge(o *Histogram) {
 		return
 	}
 	if h.n == 0 {
-		h.begin(o.min)
+		h.min, h.max = o.min, o.max
 	}
 	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
-	lo, hi := o.used()
-	into := h.counts[lo : hi+1]
-	for i, c := range o.counts[lo : hi+1] {
+	from, lo := o.used()
+	h.cover(lo, lo+len(from)-1)
+	into := h.counts[lo-h.first:][:len(from)]
+	for i, c := range from {
 		into[i] += c
 	}
 	h.n += o.n
@@ -111,11 +136,9 @@ func (h *Histogram) Clone() *Histogram {
 
 // Reset empties h and keeps its memory.
 func (h *Histogram) Reset() {
-	if h.n > 0 {
-		lo, hi := h.used()
-		clear(h.counts[lo : hi+1])
-	}
-	*h = Histogram{counts: h.counts}
+	counts, _ := h.used()
+	clear(counts)
+	*h = Histogram{counts: h.counts, first: h.first}
 }
 
 // Count returns how many values were recorded.
@@ -164,11 +187,11 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 		return h.Max()
 	}
 	var seen uint64
-	lo, hi := h.used()
-	for i := lo; i <= hi; i++ {
-		seen += uint64(h.counts[i])
+	counts, lo := h.used()
+	for i, n := range counts {
+		seen += uint64(n)
 		if seen >= rank {
-			v := int64(math.Round(bucketMid(i)))
+			v := int64(math.Round(bucketMid(lo + i)))
 			return time.Duration(min(max(v, h.min), h.max))
 		}
 	}
@@ -181,9 +204,9 @@ func (h *Histogram) Buckets(yield func(mid time.Duration, n uint32) bool) {
 	if h.Count() == 0 {
 		return
 	}
-	lo, hi := h.used()
-	for i := lo; i <= hi; i++ {
-		if n := h.counts[i]; n > 0 && !yield(time.Duration(math.Round(bucketMid(i))), n) {
+	counts, lo := h.used()
+	for i, n := range counts {
+		if n > 0 && !yield(time.Duration(math.Round(bucketMid(lo+i))), n) {
 			return
 		}
 	}
@@ -195,11 +218,18 @@ func (h *Histogram) CountOver(d time.Duration) uint64 {
 		return 0
 	}
 	var n uint64
-	lo, hi := h.used()
-	for i := max(lo, bucketOf(min(max(int64(d), 0), int64(MaxValue)))+1); i <= hi; i++ {
-		n += uint64(h.counts[i])
+	counts, _ := h.usedOver(d)
+	for _, c := range counts {
+		n += uint64(c)
 	}
 	return n
+}
+
+// usedOver is used without the buckets that hold values of d or below.
+func (h *Histogram) usedOver(d time.Duration) (counts []uint32, lo int) {
+	counts, lo = h.used()
+	below := min(max(bucketOf(min(max(int64(d), 0), int64(MaxValue)))+1-lo, 0), len(counts))
+	return counts[below:], lo + below
 }
 
 // SumOver returns the sum of the values in buckets wholly above d, within 0.4 %.
@@ -208,9 +238,9 @@ func (h *Histogram) SumOver(d time.Duration) time.Duration {
 		return 0
 	}
 	sum := 0.0
-	lo, hi := h.used()
-	for i := max(lo, bucketOf(min(max(int64(d), 0), int64(MaxValue)))+1); i <= hi; i++ {
-		sum += float64(h.counts[i]) * bucketMid(i)
+	counts, lo := h.usedOver(d)
+	for i, c := range counts {
+		sum += float64(c) * bucketMid(lo+i)
 	}
 	return time.Duration(math.Round(sum))
 }

@@ -137,7 +137,11 @@ func (c *cell) moveTo(w *Window) {
 		w.Classes[i] += n
 	}
 	w.Bytes += c.bytes
-	for _, t := range []*tally{&c.same, &c.response, &c.service, &c.wait, &c.lag} {
+	c.reset()
+}
+
+func (c *cell) reset() {
+	for _, t := range [...]*tally{&c.same, &c.response, &c.service, &c.wait, &c.lag} {
 		t.reset()
 	}
 	c.classes, c.bytes = [NumClasses]uint64{}, 0
@@ -172,7 +176,7 @@ func (r *Registry) Recorder(i int) *Recorder {
 }
 
 // A Recorder records ops into one shard of its registry, each under the shard's lock. It is safe for concurrent use and
-// allocates only when a name is first seen. A goroutine that records often does it through a [Batch].
+// allocates only for a name that was not seen for a while. A goroutine that records often does it through a [Batch].
 type Recorder struct {
 	reg   *Registry
 	shard *shard
@@ -300,7 +304,11 @@ func (r *Registry) Cut() []*Window {
 		s.mu.Unlock()
 		for kind, of := range s.free {
 			for i, c := range of {
-				if c == nil || c.empty() {
+				if c == nil {
+					continue
+				}
+				if c.empty() {
+					c.reset()
 					continue
 				}
 				// A name registered after the snapshot above may already have ops.

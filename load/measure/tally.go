@@ -1,5 +1,7 @@
 package measure
 
+import "sync"
+
 // A tally is a [Histogram] in the making, for the hot path: values that can be computed from the buckets later are
 // not kept. The zero value is empty.
 type tally struct {
@@ -32,7 +34,7 @@ func (t *tally) miss(v int64) {
 	}
 	switch {
 	case t.counts == nil:
-		t.counts = new([buckets]uint32)
+		t.counts = idleCounts.Get().(*[buckets]uint32)
 		fallthrough
 	case t.span == 0:
 		t.low, t.span = v, 1
@@ -59,11 +61,19 @@ func (t *tally) used() []uint32 {
 	return t.counts[bucketOf(t.low) : bucketOf(t.low+t.span-1)+1]
 }
 
-// reset empties t and keeps its memory.
+// reset empties t. It keeps its memory if it has held a value.
 func (t *tally) reset() {
+	if t.span == 0 && t.counts != nil {
+		idleCounts.Put(t.counts)
+		t.counts = nil
+	}
 	clear(t.used())
 	*t = tally{counts: t.counts}
 }
+
+// idleCounts are of tallies that saw nothing for a while, all 0: most ops are rare, and each has 16 KiB for each of its
+// times.
+var idleCounts = sync.Pool{New: func() any { return new([buckets]uint32) }}
 
 // addTo merges t into h.
 func (t *tally) addTo(h *Histogram) {
