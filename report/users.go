@@ -400,7 +400,11 @@ func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
 		for _, s := range u.Storms {
 			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3), sig((s.Begin+s.To-s.From).Seconds(), 3))
 			back := "not in the phase"
-			if s.Done+s.Missed >= s.Affected {
+			switch {
+			case s.Done+s.Missed < s.Affected:
+			case s.Done == 0:
+				back = "none is back"
+			default:
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
 			t.add(row(s.Kind, u, secs, fmt.Sprint(s.Affected), fmt.Sprint(s.Missed), back, fmt.Sprint(s.All.Count), ms(s.All.P50), ms(s.All.P95), ms(s.All.P99), errorText(s.All))...)

@@ -108,6 +108,17 @@ func TestUserWarnings(t *testing.T) {
 	}
 }
 
+// A storm from which nobody came back has no time until all were.
+func TestStormOfNobody(t *testing.T) {
+	r := liveInput("").Runs[0]
+	s := &r.Users.Storms[0]
+	s.Done, s.Missed, s.Back = 0, s.Affected, 0
+	text := string(render(t, func(w io.Writer) error { return RunText(w, r, mustPlan(planText)) }))
+	if !strings.Contains(text, "none is back") {
+		t.Errorf("a storm of which all users are missed:\n%s", text)
+	}
+}
+
 func TestUsersOfHostileNames(t *testing.T) {
 	d := From(liveInput(nasty))
 	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))

@@ -327,7 +327,9 @@ func (a *person) discover(id api.ID, at time.Time) {
 		if _, err := c.ChannelMember(ctx, ch.ID, a.id); err != nil {
 			return
 		}
-		a.b.dir.channel(ch)
+		if a.b.dir.channel(ch); a.b.dir.known(id) == nil {
+			return // there is no room
+		}
 		a.ledger.Join(a.u.ID, ch.ID, time.Now())
 		a.mu.Lock()
 		a.heard = append(a.heard, ch)

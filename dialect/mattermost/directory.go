@@ -3,6 +3,7 @@ package mattermost
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,12 +13,19 @@ import (
 const (
 	ringPosts = 200 // newest posts that are kept of a channel
 	seenPosts = 60  // of these, the posts that a person sees in a channel that it has loaded
+
+	// mostKnown bounds the accounts of a directory, and its channels: a hostile server names any number. Accounts
+	// beyond are nobody's, and channels beyond are nowhere.
+	mostKnown = 1 << 19
+	// longestName bounds a name, in bytes; servers allow 64.
+	longestName = 64
 )
 
 // A directory holds the persons' knowledge of the server in one run, once for all of a process: accounts, channels
 // and the newest posts of each. A person keeps indices, pointers and bitmaps into it. It is safe for concurrent use.
 // Nothing in it depends on who came first except the numbers of accounts, which therefore may not influence choices.
 type directory struct {
+	most     int // accounts, and channels
 	mu       sync.RWMutex
 	users    []account
 	userOf   map[api.ID]uint32
@@ -53,10 +61,11 @@ type post struct {
 }
 
 func newDirectory() *directory {
-	return &directory{userOf: map[api.ID]uint32{}, byName: map[string]uint32{}, channels: map[api.ID]*channel{}}
+	return &directory{most: mostKnown, userOf: map[api.ID]uint32{}, byName: map[string]uint32{}, channels: map[api.ID]*channel{}}
 }
 
-// user returns the number of an account, a new one if it is seen for the first time.
+// user returns the number of an account, a new one if it is seen for the first time. Those for whom there is no room
+// share one number, of no account.
 func (d *directory) user(id api.ID) uint32 {
 	d.mu.RLock()
 	n, ok := d.userOf[id]
@@ -67,7 +76,9 @@ func (d *directory) user(id api.ID) uint32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n, ok = d.userOf[id]; !ok {
-		n = uint32(len(d.users))
+		if n = uint32(len(d.users)); len(d.users) >= d.most {
+			return n
+		}
 		d.users = append(d.users, account{id: id})
 		d.userOf[id] = n
 	}
@@ -87,11 +98,17 @@ func (d *directory) account(n uint32) account {
 // profile remembers an account's name and returns its number.
 func (d *directory) profile(id api.ID, name string) uint32 {
 	n := d.user(id)
-	if d.account(n).name != name {
-		d.mu.Lock()
+	if len(name) > longestName || d.account(n).name == name {
+		return n
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if int(n) < len(d.users) {
+		if old := d.users[n].name; d.byName[old] == n {
+			delete(d.byName, old)
+		}
 		d.users[n].name = name
 		d.byName[name] = n
-		d.mu.Unlock()
 	}
 	return n
 }
@@ -108,7 +125,9 @@ func (d *directory) named(name string) (n uint32, ok bool) {
 func (d *directory) tag(n uint32, tag string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.users[n].tag = tag
+	if int(n) < len(d.users) {
+		d.users[n].tag = tag
+	}
 }
 
 // size returns how many accounts are known.
@@ -125,13 +144,13 @@ func (d *directory) known(id api.ID) *channel {
 	return d.channels[id]
 }
 
-// channel returns the channel that c describes, and remembers it.
+// channel returns the channel that c describes, and remembers it if there is room.
 func (d *directory) channel(c api.Channel) *channel {
 	id := api.ParseID(c.ID)
 	if ch := d.known(id); ch != nil {
 		return ch
 	}
-	ch := &channel{id: id, team: api.ParseID(c.TeamID), name: c.Name, kind: 'O'}
+	ch := &channel{id: id, team: api.ParseID(c.TeamID), name: strings.Clone(c.Name[:min(len(c.Name), longestName)]), kind: 'O'}
 	if c.Type != "" {
 		ch.kind = c.Type[0]
 	}
@@ -140,7 +159,9 @@ func (d *directory) channel(c api.Channel) *channel {
 	if old := d.channels[id]; old != nil {
 		return old
 	}
-	d.channels[id] = ch
+	if len(d.channels) < d.most {
+		d.channels[id] = ch
+	}
 	return ch
 }
 

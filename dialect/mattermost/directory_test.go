@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -133,5 +134,30 @@ func TestChance(t *testing.T) {
 	b.renew(3, 4)
 	if a.pick.Uint64() != b.pick.Uint64() {
 		t.Error("the next action depends on the draws of the one before")
+	}
+}
+
+// A directory does not grow with all that a server names; what is in it stays right.
+func TestDirectoryIsBounded(t *testing.T) {
+	d := newDirectory()
+	d.most = 3
+	long := strings.Repeat("x", longestName+1)
+	for i := range 10 {
+		d.profile(testID("u", i), fmt.Sprint("name", i))
+		d.profile(testID("u", i), fmt.Sprint("again", i))
+		d.profile(testID("u", i), long)
+		d.tag(d.user(testID("u", i)), "tag")
+		if ch := d.channel(api.Channel{ID: testID("c", i).String(), Name: long}); len(ch.name) != longestName || (d.known(ch.id) == ch) != (i < 3) {
+			t.Errorf("channel %d: a name of %d bytes, known: %v", i, len(ch.name), d.known(ch.id) == ch)
+		}
+		if n, ok := d.named(fmt.Sprint("again", i)); ok != (i < 3) || ok && d.account(n) != (account{testID("u", i), fmt.Sprint("again", i), "tag"}) {
+			t.Errorf("account %d: %v, %+v", i, ok, d.account(n))
+		}
+	}
+	if len(d.users) != 3 || len(d.userOf) != 3 || len(d.byName) != 3 || len(d.channels) != 3 {
+		t.Errorf("%d accounts by %d identifiers and %d names, %d channels; want 3 of each", len(d.users), len(d.userOf), len(d.byName), len(d.channels))
+	}
+	if n := d.user(testID("u", 8)); n != d.user(testID("u", 9)) || !d.account(n).id.None() {
+		t.Errorf("account 8 without room has the number %d, of %+v", n, d.account(n))
 	}
 }

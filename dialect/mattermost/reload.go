@@ -180,11 +180,14 @@ func loadThreadTotals(ctx context.Context, c *api.Client, userID, teamID string)
 	return err
 }
 
-// take makes places of channels that were read, except archived ones.
+// take makes places of channels that were read, except archived ones and those for which the directory has no room.
 func (a *person) take(chs []api.Channel) {
 	for _, ch := range chs {
-		if !ch.Archived {
-			a.place(a.b.dir.channel(ch))
+		if ch.Archived {
+			continue
+		}
+		if known := a.b.dir.channel(ch); a.b.dir.known(known.id) != nil {
+			a.place(known)
 		}
 	}
 }

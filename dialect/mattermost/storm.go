@@ -39,9 +39,13 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	a.renew(a.start[0]+1+uint64(s.Index), a.start[1])
 	defer a.begin(a.b.notes.storm(a.reg, s.Kind))()
 	a.takeIn()
-	err := a.settle(ctx, do(a, ctx, s))
+	failed := do(a, ctx, s)
+	err := a.settle(ctx, failed)
 	if err == nil {
 		a.isGone() // a login that failed is tried again at the next action
+		if failed != nil {
+			return workload.ErrNotBack
+		}
 	}
 	return err
 }

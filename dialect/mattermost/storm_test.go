@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -94,6 +95,13 @@ func TestStorms(t *testing.T) {
 	}
 	if c := env.Ledger.Count(); c.Acked != 3 || c.Seen < 3*(n-1) || c.Lost != 0 {
 		t.Errorf("ledger %+v", c)
+	}
+	// Who is refused is not back, and nor is who had nothing to reconnect; both go on.
+	b.password = "another"
+	for i, kind := range []string{"login", "reconnect"} {
+		if err := all[1].Storm(t.Context(), workload.Storm{Kind: kind, Index: 10 + i}); !errors.Is(err, workload.ErrNotBack) {
+			t.Errorf("%s of a person whose login is refused: %v, want that it is not back", kind, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -121,6 +122,9 @@ func (l *Local) storm(u *workload.User, actor workload.Actor, c stormCall, free 
 	u.Schedule(intended)
 	if err := a.Storm(l.ctx, c.storm); err != nil {
 		c.state.Miss()
+		if errors.Is(err, workload.ErrNotBack) {
+			return nil
+		}
 		return err
 	}
 	c.state.Done()

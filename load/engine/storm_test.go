@@ -214,6 +214,17 @@ func TestStormThatIsMissed(t *testing.T) {
 		}
 		l.Stop(time.Second)
 	})
+	synctest.Test(t, func(t *testing.T) { // the server fails, and the users go on
+		f := &stormy{fake: fake{service: 10 * time.Millisecond}, err: workload.ErrNotBack}
+		l, _ := storms(t, f)
+		st := l.Storm(workload.Storm{Kind: "flood", Share: 0.5})
+		time.Sleep(time.Second)
+		done, missed, _ := st.Progress()
+		if _, active, failed := l.Users(); done != 0 || missed != 20 || failed != 0 || active != 80 {
+			t.Errorf("server fails: done %d missed %d failed %d active %d", done, missed, failed, active)
+		}
+		l.Stop(time.Second)
+	})
 }
 
 // A storm is not a burst of actions: not when it happens, and not a minute later, when the bins come

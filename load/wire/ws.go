@@ -87,6 +87,7 @@ type WS struct {
 	first [maxServerHead]byte
 	at    time.Time // arrival of the last message
 	kern  bool      // that is the kernel's stamp
+	ours  bool      // the read under way ends with its context's deadline, before it has been idle for too long
 	tally *tally
 	kept  *buffer // a fragmented message
 	skip  int     // bytes of rd that the last message occupied
@@ -175,16 +176,8 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 		return 0, nil, w.at, w.err
 	}
 	w.forget()
-	var l limit
-	if w.idle > 0 {
-		l = within(context.Background(), time.Now(), w.idle, patience(w.clock))
-	}
-	d, ours := ctx.Deadline()
-	if ours = ours && (l.at.IsZero() || d.Before(l.at)); ours {
-		l = limit{at: d}
-	}
-	w.watch.begin(ctx, w.conn, l)
-	op, data, err = w.message()
+	w.await(ctx)
+	op, data, err = w.message(ctx)
 	w.watch.end()
 	if err == nil {
 		w.at, w.kern = w.rd.last.arrival(w.at)
@@ -192,7 +185,7 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 		return op, data, w.at, nil
 	}
 	e := newError(ctx, PhaseWS, err)
-	again := (ours || ctx.Err() != nil) && isTimeout(err) && w.rd.r == w.rd.w && w.kept == nil
+	again := (w.ours || ctx.Err() != nil) && isTimeout(err) && w.rd.r == w.rd.w && w.kept == nil
 	if !again {
 		w.err = e
 		w.fail(err)
@@ -202,6 +195,20 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 		w.kept = nil
 	}
 	return 0, nil, time.Now(), e
+}
+
+// await limits the read that begins, or goes on after a sign of life: to the idle time from now on, or the deadline of
+// ctx if that is earlier.
+func (w *WS) await(ctx context.Context) {
+	var l limit
+	if w.idle > 0 {
+		l = within(context.Background(), time.Now(), w.idle, patience(w.clock))
+	}
+	d, ok := ctx.Deadline()
+	if w.ours = ok && (l.at.IsZero() || d.Before(l.at)); w.ours {
+		l = limit{at: d}
+	}
+	w.watch.begin(ctx, w.conn, l)
 }
 
 // forget releases the last message.
@@ -260,7 +267,7 @@ func closeCode(code int) bool {
 var errUTF8 = errors.New("text is not UTF-8")
 
 // message reads frames until one message is whole.
-func (w *WS) message() (Opcode, []byte, error) {
+func (w *WS) message(ctx context.Context) (Opcode, []byte, error) {
 	kept, fragments := 0, int64(0)
 	op := opContinuation // of the message that has begun
 	for {
@@ -291,6 +298,9 @@ func (w *WS) message() (Opcode, []byte, error) {
 			}
 			if w.rd.r == w.rd.w {
 				w.rd.empty()
+			}
+			if w.idle > 0 {
+				w.await(ctx)
 			}
 			continue
 		}

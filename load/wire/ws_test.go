@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -356,6 +357,41 @@ func TestWSIdleTimeout(t *testing.T) {
 	if _, _, _, err := w.Read(t.Context()); err == nil {
 		t.Error("a connection without a sign of life goes on")
 	}
+}
+
+// Pings are signs of life: a connection on which nothing else comes goes on, and ends when nothing at all comes.
+func TestWSPingsAreSignsOfLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		var server sync.WaitGroup
+		defer server.Wait()
+		defer theirs.Close()
+		server.Go(func() {
+			r := bufio.NewReader(theirs)
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			io.WriteString(theirs, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "+
+				acceptKey(req.Header.Get("Sec-WebSocket-Key"))+"\r\n\r\n")
+			go io.Copy(io.Discard, r) // the pongs
+			for range 5 {
+				time.Sleep(time.Minute)
+				io.WriteString(theirs, "\x89\x00")
+			}
+			io.WriteString(theirs, "\x81\x02hi")
+		})
+		const idle = 150 * time.Second
+		w := mustDialWS(t, WSConfig{URL: "ws://host/", Idle: idle, Dial: func(context.Context, string, string) (net.Conn, error) { return ours, nil }})
+		defer w.Drop()
+		if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != "hi" {
+			t.Fatalf("%q, %v after five minutes of pings, want the message", data, err)
+		}
+		from := time.Now()
+		if _, _, _, err := w.Read(t.Context()); timedOut(err) == nil || time.Since(from) != idle {
+			t.Errorf("%v after %v without a sign of life, want a time-out after %v", err, time.Since(from), idle)
+		}
+	})
 }
 
 func TestMaskAndAppendFrame(t *testing.T) {

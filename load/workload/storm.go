@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -38,10 +39,14 @@ func (s Storm) Series(op string) string { return StormPrefix + s.Kind + "_" + op
 // A Stormer is an Actor that can take part in storms.
 type Stormer interface {
 	// Storm does one user's part. The engine calls it like Act, between two actions, interrupting a think time; its
-	// operations are recorded under Storm.Series. It returns when the user is back where it was. A failure of the
-	// server is recorded, not returned; an error means that the user cannot go on.
+	// operations are recorded under Storm.Series. It returns nil when the user is back where it was, and [ErrNotBack]
+	// when it is not but goes on, as after a failure of the server, which is recorded. Any other error means that the
+	// user cannot go on.
 	Storm(ctx context.Context, s Storm) error
 }
+
+// ErrNotBack is returned by [Stormer.Storm] for a user whose part in the storm was not carried out.
+var ErrNotBack = errors.New("the user's part in the storm was not carried out")
 
 // StormKinds is implemented by behaviors whose actors are Stormers.
 type StormKinds interface {
