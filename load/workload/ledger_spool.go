@@ -41,9 +41,9 @@ type ledgerSpool struct {
 	thinned int // the k of held
 }
 
-// mostFresh is how many bytes of records wait for [Ledger.Settle], which is not called where users wait for it. Only at
-// more than that in a second, or if nobody settles, they are written by the message that is one too many.
-const mostFresh = 1 << 20
+// mostFresh is how many bytes of records wait for [Ledger.Settle], which no user waits for. Only if there are more, as
+// when the disk stands still for seconds or nobody settles, the message that is one too many has them written.
+const mostFresh = 4 << 20
 
 // level returns how many low bits of an id's hash are zero. The ids of level k and higher ones are a sample of one in
 // two to the power of k.

@@ -193,7 +193,7 @@ func TestSpoolThatCannotBeRead(t *testing.T) {
 // Nobody settles: what is too much to wait is written by who acknowledges.
 func TestSpoolWritesByItself(t *testing.T) {
 	x := newLines()
-	long := strings.Repeat("x", 1000)
+	long := strings.Repeat("x", 3000)
 	for i := range 3000 {
 		x.l.Acked(Message{ID: fmt.Sprint(long, i), Channel: "c", Author: -1, Sent: x.at(i), Acked: x.at(i)})
 	}
