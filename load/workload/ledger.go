@@ -39,8 +39,9 @@ import (
 // minute. An event costs a map look-up and, for the
 // order, a scan of the messages of the channel that were sent after this one's acknowledgment: none while events come
 // in order, at most 64. Nothing is allocated per event once the pools are warm. Of each acknowledged message the id
-// stays until the end for the audit, and that of the post that it answers (of 26 letters: 27 bytes, 54 of a reply),
-// up to a million messages; beyond, a sample chosen by a hash of the id.
+// stays until the end for the audit, and that of the post that it answers, in a temporary file that has no name (of 26
+// letters: 29 bytes, 55 of a reply): a million messages; beyond, a sample chosen by a hash of the id. Only where no
+// file can be written they are in memory. A ledger that shares ([Ledger.Share]) keeps none.
 //
 // A nil Ledger does nothing. All methods are safe for concurrent use.
 type Ledger struct {
@@ -48,7 +49,6 @@ type Ledger struct {
 	grace  time.Duration
 	keep   time.Duration
 	seed   maphash.Seed
-	salt   uint64 // of the sample
 	shards [32]ledgerShard
 
 	presence sync.RWMutex
@@ -64,10 +64,7 @@ type Ledger struct {
 	elsewhere sync.Mutex
 	counts    map[int]LedgerCount // of other processes, of a ledger that gathers
 
-	kept    atomic.Int64  // ids
-	halving atomic.Uint32 // an id is kept if as many low bits of its hash are zero
-	cap     int64
-	thin    sync.Mutex
+	spool ledgerSpool
 }
 
 // instants are times of the ledger's clock in nanoseconds, plus one; 0 is never. was and ended are those of the last
@@ -93,15 +90,16 @@ type ledgerShard struct {
 	unsettle []*ledgerMessage // acknowledged and not judged yet, by acknowledgment
 	next     int64            // sweep
 	free     []*ledgerMessage
+	lists    ledgerLists
 	count    LedgerCount
-	foreign  map[string]struct{} // ids, of a ledger that gathers
+	foreign  recentIDs // of a ledger that gathers
 
 	unordered []ledgerArrival // events as they came, of a ledger that shares
 
 	pending map[string]*ledgerPending // by the author's id
 	over    []*ledgerPending          // those whose request has ended, by its end
 	spare   []*ledgerPending
-	named   map[string]struct{} // ids that no answer gave, of a ledger that gathers
+	named   recentIDs // that no answer gave, of a ledger that gathers
 
 	posted []*ledgerChannel // that the next marks are of
 	marked []ledgerRef      // accepted as a mark says, and not judged yet
@@ -113,8 +111,7 @@ type ledgerChannel struct {
 	members bitmap
 	joined  map[int32]int64  // within the time that messages are kept
 	recent  []*ledgerMessage // by birth, oldest first; ends of the list are trimmed with the messages
-	acked   []byte           // a line for each message, see cutLine
-	halved  uint32
+	spooled int              // its number in the spool, from 1; 0 for none
 	deleted map[string]struct{}
 	readers []string // the first few of Message.Reader
 
@@ -138,18 +135,11 @@ type ledgerMessage struct {
 	line        *ledgerPending // of a request under way with that id
 	first       time.Time      // when the first event came
 	seen        bitmap
-	ordered     bitmap // whose event was checked for the order; of a ledger that shares
-	missing     bitmap // judged lost; set by settle
-	waiting     []ledgerWaiting
-	after       []int64 // acknowledgments of messages that a recipient got after this one, while this one is pending
-	numbered            // of a ledger that goes by sequence
-}
-
-type ledgerWaiting struct {
-	rec  *measure.Recorder
-	at   int64
-	user int32
-	name measure.Name
+	ordered     bitmap          // whose event was checked for the order; of a ledger that shares
+	missing     bitmap          // judged lost; set by settle
+	waiting     []ledgerWaiting // until it is acknowledged; of ledgerShard.lists
+	after       []int64         // acknowledgments of messages that a recipient got after this one, while this one is pending
+	numbered                    // of a ledger that goes by sequence
 }
 
 // A LedgerCount holds the counts of a Ledger.
@@ -196,7 +186,8 @@ func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	if grace <= 0 {
 		grace = DefaultGrace
 	}
-	l := &Ledger{grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked, deal: Evenly(1)}
+	l := &Ledger{grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), deal: Evenly(1),
+		spool: ledgerSpool{salt: seed, most: mostAcked}}
 	l.clock.Store(clock.New(time.Now()))
 	for i := range l.shards {
 		l.shards[i].channels, l.shards[i].messages = map[string]*ledgerChannel{}, map[string]*ledgerMessage{}
@@ -263,30 +254,26 @@ func (l *Ledger) Acked(m Message) {
 		s.mu.Unlock()
 		return
 	}
-	full := l.enter(s, m, now)
+	l.enter(s, m, now)
 	if !m.Unanswered {
 		m.Pending = "" // nobody else asks for it
 	}
 	l.outbox.acked(m) // before a mark can name it
 	s.mu.Unlock()
-	if full {
-		l.halve()
-	}
 }
 
-// enter counts an accepted message and reports whether there are now too many ids. The shard is locked.
-func (l *Ledger) enter(s *ledgerShard, m Message, now int64) (full bool) {
+// enter counts an accepted message. The shard is locked.
+func (l *Ledger) enter(s *ledgerShard, m Message, now int64) {
 	s.count.Acked++
 	if m.Unanswered {
 		s.count.Unanswered++
 	}
 	if e := l.acked(s, m, now); e != nil {
-		full = l.remember(e.channel, m)
+		l.remember(s, e.channel, m)
 	} else {
 		s.count.Repeated++
 	}
 	l.order(s, now)
-	return full
 }
 
 // acked takes in an acknowledgment that became known here at now, and returns its message; nil if it was known. The
@@ -315,13 +302,13 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 		}
 		l.delivered(e, w.rec, w.name, w.at)
 	}
-	e.waiting = e.waiting[:0]
+	s.waited(e)
 	for _, acked := range e.after {
 		if acked < e.sent {
 			s.count.Misordered++
 		}
 	}
-	e.after = e.after[:0]
+	e.after = emptied(e.after, mostAfter)
 	l.resolve(s, e)
 	if known := max(e.acked, now); known-e.sent < int64(remembered) {
 		l.await(s, e, now)
@@ -337,6 +324,10 @@ func (l *Ledger) Deleted(channel, id string) {
 	if l == nil {
 		return
 	}
+	if l.outbox != nil { // the audit is that of the ledger that gathers
+		l.outbox.deleted(channel, id)
+		return
+	}
 	s := l.shard(maphash.String(l.seed, channel))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -345,7 +336,6 @@ func (l *Ledger) Deleted(channel, id string) {
 		c.deleted = map[string]struct{}{}
 	}
 	c.deleted[id] = struct{}{}
-	l.outbox.deleted(channel, id)
 }
 
 // Seen records that a user's connection read the event of a new message at this instant. Events of one user are
@@ -368,11 +358,10 @@ func (l *Ledger) Seen(user int, channel, id, pending []byte, at time.Time, rec *
 		}
 	}
 	l.arrived(s, e, u, now, rec, name)
-	full := p != nil && p.over && l.accept(s, p, now)
-	s.mu.Unlock()
-	if full {
-		l.halve()
+	if p != nil && p.over {
+		l.accept(s, p, now)
 	}
+	s.mu.Unlock()
 }
 
 // arrived counts an event. The shard is locked.
@@ -396,7 +385,7 @@ func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, r
 	if e.acked == noTime {
 		s.count.Seen++
 		if !l.timed(e, u, now, rec, name) {
-			e.waiting = append(e.waiting, ledgerWaiting{rec, now, u, name})
+			s.wait(e, ledgerWaiting{rec, now, u, name})
 		}
 		return
 	}
@@ -531,8 +520,8 @@ func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMes
 		e = new(ledgerMessage)
 	}
 	*e = ledgerMessage{id: string(id), use: e.use + 1, channel: c, author: -1, born: now, sent: noTime, acked: noTime,
-		pending: e.pending[:0], seen: e.seen, ordered: e.ordered, missing: e.missing, waiting: e.waiting, after: e.after,
-		numbered: numbered{overdue: e.overdue[:0]}}
+		pending: emptied(e.pending, mostPending), seen: e.seen, ordered: e.ordered, missing: e.missing, after: e.after,
+		numbered: numbered{overdue: emptied(e.overdue, mostAfter)}}
 	clear(e.seen)
 	clear(e.ordered)
 	clear(e.missing)

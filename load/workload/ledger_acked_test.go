@@ -63,7 +63,7 @@ func TestLedgerExpectsNoAnswersToWhatWasDeleted(t *testing.T) {
 func TestLedgerThinsAnswers(t *testing.T) {
 	x := newLines()
 	l := x.l
-	l.cap = 20
+	l.spool.most = 20
 	for i := range 200 {
 		l.Acked(Message{ID: fmt.Sprint("gone", i), Channel: "c", Root: "r", Sent: x.at(i), Acked: x.at(i)})
 		l.Acked(Message{ID: fmt.Sprint("there", i), Channel: "c", Root: "s", Sent: x.at(i), Acked: x.at(i)})
@@ -72,7 +72,7 @@ func TestLedgerThinsAnswers(t *testing.T) {
 	got, part := l.Messages()
 	var want []string
 	for i := range 200 {
-		if id := fmt.Sprint("there", i); l.sampled(id, l.halving.Load()) {
+		if id := fmt.Sprint("there", i); level(l.spool.salt, id) >= l.spool.k {
 			want = append(want, id)
 		}
 	}

@@ -28,7 +28,8 @@ func (s *ledgerShard) misorder(e *ledgerMessage, u int32) {
 	}
 }
 
-// Settle judges every message whose grace is over. It is called about once a second, and before the users stop.
+// Settle judges every message whose grace is over, and writes the ids for the audit to their file. It is called about
+// once a second, and before the users stop.
 func (l *Ledger) Settle(now time.Time) {
 	if l == nil {
 		return
@@ -40,6 +41,7 @@ func (l *Ledger) Settle(now time.Time) {
 		l.sweep(s, l.nanos(now))
 		s.mu.Unlock()
 	}
+	l.spool.write()
 }
 
 // sweep judges due messages and drops old ones, at most once in sweepEvery. The shard is locked.
@@ -56,6 +58,8 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 	s.unsettle = trim(s.unsettle, n)
 	l.judge(s, now)
 	l.expire(s, now)
+	s.foreign.age(now, 2*ledgerHoldOpen*int64(l.keep))
+	s.named.age(now, 2*ledgerHoldOpen*int64(l.keep))
 	for n = 0; n < len(s.order) && l.past(s.order[n], now); n++ {
 		e := s.order[n]
 		c := e.channel
@@ -72,7 +76,8 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 		c.recent = trim(c.recent, 1) // both lists are by birth
 		delete(s.messages, e.id)
 		l.drop(e)
-		e.waiting, e.after = e.waiting[:0], e.after[:0]
+		s.waited(e)
+		e.after = emptied(e.after, mostAfter)
 		s.free = append(s.free, e)
 	}
 	s.order = trim(s.order, n)

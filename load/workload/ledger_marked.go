@@ -196,7 +196,7 @@ func (l *Ledger) resolve(s *ledgerShard, e *ledgerMessage) {
 			s.count.Late++
 		}
 	}
-	e.overdue = e.overdue[:0]
+	e.overdue = emptied(e.overdue, mostAfter)
 }
 
 // await has e judged when its grace is over. One of another process may be heard of after that, and after messages that

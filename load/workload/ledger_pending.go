@@ -66,11 +66,8 @@ func (l *Ledger) Unanswered(m Message) {
 	now := l.nanos(m.Acked)
 	l.sweep(s, now)
 	l.decide(s, m, false) // others hear of it by itself
-	found, full := l.unanswered(s, m, now)
+	found := l.unanswered(s, m, now)
 	s.mu.Unlock()
-	if full {
-		l.halve()
-	}
 	if !found {
 		m.ID = ""
 		l.outbox.acked(m)
@@ -79,7 +76,7 @@ func (l *Ledger) Unanswered(m Message) {
 
 // unanswered looks for the event of a message whose request has ended, and awaits it if it has not come. The shard is
 // locked.
-func (l *Ledger) unanswered(s *ledgerShard, m Message, now int64) (found, full bool) {
+func (l *Ledger) unanswered(s *ledgerShard, m Message, now int64) (found bool) {
 	p := s.pending[m.Pending]
 	if p == nil {
 		p = &ledgerPending{named: s.channel([]byte(m.Channel)).pending(m.Pending)}
@@ -87,10 +84,11 @@ func (l *Ledger) unanswered(s *ledgerShard, m Message, now int64) (found, full b
 	}
 	p.message, p.over, p.ended = m, true, now
 	if p.named != nil {
-		return true, l.accept(s, p, now)
+		l.accept(s, p, now)
+		return true
 	}
 	s.over = append(s.over, p)
-	return false, false
+	return false
 }
 
 // pending returns the channel's message that events named with an author's id and no answer has.
@@ -117,13 +115,12 @@ func (l *Ledger) name(s *ledgerShard, e *ledgerMessage, pending []byte) *ledgerP
 }
 
 // accept takes in a message that an event has named and no answer. The shard is locked.
-func (l *Ledger) accept(s *ledgerShard, p *ledgerPending, now int64) (full bool) {
+func (l *Ledger) accept(s *ledgerShard, p *ledgerPending, now int64) {
 	e, m := p.named, p.message
 	m.ID, m.Acked, m.Unanswered = e.id, e.first, true
 	s.conclude(m.Pending)
-	full = l.enter(s, m, now)
+	l.enter(s, m, now)
 	l.outbox.acked(m)
-	return full
 }
 
 // conclude forgets what went by an author's id. The shard is locked.

@@ -54,7 +54,7 @@ func (o *outbox) foreign(id string) {
 // Share makes the ledger keep the data that those of other processes need, for [Ledger.Outbox]. It is called before
 // anything is counted. From then on authors may be users of other processes, whose acknowledgments come by
 // [Ledger.Heard], later than the events; and Foreign is not counted here, but by the ledger that all traffic comes
-// to.
+// to. That one alone has the messages for the audit, too.
 func (l *Ledger) Share() { l.outbox = new(outbox) }
 
 // Outbox returns the traffic since the call before.
@@ -71,7 +71,8 @@ func (l *Ledger) Outbox() Traffic {
 func (l *Ledger) Heard(m Message, now time.Time) {
 	s := l.shard(maphash.String(l.seed, m.Channel))
 	s.mu.Lock()
-	at, full := l.nanos(now), false
+	defer s.mu.Unlock()
+	at := l.nanos(now)
 	l.sweep(s, at)
 	switch {
 	case m.ID != "":
@@ -79,11 +80,7 @@ func (l *Ledger) Heard(m Message, now time.Time) {
 		l.acked(s, m, at)
 		l.order(s, at)
 	case m.Pending != "":
-		_, full = l.unanswered(s, m, at)
-	}
-	s.mu.Unlock()
-	if full {
-		l.halve()
+		l.unanswered(s, m, at)
 	}
 }
 
@@ -113,12 +110,8 @@ func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 	for _, id := range t.Foreign {
 		s := l.shard(maphash.String(l.seed, id))
 		s.mu.Lock()
-		if s.foreign == nil {
-			s.foreign = map[string]struct{}{}
-		}
-		_, named := s.named[id]
-		if _, twice := s.foreign[id]; !twice && !named {
-			s.foreign[id] = struct{}{}
+		if !s.foreign.has(id) && !s.named.has(id) {
+			s.foreign.add(id)
 			s.count.Foreign++
 		}
 		s.mu.Unlock()
@@ -131,18 +124,49 @@ func (l *Ledger) first(id string) bool {
 	s := l.shard(maphash.String(l.seed, id))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.named == nil {
-		s.named = map[string]struct{}{}
-	}
-	if _, twice := s.named[id]; twice {
+	if s.named.has(id) {
 		return false
 	}
-	s.named[id] = struct{}{}
-	if _, was := s.foreign[id]; was {
-		delete(s.foreign, id)
+	s.named.add(id)
+	if s.foreign.has(id) {
+		s.foreign.remove(id)
 		s.count.Foreign--
 	}
 	return true
+}
+
+// recentIDs are the ids of a time: longer than the processes that got events of one message hold it.
+type recentIDs struct {
+	now, before map[string]struct{}
+	turn        int64 // when now becomes before
+}
+
+// age forgets ids that are older than span, at the latest when they are twice that. It is called about once a second.
+func (r *recentIDs) age(now, span int64) {
+	if now >= r.turn {
+		r.turn = now + span
+		r.before, r.now = r.now, nil
+	}
+}
+
+func (r *recentIDs) has(id string) bool {
+	_, is := r.now[id]
+	if !is {
+		_, is = r.before[id]
+	}
+	return is
+}
+
+func (r *recentIDs) add(id string) {
+	if r.now == nil {
+		r.now = map[string]struct{}{}
+	}
+	r.now[id] = struct{}{}
+}
+
+func (r *recentIDs) remove(id string) {
+	delete(r.now, id)
+	delete(r.before, id)
 }
 
 // A ledgerArrival is the event of a message that a user has got.
