@@ -50,8 +50,8 @@ func survey(dir string) (layout, error) {
 		return l, err
 	}
 	for _, s := range spans {
-		n, err := strconv.Atoi(s.Name())
-		if err != nil || n < 0 {
+		n, ok := spanNumber(s.Name())
+		if !ok {
 			continue
 		}
 		l.spans = max(l.spans, n+1)

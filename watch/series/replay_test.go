@@ -15,7 +15,7 @@ import (
 
 // TestReadersDuringCuts opens the directory of a writer that is at work until it has closed.
 func TestReadersDuringCuts(t *testing.T) {
-	const n = 400
+	const n = 160
 	db := cutting(t, 40*time.Second)
 	var appended atomic.Int64
 	var wg sync.WaitGroup

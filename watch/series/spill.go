@@ -59,8 +59,14 @@ func spanOfLog(name string) (n int, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	n, err := strconv.Atoi(digits)
-	return n, err == nil && n > 0
+	n, ok = spanNumber(digits)
+	return n, ok && n > 0
+}
+
+// spanNumber parses the number of a span: more than any run has would be a stranger's.
+func spanNumber(digits string) (n int, ok bool) {
+	u, err := strconv.ParseUint(digits, 10, 16)
+	return int(u), err == nil
 }
 
 // blockDir is the directory in which a span's block is written.
