@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/wlog"
 )
 
 // A Label is a name and value that distinguishes series of one metric.
@@ -67,7 +66,8 @@ func (e *RejectedError) Error() string {
 
 // entry is the writer's record of one series.
 type entry struct {
-	ref   storage.SeriesRef
+	ref   storage.SeriesRef // in the head of a span; 0 before the first sample
+	span  int               // the span's number: the span itself would stay in memory
 	lset  labels.Labels
 	last  int64  // time of the last stored sample, ms
 	batch uint64 // the batch it last occurred in
@@ -93,7 +93,6 @@ type source struct {
 type writer struct {
 	mu      sync.Mutex
 	max     limits
-	log     *wlog.WL
 	series  map[string]*entry  // by canonical labels
 	samples map[string]*entry  // by name and labels as given to Append
 	sources map[string]*source // by extra labels and format
@@ -103,6 +102,14 @@ type writer struct {
 	key     []byte
 	names   []string
 	body    []byte
+
+	now     *span          // takes the appends; changed with DB.parts locked too
+	every   time.Duration  // sample time from one cut to the next
+	due     int64          // the sample time of the next cut, ms; 0 before the first batch
+	cuts    sync.WaitGroup // the cut under way
+	cutting bool           // it is under way
+	failed  int            // cuts in a row that failed
+	failure error          // of the last cut
 
 	redact func(string) string // see Redact; nil for none
 	veiled map[string]string   // replaced text -> its replacement
@@ -115,6 +122,7 @@ func newWriter() *writer {
 		series:  map[string]*entry{},
 		samples: map[string]*entry{},
 		sources: map[string]*source{},
+		every:   cutEvery,
 	}
 }
 
@@ -142,7 +150,7 @@ func (db *DB) end(w *writer) {
 }
 
 // Append stores one batch of samples at time t (kept in milliseconds), all or none. A series' first
-// sample costs some microseconds and allocations, later ones well under one and none.
+// sample, and that after each cut, costs some microseconds and allocations, others well under one and none.
 func (db *DB) Append(t time.Time, samples []Sample) error {
 	w, err := db.begin()
 	if err != nil {
@@ -341,21 +349,28 @@ func (db *DB) commit(w *writer, t time.Time) error {
 		bad.Of = len(w.points)
 		return &bad
 	}
-	app := db.head.Appender(context.Background())
+	app := w.now.head.Appender(context.Background())
 	for i := range w.points {
 		e := w.points[i].e
-		ref, err := app.Append(e.ref, e.lset, ms, w.points[i].v)
+		ref := e.ref
+		if e.span != w.now.n {
+			ref = 0 // each head has its own
+		}
+		ref, err := app.Append(ref, e.lset, ms, w.points[i].v)
 		if err != nil {
 			err = fmt.Errorf("batch of %d samples not stored: %s: %w", len(w.points), e.lset, err)
 			return errors.Join(err, app.Rollback())
 		}
-		e.ref = ref
+		e.ref, e.span = ref, w.now.n
 	}
 	if err := app.Commit(); err != nil {
 		return fmt.Errorf("batch of %d samples not stored: %w", len(w.points), err)
 	}
 	for i := range w.points {
 		w.points[i].e.last = ms
+	}
+	if len(w.points) > 0 {
+		db.cut(w, ms)
 	}
 	if db.tap != nil {
 		db.tap(time.UnixMilli(ms), len(w.points), w.stored)

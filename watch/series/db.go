@@ -23,8 +23,8 @@ import (
 // Limits of one DB. They protect the tool from a target that exposes too much, and a reader from a
 // query that is too large.
 const (
-	// MaxSeries is the largest number of different series one directory accepts. Each costs about 1.8 KB of memory
-	// until the run is sealed.
+	// MaxSeries is the largest number of different series one directory accepts. Each costs about 1.8 KB of memory,
+	// and for a moment at each cut twice that.
 	MaxSeries = 150_000
 	// MaxScraped is the largest number of those that come from [DB.AppendText]: pages that a target writes leave room
 	// for the probes of this tool.
@@ -61,8 +61,8 @@ var (
 const headSpan = 5 * 365 * 24 * time.Hour
 
 // tsdb.DB is not used on purpose, only its head: the DB's background goroutine panics when a disk is
-// full, cuts a block every two hours and deletes old ones. The price is that a run's samples stay in
-// memory until it is sealed, compressed to about four bytes each, index included.
+// full, cuts a block every two hours and deletes old ones. What the head holds, compressed to about
+// four bytes a sample, index included, is moved out of memory every ten minutes: see span.
 const (
 	walDir   = "wal"
 	headDir  = "chunks_head"
@@ -73,13 +73,16 @@ const (
 // appends are carried out one after the other. The zero value is not usable.
 type DB struct {
 	dir     string
-	head    *tsdb.Head    // of the writer, or replayed from a killed writer's log; nil when sealed
-	blocks  []*tsdb.Block // sealed data
-	sandbox string        // scratch directory of a replayed head, removed by Close
-	damage  error         // the part of the log that the replay could not read
-	write   *writer       // nil for a reader
+	sealed  bool
+	sandbox string  // scratch directory of replayed heads, removed by Close
+	damage  error   // the first part of a killed writer's data that the replay could not read
+	write   *writer // nil for a reader
 	engine  *promql.Engine
 	tap     func(time.Time, int, iter.Seq2[labels.Labels, float64])
+
+	parts  sync.RWMutex  // guards what follows, which a writer changes at a cut; locked after writer.mu
+	spans  []*span       // of the writer, or replayed from a killed writer's logs; oldest first, none when sealed
+	blocks []*tsdb.Block // sealed data, or the spans that are no longer in memory
 
 	life   sync.RWMutex // held for reading by every call, for writing by Close
 	closed bool
@@ -99,38 +102,42 @@ func Create(dir string) (*DB, error) {
 		return nil, fmt.Errorf("creating series directory %s: it is not empty (found %q); choose a new directory", dir, names[0].Name())
 	}
 	db := &DB{dir: dir, write: newWriter(), engine: newEngine()}
-	if err := db.start(); err != nil {
+	first, err := db.newSpan(0)
+	if err != nil {
 		return nil, fmt.Errorf("creating series directory %s: %w", dir, err)
 	}
+	db.write.now, db.spans = first, []*span{first}
 	return db, nil
 }
 
-// Open opens dir for reading. A sealed directory is read in place. For one whose writer was killed
-// the log is replayed into memory; [DB.Damage] reports the loss at the log's torn end. Open never
-// changes dir.
+// Open opens dir for reading. A sealed directory is read in place. For one whose writer was killed, or is at work, what
+// is in no block yet is replayed from the log into memory; [DB.Damage] reports what is missing, such as the log's torn
+// end. Open never changes dir.
 func Open(dir string) (*DB, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening series directory: %w", err)
-	}
-	var blocks []string
-	var log, empty bool
-	for _, e := range entries {
-		switch {
-		case e.IsDir() && e.Name() == walDir:
-			log = true
-		case e.IsDir() && isULID(e.Name()):
-			blocks = append(blocks, filepath.Join(dir, e.Name()))
-		case e.Name() == emptyTag:
-			empty = true
+	const tries = 5 // a writer that is at work gets in the way once in ten minutes, and when it closes
+	for try := 1; ; try++ {
+		l, err := survey(dir)
+		if err != nil {
+			return nil, fmt.Errorf("opening series directory: %w", err)
+		}
+		db, err := openLayout(dir, l)
+		if later, failed := survey(dir); failed != nil || !l.overtaken(later) || try == tries {
+			return db, err
+		}
+		if err == nil {
+			_ = db.Close()
 		}
 	}
+}
+
+func openLayout(dir string, l layout) (*DB, error) {
 	db := &DB{dir: dir, engine: newEngine()}
 	switch {
-	case len(blocks) > 0:
+	case len(l.blocks) > 0:
 		// Close writes the block under a temporary name and renames it, so a block holds all of
 		// the run even if a log still lies beside it.
-		for _, b := range blocks {
+		db.sealed = true
+		for _, b := range l.blocks {
 			blk, err := openBlock(b)
 			if err != nil {
 				db.Close()
@@ -138,11 +145,13 @@ func Open(dir string) (*DB, error) {
 			}
 			db.blocks = append(db.blocks, blk)
 		}
-	case log:
-		if err := db.replay(); err != nil {
+	case l.spans > 0:
+		if err := db.replay(l); err != nil {
+			db.Close()
 			return nil, fmt.Errorf("opening series directory %s: replaying the log of a run that was not closed: %w", dir, err)
 		}
-	case empty:
+	case l.empty:
+		db.sealed = true
 	default:
 		return nil, fmt.Errorf("opening series directory %s: it holds neither a block nor a log, so it is not a series directory or its block was removed", dir)
 	}
@@ -191,12 +200,13 @@ func (db *DB) Tap(f func(t time.Time, n int, samples iter.Seq2[labels.Labels, fl
 // Dir returns the directory the DB was opened with.
 func (db *DB) Dir() string { return db.dir }
 
-// Sealed reports whether the run was closed in order: its data came from a block, not from the
-// log of a killed writer. A DB from Create is not sealed.
-func (db *DB) Sealed() bool { return db.head == nil }
+// Sealed reports whether the run was closed in order: its data came from its block, not from what
+// a killed writer left. A DB from Create is not sealed.
+func (db *DB) Sealed() bool { return db.sealed }
 
-// Damage returns nil, or an error for the samples that replaying a killed writer's log had to leave
-// out: everything after the first record that could not be read.
+// Damage returns nil, or an error for the samples that reading what a killed writer left had to leave
+// out: everything after the first record of a log that could not be read, or a part of the run whose
+// block is damaged and whose log is gone.
 func (db *DB) Damage() error { return db.damage }
 
 // Bounds returns the times of the first and the last sample. ok is false when there is none.
@@ -207,8 +217,10 @@ func (db *DB) Bounds() (first, last time.Time, ok bool) {
 	if db.closed {
 		return first, last, false
 	}
-	if db.head != nil {
-		lo, hi = db.head.MinTime(), db.head.MaxTime()
+	db.parts.RLock()
+	defer db.parts.RUnlock()
+	for _, s := range db.spans {
+		lo, hi = min(lo, s.head.MinTime()), max(hi, s.head.MaxTime())
 	}
 	for _, b := range db.blocks {
 		lo, hi = min(lo, b.MinTime()), max(hi, b.MaxTime()-1) // a block's end is exclusive
@@ -230,31 +242,43 @@ func (db *DB) Querier(mint, maxt int64) (storage.Querier, error) {
 	return db.querier(mint, maxt)
 }
 
-func (db *DB) querier(mint, maxt int64) (storage.Querier, error) {
-	if db.head != nil {
-		lo, hi := max(mint, db.head.MinTime()), min(maxt, db.head.MaxTime())
-		if lo > hi {
-			return storage.NoopQuerier(), nil
-		}
-		return tsdb.NewBlockQuerier(tsdb.NewRangeHead(db.head, lo, hi), lo, hi)
-	}
+// querier reads the blocks and heads of this moment. A cut moves a head into a block, and does so between two
+// queriers: each has every sample once.
+func (db *DB) querier(mint, maxt int64) (_ storage.Querier, err error) {
+	db.parts.RLock()
+	defer db.parts.RUnlock()
 	var qs []storage.Querier
-	for _, b := range db.blocks {
-		q, err := tsdb.NewBlockQuerier(b, mint, maxt)
+	add := func(b tsdb.BlockReader, mint, maxt int64) {
 		if err != nil {
-			for _, q := range qs {
-				err = errors.Join(err, q.Close())
-			}
-			return nil, err
+			return
 		}
-		qs = append(qs, q)
+		var q storage.Querier
+		if q, err = tsdb.NewBlockQuerier(b, mint, maxt); err == nil {
+			qs = append(qs, q)
+		}
+	}
+	for _, b := range db.blocks {
+		if db.sealed || b.OverlapsClosedInterval(mint, maxt) {
+			add(b, mint, maxt)
+		}
+	}
+	for _, s := range db.spans {
+		if lo, hi := max(mint, s.head.MinTime()), min(maxt, s.head.MaxTime()); lo <= hi {
+			add(tsdb.NewRangeHead(s.head, lo, hi), lo, hi)
+		}
+	}
+	if err != nil {
+		for _, q := range qs {
+			err = errors.Join(err, q.Close())
+		}
+		return nil, err
 	}
 	return storage.NewMergeQuerier(qs, nil, storage.ChainedSeriesMerge), nil
 }
 
 // Close ends the use of the DB. For a DB from Create it first writes everything into one block and
-// then removes the log; if writing the block fails (a full disk), the log stays and Open can still
-// read it. Close waits for calls that are under way. A second Close does nothing.
+// then removes the log; if writing the block fails (a full disk), the log and the blocks of cuts stay,
+// and Open can still read them. Close waits for calls that are under way. A second Close does nothing.
 func (db *DB) Close() error {
 	db.life.Lock()
 	defer db.life.Unlock()

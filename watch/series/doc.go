@@ -12,9 +12,12 @@
 //
 // While a run lasts, the directory holds a write-ahead log: every batch reaches the operating
 // system before Append returns, so a killed process loses nothing that was appended (a power
-// failure may lose the last seconds; nothing calls fsync per batch). [DB.Close] turns the log
-// into ONE block (a directory named by a ULID) and removes the log. A directory whose writer was
-// killed keeps its log and is still readable: Open replays a copy, and never changes the original.
+// failure may lose the last seconds; nothing calls fsync per batch). Every ten minutes of sample
+// time a new span with a log of its own begins, and the one before is moved from memory and log
+// into a block below spilled/, while appends and queries go on; where that fails, nothing is lost
+// but memory. [DB.Close] turns all of it into ONE block (a directory named by a ULID) and removes
+// the rest. A directory whose writer was killed keeps its logs and blocks and is still readable:
+// Open replays a copy of the logs, and never changes the original. So is one whose writer is at work.
 //
 // # Batches
 //

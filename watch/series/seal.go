@@ -1,19 +1,16 @@
 package series
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
-	"github.com/prometheus/prometheus/tsdb/wlog"
-	"github.com/prometheus/prometheus/util/compression"
 )
 
 func headOptions(dir string) *tsdb.HeadOptions {
@@ -25,106 +22,88 @@ func headOptions(dir string) *tsdb.HeadOptions {
 	return o
 }
 
-// start makes the head and the log of a new directory.
-func (db *DB) start() error {
-	quiet := slog.New(slog.DiscardHandler)
-	log, err := wlog.New(quiet, nil, filepath.Join(db.dir, walDir), compression.Snappy)
-	if err != nil {
-		return err
-	}
-	db.write.log = log
-	db.head, err = tsdb.NewHead(nil, quiet, log, nil, headOptions(db.dir), nil)
-	if err == nil {
-		err = db.head.Init(math.MinInt64)
-	}
-	if err != nil {
-		return errors.Join(err, log.Close())
-	}
-	return nil
-}
-
-// seal writes the head into one block and then removes the log. The order matters: at every
-// instant the directory holds the log, or the block, or both.
+// seal makes one block of the whole run and then removes the logs and the blocks of spans. The order matters: at
+// every instant each span is in its log, or in a block of its own, or in the block of the run.
 //
-// The head itself is not closed: that would first write its chunks to a second place, and panic if
-// the disk is full. It holds no file and no goroutine.
+// The heads are not closed: that would first write their chunks to a second place, and panic if the disk is full.
+// They hold no file that is written, and no goroutine.
 func (db *DB) seal() error {
-	mint, maxt := db.head.MinTime(), db.head.MaxTime()
+	w := db.write
+	w.cuts.Wait()
 	var err error
-	if mint <= maxt {
-		err = db.writeBlock(mint, maxt)
-	} else {
+	switch {
+	case len(db.blocks) > 0 || len(db.spans) > 1:
+		err = db.join()
+	case !w.now.empty():
+		_, err = writeBlock(w.now.head, db.dir)
+	default:
 		err = os.WriteFile(filepath.Join(db.dir, emptyTag), []byte("this run recorded no series\n"), 0o600)
 	}
-	if err = errors.Join(err, db.write.log.Close()); err != nil {
-		return err
+	for _, s := range db.spans {
+		err = errors.Join(err, s.log.Close())
 	}
-	return errors.Join(os.RemoveAll(filepath.Join(db.dir, walDir)), os.RemoveAll(filepath.Join(db.dir, headDir)))
+	if err != nil {
+		return errors.Join(err, w.failure)
+	}
+	for n := range w.now.n + 1 {
+		err = errors.Join(err, os.RemoveAll(db.logDir(n)))
+	}
+	return errors.Join(err, os.RemoveAll(filepath.Join(db.dir, headDir)), os.RemoveAll(filepath.Join(db.dir, spillDir)))
 }
 
-// writeBlock writes the head's samples from mint to maxt inclusive. The compactor writes under a
-// temporary name, syncs, and renames.
-func (db *DB) writeBlock(mint, maxt int64) error {
-	c, err := tsdb.NewLeveledCompactor(context.Background(), nil, slog.New(slog.DiscardHandler), []int64{headSpan.Milliseconds()}, chunkenc.NewPool(), nil)
+// join writes the spans that are in memory into blocks, and makes one of all blocks.
+func (db *DB) join() error {
+	for _, s := range db.spans {
+		if s.empty() {
+			continue
+		}
+		dir, err := writeBlock(s.head, db.blockDir(s.n))
+		if err != nil {
+			return err
+		}
+		blk, err := openBlock(dir)
+		if err != nil {
+			return err
+		}
+		db.blocks = append(db.blocks, blk)
+	}
+	slices.SortStableFunc(db.blocks, func(a, b *tsdb.Block) int { return cmp.Compare(a.MinTime(), b.MinTime()) })
+	var dirs []string
+	for _, b := range db.blocks {
+		dirs = append(dirs, b.Dir())
+	}
+	c, err := compactor()
 	if err != nil {
 		return err
 	}
-	// +1: a block's end is exclusive.
-	ids, err := c.Write(db.dir, tsdb.NewRangeHead(db.head, mint, maxt), mint, maxt+1, nil)
+	ids, err := c.Compact(db.dir, dirs, db.blocks)
 	if err == nil && len(ids) == 0 {
-		err = errors.New("no block was written although there are samples")
+		err = errNoBlock
 	}
 	return err
 }
 
-// replay reads the log of a writer that never closed into a new head.
-func (db *DB) replay() error {
-	var heard hearing
-	listen := slog.New(&heard)
-	log, err := wlog.Open(listen, filepath.Join(db.dir, walDir)) // opens no segment for writing
+var errNoBlock = errors.New("no block was written although there are samples")
+
+// writeBlock writes all samples of a head into a new block below dest and returns its directory. The compactor
+// writes under a temporary name, syncs, and renames.
+func writeBlock(head *tsdb.Head, dest string) (dir string, err error) {
+	c, err := compactor()
 	if err != nil {
-		return err
+		return "", err
 	}
-	box, err := os.MkdirTemp("", "series-*") // a head insists on a directory for chunks
-	if err != nil {
-		return err
+	mint, maxt := head.MinTime(), head.MaxTime()
+	// +1: a block's end is exclusive.
+	ids, err := c.Write(dest, tsdb.NewRangeHead(head, mint, maxt), mint, maxt+1, nil)
+	switch {
+	case err != nil:
+		return "", err
+	case len(ids) == 0:
+		return "", errNoBlock
 	}
-	head, err := tsdb.NewHead(nil, listen, log, nil, headOptions(box), nil)
-	if err == nil {
-		err = head.Init(math.MinInt64)
-		if torn, ok := errors.AsType[*wlog.CorruptionErr](err); ok {
-			// The records before the torn one are in the head.
-			db.damage, err = fmt.Errorf("the log ends in a damaged record, samples after it are missing: %w", torn), nil
-		}
-	}
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(box))
-	}
-	if db.damage == nil && heard.text != "" {
-		db.damage = fmt.Errorf("reading the log: %s", heard.text)
-	}
-	db.head, db.sandbox = head, box
-	return nil
+	return filepath.Join(dest, ids[0].String()), nil
 }
 
-// hearing is a log handler that keeps the first complaint of the replay, which tsdb writes only to
-// its log, and which a reader of the run needs.
-type hearing struct{ text string }
-
-func (h *hearing) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
-func (h *hearing) WithAttrs([]slog.Attr) slog.Handler           { return h }
-func (h *hearing) WithGroup(string) slog.Handler                { return h }
-
-func (h *hearing) Handle(_ context.Context, r slog.Record) error {
-	if h.text != "" {
-		return nil
-	}
-	var b strings.Builder
-	b.WriteString(r.Message)
-	r.Attrs(func(a slog.Attr) bool {
-		fmt.Fprintf(&b, " %s=%v", a.Key, a.Value)
-		return true
-	})
-	h.text = b.String()
-	return nil
+func compactor() (*tsdb.LeveledCompactor, error) {
+	return tsdb.NewLeveledCompactor(context.Background(), nil, slog.New(slog.DiscardHandler), []int64{headSpan.Milliseconds()}, chunkenc.NewPool(), nil)
 }
