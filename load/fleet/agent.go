@@ -32,6 +32,9 @@ func (s *Start) check(now time.Time) error {
 	if most := plan.MostProcesses * plan.MostAgents; s.Agent < 0 || s.Agents < 0 || s.Agents > most || s.Agent > 0 && s.Agent >= s.Agents {
 		return fmt.Errorf("start: agent %d of %d; want one of at most %d", s.Agent, s.Agents, most)
 	}
+	if q := s.Sequence; q != nil && (q.Hosts < 0 || q.Hosts > s.Agents) {
+		return fmt.Errorf("start: %d agents on %d hosts", s.Agents, q.Hosts)
+	}
 	if away := s.Epoch.Sub(now); away.Abs() > mostAway {
 		return fmt.Errorf("start: the epoch %s is more than %v from this clock", s.Epoch.UTC().Format(time.RFC3339), mostAway)
 	}
@@ -132,7 +135,8 @@ type served struct {
 	storms  []*workload.StormState
 	sampled time.Time
 	held    int64 // bytes of the process's budget, at most at once
-	marks   int64 // stretches of markEvery whose marks were sent
+	marks   int64 // turns of the parts of the channels whose marks were sent
+	clocks  clocks
 
 	mu     sync.Mutex // of:
 	errs   []userError
@@ -189,6 +193,9 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 			return errors.New("start: the ledger of this agent does not go by sequence; are both programs of one version?")
 		}
 		s.epoch, s.agent = epoch, agent
+		if q := r.Start.Sequence; q != nil && q.Hosts > 0 {
+			s.clocks = clocks{r.Start.Agent % q.Hosts, make([]*clockNote, q.Hosts)}
+		}
 		p.PID = os.Getpid()
 		return nil
 	}

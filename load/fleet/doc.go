@@ -9,8 +9,9 @@
 // agent and merges them without loss: histograms, counts, the state of users, the ledger, the samples of the agent's
 // own probe. A run has one ledger: acknowledgments go to the agents of the recipients by way of the coordinator, one
 // tick later, and events that come earlier wait for them ([workload.Ledger.Share]). Many agents go by sequence instead
-// ([Config], [workload.Ledger.Sequence]): every ten seconds they report which of their numbered messages were accepted,
-// the hosts with users in the channel get these marks, and the coordinator keeps acknowledgments for those who ask.
+// ([Config], [workload.Ledger.Sequence]): every ten seconds they report which of their numbered messages in a channel were
+// accepted, a tenth of the channels in each second; the hosts with users in the channel get these marks, and the
+// coordinator keeps acknowledgments for those who ask.
 //
 // # Messages
 //
@@ -33,7 +34,8 @@
 // Instants travel as offsets from the run's epoch, which the agent finds on its own clock when it starts. Every reply
 // carries when the request came and when the reply went; from these the coordinator computes the offset of the two
 // clocks (RFC 5905, section 8) and their drift, by a line through the samples of the shortest ways, one for each ten
-// seconds. It maps the instants of messages of other hosts by that line. On one host they are one clock. Deliveries
+// seconds. It maps the instants of messages of other hosts by that line. Hosts of a fleet that goes by sequence get the
+// lines of all, and again when one has changed, and map instants by themselves. On one host they are one clock. Deliveries
 // between hosts are a part of the latency only while the errors of two clocks are small against it
 // ([RemoteDriver.Apart]); one that comes before it was sent is kept for the run's validity ([RemoteDriver.Untimely]).
 package fleet

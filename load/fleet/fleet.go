@@ -246,8 +246,7 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 		return ended // Stop has collected the rest
 	}
 	err := d.all(func(l *link) error {
-		c := &collect{Acked: l.mailed(), Mark: mark, Censor: censor, At: tick}
-		c.Accepted, c.Peers = l.informed()
+		c := &collect{Acked: l.mailed(), Mark: mark, Censor: censor, At: tick, news: l.informed()}
 		p, err := l.call(ctx, request{Collect: c}, d.cfg.Patience)
 		if err == nil {
 			err = d.takeAll(l, p)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
-	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/watch/series"
 )
@@ -52,8 +51,9 @@ type hosted struct {
 	mark  time.Duration
 	kept  []round
 	mail  map[*link][]message // of the host's own processes to each other
-	marks []json.RawMessage   // of the coordinator, that the processes have not had
-	peers []workload.Peer
+	// marks and clocks are of the coordinator, that the processes have not had.
+	marks  []json.RawMessage
+	clocks []clockNote
 
 	mu    sync.Mutex
 	panic *panicked // of a process, that the coordinator does not know yet
@@ -299,10 +299,7 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	err := s.driver.all(func(l *link) error {
 		each := *c
 		each.Acked = slices.Concat(c.Acked, s.mail[l])
-		each.Accepted, each.Peers = slices.Concat(s.marks, c.Accepted), c.Peers
-		if len(each.Peers) == 0 {
-			each.Peers = s.peers
-		}
+		each.Accepted, each.Clocks = slices.Concat(s.marks, c.Accepted), slices.Concat(s.clocks, c.Clocks)
 		p, err := l.call(ctx, request{Collect: &each}, DefaultPatience)
 		parts[l.n] = part{l.n, c.At, late, p.Report}
 		return ofProcess(err)
@@ -318,7 +315,7 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 		}
 	}
 	clear(s.mail)
-	s.marks, s.peers = nil, nil
+	s.marks, s.clocks = nil, nil
 	for _, from := range s.driver.links {
 		for _, to := range s.driver.links {
 			if acked := parts[from.n].Report; to != from && acked != nil {
@@ -357,10 +354,7 @@ func (s *hosted) hear(c *collect) {
 	for _, l := range s.driver.links {
 		s.mail[l] = append(s.mail[l], c.Acked...)
 	}
-	s.marks = append(s.marks, c.Accepted...)
-	if len(c.Peers) > 0 {
-		s.peers = c.Peers
-	}
+	s.marks, s.clocks = append(s.marks, c.Accepted...), append(s.clocks, c.Clocks...)
 }
 
 // stop ends the users and returns their last reports.

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/load/workload"
 	"plimsoll/run/trial"
 )
 
@@ -20,7 +19,6 @@ type link struct {
 	n, of   int
 	name    string // of the other host
 	to      io.ReadWriteCloser
-	enc     *json.Encoder
 	replies *replyReader
 	agents  []*agent // that it leads to
 	base    time.Time
@@ -33,14 +31,14 @@ type link struct {
 
 	mu    sync.Mutex
 	mail  []message // acknowledged elsewhere, for its next collect, in the time of the run
-	marks []json.RawMessage
-	peers []workload.Peer
+	news  shared    // likewise
 	clock clockFit
 	ahead time.Duration // of its clock when it was started
+	told  *runClock     // as the other hosts have it; nil: not yet
 }
 
 func newLink(k int, to io.ReadWriteCloser, cfg Config) *link {
-	l := &link{n: k, of: len(cfg.Links), to: to, enc: json.NewEncoder(to), replies: newReplyReader(to), base: time.Now()}
+	l := &link{n: k, of: len(cfg.Links), to: to, replies: newReplyReader(to), base: time.Now()}
 	l.epoch = cfg.Epoch.Sub(l.base)
 	if cfg.Hosts != nil {
 		l.name = cfg.Hosts.Names[k]
@@ -120,7 +118,7 @@ func (l *link) call(ctx context.Context, r request, patience time.Duration) (p r
 	sent := time.Now()
 	done := make(chan error, 1)
 	go func() {
-		if err := l.enc.Encode(r); err != nil {
+		if err := writeRequest(l.to, r); err != nil {
 			done <- gone(err)
 			return
 		}

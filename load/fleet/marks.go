@@ -12,8 +12,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// markEvery is how often the agents of a fleet that goes by sequence report which messages were accepted. It is a
-// multiple of any tick.
+// markEvery is how often the agents of a fleet that goes by sequence report which messages of a channel were accepted.
+// They do so of one part of the channels after the other, each at its own tick, so that no round has all marks.
 const markEvery = 10 * time.Second
 
 // keptFor is how long the coordinator of such a fleet keeps an acknowledgment for those who ask for it: a mark is of ten
@@ -59,22 +59,29 @@ func (m mark) unpack() (out []workload.Mark, err error) {
 	return out, nil
 }
 
-// due reports whether a report of a tick has marks.
-func (s *served) due(tick time.Duration) bool {
+// due returns the parts of the channels whose marks a report of a tick has: those whose turn has come since the report
+// before. All agents have the marks of a part at the same tick.
+func (s *served) due(tick time.Duration) (slots workload.Slots) {
 	if tick <= 0 {
 		tick = time.Since(s.epoch)
 	}
-	n := int64(tick / markEvery)
-	if n <= s.marks {
-		return false
+	n := int64(tick / (markEvery / workload.MarkSlots))
+	for k := max(s.marks+1, n-workload.MarkSlots+1); k <= n; k++ {
+		slots |= 1 << (k % workload.MarkSlots)
 	}
-	s.marks = n
-	return true
+	s.marks = max(s.marks, n)
+	return slots
 }
 
 // learn takes in which messages of other agents were accepted.
 func (s *served) learn(c *collect, now time.Time) error {
-	s.agent.Ledger.Peers(c.Peers)
+	if len(c.Clocks) > 0 {
+		peers, err := s.clocks.take(c.Clocks)
+		if err != nil {
+			return err
+		}
+		s.agent.Ledger.Peers(peers)
+	}
 	for _, raw := range c.Accepted {
 		var m mark
 		if err := json.Unmarshal(raw, &m); err != nil {
@@ -101,6 +108,7 @@ type sequences struct {
 	next    map[string][][]uint32 // of the round before
 	kept    map[string]map[uint64]kept
 	order   []keptAt
+	turn    int // of tell
 }
 
 // kept is an acknowledgment, in the time of the run.
@@ -166,7 +174,8 @@ func (q *sequences) take(a *agent, r *report, now time.Time) (relay, asked []mes
 	return relay, asked
 }
 
-// distribute ends a round: the links get the marks of the round before.
+// distribute ends a round: the links get the marks of the round before, each encoded once for all of them, and the lines
+// of clocks that have changed.
 func (q *sequences) distribute(links []*link, now time.Time) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -179,11 +188,9 @@ func (q *sequences) distribute(links []*link, now time.Time) error {
 		}
 	}
 	q.order = slices.Delete(q.order, 0, n)
+	q.turn = tell(links, q.turn, now)
 	marks := q.next
 	q.next, q.came = q.came, map[string][][]uint32{}
-	if len(marks) == 0 {
-		return nil
-	}
 	for _, channel := range slices.Sorted(maps.Keys(marks)) {
 		m := mark{channel, marks[channel]}
 		raw, err := json.Marshal(m)
@@ -192,11 +199,10 @@ func (q *sequences) distribute(links []*link, now time.Time) error {
 		}
 		for _, k := range q.readers[channel] {
 			if l := links[k]; !m.within(len(links), l.n) {
-				l.inform(raw)
+				l.inform(raw, nil)
 			}
 		}
 	}
-	peersOf(links)
 	return nil
 }
 
@@ -210,47 +216,23 @@ func (m mark) within(links, n int) bool {
 	return true
 }
 
-// inform adds a mark to those for the next collect.
-func (l *link) inform(raw json.RawMessage) {
+// inform adds a mark, or lines of clocks, to those for the next collect; all links share their bytes.
+func (l *link) inform(mark, clocks []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.marks = append(l.marks, raw)
+	if mark != nil {
+		l.news.accepted = append(l.news.accepted, mark)
+	}
+	if clocks != nil {
+		l.news.clocks = append(l.news.clocks, clocks)
+	}
 }
 
-// informed takes the marks, and the clocks that belong to them.
-func (l *link) informed() (marks []json.RawMessage, peers []workload.Peer) {
+// informed takes the marks and the lines of clocks.
+func (l *link) informed() shared {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	marks, peers = l.marks, l.peers
-	l.marks, l.peers = nil, nil
-	return marks, peers
-}
-
-// peersOf gives each link to another host the clocks of all, as they are known now.
-func peersOf(links []*link) {
-	type clock struct {
-		offset, drift float64 // of an agent's time of the run, from this one's, at 0 and for each nanosecond
-		doubt         time.Duration
-	}
-	clocks := make([]clock, len(links))
-	for k, l := range links {
-		if l.name == "" {
-			return // one host has one clock
-		}
-		l.mu.Lock()
-		line := l.clock.line()
-		clocks[k] = clock{line.offset + line.drift*float64(l.epoch) - float64(l.ahead), line.drift, l.clock.doubt(time.Since(l.base))}
-		l.mu.Unlock()
-	}
-	for k, l := range links {
-		peers := make([]workload.Peer, len(links))
-		for h, of := range clocks {
-			if h != k {
-				peers[h] = workload.Peer{Offset: time.Duration(clocks[k].offset - of.offset), Drift: int64((clocks[k].drift - of.drift) * 1e12), Within: clocks[k].doubt + of.doubt}
-			}
-		}
-		l.mu.Lock()
-		l.peers = peers
-		l.mu.Unlock()
-	}
+	news := l.news
+	l.news = shared{}
+	return news
 }

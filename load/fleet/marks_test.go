@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -257,40 +259,6 @@ func TestDeliveriesBetweenHostsBySequence(t *testing.T) {
 	}
 }
 
-// Clocks that travel to the agents map instants as the coordinator maps those of messages.
-func TestPeersOf(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	var links []*link
-	for k := range 4 {
-		l := &link{n: k, of: 4, name: "x", base: time.Now(), epoch: time.Duration(rnd.IntN(1e9))}
-		offset, drift := time.Duration(rnd.IntN(1e10)-5e9), (rnd.Float64()-0.5)*2e-4
-		for i := range 10 {
-			at := time.Duration(i) * stretch
-			l.clock.add(clockSample{at: at, offset: offset + time.Duration(drift*float64(at)), way: time.Duration(100+k) * time.Microsecond})
-		}
-		l.ahead, _ = l.clock.at(0)
-		links = append(links, l)
-	}
-	peersOf(links)
-	for to, l := range links {
-		for from, p := range l.peers {
-			at := 95 * time.Second
-			if from == to {
-				if p != (workload.Peer{}) {
-					t.Errorf("own clock: %+v", p)
-				}
-				continue
-			}
-			here := at - links[from].drifted(at)
-			want := here + l.drifted(here)
-			got := at + p.Offset + time.Duration(float64(p.Drift)*1e-12*float64(at))
-			if (got-want).Abs() > 5*time.Microsecond || p.Within != time.Duration(200+from+to)*time.Microsecond/2 {
-				t.Errorf("from %d to %d: %v is %v, want %v; %+v", from, to, at, got, want, p)
-			}
-		}
-	}
-}
-
 // counting counts the bytes to an agent.
 type counting struct {
 	io.ReadWriteCloser
@@ -432,11 +400,11 @@ func TestSequences(t *testing.T) {
 		if err := q.distribute(links, now); err != nil {
 			t.Fatal(err)
 		}
-		if len(links[1].marks) != want || len(links[0].marks) > 0 { // the authors' own host knows
-			t.Errorf("round %d: %s, %s", round, links[0].marks, links[1].marks)
+		if len(links[1].news.accepted) != want || len(links[0].news.accepted) > 0 { // the authors' own host knows
+			t.Errorf("round %d: %s, %s", round, links[0].news.accepted, links[1].news.accepted)
 		}
 	}
-	marks, _ := links[1].informed()
+	marks := links[1].informed().accepted
 	var m mark
 	if err := json.Unmarshal(marks[0], &m); err != nil {
 		t.Fatal(err)
@@ -446,6 +414,119 @@ func TestSequences(t *testing.T) {
 	}
 	if err := q.distribute(links, now.Add(keptFor+1)); err != nil || len(ask()) > 0 || len(q.kept)+len(q.order) > 0 {
 		t.Errorf("%v, %d and %d are kept", err, len(q.kept), len(q.order))
+	}
+}
+
+// A channel's marks are encoded once for all hosts with users in it, and stand in the request of each as they are.
+func TestMarksAreShared(t *testing.T) {
+	const hosts = 200
+	q := newSequences()
+	var links []*link
+	for k := range hosts {
+		l := &link{n: k, of: hosts, name: "x", base: time.Now()}
+		links = append(links, l)
+		r := &report{Joined: []string{"c"}, Accepted: []mark{{"c", [][]uint32{{0, 10, 20}}}}}
+		if k > 0 {
+			r.Joined = append(r.Joined, "d") // host 0 has no users there
+		}
+		if k == 1 {
+			r.Accepted = append(r.Accepted, mark{"d", [][]uint32{{0, 0, 3, 1, 2}}})
+		}
+		q.take(&agent{n: k, link: l}, r, time.Now())
+	}
+	for range 2 {
+		if err := q.distribute(links, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := links[2].news
+	if len(first.accepted) != 2 || len(first.clocks) != 2 {
+		t.Fatalf("%d marks, %d lists of clocks", len(first.accepted), len(first.clocks))
+	}
+	for k, l := range links {
+		for i, m := range l.news.accepted {
+			if &m[0] != &first.accepted[i][0] {
+				t.Errorf("host %d has a copy of %s", k, m)
+			}
+		}
+		for i, c := range l.news.clocks {
+			if &c[0] != &first.clocks[i][0] {
+				t.Errorf("host %d has a copy of clocks", k)
+			}
+		}
+		want := 2
+		if k < 2 { // of host 1 are all authors in d
+			want = 1
+		}
+		if len(l.news.accepted) != want {
+			t.Errorf("host %d gets %d marks, want %d", k, len(l.news.accepted), want)
+		}
+	}
+	for _, c := range []*collect{{}, {At: time.Second, Acked: []message{{ID: "m"}}}} {
+		c.news = first
+		var b bytes.Buffer
+		if err := writeRequest(&b, request{Collect: c}); err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b.Bytes(), []byte("\n")); n != 1 || b.Bytes()[b.Len()-1] != '\n' {
+			t.Errorf("%d lines", n)
+		}
+		var r request
+		if err := json.Unmarshal(b.Bytes(), &r); err != nil {
+			t.Fatalf("%v: %.80s", err, b.Bytes())
+		}
+		got := r.Collect
+		if got.At != c.At || len(got.Acked) != len(c.Acked) || len(got.Accepted) != 2 || string(got.Accepted[1]) != `{"c":"d","m":[[1,0,3,1,2]]}` {
+			t.Errorf("%+v", got)
+		}
+		if n := len(got.Clocks); n != 2*hosts/clockTurns || got.Clocks[n-1][0] != int64(n-1) {
+			t.Errorf("%d clocks: %v", n, got.Clocks)
+		}
+	}
+	few, many := first, first
+	many.accepted = slices.Repeat(first.accepted, 500)
+	allocs := func(s shared) float64 {
+		r := request{Collect: &collect{At: time.Second, news: s}}
+		return testing.AllocsPerRun(10, func() {
+			if err := writeRequest(io.Discard, r); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if a, b := allocs(few), allocs(many); b > a+1 {
+		t.Errorf("a request with %d marks allocates %.0f times, one with %d %.0f times", len(many.accepted), b, len(few.accepted), a)
+	}
+}
+
+// A report has the marks of each part of the channels once in markEvery, whatever the tick, and after a silence all that
+// are due once.
+func TestMarksInTurn(t *testing.T) {
+	bits := func(k ...int) (s workload.Slots) {
+		for _, k := range k {
+			s |= 1 << k
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		name  string
+		ticks []time.Duration
+		want  []workload.Slots
+	}{
+		{"each second", []time.Duration{1e9, 2e9, 3e9}, []workload.Slots{bits(1), bits(2), bits(3)}},
+		{"each half second", []time.Duration{5e8, 1e9, 15e8, 2e9}, []workload.Slots{0, bits(1), 0, bits(2)}},
+		{"each third second", []time.Duration{3e9, 6e9, 9e9, 12e9}, []workload.Slots{bits(1, 2, 3), bits(4, 5, 6), bits(7, 8, 9), bits(0, 1, 2)}},
+		{"a tick again", []time.Duration{2e9, 2e9, 1e9, 3e9}, []workload.Slots{bits(1, 2), 0, 0, bits(3)}},
+		{"after a silence", []time.Duration{8e9, 15e9, 95e9, 96e9}, []workload.Slots{bits(1, 2, 3, 4, 5, 6, 7, 8), bits(9, 0, 1, 2, 3, 4, 5), workload.AllSlots, bits(6)}},
+	} {
+		s := &served{epoch: time.Now().Add(time.Hour)}
+		for i, at := range tt.ticks {
+			if got := s.due(at); got != tt.want[i] {
+				t.Errorf("%s: at %v %b, want %b", tt.name, at, got, tt.want[i])
+			}
+		}
+	}
+	if got := (&served{epoch: time.Now().Add(time.Hour)}).due(0); got != 0 {
+		t.Errorf("before the epoch: %b", got)
 	}
 }
 
@@ -478,10 +559,12 @@ func TestMarks(t *testing.T) {
 			r    request
 			want string
 		}{
+			{request{Start: &Start{Agents: 1, Epoch: time.Now(), Settings: json.RawMessage("1"), Sequence: &bySequence{Hosts: 2}}}, "1 agents on 2 hosts"},
 			{request{Start: &Start{Agents: 1, Epoch: time.Now(), Settings: json.RawMessage("1"), Sequence: new(bySequence)}}, "does not go by sequence"},
 			{request{Start: &Start{Agents: 1, Epoch: time.Now(), Settings: json.RawMessage("1")}}, ""},
 			{request{Collect: &collect{Accepted: []json.RawMessage{json.RawMessage(`{"c":"c","m":[[1]]}`)}}}, "is broken"},
 			{request{Collect: &collect{Accepted: []json.RawMessage{json.RawMessage(`{"c":1}`)}}}, "a mark of messages"},
+			{request{Collect: &collect{Clocks: []clockNote{{}}}}, "the clock of host 0 of 0"},
 		} {
 			if err := enc.Encode(tt.r); err != nil {
 				t.Fatal(err)

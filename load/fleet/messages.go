@@ -68,9 +68,12 @@ type users struct {
 // collect brings the messages of other agents' users, and requests a report.
 type collect struct {
 	Acked []message `json:"acked,omitempty"`
-	// Accepted and Peers are of a fleet that goes by sequence: marks, each a mark in JSON, and the clocks of all hosts.
+	// Accepted and Clocks are of a fleet that goes by sequence: marks, each a mark in JSON, and the clocks of hosts that
+	// have changed, a later one of a host in place of those before.
 	Accepted []json.RawMessage `json:"accepted,omitempty"`
-	Peers    []workload.Peer   `json:"peers,omitempty"`
+	Clocks   []clockNote       `json:"clocks,omitempty"`
+	// news are more of both, in a request that is sent; then these are empty.
+	news shared
 	// Mark ends a stretch at this offset from the epoch; 0: as before.
 	Mark time.Duration `json:"mark,omitempty"`
 	// Censor, if it is set, requests the ages of the operations under way.

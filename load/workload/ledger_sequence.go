@@ -23,6 +23,26 @@ type Mark struct {
 	Late []uint32
 }
 
+// MarkSlots is how many parts the marks are cut in, one after the other, so that those of all channels do not come at
+// once.
+const MarkSlots = 10
+
+// MarkSlot returns the part, from 0, that the marks of a channel are in. It is the same in every process: what all agents
+// have to say of a channel comes together.
+func MarkSlot(channel string) int {
+	h := uint32(2166136261) // FNV-1a
+	for i := range len(channel) {
+		h = (h ^ uint32(channel[i])) * 16777619
+	}
+	return int(h % MarkSlots)
+}
+
+// Slots is a set of parts of the marks: bit k is set for part k.
+type Slots uint16
+
+// AllSlots has every part.
+const AllSlots Slots = 1<<MarkSlots - 1
+
 // A Numbered names a message by the process of its author, its channel and its number there.
 type Numbered struct {
 	Agent   int    `json:"a"`
@@ -84,6 +104,7 @@ type ledgerNumbers struct {
 	failed      []uint32 // since the last mark
 	late        []uint32
 	listed      bool // in ledgerShard.posted
+	slot        uint8
 }
 
 // Number gives a user's next message to a channel its number, and returns the second part of the message's id; the
@@ -99,7 +120,7 @@ func (l *Ledger) Number(channel string, author int) string {
 	c := s.channel([]byte(channel))
 	n := c.numbers
 	if n == nil {
-		n = &ledgerNumbers{ordinal: l.sequence.ordinals.Add(1)}
+		n = &ledgerNumbers{ordinal: l.sequence.ordinals.Add(1), slot: uint8(MarkSlot(channel))}
 		c.numbers = n
 	}
 	n.given++
@@ -125,7 +146,7 @@ func (l *Ledger) Stamp(to []byte, sent time.Time) {
 	}
 }
 
-// list notes that the next marks have one of the channel. The shard is locked.
+// list notes that the next marks of the channel's part have one of it. The shard is locked.
 func (s *ledgerShard) list(c *ledgerChannel) {
 	if !c.numbers.listed {
 		c.numbers.listed = true
@@ -176,28 +197,31 @@ func (n *ledgerNumbers) cut(agent int, channel string) Mark {
 	return m
 }
 
-// cut returns the marks of the numbers so far.
-func (l *Ledger) cut() (out []Mark) {
+// cut returns the marks of the numbers so far, of the channels in some parts.
+func (l *Ledger) cut(slots Slots) (out []Mark) {
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
-		for _, c := range s.posted {
+		s.posted = slices.DeleteFunc(s.posted, func(c *ledgerChannel) bool {
+			if slots>>c.numbers.slot&1 == 0 {
+				return false
+			}
 			out = append(out, c.numbers.cut(l.agent, c.name))
-		}
-		s.posted = trim(s.posted, len(s.posted))
+			return true
+		})
 		s.mu.Unlock()
 	}
 	return out
 }
 
-// Numbering returns what others have to learn since the call before; with marks also the marks of the numbers so far.
-// It is called before [Ledger.Outbox], which then has all messages that marks name.
-func (l *Ledger) Numbering(marks bool) (out Numbering) {
+// Numbering returns what others have to learn since the call before, and the marks of the numbers so far in the channels
+// of some parts. It is called before [Ledger.Outbox], which then has all messages that marks name.
+func (l *Ledger) Numbering(slots Slots) (out Numbering) {
 	if !l.Sequenced() {
 		return out
 	}
-	if marks {
-		out.Marks = l.cut()
+	if slots != 0 {
+		out.Marks = l.cut(slots)
 	}
 	o := l.outbox
 	o.mu.Lock()
@@ -274,8 +298,8 @@ func (l *Ledger) here(agent int, sent int64) (at int64, within time.Duration, fr
 	return sent, 0, from
 }
 
-// Peers takes in the clocks of all hosts, by their number. Another number of them than that of [Ledger.Sequence] is
-// ignored.
+// Peers takes in the clocks of all hosts, by their number; the zero value is one that is not known. The list is not
+// changed any more. Another number of them than that of [Ledger.Sequence] is ignored.
 func (l *Ledger) Peers(list []Peer) {
 	if l.Sequenced() && l.sequence.hosts > 0 && len(list) == l.sequence.hosts {
 		l.sequence.peers.Store(&list)

@@ -16,6 +16,7 @@ type system struct {
 	parts    []*lines
 	whole    *lines
 	sequence bool
+	parted   bool              // each tick cuts the marks of one part of the channels, as agents do; else all do once in markMS
 	ids      map[int][2]string // by message: the author's id as its own process knows it, and as events have it
 	kept     map[Numbered]sentBy
 	mail     [][]sentBy
@@ -85,7 +86,13 @@ func (y *system) join(user int, channel string, ms int) {
 
 // tick passes on what the ledgers have for each other.
 func (y *system) tick(ms int) {
-	cut := ms/markMS > y.now/markMS
+	var cut Slots
+	switch {
+	case y.parted:
+		cut = 1 << (ms / 100 % MarkSlots)
+	case ms/markMS > y.now/markMS:
+		cut = AllSlots
+	}
 	y.now = ms
 	if len(y.parts) == 1 {
 		y.whole.l.Settle(y.whole.at(ms))
@@ -301,6 +308,13 @@ func TestLedgersBySequence(t *testing.T) {
 		if n := numbered.held(); n > 0 {
 			t.Errorf("round %d: %d things are still held", round, n)
 		}
+		if round%4 == 0 { // channels have their marks at other ticks, which changes no count
+			parted := newSystem(agents, true)
+			parted.parted = true
+			if got := parted.play(list); got != want || parted.held() > 0 {
+				t.Errorf("round %d: in parts %+v\nrelayed         %+v, %d things are still held", round, got, want, parted.held())
+			}
+		}
 		all = all.Add(got)
 		asked += numbered.asked
 	}
@@ -453,12 +467,12 @@ func TestMarksThatComeLate(t *testing.T) {
 		if c := x.l.Count(); c.Lost != 0 {
 			t.Errorf("without a mark: %+v", c)
 		}
-		marks, out := y.parts[0].l.Numbering(true).Marks, y.parts[0].l.Outbox()
+		marks, out := y.parts[0].l.Numbering(AllSlots).Marks, y.parts[0].l.Outbox()
 		if len(marks) != 1 || marks[0].After != 0 || marks[0].To != 1 || len(marks[0].Not)+len(marks[0].Late) > 0 || len(out.Acked) != 1 || out.Acked[0].Number != 1 {
 			t.Fatalf("%+v, %+v", marks, out.Acked)
 		}
 		x.l.Marked(marks[0], x.at(tt.after))
-		if asked := x.l.Numbering(false).Asked; len(asked) != 1 || asked[0] != (Numbered{0, "c", 1}) {
+		if asked := x.l.Numbering(0).Asked; len(asked) != 1 || asked[0] != (Numbered{0, "c", 1}) {
 			t.Errorf("asked for %+v", asked)
 		}
 		x.l.Heard(moved(out.Acked, y.parts[0], x)[0], x.at(tt.after+100))
@@ -568,7 +582,7 @@ func TestPeersBySequence(t *testing.T) {
 		t.Errorf("%d deliveries", n)
 	}
 	x.l.Marked(Mark{Channel: "c", Agent: 0, To: 3}, x.at(3100))
-	if asked := x.l.Numbering(false).Asked; len(asked) != 1 || asked[0] != (Numbered{0, "c", 3}) {
+	if asked := x.l.Numbering(0).Asked; len(asked) != 1 || asked[0] != (Numbered{0, "c", 3}) {
 		t.Errorf("asked for %+v", asked)
 	}
 	x.l.Heard(Message{ID: "d", Channel: "c", Sent: x.at(3040), Acked: x.at(3045), From: 1, Within: 3 * time.Millisecond}, x.at(3200))
@@ -581,7 +595,7 @@ func TestPeersBySequence(t *testing.T) {
 	x.l.Marked(Mark{Channel: "c", Agent: 4, To: 9}, x.at(3100))
 	x.l.Marked(Mark{Channel: "c", Agent: 2, After: 9, To: 8}, x.at(3100))
 	x.l.Marked(Mark{Channel: "c", Agent: 2, To: 1<<32 - 1}, x.at(3100))
-	if asked := x.l.Numbering(false).Asked; len(asked) > 0 {
+	if asked := x.l.Numbering(0).Asked; len(asked) > 0 {
 		t.Errorf("asked for %+v", asked)
 	}
 }
@@ -612,6 +626,37 @@ func TestNumbers(t *testing.T) {
 	}
 	if NewLedger(0, 1).Number("c", 1) != "" {
 		t.Error("a ledger without sequences numbers")
+	}
+}
+
+// The marks of a channel are in one part, those of all channels together in all of them.
+func TestMarkSlots(t *testing.T) {
+	l := NewLedger(0, 1)
+	l.Share()
+	l.Divide(1, Evenly(2))
+	l.Sequence(0)
+	const channels = 500
+	for i := range channels {
+		l.Number(fmt.Sprintf("%026d", i), 1)
+	}
+	if n := len(l.Numbering(0).Marks); n > 0 {
+		t.Errorf("%d marks without a part", n)
+	}
+	had := map[string]bool{}
+	for k := range MarkSlots {
+		marks := l.Numbering(1 << k).Marks
+		if n := len(marks); n < channels/20 || n > channels/5 {
+			t.Errorf("part %d has %d of %d channels", k, n, channels)
+		}
+		for _, m := range marks {
+			if had[m.Channel] || MarkSlot(m.Channel) != k || m.To != 1 {
+				t.Errorf("part %d: %+v", k, m)
+			}
+			had[m.Channel] = true
+		}
+	}
+	if n := len(l.Numbering(AllSlots).Marks); n > 0 || len(had) != channels {
+		t.Errorf("%d channels had marks, %d have a second one", len(had), n)
 	}
 }
 
