@@ -128,8 +128,10 @@ func (a *gatheredArm) add(r *record.Run) error {
 	if x.Version != y.Version {
 		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets report the versions %q and %q; an arm is one build", first.ID, m.ID, a.flag, x.Version, y.Version)
 	}
-	if x.Digest != y.Digest && x.Digest != "" && y.Digest != "" {
-		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets are programs with the digests %.19s and %.19s; an arm is one build", first.ID, m.ID, a.flag, x.Digest, y.Digest)
+	for _, other := range a.runs { // the first may not have reported it
+		if x, _ := TargetOf(other.Manifest); x.Digest != y.Digest && x.Digest != "" && y.Digest != "" {
+			return fmt.Errorf("runs %s and %s are both given by -%s, and their targets are programs with the digests %.19s and %.19s; an arm is one build", other.Manifest.ID, m.ID, a.flag, x.Digest, y.Digest)
+		}
 	}
 	if err := a.sameStores(m, y); err != nil {
 		return err
@@ -138,18 +140,19 @@ func (a *gatheredArm) add(r *record.Run) error {
 	return nil
 }
 
-// sameStores returns an error if the target of a run had other data, or another database server, than the first run on
-// the same database, as far as both report them.
+// sameStores returns an error if the target of a run had other data, or another database server, than a run before it
+// on the same database, as far as both report them.
 func (a *gatheredArm) sameStores(m record.Manifest, d target.Description) error {
-	i := slices.IndexFunc(a.runs, func(r *record.Run) bool { return r.Manifest.Engine == m.Engine })
-	if i < 0 {
-		return nil
-	}
-	first := a.runs[i].Manifest
-	was, _ := TargetOf(first)
-	for _, x := range []struct{ thing, was, is string }{{"the data", was.Dataset, d.Dataset}, {"the database server", ServerOf(was), ServerOf(d)}} {
-		if x.was != x.is && x.was != "" && x.is != "" {
-			return fmt.Errorf("runs %s and %s are both given by -%s, and their targets differ in %s: %q and %q; give runs with the same", first.ID, m.ID, a.flag, x.thing, x.was, x.is)
+	for _, r := range a.runs {
+		other := r.Manifest
+		if other.Engine != m.Engine {
+			continue
+		}
+		was, _ := TargetOf(other)
+		for _, x := range []struct{ thing, was, is string }{{"the data", was.Dataset, d.Dataset}, {"the database server", ServerOf(was), ServerOf(d)}} {
+			if x.was != x.is && x.was != "" && x.is != "" {
+				return fmt.Errorf("runs %s and %s are both given by -%s, and their targets differ in %s: %q and %q; give runs with the same", other.ID, m.ID, a.flag, x.thing, x.was, x.is)
+			}
 		}
 	}
 	return nil

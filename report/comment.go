@@ -24,7 +24,8 @@ const (
 // comparison's plan, so that a program can find and replace the comment of an earlier run. No text of a plan or a
 // server becomes markup, a link, a mention or a reference to an issue.
 func Comment(w io.Writer, d Document) error {
-	c := comment{left: MaxComment - 2000} // the end always fits
+	last := commentEnd(d)
+	c := comment{left: MaxComment - 200 - len(last)} // for how much was left out, and the end
 	labels := make([]string, len(d.Arms))
 	for i, a := range d.Arms {
 		labels[i] = code(short(a.Label, 80))
@@ -50,6 +51,14 @@ func Comment(w io.Writer, d Document) error {
 	}
 	c.line("")
 	c.endpoints(d)
+	_, err := io.WriteString(w, c.b.String()+last)
+	return err
+}
+
+// commentEnd returns the part of a comment that is never left out: the validity of the runs, the first warnings, and
+// where the whole report is.
+func commentEnd(d Document) string {
+	var c comment
 	if len(d.Runs) > 0 {
 		c.end(fmt.Sprintf("Validity: %s; %d of %d blocks judged.", inert(validityText(d), commentLine), d.State.Judged, d.State.Planned))
 		c.end("")
@@ -69,8 +78,7 @@ func Comment(w io.Writer, d Document) error {
 		full = " `" + FullFile + "`,"
 	}
 	c.end("Whole report: `report.html`, `report.md`," + full + " `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.")
-	_, err := io.WriteString(w, c.b.String())
-	return err
+	return c.b.String()
 }
 
 // markerRE matches characters that the marker of a comment cannot hold.
@@ -91,7 +99,7 @@ func (c *comment) line(text string) bool {
 	return true
 }
 
-// end writes a line of the part for which room is kept.
+// end writes a line for which room is kept.
 func (c *comment) end(text string) { c.b.WriteString(text + "\n") }
 
 func (c *comment) endpoints(d Document) {

@@ -86,8 +86,18 @@ func TestCommentIsInert(t *testing.T) {
 
 // TestCommentFits: a forge refuses a comment longer than 65,536 characters.
 func TestCommentFits(t *testing.T) {
+	for _, text := range []string{"wöw_*", "$"} { // a dollar sign takes most bytes
+		commentFits(t, strings.Repeat("wöw_*", 4000), strings.Repeat(text, 4000))
+	}
+	if text := string(render(t, func(w io.Writer) error { return Comment(w, Document{}) })); !strings.Contains(text, "**Nothing was judged.**") {
+		t.Errorf("of nothing:\n%s", text)
+	}
+}
+
+// commentFits checks the comment on a document all of whose warnings, and all of whose other texts, are a long one.
+func commentFits(t *testing.T, long, warning string) {
+	t.Helper()
 	d := From(scenes()["interrupted"].input())
-	long := strings.Repeat("wöw_*", 4000)
 	f := d.Verdicts[0]
 	r := f.Verdict.Results[0]
 	r.Name, r.Kind, r.Reason = long, verdict.Inconclusive, long
@@ -96,10 +106,10 @@ func TestCommentFits(t *testing.T) {
 	for range 80 {
 		f.Verdict.Results = append(f.Verdict.Results, r)
 	}
-	d.Verdicts = nil
+	d.Verdicts, d.Warnings = nil, nil
 	for range 90 {
 		d.Verdicts = append(d.Verdicts, f)
-		d.Warnings = append(d.Warnings, long)
+		d.Warnings = append(d.Warnings, warning)
 	}
 	d.Name, d.Engines[0].Label, d.State.State = long, long, "x"
 	for i := range d.Runs {
@@ -107,14 +117,11 @@ func TestCommentFits(t *testing.T) {
 	}
 	text := string(render(t, func(w io.Writer) error { return Comment(w, d) }))
 	if len(text) > MaxComment || !utf8.ValidString(text) {
-		t.Errorf("%d bytes, want at most %d", len(text), MaxComment)
+		t.Errorf("warnings of %.10q: %d bytes, want at most %d", warning, len(text), MaxComment)
 	}
 	for _, want := range []string{"verdicts more\n", "Whole report: `report.html`", "more in the report", "Validity: "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the long comment does not hold %q", want)
 		}
-	}
-	if text := string(render(t, func(w io.Writer) error { return Comment(w, Document{}) })); !strings.Contains(text, "**Nothing was judged.**") {
-		t.Errorf("of nothing:\n%s", text)
 	}
 }

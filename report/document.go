@@ -375,6 +375,8 @@ type RuleRow struct {
 	Arm   string `json:"arm"`
 	Unit  string `json:"unit"` // of Limit and the values: "s", "fraction" or ""
 	Limit Number `json:"limit"`
+	// Warning reports that the rule only warns: it breaks nothing.
+	Warning bool `json:"warning,omitempty"`
 	// Measured holds the bounded test's value of each judged run, in the order of the blocks.
 	Measured []RuleValue `json:"measured,omitempty"`
 	// Search sums up the evaluations of the unbounded test.

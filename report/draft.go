@@ -40,7 +40,7 @@ func (b *builder) comments() []string {
 		}
 		add("With %s, %s supports %s users than %s%s.", d.armLabel(f.Arm), d.engineLabel(f.Engine), changed(r), d.Engines[0].Label, spread(r))
 	}
-	out = append(out, b.brokenRules()...)
+	out = append(append(out, b.brokenRules(false)...), b.brokenRules(true)...)
 	for _, c := range b.in.Chapters {
 		out = append(out, c.Leads...)
 	}
@@ -384,7 +384,7 @@ func (b *builder) actions() []string {
 		fine = false
 		add("Repeat the comparison on a quiet host: the environment moved with an arm, so that neither a difference nor sameness is the build's alone.")
 	}
-	if len(b.brokenRules()) > 0 {
+	if len(b.brokenRules(false)) > 0 {
 		fine = false
 		add("Look at the rules that did not hold in the bounded test, whichever arm broke them.")
 	}

@@ -7,11 +7,18 @@ import (
 	"strings"
 )
 
-// brokenRules lists the rules that the bounded tests broke, or could not evaluate.
-func (b *builder) brokenRules() []string {
+// brokenRules lists the rules that the bounded tests broke, or could not evaluate: those that only warn, or all others.
+func (b *builder) brokenRules(warning bool) []string {
 	var out []string
+	broke := "broke %s"
+	if warning {
+		broke = "went beyond %s, which only warns,"
+	}
 	for _, t := range b.d.Rules {
 		for _, r := range t.Rows {
+			if r.Warning != warning {
+				continue
+			}
 			broken, missing, where := 0, 0, ""
 			for _, v := range r.Measured {
 				switch {
@@ -25,7 +32,7 @@ func (b *builder) brokenRules() []string {
 			}
 			name := prefix(b.engineLabel(t.Engine)) + "in the bounded test " + b.armLabel(r.Arm)
 			if broken > 0 {
-				out = append(out, fmt.Sprintf("%s broke %s in %d of %d runs%s.", name, r.Rule, broken, len(r.Measured), where))
+				out = append(out, fmt.Sprintf("%s "+broke+" in %d of %d runs%s.", name, r.Rule, broken, len(r.Measured), where))
 			}
 			if missing > 0 {
 				out = append(out, fmt.Sprintf("%s gave no data for %s in %d of %d runs.", name, r.Rule, missing, len(r.Measured)))

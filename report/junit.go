@@ -57,7 +57,8 @@ type (
 //   - A result that could not be judged (invalid, no data, a comparison that is not complete) is an error: a CI
 //     system is red, as it should be when nothing is known.
 //   - A result that is not decided (inconclusive, indicative, an endpoint without enough operations) is skipped: CI
-//     systems are not red then. The exit status of the program, 4, distinguishes it from a pass.
+//     systems are not red then. The exit status of the program, 4, distinguishes it from a pass. So is a rule that only
+//     warns and did not hold, or had no data.
 //
 // Databases against each other are not a test of a release, and are left out. Times are left out, because a
 // document has none.
@@ -219,6 +220,10 @@ func (d Document) ruleCase(r RuleRow) junitCase {
 		return fmt.Sprintf("%s in %d of %s of the bounded test", what, k, count(n, "run", "runs"))
 	}
 	switch {
+	case r.Warning && broken > 0:
+		c.Skipped = &junitReason{Type: "warning", Message: text(broken, "did not hold")}
+	case r.Warning && missing > 0:
+		c.Skipped = &junitReason{Type: "warning", Message: text(missing, "had no data")}
 	case broken > 0:
 		c.Failure = &junitReason{Type: "rule", Message: text(broken, "did not hold")}
 	case missing > 0:

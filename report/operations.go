@@ -186,6 +186,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 			if ev.Kind != "slo" || ev.Rule != rule {
 				continue
 			}
+			row.Warning = row.Warning || ev.Level == record.Amber
 			if ev.Phase == measuredPhase {
 				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: !ev.NoData && !ev.Violated && ev.Count < least}
 				if ev.NoData {
