@@ -78,6 +78,8 @@ func (g Imported) Check() error {
 			return at(f.Line, fmt.Errorf("%s is no number (NaN or infinite)", f.Name))
 		case f.Value < 0:
 			return at(f.Line, fmt.Errorf("%s is %v: it cannot be negative", f.Name, f.Value))
+		case f.Ops < 0:
+			return at(f.Line, fmt.Errorf("%s is of %d operations: they cannot be fewer than none", f.Name, f.Ops))
 		case f.Unit == "%" && f.Value > 100:
 			return at(f.Line, fmt.Errorf("%s is %v %%: a share is 100 %% at most", f.Name, f.Value))
 		}

@@ -42,6 +42,7 @@ func TestReadProblems(t *testing.T) {
 		"no name":     {`{"figures": [{"value": 3}]}`, "line 1: a figure has no name"},
 		"twice":       {"{\"figures\": [{\"name\": \"p95\", \"value\": 3},\n{\"name\": \"p95\", \"value\": 3}]}", "line 2: p95 is there twice"},
 		"negative":    {`{"figures": [{"name": "p95", "value": -3}]}`, "line 1: p95 is -3: it cannot be negative"},
+		"operations":  {`{"figures": [{"name": "p99", "value": 3, "operations": -5}]}`, "line 1: p99 is of -5 operations: they cannot be fewer than none"},
 		"NaN":         {"{\"figures\": [\n{\"name\": \"p95\", \"value\": NaN}]}", "line 2: NaN is no number"},
 		"truncated":   {"{\"figures\": [\n{\"name\": \"p95\"", "line 2: the JSON ends in the middle: the file is truncated"},
 		"more behind": {`{"figures": [{"name": "p95", "value": 3}]} {}`, "line 1: not JSON"},
