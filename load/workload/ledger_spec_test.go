@@ -1,0 +1,382 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// A specHistory is all that happened in a run: posts, what their authors and recipients saw, who was there. Times are
+// in milliseconds of a clock that no host has. Its counts are those of the comments of [Ledger] and [LedgerCount] and
+// of ADR 34; no code is the ledger's.
+type specHistory struct {
+	users         int
+	agents, hosts int
+	deal          *Deal
+	epochs        []int // of the hosts' clocks, on that clock
+	silent        specSilence
+	posts         []specPost
+	steps         []specStep // by time
+	breaks        bool       // users break off between the end of the grace and the judgment: a relay does not know
+	retries       bool       // requests are repeated under the same id: for one process only, see specDrawing
+}
+
+// A specSilence is an agent that hears nothing and is not heard, and makes up for it.
+type specSilence struct{ agent, from, to int }
+
+type specPost struct {
+	author    int
+	channel   string
+	sent, end int // of the request whose fate it is
+	fate      specFate
+	own       bool // its author has an id of its own for it
+	delivered bool
+	twice     bool // the answer comes twice
+	root      int  // the post that it answers; -1 for none
+	tried     int  // when a first request with the same id began, which came to nothing; 0 for none
+}
+
+type specFate string
+
+const (
+	specAnswered specFate = "answered"
+	specRefused  specFate = "refused"
+	specSilent   specFate = "no answer" // nobody knows whether the server accepted it, unless an event comes
+	specUnnamed  specFate = "answered without an id"
+	specForeign  specFate = "of another client"
+	specFailed   specFate = "failed, its author has no id of its own"
+)
+
+type specKind string
+
+const (
+	specConnect specKind = "connects"
+	specResume  specKind = "resumes"
+	specBreak   specKind = "breaks off"
+	specJoin    specKind = "joins"
+	specLeave   specKind = "leaves"
+	specSend    specKind = "sends"
+	specGiveUp  specKind = "gives up"
+	specEnd     specKind = "has the outcome"
+	specEvent   specKind = "gets"
+	specDelete  specKind = "deletes"
+)
+
+// A specStep is one thing that happened to a user; post is -1 if it has to do with none.
+type specStep struct {
+	at      int
+	what    specKind
+	user    int
+	post    int
+	channel string
+}
+
+const (
+	specGrace = 10_000
+	specNever = 1 << 40
+	specUntil = 140_000 // everything is judged and forgotten
+)
+
+// A specTime is when something happened: two things of the same millisecond have the order of the history.
+type specTime struct{ ms, nth int }
+
+func (t specTime) before(o specTime) bool {
+	return t.ms < o.ms || t.ms == o.ms && t.nth < o.nth
+}
+
+// events returns when a user got a post, until then, in order. For user -1 it is all users.
+func (h *specHistory) events(post, user, until int) (list []specTime) {
+	for i, s := range h.steps {
+		if s.what == specEvent && s.post == post && (s.user == user || user < 0) && s.at <= until {
+			list = append(list, specTime{s.at, i})
+		}
+	}
+	return list
+}
+
+// accepted returns when the server is known to have accepted a post, and whether it is known until then.
+func (h *specHistory) accepted(post, until int) (at int, yes bool) {
+	p := h.posts[post]
+	if p.end > until {
+		return 0, false
+	}
+	switch p.fate {
+	case specAnswered:
+		return p.end, true
+	case specSilent:
+		if first := h.events(post, -1, until); len(first) > 0 {
+			return first[0].ms, true
+		}
+	}
+	return 0, false
+}
+
+// spans returns when a user was connected, a resumed connection as one that was not interrupted; or a member of a
+// channel.
+func (h *specHistory) spans(user int, channel string) (list [][2]int) {
+	open := false
+	for _, s := range h.steps {
+		if s.user != user || s.channel != channel {
+			continue
+		}
+		switch s.what {
+		case specConnect, specJoin:
+			if !open {
+				list, open = append(list, [2]int{s.at, specNever}), true
+			}
+		case specResume:
+			list[len(list)-1][1], open = specNever, true
+		case specBreak, specLeave:
+			if open {
+				list[len(list)-1][1], open = s.at, false
+			}
+		}
+	}
+	return list
+}
+
+// during reports whether one of the spans holds all of a time.
+func during(spans [][2]int, from, to int) bool {
+	return slices.ContainsFunc(spans, func(s [2]int) bool { return s[0] <= from && to <= s[1] })
+}
+
+// counts returns what a ledger has to count until then, and the ids that the audit should find, by channel. least is
+// how many of the misordered events may not be overlooked, and alone how many of them by one process. Open: of those that
+// came behind an event of a message that had no answer yet, or no id of its author's, ledgers overlook some; and one
+// process does so when the channel had events of a message without an answer, as one of another client. No comment of
+// theirs says so.
+func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audit map[string][]string) {
+	audit = map[string][]string{}
+	deleted := map[int]bool{}
+	for _, s := range h.steps {
+		if s.what == specDelete && s.at <= until {
+			deleted[s.post] = true
+		}
+	}
+	connected, members := map[int][][2]int{}, map[string][][2]int{}
+	for u := range h.users {
+		connected[u] = h.spans(u, "")
+		for _, channel := range specChannels {
+			members[fmt.Sprint(u, channel)] = h.spans(u, channel)
+		}
+	}
+	type got struct{ post, user int }
+	events, at, begins := map[got][]specTime{}, map[int]int{}, map[int]int{}
+	for i, p := range h.posts {
+		if acked, yes := h.accepted(i, until); yes {
+			at[i] = acked
+		}
+		all := h.events(i, -1, until)
+		if len(all) > 0 {
+			begins[i] = all[0].ms
+		}
+		for _, t := range all {
+			of := got{i, h.steps[t.nth].user}
+			events[of] = append(events[of], t)
+		}
+		if _, yes := at[i]; !yes && len(all) > 0 && p.end <= until {
+			c.Foreign++
+		}
+		if p.fate == specUnnamed && p.end <= until {
+			c.Unnamed++
+		}
+	}
+	for i, p := range h.posts {
+		acked, accepted := at[i]
+		judged := accepted && acked+specGrace <= until
+		if accepted {
+			c.Acked++
+			if !deleted[i] && (p.root < 0 || !deleted[p.root]) {
+				audit[p.channel] = append(audit[p.channel], specID(i))
+			}
+			if p.fate == specSilent {
+				c.Unanswered++
+			}
+		}
+		if judged {
+			c.Judged++
+		}
+		for u := range h.users {
+			list := events[got{i, u}]
+			if u == p.author {
+				continue
+			}
+			c.Duplicated += int64(max(len(list)-1, 0))
+			switch {
+			case len(list) == 0:
+				member := members[fmt.Sprint(u, p.channel)]
+				if judged && during(connected[u], p.sent, acked+specGrace) && during(member, p.sent, acked+specGrace) {
+					c.Lost++
+				}
+				continue
+			case !accepted:
+				continue
+			case list[0].ms > acked+specGrace:
+				c.Late++
+			default:
+				c.Seen++
+			}
+			behind, sure, hidden := false, false, false
+			for k, q := range h.posts {
+				_, yes := at[k]
+				first, came := begins[k]
+				open := !yes || q.fate != specAnswered || q.end > list[0].ms
+				hidden = hidden || q.channel == p.channel && open && came && first <= list[0].ms
+			}
+			for k, q := range h.posts {
+				if _, yes := at[k]; !yes || q.channel != p.channel || q.sent <= acked {
+					continue
+				}
+				if later := events[got{k, u}]; len(later) > 0 && later[0].before(list[0]) {
+					behind = true
+					known := q.fate == specAnswered && q.end < list[0].ms && p.fate == specAnswered && p.end < list[0].ms
+					sure = sure || known && q.own && p.own
+				}
+			}
+			if behind {
+				c.Misordered++
+			}
+			if sure {
+				least++
+				if !hidden {
+					alone++
+				}
+			}
+		}
+	}
+	for _, ids := range audit {
+		slices.Sort(ids)
+	}
+	return c, least, alone, audit
+}
+
+// without returns the history without what f picks: posts, users as recipients, or steps.
+func (h *specHistory) without(f func(s specStep) bool) *specHistory {
+	o := *h
+	o.posts = slices.Clone(h.posts)
+	o.steps = slices.DeleteFunc(slices.Clone(h.steps), f)
+	has := map[int]bool{}
+	for _, s := range o.steps {
+		has[s.post] = true
+	}
+	for i := range o.posts {
+		if !has[i] {
+			o.posts[i].fate, o.posts[i].end = specFailed, specNever
+		}
+	}
+	return &o
+}
+
+// shrunk returns a part of a history that a way still counts wrongly: whole posts and recipients are left out, and
+// copies of events, so that it keeps the margins of [specDraw].
+func (h *specHistory) shrunk(w specWay) *specHistory {
+	try := func(f func(s specStep) bool) {
+		if o := h.without(f); len(o.steps) < len(h.steps) && o.wrong(w) != "" {
+			h = o
+		}
+	}
+	for range 2 {
+		for i := range h.posts {
+			try(func(s specStep) bool { return s.post == i })
+		}
+		for u := range h.users {
+			try(func(s specStep) bool { return s.user == u && s.post < 0 || s.user == u && s.what == specEvent })
+		}
+		for i := range h.posts {
+			for u := range h.users {
+				if list := h.events(i, u, specNever); len(list) > 1 {
+					try(func(s specStep) bool {
+						return s.post == i && s.user == u && s.what == specEvent && s.at > list[0].ms
+					})
+				}
+			}
+		}
+	}
+	return h
+}
+
+// String lists what happened.
+func (h *specHistory) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d agents of %d hosts with epochs %v, silent: %+v\n", h.agents, h.hosts, h.epochs, h.silent)
+	for i, p := range h.posts {
+		if p.end < specNever || p.fate == specForeign {
+			fmt.Fprintf(&b, "  %s: %+v\n", specID(i), p)
+		}
+	}
+	for _, s := range h.steps {
+		fmt.Fprintf(&b, "  %6d: user %d of agent %d %s %s", s.at, s.user, h.agentOf(s.user), s.what, s.channel)
+		if s.post >= 0 {
+			b.WriteString(specID(s.post))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// wrong plays a history and says what is not as it has to be; "" if all is.
+func (h *specHistory) wrong(w specWay) string {
+	got := h.play(w)
+	want, least, alone, audit := h.counts(specUntil)
+	if !w.relay && !w.sequence {
+		least = alone
+	}
+	if least <= got.count.Misordered && got.count.Misordered < want.Misordered {
+		got.count.Misordered = want.Misordered // open, see counts
+	}
+	if got.count != want {
+		return fmt.Sprintf("%+v\nwant %+v", got.count, want)
+	}
+	if !maps.EqualFunc(got.audit, audit, slices.Equal) {
+		return fmt.Sprintf("messages of the audit: %v\nwant %v", got.audit, audit)
+	}
+	if n := want.Seen + want.Late; !w.sequence && got.deliveries != n || got.deliveries < n {
+		return fmt.Sprintf("%d deliveries are recorded, want %d", got.deliveries, n)
+	}
+	return ""
+}
+
+// Whatever happens, a ledger of one process, several that relay and several that go by sequence count what the words
+// of their specification say.
+func TestLedgersBySpecification(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all LedgerCount
+		asked, failures := 0, 0
+		ways := []specWay{
+			{name: "in one process"}, {name: "relayed", relay: true}, {name: "by sequence", sequence: true, asked: &asked},
+		}
+		for seed := range uint64(200) {
+			h := specDraw(rand.New(rand.NewPCG(34, seed)), seed%5 == 4, seed%10 == 3)
+			c, _, _, _ := h.counts(specUntil)
+			all = all.Add(c)
+			for _, w := range ways {
+				if w.relay && h.breaks || (w.relay || w.sequence) && h.retries {
+					continue
+				}
+				if wrong := h.wrong(w); wrong != "" {
+					failures++
+					t.Errorf("seed %d, %s: %s", seed, w.name, wrong)
+					if failures <= 3 {
+						small := h.shrunk(w)
+						t.Logf("a smaller one: %s\n%v", small.wrong(w), small)
+					}
+				}
+			}
+		}
+		least := min(all.Lost, all.Late, all.Duplicated, all.Misordered, all.Unanswered, all.Foreign, all.Unnamed)
+		if least == 0 || asked == 0 {
+			t.Errorf("not everything happened: %+v, %d asked for", all, asked)
+		}
+		t.Logf("%+v; %d acknowledgments were asked for", all, asked)
+	})
+}
+
+func specID(post int) string { return fmt.Sprint("m", post) }
+
+// byTime sorts steps; those of one instant keep their order.
+func byTime(a, b specStep) int { return cmp.Compare(a.at, b.at) }
