@@ -355,6 +355,7 @@ func TestLedgersBySpecification(t *testing.T) {
 			c, _, _, _ := h.counts(specUntil)
 			all = all.Add(c)
 			for _, w := range ways {
+				w.turns = seed%2 == 1
 				if w.relay && h.breaks || (w.relay || w.sequence) && h.retries {
 					continue
 				}

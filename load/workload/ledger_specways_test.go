@@ -13,7 +13,21 @@ import (
 type specWay struct {
 	name            string
 	relay, sequence bool
+	turns           bool // by sequence: each round has the marks of a part of the channels, in turn
 	asked           *int // counts the acknowledgments that are asked for, if it is not nil
+}
+
+// slots are the parts of the marks that a round has.
+func (w specWay) slots(ms int) Slots {
+	switch {
+	case !w.sequence:
+		return 0
+	case w.turns:
+		return 1 << (ms / specTick % MarkSlots)
+	case ms%specMarks == 0:
+		return AllSlots
+	}
+	return 0
 }
 
 // A specResult holds what ledgers have counted.
@@ -52,7 +66,7 @@ type specReport struct {
 	count     LedgerCount
 }
 
-// specTick and specMarks are how often processes report, and how often with marks.
+// specTick and specMarks are how often processes report, and how often with the marks of a channel.
 const (
 	specTick  = 1000
 	specMarks = 10_000
@@ -237,7 +251,7 @@ func (f *specFleet) tick(ms int) {
 			}
 			x.mail = slices.Delete(x.mail, 0, letters[k])
 		}
-		numbering := x.l.Numbering(f.way.sequence && ms%specMarks == 0)
+		numbering := x.l.Numbering(f.way.slots(ms))
 		x.reports = append(x.reports, specReport{numbering, x.l.Outbox(), x.l.Count()})
 		if heard {
 			for _, r := range x.reports {
