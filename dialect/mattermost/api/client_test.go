@@ -275,12 +275,13 @@ func TestCallsProveTheirEffect(t *testing.T) {
 	}{
 		{"view_channel", `{"status":"OK","last_viewed_at_times":{"c":7}}`, []string{`{"status":"OK"}`, `{"status":"OK","last_viewed_at_times":{"d":7}}`, `{"status":"OK","last_viewed_at_times":null}`},
 			func() error { _, err := c.ViewChannel(ctx, "u", "c", ""); return err }},
-		{"post", `{"id":"p","create_at":7,"channel_id":"c","file_ids":["f"]}`, []string{`{"id":"p","create_at":7,"channel_id":"c"}`, `{"id":"p","create_at":7,"channel_id":"c","file_ids":[]}`},
+		{"post", `{"id":"p","create_at":7,"channel_id":"c","file_ids":["f"]}`, []string{`{"id":"p","create_at":7,"channel_id":"c"}`, `{"id":"p","create_at":7,"channel_id":"c","file_ids":[]}`,
+			`{"id":"../../a-path-of-more-than-26-bytes","create_at":7,"channel_id":"c","file_ids":["f"]}`},
 			func() error {
 				_, err := c.Post(ctx, Draft{ChannelID: "c", FileIDs: []string{"f"}})
 				return err
 			}},
-		{"upload", "", []string{`{"file_infos":[]}`, `{"file_infos":[{"id":"f","size":3}]}`, `{"file_infos":[{"size":4}]}`},
+		{"upload", "", []string{`{"file_infos":[]}`, `{"file_infos":[{"id":"f","size":3}]}`, `{"file_infos":[{"size":4}]}`, `{"file_infos":[{"id":"../../a-path-of-more-than-26-bytes","size":4}]}`},
 			func() error { _, err := c.Upload(ctx, "c", "n", "text/plain", []byte("1234")); return err }},
 		{"react", `{"user_id":"u","post_id":"p","emoji_name":"smile"}`, []string{`{}`, `{"user_id":"u","post_id":"q","emoji_name":"smile"}`}, func() error { return c.React(ctx, "u", "p", "smile") }},
 		{"channel_stats", `{"channel_id":"c","member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c", false); return err }},

@@ -17,6 +17,12 @@ func idOf(b []byte) (id ID, err error) {
 	return id, nil
 }
 
+// idText reads the identifier that a JSON value is, as the server writes it; "" for a value that is no text.
+func idText(value []byte) (string, error) {
+	id, err := idOf(text(value))
+	return id.String(), err
+}
+
 // ParseID returns the identifier that a text is known to be, and none for a longer text.
 func ParseID(s string) (id ID) {
 	if len(s) <= len(id) {

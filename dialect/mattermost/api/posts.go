@@ -88,7 +88,7 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		if err := eachField(resp.Body, func(k, v []byte) (err error) {
 			switch string(k) {
 			case "id":
-				p.ID = string(text(v))
+				p.ID, err = idText(v)
 			case "create_at":
 				p.CreateAt = amount(v)
 			case "channel_id":
@@ -150,14 +150,14 @@ func (c *Client) upload(ctx context.Context, path, name, contentType string, dat
 			return eachElement(v, func(v []byte) error {
 				var one string
 				size := int64(-1)
-				if err := eachField(v, func(k, v []byte) error {
+				if err := eachField(v, func(k, v []byte) (err error) {
 					switch string(k) {
 					case "id":
-						one = string(text(v))
+						one, err = idText(v)
 					case "size":
 						size = number(v)
 					}
-					return nil
+					return err
 				}); err != nil {
 					return err
 				}
