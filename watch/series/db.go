@@ -74,7 +74,7 @@ const (
 type DB struct {
 	dir     string
 	sealed  bool
-	sandbox string  // scratch directory of replayed heads, removed by Close
+	sandbox string  // empty directory of replayed heads, removed by Close
 	damage  error   // the first part of a killed writer's data that the replay could not read
 	write   *writer // nil for a reader
 	engine  *promql.Engine
@@ -294,6 +294,11 @@ func (db *DB) Close() error {
 	}
 	for _, b := range db.blocks {
 		errs = append(errs, b.Close())
+	}
+	if db.write == nil {
+		for _, s := range db.spans {
+			errs = append(errs, s.drop())
+		}
 	}
 	if db.sandbox != "" {
 		errs = append(errs, os.RemoveAll(db.sandbox))

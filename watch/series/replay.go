@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/tsdb/record"
 	"github.com/prometheus/prometheus/tsdb/wlog"
 )
 
@@ -100,7 +102,12 @@ func (l layout) overtaken(later layout) bool {
 
 // replay reads the spans of a writer that never closed, or is at work: the block where there is one, else the log. The
 // first thing that cannot be read is the damage, or an error if there is nothing else.
-func (db *DB) replay(l layout) error {
+func (db *DB) replay(l layout) (err error) {
+	if len(l.logs) > 0 {
+		if db.sandbox, err = scratch(); err != nil {
+			return err
+		}
+	}
 	for n := range l.spans {
 		lost, err := db.replaySpan(n, l)
 		if db.damage == nil {
@@ -145,54 +152,98 @@ func (db *DB) replaySpan(n int, l layout) (lost, err error) {
 }
 
 // replayLog reads a span's log into a new head. lost is for the samples after the first record that could not be read.
+//
+// A head given a log reads it by itself, faster on many cores. But it writes each chunk that is full to a file below its
+// directory and maps 128 MiB for it, panics in a goroutine of its own if that disk is full, and has to write the rest to
+// be closed. Samples that are appended stay in memory, as those of a writer do.
 func (db *DB) replayLog(n int) (s *span, lost, err error) {
-	var heard hearing
-	listen := slog.New(&heard)
-	log, err := wlog.Open(listen, db.logDir(n)) // opens no segment for writing
+	segments, err := wlog.NewSegmentsReader(db.logDir(n))
 	if err != nil {
 		return nil, nil, err
 	}
-	if db.sandbox == "" { // a head insists on a directory for chunks
-		if db.sandbox, err = os.MkdirTemp("", "series-*"); err != nil {
-			return nil, nil, err
-		}
-	}
-	head, err := tsdb.NewHead(nil, listen, log, nil, headOptions(filepath.Join(db.sandbox, strconv.Itoa(n))), nil)
+	defer segments.Close()
+	options := headOptions(db.sandbox)
+	options.IsolationDisabled = true // nothing is appended while it is queried
+	head, err := tsdb.NewHead(nil, slog.New(slog.DiscardHandler), nil, nil, options, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	err = head.Init(math.MinInt64)
-	if torn, ok := errors.AsType[*wlog.CorruptionErr](err); ok {
-		// The records before the torn one are in the head.
-		lost, err = fmt.Errorf("the log ends in a damaged record, samples after it are missing: %w", torn), nil
+	if err := head.Init(math.MinInt64); err != nil {
+		return nil, nil, errors.Join(err, head.Close())
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if lost == nil && heard.text != "" {
-		lost = fmt.Errorf("reading the log: %s", heard.text)
-	}
-	return &span{n: n, head: head}, lost, nil
+	return &span{n: n, head: head}, appendLog(head, wlog.NewReader(segments)), nil
 }
 
-// hearing is a log handler that keeps the first complaint of the replay, which tsdb writes only to
-// its log, and which a reader of the run needs.
-type hearing struct{ text string }
-
-func (h *hearing) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
-func (h *hearing) WithAttrs([]slog.Attr) slog.Handler           { return h }
-func (h *hearing) WithGroup(string) slog.Handler                { return h }
-
-func (h *hearing) Handle(_ context.Context, r slog.Record) error {
-	if h.text != "" {
-		return nil
+// appendLog appends the records of a log to a head. The error is for the samples that it left out.
+func appendLog(head *tsdb.Head, log *wlog.Reader) (lost error) {
+	type known struct {
+		ref  storage.SeriesRef // in the head
+		lset labels.Labels
 	}
-	var b strings.Builder
-	b.WriteString(r.Message)
-	r.Attrs(func(a slog.Attr) bool {
-		fmt.Fprintf(&b, " %s=%v", a.Key, a.Value)
-		return true
-	})
-	h.text = b.String()
-	return nil
+	var (
+		all     = map[chunks.HeadSeriesRef]*known{}
+		dec     = record.NewDecoder(nil, slog.New(slog.DiscardHandler))
+		series  []record.RefSeries
+		samples []record.RefSample
+		err     error
+	)
+	leave := func(ref chunks.HeadSeriesRef, why error) {
+		if lost == nil {
+			lost = fmt.Errorf("reading the log: a sample of series %d is left out: %w", ref, why)
+		}
+	}
+	for err == nil && log.Next() {
+		switch rec := log.Record(); dec.Type(rec) {
+		case record.Series:
+			series, err = dec.Series(rec, series[:0])
+			for _, s := range series {
+				all[s.Ref] = &known{lset: s.Labels}
+			}
+		case record.Samples, record.SamplesV2:
+			samples, err = dec.Samples(rec, samples[:0])
+			app := head.Appender(context.Background())
+			for _, s := range samples {
+				k := all[s.Ref]
+				if k == nil {
+					leave(s.Ref, errors.New("the log does not have the series"))
+					continue
+				}
+				ref, refused := app.Append(k.ref, k.lset, s.T, s.V)
+				if refused != nil {
+					leave(s.Ref, refused)
+					continue
+				}
+				k.ref = ref
+			}
+			if refused := app.Commit(); err == nil {
+				err = refused
+			}
+		}
+	}
+	if err == nil {
+		err = log.Err()
+	}
+	if err != nil {
+		// The records before the torn one are in the head.
+		return fmt.Errorf("the log ends in a damaged record, samples after it are missing: %w", err)
+	}
+	return lost
+}
+
+// drop gives up the head of a reader. Without its samples it has no chunk to write to a file as it is closed.
+func (s *span) drop() error {
+	return errors.Join(s.head.Truncate(s.head.MaxTime()+1), s.head.Close())
+}
+
+// scratch makes the directory that heads insist on, with the one for chunks in it. They leave it empty.
+func scratch() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "series-*"); err == nil {
+		if err = os.Mkdir(filepath.Join(dir, headDir), 0o700); err != nil {
+			_ = os.Remove(dir)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("making a temporary directory in %s: %w; make room there, or set TMPDIR to another directory", os.TempDir(), err)
+	}
+	return dir, nil
 }

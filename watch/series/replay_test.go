@@ -2,6 +2,7 @@ package series
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,105 @@ func TestPartsOfAKilledWriter(t *testing.T) {
 			}
 			if d := cmp.Diff(before, listing(t, killed)); d != "" {
 				t.Errorf("Open changed the directory:\n%s", d)
+			}
+		})
+	}
+}
+
+// held returns what this process holds of files below dir, or of files there that were removed: those that are there,
+// mappings and descriptors.
+func held(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			all = append(all, "file "+path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		if strings.Contains(line, dir) {
+			all = append(all, "mapping "+strings.TrimSpace(line))
+		}
+	}
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if to, err := os.Readlink("/proc/self/fd/" + n.Name()); err == nil && strings.Contains(to, dir) {
+			all = append(all, "descriptor "+to)
+		}
+	}
+	return all
+}
+
+// unsealed is the directory of a writer at work that has a block of one span and the log of another, of several chunks.
+func unsealed(t *testing.T) (dir string) {
+	t.Helper()
+	db := cutting(t, 400*time.Second)
+	for s := range 800 {
+		put(t, db, s, Sample{Name: "x", Value: float64(s * s % 97)}, Sample{Name: "y", Value: float64(s)})
+	}
+	if len(db.blocks) != 1 || len(db.spans) != 1 {
+		t.Fatalf("%d blocks, %d spans", len(db.blocks), len(db.spans))
+	}
+	return db.Dir()
+}
+
+// TestReaderLeavesNothing: a reader of a run that goes on opens it again and again. It writes no file, and after Close
+// holds nothing of its temporary directory.
+func TestReaderLeavesNothing(t *testing.T) {
+	dir, tmp := unsealed(t), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	for range 3 {
+		db, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := one(t, db, `count_over_time(x[1h])`, at(800)); got != 800 || db.Damage() != nil {
+			t.Errorf("%v samples, %v", got, db.Damage())
+		}
+		for _, what := range held(t, tmp) {
+			if !strings.HasPrefix(what, "descriptor ") {
+				t.Errorf("open: %s", what)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := held(t, tmp); len(left) > 0 {
+			t.Errorf("closed:\n%s", strings.Join(left, "\n"))
+		}
+		if entries, err := os.ReadDir(tmp); err != nil || len(entries) > 0 {
+			t.Errorf("closed: %v, %v", entries, err)
+		}
+	}
+}
+
+// TestReplayWithoutRoom: where no temporary directory can be made, Open fails with its place, also if a part of the run
+// is in a block. That is no damage of the run.
+func TestReplayWithoutRoom(t *testing.T) {
+	dir := unsealed(t)
+	for name, tmp := range map[string]string{
+		"missing": filepath.Join(t.TempDir(), "gone"),
+		"a file":  filepath.Join(dir, walDir+"-0001", "00000000"),
+		"no room": "/proc/self", // nothing can be made there
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", tmp)
+			db, err := Open(dir)
+			if err == nil {
+				t.Errorf("it opens, Damage = %v", db.Damage())
+				db.Close()
+			} else if text := err.Error(); !strings.Contains(text, dir) || !strings.Contains(text, "temporary directory in "+tmp) || strings.Contains(text, "\n") {
+				t.Errorf("error %q does not name both directories in one line", text)
 			}
 		})
 	}
