@@ -300,6 +300,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.Redact(s.Secrets.Label)
+	stuck := watchStuck(db, w, run)
 	unpublish, err := s.publish(db, w, run)
 	if err != nil {
 		return out, seen, err
@@ -394,7 +395,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stalls(driver.fleet, out.Phases), clocksApart(driver.fleet))
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stuck.finding(), stalls(driver.fleet, out.Phases), clocksApart(driver.fleet))
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
 	if f, bad := connections(seen.stamps, pt.place.ofAll()).Finding(); bad {

@@ -110,6 +110,7 @@ type writer struct {
 	cutting bool           // it is under way
 	failed  int            // cuts in a row that failed
 	failure error          // of the last cut
+	stuck   func(error)    // see OnStuck; may be nil
 
 	redact func(string) string // see Redact; nil for none
 	veiled map[string]string   // replaced text -> its replacement

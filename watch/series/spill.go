@@ -99,18 +99,33 @@ func (db *DB) cut(w *writer, ms int64) {
 		w.due = ms + w.every.Milliseconds()
 		w.cutting = true
 		w.cuts.Go(func() {
-			err := db.spill(w)
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.cutting = false
-			if w.failure = err; err != nil {
-				w.failed++
-			} else {
-				w.failed = 0
+			if err := db.cutOnce(w); err != nil && w.stuck != nil {
+				w.stuck(err)
 			}
 		})
 	}
 }
+
+// cutOnce spills. It returns the reason if that has failed so often that it is not tried any more.
+func (db *DB) cutOnce(w *writer) error {
+	err := db.spill(w)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cutting = false
+	if w.failure = err; err == nil {
+		w.failed = 0
+		return nil
+	}
+	if w.failed++; w.failed < cutTries {
+		return nil
+	}
+	return fmt.Errorf("moving the series of %v to disk, %d attempts: %w", w.every, w.failed, err)
+}
+
+// OnStuck makes the DB call f once when it gives up moving the series of a run that goes on from memory to disk: the
+// rest of the run stays in memory until Close, and in its log. err has the reason of the last attempt. f is called from
+// a goroutine for which Close waits. OnStuck is called before the first Append.
+func (db *DB) OnStuck(f func(err error)) { db.write.stuck = f }
 
 // spill begins a new span and writes the one before it into a block, or tries again to write the one that waits. Only
 // one goroutine spills at a time. After an error everything that was stored is where it was, in memory and in a log.

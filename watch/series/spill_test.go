@@ -273,10 +273,15 @@ func TestCutThatCannotBegin(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(db.Dir(), spillDir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	var stuck []error
+	db.OnStuck(func(err error) { stuck = append(stuck, err) })
 	play(t, whole, 0, 100)
 	play(t, db, 0, 100)
 	if db.write.failed != cutTries || db.write.failure == nil || len(db.spans) != 1 {
 		t.Errorf("%d attempts, %v, %d spans", db.write.failed, db.write.failure, len(db.spans))
+	}
+	if len(stuck) != 1 || !errors.Is(stuck[0], db.write.failure) || !strings.Contains(stuck[0].Error(), "3 attempts") {
+		t.Errorf("OnStuck: %v, want the reason once", stuck)
 	}
 	same(t, "while it is written", whole, db)
 	same(t, "of a killed writer", whole, open(t, snapshot(t, db.Dir())))
@@ -331,6 +336,7 @@ func TestCutThatCannotEnd(t *testing.T) {
 	}
 
 	again := cutting(t, 10*time.Second)
+	again.OnStuck(func(err error) { t.Errorf("two attempts failed, and the DB gave up: %v", err) })
 	unblock = block(t, again, 1)
 	play(t, again, 0, 40)
 	unblock()
