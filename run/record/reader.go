@@ -117,7 +117,12 @@ func (r *Run) Look() error {
 // the next second takes their memory. Merge the windows to keep them. truncated reports that the last second was cut
 // short, as a kill leaves it; in a sealed run that is an error that wraps [ErrWindows].
 func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (truncated bool, err error) {
-	f, err := files.Open(filepath.Join(r.Dir, WindowsFile))
+	return r.eachSecond(WindowsFile, fn)
+}
+
+// eachSecond is EachSecond of one of the run's files in the format of windows.hdr.
+func (r *Run) eachSecond(name string, fn func(second int, ws []*measure.Window) bool) (truncated bool, err error) {
+	f, err := files.Open(filepath.Join(r.Dir, name))
 	if err != nil {
 		return false, err
 	}

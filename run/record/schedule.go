@@ -2,11 +2,9 @@ package record
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 
-	"plimsoll/internal/files"
 	"plimsoll/load/measure"
 )
 
@@ -62,22 +60,18 @@ func (w *Writer) Omitted(second int, ws []*measure.Window) error {
 // in no class. Together with the measured operations they give the response as if users had not waited. known is
 // false for a run without this record.
 func (r *Run) Omitted() (ws map[string]*measure.Window, known bool, err error) {
-	f, err := files.Open(filepath.Join(r.Dir, OmittedFile))
+	ws = map[string]*measure.Window{}
+	_, err = r.eachSecond(OmittedFile, func(_ int, of []*measure.Window) bool {
+		for _, w := range of {
+			mergeInto(ws, w)
+		}
+		return true
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, err
-	}
-	defer f.Close()
-	ws = map[string]*measure.Window{}
-	if _, err = ReadWindows(f, func(_ int, of []*measure.Window) bool {
-		for _, w := range of {
-			mergeInto(ws, w)
-		}
-		return true
-	}); err != nil {
-		return nil, false, fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	return ws, true, nil
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"plimsoll/internal/files"
 	"plimsoll/load/measure"
 )
 
@@ -70,15 +69,8 @@ func (r *Run) Telemetry() (*Telemetry, error) {
 
 // EachTelemetrySecond is EachSecond of the target's telemetry. It is for runs that have one.
 func (r *Run) EachTelemetrySecond(fn func(second int, ws []*measure.Window) bool) error {
-	f, err := files.Open(filepath.Join(r.Dir, TelemetryWindowsFile))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := readWindows(f, recycled(), fn); err != nil {
-		return fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	return nil
+	_, err := r.eachSecond(TelemetryWindowsFile, fn)
+	return err
 }
 
 // MergedTelemetry is Merged of the target's telemetry; nil for a run without one.
