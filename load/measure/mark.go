@@ -135,7 +135,8 @@ func (r *Registry) InFlight() int {
 
 // Censor counts those with their age at an offset from the epoch: as a timeout if the time since they requested a
 // connection has reached the timeout (0: none has), else under [OpenPrefix] and in no class, because they have not
-// ended; the age is a lower bound of response and service.
+// ended; the age is a lower bound of response and service. A timeout has ended by then: its time from the mark on counts
+// under [AfterPrefix], as that of an op that was recorded.
 func (r *Registry) Censor(at, timeout time.Duration) {
 	type aged struct {
 		name Name
@@ -156,6 +157,9 @@ func (r *Registry) Censor(at, timeout time.Duration) {
 	for _, a := range all {
 		if a.kind == late {
 			s.cell(late, a.name).classes[Timeout]++
+			if d := int64(at) - s.mark; d > 0 {
+				s.cell(after, a.name).same.add(d)
+			}
 		}
 		s.cell(a.kind, a.name).same.add(int64(a.age))
 	}

@@ -64,6 +64,14 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 	r.Censor(8*time.Second, 5*time.Second)
 	if p := Split(r.Cut()); len(p.Late) != 1 || p.Late[0].Classes[Timeout] != 1 || len(p.Open) != 0 {
 		t.Errorf("%+v, want a timeout", p)
+	} else if len(p.After) != 1 || p.After[0].Response.Count() != 1 || p.After[0].Response.Max() != 3*time.Second {
+		t.Errorf("after %+v, want the timeout that reaches 3 s beyond the mark, as one that was recorded does", p.After)
+	}
+	// At the mark itself nothing lies beyond it.
+	r.Mark(8 * time.Second)
+	r.Censor(8*time.Second, 5*time.Second)
+	if p := Split(r.Cut()); len(p.Late) != 1 || len(p.After) != 0 {
+		t.Errorf("%d timeouts, %d beyond the mark; want one, not beyond", len(p.Late), len(p.After))
 	}
 	flight.Close()
 	if n := r.Open(); n != 0 {
