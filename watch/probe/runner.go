@@ -58,6 +58,7 @@ type probed struct {
 	label   []series.Label
 	target  []series.Label
 	health  []series.Sample
+	began   time.Time // date of the first tick
 }
 
 // ProbeStatus is a probe's record so far.
@@ -72,7 +73,8 @@ type ProbeStatus struct {
 	Gap      Gap           // the longest that is over
 }
 
-// A Gap is a time between two complete samples. It is no longer than the interval if none failed.
+// A Gap is a time between two complete samples, or from the first tick to the first of them. It is no longer than the
+// interval if none failed.
 type Gap struct {
 	From, To time.Time
 	Err      error // why the last failure before To failed; nil if there was none
@@ -137,6 +139,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	start := r.clock.Now()
 	var wg sync.WaitGroup
 	for _, p := range r.probes {
+		p.began = r.clock.Date(start)
 		wg.Go(func() { r.loop(ctx, p, start) })
 	}
 	wg.Wait()
@@ -184,7 +187,14 @@ func (r *Runner) sample(ctx context.Context, p *probed, t time.Time) error {
 }
 
 func (r *Runner) take(ctx context.Context, p *probed, t time.Time) error {
+	p.health = p.health[:0]
 	if p.scraper != nil {
+		health := func(up, n int) {
+			p.health = append(p.health[:0],
+				series.Sample{Name: "up", Labels: p.target, Value: float64(up)},
+				series.Sample{Name: "scrape_samples_scraped", Labels: p.target, Value: float64(n)})
+		}
+		health(0, 0) // should it panic
 		body, kind, err := p.scraper.Scrape(ctx)
 		n := 0
 		if err == nil {
@@ -193,16 +203,13 @@ func (r *Runner) take(ctx context.Context, p *probed, t time.Time) error {
 		if err == nil && n == 0 {
 			err = errors.New("the answer holds no sample")
 		}
-		up := 1.0
+		up := 1
 		if err != nil {
 			up = 0
 		}
-		p.health = append(p.health[:0],
-			series.Sample{Name: "up", Labels: p.target, Value: up},
-			series.Sample{Name: "scrape_samples_scraped", Labels: p.target, Value: float64(n)})
+		health(up, n)
 		return err
 	}
-	p.health = p.health[:0]
 	s, err := p.probe.Sample(ctx, t)
 	if serr := r.db.Append(t, s); serr != nil {
 		return errors.Join(err, serr)
@@ -232,8 +239,12 @@ func (r *Runner) note(p *probed, t time.Time, took time.Duration, err error, mis
 		st.LastErr = fmt.Errorf("probe %s: %w", p.name, err)
 	} else {
 		st.Samples++
-		if !st.LastOK.IsZero() && t.Sub(st.LastOK) > st.Gap.To.Sub(st.Gap.From) {
-			st.Gap = Gap{st.LastOK, t, st.LastErr}
+		from := st.LastOK
+		if from.IsZero() {
+			from = p.began
+		}
+		if t.Sub(from) > st.Gap.To.Sub(st.Gap.From) {
+			st.Gap = Gap{from, t, st.LastErr}
 		}
 		st.LastOK = t
 	}

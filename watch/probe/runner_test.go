@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -352,31 +353,44 @@ func BenchmarkSecond(b *testing.B) {
 }
 
 // flaky fails from the third sample to the sixth, and at the ninth.
-type flaky struct{ n int }
+type flaky struct {
+	n    int
+	fail []int
+}
 
 func (f *flaky) Name() string { return "flaky" }
 func (f *flaky) Sample(context.Context, time.Time) ([]series.Sample, error) {
-	if f.n++; f.n >= 3 && f.n <= 6 || f.n == 9 {
+	if f.n++; slices.Contains(f.fail, f.n) {
 		return nil, fmt.Errorf("failure %d", f.n)
 	}
 	return nil, nil
 }
 
 func TestRunnerKeepsTheLongestGap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		r := NewRunner(&memory{}, time.Second)
-		r.Add(&flaky{})
-		ctx, cancel := context.WithTimeout(t.Context(), 11500*time.Millisecond)
-		defer cancel()
-		if err := r.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		g := r.Status()[0].Gap
-		if from, to := g.From.Sub(start), g.To.Sub(start); from != time.Second || to != 6*time.Second || g.Err == nil || !strings.Contains(g.Err.Error(), "failure 6") {
-			t.Errorf("gap from %v to %v: %v; want 1s to 6s, failure 6", from, to, g.Err)
-		}
-	})
+	for _, tt := range []struct {
+		name     string
+		fail     []int // numbers of the samples
+		from, to time.Duration
+		why      string
+	}{
+		{"in the middle", []int{3, 4, 5, 6, 9}, time.Second, 6 * time.Second, "failure 6"},
+		{"at the beginning", []int{1, 2, 3, 4, 7}, 0, 4 * time.Second, "failure 4"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				r := NewRunner(&memory{}, time.Second)
+				r.Add(&flaky{fail: tt.fail})
+				if err := runFor(t, r, 11500*time.Millisecond); err != nil {
+					t.Fatal(err)
+				}
+				g := r.Status()[0].Gap
+				if from, to := g.From.Sub(start), g.To.Sub(start); from != tt.from || to != tt.to || g.Err == nil || !strings.Contains(g.Err.Error(), tt.why) {
+					t.Errorf("gap from %v to %v: %v; want %v to %v, %s", from, to, g.Err, tt.from, tt.to, tt.why)
+				}
+			})
+		})
+	}
 }
 
 // A probe that panics has failed in that second, and is reported; the next second it is sampled again, and the others
@@ -405,6 +419,56 @@ func TestAProbeThatPanicsHasFailed(t *testing.T) {
 			want := map[string]int{"odd": 1, "well": 0}[st.Name]
 			if st.Failures != want || st.Samples != 10-want || (st.LastErr != nil) != (want > 0) {
 				t.Errorf("%+v", st)
+			}
+		}
+	})
+}
+
+// oddPage is a Scraper that panics in its third second.
+type oddPage struct{ n int }
+
+func (*oddPage) Name() string              { return "page" }
+func (*oddPage) Labels() map[string]string { return map[string]string{"instance": "i"} }
+func (o *oddPage) Scrape(context.Context) ([]byte, string, error) {
+	if o.n++; o.n == 3 {
+		panic("odd page")
+	}
+	return []byte("x 1\n"), "", nil
+}
+
+// In the second of a panic the series of a probe's and a scraper's health have a sample, once, and it is 0.
+func TestAProbeThatPanicsIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := series.Create(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		start := time.Now()
+		r := NewRunner(db, time.Second)
+		r.AddScraper(&oddPage{})
+		n := 0
+		r.Add(stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
+			if n++; n == 3 {
+				panic("odd")
+			}
+			return sampleOf("odd", 1), nil
+		}})
+		if err := runFor(t, r, 4500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		for _, expr := range []string{`up{instance="i"}`, `plimsoll_probe_up{probe="page"}`, `plimsoll_probe_up{probe="odd"}`} {
+			var up []float64
+			for s := range 5 {
+				at := start.Add(time.Duration(s) * time.Second)
+				res, err := db.Query(t.Context(), `last_over_time(`+expr+`[500ms])`, at)
+				if err != nil || len(res) != 1 {
+					t.Fatalf("%s at %d s: %v, %v", expr, s, res, err)
+				}
+				up = append(up, res[0].Value)
+			}
+			if !slices.Equal(up, []float64{1, 1, 0, 1, 1}) {
+				t.Errorf("%s: %v, want 1 1 0 1 1", expr, up)
 			}
 		}
 	})
