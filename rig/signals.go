@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -53,12 +55,11 @@ func (s *signals) Busy(role string) (busy, total float64, err error) {
 	if s.turns != nil {
 		return s.turns.Cores(cores)
 	}
-	buf := make([]byte, 16<<10)
-	n, err := s.stat.ReadAt(buf, 0)
-	if n == 0 {
+	stat, err := io.ReadAll(io.NewSectionReader(s.stat, 0, math.MaxInt64)) // more than 16 KiB beyond 200 cores
+	if err != nil {
 		return 0, 0, err
 	}
-	return coreTimes(buf[:n], cores)
+	return coreTimes(stat, cores)
 }
 
 // remote is the CPU time of all hosts of a role that have an agent, or that a Prometheus server watches.
