@@ -112,9 +112,7 @@ type writer struct {
 	failure error          // of the last cut
 	stuck   func(error)    // see OnStuck; may be nil
 
-	redact func(string) string // see Redact; nil for none
-	veiled map[string]string   // replaced text -> its replacement
-	alike  map[string]int      // how many texts it has changed into one
+	veil veil // see Redact
 }
 
 func newWriter() *writer {
@@ -165,8 +163,9 @@ func (db *DB) Append(t time.Time, samples []Sample) error {
 		if e == nil {
 			lset, err := sampleLabels(s)
 			if err == nil {
-				lset = w.redacted(lset)
-				e, err = w.resolve(lset, nil)
+				if e, err = w.resolve(w.veil.labels(lset), nil); err != nil {
+					w.veil.forget()
+				}
 			}
 			if err != nil {
 				return fmt.Errorf("batch of %d samples not stored: sample %d: %w", len(samples), i, err)
@@ -246,11 +245,12 @@ func (w *writer) parse(body []byte, contentType string, extra map[string]string)
 		if e == nil {
 			var lset labels.Labels
 			p.Labels(&lset)
-			lset, err := withExtra(w.redacted(lset), extra)
+			lset, err := withExtra(w.veil.labels(lset), extra)
 			if err == nil {
 				e, err = w.resolve(lset, from)
 			}
 			if err != nil {
+				w.veil.forget()
 				return fmt.Errorf("series %s: %w", clip(text), err)
 			}
 			from.remember(text, e, w.max)

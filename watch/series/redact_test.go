@@ -45,3 +45,41 @@ func TestLabelsAreStoredWithoutSecrets(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// A page that shows new secrets for as long as it lasts makes the memory of their replacements no larger than that of
+// the series that are stored, and what is stored keeps its replacement.
+func TestRefusedSecretsAreForgotten(t *testing.T) {
+	db := create(t)
+	db.write.max.sourceSeries = 10
+	db.Redact(func(text string) string {
+		if strings.HasPrefix(text, "secret") {
+			return "[redacted]"
+		}
+		return text
+	})
+	stored := 0
+	for n := range 500 {
+		page := fmt.Appendf(nil, "x{a=\"secret%d%s\"} 1\n", n, strings.Repeat("x", 1000))
+		if _, err := db.AppendText(at(n), page, "", nil); err == nil {
+			stored++
+		}
+		// A probe's series that is refused: a name may not occur twice.
+		if err := db.Append(at(n), []Sample{{Name: "y", Labels: []Label{{"a", fmt.Sprint("secret", n)}, {"a", "b"}}}}); err == nil {
+			t.Fatal("a series with a label twice is stored")
+		}
+	}
+	w := db.write
+	if stored != 10 || len(w.veil.known) != 10 || len(w.veil.alike) != 1 || w.veil.alike["[redacted]"] != 10 {
+		t.Errorf("of %d series that were stored the replacements of %d texts are kept, %v", stored, len(w.veil.known), w.veil.alike)
+	}
+	w.max.sourceSeries++
+	page := []byte("x{a=\"secret0" + strings.Repeat("x", 1000) + "\"} 1\nx{a=\"secret-other\"} 2\n")
+	if _, err := db.AppendText(at(500), page, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	for expr, want := range map[string]float64{`x{a="[redacted]"}`: 1, `x{a="[redacted] 11"}`: 2, `count(x)`: 2} {
+		if got := one(t, db, expr, at(500)); got != want {
+			t.Errorf("%s = %v, want %v", expr, got, want)
+		}
+	}
+}
