@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -95,10 +96,10 @@ func Check(address string) error {
 	switch {
 	case err != nil:
 		return errors.New("the address of remote write is no URL")
-	case u.User != nil:
+	case u.User != nil, u.Host == "" && strings.Contains(address, "@"): // user:password@host has no User
 		return errors.New("the address of remote write holds a user or password, which others could read; give credentials by environment or file")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("the address of remote write, %s, wants the form http://host:port/path", u.Redacted())
+		return fmt.Errorf("the address of remote write, %s, wants the form http://host:port/path", printable(address))
 	}
 	return nil
 }
@@ -128,11 +129,22 @@ func New(c Config) (*Sender, error) {
 	if c.Client != nil {
 		s.client.Transport = c.Client.Transport
 	} else {
-		s.client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute}
+		s.client.Transport = &http.Transport{Proxy: proxy(http.ProxyFromEnvironment), IdleConnTimeout: time.Minute}
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	go s.loop()
 	return s, nil
+}
+
+// proxy is a proxy function of a transport whose errors do not quote the proxy's address, which may hold a password.
+func proxy(of func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := of(r)
+		if err != nil {
+			err = errors.New("the address of the proxy (HTTP_PROXY, HTTPS_PROXY) is no URL")
+		}
+		return u, err
+	}
 }
 
 // Offer takes a batch into the queue, all or none. It fits series.DB.Tap.
@@ -307,6 +319,9 @@ func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) 
 		if s.ctx.Err() != nil {
 			return false, 0, errEnd
 		}
+		if s.secret(err.Error()) { // an answer that is not HTTP is quoted
+			err = errors.New("the request failed; its error repeats the credentials")
+		}
 		return true, 0, fmt.Errorf("%s: %w", s.address, err)
 	}
 	defer res.Body.Close()
@@ -314,7 +329,11 @@ func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) 
 	if res.StatusCode/100 == 2 {
 		return false, 0, nil
 	}
-	err = fmt.Errorf("%s answered %s", s.address, res.Status)
+	status := res.Status // the text in it is the server's
+	if s.secret(status) {
+		status = strconv.Itoa(res.StatusCode)
+	}
+	err = fmt.Errorf("%s answered %s", s.address, status)
 	if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(reason), "?")), " "); text != "" && !s.secret(text) {
 		err = fmt.Errorf("%w: %s", err, text)
 	}
@@ -324,10 +343,15 @@ func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) 
 	return res.StatusCode == http.StatusTooManyRequests || res.StatusCode/100 == 5, after, err
 }
 
-// secret reports whether a server's answer repeats the credentials.
+// secret reports whether a text of the server repeats the credentials.
 func (s *Sender) secret(text string) bool {
 	_, value, _ := strings.Cut(s.c.Authorization, " ")
-	return value != "" && strings.Contains(text, value)
+	if value != "" && strings.Contains(text, value) {
+		return true
+	}
+	basic, err := base64.StdEncoding.DecodeString(value)
+	_, password, ok := strings.Cut(string(basic), ":")
+	return err == nil && ok && password != "" && strings.Contains(text, password)
 }
 
 // encode groups a batch by series and returns the compressed message.

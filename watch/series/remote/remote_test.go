@@ -2,12 +2,14 @@ package remote
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -273,6 +275,9 @@ func TestAddresses(t *testing.T) {
 		"http://":                            "wants the form",
 		"http://host:bad port/s3cret":        "is no URL",
 		"":                                   "wants the form",
+		"bob:s3cret@host:9090/api/v1/write":  "holds a user or password",
+		"http:/bob:s3cret@host/api/v1/write": "holds a user or password",
+		"host:9090/write?key=s3cret":         "wants the form",
 	} {
 		err := Check(address)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -281,5 +286,42 @@ func TestAddresses(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("a secret in %v", err)
 		}
+	}
+}
+
+// TestPasswordInErrors: neither the password of basic authentication nor that of a proxy is in an error, whatever the
+// server repeats.
+func TestPasswordInErrors(t *testing.T) {
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("bob:s3cret"))
+	_, encoded, _ := strings.Cut(basic, " ")
+	for name, answer := range map[string]func(int) (*http.Response, error){
+		"reason":  func(int) (*http.Response, error) { return reply(401, "no bob with s3cret"), nil },
+		"encoded": func(int) (*http.Response, error) { return reply(401, "no "+encoded), nil },
+		"status": func(int) (*http.Response, error) {
+			res := reply(401, "")
+			res.Status = "401 no bob with s3cret"
+			return res, nil
+		},
+		"no HTTP": func(int) (*http.Response, error) {
+			return nil, errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "s3cret"`)
+		},
+		"proxy": func(int) (*http.Response, error) {
+			_, err := proxy(func(*http.Request) (*url.URL, error) {
+				return nil, errors.New(`invalid proxy address "http://bob:s3cret@%zz"`)
+			})(nil)
+			return nil, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t, &server{answer: answer}, Config{Authorization: basic})
+				offer(s, time.UnixMilli(1), "a")
+				time.Sleep(2 * time.Minute)
+				st := s.Close(t.Context())
+				if st.Lost != 1 || st.Err == nil || strings.Contains(st.Err.Error(), "s3cret") || strings.Contains(st.Err.Error(), encoded) {
+					t.Errorf("%d lost because %v", st.Lost, st.Err)
+				}
+			})
+		})
 	}
 }
