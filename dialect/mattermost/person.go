@@ -334,7 +334,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	a := &person{
 		b: b, u: u, id: b.ids[i], steady: b.notes.steady(&env), login: b.notes.login(&env),
 		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
+		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, turn: make(chan struct{}, 1),
 	}
 	if a.id != "" { // a newcomer has none yet
 		a.self = b.dir.user(api.ParseID(a.id))
