@@ -45,9 +45,9 @@ type Person struct {
 	fresh map[int]string    // sessions that persons opened during the run, by rank
 
 	storm     sync.Mutex
-	rallies   map[string]api.Channel // of storms, by name
+	rallies   map[string]*rally // of storms, by name
 	ralliesOf *measure.Registry
-	rallied   time.Time // when one was last found or made
+	rallied   time.Time // when the last try to find or make one ended
 }
 
 // personName is the user name of the person with this rank.
