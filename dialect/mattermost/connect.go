@@ -41,7 +41,7 @@ func (a *person) connect(ctx context.Context) error {
 	a.life, a.stop, a.sock, a.last = life, func() { stop(errGone) }, sock, nil
 	a.startClock()
 	a.mu.Unlock()
-	a.ledger.Connected(a.u.ID, time.Now(), false)
+	a.listens(time.Now(), false)
 	a.wg.Go(func() { defer a.rescue("a reader of events"); a.listen(life, sock) })
 	for range devices(a.u.Rank, a.b.set.devices) - 1 {
 		sock, err := a.c.Connect(ctx)
@@ -51,6 +51,13 @@ func (a *person) connect(ctx context.Context) error {
 		a.wg.Go(func() { defer a.rescue("a further device"); a.carry(life, sock) })
 	}
 	return nil
+}
+
+// listens records that events reach the person since a moment. From a server that delivers nothing none is expected.
+func (a *person) listens(at time.Time, resumed bool) {
+	if !a.b.facts.null() {
+		a.ledger.Connected(a.u.ID, at, resumed)
+	}
 }
 
 // devices is how many of them the person of that rank has: dealt, so that any stretch of persons has the requested
@@ -201,7 +208,7 @@ func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*a
 		return nil, errors.New("the person has left")
 	}
 	a.sock = sock
-	a.ledger.Connected(a.u.ID, time.Now(), old != nil && old.Resumable())
+	a.listens(time.Now(), old != nil && old.Resumable())
 	if a.back != nil {
 		close(a.back)
 		a.back = nil
@@ -268,7 +275,7 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 	case api.EventOther, api.EventReactionAdded, api.EventEphemeral:
 	case api.EventHello: // the server could not resume: the events in between are lost
 		a.ledger.Disconnected(a.u.ID)
-		a.ledger.Connected(a.u.ID, ev.At, false)
+		a.listens(ev.At, false)
 	case api.EventPosted:
 		a.hear(sock, &ev)
 	case api.EventDeleted: // by a user of another process, perhaps

@@ -317,6 +317,14 @@ func (b *Person) newDirectory() *directory {
 // Most implements workload.Limited.
 func (b *Person) Most() (users int, ok bool) { return len(b.ids), true }
 
+// Undelivered implements workload.Undelivering.
+func (b *Person) Undelivered() string {
+	if b.facts.null() {
+		return nullServer
+	}
+	return ""
+}
+
 // NewActor implements workload.Behavior.
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	i, ok := b.part.index(u.Rank, len(b.ids))
