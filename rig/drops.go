@@ -26,6 +26,10 @@ var droppedSegments = []struct {
 // droppedPackets are the counters of a network device for packets that it threw away.
 var droppedPackets = []string{"node_network_receive_drop_total", "node_network_transmit_drop_total"}
 
+// framesOfOthers is how many packets a second a device may throw away without a reading: the kernel counts frames of
+// protocols that it does not speak among them, as those by which bridges and switches announce themselves.
+const framesOfOthers = 2
+
 // dropsLeast is how many segments the share of the dropped ones is taken of, at least.
 const dropsLeast = 1000
 
@@ -35,7 +39,8 @@ type drops struct {
 	at   time.Time
 }
 
-type dropped struct{ in, lost float64 }
+// A dropped is a sample: the segments that came in, those that were thrown away, and the packets that a device did.
+type dropped struct{ in, lost, device float64 }
 
 // add takes in a sample, unless it is not newer than the last, and returns the share of what was thrown away over the
 // last samples, in percent.
@@ -52,7 +57,8 @@ func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	if in < dropsLeast {
 		return trial.Reading{Why: fmt.Sprintf("%.0f segments in the last %d samples are too few, want %d", in, len(d.past), dropsLeast)}
 	}
-	return trial.Reading{Value: 100 * max(0, last.lost-first.lost) / in}
+	frames := last.device - first.device - framesOfOthers*float64(len(d.past)-1)
+	return trial.Reading{Value: 100 * (max(0, last.lost-first.lost) + max(0, frames)) / in}
 }
 
 // dropped is the gate of what this host threw away of what it received: such a packet comes again a fifth of a second
@@ -63,10 +69,10 @@ func (h *health) dropped() trial.Reading {
 		return trial.Reading{Why: "generator and target share one network stack, whose counters do not tell them apart", Inapplicable: true}
 	}
 	read := func(key string) trial.Reading { return h.read(key, 1) }
-	in, lost := read(segmentsIn), segmentsLost(read)
+	in, lost, frames := read(segmentsIn), segmentsLost(read), trial.Reading{}
 	if h.device != "" {
 		for _, name := range droppedPackets {
-			lost = both(lost, read(fmt.Sprintf("%s{device=%q}", name, h.device)), sum)
+			frames = both(frames, read(fmt.Sprintf("%s{device=%q}", name, h.device)), sum)
 		}
 	}
 	for cpu := 0; ; cpu++ { // the queues between the devices and the protocols
@@ -77,7 +83,7 @@ func (h *health) dropped() trial.Reading {
 		lost = both(lost, queue, sum)
 	}
 	_, at, _ := h.last(segmentsIn)
-	return h.drops.read(in, lost, at)
+	return h.drops.read(in, lost, frames, at)
 }
 
 // droppedOf is dropped for a host of agents, which sends the counters of its TCP.
@@ -88,7 +94,7 @@ func (h *health) droppedOf(host int) trial.Reading {
 		h.dropsOf = make([]drops, len(h.hosts))
 	}
 	_, at, _ := h.agentSample(host, segmentsIn)
-	return h.dropsOf[host].read(in, lost, at)
+	return h.dropsOf[host].read(in, lost, trial.Reading{}, at)
 }
 
 func segmentsLost(read func(key string) trial.Reading) (all trial.Reading) {
@@ -100,11 +106,10 @@ func segmentsLost(read func(key string) trial.Reading) (all trial.Reading) {
 	return all
 }
 
-// read is add for readings, if there are both.
-func (d *drops) read(in, lost trial.Reading, at time.Time) trial.Reading {
-	var now dropped
-	if rd := both(in, lost, func(in, lost float64) float64 { now = dropped{in, lost}; return 0 }); rd.Why != "" {
+// read is add for readings, if there are all.
+func (d *drops) read(in, lost, device trial.Reading, at time.Time) trial.Reading {
+	if rd := both(both(in, lost, sum), device, sum); rd.Why != "" {
 		return rd
 	}
-	return d.add(now, at)
+	return d.add(dropped{in.Value, lost.Value, device.Value}, at)
 }

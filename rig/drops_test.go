@@ -144,8 +144,9 @@ func TestDropsOfTheHost(t *testing.T) {
 		"full backlogs":        {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "TCPBacklogDrop", 30) }, 0.3, "amber"},
 		"full queues":          {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "TCPRcvQDrop", 60) }, 0.6, "red"},
 		"out of order":         {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "OfoPruned", 20) }, 0.2, "amber"},
-		"its device":           {func(f *fileHost) { f.column("net/dev", "eth0:", 4, 60) }, 0.6, "red"},
-		"its device, sending":  {func(f *fileHost) { f.column("net/dev", "eth0:", 12, 20) }, 0.2, "amber"},
+		"its device":           {func(f *fileHost) { f.column("net/dev", "eth0:", 4, 62) }, 0.6, "red"},
+		"announcements":        {func(f *fileHost) { f.column("net/dev", "eth0:", 4, 2) }, 0, ""},
+		"its device, sending":  {func(f *fileHost) { f.column("net/dev", "eth0:", 12, 22) }, 0.2, "amber"},
 		"another device":       {func(f *fileHost) { f.column("net/dev", "ifb0:", 4, 60) }, 0, ""},
 		"before the protocols": {func(f *fileHost) { f.column("net/softnet_stat", "0003", 1, 60) }, 0.6, "red"},
 	} {
