@@ -82,6 +82,7 @@ func DefaultGates() []Gate {
 		{"fds", "open files, of the limit", "%", 70, 90, false, true, "survey 5.3"},
 		{"fds_free", "open files that are left beyond the most that were opened in a second", "", 200, 20, true, true, "own"},
 		{"ports", "ephemeral ports in use or in TIME_WAIT, of the range", "%", 70, 90, false, true, "survey 5.3"},
+		{"drops", "packets and TCP segments that this host threw away, of the segments that it received, over 10 s", "%", 0.1, 0.5, false, true, "survey 5.3 has any; limits our own"},
 		{"memory", "memory of this host that is not available", "%", 70, 90, false, true, "survey 5.3"},
 		{"bursts", "most actions begun in 100 ms, of the mean; what chance explains is taken off", "x", 3, 10, false, false, "survey 5.3"},
 		{"little", "user-seconds that think and action times do not account for (Little's law)", "%", 3, 10, false, false, "survey 5.3"},

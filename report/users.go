@@ -27,6 +27,8 @@ type UsersOf struct {
 	// Messages counts the whole runs, Grace is how long a message may take.
 	Messages workload.LedgerCount `json:"messages"`
 	Grace    time.Duration        `json:"grace"`
+	// Undelivered is why deliveries are not judged; empty where they are.
+	Undelivered string `json:"undelivered,omitempty"`
 	// Audit adds up the audits of messages read back; nil if no run had one. AuditErrors are the
 	// errors of audits.
 	Audit       *workload.AuditResult `json:"audit,omitempty"`
@@ -86,7 +88,7 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 			continue
 		}
 		u.Runs++
-		u.Grace = max(u.Grace, x.Grace)
+		u.Grace, u.Undelivered = max(u.Grace, x.Grace), cmp.Or(u.Undelivered, x.Undelivered)
 		for _, m := range x.Mixes {
 			did = did.Add(workload.Snapshot{m.Count()})
 		}
@@ -325,7 +327,7 @@ func absences(m workload.Mix) string {
 func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 	t := head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
 	var notes []string
-	grace := time.Duration(0)
+	grace, judged := time.Duration(0), false
 	for _, u := range us {
 		m := u.Messages
 		if m.Acked == 0 && m.Expected() == 0 && u.Audit == nil {
@@ -357,10 +359,20 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			}
 			notes = append(notes, "Reading back failed: "+e+".")
 		}
-		t.add(row(strconv.FormatInt(m.Acked, 10), u, strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m), faultText(m.Duplicated, m), faultText(m.Misordered, m), back)...)
+		fates := []string{strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m), faultText(m.Duplicated, m), faultText(m.Misordered, m)}
+		if u.Undelivered != "" {
+			fates = slices.Repeat([]string{dash}, len(fates))
+			notes = append(notes, "Deliveries are not judged: "+u.Undelivered+".")
+		} else {
+			judged = true
+		}
+		t.add(row(strconv.FormatInt(m.Acked, 10), u, append(fates, back)...)...)
 	}
 	if len(t.Rows) == 0 {
 		return nil
+	}
+	if !judged {
+		return []section{{Level: 3, Title: "Messages", Table: t, Notes: append(notes, "Whole runs.")}}
 	}
 	notes = append(notes, fmt.Sprintf("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
 		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace))

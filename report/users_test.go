@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,5 +142,22 @@ func TestRunTextOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := RunText(&b, RunData{}, &plan.Plan{}); err != nil || b.Len() > 0 {
 		t.Errorf("%v, %q", err, b.String())
+	}
+}
+
+// TestUndelivered: of a target that delivers nothing by its own word, deliveries are no numbers.
+func TestUndelivered(t *testing.T) {
+	in := liveInput("")
+	r := in.Runs[slices.IndexFunc(in.Runs, func(r RunData) bool { return r.Cell.Arm == "base" })]
+	r.Users.Undelivered = "the target says so"
+	r.Users.Whole = workload.LedgerCount{Acked: 2000, Judged: 1900}
+	text := string(render(t, func(w io.Writer) error { return RunText(w, r, nil) }))
+	if strings.Contains(text, "ATTENTION") || !strings.Contains(text, "Deliveries are not judged: the target says so.") {
+		t.Errorf("%s", text)
+	}
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) > 5 && f[0] == "2000" && strings.Join(f[1:6], " ") != strings.Repeat(dash+" ", 4)+dash {
+			t.Errorf("the row of messages: %q", line)
+		}
 	}
 }

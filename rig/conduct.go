@@ -43,6 +43,11 @@ func storms(stages []plan.Stage) []trial.TimedStorm {
 // conduct is the trial's view of the users: the mix, the messages, and the audit of acknowledged ones.
 func conduct(sys *System, env workload.Env) trial.Conduct {
 	c := trial.Conduct{Tally: env.Tally, Ledger: env.Ledger}
+	for _, part := range sys.mix {
+		if b, ok := part.Behavior.(workload.Undelivering); ok && c.Undelivered == "" {
+			c.Undelivered = b.Undelivered()
+		}
+	}
 	if a := sys.auditor(); a != nil {
 		c.Audit = func(ctx context.Context) (workload.AuditResult, error) {
 			acked, share := env.Ledger.Messages()

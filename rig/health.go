@@ -69,12 +69,19 @@ type health struct {
 	// shares reads the servers' own counts of requests; nil for a target of one server.
 	shares *shares
 
+	// device is the network device towards the target; "" if it is not known. oneStack means that the target is behind
+	// the same network stack.
+	device   string
+	oneStack bool
+	drops    drops
+	dropsOf  []drops // of the hosts
+
 	throttled, rate float64
 	throttledAt     time.Time
 }
 
 func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, placed []int, sharedHost bool) *health {
-	h := &health{last: last, clock: c, cores: len(placed), unrated: notRated}
+	h := &health{last: last, clock: c, cores: len(placed), unrated: notRated, oneStack: sharedHost}
 	switch {
 	case len(placed) > 0:
 		h.role = "generator"
@@ -341,6 +348,7 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 
 		"target_steal": h.stealOfTarget(),
 		"throttled":    h.throttling(),
+		"drops":        h.dropped(),
 		"fds":          both(fds, files, func(n, of float64) float64 { return 100 * n / of }),
 		"fds_free":     h.filesLeft(fds, files, h.sampled(open)),
 		"ports":        {Why: "the range of ephemeral ports is not known"},

@@ -326,6 +326,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	arrivals, _ := s.arrivals(sys.mix)
 	h := newHealth(runner.Last, run, s.generator, s.Plan.Target.OwnHost())
+	h.device, h.oneStack = sys.device, h.oneStack || sys.device == "lo"
 	if len(s.targets) > 0 {
 		h.targets = len(s.targets)
 		if sys.placement.wired() {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
+	"plimsoll/rig"
 )
 
 // Every behavior can be driven against the null server: its login and its acts find answers that they accept. A new
@@ -41,7 +43,7 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 					weights[action] = 1
 				}
 			}
-			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1),
+			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(200*time.Millisecond, 1),
 				Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
 			b := behavior()
 			const users = 40
@@ -70,6 +72,10 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 			}
 			// Real sockets; the checks below do not depend on how much was done, only that some was.
 			time.Sleep(2 * time.Second)
+			env.Ledger.Settle(time.Now())
+			if c := env.Ledger.Count(); c.Acked == 0 || c.Judged == 0 || c.Lost > 0 || c.Late > 0 {
+				t.Errorf("messages %+v: want some, and none of them expected to come", c)
+			}
 			_, active, failed := local.Users()
 			act := local.Activity()
 			local.Stop(2 * time.Second)
@@ -95,6 +101,38 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 				t.Errorf("the null server does not know %v; add answers to its table", st.Unknown)
 			}
 		})
+	}
+}
+
+// A run on the null server neither misses the deliveries that there cannot be nor reads anything back, and its report says
+// so.
+func TestNullServerDeliversNothing(t *testing.T) {
+	t.Parallel()
+	cmd, root, output := startPlan(t, `
+name: nothing
+target: {driver: refnull}
+workload: {behavior: mattermost, pace: 0.01, params: {channels: "3"}}
+bounded: {users: 30, ramp: 0s, settle: 0s, measure: 13s, slo: ["rate(errors) < 60%"]}
+gates: {lag: {red: 10s}, late: {red: 100%}, users: {red: 1%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 10s}, pause: {red: 10s}, gc: {red: 100%},
+  steal: {red: 100%}, others: {red: 100%}, throttled: {red: 100%}, wait: {red: 100%}, bursts: {red: 1000x}, little: {red: 100%}}
+`, "run")
+	if status := wait(t, cmd, time.Minute, output); status != rig.ExitOK {
+		t.Errorf("exit status %d\n%s", status, output)
+	}
+	r, _ := onlyRun(t, root)
+	u, err := r.Users()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := u.Whole; c.Acked == 0 || c.Judged == 0 || c.Lost != 0 || u.Undelivered == "" || u.Audit == nil || u.Audit.Expected != 0 || u.Audit.Note == "" {
+		t.Errorf("users %+v, audit %+v: want messages of which nothing is expected", u, u.Audit)
+	}
+	show, shown := command(cmd.Path, "show", "-store", filepath.Join(root, "store"), r.Manifest.ID)
+	if err := show.Run(); err != nil {
+		t.Error(err)
+	}
+	if text := unwrapped(shown); strings.Contains(text, "ATTENTION") || !strings.Contains(text, "Deliveries are not judged: the target says that it is a null server") {
+		t.Errorf("the report:\n%s", shown)
 	}
 }
 

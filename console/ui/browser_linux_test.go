@@ -227,6 +227,26 @@ func TestChartKeys(t *testing.T) {
 	}
 }
 
+// TestPartOf follows the link from a stored run to the comparison or the sizing that it is a part of.
+func TestPartOf(t *testing.T) {
+	p := play(t)
+	b := browser.StartOnLoopback(t)
+	b.Go(p.URL + "/#/history")
+	for of, want := range map[string]string{
+		"20261123-170000-quickstart-e5f6": "#/comparison/20261123-170000-quickstart-e5f6",
+		"20261122-120000-box-9a9b":        "#/sizing/20261122-120000-box-9a9b",
+		comparisonID:                      "#/live/" + comparisonID,
+	} {
+		p.set(func() { p.of = of })
+		b.Eval(`location.hash = "#/history"`, nil)
+		says(b, "postgresql worse")
+		b.Eval(`location.hash = "#/run/`+runID+`/now"`, nil)
+		says(b, "part of "+of)
+		b.Click(`document.querySelector(".sub a")`)
+		until(b, fmt.Sprintf("location.hash.startsWith(%q)", want))
+	}
+}
+
 // TestLogin shows the login to strangers, refuses a wrong token and lets a right one in.
 func TestLogin(t *testing.T) {
 	p := play(t)

@@ -29,6 +29,7 @@ type player struct {
 	silent  bool          // streams are cut and refused
 	changed chan struct{} // closed and replaced by every change
 	posted  []string
+	of      string // the comparison or sizing of stored runs; "" for none
 }
 
 const (
@@ -82,11 +83,19 @@ func play(t testing.TB) *player {
 		"/api/plans":    {"plans": []any{object{"file": "quickstart.yaml", "name": "quickstart", "verbs": []any{"run", "compare"}, "engines": []any{"postgresql", "mysql"}, "length": 300}, object{"file": "bad.yaml", "name": "", "verbs": []any{}, "problem": "bad.yaml:2:3: unknown key"}}},
 		"/api/started":  {"processes": []any{}},
 		"/api/trend":    trend(),
-		"/api/runs/":    storedRun(),
 		"/api/sizings/": {"id": "s", "plan": "box", "state": "sealed", "steps": []any{object{"run": "r1", "users": 200, "grade": "good", "valid": true, "text": "p95 30 ms"}}},
 	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { answer(w, body) })
 	}
+	mux.HandleFunc("GET /api/runs/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		run := storedRun()
+		p.set(func() {
+			if p.of != "" {
+				run["of"] = p.of
+			}
+		})
+		answer(w, run)
+	})
 	mux.HandleFunc("GET /api/documents/", func(w http.ResponseWriter, r *http.Request) {
 		p.set(func() { p.posted = append(p.posted, "document "+r.Header.Get("Sec-Fetch-Dest")) })
 		w.Header().Set("Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; frame-ancestors 'self'")

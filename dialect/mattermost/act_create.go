@@ -70,12 +70,15 @@ func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	return all, nil
 }
 
-// createDirect opens a direct channel with another user and writes there.
-func (a *person) createDirect(ctx context.Context) error {
+func (a *person) createDirect(ctx context.Context) error { _, err := a.newDirect(ctx); return err }
+func (a *person) createGroup(ctx context.Context) error  { _, err := a.newGroup(ctx); return err }
+
+// newDirect opens a direct channel with another user and writes there. It returns the two.
+func (a *person) newDirect(ctx context.Context) (users []string, err error) {
 	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	strangers := slices.DeleteFunc(slices.Clone(all), func(p api.Profile) bool {
 		return slices.ContainsFunc(a.places, func(q place) bool { return q.ch.kind == 'D' && otherOf(q.ch.name, a.id) == p.ID })
@@ -83,30 +86,32 @@ func (a *person) createDirect(ctx context.Context) error {
 	if len(strangers) > 0 {
 		all = strangers
 	}
-	ch, err := a.c.CreateDirect(ctx, a.id, all[a.pick.IntN(len(all))].ID)
+	users = []string{a.id, all[a.pick.IntN(len(all))].ID}
+	ch, err := a.c.CreateDirect(ctx, users[0], users[1])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.settleIn(ctx, ch, c)
+	return users, a.settleIn(ctx, ch, c)
 }
 
-// createGroup opens a group channel with two others and writes there.
-func (a *person) createGroup(ctx context.Context) error {
+// newGroup opens a group channel with two others and writes there. It returns the three.
+func (a *person) newGroup(ctx context.Context) (users []string, err error) {
 	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(all) < 2 {
-		return errNoUser
+		return nil, errNoUser
 	}
 	i := a.pick.IntN(len(all))
 	k := (i + 1 + a.pick.IntN(len(all)-1)) % len(all)
-	ch, err := a.c.CreateGroup(ctx, []string{a.id, all[i].ID, all[k].ID})
+	users = []string{a.id, all[i].ID, all[k].ID}
+	ch, err := a.c.CreateGroup(ctx, users)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.settleIn(ctx, ch, c)
+	return users, a.settleIn(ctx, ch, c)
 }
 
 // settleIn reads a channel that was just opened, and writes there.
@@ -193,25 +198,24 @@ func proveJoinChannel(ctx context.Context, s *stage) error {
 }
 
 func proveCreateDirect(ctx context.Context, s *stage) error {
-	return s.proveMaking(ctx, 'D')
+	return s.proveOpening(ctx, 'D', (*person).newDirect)
 }
 
 func proveCreateGroup(ctx context.Context, s *stage) error {
-	return s.proveMaking(ctx, 'G')
+	return s.proveOpening(ctx, 'G', (*person).newGroup)
 }
 
 func proveCreatePrivate(ctx context.Context, s *stage) error { return s.proveMaking(ctx, 'P') }
 func proveCreatePublic(ctx context.Context, s *stage) error  { return s.proveMaking(ctx, 'O') }
 
-// proveMaking shows that the actor is in a channel of a kind with other members, as the administrator sees it; a
-// direct or group channel may have been there already.
+// proveMaking shows that the actor is in a new channel of a kind with other members, as the administrator sees it.
 func (s *stage) proveMaking(ctx context.Context, kind byte) error {
 	before := s.placesNow()
 	if err := s.act(ctx); err != nil {
 		return err
 	}
 	ch := s.actor.channel()
-	if ch.kind != kind || (kind == 'O' || kind == 'P') && slices.Contains(before, ch.id) {
+	if ch.kind != kind || slices.Contains(before, ch.id) {
 		return fmt.Errorf("the person is in a channel of kind %c that was there before", ch.kind)
 	}
 	members, err := s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100)
@@ -221,14 +225,35 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) error {
 	if len(members) < 2 || !slices.Contains(members, s.actor.id) {
 		return fmt.Errorf("the channel has %d members", len(members))
 	}
-	if kind == 'D' || kind == 'G' {
-		posts, err := s.postsOf(ctx, ch, members)
-		if err != nil {
-			return err
-		}
-		if len(posts) == 0 || posts[0].UserID.String() != s.actor.id {
-			return errors.New("the person wrote nothing there")
-		}
+	return nil
+}
+
+// proveOpening shows that the actor has written in the direct or group channel of those whom it asked for and nobody
+// else, as the administrator sees its members. The channel may have been there already.
+func (s *stage) proveOpening(ctx context.Context, kind byte, open func(*person, context.Context) ([]string, error)) error {
+	var asked []string
+	if err := s.carryOut(ctx, func(a *person, ctx context.Context) (err error) { asked, err = open(a, ctx); return err }); err != nil {
+		return err
+	}
+	ch := s.actor.channel()
+	if ch.kind != kind {
+		return fmt.Errorf("the person is in a channel of kind %c", ch.kind)
+	}
+	members, err := s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100)
+	if err != nil {
+		return err
+	}
+	slices.Sort(asked)
+	slices.Sort(members)
+	if !slices.Equal(members, asked) {
+		return fmt.Errorf("the members of the channel are %v, not %v", members, asked)
+	}
+	posts, err := s.postsOf(ctx, ch, members)
+	if err != nil {
+		return err
+	}
+	if len(posts) == 0 || posts[0].UserID.String() != s.actor.id {
+		return errors.New("the person wrote nothing there")
 	}
 	return nil
 }

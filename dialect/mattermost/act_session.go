@@ -25,8 +25,14 @@ func (a *person) reconnectWebSocket(ctx context.Context) error {
 	return a.resync(ctx, from)
 }
 
-// dropAndResume breaks the WebSocket like a network would and opens it again.
+// dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is taking up a lost one, it
+// waits for that first, and the wait is in the reader's op.
 func (a *person) dropAndResume(ctx context.Context) error {
+	if !a.turnToConnect(ctx, nil) {
+		return context.Cause(ctx)
+	}
+	defer func() { <-a.turn }()
+	a.u.Rejoin(a.tried)
 	if sock := a.socket(); sock != nil {
 		sock.Drop()
 		select {
@@ -36,9 +42,6 @@ func (a *person) dropAndResume(ctx context.Context) error {
 		}
 	}
 	_, err := a.resume(ctx, a.u, a.c.Table())
-	if err == nil {
-		a.wake()
-	}
 	return err
 }
 

@@ -41,7 +41,7 @@ func (a *person) connect(ctx context.Context) error {
 	a.life, a.stop, a.sock, a.last = life, func() { stop(errGone) }, sock, nil
 	a.startClock()
 	a.mu.Unlock()
-	a.ledger.Connected(a.u.ID, time.Now(), false)
+	a.listens(time.Now(), false)
 	a.wg.Go(func() { defer a.rescue("a reader of events"); a.listen(life, sock) })
 	for range devices(a.u.Rank, a.b.set.devices) - 1 {
 		sock, err := a.c.Connect(ctx)
@@ -51,6 +51,13 @@ func (a *person) connect(ctx context.Context) error {
 		a.wg.Go(func() { defer a.rescue("a further device"); a.carry(life, sock) })
 	}
 	return nil
+}
+
+// listens records that events reach the person since a moment. From a server that delivers nothing none is expected.
+func (a *person) listens(at time.Time, resumed bool) {
+	if !a.b.facts.null() {
+		a.ledger.Connected(a.u.ID, at, resumed)
+	}
 }
 
 // devices is how many of them the person of that rank has: dealt, so that any stretch of persons has the requested
@@ -96,7 +103,7 @@ func (a *person) leave() {
 	if a.clock != nil {
 		a.clock.Stop()
 	}
-	a.life, a.stop, a.sock, a.last, a.clock, a.heard = nil, nil, nil, nil, nil, nil
+	a.life, a.stop, a.sock, a.last, a.back, a.clock, a.heard = nil, nil, nil, nil, nil, nil, nil
 	a.mu.Unlock()
 	if sock != nil {
 		sock.Close()
@@ -106,13 +113,14 @@ func (a *person) leave() {
 
 // listen reads events until ctx is over, and reconnects when the connection is lost.
 func (a *person) listen(ctx context.Context, sock *api.Socket) {
-	for {
+	for sock != nil {
 		a.events(ctx, sock)
 		sock.Release()
 		sock.Close()
+		back := make(chan struct{})
 		a.mu.Lock()
 		if a.sock == sock {
-			a.sock, a.last = nil, sock
+			a.sock, a.last, a.back = nil, sock, back
 		}
 		a.mu.Unlock()
 		if ctx.Err() != nil {
@@ -121,39 +129,66 @@ func (a *person) listen(ctx context.Context, sock *api.Socket) {
 		}
 		a.ledger.Disconnected(a.u.ID)
 		sock.End()
-		for try := 1; ; try++ {
-			wait := min(time.Duration(try)*reconnectWait, time.Minute)
-			if !sock.Dropped() { // an action that dropped a connection opens it again itself, at any pace
-				wait = time.Duration(float64(wait) * a.u.Pace)
-			}
-			again := a.u.Now() + wait
-			timer := a.u.Clock().NewTimer()
-			timer.Reset(again)
-			select {
-			case <-timer.C:
-			case <-a.woken: // another goroutine connected
-				again = a.u.Now()
-			case <-ctx.Done():
-			}
-			timer.Stop()
-			if ctx.Err() != nil {
-				return
-			}
-			rec := a.u.Beside(again).Followed()
-			next, err := a.resume(ctx, rec, a.steady)
-			unfollow(ctx, rec)
-			if err == nil {
-				sock = next
-				break
-			}
-			if ctx.Err() != nil {
-				return
-			}
+		sock = a.regain(ctx, sock, back)
+	}
+}
+
+// regain takes up the connection that was lost, or returns the one that an action has opened meanwhile, which closes
+// back. It returns nil when ctx is over. The action that dropped a connection opens it again itself, at any pace, and
+// may need its whole deadline for that: the first pause begins when it has failed.
+func (a *person) regain(ctx context.Context, lost *api.Socket, back <-chan struct{}) *api.Socket {
+	if lost.Dropped() && a.turnToConnect(ctx, back) {
+		<-a.turn
+	}
+	for try := 1; ; try++ {
+		again := a.u.Now() + time.Duration(float64(min(time.Duration(try)*reconnectWait, time.Minute))*a.u.Pace)
+		timer := a.u.Clock().NewTimer()
+		timer.Reset(again)
+		select {
+		case <-timer.C:
+		case <-back:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if sock := a.socket(); sock != nil || ctx.Err() != nil {
+			return sock
+		}
+		if !a.turnToConnect(ctx, back) {
+			return a.socket()
+		}
+		if sock, err := a.attempt(ctx, again); err == nil {
+			return sock
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 	}
 }
 
-// resume takes up a lost connection again. If another goroutine did, it returns that one.
+// attempt is one of the reader's, intended at a moment or, if an action's has just failed, at the end of that one. It
+// gives back the turn.
+func (a *person) attempt(ctx context.Context, intended time.Duration) (*api.Socket, error) {
+	defer func() { <-a.turn }()
+	rec := a.u.Beside(max(intended, a.tried)).Followed()
+	defer unfollow(ctx, rec)
+	return a.resume(ctx, rec, a.steady)
+}
+
+// turnToConnect waits until no other goroutine of the person connects: a second connection in place of the same one
+// would take the missed events of the first. It reports false if ctx is over first, or if back is closed because
+// another has connected; otherwise the caller has a.turn until it receives from it.
+func (a *person) turnToConnect(ctx context.Context, back <-chan struct{}) bool {
+	select {
+	case a.turn <- struct{}{}:
+		return true
+	case <-back:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// resume takes up a lost connection again, unless another goroutine did since: then it returns that one. The caller
+// has the turn.
 func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*api.Socket, error) {
 	a.mu.Lock()
 	old, sock := a.last, a.sock
@@ -162,29 +197,23 @@ func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*a
 		return sock, nil
 	}
 	sock, err := a.pool.apart(rec, t).Resume(ctx, old) // a WebSocket is none of the HTTP connections
+	a.tried = a.u.Now()
 	if err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.sock != nil || ctx.Err() != nil || a.life == nil {
+	if ctx.Err() != nil || a.life == nil {
 		sock.Drop()
-		if a.sock == nil {
-			return nil, errors.New("the person has left")
-		}
-		return a.sock, nil
+		return nil, errors.New("the person has left")
 	}
 	a.sock = sock
-	a.ledger.Connected(a.u.ID, time.Now(), old != nil && old.Resumable())
-	return sock, nil
-}
-
-// wake notifies the reader of a new connection.
-func (a *person) wake() {
-	select {
-	case a.woken <- struct{}{}:
-	default:
+	a.listens(time.Now(), old != nil && old.Resumable())
+	if a.back != nil {
+		close(a.back)
+		a.back = nil
 	}
+	return sock, nil
 }
 
 // events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped
@@ -246,7 +275,7 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 	case api.EventOther, api.EventReactionAdded, api.EventEphemeral:
 	case api.EventHello: // the server could not resume: the events in between are lost
 		a.ledger.Disconnected(a.u.ID)
-		a.ledger.Connected(a.u.ID, ev.At, false)
+		a.listens(ev.At, false)
 	case api.EventPosted:
 		a.hear(sock, &ev)
 	case api.EventDeleted: // by a user of another process, perhaps

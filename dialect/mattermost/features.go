@@ -143,6 +143,15 @@ func (s *facts) collapsed() bool {
 	return s != nil && (s.config["CollapsedThreads"] == "always_on" || s.config["CollapsedThreads"] == "default_on")
 }
 
+// nullServer is the answer of a server that says itself that it keeps nothing and delivers nothing, as the null server of
+// this program does.
+const nullServer = "the target says that it is a null server, which keeps no messages and delivers none"
+
+// null reports whether the server is such a one.
+func (s *facts) null() bool { return s != nil && isNull(s.config) }
+
+func isNull(config map[string]string) bool { return config["NullServer"] == "true" }
+
 // lacks returns why the server does not have a feature, or "". A switch that the server does not mention is not a
 // reason: the release may have dropped it, or a client without a session got only a part.
 func (s *facts) lacks(f feature) string {

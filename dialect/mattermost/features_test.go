@@ -184,3 +184,21 @@ func TestFeatureTable(t *testing.T) {
 		t.Errorf("two features share a name: %v", slices.Sorted(maps.Keys(names)))
 	}
 }
+
+// Only a server that says itself that it is a null server is one; a name, or silence, is no word.
+func TestNullServerByItsOwnWord(t *testing.T) {
+	for name, tt := range map[string]struct {
+		facts *facts
+		want  bool
+	}{
+		"by its word": {&facts{config: map[string]string{"NullServer": "true"}}, true},
+		"by its name": {&facts{config: map[string]string{"SiteName": "refnull", "BuildNumber": "null"}}, false},
+		"by silence":  {&facts{}, false},
+		"not studied": {nil, false},
+		"denied":      {&facts{config: map[string]string{"NullServer": "false"}}, false},
+	} {
+		if got := (&Person{facts: tt.facts}).Undelivered() != ""; got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}

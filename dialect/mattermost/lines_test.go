@@ -103,13 +103,15 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 			t.Fatal(err)
 		}
 	}
+	other.turn <- struct{}{} // the action reconnect_websocket, with time for a message in between
 	lost := other.socket()
 	lost.Drop()
 	<-lost.Ended()
 	write()
-	if err := other.dropAndResume(t.Context()); err != nil {
+	if _, err := other.resume(t.Context(), other.u, other.c.Table()); err != nil {
 		t.Fatal(err)
 	}
+	<-other.turn
 	if got := lost.Resumable(); got != resumed {
 		t.Errorf("the connection can be resumed: %v", got)
 	}

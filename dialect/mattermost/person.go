@@ -45,9 +45,9 @@ type Person struct {
 	fresh map[int]string    // sessions that persons opened during the run, by rank
 
 	storm     sync.Mutex
-	rallies   map[string]api.Channel // of storms, by name
+	rallies   map[string]*rally // of storms, by name
 	ralliesOf *measure.Registry
-	rallied   time.Time // when one was last found or made
+	rallied   time.Time // when the last try to find or make one ended
 }
 
 // personName is the user name of the person with this rank.
@@ -317,6 +317,14 @@ func (b *Person) newDirectory() *directory {
 // Most implements workload.Limited.
 func (b *Person) Most() (users int, ok bool) { return len(b.ids), true }
 
+// Undelivered implements workload.Undelivering.
+func (b *Person) Undelivered() string {
+	if b.facts.null() {
+		return nullServer
+	}
+	return ""
+}
+
 // NewActor implements workload.Behavior.
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	i, ok := b.part.index(u.Rank, len(b.ids))
@@ -334,7 +342,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	a := &person{
 		b: b, u: u, id: b.ids[i], steady: b.notes.steady(&env), login: b.notes.login(&env),
 		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
+		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, turn: make(chan struct{}, 1),
 	}
 	if a.id != "" { // a newcomer has none yet
 		a.self = b.dir.user(api.ParseID(a.id))

@@ -51,14 +51,16 @@ type person struct {
 	visit    visit
 	has      *belongings
 
-	woken chan struct{}
+	turn  chan struct{}  // filled while a goroutine takes up a lost connection
+	tried time.Duration  // when the last attempt to do so ended, of the clock; of whoever has the turn
 	wg    sync.WaitGroup // of the reader, and of calls that it or the clock starts
 
 	mu     sync.Mutex
 	life   context.Context // of the connection; nil while there is none
 	stop   context.CancelFunc
-	sock   *api.Socket // nil while it is lost
-	last   *api.Socket // the one before, which a new one resumes
+	sock   *api.Socket   // nil while it is lost
+	last   *api.Socket   // the one before, which a new one resumes
+	back   chan struct{} // closed when there is one again; nil while there is one, or no reader
 	clock  *clock.Timer
 	heard  []api.Channel // channels that others put it into
 	viewed *channel      // the current one, for the clock

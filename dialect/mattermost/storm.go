@@ -128,28 +128,50 @@ func (a *person) stormJoin(ctx context.Context, s workload.Storm) error {
 	return a.load(ctx, a.place(a.b.dir.channel(ch)))
 }
 
+// A rally is the channel of a storm, or the reason why there is none.
+type rally struct {
+	ch    api.Channel
+	err   error // of the last try
+	tries int   // that failed
+}
+
+// rallyTries is how many users of a process try to find or make the channel of a storm before all others fail with the
+// last one's error. Each may need the whole time-out, several times over, and the others wait.
+const rallyTries = 3
+
 // rally finds or creates the channel of a storm; the first caller does it for all, the others wait.
 func (a *person) rally(ctx context.Context, team, name string) (api.Channel, error) {
 	b := a.b
 	b.storm.Lock()
 	defer b.storm.Unlock()
 	a.u.Rejoin(a.u.Since(b.rallied))
-	if ch, ok := b.rallies[name]; ok && b.reg == b.ralliesOf {
-		return ch, nil
+	if b.reg != b.ralliesOf || b.rallies == nil {
+		b.rallies, b.ralliesOf = map[string]*rally{}, b.reg
+	}
+	r := b.rallies[name]
+	if r == nil {
+		r = new(rally)
+		b.rallies[name] = r
+	}
+	if r.ch.ID != "" {
+		return r.ch, nil
+	}
+	if r.tries >= rallyTries {
+		return api.Channel{}, r.err
 	}
 	ch, err := findOrMake(ctx, a.c, team, name)
 	if exists(err) { // another process was faster
 		ch, err = findOrMake(ctx, a.c, team, name)
 	}
 	b.rallied = time.Now()
-	if err != nil {
-		return ch, err
+	switch {
+	case err == nil:
+		r.ch = ch
+	case ctx.Err() == nil:
+		r.tries++
+		r.err = err
 	}
-	if b.reg != b.ralliesOf || b.rallies == nil {
-		b.rallies, b.ralliesOf = map[string]api.Channel{}, b.reg
-	}
-	b.rallies[name] = ch
-	return ch, nil
+	return ch, err
 }
 
 // findOrMake looks for an open channel by name in the team's list, in which nothing is an error, and makes it if it

@@ -1,13 +1,20 @@
 package mattermost
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"plimsoll/dialect/mattermost/api"
 	"plimsoll/load/clock"
+	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
@@ -114,5 +121,66 @@ func TestDevicesAreDealt(t *testing.T) {
 		if sum != want {
 			t.Errorf("mean %v: %d devices of 100 persons", mean, sum)
 		}
+	}
+}
+
+// A channel that cannot be made is not tried by each user of a storm: each try may take the whole time-out, and the
+// others wait for it. One failure of a server is no reason to give up.
+func TestRallyGivesUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		failures, tries, made int
+	}{
+		"never":  {1000, rallyTries, 0},
+		"second": {1, 2, 19},
+		"third":  {2, 3, 18},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			tries := map[string]int{}
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					io.WriteString(w, "[]")
+					return
+				}
+				var ask struct{ Name string }
+				json.NewDecoder(r.Body).Decode(&ask)
+				mu.Lock()
+				defer mu.Unlock()
+				if tries[ask.Name]++; tries[ask.Name] <= tt.failures {
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
+				}
+				w.WriteHeader(http.StatusCreated)
+				fmt.Fprintf(w, `{"id":"%s","name":%q,"type":"O","team_id":"t"}`, anID, ask.Name)
+			}))
+			defer srv.Close()
+			c, _ := newTestClient(t, srv.URL)
+			b := &Person{reg: measure.NewRegistry(1)}
+			run := func(channel string) {
+				made := 0
+				for rank := range 20 {
+					a := &person{b: b, c: c, u: workload.NewUser(rank, rank, 1, 1, nil, clock.New(time.Now()))}
+					ch, err := a.rally(t.Context(), "t", channel)
+					if _, is := errors.AsType[*api.OpError](err); err != nil && !is {
+						t.Errorf("%s: %v, want the failure of an operation", channel, err)
+					}
+					if err == nil && ch.Name == channel {
+						made++
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if made != tt.made || tries[channel] != tt.tries {
+					t.Errorf("%s: %d of 20 have it after %d tries; want %d after %d", channel, made, tries[channel], tt.made, tt.tries)
+				}
+			}
+			run("one")
+			run("another") // a storm of its own
+			b.reg = measure.NewRegistry(1)
+			mu.Lock()
+			clear(tries)
+			mu.Unlock()
+			run("one") // of the next run
+		})
 	}
 }

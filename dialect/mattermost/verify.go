@@ -324,8 +324,17 @@ func (s *stage) act(ctx context.Context) error {
 
 // actAs is act with chance that is known.
 func (s *stage) actAs(ctx context.Context, a, b uint64) error {
+	return s.carryOutAs(ctx, a, b, s.doing.do)
+}
+
+// carryOut is act of which the proof sees more: do does what the action does.
+func (s *stage) carryOut(ctx context.Context, do func(*person, context.Context) error) error {
+	return s.carryOutAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
+}
+
+func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(*person, context.Context) error) error {
 	s.actor.renew(a, b)
-	if err := s.doing.do(s.actor, ctx); err != nil {
+	if err := do(s.actor, ctx); err != nil {
 		return fmt.Errorf("doing it: %w", err)
 	}
 	return nil

@@ -132,6 +132,50 @@ var lies = []lie{
 	{"join_channel", "POST /channels/[^/]*/members", 201, func(path string, body []byte) string {
 		return `{"channel_id":"` + strings.Split(path, "/")[2] + `",` + string(body[1:])
 	}},
+	{"create_direct_channel", "POST /channels/direct", 201, nil},
+	{"create_group_channel", "POST /channels/group", 201, nil},
+}
+
+// another answers a person that opens a direct or group channel with its channel with other people, with whom it has
+// one by then. Others, as those who provision, get the truth.
+func another(t *testing.T, target string, r *http.Request, body []byte) string {
+	ask := func(method, path string, body []byte, into any) {
+		req, err := http.NewRequestWithContext(r.Context(), method, target+"/api/v4"+path, bytes.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Header.Set("Authorization", r.Header.Get("Authorization"))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+			t.Errorf("%s %s: %v", method, path, err)
+		}
+	}
+	type user struct {
+		ID string `json:"id"`
+	}
+	var me user
+	var all []user
+	var asked []string
+	ask("GET", "/users/me", nil, &me)
+	ask("GET", "/users?per_page=100", nil, &all)
+	if err := json.Unmarshal(body, &asked); err != nil || len(asked) < 2 {
+		t.Errorf("%s asks for %s: %v", r.URL.Path, body, err)
+		return ""
+	}
+	if asked[0] == me.ID {
+		other := slices.IndexFunc(all, func(u user) bool { return !slices.Contains(asked, u.ID) })
+		asked[len(asked)-1] = all[other].ID
+		body, _ = json.Marshal(asked)
+	}
+	var ch json.RawMessage
+	ask("POST", strings.TrimPrefix(r.URL.Path, "/api/v4"), body, &ch)
+	return string(ch)
 }
 
 // liar is a proxy with one false answer.
@@ -154,6 +198,8 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 		switch {
 		case l.answer != nil:
 			answer = l.answer(path, body)
+		case strings.HasPrefix(l.action, "create_"):
+			answer = another(t, target, r, body)
 		case l.action == "click_user_profile": // another answer each time
 			n++
 			parts := strings.Split(path, "/")

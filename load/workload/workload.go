@@ -49,6 +49,12 @@ type Limited interface {
 	Most() (users int, ok bool)
 }
 
+// Undelivering is a Behavior that learns by Provision whether the target delivers messages at all.
+type Undelivering interface {
+	// Undelivered returns why no delivery is expected, by the target's own word; "" for a target that delivers.
+	Undelivered() string
+}
+
 // Env holds the values that all users of a run share.
 type Env struct {
 	// URL is the server's base URL, without a slash at the end. It is set for each run: a target may

@@ -70,7 +70,7 @@ const (
 
 var answers = []answer{
 	{route: "GET /system/ping", text: ok},
-	{route: "GET /config/client", text: `{"Version":"$version","BuildNumber":"null","SiteName":"refnull","CollapsedThreads":"default_on","AllowSyncedDrafts":"true","FeatureFlagChannelBookmarks":"true","FeatureFlagCustomProfileAttributes":"true","EnableCustomUserStatuses":"true","PostPriority":"true","PostAcknowledgements":"true","AllowPersistentNotifications":"true","EnableClientMetrics":"true","ScheduledPosts":"true","MaxFileSize":"104857600"}`},
+	{route: "GET /config/client", text: `{"Version":"$version","BuildNumber":"null","SiteName":"refnull","NullServer":"true","CollapsedThreads":"default_on","AllowSyncedDrafts":"true","FeatureFlagChannelBookmarks":"true","FeatureFlagCustomProfileAttributes":"true","EnableCustomUserStatuses":"true","PostPriority":"true","PostAcknowledgements":"true","AllowPersistentNotifications":"true","EnableClientMetrics":"true","ScheduledPosts":"true","MaxFileSize":"104857600"}`},
 	{route: "GET /config", text: `{"ServiceSettings":{},"TeamSettings":{"MaxUsersPerTeam":200000}}`},
 	{route: "GET /license/client", text: `{"IsLicensed":"true","SkuShortName":"enterprise","Cloud":"false"}`},
 	{route: "GET /plugins/webapp", text: `[]`},

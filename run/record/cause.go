@@ -31,7 +31,7 @@ var gateCauses = map[string]Cause{
 	"search": ByTarget, "behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, "shares": ByTarget, StartGate: ByTarget, CrashGate: ByTarget,
 
 	PanicGate: ByGenerator, "lag": ByGenerator, "late": ByGenerator, "cpu": ByGenerator, "core": ByGenerator, "sched": ByGenerator, "pause": ByGenerator, "gc": ByGenerator,
-	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator,
+	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator, "drops": ByGenerator,
 	"bursts": ByGenerator, "little": ByGenerator, "clock": ByGenerator, "headroom": ByGenerator, "agents": ByGenerator,
 
 	"memory": ByEither, "ports": ByEither, BudgetGate: ByEither,
@@ -113,7 +113,7 @@ func TargetToo(v Validity) bool {
 // timesAlone are the gates that speak of times, rates and capacities, and not of counts of work. A neighbor on the
 // generator's cores makes actions late too.
 var timesAlone = []string{"steal", "target_steal", "others", "users", "rate", "wait", "stationary", "search",
-	"core", "lag", "late", "sched", "pause", "inbox", "bursts", "little"}
+	"core", "lag", "late", "sched", "pause", "inbox", "drops", "bursts", "little"}
 
 // Disturbed reports whether a run is not valid only because other processes on the host disturbed it. They spoil its
 // times and its capacity; CPU time is counted by process, so the cost of an operation stays valid.

@@ -32,9 +32,11 @@ type Users struct {
 	// Whole counts messages over the whole run.
 	Whole workload.LedgerCount `json:"messages_whole_run"`
 	// Grace is how long after its acknowledgment a message may arrive without being late, in nanoseconds.
-	Grace  time.Duration  `json:"grace"`
-	Audit  *Audit         `json:"audit,omitempty"`
-	Storms []StormOutcome `json:"storms,omitempty"`
+	Grace time.Duration `json:"grace"`
+	// Undelivered is why deliveries are not judged: the target says itself that it makes none. Empty otherwise.
+	Undelivered string         `json:"undelivered,omitempty"`
+	Audit       *Audit         `json:"audit,omitempty"`
+	Storms      []StormOutcome `json:"storms,omitempty"`
 }
 
 // An Audit is the reading back of acknowledged messages at the end of a run.

@@ -33,6 +33,8 @@ type Conduct struct {
 	// that is 0.
 	Audit     func(context.Context) (workload.AuditResult, error)
 	AuditTime time.Duration
+	// Undelivered is why no delivery is expected; empty for a target that delivers messages.
+	Undelivered string
 }
 
 // conductState is the state of these checks.
@@ -56,7 +58,7 @@ type underway struct {
 // beginConduct opens the phase that counts.
 func (r *run) beginConduct() {
 	r.conduct.users.Phase = r.phase
-	r.conduct.users.Grace = r.Ledger.Grace()
+	r.conduct.users.Grace, r.conduct.users.Undelivered = r.Ledger.Grace(), r.Undelivered
 	r.conduct.tally, r.conduct.ledger = r.Tally.Snapshot(), r.Ledger.Count()
 	if r.Bounded == nil || r.phase != "measure" {
 		return

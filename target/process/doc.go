@@ -6,8 +6,8 @@
 // [Launcher.Deploy] starts a database when the Spec names an engine, creates a database in it, starts the
 // program once so that it prepares its schema, calls [Config].Provision, stops the program, takes a
 // snapshot of the database, and starts everything as each run finds it. Reset stops the program, restores
-// the snapshot, which restarts the database, and starts the program. A target without a database is
-// restarted only: state that the program keeps elsewhere is its own. Reset refuses a program whose file was
+// the snapshot, which restarts the database, removes the files that the program has made since ([Config].Files), and
+// starts the program. State that it keeps elsewhere is its own. Reset refuses a program whose file was
 // replaced since the deployment: the description has the digest of the first one. No program is started while
 // another server answers at its ready address.
 //

@@ -52,6 +52,9 @@ type Config struct {
 	// instances themselves. ProxyHost is the IPv4 address that it listens on, default 127.0.0.1.
 	Proxy     target.StartProxy
 	ProxyHost string
+	// Files are directories below the state directory in which the program keeps what is not in its database, such as
+	// uploads. A reset removes what was not in them when the snapshot was taken; it does not undo changes of a file.
+	Files []string
 	// Filled means that the started engines hold the database already: it is used as it is.
 	Filled bool
 	// Command returns the command line of an instance; nil means Spec.Binary with Spec.Args.
@@ -109,6 +112,7 @@ type deployment struct {
 	companions map[string]target.Companion // under state, too
 	front      front                       // under state, too
 	lock       *os.File                    // marks the state directory as ours; under mu
+	files      map[string]bool             // those of conf.Files at the snapshot; under mu
 }
 
 // Deploy implements [target.Driver]; the package comment lists its steps.
@@ -198,6 +202,11 @@ func (d *deployment) deploy(ctx context.Context) error {
 		if err := d.db.Snapshot(ctx, d.conf.Database); err != nil {
 			return err
 		}
+	}
+	if err := d.noteFiles(); err != nil {
+		return err
+	}
+	if d.db != nil {
 		if err := d.followDatabase(ctx); err != nil {
 			return err
 		}
@@ -271,7 +280,7 @@ func (d *deployment) Reset(ctx context.Context) error {
 			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 		}
 	}
-	if err := d.followDatabase(ctx); err != nil {
+	if err := errors.Join(d.dropFiles(), d.followDatabase(ctx)); err != nil {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
 	if err := d.renewCompanions(ctx); err != nil {

@@ -17,7 +17,9 @@ import (
 // them.
 var Drivers = map[string]rig.OwnDriver{
 	mattermost.Refchat: {
-		Configure:  func(conf *process.Config, _ string, _ rig.Side) { conf.Command = refchatCommand },
+		Configure: func(conf *process.Config, _ string, _ rig.Side) {
+			conf.Command, conf.Files = refchatCommand, []string{uploads}
+		},
 		CheckFault: refchat.CheckFault,
 		Data:       refchat.SchemaVersion, UserPassword: data.DefaultPassword,
 	},
@@ -30,6 +32,10 @@ var Drivers = map[string]rig.OwnDriver{
 	}, Telemetry: feedTelemetry},
 }
 
+// uploads is where several servers, or one on a dataset, have their files. One without a dataset has a temporary
+// directory, which ends with it.
+const uploads = "files"
+
 // refchatCommand starts this program's reference server, or another build of it.
 func refchatCommand(spec target.Spec, in process.Instance) (process.Command, error) {
 	args := []string{mattermost.Refchat, "-listen=${HOSTPORT}"}
@@ -37,7 +43,7 @@ func refchatCommand(spec target.Spec, in process.Instance) (process.Command, err
 		args = append(args, "-version="+v)
 	}
 	if spec.Instances > 1 || spec.Dataset != "" {
-		args = append(args, "-files=${DIR}/files")
+		args = append(args, "-files=${DIR}/"+uploads)
 	}
 	if spec.Instances > 1 {
 		args = append(args, "-bus="+in.Peer(in.Index, 1))

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/dialect/mattermost"
+	"plimsoll/rig"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -26,6 +28,21 @@ func TestRefchatPlaysReleases(t *testing.T) {
 		}
 		if some := slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "-version") }); some != want {
 			t.Errorf("%q: arguments %q", version, c.Args)
+		}
+	}
+}
+
+// TestUploadsAreReset: the directory that servers share is one that a reset knows of.
+func TestUploadsAreReset(t *testing.T) {
+	var conf process.Config
+	Drivers[mattermost.Refchat].Configure(&conf, "", rig.Side{})
+	for _, spec := range []target.Spec{{Instances: 2}, {Instances: 1, Dataset: "million"}} {
+		c, err := conf.Command(spec, process.Instance{Hosts: []string{"a", "b"}, Peers: [][4]int{{1, 2}, {3, 4}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(conf.Files, func(dir string) bool { return slices.Contains(c.Args, "-files=${DIR}/"+dir) }) {
+			t.Errorf("%+v: arguments %q, and a reset removes what is in %q", spec, c.Args, conf.Files)
 		}
 	}
 }

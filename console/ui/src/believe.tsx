@@ -13,13 +13,13 @@ export const byColor = (a: Gate, b: Gate) => rank[b.color] - rank[a.color];
 
 // The gates of docs/validity.md that each chart depends on. Those of the host bear on every chart.
 const host = ["steal", "target_steal", "others", "throttled", "memory"];
-const generator = ["lag", "late", "cpu", "core", "sched", "pause", "gc", "headroom"];
+const generator = ["lag", "late", "cpu", "core", "sched", "pause", "gc", "drops", "headroom"];
 export const about = {
   users: ["users", "rate", "shares", "fds", "fds_free", "ports", "headroom"],
   ops: ["rate", "lag", "late", "bursts", "little", "headroom"],
   response: [...generator, "wait", ...host],
   delivery: ["inbox", "clock", ...generator, ...host],
-  errors: ["fds", "fds_free", "ports", "memory", "wait"],
+  errors: ["fds", "fds_free", "ports", "memory", "wait", "drops"],
   cpu: ["cpu", "core", ...host],
 };
 

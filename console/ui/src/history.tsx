@@ -15,7 +15,7 @@ import { Choice, Field, useAsked, useGet, Waiting } from "./asked";
 import { Chart, type Line } from "./chart";
 import { Columns, type Column } from "./columns";
 import { Sized, ticks } from "./sized";
-import { href, live } from "./state";
+import { href, live, wholeOf } from "./state";
 import { type ColumnOf, Table } from "./table";
 import { count, num, percent, signed, when } from "./text";
 
@@ -181,7 +181,7 @@ const Result = ({ text }: { text: string }) => (
 const partOf: ColumnOf<HistoryItem> = {
   name: "part of",
   by: i => (i.of ?? "") + (i.block ?? 0),
-  cell: i => i.of && <a href={href("comparison", i.of, "now")}>{i.block ? `block ${i.block}` : "comparison"}</a>,
+  cell: i => i.of && <a href={wholeOf(i.of)}>{i.block ? `block ${i.block}` : i.of}</a>,
 };
 
 function State({ item: i }: { item: HistoryItem }) {

@@ -22,7 +22,7 @@ import { Limiter } from "./limiter";
 import { ComparisonModel, type Followed, RunModel } from "./model";
 import { Now } from "./now";
 import { SearchView } from "./search";
-import { href, live, now, operator, shown } from "./state";
+import { href, live, now, operator, shown, wholeOf } from "./state";
 import { Steer, Stop } from "./steer";
 import { Table } from "./table";
 import { Agents, Errors, Log, Operations, Rules } from "./tables";
@@ -93,7 +93,7 @@ function RunPage({
           what?.began && `began ${when(what.began)}`,
         ]}>
         {of && (
-          <a href={href(live.value.some(i => i.id === of) ? "live" : "comparison", of, "now")}>
+          <a href={wholeOf(of)}>
             part of {of}
             {f?.of?.block ? `, block ${f.of.block}` : ""}
           </a>

@@ -26,6 +26,10 @@ addEventListener("hashchange", () => {
 });
 export const href = (...parts: string[]) => "#/" + parts.map(encodeURIComponent).join("/");
 
+// wholeOf is the place of the comparison or sizing of a run: a run does not say which of the two it is a part of, and
+// the page of what is live finds in the store what no longer is.
+export const wholeOf = (id: string) => href("live", id, "now");
+
 // The theme is the system's until somebody chooses another; the choice is kept where the browser lets it.
 export type Theme = "auto" | "light" | "dark";
 const key = "plimsoll.theme";

@@ -1,0 +1,115 @@
+package rig
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/run/trial"
+)
+
+// segmentsIn counts the TCP segments that a host has received.
+const segmentsIn = "node_netstat_Tcp_InSegs"
+
+// droppedSegments count the TCP segments that reached a host and that it threw away because a program did not read or the
+// buffers were full. Where a kernel lacks one that is not of every kernel, the others count alone.
+var droppedSegments = []struct {
+	name  string
+	every bool
+}{
+	{"node_netstat_TcpExt_RcvPruned", true},
+	{"node_netstat_TcpExt_OfoPruned", false},
+	{"node_netstat_TcpExt_TCPBacklogDrop", false},
+	{"node_netstat_TcpExt_TCPRcvQDrop", false},
+	{"node_netstat_TcpExt_TCPOFODrop", false},
+}
+
+// droppedPackets are the counters of a network device for packets that it threw away.
+var droppedPackets = []string{"node_network_receive_drop_total", "node_network_transmit_drop_total"}
+
+// framesOfOthers is how many packets a second a device may throw away without a reading: the kernel counts frames of
+// protocols that it does not speak among them, as those by which bridges and switches announce themselves.
+const framesOfOthers = 2
+
+// dropsLeast is how many segments the share of the dropped ones is taken of, at least.
+const dropsLeast = 1000
+
+// drops are the last samples of what a host has received and thrown away. Its zero value has none.
+type drops struct {
+	past []dropped
+	at   time.Time
+}
+
+// A dropped is a sample: the segments that came in, those that were thrown away, and the packets that a device did.
+type dropped struct{ in, lost, device float64 }
+
+// add takes in a sample, unless it is not newer than the last, and returns the share of what was thrown away over the
+// last samples, in percent.
+func (d *drops) add(now dropped, at time.Time) trial.Reading {
+	if at.After(d.at) || len(d.past) == 0 {
+		if n := len(d.past); n > 0 && now.in < d.past[n-1].in { // another boot of the host, or another namespace
+			d.past = d.past[:0]
+		}
+		d.past, d.at = append(d.past, now), at
+		d.past = d.past[max(0, len(d.past)-othersOver-1):]
+	}
+	first, last := d.past[0], d.past[len(d.past)-1]
+	in := last.in - first.in
+	if in < dropsLeast {
+		return trial.Reading{Why: fmt.Sprintf("%.0f segments in the last %d samples are too few, want %d", in, len(d.past), dropsLeast)}
+	}
+	frames := last.device - first.device - framesOfOthers*float64(len(d.past)-1)
+	return trial.Reading{Value: 100 * (max(0, last.lost-first.lost) + max(0, frames)) / in}
+}
+
+// dropped is the gate of what this host threw away of what it received: such a packet comes again a fifth of a second
+// later, and the target looks slow. Segments that are sent again do not count: the way there, or the target, lost them,
+// and which of the two is no question for a gate of the generator.
+func (h *health) dropped() trial.Reading {
+	if h.oneStack {
+		return trial.Reading{Why: "generator and target share one network stack, whose counters do not tell them apart", Inapplicable: true}
+	}
+	read := func(key string) trial.Reading { return h.read(key, 1) }
+	in, lost, frames := read(segmentsIn), segmentsLost(read), trial.Reading{}
+	if h.device != "" {
+		for _, name := range droppedPackets {
+			frames = both(frames, read(fmt.Sprintf("%s{device=%q}", name, h.device)), sum)
+		}
+	}
+	for cpu := 0; ; cpu++ { // the queues between the devices and the protocols
+		queue := read(fmt.Sprintf(`node_softnet_dropped_total{cpu="%d"}`, cpu))
+		if queue.Why != "" {
+			break
+		}
+		lost = both(lost, queue, sum)
+	}
+	_, at, _ := h.last(segmentsIn)
+	return h.drops.read(in, lost, frames, at)
+}
+
+// droppedOf is dropped for a host of agents, which sends the counters of its TCP.
+func (h *health) droppedOf(host int) trial.Reading {
+	read := func(key string) trial.Reading { return h.agent(host, key, 1) }
+	in, lost := read(segmentsIn), segmentsLost(read)
+	if h.dropsOf == nil {
+		h.dropsOf = make([]drops, len(h.hosts))
+	}
+	_, at, _ := h.agentSample(host, segmentsIn)
+	return h.dropsOf[host].read(in, lost, trial.Reading{}, at)
+}
+
+func segmentsLost(read func(key string) trial.Reading) (all trial.Reading) {
+	for _, c := range droppedSegments {
+		if rd := read(c.name); rd.Why == "" || c.every {
+			all = both(all, rd, sum)
+		}
+	}
+	return all
+}
+
+// read is add for readings, if there are all.
+func (d *drops) read(in, lost, device trial.Reading, at time.Time) trial.Reading {
+	if rd := both(both(in, lost, sum), device, sum); rd.Why != "" {
+		return rd
+	}
+	return d.add(dropped{in.Value, lost.Value, device.Value}, at)
+}
