@@ -71,7 +71,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	return a.concludeSizing(context.WithoutCancel(ctx), s.Store, z, *asJSON)
 }
 
-// concludeSizing writes all forms of the report, prints one, and reports by its status whether every step is valid.
+// concludeSizing writes all forms of the report, prints one, and returns its status.
 func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Sizing, asJSON bool) error {
 	d, err := catalog().Sizing(ctx, z, st.Run)
 	if err != nil {
@@ -107,10 +107,12 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	}
 	if z.State != record.Sealed {
 		plain.Fprintf(a.stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
-		return rig.StatusError(rig.ExitTool)
 	}
-	if !d.AllGraded() {
-		return rig.StatusError(rig.ExitInvalid)
+	for _, w := range d.LostWarnings() {
+		plain.Fprintf(a.stderr, "plimsoll: %s\n", w)
+	}
+	if status := rig.SizedStatus(z.State, d); status != rig.ExitOK {
+		return rig.StatusError(status)
 	}
 	return nil
 }
