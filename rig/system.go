@@ -230,7 +230,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	p := f.s.Plan
 	name := strings.Trim(arm+"-"+eng, "-")
 	at := cmp.Or(p.Place(arm, pt.block).Name, arm)
-	key := name
+	key := cmp.Or(name, "target") // of a plan without arms and databases; a directory below f.dir, which Clear removes
 	if at != arm { // the arms exchange their addresses
 		key += "@" + at
 	}

@@ -10,6 +10,26 @@ import (
 	"plimsoll/rig"
 )
 
+// Run and sizing remove the state of a target without arms and databases, and leave it with -keep.
+func TestStateOfATargetAlone(t *testing.T) {
+	t.Parallel()
+	const text = "name: cleared\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\n" +
+		"bounded: {users: 5, ramp: 1s, settle: 0s, measure: 1s}\nsizing: {steps: [5], ramp: 20/s, settle: 0s, hold: 1s}\n"
+	for _, tt := range []struct {
+		verb string
+		keep bool
+	}{{"run", false}, {"sizing", true}, {"sizing", false}} {
+		keep := tt.keep
+		cmd, root, output := startPlan(t, text+openGates, tt.verb, fmt.Sprintf("-keep=%v", keep))
+		if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
+			t.Fatalf("status %d\n%s", status, output)
+		}
+		if there := rig.IsDir(filepath.Join(root, "store", "state")); there != keep {
+			t.Errorf("%s -keep=%v: the state is there: %v", tt.verb, keep, there)
+		}
+	}
+}
+
 // The state of a comparison with -keep that failed is still there after a later run of the same arm.
 func TestFailedComparisonKeepsItsState(t *testing.T) {
 	t.Parallel()
