@@ -46,6 +46,8 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 		if digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil || digest != step.Digest || len(changed) > 0 {
 			s.Valid, s.Why = false, "the run was changed since it was sealed"
 		}
+		users, unread := r.Users()
+		d.Audited(step.Run, step.Users, users, unread)
 		if r.Manifest.InDigests && z.Undigested {
 			return d, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps", z.ID, record.ErrAltered)
 		}
@@ -63,6 +65,7 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 			d.Setup = append(d.Setup, record.Row{Name: "Database", Value: ServerOf(t)})
 		}
 	}
+	auditOthers(&d, z, load)
 	for _, o := range p.Prices {
 		if o.Name == p.Sizing.Offer {
 			machine.Name, machine.Memory = o.Name, float64(o.Memory)
@@ -78,6 +81,35 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
 	d.Limit(l, p.Prices)
 	return d, err
+}
+
+// auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that were repeated. One
+// that cannot be read is no reason to have no report.
+func auditOthers(d *report.SizingDocument, z *record.Sizing, load func(id string) (*record.Run, error)) {
+	others := z.Repeated
+	if z.Search != "" {
+		others = append([]record.SizingStep{{Run: z.Search}}, others...)
+	}
+	for _, o := range others {
+		users, err := intactUsers(o.Run, load)
+		d.Audited(o.Run, o.Users, users, err)
+	}
+}
+
+// intactUsers returns the records of the users of a run that was not changed.
+func intactUsers(id string, load func(id string) (*record.Run, error)) (*record.Users, error) {
+	r, err := load(id)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := r.VerifyNumbers()
+	if err != nil {
+		return nil, err
+	}
+	if len(changed) > 0 {
+		return nil, fmt.Errorf("%w since it was sealed", record.ErrAltered)
+	}
+	return r.Users()
 }
 
 // Seen reports whether a run was long enough to see any drift.

@@ -79,7 +79,7 @@ type Target struct {
 	// driver's own.
 	StopSignal string `yaml:"stop_signal"`
 	// Version labels the build in tables when the target does not report it itself. The driver refchat also plays
-	// that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH.
+	// that release if it is MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1.
 	Version string `yaml:"version"`
 	// Dataset is the content of the target's database before a run: a name or file that the target's driver makes
 	// data of, or the directory of a dump; "none" or empty means only the data that the driver provisions. See

@@ -92,7 +92,7 @@ var keyDocs = map[string]keyDoc{
 	"target.ready":       {text: "Path or address that answers 200 once the target can be used."},
 	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics; with the driver external also a list, of one for each server."},
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
-	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
+	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1."},
 	"target.install":     {text: "With the driver external: command, program first, that puts an arm's version there. It is run when an arm's turn comes and another one is there."},
 	"target.reset":       {text: "With the driver external: command, program first, that puts the state back before every run."},
 
@@ -223,7 +223,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.args":        {text: "Follow the target's arguments."},
 	"compare.arms.*.env":         {text: "Laid over the target's environment, in the same forms."},
 	"compare.arms.*.env.*":       {text: "The value of the variable."},
-	"compare.arms.*.version":     {text: "Label of the build. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
+	"compare.arms.*.version":     {text: "Label of the build. The driver refchat also plays that release if it is MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1."},
 	"compare.arms.*.url":         {text: "With the driver external: where this arm's servers are, if all arms are up at addresses of their own."},
 	"compare.arms.*.metrics_url": {text: "With url: address or path of this arm's Prometheus metrics."},
 	"compare.arms.*.probes":      {text: "Sources of numbers about this arm alone."},

@@ -1,6 +1,11 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"plimsoll/internal/plain"
+	"plimsoll/run/record"
+)
 
 // A LostRun is a run on which no verdict rests and in which an arm lost messages that it had acknowledged: its block
 // was voided, is not whole, or waits for a look. Missing of Expected messages could not be read back.
@@ -44,4 +49,44 @@ func (d *Document) lostWarnings() []string {
 func lostCase(arm string, l LostRun) junitCase {
 	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
 		Failure: &junitReason{Type: "lost", Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing, l.Expected)}}
+}
+
+// A StepLoss is a run of a sizing in which the target lost messages that it had acknowledged: Missing of Expected could
+// not be read back. Users is the number of users of its step, 0 for the first search. Unknown is the reason why the run
+// could not be checked; then the counts are 0.
+type StepLoss struct {
+	Run      string `json:"run"`
+	Users    int    `json:"users,omitempty"`
+	Missing  int    `json:"missing"`
+	Expected int    `json:"expected"`
+	Unknown  string `json:"unknown,omitempty"`
+}
+
+// Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil for a run without
+// records of its users; err is the reason why they could not be read.
+func (d *SizingDocument) Audited(run string, users int, u *record.Users, err error) {
+	switch {
+	case err != nil:
+		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Unknown: plain.Error(err)})
+	case u != nil && u.Audit != nil && u.Audit.Missing > 0:
+		d.AcknowledgedLost += u.Audit.Missing
+		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Missing: u.Audit.Missing, Expected: u.Audit.Expected})
+	}
+}
+
+// LostWarnings warn of the acknowledged messages that are gone, one for each run.
+func (d SizingDocument) LostWarnings() []string {
+	var out []string
+	for _, l := range d.LostIn {
+		at := "first search"
+		if l.Users > 0 {
+			at = count(l.Users, "user", "users")
+		}
+		if l.Unknown != "" {
+			out = append(out, fmt.Sprintf("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s", at, l.Run, l.Unknown))
+			continue
+		}
+		out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read", at, l.Run, l.Missing, l.Expected))
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -148,5 +149,43 @@ func TestNotAuditedIsNamed(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the report lacks %q", want)
 		}
+	}
+}
+
+// A sizing warns of each run that lost acknowledged messages, and of one that could not be checked; others say nothing.
+func TestSizingWarnsOfLostMessages(t *testing.T) {
+	d := seedDocument(t)
+	audit := func(missing int) *record.Users {
+		return &record.Users{Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 90, Readable: 90 - missing, Missing: missing}}}
+	}
+	d.Audited("run-a", 50, audit(0), nil)
+	d.Audited("run-b", 200, nil, nil)
+	d.Audited("run-c", 400, &record.Users{}, nil)
+	if d.AcknowledgedLost != 0 || d.LostWarnings() != nil {
+		t.Errorf("%d lost, %q", d.AcknowledgedLost, d.LostWarnings())
+	}
+	d.Audited("search", 0, audit(2), nil)
+	d.Audited("run-d", 1, audit(3), nil)
+	d.Audited("gone", 750, audit(5), errors.New("no such run"))
+	want := []string{
+		"the target lost messages that it had acknowledged (first search, run search): 2 of 90 cannot be read",
+		"the target lost messages that it had acknowledged (1 user, run run-d): 3 of 90 cannot be read",
+		"it is not known whether the target lost messages that it had acknowledged (750 users, run gone): no such run",
+	}
+	if got := d.LostWarnings(); d.AcknowledgedLost != 5 || !slices.Equal(got, want) {
+		t.Errorf("%d lost, %q", d.AcknowledgedLost, got)
+	}
+	for form, write := range map[string]func(io.Writer) error{
+		"Markdown": func(w io.Writer) error { return Markdown(w, d) }, "HTML": func(w io.Writer) error { return HTML(w, d) },
+	} {
+		text := string(render(t, write))
+		for _, line := range want {
+			if !strings.Contains(text, line) {
+				t.Errorf("%s lacks %q", form, line)
+			}
+		}
+	}
+	if text := string(render(t, func(w io.Writer) error { return JSON(w, d) })); !strings.Contains(text, `"acknowledged_lost": 5`) {
+		t.Errorf("the JSON lacks the count: %s", text)
 	}
 }

@@ -30,8 +30,12 @@ type SizingDocument struct {
 	// Search is the first search of the capacity, of a ladder without given steps.
 	Search *record.Capacity `json:"search,omitempty"`
 	// Drift lists the signals that moved in each step.
-	Drift []StepDrift  `json:"drift"`
-	Setup []record.Row `json:"setup"`
+	Drift []StepDrift `json:"drift"`
+	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be read back: in the
+	// steps, in those that were repeated, and in the first search. LostIn lists the runs.
+	AcknowledgedLost int          `json:"acknowledged_lost,omitempty"`
+	LostIn           []StepLoss   `json:"lost_in,omitempty"`
+	Setup            []record.Row `json:"setup"`
 	// Plan is the plan; its canonical text is in PlanText.
 	Plan     *plan.Plan `json:"-"`
 	PlanText string     `json:"plan"`
@@ -63,7 +67,7 @@ func (d SizingDocument) title() string {
 
 // sheet lays the sizing out: whole enough as Markdown to be sent as a pull request.
 func (d SizingDocument) sheet() sheet {
-	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, parts: unfolded(d.sections()),
+	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, warnings: d.LostWarnings(), parts: unfolded(d.sections()),
 		footer: fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))}
 	if !d.Complete {
 		s.alerts = append(s.alerts, alert{"Not complete", ": " + d.Why})

@@ -61,6 +61,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	}
 	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.NewDeployments(), past: newPastBlocks()}
 	defer r.deployed.Close()
+	r.deployed.Kept = j.Keep
 	if c, stop, err := s.startCanary(ctx); err != nil {
 		s.Progress.Say("no canary: %v", err)
 	} else {
@@ -108,10 +109,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		return nil, err
 	}
 	why = c.Why
-	switch {
-	case j.Keep:
-		r.deployed.Keep()
-	case c.State == record.Sealed:
+	if c.State == record.Sealed {
 		r.deployed.Clear()
 	}
 	if c.AA && c.State == record.Sealed {

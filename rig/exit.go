@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/report"
+	"plimsoll/run/record"
 )
 
 // Exit statuses. They are stable: scripts decide releases by them.
@@ -40,6 +41,22 @@ func ComparedStatus(doc report.Document, verdicts []verdict.Verdict) int {
 		return Worst(status, ExitSLO)
 	}
 	return status
+}
+
+// SizedStatus returns the exit status of a sizing in a state: [ExitTool] if it has not ended as planned, [ExitInvalid]
+// if a step has no grade, and [ExitSLO] if acknowledged messages are gone.
+func SizedStatus(state record.State, doc report.SizingDocument) int {
+	var statuses []int
+	if state != record.Sealed {
+		statuses = append(statuses, ExitTool)
+	}
+	if !doc.AllGraded() {
+		statuses = append(statuses, ExitInvalid)
+	}
+	if doc.AcknowledgedLost > 0 {
+		statuses = append(statuses, ExitSLO)
+	}
+	return Worst(statuses...)
 }
 
 // StatusError carries an exit status other than that of a failure. Its text is for tests: the message for people has

@@ -3,8 +3,10 @@ package rig
 import (
 	"testing"
 
+	"plimsoll/judge/sizing"
 	"plimsoll/judge/verdict"
 	"plimsoll/report"
+	"plimsoll/run/record"
 )
 
 // Scripts decide releases by these numbers, and by which of two wins.
@@ -33,6 +35,20 @@ func TestExitStatusOfVerdicts(t *testing.T) {
 	for k, want := range map[verdict.Kind]int{verdict.Better: 6, verdict.Same: 6, verdict.Worse: 3, verdict.Inconclusive: 6, verdict.Invalid: 5} {
 		if got := ComparedStatus(report.Document{AcknowledgedLost: 1}, []verdict.Verdict{{Kind: k}}); got != want {
 			t.Errorf("%s with lost messages exits with %d, want %d", k, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		state record.State
+		grade sizing.Grade
+		lost  int
+		want  int
+	}{
+		{record.Sealed, sizing.Poor, 0, 0}, {record.Sealed, sizing.Excellent, 1, 6}, {record.Sealed, "", 1, 5}, {record.Sealed, "", 0, 5},
+		{record.Interrupted, sizing.Good, 1, 1}, {record.Running, "", 0, 1},
+	} {
+		doc := report.SizingDocument{AcknowledgedLost: tt.lost, Result: sizing.Result{Steps: []sizing.Step{{Grade: sizing.Good}, {Grade: tt.grade}}}}
+		if got := SizedStatus(tt.state, doc); got != tt.want {
+			t.Errorf("a sizing that is %s, graded %q, with %d lost messages exits with %d, want %d", tt.state, tt.grade, tt.lost, got, tt.want)
 		}
 	}
 	if got := ComparedStatus(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != ExitOK {

@@ -116,16 +116,11 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 			after += b.Ramp + b.Settle + b.Measure
 		}
 		l.Progress.What(fmt.Sprintf("%s  step %d/%d  %d users", l.Prefix, i+1, len(l.Record.Planned), n), after)
-		r, out, err := l.step(ctx, sys, pt)
+		r, out, err := l.step(ctx, sys, pt, n)
 		if err != nil {
 			return err
 		}
-		digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
-		if err != nil {
-			return err
-		}
-		l.Record.Steps = append(l.Record.Steps, record.SizingStep{Users: n, Run: r.Manifest.ID, Digest: digest})
-		if err := l.Store.SaveSizing(l.Record); err != nil {
+		if err := l.note(&l.Record.Steps, n, r); err != nil {
 			return err
 		}
 		if out.Interrupted != "" && ctx.Err() != nil {
@@ -135,13 +130,26 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 	return nil
 }
 
+// note adds the run of a step with n users to a list of the record, and saves it.
+func (l *Ladder) note(list *[]record.SizingStep, n int, r *record.Run) error {
+	digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
+	if err != nil {
+		return err
+	}
+	*list = append(*list, record.SizingStep{Users: n, Run: r.Manifest.ID, Digest: digest})
+	return l.Store.SaveSizing(l.Record)
+}
+
 // step carries out one step. One in which an agent on another host was lost is carried out again with those left, as a
-// block of a comparison is; the run that was void stays in the store.
-func (l *Ladder) step(ctx context.Context, sys *System, pt RunPart) (*record.Run, trial.Outcome, error) {
+// block of a comparison is; the run that was void stays in the store and in the record: messages that the target lost in it are gone.
+func (l *Ladder) step(ctx context.Context, sys *System, pt RunPart, n int) (*record.Run, trial.Outcome, error) {
 	for {
 		lost := l.lostAgents()
 		r, out, err := l.Trial(ctx, sys, pt)
 		if err != nil || ctx.Err() != nil || l.lostAgents() == lost {
+			return r, out, err
+		}
+		if err := l.note(&l.Record.Repeated, n, r); err != nil {
 			return r, out, err
 		}
 		l.Progress.Say("the step is repeated with the agents that are left")

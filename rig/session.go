@@ -244,11 +244,12 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 		return nil, trial.Outcome{}, err
 	}
 	s.starts = 0
-	if err := writeCommands(w.Dir(), commands); err != nil {
-		return nil, trial.Outcome{}, err
-	}
 	aud := s.watchable(w, pt, run, sys)
-	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, run, aud)
+	var out trial.Outcome
+	var seen received
+	if err = writeCommands(w.Dir(), commands); err == nil {
+		out, seen, err = s.carryOut(ctx, sys, pt, lay, w, run, aud)
+	}
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity, m.Exploratory = out.Phases, out.Capacity, aud.steered(&out)

@@ -1,15 +1,25 @@
 package rig
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/run/record"
+	"plimsoll/run/store"
+	"plimsoll/target"
+	"plimsoll/target/external"
 	"plimsoll/watch/probe"
 )
 
@@ -119,5 +129,46 @@ func TestSecretsComeFromTheEnvironmentOnly(t *testing.T) {
 	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
 	if a, b := s.secretsOf(p)("admin_password"), s.secretsOf(p)("admin_password"); len(a) < 20 || a == b {
 		t.Errorf("the passwords of our own servers are %q and %q", a, b)
+	}
+}
+
+// crowdedDisk makes runs in which the output of commands cannot be written: a directory has its name.
+type crowdedDisk struct{ record.OS }
+
+func (d crowdedDisk) Mkdir(dir string) error {
+	err := d.OS.Mkdir(dir)
+	if err == nil && filepath.Base(filepath.Dir(dir)) == "runs" {
+		err = os.Mkdir(filepath.Join(dir, commandsFile), 0o700)
+	}
+	return err
+}
+
+// A run whose commands' output cannot be written carries nothing, and is sealed.
+func TestRunWithoutRoomForCommandsIsSealed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	root := t.TempDir()
+	st, err := store.OpenOn(crowdedDisk{}, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &plan.Plan{Name: "n", Workload: plan.Workload{Behavior: "b", Pace: 1}, Bounded: &plan.Bounded{Users: plan.PerEngine{"": 5}}}
+	s := &Session{Program: &Program{Args: []string{"run"}}, Plan: p, Store: st, Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
+	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "base", URL: srv.URL, InstallCmd: []string{"/bin/sh", "-c", "echo installed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := &System{Deployment: dep, secrets: func(string) string { return "" }}
+	sys.commanded = &commanded{Site: dep.(*external.Site), key: "base", grounds: newGrounds(), surveyed: true, provision: func(context.Context) error { return nil }}
+	if _, _, err := s.Trial(t.Context(), sys, RunPart{Arm: "base", Bounded: true}); err == nil || !strings.Contains(err.Error(), "writing the output of the commands: ") {
+		t.Fatal(err)
+	}
+	entries, _, err := st.List(t.Context())
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%d runs, %v", len(entries), err)
+	}
+	r, err := st.Run(entries[0].ID)
+	if err != nil || r.Manifest.State != record.Interrupted || r.Validity.Valid || len(r.Manifest.Phases) > 0 || !strings.Contains(r.Manifest.Why, "the tool failed: writing the output") {
+		t.Errorf("state %s, why %q, %v", r.Manifest.State, r.Manifest.Why, err)
 	}
 }

@@ -3,6 +3,7 @@ package rig
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"plimsoll/target/lab"
@@ -73,31 +74,64 @@ func TestStateIsRemovedByTheCommandThatMadeIt(t *testing.T) {
 	}
 }
 
-// A state that was to be kept is no other command's to remove, and one that was not is marked for the next.
-func TestStateIsKept(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state", "base")
-	for _, keep := range []bool{false, true} {
-		f := &Deployments{dir: filepath.Dir(dir), Passing: !keep}
-		if err := f.claim(dir, ""); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(filepath.Join(dir, stateOwner)); (err == nil) != f.Passing {
-			t.Errorf("keep %v: %v", keep, err)
-		}
-		if err := os.RemoveAll(filepath.Dir(dir)); err != nil {
-			t.Fatal(err)
+// A kept state is no later command's to remove, whoever made its directory first, and also if the command that keeps it
+// is killed.
+func TestKeptStateStays(t *testing.T) {
+	const gone = "plimsoll-2147483647-1" // no process has this number
+	for _, of := range []string{"", "c-1"} {
+		for before, owner := range map[string]string{
+			"nothing": "", "a run that was killed": "\n" + gone + "\n", "a comparison that was killed": "c-2\n" + gone + "\n", "the same comparison": "c-1\n" + gone + "\n",
+		} {
+			t.Run(of+" after "+before, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "state", "base")
+				mark, data := filepath.Join(dir, stateOwner), filepath.Join(dir, "data")
+				if owner != "" {
+					if err := os.MkdirAll(dir, 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(mark, []byte(owner), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, kept := range []bool{true, false, false} {
+					f := &Deployments{dir: filepath.Dir(dir), s: &Session{Progress: NewReporter(os.Stderr, nil, false)}, Kept: kept}
+					if err := f.claim(dir, of); err != nil {
+						t.Fatal(err)
+					}
+					if kept {
+						if err := os.WriteFile(data, nil, 0o600); err != nil {
+							t.Fatal(err)
+						}
+					} else {
+						f.Clear()
+					}
+					if b, err := os.ReadFile(mark); err == nil { // the program ends
+						here, _ := lab.Mark()
+						if err := os.WriteFile(mark, []byte(strings.Replace(string(b), here, gone, 1)), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if _, err := os.Stat(data); err != nil {
+						t.Fatalf("kept %v: %v", kept, err)
+					}
+				}
+			})
 		}
 	}
+}
+
+// A state that is not to stay is marked, so that a later command removes what one that was killed has left.
+func TestPassingStateIsMarked(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state", "base")
 	f := &Deployments{dir: filepath.Dir(dir)}
-	if err := f.claim(dir, "c-1"); err != nil {
+	if err := f.claim(dir, ""); err != nil {
 		t.Fatal(err)
 	}
-	f.Keep()
-	f.Clear()
-	if _, err := os.Stat(filepath.Join(dir, stateOwner)); !os.IsNotExist(err) {
-		t.Errorf("a kept state has its mark: %v", err)
+	here, err := lab.Mark()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Errorf("a kept state: %v", err)
+	if b, err := os.ReadFile(filepath.Join(dir, stateOwner)); err != nil || string(b) != "\n"+here+"\n" {
+		t.Errorf("%q, %v", b, err)
 	}
 }

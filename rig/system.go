@@ -208,10 +208,10 @@ type Deployments struct {
 	dir     string
 	mu      sync.Mutex
 	systems map[string]*System
-	made    []string // state directories that these deployments made: see clear
-	// Passing is true where the state is of no use after the command, though it is no comparison's. It is set before the
-	// first System.
-	Passing bool
+	made    []string // state directories that Clear removes
+	// Kept is true where the state directories stay after the command, however it ends, and after every later one. It is
+	// set before the first System.
+	Kept    bool
 	grounds *grounds
 
 	pausable bool // the systems are up at once and stand still by turns, as in a duet; set before the first System
@@ -230,7 +230,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	p := f.s.Plan
 	name := strings.Trim(arm+"-"+eng, "-")
 	at := cmp.Or(p.Place(arm, pt.block).Name, arm)
-	key := name
+	key := cmp.Or(name, "target") // of a plan without arms and databases; a directory below f.dir, which Clear removes
 	if at != arm { // the arms exchange their addresses
 		key += "@" + at
 	}

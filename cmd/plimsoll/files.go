@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,9 +86,5 @@ func writeFile(path string, write func(io.Writer) error) error {
 	if private(filepath.Dir(path)) {
 		mode = 0o600
 	}
-	tmp := path + ".part"
-	if err := os.WriteFile(tmp, data, mode); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return files.Settle(files.OS{}, tmp, path)
+	return files.ReplaceMode(path, data, mode)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/rig"
 	"plimsoll/run/record"
@@ -35,6 +36,7 @@ type storedRun struct {
 	database string // the name that its server reports
 	series   bool   // it has some
 	accounts string // digest of the file of its users' accounts
+	lost     int    // acknowledged messages that could not be read back, of 90
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
@@ -94,6 +96,12 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 		}
 		post.Classes[measure.OK] = uint64(n)
 		if err := w.Windows(second, []*measure.Window{post}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.lost > 0 {
+		a := workload.AuditResult{Expected: 90, Readable: 90 - s.lost, Missing: s.lost}
+		if err := w.Users(record.Users{Phase: "measure", Audit: &record.Audit{AuditResult: a}}); err != nil {
 			t.Fatal(err)
 		}
 	}

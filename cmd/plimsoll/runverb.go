@@ -51,7 +51,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		return err
 	}
 	deployed := s.NewDeployments()
-	deployed.Passing = !*keep
+	deployed.Kept = *keep
 	defer deployed.Close()
 	s.Progress.What(rest[0], 0)
 	sys, err := deployed.System(ctx, pt)
@@ -63,7 +63,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err != nil {
 		return err
 	}
-	if out.Interrupted == "" && !*keep {
+	if out.Interrupted == "" {
 		deployed.Clear()
 	}
 	s.Progress.End()

@@ -25,6 +25,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	rate := a.calibrateFlag(fs)
+	keep := keepFlag(fs)
 	a.outwardFlags(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
@@ -47,6 +48,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	}
 	defer end()
 	deployed := s.NewDeployments()
+	deployed.Kept = *keep
 	defer deployed.Close()
 	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: own.Version(), Plan: p.String(), PlanDigest: p.Digest(),
 		Engine: pt.Engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
@@ -62,6 +64,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 		z.State, z.Why = record.Interrupted, context.Cause(ctx).Error()
 	default:
 		z.State = record.Sealed
+		deployed.Clear()
 	}
 	if serr := s.Store.SaveSizing(z); err != nil || serr != nil {
 		return errors.Join(err, serr)
@@ -71,7 +74,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	return a.concludeSizing(context.WithoutCancel(ctx), s.Store, z, *asJSON)
 }
 
-// concludeSizing writes all forms of the report, prints one, and reports by its status whether every step is valid.
+// concludeSizing writes all forms of the report, prints one, and returns its status.
 func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Sizing, asJSON bool) error {
 	d, err := catalog().Sizing(ctx, z, st.Run)
 	if err != nil {
@@ -107,10 +110,12 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	}
 	if z.State != record.Sealed {
 		plain.Fprintf(a.stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
-		return rig.StatusError(rig.ExitTool)
 	}
-	if !d.AllGraded() {
-		return rig.StatusError(rig.ExitInvalid)
+	for _, w := range d.LostWarnings() {
+		plain.Fprintf(a.stderr, "plimsoll: %s\n", w)
+	}
+	if status := rig.SizedStatus(z.State, d); status != rig.ExitOK {
+		return rig.StatusError(status)
 	}
 	return nil
 }

@@ -98,6 +98,7 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, 
 		return err
 	}
 	f := s.NewDeployments()
+	f.Kept = true
 	defer f.Close()
 	sys, err := f.System(ctx, pt)
 	if err != nil {

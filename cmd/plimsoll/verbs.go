@@ -119,7 +119,7 @@ func (a *app) help(w io.Writer) {
 		plain.Fprintf(tw, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.args), v.short)
 	}
 	tw.Flush()
-	plain.Fprintf(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 SLO broken or acknowledged messages lost\n")
+	plain.Fprintf(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 a rule did not hold or acknowledged messages are gone\n")
 }
 
 // parse parses flags and checks how many arguments are left, in any order of flags and arguments.

@@ -93,15 +93,35 @@ func MkdirAll(disk Disk, dir string) error {
 // the new one, never a part, also after a power failure. With an error the old file is there as it was, unless the
 // error is of the last sync.
 func Replace(disk Disk, path string, content []byte) error {
-	var random [6]byte
-	if _, err := rand.Read(random[:]); err != nil {
+	tmp, err := beside(path)
+	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(filepath.Dir(path), ".tmp-"+hex.EncodeToString(random[:]))
 	if err := put(disk, tmp, content); err != nil {
 		return errors.Join(err, remove(disk, tmp))
 	}
 	return Settle(disk, tmp, path)
+}
+
+// ReplaceMode is [Replace] on the file system of this host, with the permissions that [os.WriteFile] gives a new file.
+func ReplaceMode(path string, content []byte, mode os.FileMode) error {
+	tmp, err := beside(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(tmp, content, mode); err != nil {
+		return errors.Join(err, remove(OS{}, tmp))
+	}
+	return Settle(OS{}, tmp, path)
+}
+
+// beside returns a fresh name in the directory of path: two programs that replace one file do not share it.
+func beside(path string) (string, error) {
+	var random [6]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(path), ".tmp-"+hex.EncodeToString(random[:])), nil
 }
 
 func put(disk Disk, path string, content []byte) error {

@@ -3,7 +3,7 @@
 // [Open] and [Read] take regular files only: a named pipe without a writer would block, and a device such as
 // /dev/zero has no end.
 //
-// [Replace] and [Settle] put a file in the place of another in one step, and return when the new one would survive a
+// [Replace], [ReplaceMode] and [Settle] put a file in the place of another in one step, and return when the new one would survive a
 // power failure: the content is on disk before the name leads to it, and the directory after that. internal/arch
 // allows renaming in this package only.
 //

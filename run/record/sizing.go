@@ -20,6 +20,8 @@ type Sizing struct {
 	Capacity *Capacity    `json:"capacity,omitempty"`
 	Planned  []int        `json:"planned"` // users
 	Steps    []SizingStep `json:"steps"`   // done, in their order
+	// Repeated are the runs of steps that were carried out again because an agent was lost in them.
+	Repeated []SizingStep `json:"repeated,omitempty"`
 	// Digests and Undigested are as in a [Comparison].
 	Digests    map[string]string `json:"digests,omitempty"`
 	Undigested bool              `json:"-"`
