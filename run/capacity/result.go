@@ -96,7 +96,9 @@ func (s *Search) complete(r Result) Result {
 	r.Decisions = s.decisions
 	for i, b := range s.rules {
 		m := s.margin(i, r.Users)
-		if b.rate && r.Kind != Invalid {
+		switch {
+		case r.Kind == Invalid:
+		case b.rate && r.Users > 0: // without a number there are no windows near it
 			p := s.pool(i, r.Users)
 			if p.of > 0 {
 				m.Ratio, m.Windows = p.rate()/b.limit, p.windows
@@ -104,7 +106,7 @@ func (s *Search) complete(r Result) Result {
 			if w := p.warning(b, r.Rule); w != "" {
 				r.Warnings = append(r.Warnings, w)
 			}
-		} else if !b.decided && r.Kind != Invalid {
+		case !b.decided:
 			what := fmt.Sprintf("it asks for %d operations, and a window had at most %d", b.minCount, b.most)
 			switch {
 			case b.brief:

@@ -143,6 +143,25 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// A search without a number has no windows near its answer: a rate that windows decided is not called undecided, and one
+// that none decided has its own reason.
+func TestRatesOfAnUnstableSearch(t *testing.T) {
+	for count, want := range map[uint64]string{9000: "", 100: "rate(5xx) was never decided: it asks for 8000 operations, and a window had at most 100"} {
+		s, err := New(Config{Start: 300, Max: 5000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := time.Duration(0); at <= 20*time.Second; at += 3 * time.Second {
+			s.Step(Observation{At: at, Users: 300, MeanUsers: 300, Readings: []RuleReading{
+				{Rule: "rate(5xx)", Limit: 0.00025, Less: true, OK: true, Count: count, MinCount: 8000, Rate: true}}})
+		}
+		r := s.Result()
+		if r.Kind != Unstable || strings.Join(r.Warnings, "; ") != want {
+			t.Errorf("%d operations: got %s, warnings %q, want %q", count, r.Kind, r.Warnings, want)
+		}
+	}
+}
+
 func TestUpperRate(t *testing.T) {
 	for _, tt := range []struct {
 		bad, of uint64
