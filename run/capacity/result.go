@@ -56,12 +56,17 @@ func (s *Search) precise() (Result, bool) {
 	if r.halfWidth() > s.cfg.Precision {
 		return Result{}, false
 	}
-	r.Stopped = fmt.Sprintf("precision: the interval is within ±%.1f %% of the estimate", 100*r.halfWidth())
+	r.Stopped = r.precision()
 	return r, true
 }
 
-// halfWidth is half the interval as a fraction of the estimate.
+// halfWidth is half the interval as a fraction of the estimate, which need not be its middle.
 func (r Result) halfWidth() float64 { return (r.Hi - r.Lo) / 2 / r.Users }
+
+// precision is why a search stopped whose interval is narrow enough.
+func (r Result) precision() string {
+	return fmt.Sprintf("precision: half of the interval is %.1f %% of the estimate", 100*r.halfWidth())
+}
 
 // conclude returns the best result from the windows so far when time is over.
 func (s *Search) conclude(stopped string) Result {
