@@ -18,8 +18,8 @@ var specChannels = []string{"c0", "c1", "c2"}
 //     processes know of it, but for a single break in histories with breaks ([specHistory.breaks]);
 //   - the events of a post without an answer, of which the first is its acknowledgment, come within 100 ms, in which
 //     no other post of the channel begins, or after 19 s, when all processes know;
-//   - a late event comes 10.5 s after the grace or later, when all have judged, and at most 28.5 s after its sending.
-//     Open: between the end of the grace and the next Settle a ledger counts Seen, where LedgerCount says Late;
+//   - a late event comes 1.2 s after the grace or later, and at most 28.5 s after its sending. Open: between the end of
+//     the grace and the next Settle a ledger counts Seen, where LedgerCount says Late;
 //   - a user who lacks a message is not away and resumes later, grace after it was sent. Open: by sequence such a loss
 //     is not counted, as messages are judged then, before grace after their acknowledgment;
 //   - requests repeated under one id are for one process. Open: by relay, and by sequence, a message that is answered
@@ -293,7 +293,7 @@ func (d *specDrawing) deliver(i int) {
 		case roll < 9 && p.fate != specSilent:
 			at = come + d.between(100, 3000)
 		case roll < 12 && p.fate == specAnswered && p.end < p.sent+3000 && x.steady(p, p.end+specGrace+14_050):
-			at = p.end + specGrace + d.between(10_500, 14_000)
+			at = p.end + specGrace + d.between(1200, 14_000)
 		case roll < 12 && p.fate == specSilent && named && x.steady(p, p.sent+23_050):
 			at = p.sent + d.between(19_000, 23_000)
 		}
