@@ -17,6 +17,7 @@ type standing struct {
 	used                        float64
 	value, limit                float64
 	known, violated             bool
+	warning                     bool   // it only warns: it breaks nothing and dominates nothing
 	where                       string // of a broken expression
 	evaluations, broken, noData int
 }
@@ -55,6 +56,7 @@ func standings(r RunData, test string) []standing {
 		case test == Bounded && ev.Phase == measuredPhase:
 			s := of(ev.Rule)
 			s.value, s.limit, s.violated, s.where = ev.Value, ev.Limit, ev.Violated && !ev.NoData, ev.Text
+			s.warning = ev.Level == record.Amber
 			if !ev.NoData {
 				s.used, s.known = used(ev.Rule, ev.Value, ev.Limit)
 			} else {
@@ -63,6 +65,7 @@ func standings(r RunData, test string) []standing {
 		case test == Bounded && !search || test == Unbounded && search:
 			s := of(ev.Rule)
 			s.evaluations++
+			s.warning = s.warning || ev.Level == record.Amber
 			switch {
 			case ev.NoData:
 				s.noData++
@@ -80,9 +83,9 @@ func standings(r RunData, test string) []standing {
 	return out
 }
 
-// nearest returns the rule that uses most of its limit, of those that are not named.
+// nearest returns the rule that uses most of its limit, of those that are not named and do more than warn.
 func nearest(all []standing, but string) (standing, bool) {
-	rest := slices.DeleteFunc(slices.Clone(all), func(s standing) bool { return !s.known || s.rule == but })
+	rest := slices.DeleteFunc(slices.Clone(all), func(s standing) bool { return !s.known || s.rule == but || s.warning })
 	if len(rest) == 0 {
 		return standing{}, false
 	}
@@ -107,7 +110,7 @@ func Dominant(r RunData, test string) string {
 	if test == Unbounded {
 		return dominantSearch(r.Manifest.Capacity, all)
 	}
-	var broken []string
+	var broken, warned []string
 	silent := 0
 	for _, s := range all {
 		if s.violated {
@@ -115,7 +118,11 @@ func Dominant(r RunData, test string) string {
 			if s.where != "" {
 				text += "; " + s.where
 			}
-			broken = append(broken, fmt.Sprintf("%s (%s)", s.rule, text))
+			to := &broken
+			if s.warning {
+				to = &warned
+			}
+			*to = append(*to, fmt.Sprintf("%s (%s)", s.rule, text))
 		}
 		if !s.known && s.noData > 0 {
 			silent++
@@ -130,8 +137,13 @@ func Dominant(r RunData, test string) string {
 		text = "Broken over the measured phase: " + list(broken) + "."
 	case ok:
 		text = fmt.Sprintf("No rule was broken over the measured phase. Nearest to its limit was %s, %s (%s).", next.rule, next.usedText(), next.valueText())
+	case len(warned) > 0 || slices.ContainsFunc(all, func(s standing) bool { return s.known }):
+		text = "No rule was broken over the measured phase."
 	default:
 		text = "No rule has a value over the measured phase."
+	}
+	if len(warned) > 0 {
+		text += " Beyond the limit and only a warning: " + list(warned) + "."
 	}
 	if silent > 0 {
 		text += fmt.Sprintf(" %s no data over it.", count(silent, "rule had", "rules had"))

@@ -44,3 +44,65 @@ func TestAWarningBreaksNothing(t *testing.T) {
 		}
 	}
 }
+
+// The page of a run, its end on a terminal and its list call no rule broken that only warns, and do not pass over it.
+func TestAWarningIsShownAsOne(t *testing.T) {
+	const rule = "cpu(db) < 85%"
+	at := func(level, phase string, violated, noData bool) record.Event {
+		return record.Event{At: 20 * time.Second, Kind: "slo", Rule: rule, Value: 0.9, Limit: 0.85, Text: "db-1", Level: level, Phase: phase, Violated: violated, NoData: noData}
+	}
+	for _, tt := range []struct {
+		e                  record.Event
+		line, text, lead   string
+		heldRules, counted int
+	}{
+		{at("", measuredPhase, true, false), "✗ cpu(db) < 85%: 0.9 of 0.85 (db-1)", "cpu(db) < 85% broken: 0.9 of 0.85 (db-1)",
+			"Broken over the measured phase: cpu(db) < 85% (90.0 %, limit 85 %; db-1).", 0, 1},
+		{at("", measuredPhase, false, false), "✓ cpu(db) < 85%: 0.9 of 0.85 (db-1)", "",
+			"No rule was broken over the measured phase. Nearest to its limit was cpu(db) < 85%, at 106 % of its limit (90.0 %, limit 85 %).", 1, 1},
+		{at("", measuredPhase, false, true), "no data cpu(db) < 85%: 0.9 of 0.85 (db-1)", "cpu(db) < 85% no data: 0.9 of 0.85 (db-1)",
+			"No rule has a value over the measured phase. 1 rule had no data over it.", 0, 1},
+		{at(record.Amber, measuredPhase, true, false), "! cpu(db) < 85%: 0.9 of 0.85 (db-1); it only warns", "cpu(db) < 85% beyond its limit, which only warns: 0.9 of 0.85 (db-1)",
+			"No rule was broken over the measured phase. Beyond the limit and only a warning: cpu(db) < 85% (90.0 %, limit 85 %; db-1).", 0, 0},
+		{at(record.Amber, measuredPhase, false, false), "✓ cpu(db) < 85%: 0.9 of 0.85 (db-1)", "", "No rule was broken over the measured phase.", 0, 0},
+		{at(record.Amber, measuredPhase, false, true), "no data cpu(db) < 85%: 0.9 of 0.85 (db-1); it only warns", "cpu(db) < 85% no data (it only warns): 0.9 of 0.85 (db-1)",
+			"No rule has a value over the measured phase. 1 rule had no data over it.", 0, 0},
+	} {
+		var tally RuleTally
+		if got := tally.Add(tt.e); got != tt.text || tally != (RuleTally{tt.heldRules, tt.counted}) {
+			t.Errorf("%+v: %q, %+v; want %q, %d of %d", tt.e, got, tally, tt.text, tt.heldRules, tt.counted)
+		}
+		if got := RuleLine(tt.e); got != tt.line {
+			t.Errorf("%+v: %q, want %q", tt.e, got, tt.line)
+		}
+		if got := Dominant(RunData{Events: []record.Event{tt.e}}, Bounded); got != tt.lead {
+			t.Errorf("%+v: %q, want %q", tt.e, got, tt.lead)
+		}
+	}
+	r := searched(record.Estimate, "p99(op) < 2s", record.RuleMargin{Rule: "cpu(app) < 85%", Value: 1.3, Limit: 1})
+	for i := range r.Events {
+		if r.Events[i].Rule == "cpu(app) < 85%" {
+			r.Events[i].Level = record.Amber
+		}
+	}
+	if got := Dominant(r, Unbounded); strings.Contains(got, "cpu(app)") {
+		t.Errorf("a rule that only warns is next to stop the search: %s", got)
+	}
+}
+
+// The table of the rules says of one that did not hold that it only warns.
+func TestAWarningInTheTableOfRules(t *testing.T) {
+	for _, level := range []string{record.Amber, ""} {
+		s := full()
+		s.blocks, s.seconds, s.unbounded = 2, 12, false
+		in := s.input()
+		for i := range in.Runs {
+			in.Runs[i].Events = append(in.Runs[i].Events, record.Event{At: 18 * time.Second, Kind: "slo", Rule: "cpu(web) < 85%", Value: 0.9, Limit: 0.85,
+				Phase: measuredPhase, Violated: true, Level: level})
+		}
+		text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, From(in)) }))
+		if got := strings.Contains(text, "no (2 of 2); only warns"); got != (level == record.Amber) || !strings.Contains(text, "no (2 of 2)") {
+			t.Errorf("level %q: the table says that it only warns: %v", level, got)
+		}
+	}
+}

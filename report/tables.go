@@ -413,6 +413,9 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		case few > 0:
 			held = fmt.Sprintf("undecided: too few (%d of %d)", few, n)
 		}
+		if r.Warning && broken+missing > 0 {
+			held += "; only warns"
+		}
 		row := []string{r.Rule, d.armLabel(r.Arm), limitValue(r), held}
 		if each {
 			for _, b := range blocks {

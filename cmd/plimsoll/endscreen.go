@@ -97,32 +97,18 @@ func (s *shown) findings(add func(name, format string, args ...any)) {
 			}
 		}
 	}
-	held, all := 0, 0
+	var rules report.RuleTally
 	for _, e := range s.Events {
-		switch {
-		case e.Kind == "slo":
-			if all++; !e.Violated && !e.NoData {
-				held++
-				continue
+		switch e.Kind {
+		case "slo":
+			if text := rules.Add(e); text != "" {
+				add("rule", "%s", text)
 			}
-			state := "broken"
-			if e.NoData {
-				state = "no data"
-			}
-			add("rule", "%s %s: %.4g of %.4g%s", e.Rule, state, e.Value, e.Limit, whereText(e))
-		case e.Kind == "error":
+		case "error":
 			add("error", "at %.1f s: %s", e.At.Seconds(), e.Text)
 		}
 	}
-	if all > 0 {
-		add("rules", "%d of %d held", held, all)
+	if rules.All > 0 {
+		add("rules", "%d of %d held", rules.Held, rules.All)
 	}
-}
-
-// whereText is the part of the target that broke a rule, and when, in parentheses; "" where the event has none.
-func whereText(e record.Event) string {
-	if e.Text == "" {
-		return ""
-	}
-	return " (" + e.Text + ")"
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/run/record"
@@ -183,6 +184,8 @@ func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 			}
 		}
 		return nil, plan.Usagef("run %s is not valid: no verdict rests on it", m.ID)
+	case comparison.VoidOf(m.Capacity) != "":
+		return nil, plan.Usagef("run %s: %s; leave it out", m.ID, comparison.VoidOf(m.Capacity))
 	}
 	if changed, err := r.Verify(); err != nil || len(changed) > 0 {
 		return nil, plan.Usagef("run %s was changed since it was sealed: %s", m.ID, strings.Join(changed, ", "))

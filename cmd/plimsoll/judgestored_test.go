@@ -167,7 +167,11 @@ func TestJudgeStoredRuns(t *testing.T) {
 	if err := os.WriteFile(events, []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	putRun(t, st, storedRun{id: "disturbed", capacity: -700, slower: 1, ended: "others"})
+	putRun(t, st, storedRun{id: "late", unstable: true, slower: 1, ended: "lag"})
 	for _, tt := range []struct{ run, want string }{
+		{"disturbed", "run disturbed: others on the host ended its search (gate others): its lower bound says nothing of the arm; leave it out"},
+		{"late", "run late: the load generator ended its search (gate lag): no level was confirmed before that, which says nothing of the arm; leave it out"},
 		{"open", "run open is truncated: it is running, not sealed"},
 		{"invalid", "run invalid is not valid (lag: the generator was late): no verdict rests on it"},
 		{"changed", "run changed was changed since it was sealed: events.jsonl"},

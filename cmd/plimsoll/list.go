@@ -210,14 +210,7 @@ func (a *app) printRun(s shown) {
 	printIntervals(w, s.Ops)
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
-			mark := "✓"
-			if e.Violated {
-				mark = "✗"
-			}
-			if e.NoData {
-				mark = "no data"
-			}
-			plain.Fprintf(w, "  %s %s: %.4g of %.4g%s\n", mark, e.Rule, e.Value, e.Limit, whereText(e))
+			plain.Fprintf(w, "  %s\n", report.RuleLine(e))
 		} else if e.Kind == "error" {
 			plain.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}

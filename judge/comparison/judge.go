@@ -115,7 +115,7 @@ func operationsOf(r *record.Run, endpoints []plan.Endpoint) (Numbers, error) {
 			switch {
 			case c == nil || c.Kind == record.Invalid:
 				why = "the run has no capacity"
-			case c.Kind == record.Unstable && VoidOf(c) != "":
+			case VoidOf(c) != "": // also a bound: it is others' doing, not the arm's
 				why = VoidOf(c)
 			case c.Kind != record.Estimate && c.Kind != record.AtLeast: // fail closed: an unknown kind is not a number
 				why, n.Unstable = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why), true

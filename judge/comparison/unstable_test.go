@@ -129,3 +129,18 @@ func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
 		}
 	}
 }
+
+// The bound of a search that others on the host ended is no number of the arm, whoever reads the run; that of a search
+// which the generator ended is one.
+func TestABoundByOthersIsNoNumber(t *testing.T) {
+	for gate, void := range map[string]bool{"others": true, "steal": true, "target_steal": true, "lag": false, "memory": false} {
+		r := &record.Run{Manifest: record.Manifest{ID: "r", Capacity: &record.Capacity{Kind: record.AtLeast, Users: 700, Rule: record.ByGate + gate}}}
+		n, err := NumbersOf(r, []plan.Endpoint{{Name: "capacity", Stat: "capacity"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := n.Values["capacity"]; math.IsNaN(got) != void || n.Censored == void || (n.Why["capacity"] != "") != void || n.Unstable {
+			t.Errorf("%s: %v, a bound %v, why %q", gate, got, n.Censored, n.Why["capacity"])
+		}
+	}
+}

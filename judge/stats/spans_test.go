@@ -262,3 +262,29 @@ func TestSignsCountTheUnknownAgainst(t *testing.T) {
 		t.Errorf("all above: p %v, %d, at least %v", p, over, limit)
 	}
 }
+
+// TestSpansWithoutSpread has known differences that are all the same number: every result is a number, and agrees with
+// the count.
+func TestSpansWithoutSpread(t *testing.T) {
+	for _, v := range []float64{0, -0.05, 0.05, 1e-12, -3} {
+		for _, bounds := range [][]stats.Span{nil, {{-inf, v}}, {{v, inf}}, {{-inf, v - 0.1}, {-inf, inf}}, {{-inf, 0}, {0, inf}, {v, inf}}} {
+			s := stats.Spans{{v, v}, {v, v}, {v, v}, {v, v}}
+			s = append(s, bounds...)
+			c := counted{s}
+			want := min(1, 2*min(c.p(0), c.mirror().p(0)))
+			ci, p := s.Interval(0.95), s.Test()
+			if !(math.Abs(p-want) < 1e-9) || !(ci.Lo <= v && v <= ci.Hi) {
+				t.Errorf("%v: p %v, want %v, interval %v", s, p, want, ci)
+			}
+			if n := s.Nearest(); math.IsNaN(n.Mean()) || math.IsNaN(n.SD()) {
+				t.Errorf("%v: the nearest completion is %v", s, n.Values)
+			}
+			if !s.MayLieInside(0.90, 4) {
+				t.Errorf("%v: no completion lies inside ±4", s)
+			}
+			if q, _, _, limit := s.Signs(0.95); math.IsNaN(q) || math.IsNaN(limit) {
+				t.Errorf("%v: signs p %v, limit %v", s, q, limit)
+			}
+		}
+	}
+}

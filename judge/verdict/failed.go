@@ -22,8 +22,8 @@ type Attempts struct {
 }
 
 // JudgeFailed compares how many runs of each arm failed, by Fisher's exact test on their numbers. As many in both are
-// the same. Otherwise builds are never the same: the new arm is worse or better when the test excludes one share of
-// failures, and the result is inconclusive when it does not.
+// the same, of six runs of each arm or more, of which some did not fail. Otherwise builds are never the same: the new arm
+// is worse or better when the test excludes one share of failures, and the result is inconclusive when it does not.
 func JudgeFailed(base, fresh Attempts, opt Options) Result {
 	r := newResult(plan.Endpoint{Name: FailedRuns, Better: plan.Lower, Margin: 1, Absolute: true, Unit: "%"}, nil, opt)
 	r.N, r.Failed = min(base.Runs, fresh.Runs), &FailedPair{Base: base, New: fresh}
@@ -48,9 +48,15 @@ func JudgeFailed(base, fresh Attempts, opt Options) Result {
 		return r.conclude(Worse, tally)
 	case r.P <= r.Alpha && more < 0:
 		return r.conclude(Better, tally)
-	case fresh.Failed == base.Failed: // of nearly as many runs: blocks were run again
+	case fresh.Failed != base.Failed:
+		tally += ": a build that fails more often is never the same"
+	case r.N >= stats.MinPairs && base.Failed < base.Runs && fresh.Failed < fresh.Runs: // of nearly as many runs: blocks were run again
 		return r.conclude(Same, tally)
+	case r.N >= stats.MinPairs:
+		tally += ": no run is left that would show a difference"
+	default:
+		tally += ": fewer than six runs of an arm show no sameness"
 	}
-	r.Indicative = r.N < stats.MinPairs
-	return r.conclude(Inconclusive, tally+": a build that fails more often is never the same")
+	r.Indicative = 0 < r.N && r.N < stats.MinPairs // no run indicates nothing
+	return r.conclude(Inconclusive, tally)
 }

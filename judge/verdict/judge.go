@@ -306,12 +306,14 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, stats.ErrConstant.Error()) })
 	}
 	if !known { // an interval without a width is not evidence
+		r.NonInferior = false
 		return Inconclusive, what + "; " + unknown + ": give the numbers of operations (of a CSV in the columns base_ops and new_ops)"
 	}
 	ops := min(baseOps, newOps)
 	if none {
 		visible := 100 * 3 / float64(ops)
 		if visible > r.Margin {
+			r.NonInferior = false
 			r.PairsNeeded = int(math.Ceil(float64(r.N) * visible / r.Margin)) // with as many operations each
 			return Inconclusive, fmt.Sprintf("%s, but %d operations could hide a rate of %s pp", what, ops, number(visible, 4))
 		}
@@ -321,6 +323,7 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 	lo, hi := stats.CountLimits(errors, 0.95)
 	visible, of := 100*(hi-lo)/float64(ops), fmt.Sprintf("%d operations with %s", ops, Count(int(errors), "error"))
 	if visible > r.Margin {
+		r.NonInferior = false
 		more := visible / r.Margin // the distance falls with the root of the operations
 		r.PairsNeeded = int(min(math.Ceil(float64(r.N)*more*more), math.MaxInt32))
 		return Inconclusive, fmt.Sprintf("%s, but %s could hide a difference of %s pp", what, of, number(visible, 4))
@@ -349,17 +352,19 @@ func (r Result) Withhold(reason string) Result {
 	if r.Withheld != "" {
 		reason = r.Withheld + "; " + reason
 	}
-	r.Withheld = reason
+	r.Withheld, r.NonInferior = reason, false
 	if r.Kind != Same && r.Kind != Better {
 		return r
 	}
-	r.NonInferior = false
 	return r.conclude(Inconclusive, reason)
 }
 
 // conclude ends a judgment: the kind, the reason and the sentence.
 func (r Result) conclude(kind Kind, reason string) Result {
 	r.Kind, r.Reason = kind, reason
+	if r.Indicative { // too few pairs for any conclusion
+		r.NonInferior = false
+	}
 	if kind == Inconclusive && r.PairsNeeded == 0 {
 		r.PairsNeeded = r.pairsNeeded(r.Alpha)
 	}

@@ -191,8 +191,8 @@ func TestErrorRates(t *testing.T) {
 			if r.Kind != tt.kind || !strings.Contains(r.Reason, tt.want) || !strings.Contains(r.Sentence, tt.want) {
 				t.Errorf("got %s (%s), want %s with %q: %s", r.Kind, r.Reason, tt.kind, tt.want, r.Sentence)
 			}
-			if r.Lo != 0 || r.Hi != 0 || len(r.Warnings) != 0 {
-				t.Errorf("interval [%v, %v], warnings %q", r.Lo, r.Hi, r.Warnings)
+			if r.Lo != 0 || r.Hi != 0 || len(r.Warnings) != 0 || r.NonInferior != (tt.kind == verdict.Same) {
+				t.Errorf("interval [%v, %v], not inferior: %v, warnings %q", r.Lo, r.Hi, r.NonInferior, r.Warnings)
 			}
 		})
 	}
@@ -221,8 +221,28 @@ func TestNonInferior(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", tt.name, r.NonInferior, tt.want)
 		}
 	}
-	if r := verdict.Judge(capacity(), six(1.2)[:2], verdict.Fixed(2)); r.NonInferior {
-		t.Error("two pairs are called not inferior")
+	for n := range 6 {
+		want := verdict.Inconclusive
+		if n == 0 {
+			want = verdict.Invalid
+		}
+		for _, e := range []plan.Endpoint{capacity(), latency(), failures()} {
+			pairs := six(1)[:n]
+			for i := range pairs {
+				pairs[i].BaseOps, pairs[i].NewOps = 1e6, 1e6
+			}
+			if r := verdict.Judge(e, pairs, verdict.Fixed(n)); r.NonInferior || r.Kind != want {
+				t.Errorf("%s: %d pairs are %s, not inferior: %v", e.Name, n, r.Kind, r.NonInferior)
+			}
+		}
+	}
+	wide := six(1.04) // as likely better as the same
+	wide[0].New *= 1.08
+	for kind, pairs := range map[verdict.Kind][]verdict.Pair{verdict.Same: six(1), verdict.Inconclusive: wide} {
+		r := verdict.Judge(capacity(), pairs, verdict.Fixed(6))
+		if held := r.Withhold("half of it is missing"); r.Kind != kind || !r.NonInferior || held.NonInferior {
+			t.Errorf("%s, want %s; not inferior: %v, and %v when it is withheld", r.Kind, kind, r.NonInferior, held.NonInferior)
+		}
 	}
 }
 

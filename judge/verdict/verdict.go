@@ -153,7 +153,8 @@ type Result struct {
 	Order  *OrderEffect `json:"order_effect,omitempty"`
 	Spread *Spread      `json:"spread,omitempty"`
 
-	// NonInferior reports whether the bad end of the interval is inside the margin.
+	// NonInferior reports whether the bad end of the interval is inside the margin, and the interval is evidence: of six
+	// pairs or more and, where it has no width, of enough operations.
 	NonInferior bool `json:"non_inferior"`
 
 	Base Summary `json:"base"`

@@ -199,17 +199,23 @@ func (l *Ledger) resolve(s *ledgerShard, e *ledgerMessage) {
 	e.overdue = emptied(e.overdue, mostAfter)
 }
 
-// await has e judged when its grace is over. One of another process may be heard of after that, and after messages that
-// were acknowledged later. The shard is locked.
+// await has e judged when its grace is over. One of another process may be heard of after messages that were
+// acknowledged later and, by sequence, after its grace. The shard is locked.
 func (l *Ledger) await(s *ledgerShard, e *ledgerMessage, now int64) {
 	if l.sequence.on && e.acked+int64(l.grace) <= now {
 		l.settle(s, e)
 		return
 	}
-	s.unsettle = append(s.unsettle, e)
-	for i := len(s.unsettle) - 1; l.sequence.on && i > 0 && s.unsettle[i-1].acked > e.acked; i-- {
-		s.unsettle[i-1], s.unsettle[i] = e, s.unsettle[i-1]
+	n := len(s.unsettle)
+	if n > 0 && s.unsettle[n-1].acked > e.acked {
+		n, _ = slices.BinarySearchFunc(s.unsettle, e.acked, func(x *ledgerMessage, acked int64) int {
+			if x.acked <= acked {
+				return -1
+			}
+			return 1
+		})
 	}
+	s.unsettle = slices.Insert(s.unsettle, n, e)
 }
 
 // owes reports whether a member of a channel should have got a message that was sent and acknowledged at these instants:

@@ -38,7 +38,9 @@ type specPost struct {
 	delivered bool
 	twice     bool // the answer comes twice
 	root      int  // the post that it answers; -1 for none
-	tried     int  // when a first request with the same id began, which came to nothing; 0 for none
+	tried     int  // when a first request with the same id began, which has no answer; 0 for none
+	early     bool // the server accepted that one
+	pause     int  // how long the server lets wait for the first event and the answer, at least
 }
 
 type specFate string
@@ -107,6 +109,9 @@ func (h *specHistory) accepted(post, until int) (at int, yes bool) {
 	}
 	switch p.fate {
 	case specAnswered:
+		if h.began(post) < p.sent {
+			return h.events(post, -1, until)[0].ms, true
+		}
 		return p.end, true
 	case specSilent:
 		if first := h.events(post, -1, until); len(first) > 0 {
@@ -114,6 +119,14 @@ func (h *specHistory) accepted(post, until int) (at int, yes bool) {
 		}
 	}
 	return 0, false
+}
+
+// began returns when a post that the server accepted was sent: a first request counts if an event shows that it did.
+func (h *specHistory) began(post int) int {
+	if p := h.posts[post]; p.early && len(h.events(post, -1, p.sent)) > 0 {
+		return p.tried
+	}
+	return h.posts[post].sent
 }
 
 // spans returns when a user was connected, a resumed connection as one that was not interrupted; or a member of a
@@ -148,8 +161,8 @@ func during(spans [][2]int, from, to int) bool {
 // counts returns what a ledger has to count until then, and the ids that the audit should find, by channel. least is
 // how many of the misordered events may not be overlooked, and alone how many of them by one process. Open: of those that
 // came behind an event of a message that had no answer yet, or no id of its author's, ledgers overlook some; and one
-// process does so when the channel had events of a message without an answer, as one of another client. No comment of
-// theirs says so.
+// process does so when the channel had events of a message without an answer, as one of another client, unless the last
+// of the messages that the recipient had got is one with an answer. No comment of theirs says so.
 func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audit map[string][]string) {
 	audit = map[string][]string{}
 	deleted := map[int]bool{}
@@ -166,11 +179,12 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 		}
 	}
 	type got struct{ post, user int }
-	events, at, begins := map[got][]specTime{}, map[int]int{}, map[int]int{}
+	events, at, begins, sent := map[got][]specTime{}, map[int]int{}, map[int]int{}, map[int]int{}
 	for i, p := range h.posts {
 		if acked, yes := h.accepted(i, until); yes {
 			at[i] = acked
 		}
+		sent[i] = h.began(i)
 		all := h.events(i, -1, until)
 		if len(all) > 0 {
 			begins[i] = all[0].ms
@@ -186,6 +200,7 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 			c.Unnamed++
 		}
 	}
+	plain := func(i int) bool { p := h.posts[i]; return p.fate == specAnswered && p.own && !p.early }
 	for i, p := range h.posts {
 		acked, accepted := at[i]
 		judged := accepted && acked+specGrace <= until
@@ -210,7 +225,7 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 			switch {
 			case len(list) == 0:
 				member := members[fmt.Sprint(u, p.channel)]
-				if judged && during(connected[u], p.sent, acked+specGrace) && during(member, p.sent, acked+specGrace) {
+				if judged && during(connected[u], sent[i], acked+specGrace) && during(member, sent[i], acked+specGrace) {
 					c.Lost++
 				}
 				continue
@@ -222,20 +237,29 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 				c.Seen++
 			}
 			behind, sure, hidden := false, false, false
+			newest, born := -1, 0 // of the posts of the channel that the user had got, that which became known last
 			for k, q := range h.posts {
-				_, yes := at[k]
+				answer, yes := at[k]
 				first, came := begins[k]
+				if known := first; k != i && q.channel == p.channel {
+					if yes {
+						known = min(known, answer)
+					}
+					if had := events[got{k, u}]; len(had) > 0 && had[0].before(list[0]) && known >= born {
+						newest, born = k, known
+					}
+				}
 				open := !yes || q.fate != specAnswered || q.end > list[0].ms
 				hidden = hidden || q.channel == p.channel && open && came && first <= list[0].ms
 			}
 			for k, q := range h.posts {
-				if _, yes := at[k]; !yes || q.channel != p.channel || q.sent <= acked {
+				if _, yes := at[k]; !yes || q.channel != p.channel || sent[k] <= acked {
 					continue
 				}
 				if later := events[got{k, u}]; len(later) > 0 && later[0].before(list[0]) {
 					behind = true
-					known := q.fate == specAnswered && q.end < list[0].ms && p.fate == specAnswered && p.end < list[0].ms
-					sure = sure || known && q.own && p.own
+					known := q.fate == specAnswered && q.end < list[0].ms && (p.fate == specAnswered && p.end < list[0].ms || p.sent+19_000 <= list[0].ms)
+					sure = sure || known && q.own && p.own && !q.early && !p.early
 				}
 			}
 			if behind {
@@ -243,9 +267,10 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 			}
 			if sure {
 				least++
-				if !hidden {
-					alone++
-				}
+			}
+			last := newest >= 0 && sent[newest] > acked && plain(newest) && plain(i) && p.end < list[0].ms
+			if sure && !hidden || last {
+				alone++
 			}
 		}
 	}

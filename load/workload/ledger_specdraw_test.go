@@ -18,8 +18,8 @@ var specChannels = []string{"c0", "c1", "c2"}
 //     processes know of it, but for a single break in histories with breaks ([specHistory.breaks]);
 //   - the events of a post without an answer, of which the first is its acknowledgment, come within 100 ms, in which
 //     no other post of the channel begins, or after 19 s, when all processes know;
-//   - a late event comes 10.5 s after the grace or later, when all have judged, and at most 28.5 s after its sending.
-//     Open: between the end of the grace and the next Settle a ledger counts Seen, where LedgerCount says Late;
+//   - a late event comes 1.2 s after the grace or later, and at most 28.5 s after its sending. Open: between the end of
+//     the grace and the next Settle a ledger counts Seen, where LedgerCount says Late;
 //   - a user who lacks a message is not away and resumes later, grace after it was sent. Open: by sequence such a loss
 //     is not counted, as messages are judged then, before grace after their acknowledgment;
 //   - requests repeated under one id are for one process. Open: by relay, and by sequence, a message that is answered
@@ -141,11 +141,16 @@ func (d *specDrawing) drawPost() {
 		case 10:
 			if h.retries {
 				p.tried = p.sent - d.between(1500, 1900)
+				p.early = d.chance(60)
 			}
 		case 11:
 			p.twice = true
 		case 12, 13, 14, 15:
 			p.own = false
+		}
+		if p.fate == specAnswered && !p.early && d.chance(25) { // neither an event nor the answer comes sooner
+			p.pause = d.between(25, 60)
+			p.end = max(p.end, p.sent+p.pause)
 		}
 		if p.end%specTick == 0 { // when processes judge
 			p.end++
@@ -163,7 +168,9 @@ func (p specPost) touches(q specPost) bool {
 	if p.fate == specSilent {
 		from, to = p.sent, p.sent+100
 	}
-	return p.channel == q.channel && from-20 < q.sent && q.sent < to+20
+	within := func(at int) bool { return from-20 < at && at < to+20 }
+	early := p.early && p.tried-20 < q.sent && q.sent < p.tried+120
+	return p.channel == q.channel && (within(q.sent) || q.early && within(q.tried) || early)
 }
 
 // drawRoots makes some posts answers to others, and deletes some.
@@ -186,7 +193,9 @@ func (d *specDrawing) drawRoots() {
 func (d *specDrawing) moment(lo, hi int) int {
 	for {
 		at := d.between(lo, hi)
-		if !slices.ContainsFunc(d.h.posts, func(p specPost) bool { return p.sent-20 < at && at < p.sent+20 }) {
+		if !slices.ContainsFunc(d.h.posts, func(p specPost) bool {
+			return p.sent-20 < at && at < p.sent+20 || p.early && p.tried-20 < at && at < p.tried+20
+		}) {
 			return at
 		}
 	}
@@ -275,14 +284,17 @@ func (d *specDrawing) deliver(i int) {
 			lacks[k] = d.chance(50)
 		}
 	}
-	come := p.sent // the earliest
-	if p.tried > 0 {
+	come, begin := p.sent+p.pause, p.sent // the earliest event, and the sending that the server accepted
+	switch {
+	case p.early:
+		come, begin = p.tried, p.tried
+	case p.tried > 0:
 		come = p.end
 	}
 	named := false // an event came at once
 	for u := range d.users {
 		x := &d.users[u]
-		if !during(x.member[p.channel], p.sent, p.sent) || x.connects > p.sent {
+		if !during(x.member[p.channel], begin, begin) || x.connects > begin {
 			continue
 		}
 		at, roll := come+d.between(3, 90), d.IntN(100)
@@ -290,10 +302,11 @@ func (d *specDrawing) deliver(i int) {
 		case u == p.author:
 		case (roll < 4 || lacks[d.h.agentOf(u)]) && d.mayLack(x, p):
 			continue
+		case p.early:
 		case roll < 9 && p.fate != specSilent:
 			at = come + d.between(100, 3000)
 		case roll < 12 && p.fate == specAnswered && p.end < p.sent+3000 && x.steady(p, p.end+specGrace+14_050):
-			at = p.end + specGrace + d.between(10_500, 14_000)
+			at = p.end + specGrace + d.between(1200, 14_000)
 		case roll < 12 && p.fate == specSilent && named && x.steady(p, p.sent+23_050):
 			at = p.sent + d.between(19_000, 23_000)
 		}
@@ -341,6 +354,9 @@ func (x *specUser) steady(p specPost, to int) bool {
 // mayLack reports whether it is certain that who has no event of a post lost it, or that it was not owed.
 func (d *specDrawing) mayLack(x *specUser, p specPost) bool {
 	first, last := p.sent+specGrace-50, p.end+specGrace+50
+	if p.early {
+		first = p.tried + specGrace - 50
+	}
 	known := 0 // how much later than at once processes may learn of it
 	if p.fate == specSilent {
 		known = p.end - p.sent

@@ -56,12 +56,17 @@ func (s *Search) precise() (Result, bool) {
 	if r.halfWidth() > s.cfg.Precision {
 		return Result{}, false
 	}
-	r.Stopped = fmt.Sprintf("precision: the interval is within ±%.1f %% of the estimate", 100*r.halfWidth())
+	r.Stopped = r.precision()
 	return r, true
 }
 
-// halfWidth is half the interval as a fraction of the estimate.
+// halfWidth is half the interval as a fraction of the estimate, which need not be its middle.
 func (r Result) halfWidth() float64 { return (r.Hi - r.Lo) / 2 / r.Users }
+
+// precision is why a search stopped whose interval is narrow enough.
+func (r Result) precision() string {
+	return fmt.Sprintf("precision: half of the interval is %.1f %% of the estimate", 100*r.halfWidth())
+}
 
 // conclude returns the best result from the windows so far when time is over.
 func (s *Search) conclude(stopped string) Result {
@@ -96,7 +101,9 @@ func (s *Search) complete(r Result) Result {
 	r.Decisions = s.decisions
 	for i, b := range s.rules {
 		m := s.margin(i, r.Users)
-		if b.rate && r.Kind != Invalid {
+		switch {
+		case r.Kind == Invalid:
+		case b.rate && r.Users > 0: // without a number there are no windows near it
 			p := s.pool(i, r.Users)
 			if p.of > 0 {
 				m.Ratio, m.Windows = p.rate()/b.limit, p.windows
@@ -104,7 +111,7 @@ func (s *Search) complete(r Result) Result {
 			if w := p.warning(b, r.Rule); w != "" {
 				r.Warnings = append(r.Warnings, w)
 			}
-		} else if !b.decided && r.Kind != Invalid {
+		case !b.decided:
 			what := fmt.Sprintf("it asks for %d operations, and a window had at most %d", b.minCount, b.most)
 			switch {
 			case b.brief:

@@ -376,7 +376,7 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 	if r.Kind != Estimate || r.Rule != "cpu(app)" || math.Abs(r.Users-500) > 2 || r.Estimator != Regression {
 		t.Errorf("got %s of %.1f by %s, rule %q; want 500 by regression on cpu(app)", r.Kind, r.Users, r.Estimator, r.Rule)
 	}
-	if !strings.HasPrefix(r.Stopped, "precision: the interval is within ±") {
+	if !strings.HasPrefix(r.Stopped, "precision: half of the interval is ") {
 		t.Errorf("stopped %q, want the precision", r.Stopped)
 	}
 	tracked := 0

@@ -28,7 +28,7 @@ func (s *Search) stairs(w sample) Action {
 	if s.last < s.hold {
 		return s.action("waiting for the plateau to settle")
 	}
-	if !w.complete {
+	if !w.complete && !w.violated { // as in track
 		return s.action("paused: a rule has no data")
 	}
 	s.samples = append(s.samples, w)
@@ -48,7 +48,7 @@ func (s *Search) stairs(w sample) Action {
 	why := fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus), s.bad, s.seen)
 	s.seen, s.bad = 0, 0
 	if r, ok := s.narrow(); ok {
-		r.Stopped = fmt.Sprintf("precision: the interval is within ±%.1f %% of the estimate", 100*r.halfWidth())
+		r.Stopped = r.precision()
 		s.decide(w)
 		return s.finish(r)
 	}
@@ -82,7 +82,9 @@ func (s *Search) narrow() (Result, bool) {
 // logistic fits the chance that a plateau holds, 1/(1+exp((x-a)/b)) over x = log users, by maximum likelihood. The
 // estimate is a, where half of the plateaus hold; its interval is that of the profile likelihood, cut at t²/2 with
 // half as many degrees of freedom as plateaus, for neighbors are alike. Nine of ten plateaus hold at a - b ln 9. b is
-// bounded by 0.006, a quarter of a stair, the finest that plateaus can resolve, and 0.1.
+// bounded by 0.006, a quarter of a stair, the finest that plateaus can resolve, and 0.1. It looks as far as 0.2 beyond
+// the outermost plateaus; an interval that reaches there has a warning. An estimate beyond all plateaus is refused: nobody
+// measured there.
 func (s *Search) logistic() (Result, bool) {
 	const (
 		narrow, broad = stair / 4, 0.1
@@ -98,6 +100,7 @@ func (s *Search) logistic() (Result, bool) {
 	if n := len(s.plateaus); n < 4 || held == 0 || held == n {
 		return Result{}, false
 	}
+	least, most := lo, hi
 	lo, hi = lo-2*broad, hi+2*broad
 	t := stats.TQuantile(level, float64(len(s.plateaus))/2)
 	half95 := t * t / 2
@@ -136,10 +139,17 @@ func (s *Search) logistic() (Result, bool) {
 		}
 	}
 	a, b := sum/float64(n), wide/float64(n)
-	r := Result{Kind: Estimate, Users: math.Exp(a), Lo: math.Exp(at(first)), Hi: math.Exp(at(last)), Estimator: Logistic,
+	if a < least || a > most {
+		return Result{}, false
+	}
+	// The likelihood falls below the cut between two places of the grid: the interval reaches to the outer one.
+	r := Result{Kind: Estimate, Users: math.Exp(a), Lo: math.Exp(at(max(first-1, 0))), Hi: math.Exp(at(min(last+1, grid))), Estimator: Logistic,
 		Recommended: math.Exp(a - b*math.Log(9)), Windows: plateauMeasure * len(s.plateaus),
 		Why: fmt.Sprintf("half of the plateaus hold there: a logistic fit to %d plateaus, %d of which held; nine of ten hold at %.0f users",
 			len(s.plateaus), held, math.Exp(a-b*math.Log(9)))}
+	if first == 0 || last == grid {
+		r.Warnings = append(r.Warnings, "the interval reaches a fifth beyond the outermost plateaus, as far as the fit looks: the capacity may lie further away")
+	}
 	if rules := s.binding(); len(rules) > 0 {
 		r.Rule = s.rules[rules[0]].name
 	}

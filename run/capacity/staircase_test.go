@@ -2,9 +2,12 @@ package capacity
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/judge/stats"
 )
 
 func staircases() []scenario {
@@ -45,6 +48,53 @@ func TestLogistic(t *testing.T) {
 	for _, s := range []*Search{plateausOf(below, 900, 910, 920, 930, 940), plateausOf(below, 1100, 1200, 1300, 1400), plateausOf(below, 900, 1100)} {
 		if r, ok := s.logistic(); ok {
 			t.Errorf("got %+v from plateaus of one kind, or two", r)
+		}
+	}
+}
+
+// The interval holds every capacity that the likelihood does not exclude, between the places of the grid too; it has a
+// warning where it ends only because the fit looks no further; and no estimate lies where no plateau was.
+func TestLogisticAtItsEnds(t *testing.T) {
+	below := func(u float64) bool { return u < 1000 }
+	for _, users := range [][]float64{
+		{950, 975, 990, 1010, 990, 1010, 990, 1010, 1030, 990, 1010, 990},
+		{900, 950, 980, 1005, 1040, 990, 1015, 985, 1020, 960, 1100, 940, 1010, 992},
+	} {
+		s := plateausOf(below, users...)
+		r, _ := s.logistic()
+		profile := func(a float64) float64 {
+			best := math.Inf(-1)
+			for k := range 400 {
+				b, l := stair/4*math.Pow(0.1/(stair/4), float64(k)/399), 0.0
+				for _, p := range s.plateaus {
+					z := (p.x - a) / b
+					if p.held {
+						z = -z
+					}
+					l -= math.Log1p(math.Exp(-z))
+				}
+				best = max(best, l)
+			}
+			return best
+		}
+		tq := stats.TQuantile(level, float64(len(users))/2)
+		for _, end := range []float64{r.Lo, r.Hi} {
+			if out := profile(math.Log(r.Users)) - profile(math.Log(end)); out < tq*tq/2 || out > tq*tq/2+0.5 {
+				t.Errorf("the likelihood at %.1f, an end of [%.1f, %.1f], is lower by %.3f, want %.3f or little more", end, r.Lo, r.Hi, out, tq*tq/2)
+			}
+		}
+		if len(r.Warnings) > 0 {
+			t.Errorf("[%.1f, %.1f]: warnings %q", r.Lo, r.Hi, r.Warnings)
+		}
+	}
+	if r, ok := plateausOf(below, 975, 1001, 975, 1001).logistic(); !ok || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "may lie further away") {
+		t.Errorf("four plateaus: [%.1f, %.1f], warnings %q", r.Lo, r.Hi, r.Warnings)
+	}
+	for held, want := range map[int]bool{5: false, 6: true, 7: false} { // of 12 at one level, as at max_users
+		n := 0
+		s := plateausOf(func(float64) bool { n++; return n <= held }, slices.Repeat([]float64{700}, 12)...)
+		if r, ok := s.logistic(); ok != want || ok && math.Abs(r.Users-700) > 1 {
+			t.Errorf("%d of 12 held at 700 users: %v, %.1f", held, ok, r.Users)
 		}
 	}
 }
@@ -143,6 +193,33 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// A search without a number has no windows near its answer: a rate that windows decided is not called undecided, and one
+// that none decided has its own reason.
+func TestRatesOfAnUnstableSearch(t *testing.T) {
+	for count, want := range map[uint64]string{9000: "", 100: "rate(5xx) was never decided: it asks for 8000 operations, and a window had at most 100"} {
+		s, err := New(Config{Start: 300, Max: 5000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := time.Duration(0); at <= 20*time.Second; at += 3 * time.Second {
+			s.Step(Observation{At: at, Users: 300, MeanUsers: 300, Readings: []RuleReading{
+				{Rule: "rate(5xx)", Limit: 0.00025, Less: true, OK: true, Count: count, MinCount: 8000, Rate: true}}})
+		}
+		r := s.Result()
+		if r.Kind != Unstable || strings.Join(r.Warnings, "; ") != want {
+			t.Errorf("%d operations: got %s, warnings %q, want %q", count, r.Kind, r.Warnings, want)
+		}
+	}
+}
+
+// The ends of an interval need not be as far from the estimate: half its width is not how far they are.
+func TestPrecisionOfALopsidedInterval(t *testing.T) {
+	r := Result{Kind: Estimate, Users: 1000, Lo: 999, Hi: 1037}
+	if got, want := r.precision(), "precision: half of the interval is 1.9 % of the estimate"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestUpperRate(t *testing.T) {
 	for _, tt := range []struct {
 		bad, of uint64
@@ -219,5 +296,19 @@ func TestViolatedWithoutAllDataStillGoesDown(t *testing.T) {
 	})
 	if r := sc.result(); r.Kind != Estimate || math.Abs(r.Users/500-1) > 0.02 {
 		t.Errorf("got %s of %.1f: %s", r.Kind, r.Users, r.Why)
+	}
+}
+
+// On a staircase, too: a plateau whose rules are violated is left, whatever else has no data.
+func TestAViolatedPlateauWithoutAllDataIsLeft(t *testing.T) {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Staircase: true, Budget: 30 * time.Minute, Precision: 0.03, Grace: 3 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+		page := ok("page")
+		if n > 500 {
+			page = RuleReading{Rule: "page"}
+		}
+		return []RuleReading{{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true}, page}
+	})
+	if r := sc.result(); r.Kind != Estimate || r.Estimator != Logistic || math.Abs(r.Users/500-1) > 0.02 {
+		t.Errorf("got %s of %.1f by %q: %s", r.Kind, r.Users, r.Estimator, r.Why)
 	}
 }
