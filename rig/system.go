@@ -231,7 +231,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	name := strings.Trim(arm+"-"+eng, "-")
 	at := cmp.Or(p.Place(arm, pt.block).Name, arm)
 	key := cmp.Or(name, "target") // of a plan without arms and databases; a directory below f.dir, which Clear removes
-	if at != arm { // the arms exchange their addresses
+	if at != arm {                // the arms exchange their addresses
 		key += "@" + at
 	}
 	if sys := f.systems[key]; sys != nil {
