@@ -218,6 +218,7 @@ func appendLog(head *tsdb.Head, log *wlog.Reader) (lost error) {
 			if refused := app.Commit(); err == nil {
 				err = refused
 			}
+		default: // a writer's log has no others
 		}
 	}
 	if err == nil {
