@@ -221,6 +221,13 @@ type answer struct {
 // hop are the fields that belong to one connection.
 var hop = []string{"Connection", "Keep-Alive", "Transfer-Encoding", "Content-Length", "Accept-Encoding", "Upgrade", "Te", "Trailer"}
 
+// The proxy stands before the null server as before one that keeps what it accepts: of one that says that it does not,
+// nothing is read back.
+const (
+	isNull  = `"NullServer":"true"`
+	notNull = `"NullServer":"false"`
+)
+
 var tokenField = regexp.MustCompile(`"token":"([^"]+)"`)
 
 // real forwards the request to the server.
@@ -247,6 +254,7 @@ func (x *exchange) real() answer {
 	for _, name := range hop {
 		a.header.Del(name)
 	}
+	a.body = bytes.Replace(a.body, []byte(isNull), []byte(notNull), 1)
 	if t := a.header.Get("Token"); t != "" {
 		a.header.Set("Token", p.swapOut(t))
 	}
