@@ -141,7 +141,8 @@ func (l *Ladder) note(list *[]record.SizingStep, n int, r *record.Run) error {
 }
 
 // step carries out one step. One in which an agent on another host was lost is carried out again with those left, as a
-// block of a comparison is; the run that was void stays in the store and in the record: messages that the target lost in it are gone.
+// block of a comparison is; the run that was void stays in the store and in the record: messages that the target lost in
+// it are gone.
 func (l *Ladder) step(ctx context.Context, sys *System, pt RunPart, n int) (*record.Run, trial.Outcome, error) {
 	for {
 		lost := l.lostAgents()

@@ -26,7 +26,7 @@
 // # Out of scope
 //
 // Anything that lasts, and anything that passes from one user to another: NullServer in its client configuration says so
-// to those who count deliveries. The events of Config.Push are of nobody's posts. Further: posts are not kept, passwords not checked, tokens are user ids. It reads HTTP/1.1 requests
-// with a Content-Length or without a body, and nothing else (chunked bodies get 411). It shares no code with wire:
-// two readings of one protocol do not share a mistake.
+// to those who count deliveries. The events of Config.Push are of nobody's posts. Further: posts are not kept, passwords
+// not checked, tokens are user ids. It reads HTTP/1.1 requests with a Content-Length or without a body, and nothing else
+// (chunked bodies get 411). It shares no code with wire: two readings of one protocol do not share a mistake.
 package refnull
