@@ -199,7 +199,7 @@ func agentRow(st fleet.AgentState) live.AgentRow {
 		one.State = live.Lost
 	case st.Ended:
 		one.State = live.Ended
-	case st.Heard > live.SilentAfter:
+	case st.Owes > live.SilentAfter:
 		one.State = live.Silent
 	}
 	return one

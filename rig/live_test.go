@@ -81,7 +81,8 @@ func TestAgentsWhileTheTrialWaits(t *testing.T) {
 	if got, want := f.Agents[0], (live.AgentRow{Name: "agent 1 of 2", Users: 5, Lag: 2.5, CPU: 0.25, Clock: -1, Heard: 0.1, State: live.Here}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	two.Heard = live.SilentAfter + time.Second
+	one.Heard = 3900 * time.Millisecond // it has answered, and is not asked again
+	two.Heard, two.Owes = live.SilentAfter+time.Second, live.SilentAfter+time.Millisecond
 	all.set(one, two)
 	if f = until(live.Silent); f.Seq != 7 || f.Agents[1].Heard != 4 || f.Agents[0].State != live.Here {
 		t.Errorf("%+v", f)

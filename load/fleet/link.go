@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,6 +29,8 @@ type link struct {
 
 	talk sync.Mutex // one request at a time; guards lost
 	lost error
+
+	asked atomic.Pointer[time.Time] // when the request was sent that is not answered; nil for none
 
 	mu    sync.Mutex
 	mail  []message // acknowledged elsewhere, for its next collect, in the time of the run
@@ -116,6 +119,8 @@ func (l *link) call(ctx context.Context, r request, patience time.Duration) (p r
 		return p, context.Cause(ctx)
 	}
 	sent := time.Now()
+	l.asked.Store(&sent)
+	defer l.asked.Store(nil)
 	done := make(chan error, 1)
 	go func() {
 		if err := writeRequest(l.to, r); err != nil {

@@ -8,6 +8,7 @@ type AgentState struct {
 	Users int           // that are active
 	Ahead time.Duration // its clock, of this one's
 	Heard time.Duration // since its last report; the run's age before the first
+	Owes  time.Duration // since a question that it has not answered; 0 for none
 	Lost  bool
 	Ended bool          // its users were stopped
 	Lag   time.Duration // the longest of an operation or action in its last one to two seconds
@@ -43,6 +44,9 @@ func (d *RemoteDriver) States() []AgentState {
 		l.mu.Lock()
 		st.Ahead, _ = l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
+		if asked := l.asked.Load(); asked != nil {
+			st.Owes = time.Since(*asked)
+		}
 		if l.talk.TryLock() {
 			st.Lost = l.lost != nil
 			l.talk.Unlock()

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"io"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,40 @@ func TestStates(t *testing.T) {
 		time.Sleep(d.staleAfter() + time.Second)
 		if got = d.States(); got[0].CPU != 0 {
 			t.Errorf("an old reading of the CPU: %+v", got[0])
+		}
+	})
+}
+
+// mute swallows requests.
+type mute struct{ io.ReadWriteCloser }
+
+func (mute) Write(p []byte) (int, error) { return len(p), nil }
+
+// TestWhoOwesAnAnswer has one agent that does not answer. The other has, and is not asked while that one is waited for.
+func TestWhoOwesAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		defer d.Stop(0)
+		time.Sleep(time.Second)
+		if err := d.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := d.States(); got[0].Owes != 0 || got[1].Owes != 0 || got[1].Heard != time.Second {
+			t.Errorf("between two rounds: %+v", got)
+		}
+		d.links[1].to = mute{d.links[1].to}
+		done := make(chan error, 1)
+		go func() { done <- d.Collect(t.Context()) }()
+		time.Sleep(4 * time.Second)
+		if got := d.States(); got[0].Owes != 0 || got[0].Heard != 4*time.Second || got[1].Owes != 4*time.Second || got[1].Heard != 5*time.Second {
+			t.Errorf("after four seconds without an answer: %+v", got)
+		}
+		if err := <-done; err == nil {
+			t.Error("an agent is lost, and nothing was said")
+		}
+		if got := d.States(); got[1].Owes != 0 || !got[1].Lost {
+			t.Errorf("of a lost agent: %+v", got[1])
 		}
 	})
 }

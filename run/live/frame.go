@@ -32,12 +32,12 @@ const (
 // The states of an agent.
 const (
 	Here   = "here"
-	Silent = "silent" // it has reported nothing for SilentAfter; it may come back
+	Silent = "silent" // it has not answered for SilentAfter; it may come back
 	Lost   = "lost"
 	Ended  = "ended" // its users were stopped
 )
 
-// SilentAfter is how long an agent may report nothing.
+// SilentAfter is how long an agent may owe an answer. One that has answered owes none while the run waits for others.
 const SilentAfter = 3 * time.Second
 
 // The readings of a window of a search.
