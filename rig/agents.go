@@ -308,5 +308,6 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 	if agent.Engine, err = engine.New(ctx, conf); err != nil {
 		return nil, err
 	}
+	context.AfterFunc(ctx, memory.keep())
 	return agent, nil
 }

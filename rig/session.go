@@ -501,6 +501,8 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *pr
 	}
 	self.UseTurns(turns)
 	runner.Add(self)
+	enough := memory.keep()
+	closers = append(closers, func() error { enough(); return nil })
 	for i, url := range sys.metricsURLs() {
 		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
 		if err != nil {

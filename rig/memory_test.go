@@ -1,0 +1,91 @@
+package rig
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// TestMemoryFollowsTheNeed has the limit for needs in MiB that are read at so many seconds.
+func TestMemoryFollowsTheNeed(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	var k memoryKeeper
+	began := time.Now()
+	for _, tt := range []struct {
+		at         int
+		need, want int64
+	}{
+		{0, 20, 64},    // the least
+		{10, 400, 780}, // and what it grew
+		{20, 500, 600}, // and what it grew
+		{30, 500, 500}, // steady
+		{40, 505, 500}, // hardly more
+		{50, 300, 500}, // less: the largest of five minutes
+		{340, 300, 500},
+		{351, 300, 300},
+		{352, 330, 360},
+	} {
+		const slack = 10 // MiB: a limit that hardly differs stays
+		k.follow(memoryUse{began.Add(time.Duration(tt.at) * time.Second), tt.need << 20})
+		if got := k.limit >> 20; got < tt.want-slack || got > tt.want+slack {
+			t.Errorf("at %d s, %d MiB needed: a limit of %d MiB, want %d", tt.at, tt.need, got, tt.want)
+		}
+		if is := debug.SetMemoryLimit(-1); is != k.limit {
+			t.Errorf("the runtime has a limit of %d, want %d", is, k.limit)
+		}
+	}
+}
+
+// TestMemoryIsKept reads the limit of a process with a live heap: it is what the collector lets the heap become, and what
+// lies beside the heap. The last run that ends takes it away.
+func TestMemoryIsKept(t *testing.T) {
+	if before := debug.SetMemoryLimit(-1); before != math.MaxInt64 {
+		t.Fatalf("this test needs a process without a memory limit, and it has %d", before)
+	}
+	var k memoryKeeper
+	const live = 100 << 20
+	heap := make([]byte, live)
+	defer runtime.KeepAlive(heap)
+	end, other := k.keep(), k.keep()
+	limit := int64(math.MaxInt64)
+	for by := time.Now().Add(20 * time.Second); limit == math.MaxInt64; limit = debug.SetMemoryLimit(-1) {
+		if time.Now().After(by) {
+			t.Fatal("no limit was set after collections")
+		}
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	if limit < 2*live || limit > 4*live {
+		t.Errorf("with %d bytes alive the limit is %d", live, limit)
+	}
+	end()
+	end()
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		t.Error("a run goes on, and its memory is not kept")
+	}
+	other()
+	runtime.GC()
+	time.Sleep(50 * time.Millisecond)
+	if after := debug.SetMemoryLimit(-1); after != math.MaxInt64 {
+		t.Errorf("all runs have ended, and the limit is %d", after)
+	}
+}
+
+// TestMemoryLimitOfTheUser leaves a limit alone that GOMEMLIMIT has set.
+func TestMemoryLimitOfTheUser(t *testing.T) {
+	const own = 1 << 40
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(own))
+	var k memoryKeeper
+	end := k.keep()
+	runtime.GC()
+	time.Sleep(50 * time.Millisecond)
+	if got := debug.SetMemoryLimit(-1); got != own {
+		t.Errorf("a limit of %d", got)
+	}
+	end()
+	if got := debug.SetMemoryLimit(-1); got != own {
+		t.Errorf("at the end a limit of %d", got)
+	}
+}
