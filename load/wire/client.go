@@ -38,7 +38,7 @@ type Config struct {
 	// Clock is that in whose time Timeout counts. While it stands still, no operation begins. Nil means real time.
 	Clock *clock.Clock
 
-	// Dial replaces net.Dialer.DialContext, for instance to choose a source address. It may be nil.
+	// Dial replaces [Dial], for instance to choose a source address. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Budget is charged for responses; nil means that of the process.

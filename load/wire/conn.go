@@ -108,7 +108,7 @@ func (d *dialer) connect(ctx context.Context, l limit) (net.Conn, *Error) {
 	defer cancel()
 	dial := d.dial
 	if dial == nil {
-		dial = new(net.Dialer).DialContext
+		dial = Dial
 	}
 	conn, err := dial(dctx, "tcp", d.addr)
 	if err != nil {

@@ -45,7 +45,7 @@ type WSConfig struct {
 	// time.
 	Clock *clock.Clock
 
-	// Dial replaces net.Dialer.DialContext. It may be nil.
+	// Dial replaces [Dial]. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Budget is charged for messages; nil means that of the process.

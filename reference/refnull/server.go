@@ -107,7 +107,8 @@ func New(cfg Config) (*Server, error) {
 	s.fixed = append(appendHead(nil, 200, len(s.body), -1), s.body...)
 	s.stall.length, s.stall.after = cfg.StallFor, cfg.StallAt
 	s.stall.armed.Store(cfg.StallFor > 0)
-	ln, err := net.Listen("tcp", cfg.Listen)
+	listening := net.ListenConfig{KeepAlive: -1} // no probes of idle connections: see package wire
+	ln, err := listening.Listen(context.Background(), "tcp", cfg.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", cfg.Listen, err)
 	}
