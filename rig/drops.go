@@ -53,37 +53,49 @@ func (d *drops) add(now dropped, at time.Time) trial.Reading {
 		d.past = d.past[max(0, len(d.past)-othersOver-1):]
 	}
 	first, last := d.past[0], d.past[len(d.past)-1]
-	in := last.in - first.in
-	if in < dropsLeast {
+	in, lost := last.in-first.in, max(0, last.lost-first.lost)
+	lost += max(0, last.device-first.device-framesOfOthers*float64(len(d.past)-1))
+	if in < dropsLeast && (lost > 0 || len(d.past) == 1) {
 		return trial.Reading{Why: fmt.Sprintf("%.0f segments in the last %d samples are too few, want %d", in, len(d.past), dropsLeast)}
 	}
-	frames := last.device - first.device - framesOfOthers*float64(len(d.past)-1)
-	return trial.Reading{Value: 100 * (max(0, last.lost-first.lost) + max(0, frames)) / in}
+	return trial.Reading{Value: 100 * lost / max(in, 1)}
 }
 
 // dropped is the gate of what this host threw away of what it received: such a packet comes again a fifth of a second
 // later, and the target looks slow. Segments that are sent again do not count: the way there, or the target, lost them,
-// and which of the two is no question for a gate of the generator.
+// and which of the two is no question for a gate of the generator. Where the target is behind the same stack, the queues
+// before the protocols count alone: they belong to neither, while a socket's may be the target's.
 func (h *health) dropped() trial.Reading {
-	if h.oneStack {
-		return trial.Reading{Why: "generator and target share one network stack, whose counters do not tell them apart", Inapplicable: true}
-	}
 	read := func(key string) trial.Reading { return h.read(key, 1) }
-	in, lost, frames := read(segmentsIn), segmentsLost(read), trial.Reading{}
+	in, queues := read(segmentsIn), queuesLost(read)
+	_, at, _ := h.last(segmentsIn)
+	if h.oneStack {
+		return h.drops.read(in, queues, trial.Reading{}, at)
+	}
+	lost, frames := segmentsLost(read), trial.Reading{}
+	if queues.Why == "" {
+		lost = both(lost, queues, sum)
+	}
 	if h.device != "" {
 		for _, name := range droppedPackets {
 			frames = both(frames, read(fmt.Sprintf("%s{device=%q}", name, h.device)), sum)
 		}
 	}
-	for cpu := 0; ; cpu++ { // the queues between the devices and the protocols
-		queue := read(fmt.Sprintf(`node_softnet_dropped_total{cpu="%d"}`, cpu))
-		if queue.Why != "" {
-			break
-		}
-		lost = both(lost, queue, sum)
-	}
-	_, at, _ := h.last(segmentsIn)
 	return h.drops.read(in, lost, frames, at)
+}
+
+// queuesLost counts the packets that found no room in the queues between the devices and the protocols
+// (net.core.netdev_max_backlog), of all cores. Loopback and the devices of namespaces have those alone.
+func queuesLost(read func(key string) trial.Reading) (all trial.Reading) {
+	for cpu := 0; ; cpu++ {
+		queue := read(fmt.Sprintf(`node_softnet_dropped_total{cpu="%d"}`, cpu))
+		if queue.Why != "" && cpu > 0 {
+			return all
+		}
+		if all = both(all, queue, sum); all.Why != "" {
+			return all
+		}
+	}
 }
 
 // droppedOf is dropped for a host of agents, which sends the counters of its TCP.

@@ -176,8 +176,7 @@ func TestDropsOfTheHost(t *testing.T) {
 	}
 }
 
-// Of hosts of agents the worst counts. Where the target is behind the same stack, the counters have no owner, and after
-// another boot of the host they begin anew.
+// Of hosts of agents the worst counts. After another boot of the host the counters begin anew.
 func TestDropsElsewhere(t *testing.T) {
 	a, b := newFileHost(t), newFileHost(t)
 	h := newHealth(func(key string) (float64, time.Time, bool) {
@@ -209,8 +208,33 @@ func TestDropsElsewhere(t *testing.T) {
 	if rd := read(2); rd.Why != "" || rd.Value < 0.3-1e-9 || rd.Value > 0.3+1e-9 {
 		t.Errorf("later: %+v", rd)
 	}
-	h = newHealth(a.last, clock.New(a.now), nil, true)
-	if rd := h.Health(1, 1)["drops"]; !rd.Inapplicable {
-		t.Errorf("one stack: %+v", rd)
+}
+
+// Where the target is behind the same stack, sockets without room may be its own. The queues before the protocols are
+// neither's.
+func TestDropsOfOneStack(t *testing.T) {
+	f := newFileHost(t)
+	h := newHealth(f.last, clock.New(f.now), nil, true)
+	read := func(n, segments, socket, queue int) (rd trial.Reading) {
+		for range n {
+			f.grow("net/snmp", "Tcp", "InSegs", segments)
+			f.grow("net/netstat", "TcpExt", "TCPBacklogDrop", socket)
+			f.column("net/softnet_stat", "0003", 1, queue)
+			f.second(-1)
+			rd = h.Health(1, 1)["drops"]
+		}
+		return rd
+	}
+	if rd := read(12, 10_000, 500, 0); rd != (trial.Reading{}) {
+		t.Errorf("sockets: %+v", rd)
+	}
+	if rd := read(12, 10_000, 500, 60); rd.Why != "" || rd.Value < 0.6-1e-9 || rd.Value > 0.6+1e-9 {
+		t.Errorf("queues: %+v, want 0.6 %%", rd)
+	}
+	if rd := read(12, 10, 0, 0); rd != (trial.Reading{}) {
+		t.Errorf("few segments, of which none is lost: %+v", rd)
+	}
+	if rd := read(2, 10, 0, 1); !strings.Contains(rd.Why, "too few") {
+		t.Errorf("few segments, of which some are lost: %+v", rd)
 	}
 }
