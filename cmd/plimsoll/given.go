@@ -184,6 +184,8 @@ func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 			}
 		}
 		return nil, plan.Usagef("run %s is not valid: no verdict rests on it", m.ID)
+	case m.Pilot:
+		return nil, plan.Usagef("run %s is a pilot, which only finds where searches begin: leave it out", m.ID)
 	case comparison.VoidOf(m.Capacity) != "":
 		return nil, plan.Usagef("run %s: %s; leave it out", m.ID, comparison.VoidOf(m.Capacity))
 	}

@@ -37,6 +37,7 @@ type storedRun struct {
 	series   bool   // it has some
 	accounts string // digest of the file of its users' accounts
 	lost     int    // acknowledged messages that could not be read back, of 90
+	pilot    bool   // it only found where searches begin
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
@@ -63,7 +64,7 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 	if s.accounts != "" {
 		accounts = &record.AccountsFile{Name: "users.csv", Rows: 2000, Digest: s.accounts}
 	}
-	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: found, Accounts: accounts, Epoch: time.Unix(1e9, 0),
+	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: found, Accounts: accounts, Epoch: time.Unix(1e9, 0), Pilot: s.pilot,
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,9 @@ func TestJudgeStoredRuns(t *testing.T) {
 	}
 	putRun(t, st, storedRun{id: "disturbed", capacity: -700, slower: 1, ended: "others"})
 	putRun(t, st, storedRun{id: "late", unstable: true, slower: 1, ended: "lag"})
+	putRun(t, st, storedRun{id: "pilot", capacity: 1000, slower: 1, pilot: true})
 	for _, tt := range []struct{ run, want string }{
+		{"pilot", "run pilot is a pilot, which only finds where searches begin: leave it out"},
 		{"disturbed", "run disturbed: others on the host ended its search (gate others): its lower bound says nothing of the arm; leave it out"},
 		{"late", "run late: the load generator ended its search (gate lag): no level was confirmed before that, which says nothing of the arm; leave it out"},
 		{"open", "run open is truncated: it is running, not sealed"},
