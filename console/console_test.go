@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/run/live"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
@@ -44,6 +45,9 @@ func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 		}
 	}
 	if err := w.Event(record.Event{Kind: "note", Text: "<b>a note</b>"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Users(record.Users{Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 90, Readable: 87, Missing: 3}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Seal(context.Background(), record.Validity{Valid: true}, ""); err != nil {
@@ -161,7 +165,7 @@ func TestRoutes(t *testing.T) {
 		"/api/runs/sealed-1/errors":                 {`"class":"timeout"`, `"op":"post"`, `"count":2`, `"first":0`, `"last":1`},
 		"/api/runs/sealed-1/events":                 {`"kind":"note"`, `\u003cb\u003ea note`, `"n":1`},
 		"/api/comparisons/c1":                       {`"state":"sealed"`, `"blocks":3`, `"dots":[]`},
-		"/api/sizings/s1":                           {`"run":"sealed-1"`, `"users":200`, `"valid":true`, `"text":"opening series directory`},
+		"/api/sizings/s1":                           {`"run":"sealed-1"`, `"users":200`, `"valid":true`, `"lost":3`, `"text":"opening series directory`},
 		"/api/documents/comparisons/c1/report.html": {"<p>report"},
 		"/":             {"<!doctype html>", "/app.js"},
 		"/licenses.txt": {"preact"},

@@ -36,6 +36,17 @@ type gradedStep struct {
 	Valid bool         `json:"valid"`
 	Grade sizing.Grade `json:"grade,omitempty"`
 	Text  string       `json:"text"` // the rule that gave the grade, or why there is none
+	// Lost is the number of messages that the target had acknowledged and that could not be read back.
+	Lost int `json:"lost,omitempty"`
+}
+
+// lost counts the acknowledged messages that could not be read back after a run; none of a run without an audit.
+func lost(run *record.Run) (int, error) {
+	users, err := run.Users()
+	if err != nil || users == nil || users.Audit == nil {
+		return 0, err
+	}
+	return users.Audit.Missing, nil
 }
 
 // grade grades the steps of a sizing so far. Those whose runs cannot be read have the reason as their text, and the
@@ -52,6 +63,9 @@ func (s *Console) grade(ctx context.Context, z *record.Sizing) ([]gradedStep, er
 				step = sizing.Size([]sizing.Step{step}, sizing.Machine{}, nil).Steps[0]
 				g.Valid, g.Grade, g.Text = step.Valid, step.Grade, step.Rule
 			}
+			var unread error
+			g.Lost, unread = lost(run)
+			err = errors.Join(err, unread)
 		}
 		if err != nil {
 			g.Text = plain.Error(err)

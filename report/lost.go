@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strconv"
 	"fmt"
 
 	"plimsoll/internal/plain"
@@ -72,6 +73,16 @@ func (d *SizingDocument) Audited(run string, users int, u *record.Users, err err
 		d.AcknowledgedLost += u.Audit.Missing
 		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Missing: u.Audit.Missing, Expected: u.Audit.Expected})
 	}
+}
+
+// lostText is the number of messages that a run of the sizing is known to have lost; empty for none.
+func (d SizingDocument) lostText(run string) string {
+	for _, l := range d.LostIn {
+		if l.Run == run && l.Missing > 0 {
+			return strconv.Itoa(l.Missing)
+		}
+	}
+	return ""
 }
 
 // LostWarnings warn of the acknowledged messages that are gone, one for each run.

@@ -185,6 +185,10 @@ func TestSizingWarnsOfLostMessages(t *testing.T) {
 			}
 		}
 	}
+	d.LostIn[1].Run = d.Steps[1].Run
+	if text := string(render(t, func(w io.Writer) error { return SizingCSV(w, d) })); strings.Count(text, d.Steps[1].Run+",3\n") != 1 || strings.Count(text, ",\n") != len(d.Steps)-1 {
+		t.Errorf("the CSV lacks the lost messages of one step, or has some of another:\n%s", text)
+	}
 	if text := string(render(t, func(w io.Writer) error { return JSON(w, d) })); !strings.Contains(text, `"acknowledged_lost": 5`) {
 		t.Errorf("the JSON lacks the count: %s", text)
 	}

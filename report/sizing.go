@@ -307,10 +307,10 @@ func (d SizingDocument) driftSection() (section, bool) {
 }
 
 // SizingCSV writes the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes.
-// Unknown values are empty.
+// Unknown values are empty, and so is the number of acknowledged messages that were lost where none is known to be.
 func SizingCSV(w io.Writer, d SizingDocument) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent", "memory_bytes", "grade", "rule", "valid", "run"}}
+	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent", "memory_bytes", "grade", "rule", "valid", "run", "acknowledged_lost"}}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	for _, s := range d.Steps {
 		row := []string{strconv.Itoa(s.Users), num(s.Throughput), "", "", "", "", "", "", ""}
@@ -323,7 +323,7 @@ func SizingCSV(w io.Writer, d SizingDocument) error {
 		if v, ok := s.TotalMemory(); ok {
 			row[8] = strconv.FormatFloat(v, 'f', 0, 64)
 		}
-		rows = append(rows, append(row, string(s.Grade), formulaFree(s.Rule), strconv.FormatBool(s.Valid), s.Run))
+		rows = append(rows, append(row, string(s.Grade), formulaFree(s.Rule), strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
 	}
 	if err := out.WriteAll(rows); err != nil {
 		return err

@@ -103,7 +103,7 @@ export interface Limiter {
 }
 export interface Sizing {
   id: string; plan: string; state: string; began?: string;
-  steps: { run: string; users: number; grade?: string; valid?: boolean; text?: string }[]; documents?: Doc[];
+  steps: { run: string; users: number; grade?: string; valid?: boolean; text?: string; lost?: number }[]; documents?: Doc[];
 }
 export interface Trend {
   lines: {

@@ -392,6 +392,7 @@ export function SizingSteps({ id, moment, head }: { id: string; moment: string; 
           { name: "users", number: true, by: s => s.users, cell: s => count(s.users) },
           { name: "grade", by: s => s.grade, cell: s => <b class={`grade k-${s.grade ?? ""}`}>{s.grade ?? "–"}</b> },
           { name: "valid", cell: s => (s.valid === false ? "no" : "yes"), kind: s => (s.valid === false ? "bad" : "") },
+          { name: "lost", number: true, cell: s => s.lost ?? "", kind: s => (s.lost ? "bad" : "") },
           { name: "text", wide: true, cell: s => s.text ?? "" },
           { name: "run", cell: s => <a href={href("run", s.run, "now")}>{s.run}</a> },
         ]}
