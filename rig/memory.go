@@ -21,8 +21,8 @@ const (
 
 // memory keeps what this process has taken from the system to what its heap needs. Without it the runtime keeps what the
 // largest of all collections took, and the memory of a generator whose heap is steady rises for hours. The limit is
-// Go's soft one: it follows the live heap with each collection, and lies above what the collector would use
-// without it, so that it collects about as often as before; what lies beyond it goes back to the system. A process that was
+// Go's soft one: it follows the live heap with each collection, and leaves the collector what it would use without it, so
+// that it works about as often as before; what lies beyond it goes back to the system. A process that was
 // started with GOMEMLIMIT keeps that.
 var memory memoryKeeper
 
@@ -38,7 +38,9 @@ type memoryKeeper struct {
 // memoryUse is what the process needed when a collection had ended.
 type memoryUse struct {
 	at   time.Time
-	need int64
+	need int64 // at the end of the next collection's cycle
+	// tight is with a quarter of the live heap free: less would have the collector work all the time.
+	tight int64
 }
 
 // sentinel is garbage as soon as it is made: its end is that of a collection.
@@ -80,26 +82,30 @@ func (k *memoryKeeper) collected(turn int) {
 	if turn != k.turn {
 		return
 	}
-	if need, ok := memoryNeed(); ok {
-		k.follow(memoryUse{time.Now(), need})
+	if u, ok := memoryNeed(); ok {
+		k.follow(u)
 	}
 	k.arm(turn)
 }
 
-// follow makes the limit that of the largest need of the last while, and of as much more as the need has just grown: users
-// who begin bring stacks before the next collection.
+// follow makes the limit that of the largest need of the last while that was seen twice: every ten minutes samples go to
+// disk, and what one collection found alive meanwhile is no need. Users who begin bring more with each collection: what
+// both of the last two brought is expected of the next, too.
 func (k *memoryKeeper) follow(u memoryUse) {
-	grown := int64(0)
-	if n := len(k.past); n > 0 {
-		grown = max(0, u.need-k.past[n-1].need)
-	}
 	k.past = append(k.past, u)
 	k.past = slices.DeleteFunc(k.past, func(p memoryUse) bool { return u.at.Sub(p.at) > memoryPast })
-	most := int64(0)
-	for _, p := range k.past {
-		most = max(most, p.need)
+	needs := make([]int64, len(k.past))
+	for i, p := range k.past {
+		needs[i] = p.need
 	}
-	limit := max(most, u.need+grown, leastLimit)
+	limit := max(u.tight, leastLimit)
+	if n := len(needs); n > 2 {
+		if grown := min(needs[n-1]-needs[n-2], needs[n-2]-needs[n-3]); grown > 0 {
+			limit = max(limit, needs[n-2]+2*grown)
+		}
+	}
+	slices.Sort(needs)
+	limit = max(limit, needs[max(0, len(needs)-2)])
 	if d := limit - k.limit; d > limit/memoryStep || -d > limit/memoryStep {
 		k.limit = limit
 		debug.SetMemoryLimit(limit)
@@ -119,10 +125,10 @@ const (
 	useFree
 )
 
-// memoryNeed is what the process has of the system, in bytes, when its heap is as large as the collector lets it become
+// memoryNeed reads what the process has of the system, in bytes, when its heap is as large as the collector lets it become
 // (live objects, and GOGC percent of them and of the roots; "A Guide to the Go Garbage Collector", GOGC). It reports
 // false when there is no such size.
-func memoryNeed() (int64, bool) {
+func memoryNeed() (u memoryUse, ok bool) {
 	m := []metrics.Sample{
 		useGOGC:      {Name: "/gc/gogc:percent"},
 		useLive:      {Name: "/gc/heap/live:bytes"},
@@ -138,14 +144,15 @@ func memoryNeed() (int64, bool) {
 	var v [useFree + 1]int64
 	for i := range v {
 		if m[i].Value.Kind() != metrics.KindUint64 {
-			return 0, false
+			return u, false
 		}
-		u := m[i].Value.Uint64()
-		if u > math.MaxInt64/1000 { // GOGC=off
-			return 0, false
+		n := m[i].Value.Uint64()
+		if n > math.MaxInt64/1000 { // GOGC=off
+			return u, false
 		}
-		v[i] = int64(u)
+		v[i] = int64(n)
 	}
-	heap := v[useLive] + (v[useLive]+v[useStackScan]+v[useGlobals])*v[useGOGC]/100
-	return heap + v[useTotal] - v[useReleased] - v[useObjects] - v[useUnused] - v[useFree], true
+	beside := v[useTotal] - v[useReleased] - v[useObjects] - v[useUnused] - v[useFree]
+	more := (v[useLive] + v[useStackScan] + v[useGlobals]) * v[useGOGC] / 100
+	return memoryUse{time.Now(), v[useLive] + more + beside, v[useLive] + v[useLive]/4 + beside}, true
 }

@@ -8,29 +8,34 @@ import (
 	"time"
 )
 
-// TestMemoryFollowsTheNeed has the limit for needs in MiB that are read at so many seconds.
+// TestMemoryFollowsTheNeed has the limit for so much alive, in MiB, at so many seconds.
 func TestMemoryFollowsTheNeed(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
 	var k memoryKeeper
 	began := time.Now()
 	for _, tt := range []struct {
-		at         int
-		need, want int64
+		at, live int
+		want     int64
 	}{
-		{0, 20, 64},    // the least
-		{10, 400, 780}, // and what it grew
-		{20, 500, 600}, // and what it grew
-		{30, 500, 500}, // steady
-		{40, 505, 500}, // hardly more
-		{50, 300, 500}, // less: the largest of five minutes
-		{340, 300, 500},
-		{351, 300, 300},
-		{352, 330, 360},
+		{0, 10, 64},    // the least
+		{10, 100, 125}, // more than ever: what a collector needs to work
+		{20, 150, 400}, // and again: it grows, and will
+		{30, 200, 500},
+		{40, 200, 400}, // it grows no more
+		{50, 202, 400}, // hardly
+		{60, 300, 404}, // once
+		{70, 200, 404},
+		{80, 500, 625}, // once, and more than there is room for
+		{90, 200, 600}, // two were larger than the usual
+		{350, 100, 600},
+		{375, 100, 400}, // the larger ones are five minutes ago
+		{395, 100, 200},
 	} {
 		const slack = 10 // MiB: a limit that hardly differs stays
-		k.follow(memoryUse{began.Add(time.Duration(tt.at) * time.Second), tt.need << 20})
+		live := int64(tt.live) << 20
+		k.follow(memoryUse{began.Add(time.Duration(tt.at) * time.Second), 2 * live, live + live/4})
 		if got := k.limit >> 20; got < tt.want-slack || got > tt.want+slack {
-			t.Errorf("at %d s, %d MiB needed: a limit of %d MiB, want %d", tt.at, tt.need, got, tt.want)
+			t.Errorf("at %d s, %d MiB alive: a limit of %d MiB, want %d", tt.at, tt.live, got, tt.want)
 		}
 		if is := debug.SetMemoryLimit(-1); is != k.limit {
 			t.Errorf("the runtime has a limit of %d, want %d", is, k.limit)
