@@ -157,6 +157,9 @@ func TestDirectoryIsBounded(t *testing.T) {
 	if len(d.users) != 3 || len(d.userOf) != 3 || len(d.byName) != 3 || len(d.channels) != 3 {
 		t.Errorf("%d accounts by %d identifiers and %d names, %d channels; want 3 of each", len(d.users), len(d.userOf), len(d.byName), len(d.channels))
 	}
+	if d.tag(0, strings.Repeat("x", longestTag+1)); d.account(0).tag != "" {
+		t.Errorf("a tag of %d bytes is kept", len(d.account(0).tag))
+	}
 	if n := d.user(testID("u", 8)); n != d.user(testID("u", 9)) || !d.account(n).id.None() {
 		t.Errorf("account 8 without room has the number %d, of %+v", n, d.account(n))
 	}

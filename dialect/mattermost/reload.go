@@ -3,6 +3,7 @@ package mattermost
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -126,7 +127,7 @@ func (a *person) groupsShown(ctx context.Context, prefs []api.Preference) error 
 		if p.Category == "group_channel_show" && p.Value == "true" && len(calls) < mostGroups {
 			i := len(calls)
 			calls = append(calls, func(ctx context.Context, c *api.Client) (err error) {
-				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+p.Name)
+				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+url.QueryEscape(p.Name)) // any text
 				return err
 			})
 		}

@@ -132,6 +132,10 @@ func TestConnectFailures(t *testing.T) {
 		{"no hello", func(c *websocket.Conn, _ func(string)) { c.ReadMessage() }, measure.Timeout},
 		{"closed instead", func(*websocket.Conn, func(string)) {}, measure.WS},
 		{"something else first", func(c *websocket.Conn, send func(string)) { send(posted(0, "p", "a", "")); c.ReadMessage() }, measure.WS},
+		{"an identifier that is none", func(c *websocket.Conn, send func(string)) {
+			send(strings.Replace(hello, `"connection_id":""`, `"connection_id":"a b#c"`, 1))
+			c.ReadMessage()
+		}, measure.WS},
 		{"not JSON", func(c *websocket.Conn, send func(string)) { send("hello"); c.ReadMessage() }, measure.WS},
 	} {
 		c, rec := newTestClient(t, socketServer(t, tt.serve))
