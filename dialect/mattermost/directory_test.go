@@ -7,8 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
+	"plimsoll/load/workload"
 )
 
 func testID(kind string, n int) api.ID { return api.ParseID(fmt.Sprintf("%s%025d", kind, n)) }
@@ -162,5 +165,26 @@ func TestDirectoryIsBounded(t *testing.T) {
 	}
 	if n := d.user(testID("u", 8)); n != d.user(testID("u", 9)) || !d.account(n).id.None() {
 		t.Errorf("account 8 without room has the number %d, of %+v", n, d.account(n))
+	}
+}
+
+// Nor does a person: it remembers a bounded number of the channels and teams that a server lists for it, and keeps nothing
+// else of the answers.
+func TestPersonIsBounded(t *testing.T) {
+	a := &person{b: &Person{dir: newDirectory()}, u: workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now())), current: -1}
+	var chs []api.Channel
+	var teams []string
+	for i := range mostPlaces + 10 {
+		chs, teams = append(chs, api.Channel{ID: testID("c", i).String(), Type: "O", Name: fmt.Sprint(i)}), append(teams, testID("t", i).String())
+	}
+	a.take(chs[:10])
+	a.take(chs)
+	a.heard = []*channel{a.b.dir.channel(chs[mostPlaces+1])}
+	a.takeIn()
+	if len(a.places) != mostPlaces {
+		t.Errorf("%d places, want %d", len(a.places), mostPlaces)
+	}
+	if a.takeTeams(teams); len(a.teams) != mostTeams || cap(a.teams) > 2*mostTeams {
+		t.Errorf("%d teams, and room for %d; want %d", len(a.teams), cap(a.teams), mostTeams)
 	}
 }
