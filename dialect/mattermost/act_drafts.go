@@ -191,7 +191,7 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 }
 
 // anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who has none writes
-// one first.
+// one first; so does an account that was there before, whose others may be somebody's.
 func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 	own := a.own()
 	if len(own.scheduled) == 0 {
@@ -200,6 +200,9 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 			return unsent{}, err
 		}
 		for _, s := range list {
+			if a.b.roster != nil {
+				break // it may be somebody's
+			}
 			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
 				own.scheduled = append(own.scheduled, unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
 			}

@@ -103,7 +103,7 @@ func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
 		a.ledger.Unanswered(m)
 		return err
 	}
-	seen := api.Seen{ID: api.ParseID(p.ID), RootID: api.ParseID(d.RootID), UserID: api.ParseID(a.id), CreateAt: p.CreateAt}
+	seen := api.Seen{ID: api.ParseID(p.ID), RootID: api.ParseID(d.RootID), UserID: api.ParseID(a.id), CreateAt: p.CreateAt, Flags: api.PostOfRun}
 	if d.Priority.WantsAck {
 		seen.Flags |= api.PostWantsAck
 	}

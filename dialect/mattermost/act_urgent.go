@@ -47,7 +47,11 @@ func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
 	return nil, post{}, false
 }
 
-func (a *person) isOwn(p *post) bool { return isUserPost(p) && p.author == a.self }
+// isOwn accepts posts that the person wrote. An account that was there before may be somebody's: of those, the posts of
+// the run alone.
+func (a *person) isOwn(p *post) bool {
+	return isUserPost(p) && p.author == a.self && (a.b.roster == nil || p.flags&api.PostOfRun != 0)
+}
 
 // editPost edits one of the person's own posts.
 func (a *person) editPost(ctx context.Context) error {

@@ -356,12 +356,15 @@ func (a *person) discover(id api.ID, at time.Time) {
 		if _, err := c.ChannelMember(ctx, ch.ID, a.id); err != nil {
 			return
 		}
-		if a.b.dir.channel(ch); a.b.dir.known(id) == nil {
+		known := a.b.dir.channel(ch)
+		if a.b.dir.known(id) == nil {
 			return // there is no room
 		}
 		a.ledger.Join(a.u.ID, ch.ID, time.Now())
 		a.mu.Lock()
-		a.heard = append(a.heard, ch)
+		if len(a.heard) < mostPlaces {
+			a.heard = append(a.heard, known)
+		}
 		a.mu.Unlock()
 	})
 }

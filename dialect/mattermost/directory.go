@@ -19,6 +19,8 @@ const (
 	mostKnown = 1 << 19
 	// longestName bounds a name, in bytes; servers allow 64.
 	longestName = 64
+	// longestTag bounds the tag of a picture, in bytes; servers send the time of its last change, or a digest.
+	longestTag = 128
 )
 
 // A directory holds the persons' knowledge of the server in one run, once for all of a process: accounts, channels
@@ -121,8 +123,11 @@ func (d *directory) named(name string) (n uint32, ok bool) {
 	return n, ok
 }
 
-// tag remembers the tag of an account's picture.
+// tag remembers the tag of an account's picture. The picture of a longer one is read again, as if it had none.
 func (d *directory) tag(n uint32, tag string) {
+	if len(tag) > longestTag {
+		tag = ""
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if int(n) < len(d.users) {

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
+	"plimsoll/load/workload"
 )
 
 func testID(kind string, n int) api.ID { return api.ParseID(fmt.Sprintf("%s%025d", kind, n)) }
@@ -157,7 +160,31 @@ func TestDirectoryIsBounded(t *testing.T) {
 	if len(d.users) != 3 || len(d.userOf) != 3 || len(d.byName) != 3 || len(d.channels) != 3 {
 		t.Errorf("%d accounts by %d identifiers and %d names, %d channels; want 3 of each", len(d.users), len(d.userOf), len(d.byName), len(d.channels))
 	}
+	if d.tag(0, strings.Repeat("x", longestTag+1)); d.account(0).tag != "" {
+		t.Errorf("a tag of %d bytes is kept", len(d.account(0).tag))
+	}
 	if n := d.user(testID("u", 8)); n != d.user(testID("u", 9)) || !d.account(n).id.None() {
 		t.Errorf("account 8 without room has the number %d, of %+v", n, d.account(n))
+	}
+}
+
+// Nor does a person: it remembers a bounded number of the channels and teams that a server lists for it, and keeps nothing
+// else of the answers.
+func TestPersonIsBounded(t *testing.T) {
+	a := &person{b: &Person{dir: newDirectory()}, u: workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now())), current: -1}
+	var chs []api.Channel
+	var teams []string
+	for i := range mostPlaces + 10 {
+		chs, teams = append(chs, api.Channel{ID: testID("c", i).String(), Type: "O", Name: fmt.Sprint(i)}), append(teams, testID("t", i).String())
+	}
+	a.take(chs[:10])
+	a.take(chs)
+	a.heard = []*channel{a.b.dir.channel(chs[mostPlaces+1])}
+	a.takeIn()
+	if len(a.places) != mostPlaces {
+		t.Errorf("%d places, want %d", len(a.places), mostPlaces)
+	}
+	if a.takeTeams(teams); len(a.teams) != mostTeams || cap(a.teams) > 2*mostTeams {
+		t.Errorf("%d teams, and room for %d; want %d", len(a.teams), cap(a.teams), mostTeams)
 	}
 }

@@ -19,6 +19,8 @@ type notes struct {
 	told   map[api.OpError]bool
 }
 
+// mostTold is how many kinds of failure are printed of a run, and of those that a proxy caused as many more: they are the
+// only evidence that it was not the server, and come last where the server failed first.
 const mostTold = 20
 
 func (n *notes) table(env *workload.Env, k int) *api.Table {
@@ -65,7 +67,11 @@ func (n *notes) to(env *workload.Env) func(error) {
 		}
 		kind := api.OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Proxy: e.Proxy}
 		n.mu.Lock()
-		seen := n.told[kind] || len(n.told) >= mostTold
+		room := mostTold
+		if e.Proxy != "" {
+			room += mostTold
+		}
+		seen := n.told[kind] || len(n.told) >= room
 		if !seen {
 			if n.told == nil {
 				n.told = map[api.OpError]bool{}

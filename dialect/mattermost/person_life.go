@@ -62,9 +62,9 @@ type person struct {
 	last   *api.Socket   // the one before, which a new one resumes
 	back   chan struct{} // closed when there is one again; nil while there is one, or no reader
 	clock  *clock.Timer
-	heard  []api.Channel // channels that others put it into
-	viewed *channel      // the current one, for the clock
-	busy   int           // calls that events set off
+	heard  []*channel // channels that others put it into
+	viewed *channel   // the current one, for the clock
+	busy   int        // calls that events set off
 	times  []api.Measurement
 }
 
@@ -266,7 +266,9 @@ func (a *person) takeIn() {
 	a.heard = nil
 	a.mu.Unlock()
 	for _, ch := range heard {
-		a.place(a.b.dir.channel(ch))
+		if len(a.places) < mostPlaces {
+			a.place(ch)
+		}
 	}
 }
 

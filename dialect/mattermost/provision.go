@@ -145,6 +145,10 @@ func (s *setup) asAdmin() error {
 	} else {
 		p, err = c.Login(s.ctx, s.set.admin, password)
 		if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 401 {
+			// On a server that has accounts it would be an ordinary one, which nobody asked for.
+			if config, cerr := c.ClientConfig(s.ctx); cerr == nil && config["NoAccounts"] == "false" {
+				return fmt.Errorf("logging in as administrator %s: %w; give its password, or name another with the setting admin: the server has accounts, so none is made", s.set.admin, err)
+			}
 			// An account that is there, and whose password differs, makes this fail too.
 			if _, cerr := c.CreateUser(s.ctx, s.set.admin, s.set.admin+"@example.com", password); cerr != nil {
 				return fmt.Errorf("logging in as administrator %s: %w; creating it: %w", s.set.admin, err, cerr)

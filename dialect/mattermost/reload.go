@@ -3,6 +3,7 @@ package mattermost
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -51,8 +52,7 @@ func (a *person) reload(ctx context.Context) error {
 		return err
 	}
 	a.know(people)
-	slices.Sort(memberOf) // servers order them as they like
-	a.teams = memberOf
+	a.takeTeams(memberOf)
 	if _, err := a.c.Roles(ctx, strings.Fields(roles)); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *person) groupsShown(ctx context.Context, prefs []api.Preference) error 
 		if p.Category == "group_channel_show" && p.Value == "true" && len(calls) < mostGroups {
 			i := len(calls)
 			calls = append(calls, func(ctx context.Context, c *api.Client) (err error) {
-				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+p.Name)
+				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+url.QueryEscape(p.Name)) // any text
 				return err
 			})
 		}
@@ -180,9 +180,26 @@ func loadThreadTotals(ctx context.Context, c *api.Client, userID, teamID string)
 	return err
 }
 
-// take makes places of channels that were read, except archived ones and those for which the directory has no room.
+// A hostile server lists 50,000 teams and channels, for each of thousands of persons. A person remembers so many of them:
+// a few hundred KiB. Nobody in a real one is in as many.
+const (
+	mostTeams  = 500
+	mostPlaces = 5000
+)
+
+// takeTeams remembers the teams of which the person is a member.
+func (a *person) takeTeams(ids []string) {
+	slices.Sort(ids) // servers order them as they like
+	a.teams = slices.Clone(ids[:min(len(ids), mostTeams)])
+}
+
+// take makes places of channels that were read, except archived ones and those for which the directory has no room, or
+// the person.
 func (a *person) take(chs []api.Channel) {
 	for _, ch := range chs {
+		if len(a.places) >= mostPlaces {
+			return
+		}
 		if ch.Archived {
 			continue
 		}

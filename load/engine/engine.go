@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/internal/boundary"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -184,16 +185,26 @@ func (l *Local) start(id int, at time.Duration) error {
 	}
 	s := l.users[slot]
 	before := s.done // of the same user's earlier life; nil in its first
-	actor, err := l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env.Of(s.user), s.user)
-	if err != nil {
-		return fmt.Errorf("user %d: %w", id, err)
+	var actor workload.Actor
+	create := func() (err error) {
+		actor, err = l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env.Of(s.user), s.user)
+		return err
+	}
+	if before == nil {
+		if err := create(); err != nil {
+			return fmt.Errorf("user %d: %w", id, err)
+		}
 	}
 	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm(l.cfg.Clock, l.wheel.NewTimer(slot))
 	s.leave, s.done, s.alarm = leave, done, alarm
 	l.wg.Go(func() {
 		defer close(done)
 		if before != nil {
-			<-before // it ends by itself or with the engine
+			<-before // it ends by itself or with the engine, and until then draws from the user's streams
+			if err := boundary.Do("a user that comes back", create); err != nil {
+				l.broken(id, err)
+				return
+			}
 			// The rest of the earlier life is the target's time, not the generator's lateness.
 			at = max(at, l.cfg.Clock.Now())
 		}

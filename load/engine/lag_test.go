@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,6 +149,46 @@ func TestAUserWantedBeforeItsEarlierLifeHasEndedIsNotLate(t *testing.T) {
 			if w.Name == "login" && w.Count() < 3 { // two logins, and an action
 				t.Errorf("%d operations; the user never came back", w.Count())
 			}
+		}
+	})
+}
+
+// heir is a server that knows how many actors have not been closed.
+type heir struct {
+	entering
+	made   atomic.Int64
+	beside atomic.Int64 // made while an earlier one was not closed
+}
+
+func (s *heir) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	if s.made.Add(1)-1 != s.closed.Load() {
+		s.beside.Add(1)
+	}
+	u.Action.Uint64()
+	return s.entering.NewActor(env, u)
+}
+
+// The actor of a user that comes back is made when the one before it has ended: both draw from the user's streams.
+func TestAUserHasOneActorAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &heir{entering: entering{fake{service: 20 * time.Second}}}
+		l, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 1}, Mix: []Part{{Behavior: s, Share: 1}}, Clock: clock.New(time.Now())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, 0, 1, 0, 1} {
+			if err := l.SetUsers(n, 0); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * time.Second)
+		}
+		time.Sleep(40 * time.Second)
+		if _, active, _ := l.Users(); active != 1 {
+			t.Errorf("%d users active, want the one that came back", active)
+		}
+		l.Stop(time.Minute)
+		if made, closed := s.made.Load(), s.closed.Load(); s.beside.Load() != 0 || made != closed || made < 2 {
+			t.Errorf("%d actors, %d closed; %d were made while another was not", made, closed, s.beside.Load())
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -107,6 +109,33 @@ func TestARequestHasALimitOfItsOwn(t *testing.T) {
 			resp, err := c.Do(t.Context(), &Request{Path: "/", MaxBody: tt.most})
 			if (err == nil) != tt.fits || tt.fits && len(resp.Body) != tt.n || !tt.fits && !errors.Is(err, ErrBodySize) {
 				t.Errorf("%d bytes with the limit %d: got %d, %v", tt.n, tt.most, len(resp.Body), err)
+			}
+		}
+	}
+}
+
+// The body of an answer with a status of 400 or above is kept although the request skips bodies, because it has the
+// reason, and up to the client's limit: that of the request is one of bytes that nobody keeps.
+func TestTheReasonOfAFailureIsKept(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(handler))
+	defer plain.Close()
+	for _, srv := range []*httptest.Server{plain, serverH2(t, false)} {
+		c := newClient(t, clientConfig(srv, "/"))
+		for _, mode := range []string{"length", "chunked", "gzip"} {
+			for _, tt := range []struct {
+				status, n int
+				kept      bool
+				err       error
+			}{{200, 100, false, nil}, {399, 100, false, nil}, {400, 100, true, nil}, {503, 70_000, true, nil},
+				{200, DefaultMaxBody + 1, false, nil}, {403, DefaultMaxBody + 1, false, ErrBodySize}} {
+				resp, err := c.Do(t.Context(), &Request{Path: fmt.Sprintf("/?mode=%s&status=%d&n=%d", mode, tt.status, tt.n), SkipBody: true, MaxBody: 2 * DefaultMaxBody})
+				var want []byte
+				if tt.kept {
+					want = pattern(tt.n)
+				}
+				if !errors.Is(err, tt.err) || resp.Status != tt.status || !bytes.Equal(resp.Body, want) || err == nil && resp.BodyBytes != int64(tt.n) {
+					t.Errorf("HTTP/2 %v, %s, status %d, %d bytes: kept %d, counted %d, %v", c.o.http2, mode, tt.status, tt.n, len(resp.Body), resp.BodyBytes, err)
+				}
 			}
 		}
 	}

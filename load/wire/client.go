@@ -323,9 +323,9 @@ func (c *Client) readHead(err error) (framing, error) {
 	return framing{}, ProtocolError("too many informational responses")
 }
 
-// most is how many bytes the decoded body of the response to req may have.
-func (c *Client) most(req *Request) int64 {
-	if req.MaxBody > 0 {
+// most is how many bytes the decoded body of a response to req may have.
+func (c *Client) most(req *Request, status int) int64 {
+	if req.MaxBody > 0 && !(req.SkipBody && status >= 400) { // that is a limit of bytes that are not kept
 		return req.MaxBody
 	}
 	return c.maxBody
@@ -338,7 +338,7 @@ func (c *Client) readBody(req *Request, f *framing) error {
 		return nil
 	}
 	unzip := f.gzip && !req.asksEncoding()
-	most := c.most(req)
+	most, skip := c.most(req, f.status), req.skips(f.status)
 	if left := c.body.left; c.body.mode == bodyLength && !unzip && left <= int64(len(c.rd.buf.b)-c.rd.r) && left <= most {
 		for int64(c.rd.w-c.rd.r) < left {
 			if err := c.rd.fill(); err != nil {
@@ -347,7 +347,7 @@ func (c *Client) readBody(req *Request, f *framing) error {
 			}
 		}
 		c.resp.BodyBytes = left
-		if !req.SkipBody {
+		if !skip {
 			c.resp.Body = c.rd.buf.b[c.rd.r : c.rd.r+int(left) : c.rd.r+int(left)]
 		}
 		c.rd.r += int(left)
@@ -356,7 +356,7 @@ func (c *Client) readBody(req *Request, f *framing) error {
 	if c.body.mode == bodyLength && !unzip && c.body.left > most {
 		return ErrBodySize
 	}
-	if !req.SkipBody {
+	if !skip {
 		c.kept = getBuffer(c.rd.of)
 	}
 	n, err := readBody(&c.body, unzip, c.kept, most)

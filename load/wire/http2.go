@@ -190,6 +190,7 @@ func (c *Client) keepHeader(h http.Header) {
 }
 
 func (c *Client) readBody2(req *Request, resp *http.Response) (err error) {
+	most := c.most(req, resp.StatusCode)
 	var src io.Reader = resp.Body
 	unzip := false
 	if coding := resp.Header["Content-Encoding"]; len(coding) == 1 && !req.asksEncoding() && req.method() != "HEAD" {
@@ -208,13 +209,13 @@ func (c *Client) readBody2(req *Request, resp *http.Response) (err error) {
 			return err
 		}
 		src = gz
-	} else if resp.ContentLength > c.most(req) && req.method() != "HEAD" {
+	} else if resp.ContentLength > most && req.method() != "HEAD" {
 		return ErrBodySize
 	}
-	if !req.SkipBody {
+	if !req.skips(resp.StatusCode) {
 		c.kept = getBuffer(c.rd.of)
 	}
-	n, err := readAll(src, c.kept, c.most(req), c.rd.of)
+	n, err := readAll(src, c.kept, most, c.rd.of)
 	c.resp.BodyBytes = n
 	if c.kept != nil && err == nil && n > 0 {
 		c.resp.Body = c.kept.b[:n:n]

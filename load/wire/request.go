@@ -23,7 +23,9 @@ type Request struct {
 	ContentType string  // of Body
 	Token       string  // if not empty, sent as "Authorization: Bearer Token"
 	MaxBody     int64   // of the response, decoded bytes; 0 means Config.MaxBody
-	SkipBody    bool    // read, decode and count the response's body, but do not keep it
+	// SkipBody: read, decode and count the response's body, but do not keep it. With a status of 400 or above it is
+	// kept, because it has the reason, and Config.MaxBody is its limit.
+	SkipBody bool
 	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed the idle
 	// connection.
 	Repeatable bool
@@ -94,6 +96,9 @@ func (r *Request) replayable() bool {
 	}
 	return r.Repeatable
 }
+
+// skips reports whether the body of a response with a status is not kept.
+func (r *Request) skips(status int) bool { return r.SkipBody && status < 400 }
 
 // check reports a request that would not be one well-formed HTTP message. Values are not shown: they may be secrets.
 func (r *Request) check() error {

@@ -11,7 +11,7 @@ import (
 type Response struct {
 	Status    int       // 0 if no status line was read
 	Header    Header    // valid until the next Do or Release
-	Body      []byte    // decoded; nil if the request set SkipBody; valid until the next Do or Release
+	Body      []byte    // decoded; nil as Request.SkipBody says; valid until the next Do or Release
 	BodyBytes int64     // decoded length of the body, kept or not
 	Due       time.Time // when Do was called; until Sent it had no connection
 	Sent      time.Time // see "Clocks" in the package comment

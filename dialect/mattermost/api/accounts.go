@@ -35,10 +35,10 @@ type Profile struct {
 }
 
 func profile(b []byte) (p Profile, err error) {
-	err = eachField(b, func(k, v []byte) error {
+	err = eachField(b, func(k, v []byte) (err error) {
 		switch string(k) {
 		case "id":
-			p.ID = string(text(v))
+			p.ID, err = idText(v)
 		case "username":
 			p.Username = string(text(v))
 		case "roles":
@@ -46,7 +46,7 @@ func profile(b []byte) (p Profile, err error) {
 		case "is_bot":
 			p.Bot = string(v) == "true"
 		}
-		return nil
+		return err
 	})
 	if err == nil && (p.ID == "" || p.Username == "") {
 		err = fmt.Errorf("%w: no user", ErrEffect)
@@ -167,7 +167,7 @@ func (c *Client) CreateToken(ctx context.Context, userID string) (token string, 
 		if err := shows(resp.Body, "user_id", userID); err != nil {
 			return err
 		}
-		return idIn("token", &token)(resp)
+		return textIn("token", &token)(resp)
 	}, 200, 201)
 	c.secrets.Add(token)
 	return token, err

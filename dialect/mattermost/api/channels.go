@@ -93,22 +93,22 @@ func channels(b []byte) (chs []Channel, err error) {
 }
 
 func readChannel(b []byte) (ch Channel, err error) {
-	err = eachField(b, func(k, v []byte) error {
+	err = eachField(b, func(k, v []byte) (err error) {
 		switch string(k) {
 		case "id":
-			ch.ID = string(text(v))
+			ch.ID, err = idText(v)
 		case "name":
 			ch.Name = string(text(v))
 		case "type":
 			ch.Type = string(text(v))
 		case "team_id":
-			ch.TeamID = string(text(v))
+			ch.TeamID, err = idText(v)
 		case "delete_at":
 			ch.Archived = number(v) > 0
 		case "total_msg_count":
 			ch.Messages = number(v)
 		}
-		return nil
+		return err
 	})
 	if err == nil && ch.ID == "" {
 		err = fmt.Errorf("%w: a channel without id", ErrEffect)

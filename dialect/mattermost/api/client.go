@@ -253,15 +253,23 @@ func (c *Client) remove(ctx context.Context, o op, path string, read func(*wire.
 // ErrEffect is the error of an answer that does not show the effect of the call.
 var ErrEffect = errors.New("the answer does not show the effect")
 
-// idIn copies the member "id" (or another key) of an object into dst and requires it.
-func idIn(key string, dst *string) func(*wire.Response) error {
+// idIn copies the member "id" (or another key) of an object, an identifier, into dst and requires it.
+func idIn(key string, dst *string) func(*wire.Response) error { return memberIn(key, dst, idText) }
+
+// textIn is idIn for any text.
+func textIn(key string, dst *string) func(*wire.Response) error { return memberIn(key, dst, anyText) }
+
+// anyText is [idText] for a text that is no identifier.
+func anyText(value []byte) (string, error) { return string(text(value)), nil }
+
+func memberIn(key string, dst *string, as func(value []byte) (string, error)) func(*wire.Response) error {
 	return func(resp *wire.Response) error {
 		*dst = ""
-		if err := eachField(resp.Body, func(k, v []byte) error {
+		if err := eachField(resp.Body, func(k, v []byte) (err error) {
 			if string(k) == key {
-				*dst = string(text(v))
+				*dst, err = as(v)
 			}
-			return nil
+			return err
 		}); err != nil {
 			return err
 		}
@@ -308,16 +316,23 @@ func done(resp *wire.Response) error {
 	return nil
 }
 
-// idsOf collects one member of each object of an array, and requires it.
-func idsOf(key string, ids *[]string) func(*wire.Response) error {
+// idsOf collects one member of each object of an array, an identifier, and requires it.
+func idsOf(key string, ids *[]string) func(*wire.Response) error { return membersIn(key, ids, idText) }
+
+// textsOf is idsOf for any text.
+func textsOf(key string, list *[]string) func(*wire.Response) error {
+	return membersIn(key, list, anyText)
+}
+
+func membersIn(key string, ids *[]string, as func(value []byte) (string, error)) func(*wire.Response) error {
 	return func(resp *wire.Response) error {
 		return eachElement(resp.Body, func(v []byte) error {
 			id := ""
-			if err := eachField(v, func(k, v []byte) error {
+			if err := eachField(v, func(k, v []byte) (err error) {
 				if string(k) == key {
-					id = string(text(v))
+					id, err = as(v)
 				}
-				return nil
+				return err
 			}); err != nil {
 				return err
 			}

@@ -260,6 +260,8 @@ func TestReadPosts(t *testing.T) {
 	}
 }
 
+const longID = "an-identifier-of-36-characters-as-it"
+
 func TestCallsProveTheirEffect(t *testing.T) {
 	body := ""
 	code := 200
@@ -286,8 +288,11 @@ func TestCallsProveTheirEffect(t *testing.T) {
 		{"react", `{"user_id":"u","post_id":"p","emoji_name":"smile"}`, []string{`{}`, `{"user_id":"u","post_id":"q","emoji_name":"smile"}`}, func() error { return c.React(ctx, "u", "p", "smile") }},
 		{"channel_stats", `{"channel_id":"c","member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c", false); return err }},
 		{"status_ids", `[{"user_id":"u","status":"away"}]`, []string{`{}`, `[{}]`, ``}, func() error { _, err := c.Statuses(ctx, []string{"u"}); return err }},
-		{"me", `{"id":"u","username":"n"}`, []string{`{}`, `[]`}, func() error { _, err := c.Me(ctx); return err }},
-		{"team_channels", `[{"id":"c","type":"O"}]`, []string{`[{}]`, `{"id":"c"}`}, func() error { _, err := c.TeamChannels(ctx, "u", "t", true); return err }},
+		{"me", `{"id":"u","username":"n"}`, []string{`{}`, `[]`, `{"id":"` + longID + `","username":"n"}`, `{"id":"u&in_team=t","username":"n"}`}, func() error { _, err := c.Me(ctx); return err }},
+		{"team_channels", `[{"id":"c","type":"O"}]`, []string{`[{}]`, `{"id":"c"}`, `[{"id":"` + longID + `"}]`, `[{"id":"a/b"}]`, `[{"id":"c","team_id":"` + longID + `"}]`}, func() error { _, err := c.TeamChannels(ctx, "u", "t", true); return err }},
+		{"my_team_members", `[{"team_id":"t"}]`, []string{`[{"team_id":"` + longID + `"}]`, `[{"team_id":"t\u0000"}]`}, func() error { _, err := c.MyTeamMembers(ctx, "u"); return err }},
+		// The names of roles are no identifiers.
+		{"roles", `[{"name":"` + longID + `"}]`, []string{`[{}]`}, func() error { _, err := c.Roles(ctx, []string{longID}); return err }},
 		// The answer has no Token header.
 		{"login", ``, []string{`{"id":"u","username":"n"}`}, func() error { _, err := c.Login(ctx, "n", "p"); return err }},
 	} {

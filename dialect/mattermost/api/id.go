@@ -8,14 +8,28 @@ import (
 // An ID is one of the server's identifiers: 26 letters and digits. The zero ID is none.
 type ID [26]byte
 
-// idOf reads an identifier. The server's have 26 bytes; a shorter one is padded, a longer one is an error.
+// idOf reads an identifier. The server's have 26 letters and digits; a shorter one is padded. A longer one is an error, and
+// one with another character than - and _ beside these: identifiers are parts of paths and queries.
 func idOf(b []byte) (id ID, err error) {
 	if len(b) > len(id) {
 		return id, fmt.Errorf("%w: an identifier of %d characters", ErrEffect, len(b))
 	}
+	for _, c := range b {
+		if !inID[c] {
+			return id, fmt.Errorf("%w: an identifier with the character %q", ErrEffect, c)
+		}
+	}
 	copy(id[:], b)
 	return id, nil
 }
+
+// inID has the characters of identifiers.
+var inID = func() (in [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") {
+		in[c] = true
+	}
+	return in
+}()
 
 // idText reads the identifier that a JSON value is, as the server writes it; "" for a value that is no text.
 func idText(value []byte) (string, error) {

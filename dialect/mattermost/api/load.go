@@ -97,7 +97,7 @@ func (c *Client) SetPreferences(ctx context.Context, userID string, list ...Pref
 func (c *Client) Roles(ctx context.Context, names []string) (n int, err error) {
 	var got []string
 	err = c.ask(ctx, opRoles, "/roles/names", func(b []byte) []byte { return list(b, names) }, func(resp *wire.Response) error {
-		if err := idsOf("name", &got)(resp); err != nil {
+		if err := textsOf("name", &got)(resp); err != nil {
 			return err
 		}
 		n = len(got)

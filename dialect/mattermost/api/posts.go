@@ -193,6 +193,7 @@ const (
 	PostHasImage             // a file with a thumbnail
 	PostHasFiles
 	PostSystem // "X joined the channel" and its like
+	PostOfRun  // a simulated user wrote it in this run
 )
 
 // A Seen is a post as a user's client reads it.

@@ -70,7 +70,7 @@ func (c *Client) TeamMember(ctx context.Context, teamID, userID string) (roles s
 		if err := shows(resp.Body, "team_id", teamID, "user_id", userID); err != nil {
 			return err
 		}
-		return idIn("roles", &roles)(resp)
+		return textIn("roles", &roles)(resp)
 	})
 	return roles, err
 }

@@ -91,6 +91,9 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume
 // A server that does continues where the old socket ended. One that cannot sends hello, and its numbering restarts.
 // It records one op "websocket".
 func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
+	if err := c.clock.Wait(ctx); err != nil { // the op begins when the clock runs, as every other
+		return nil, err
+	}
 	c.rec.Begin(c.table.names[opWebSocket])
 	start := time.Now() // the op is the connecting itself: nothing of it is wait
 	s, err := c.connect(ctx, old)

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -129,6 +132,10 @@ func TestConnectFailures(t *testing.T) {
 		{"no hello", func(c *websocket.Conn, _ func(string)) { c.ReadMessage() }, measure.Timeout},
 		{"closed instead", func(*websocket.Conn, func(string)) {}, measure.WS},
 		{"something else first", func(c *websocket.Conn, send func(string)) { send(posted(0, "p", "a", "")); c.ReadMessage() }, measure.WS},
+		{"an identifier that is none", func(c *websocket.Conn, send func(string)) {
+			send(strings.Replace(hello, `"connection_id":""`, `"connection_id":"a b#c"`, 1))
+			c.ReadMessage()
+		}, measure.WS},
 		{"not JSON", func(c *websocket.Conn, send func(string)) { send("hello"); c.ReadMessage() }, measure.WS},
 	} {
 		c, rec := newTestClient(t, socketServer(t, tt.serve))
@@ -142,6 +149,51 @@ func TestConnectFailures(t *testing.T) {
 	if _, err := c.Connect(t.Context()); err == nil || rec.take() != "websocket:4xx" {
 		t.Errorf("refused: %v", err)
 	}
+}
+
+// A connection that is wanted while the clock stands still is made when it runs. What it waits for that is nobody's time,
+// also where the target works on meanwhile, and its time is real.
+func TestAConnectionBeginsWhenTheClockRuns(t *testing.T) {
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) { send(hello); c.ReadMessage() })
+	by := clock.NewUnpaused(time.Now())
+	rec := &instants{tally: tally{reg: measure.NewRegistry(1)}}
+	c, err := NewClient(ClientConfig{URL: url, Token: "tok", Clock: by, Recorder: rec, Table: NewTable(rec.reg, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	done := make(chan error, 1)
+	go func() {
+		s, err := c.Connect(t.Context())
+		if err == nil {
+			s.Close()
+		}
+		done <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // it waits
+	started := time.Now()
+	by.Start()
+	if err := <-done; err != nil || rec.due.Before(started) {
+		t.Errorf("%v; the op began %v before the clock", err, started.Sub(rec.due))
+	}
+	by.Stop()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the run is over"))
+	rec.take()
+	if _, err := c.Connect(ctx); err == nil || err.Error() != "the run is over" || rec.take() != "" {
+		t.Errorf("a run that is over in a stop: %v", err)
+	}
+}
+
+// instants keeps when the last op was due.
+type instants struct {
+	tally
+	due time.Time
+}
+
+func (r *instants) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+	r.due = due
+	return r.tally.Done(n, due, sent, done, class, bytes)
 }
 
 func TestTyping(t *testing.T) {

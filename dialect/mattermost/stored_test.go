@@ -1,0 +1,88 @@
+package mattermost
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+)
+
+// Accounts that were there before the run may be somebody's: their posts and scheduled posts from before are neither
+// edited nor deleted nor sent. Those of accounts that plimsoll made are.
+func TestWhatAnAccountHadStays(t *testing.T) {
+	const scheduled = `{"id":"%s","channel_id":"c","message":"m","scheduled_at":%d}`
+	for _, adopted := range []bool{false, true} {
+		var mu sync.Mutex
+		var changed []string
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			path := r.URL.Path[len("/api/v4"):]
+			mu.Lock()
+			defer mu.Unlock()
+			switch r.Method + " " + path {
+			case "POST /posts":
+				w.WriteHeader(http.StatusCreated)
+				io.WriteString(w, `{"id":"new","create_at":7,"channel_id":"c"}`)
+			case "GET /posts/scheduled/team/t":
+				fmt.Fprintf(w, `{"t":[`+scheduled+`]}`, "old", 9)
+			case "POST /posts/schedule":
+				w.WriteHeader(http.StatusCreated)
+				fmt.Fprintf(w, `{"id":"new",%s`, body[1:])
+			default:
+				changed = append(changed, r.Method+" "+path)
+				if path == "/posts/schedule/new" || path == "/posts/schedule/old" {
+					io.WriteString(w, `{"id":"`+path[len("/posts/schedule/"):]+`"}`)
+				} else {
+					io.WriteString(w, `{"status":"OK"}`)
+				}
+			}
+		}))
+		reg := measure.NewRegistry(1)
+		b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, team: "t", dir: newDirectory()}
+		if adopted {
+			b.roster = &roster{Rows: []workload.Account{{Login: "me"}}, Names: []string{"me"}, IDs: []string{"me"}, Open: []string{"tok"}}
+		}
+		u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
+		actor, err := b.NewActor(workload.Env{URL: srv.URL, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second}, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := actor.(*person)
+		ch := b.dir.channel(api.Channel{ID: "c", Type: "O", TeamID: "t"})
+		a.team, a.places, a.current = "t", []place{{ch: ch}}, 0
+		b.dir.see(ch, api.Seen{ID: api.ParseID("old"), UserID: api.ParseID("me"), CreateAt: 1})
+		a.begin(a.steady)
+		want := []string{"DELETE /posts/old", "DELETE /posts/schedule/old"}
+		if adopted {
+			want = []string{"DELETE /posts/new", "DELETE /posts/schedule/new"}
+			if err := a.deletePost(t.Context()); !errors.Is(err, errNoOwnPost) {
+				t.Errorf("without a post of the run: %v", err)
+			}
+			if err := a.post(t.Context(), ch, api.Draft{Message: "m"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.deletePost(t.Context()); err != nil {
+			t.Errorf("adopted %v: deleting a post: %v", adopted, err)
+		}
+		if err := a.deleteScheduledPost(t.Context()); err != nil {
+			t.Errorf("adopted %v: deleting a scheduled post: %v", adopted, err)
+		}
+		if mu.Lock(); !slices.Equal(changed, want) {
+			t.Errorf("adopted %v: %v, want %v", adopted, changed, want)
+		}
+		mu.Unlock()
+		a.Close()
+		srv.Close()
+	}
+}
