@@ -77,9 +77,7 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	if ready == "" {
 		ready = "/"
 	}
-	for _, u := range s.URLs {
-		s.Ready = append(s.Ready, Join(u, ready))
-	}
+	s.Ready = readyOf(dep, s.URLs, ready)
 	for role, pids := range dep.PIDs() {
 		for _, pid := range pids {
 			id, err := lab.Identify(pid)
@@ -100,6 +98,18 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
 	return nil
+}
+
+// readyOf returns the addresses that show that the instances of a deployment are ready. It fills in the variables of
+// deployments that have some.
+func readyOf(dep Deployment, urls []string, ready string) (out []string) {
+	if d, ok := dep.(interface{ ReadyURLs(ref string) []string }); ok {
+		return d.ReadyURLs(ready)
+	}
+	for _, u := range urls {
+		out = append(out, Join(u, ready))
+	}
+	return out
 }
 
 // Load reads the state file in dir. Without one it returns ErrNotUp.
