@@ -250,6 +250,15 @@ func (m *Maker) take(ctx context.Context, s DataServer, man *dump.Manifest, into
 
 // Snapshot keeps the database of a stopped server's state directory as a dump.
 func (m *Maker) Snapshot(ctx context.Context, state, database, dir string) (_ *dump.Dump, err error) {
+	// Of a halted deployment no journal lists a server, and its next reset would write while this reads.
+	if deployed := filepath.Dir(filepath.Clean(state)); process.Claimed(deployed) {
+		switch lock, err := process.Claim(ctx, deployed); {
+		case errors.Is(err, lab.ErrInUse):
+			return nil, err
+		case err == nil: // else it can only be read, by all
+			defer func() { _ = lock.Close() }()
+		}
+	}
 	engine, space, err := stateOf(ctx, state)
 	if err != nil {
 		return nil, err
