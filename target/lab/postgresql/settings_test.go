@@ -1,6 +1,8 @@
 package postgresql_test
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -40,6 +42,14 @@ func TestResetKeepsWhatTheDatabaseHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	look("after the snapshot")
+	d, err := s.Describe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(d.Settings, func(name, _ string) bool { return !strings.Contains(name, " ") })
+	if want := map[string]string{"work_mem of database it's chat": "7MB", "jit of database it's chat of role mmuser": "off"}; !maps.Equal(d.Settings, want) {
+		t.Errorf("own settings are described as %v, want %v", d.Settings, want)
+	}
 	exec(t, ctx, s.DSN("postgres"), `ALTER DATABASE "it's chat" SET work_mem = '9MB'`, `ALTER DATABASE "it's chat" SET seq_page_cost = 2`)
 	for range 2 {
 		if err := s.Restore(ctx, "it's chat"); err != nil {

@@ -225,6 +225,19 @@ func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 			return err
 		}
 		var k, v string
+		if _, err = pgx.ForEachRow(rows, []any{&k, &v}, func() error {
+			d.Settings[k] = v
+			return nil
+		}); err != nil {
+			return err
+		}
+		// A database, or a role in it, may have its own values. Others than these names may be secrets of a program.
+		rows, err = conn.Query(ctx, `SELECT concat_ws(' ', split_part(c, '=', 1), 'of database ' || d.datname, 'of role ' || r.rolname), substr(c, strpos(c, '=') + 1)
+			FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) c LEFT JOIN pg_database d ON d.oid = s.setdatabase LEFT JOIN pg_roles r ON r.oid = s.setrole
+			WHERE split_part(c, '=', 1) = ANY($1) AND coalesce(d.datname, '') NOT LIKE $2`, names, `%\`+templateMark)
+		if err != nil {
+			return err
+		}
 		_, err = pgx.ForEachRow(rows, []any{&k, &v}, func() error {
 			d.Settings[k] = v
 			return nil
