@@ -293,6 +293,9 @@ func (d *deployment) Reset(ctx context.Context) error {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
 	if err := d.startApp(ctx); err != nil {
+		if busy := (*portError)(nil); errors.As(err, &busy) { // another program's, and no failure of this one
+			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		}
 		return fmt.Errorf("resetting %s: %w: %w", label(d.spec), target.ErrStart, err)
 	}
 	return nil
