@@ -108,7 +108,16 @@ func PrivateDir(dir string, uid uint32) (string, error) {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	link := filepath.Join(dir, elsewhere)
-	if err := os.Symlink(other, link); err != nil && !errors.Is(err, os.ErrExist) {
+	to, err := os.Readlink(link)
+	if err == nil && to == other {
+		return other, nil
+	}
+	if err == nil { // of a directory that was moved: it leads to what stands for the place before
+		err = os.Remove(link)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err = errors.Join(err, os.Symlink(other, link)); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	return other, nil
