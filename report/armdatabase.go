@@ -25,13 +25,7 @@ func (b *builder) armDatabase(arm plan.Arm) string {
 		return b.in.Plan.EngineOf(arm.Name, "")
 	}
 	text := strings.TrimSpace(db.Name + " " + db.Version)
-	var settings []string
-	for _, name := range durability {
-		if v, ok := db.Settings[name]; ok {
-			settings = append(settings, name+"="+v)
-		}
-	}
-	if len(settings) > 0 {
+	if settings := durabilityOf(db.Settings); len(settings) > 0 {
 		text += " (" + strings.Join(settings, ", ") + ")"
 	}
 	return text

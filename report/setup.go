@@ -504,6 +504,19 @@ func (b *builder) replicasText(engine, arm string) string {
 var durability = []string{"fsync", "synchronous_commit", "full_page_writes", "innodb_flush_log_at_trx_commit",
 	"innodb_doublewrite", "sync_binlog", "log_bin"}
 
+// durabilityOf lists them, and the values that a database or a role sets for itself, which win over the server's.
+func durabilityOf(settings map[string]string) (out []string) {
+	all := slices.Sorted(maps.Keys(settings))
+	for _, name := range durability {
+		for _, key := range all {
+			if key == name || strings.HasPrefix(key, name+" of ") {
+				out = append(out, key+"="+settings[key])
+			}
+		}
+	}
+	return out
+}
+
 // databaseText names a database server with its version and durability.
 func (b *builder) databaseText(e Engine) string {
 	text := e.Full
@@ -514,13 +527,7 @@ func (b *builder) databaseText(e Engine) string {
 	if db.Version != "" && !strings.Contains(text, db.Version) {
 		text += " (" + strings.TrimSpace(db.Name+" "+db.Version) + ")"
 	}
-	var settings []string
-	for _, name := range durability {
-		if v, ok := db.Settings[name]; ok {
-			settings = append(settings, name+"="+v)
-		}
-	}
-	if len(settings) > 0 {
+	if settings := durabilityOf(db.Settings); len(settings) > 0 {
 		text += "; " + strings.Join(settings, ", ")
 	}
 	return text

@@ -68,8 +68,14 @@ func (m *Maker) Backup(ctx context.Context, dsn, dir string) (_ *dump.Dump, err 
 // databaseOf returns the name of the database in a DSN; empty if there is none.
 func databaseOf(dsn string) string {
 	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
-		_, name, _ := strings.Cut(rest[strings.LastIndexByte(rest, '@')+1:], "/")
-		name, _, _ = strings.Cut(name, "?")
+		slash := strings.LastIndexByte(rest, '/') // passwords and paths of sockets may hold others
+		if slash < 0 {
+			return ""
+		}
+		name, _, _ := strings.Cut(rest[slash+1:], "?")
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
 		return name
 	}
 	u, err := url.Parse(dsn)

@@ -69,6 +69,23 @@ func TestBackup(t *testing.T) {
 	}
 }
 
+func TestDatabaseOf(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"mysql://me:hunter2@tcp(127.0.0.1:3306)/chat":                  "chat",
+		"mysql://me:hun@ter/2@tcp(127.0.0.1:3306)/chat?parseTime=true": "chat",
+		"mysql://me@unix(/run/mysqld/mysqld.sock)/chat":                "chat",
+		"mysql://me@unix(/run/mysqld/mysqld.sock)/":                    "",
+		"mysql://me@/my%20chat":                                        "my chat",
+		"mysql://me":                                                   "",
+		"postgres://me:hunter2@127.0.0.1:5432/chat?sslmode=disable":    "chat",
+		"postgresql:///chat?host=/run/postgresql":                      "chat",
+	} {
+		if got := databaseOf(dsn); got != want {
+			t.Errorf("databaseOf(%q) = %q, want %q", dsn, got, want)
+		}
+	}
+}
+
 // TestBackupErrors names what is missing, without a server and without the password.
 func TestBackupErrors(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())

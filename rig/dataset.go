@@ -102,14 +102,21 @@ func sweepTemporary(dir string) {
 	}
 }
 
-// RemoveState removes a server's state directory, and the one that stands for it where the server's user cannot reach
-// it.
+// RemoveState removes a state directory, of a server or of several in directories below it, and the directories that
+// stand for these where a server's user cannot reach them.
 func RemoveState(dir string) error {
-	var err error
-	if other, ok := lab.Elsewhere(dir); ok {
-		err = os.RemoveAll(other)
+	dirs := []string{dir}
+	entries, _ := os.ReadDir(dir) // of an unreadable one the last call reports it
+	for _, e := range entries {
+		dirs = append(dirs, filepath.Join(dir, e.Name()))
 	}
-	return errors.Join(err, os.RemoveAll(dir))
+	var errs []error
+	for _, at := range dirs {
+		if other, ok := lab.StandIn(at); ok {
+			errs = append(errs, os.RemoveAll(other))
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(dir))...)
 }
 
 // loadingSettings are those of a server that only loads: its writes are not safe before it has been shut down cleanly
@@ -243,6 +250,15 @@ func (m *Maker) take(ctx context.Context, s DataServer, man *dump.Manifest, into
 
 // Snapshot keeps the database of a stopped server's state directory as a dump.
 func (m *Maker) Snapshot(ctx context.Context, state, database, dir string) (_ *dump.Dump, err error) {
+	// Of a halted deployment no journal lists a server, and its next reset would write while this reads.
+	if deployed := filepath.Dir(filepath.Clean(state)); process.Claimed(deployed) {
+		switch lock, err := process.Claim(ctx, deployed); {
+		case errors.Is(err, lab.ErrInUse):
+			return nil, err
+		case err == nil: // else it can only be read, by all
+			defer func() { _ = lock.Close() }()
+		}
+	}
 	engine, space, err := stateOf(ctx, state)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (f *Deployments) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, dir := range slices.Backward(f.made) {
-		remove := os.RemoveAll
+		remove := RemoveState
 		if dir == f.dir { // others may have put something into it since
 			remove = os.Remove
 		}

@@ -1,8 +1,10 @@
 package rig
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,5 +135,28 @@ func TestPassingStateIsMarked(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, stateOwner)); err != nil || string(b) != "\n"+here+"\n" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// The data of a server whose user cannot reach the store lie in a directory elsewhere, which goes with the state; one that
+// a program under test has linked in the same way is not the state's.
+func TestStateElsewhereIsRemoved(t *testing.T) {
+	root := t.TempDir()
+	f := &Deployments{dir: filepath.Join(root, "state"), s: &Session{Progress: NewReporter(os.Stderr, nil, false)}}
+	dir := filepath.Join(f.dir, "base-mysql")
+	if err := f.claim(dir, ""); err != nil {
+		t.Fatal(err)
+	}
+	for at, of := range map[string]string{"mysql": filepath.Join(dir, "mysql"), "uploads": "/nowhere"} {
+		other := filepath.Join(root, "of-"+at)
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, at), 0o755), os.Mkdir(other, 0o755), os.Symlink(other, filepath.Join(dir, at, "elsewhere")),
+			os.WriteFile(filepath.Join(other, "stands-for"), []byte(of), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Clear()
+	left, err := filepath.Glob(filepath.Join(root, "*"))
+	if want := []string{filepath.Join(root, "of-uploads")}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("left: %v, %v; want %v", left, err, want)
 	}
 }

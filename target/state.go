@@ -19,6 +19,9 @@ import (
 // ErrNotUp is returned by Load and Down when a directory holds no running target's state file.
 var ErrNotUp = errors.New("no target is up here")
 
+// ErrUp is returned by Free and Save where another program has a target up.
+var ErrUp = errors.New("another program has a target up here")
+
 // stateFile is the name of the state file in a target's directory.
 const stateFile = "target.json"
 
@@ -38,10 +41,24 @@ type StateFile struct {
 	Processes   map[string][]lab.Identity `json:"processes"` // by role
 }
 
-// Save writes the state file of a deployment into dir, which is made when it is missing; this program is its owner.
+// Free returns an error that wraps ErrUp if dir holds the state file of a target whose owner, another program, still
+// runs.
+func Free(dir string) error {
+	s, err := Load(dir)
+	if err != nil || s.Owner.PID == os.Getpid() || !s.Owner.Alive() { // a file that cannot be read finds no target
+		return nil
+	}
+	return fmt.Errorf("%s: %w, process %d; stop that one, or use another store", dir, ErrUp, s.Owner.PID)
+}
+
+// Save writes the state file of a deployment into dir, which is made when it is missing; this program is its owner. The
+// file of another owner's running target stays, see [Free].
 // ready is the Spec's URL or path; references to secrets in it stay references, which the caller of
 // [StateFile.Status] resolves. It must be written again after a Reset, which changes the processes.
 func Save(dir string, dep Deployment, ready string, now time.Time) error {
+	if err := Free(dir); err != nil {
+		return err
+	}
 	owner, err := lab.Identify(os.Getpid())
 	if err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
@@ -60,9 +77,7 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	if ready == "" {
 		ready = "/"
 	}
-	for _, u := range s.URLs {
-		s.Ready = append(s.Ready, Join(u, ready))
-	}
+	s.Ready = readyOf(dep, s.URLs, ready)
 	for role, pids := range dep.PIDs() {
 		for _, pid := range pids {
 			id, err := lab.Identify(pid)
@@ -83,6 +98,18 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
 	return nil
+}
+
+// readyOf returns the addresses that show that the instances of a deployment are ready. It fills in the variables of
+// deployments that have some.
+func readyOf(dep Deployment, urls []string, ready string) (out []string) {
+	if d, ok := dep.(interface{ ReadyURLs(ref string) []string }); ok {
+		return d.ReadyURLs(ready)
+	}
+	for _, u := range urls {
+		out = append(out, Join(u, ready))
+	}
+	return out
 }
 
 // Load reads the state file in dir. Without one it returns ErrNotUp.

@@ -2,6 +2,7 @@ package target_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -135,6 +136,38 @@ func TestState(t *testing.T) {
 	}
 	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
 		t.Errorf("Load() after Forget = %v, want ErrNotUp", err)
+	}
+}
+
+// A second target in the same directory would take the file of the first, which nobody finds then.
+func TestTheStateOfAnotherTargetStays(t *testing.T) {
+	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Kill() }()
+	dir := t.TempDir()
+	b, err := json.Marshal(target.StateFile{URLs: []string{"http://127.0.0.1:1"}, Owner: p.Identity()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "target.json"), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := fake{url: "http://127.0.0.1:2"}
+	if err := target.Save(dir, other, "", time.Now()); !errors.Is(err, target.ErrUp) {
+		t.Errorf("Save() beside a target that is up = %v, want ErrUp", err)
+	}
+	if s, err := target.Load(dir); err != nil || len(s.URLs) != 1 || s.URLs[0] != "http://127.0.0.1:1" {
+		t.Errorf("the state file: %+v, %v; want that of the first target", s, err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // after a program that is gone, and again by this one
+		if err := target.Save(dir, other, "", time.Now()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

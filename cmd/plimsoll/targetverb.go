@@ -86,6 +86,9 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 }
 
 func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, dir string) error {
+	if err := target.Free(dir); err != nil {
+		return err
+	}
 	if done, err := a.program().Isolate(ctx, p); done || err != nil {
 		return err
 	}

@@ -200,8 +200,10 @@ func (s Spec) Check() error {
 	if perDay := s.Posts / int(s.History); perDay > 8_000_000 {
 		bad("posts: %d a day are more than 8,000,000; want a longer history", perDay)
 	}
-	if s.End < 0 || int64(s.End) > 4_102_444_800_000 {
-		bad("end: want a time from 1970 to 2100")
+	// Users and channels are made in the hours before the history.
+	if first := int64(1+s.History) * 24 * hourMillis; int64(s.End) < first || int64(s.End) > 4_102_444_800_000 {
+		least, _ := Instant(first).MarshalText() // never fails
+		bad("end: want a time from %s, that is %d days of history and one more after 1970 began, to 2100", least, s.History)
 	}
 	return errors.Join(errs...)
 }

@@ -18,6 +18,8 @@ func TestParseSpec(t *testing.T) {
 		{good + "files: 2\n", "want a percentage"},
 		{good + "history: 3 months\n", "want days"},
 		{good + "end: yesterday\n", "want a time"},
+		{good + "end: 1970-06-30T00:00:00Z\n", "end: want a time from 1970-07-01T00:00:00Z"},
+		{good + "end: 1970-07-01T00:00:00Z\n", ""},
 		{"name: a\nusers: 100\nposts: many\n", "cannot unmarshal"},
 		{"name: a/b\nusers: 2\nposts: 0\nteam: X\n", "cannot be a name"},
 		{"name: a/b\nusers: 2\nposts: 0\nteam: X\n", "users: 2 is out of range"},
@@ -44,6 +46,23 @@ func TestParseSpec(t *testing.T) {
 		} else if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q", c.src, err, c.want)
 		}
+	}
+}
+
+// TestFirstEnd: the earliest history that is allowed has no time before 1970.
+func TestFirstEnd(t *testing.T) {
+	s, err := ParseSpec([]byte("name: a\nusers: 100\nposts: 1000\nhistory: 2d\nend: 1970-01-04T00:00:00Z\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Chunk
+	p.Chunk(0, &c)
+	if at := p.Team(0).CreateAt; at < 0 || c.Posts[0].At < at {
+		t.Errorf("the first team is of %d ms, the first post of %d ms", at, c.Posts[0].At)
 	}
 }
 

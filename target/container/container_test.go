@@ -158,6 +158,28 @@ func look(t *testing.T, dir string, p container.Process) (s sight) {
 	return s
 }
 
+// TestARelativeState: the state directory of a store such as ".plimsoll", the default, has its whole path inside.
+func TestARelativeState(t *testing.T) {
+	engines(t, func(t *testing.T, _ string, e container.Engine) {
+		dir := state(t)
+		t.Chdir(filepath.Dir(dir))
+		j := job(dir)
+		j.State = filepath.Base(dir)
+		p, err := e.Start(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := p.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		if s := look(t, dir, p); s.Dir != dir {
+			t.Errorf("it is in %s, want %s", s.Dir, dir)
+		}
+	})
+}
+
 func TestContainer(t *testing.T) {
 	engines(t, func(t *testing.T, name string, e container.Engine) {
 		dir := state(t)

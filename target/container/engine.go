@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -33,8 +34,20 @@ type Engine interface {
 type Job struct {
 	Spec lab.Spec // as for a process: program and working directory are those of the host
 	Name string   // of the container; begins with lab.Mark
-	// Directory that the container shares with the host, under the same path, and where its root file system goes.
+	// Directory that the container shares with the host, under the same whole path, and where its root file system goes.
 	State string
+}
+
+// whole returns the job with whole paths: inside, relative ones would lead elsewhere.
+func (j Job) whole() (Job, error) {
+	for _, path := range []*string{&j.State, &j.Spec.Dir} {
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return j, fmt.Errorf("finding the state directory: %w", err)
+		}
+		*path = abs
+	}
+	return j, nil
 }
 
 // Namespaces is the engine that needs no other program.
@@ -50,6 +63,10 @@ func (Namespaces) Name() string {
 // Start implements [Engine]: it makes the root file system and starts this program again as the container's
 // first process, see [Init].
 func (Namespaces) Start(ctx context.Context, j Job) (Process, error) {
+	j, err := j.whole()
+	if err != nil {
+		return nil, err
+	}
 	root, inside, err := j.makeRoot()
 	if err != nil {
 		return nil, err

@@ -72,6 +72,9 @@ func (p podman) Start(ctx context.Context, j Job) (Process, error) {
 }
 
 func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
+	if j, err = j.whole(); err != nil {
+		return nil, err
+	}
 	root, inside, err := j.makeRoot()
 	if err != nil {
 		return nil, err

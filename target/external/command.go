@@ -21,6 +21,9 @@ import (
 // lastLines is how many lines of a command's output an error quotes.
 const lastLines = 20
 
+// lastBytes is how much of an unfinished line is kept: a command may never end one.
+const lastBytes = 64 << 10
+
 // A Turn is the run for which a command is executed. Commands get it in their environment: PLIMSOLL_ARM,
 // PLIMSOLL_VERSION, PLIMSOLL_ENGINE, PLIMSOLL_BLOCK, PLIMSOLL_RUN and PLIMSOLL_URL, which is a list with spaces where a
 // target has several addresses.
@@ -129,6 +132,7 @@ type lineTail struct {
 func (t *lineTail) Write(p []byte) (int, error) {
 	lines := strings.Split(t.rest+string(p), "\n")
 	t.rest = lines[len(lines)-1]
+	t.rest = t.rest[max(0, len(t.rest)-lastBytes):]
 	t.lines = append(t.lines, lines[:len(lines)-1]...)
 	t.lines = slices.Delete(t.lines, 0, max(0, len(t.lines)-lastLines))
 	return len(p), nil

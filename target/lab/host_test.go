@@ -114,6 +114,19 @@ func TestPrivateDir(t *testing.T) {
 	if again, err := PrivateDir(dir, 65534); err != nil || again != other {
 		t.Errorf("the second call gives %q (%v), want %q", again, err, other)
 	}
+	moved := dir + "-moved"
+	if err := os.Rename(dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := PrivateDir(moved, 65534); err != nil || now == other {
+		t.Errorf("after a move: %q, %v", now, err)
+	} else if to, ok := Elsewhere(moved); !ok || to != now {
+		t.Errorf("after a move the link leads to %q, want %q", to, now)
+	} else if to, ok := StandIn(moved); !ok || to != now {
+		t.Errorf("after a move %q stands for it, want %q", to, now)
+	}
+	other, _ = Elsewhere(moved)
+	dir = moved
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}

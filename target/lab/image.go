@@ -195,8 +195,11 @@ func mountImage(image, at string) error {
 // maxLoopTries is how often another program may take the free loop device first.
 const maxLoopTries = 10
 
-// attached reports whether a loop device holds a file.
+// attached reports whether a loop device holds a file. The kernel has the path of it without symbolic links.
 func attached(image string) bool {
+	if real, err := filepath.EvalSymlinks(image); err == nil {
+		image = real
+	}
 	all, _ := filepath.Glob("/sys/block/loop*/loop/backing_file") // a good pattern
 	for _, name := range all {
 		if b, err := os.ReadFile(name); err == nil && strings.TrimRight(string(b), "\n") == image {

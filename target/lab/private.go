@@ -74,6 +74,9 @@ func MkdirState(dir string) error {
 // elsewhere is the name of the link to the directory that stands for another.
 const elsewhere = "elsewhere"
 
+// standsFor is the file in the directory that stands for another; it holds that one's path.
+const standsFor = "stands-for"
+
 // PrivateDir makes dir and returns it, or, when uid could not reach it (a directory below /root, for
 // example), another directory below /var/lib/plimsoll that stands for it; a symbolic link "elsewhere" in
 // dir then leads there. Directories that stand for one that is gone are removed at the next call. The
@@ -101,11 +104,20 @@ func PrivateDir(dir string, uid uint32) (string, error) {
 	if !reachable(other, uid) {
 		return "", fmt.Errorf("user %d can reach neither %s nor %s; choose a state directory whose parents all permit o+x", uid, dir, other)
 	}
-	if err := os.WriteFile(filepath.Join(other, "stands-for"), []byte(dir), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(other, standsFor), []byte(dir), 0o600); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	link := filepath.Join(dir, elsewhere)
-	if err := os.Symlink(other, link); err != nil && !errors.Is(err, os.ErrExist) {
+	to, err := os.Readlink(link)
+	if err == nil && to == other {
+		return other, nil
+	}
+	if err == nil { // of a directory that was moved: it leads to what stands for the place before
+		err = os.Remove(link)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err = errors.Join(err, os.Symlink(other, link)); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	return other, nil
@@ -117,9 +129,21 @@ func Elsewhere(dir string) (other string, ok bool) {
 	return other, err == nil
 }
 
+// StandIn is [Elsewhere] for a directory that stands for dir by its own account: whatever else a program may have linked
+// there is no state of dir, which may be removed with it.
+func StandIn(dir string) (other string, ok bool) {
+	other, ok = Elsewhere(dir)
+	whole, err := filepath.Abs(dir)
+	if !ok || err != nil {
+		return "", false
+	}
+	of, err := os.ReadFile(filepath.Join(other, standsFor))
+	return other, err == nil && string(of) == whole
+}
+
 // sweepPrivate removes the directories that stand for a directory that is gone.
 func sweepPrivate() {
-	all, err := filepath.Glob(filepath.Join(systemDir, "*", "stands-for"))
+	all, err := filepath.Glob(filepath.Join(systemDir, "*", standsFor))
 	if err != nil {
 		return
 	}

@@ -90,6 +90,13 @@ func TestImage(t *testing.T) {
 	if _, err := lab.NewSpace(soon, state, 0, lab.Auto); err == nil {
 		t.Error("a mounted image was mounted a second time")
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(state, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lab.NewSpace(soon, link, 0, lab.Auto); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("by a link: %v, want a wait until the image is free", err)
+	}
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

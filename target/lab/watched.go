@@ -85,7 +85,7 @@ type followed struct {
 	began    time.Time
 	settled  bool
 	sign     string // the first line of a log that was a sign of something
-	old      string // the first such line of a tail that was there at the beginning
+	old      string // the last such line of a tail that was there at the beginning
 	last     []byte // the last one that was not
 }
 
@@ -104,7 +104,9 @@ func FollowCrashes(list []Watched) *Crashes {
 		for _, path := range w.Logs {
 			f.logs = append(f.logs, openLog(path))
 		}
-		_, f.old = f.signInTail()
+		for _, line := f.signInTail(); line != ""; _, line = f.signInTail() { // to the last one
+			f.old = line
+		}
 		c.all = append(c.all, f)
 	}
 	return c
@@ -130,7 +132,7 @@ func (c *Crashes) Look(now time.Time, last bool) (fresh []Crash) {
 				}
 			})
 		}
-		if what, line := f.signInTail(); line != "" && line != f.old && f.sign == "" {
+		if what, line := f.signInTail(); line != "" && f.sign == "" {
 			f.sign = line
 			note(what, line)
 		}
@@ -171,17 +173,22 @@ func (c *Crashes) Unread() map[string]int64 {
 	return out
 }
 
-// signInTail looks for the first sign in the last output of a program that has no log file.
+// signInTail looks for the first sign after f.old in the last output of a program that has no log file.
 func (f *followed) signInTail() (what, line string) {
 	if len(f.logs) > 0 || f.Tail == nil {
 		return "", ""
 	}
 	for text := range strings.SplitSeq(f.Tail(), "\n") {
-		if what, ok := crashLine(f.Kind, []byte(text[:min(len(text), mostLine)])); ok {
-			return what, printable([]byte(text))
+		sign, ok := crashLine(f.Kind, []byte(text[:min(len(text), mostLine)]))
+		switch shown := printable([]byte(text)); {
+		case !ok:
+		case shown == f.old: // those before it are older still
+			what, line = "", ""
+		case line == "":
+			what, line = sign, shown
 		}
 	}
-	return "", ""
+	return what, line
 }
 
 // lookAtProcess notices that the program itself has ended, and that its processes are others than at the beginning.

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -90,6 +91,35 @@ func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
 	_ = say.Close()
 	if kept, _ := c.All(); len(kept) != 1 || kept[0].Times != 1 || kept[0].Line != "store: panic serving 127.0.0.1:9: odd frame" {
 		t.Errorf("%+v", kept)
+	}
+}
+
+// A sign that was printed before, in another run of the same process, hides no later one.
+func TestASignBesideAnOlderOne(t *testing.T) {
+	in, say, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer say.Close()
+	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "while read x; do echo \"$x\"; done"}, Stdin: in})
+	for n := range 4 {
+		c := lab.FollowCrashes([]lab.Watched{p.Watched()})
+		if fresh := c.Look(time.Now(), false); len(fresh) != 0 {
+			t.Errorf("of the runs before: %v", fresh)
+		}
+		line := fmt.Sprintf("1:00:0%d [alert] 7#7: worker process 1%d exited on signal 11", n, n)
+		if _, err := say.WriteString(line + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.Tail(), line); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("it does not print %q", line)
+			}
+		}
+		if fresh := c.Look(time.Now(), true); len(fresh) != 1 || fresh[0].Line != line {
+			t.Errorf("run %d: %v, want %q", n, fresh, line)
+		}
 	}
 }
 

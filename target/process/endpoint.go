@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"slices"
@@ -37,6 +38,33 @@ func (d *deployment) MetricsURLs() []string {
 	for _, in := range d.instances {
 		if url, err := d.instanceURL(in, d.spec.MetricsURL, "metrics URL"); err == nil {
 			urls = append(urls, url)
+		}
+	}
+	return urls
+}
+
+// ReadyURLs returns the addresses of a path or URL such as Spec.Ready where users reach the target, with the variables of
+// each instance. Other references stay as they are, such as those to secrets.
+func (d *deployment) ReadyURLs(ref string) []string {
+	d.state.Lock()
+	defer d.state.Unlock()
+	var urls []string
+	for _, in := range d.instances {
+		vars, err := in.variables()
+		if err != nil {
+			continue // the start of the instance has reported it
+		}
+		own := os.Expand(ref, func(name string) string {
+			switch v, ok := vars[name]; {
+			case name == "$":
+				return "$"
+			case ok && !slices.Contains(secretVars, name):
+				return v
+			}
+			return "${" + name + "}"
+		})
+		if u := target.Join(cmp.Or(d.front.url, in.URL), own); !slices.Contains(urls, u) { // by a proxy it is one for all
+			urls = append(urls, u)
 		}
 	}
 	return urls

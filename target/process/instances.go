@@ -26,15 +26,14 @@ func (d *deployment) startApp(ctx context.Context) error {
 				return err
 			}
 		}
-		first := try == 1 && len(d.procs) == 0
 		err := d.startInstances(ctx)
 		if err == nil {
 			return nil
 		}
 		err = errors.Join(err, d.stopApp(context.WithoutCancel(ctx)))
 		var busy *portError
-		if !errors.As(err, &busy) || try == maxTries || !first && d.desc.Driver != "" {
-			return err // after the first deployment the URLs are promised
+		if !errors.As(err, &busy) || try == maxTries || d.desc.Driver != "" {
+			return err // once it is deployed, the URLs are promised
 		}
 		d.state.Lock()
 		d.instances = nil

@@ -24,6 +24,7 @@ const (
 	stopTimeout         = 3 * time.Second // of an instance; with the database's, Stop stays within 7 seconds
 	maxTries            = 4               // first starts, when other programs take the ports first
 	claimWait           = 2 * time.Second // for the lock of a program that has just been killed
+	lockFile            = "lock"          // in a state directory
 )
 
 // A Command is how one instance is started.
@@ -173,7 +174,7 @@ func (d *deployment) deploy(ctx context.Context) error {
 	if err := lab.MkdirState(dir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	if err := d.claim(ctx); err != nil {
+	if d.lock, err = Claim(ctx, dir); err != nil {
 		return err
 	}
 	if _, err := lab.Sweep(ctx, d.journal(), stopTimeout); err != nil {
@@ -220,14 +221,14 @@ func (d *deployment) deploy(ctx context.Context) error {
 	return d.describe(ctx)
 }
 
-// claim makes the state directory this deployment's until it is stopped or this program ends: the journals only list
-// running programs, and a halted deployment has none. Children do not inherit it. A killed program lets its lock go
-// only when the last of its threads has ended, a moment after it and its children have vanished from the process
-// table; so claim waits up to claimWait.
-func (d *deployment) claim(ctx context.Context) error {
-	f, err := os.OpenFile(filepath.Join(d.spec.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+// Claim makes a deployment's state directory this program's until the file is closed or this program ends: the journals
+// only list running programs, and a halted deployment has none. Children do not inherit it. A killed program lets its lock
+// go only when the last of its threads has ended, a moment after it and its children have vanished from the process table;
+// so Claim waits up to claimWait. The error wraps [lab.ErrInUse] if another has the directory.
+func Claim(ctx context.Context, dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
+		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	for limit := time.Now().Add(claimWait); errors.Is(err, syscall.EWOULDBLOCK) && ctx.Err() == nil && time.Now().Before(limit); {
@@ -237,12 +238,17 @@ func (d *deployment) claim(ctx context.Context) error {
 	if err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("%w: another program has a deployment in %s, which may be halted; stop that program or choose another directory", lab.ErrInUse, d.spec.Dir)
+			return nil, fmt.Errorf("%w: another program has a deployment in %s, which may be halted; stop that program or choose another directory", lab.ErrInUse, dir)
 		}
-		return fmt.Errorf("state directory: locking it: %w", err)
+		return nil, fmt.Errorf("state directory: locking it: %w", err)
 	}
-	d.lock = f
-	return nil
+	return f, nil
+}
+
+// Claimed reports whether a directory is, or was, the state directory of a deployment.
+func Claimed(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, lockFile))
+	return err == nil
 }
 
 func (d *deployment) startDatabase(ctx context.Context) error {
@@ -287,6 +293,9 @@ func (d *deployment) Reset(ctx context.Context) error {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
 	if err := d.startApp(ctx); err != nil {
+		if busy := (*portError)(nil); errors.As(err, &busy) { // another program's, and no failure of this one
+			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		}
 		return fmt.Errorf("resetting %s: %w: %w", label(d.spec), target.ErrStart, err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +53,37 @@ func TestForeignServer(t *testing.T) {
 	}
 	again.Start()
 	defer again.Close()
-	if err := dep.Reset(ctx); !foreign(err) {
+	if err := dep.Reset(ctx); !foreign(err) || errors.Is(err, target.ErrStart) {
 		t.Errorf("Reset() = %v", err)
+	}
+}
+
+// TestAddressStaysAtAReset: a deployment whose port another server has taken while it was halted does not move to another
+// one, which its description and its data would not know. That is no failure of its program.
+func TestAddressStaysAtAReset(t *testing.T) {
+	ctx, dep := deploy(t, process.Config{}, spec(t.TempDir(), ""))
+	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
+		t.Fatal(err)
+	}
+	url := dep.URL()
+	l, err := net.Listen("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.NotFoundHandler()}
+	go func() { _ = srv.Serve(l) }()
+	defer srv.Close()
+	if err := dep.Reset(ctx); err == nil || errors.Is(err, target.ErrStart) || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("Reset() = %v", err)
+	}
+	if now := dep.URL(); now != url {
+		t.Errorf("it moved from %s to %s", url, now)
+	}
+	srv.Close()
+	if err := dep.Reset(ctx); err != nil {
+		t.Error(err)
+	}
+	if now := dep.Describe().URLs; now[0] != url || dep.URL() != url {
+		t.Errorf("described at %s, answers at %s, deployed at %s", now, dep.URL(), url)
 	}
 }

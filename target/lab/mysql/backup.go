@@ -39,6 +39,9 @@ func Backup(ctx context.Context, dsn, dir string) (b BackedUp, err error) {
 	if b.Version, err = fit(ctx, conf); err != nil {
 		return b, err
 	}
+	if dir, err = filepath.Abs(dir); err != nil { // mariadb-backup begins in it
+		return b, fmt.Errorf("preparing a backup: %w", err)
+	}
 	if err := lab.MkdirState(dir); err != nil {
 		return b, err
 	}

@@ -116,7 +116,8 @@ func hide(err error, password string) error {
 	return errors.New(strings.ReplaceAll(err.Error(), password, "***"))
 }
 
-// own makes a backup startable by Start: with no settings of where it came from, recovered, and with our role.
+// own makes a backup startable by Start: with no settings of where it came from, recovered, with our role, and without a
+// subscription that is on: its worker would take the changes that are for the server of the backup.
 func own(ctx context.Context, bin, data string, uid, gid uint32) error {
 	for name, text := range map[string]string{
 		"postgresql.conf": "", "postgresql.auto.conf": "", "pg_ident.conf": "",
@@ -141,7 +142,7 @@ func own(ctx context.Context, bin, data string, uid, gid uint32) error {
 	err := lab.Run(ctx, lab.Spec{
 		Name: "postgres --single", Path: filepath.Join(bin, "postgres"), Dir: data, Env: environment(), UID: uid, GID: gid,
 		Args:  []string{"--single", "-D", data, "postgres"},
-		Stdin: strings.NewReader("CREATE ROLE " + role + "\nALTER ROLE " + role + " SUPERUSER LOGIN\n"),
+		Stdin: strings.NewReader("CREATE ROLE " + role + "\nALTER ROLE " + role + " SUPERUSER LOGIN\nUPDATE pg_subscription SET subenabled = false\n"),
 	})
 	if err != nil {
 		return fmt.Errorf("recovering the backup: %w", err)

@@ -40,11 +40,11 @@ func (s *Server) Snapshot(ctx context.Context, name string) error {
 	if s.space.Shares() {
 		return s.keepData(ctx, name)
 	}
-	return s.exec(ctx, "snapshot of database "+name,
-		dropStatement(name+templateMark),
+	return s.exec(ctx, "snapshot of database "+name, append([]string{
+		dropStatement(name + templateMark),
 		endConnections(name),
-		"ALTER DATABASE "+quote(name)+" RENAME TO "+quote(name+templateMark),
-		s.copyStatement(name))
+		"ALTER DATABASE " + quote(name) + " RENAME TO " + quote(name+templateMark),
+	}, s.copyStatements(name)...)...)
 }
 
 // keepData makes the snapshot of the whole server, in a space that shares blocks: a template would not share them.
@@ -114,7 +114,7 @@ func (s *Server) Restore(ctx context.Context, name string) error {
 	}); err != nil {
 		return fmt.Errorf("restoring database %s: %w", name, err)
 	}
-	if err := s.exec(ctx, "restoring database "+name, dropStatement(name), s.copyStatement(name)); err != nil {
+	if err := s.exec(ctx, "restoring database "+name, append([]string{dropStatement(name)}, s.copyStatements(name)...)...); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -225,6 +225,19 @@ func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 			return err
 		}
 		var k, v string
+		if _, err = pgx.ForEachRow(rows, []any{&k, &v}, func() error {
+			d.Settings[k] = v
+			return nil
+		}); err != nil {
+			return err
+		}
+		// A database, or a role in it, may have its own values. Others than these names may be secrets of a program.
+		rows, err = conn.Query(ctx, `SELECT concat_ws(' ', split_part(c, '=', 1), 'of database ' || d.datname, 'of role ' || r.rolname), substr(c, strpos(c, '=') + 1)
+			FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) c LEFT JOIN pg_database d ON d.oid = s.setdatabase LEFT JOIN pg_roles r ON r.oid = s.setrole
+			WHERE split_part(c, '=', 1) = ANY($1) AND coalesce(d.datname, '') NOT LIKE $2`, names, `%\`+templateMark)
+		if err != nil {
+			return err
+		}
 		_, err = pgx.ForEachRow(rows, []any{&k, &v}, func() error {
 			d.Settings[k] = v
 			return nil
@@ -254,14 +267,21 @@ func (s *Server) exec(ctx context.Context, what string, statements ...string) er
 	return nil
 }
 
-// copyStatement makes a database from its snapshot. Before version 15 a file copy is the only way; since
-// then the default writes every page to the log instead, which a large database pays at each reset.
-func (s *Server) copyStatement(name string) string {
+// copyStatements make a database from its snapshot. Before version 15 a file copy is the only way; since
+// then the default writes every page to the log instead, which a large database pays at each reset. What ALTER DATABASE
+// and GRANT have set is not in the files, and CREATE DATABASE leaves it out.
+func (s *Server) copyStatements(name string) []string {
 	sql := "CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(name+templateMark)
 	if s.major >= 15 {
 		sql += " STRATEGY file_copy"
 	}
-	return sql
+	is, was := literal(name), literal(name+templateMark)
+	return []string{
+		sql,
+		"INSERT INTO pg_db_role_setting (setdatabase, setrole, setconfig) SELECT d.oid, s.setrole, s.setconfig FROM pg_database d, pg_database t, pg_db_role_setting s " +
+			"WHERE d.datname = " + is + " AND t.datname = " + was + " AND s.setdatabase = t.oid",
+		"UPDATE pg_database d SET datdba = t.datdba, datacl = t.datacl, datconnlimit = t.datconnlimit FROM pg_database t WHERE d.datname = " + is + " AND t.datname = " + was,
+	}
 }
 
 // dropStatement drops a database with its connections; WITH (FORCE) is there since version 13.
@@ -271,7 +291,10 @@ func dropStatement(name string) string {
 
 func endConnections(name string) string {
 	return "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = " +
-		"'" + strings.ReplaceAll(name, "'", "''") + "' AND pid <> pg_backend_pid()"
+		literal(name) + " AND pid <> pg_backend_pid()"
 }
+
+// literal quotes a text.
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

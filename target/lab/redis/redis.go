@@ -124,7 +124,8 @@ func startOn(ctx context.Context, path string, conf Config, port int, journal st
 	return s, nil
 }
 
-// wait sends PING until the server answers PONG; while it loads its file it answers with an error.
+// wait sends PING until the server answers PONG; while it loads its file it answers with an error. Another server may have
+// the port.
 func (s *Server) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready within %v", startTimeout))
 	defer cancel()
@@ -132,7 +133,9 @@ func (s *Server) wait(ctx context.Context) error {
 	defer t.Stop()
 	for {
 		if ping(ctx, s.addr) == nil {
-			return nil
+			if text, err := ask(ctx, s.addr, "INFO server"); err == nil && field(text, "process_id") == strconv.Itoa(s.proc.PID()) {
+				return nil
+			}
 		}
 		select {
 		case <-s.proc.Done():
@@ -193,6 +196,16 @@ func ask(ctx context.Context, addr, command string) (string, error) {
 	return "", fmt.Errorf("it answers %.100q", line)
 }
 
+// field returns the value of a field in the answer to INFO; empty if it has none.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if v, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
 // Addr is where the server answers, host:port.
 func (s *Server) Addr() string { return s.addr }
 
@@ -216,11 +229,7 @@ func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 	if err != nil {
 		return d, fmt.Errorf("asking Redis for its version: %w", err)
 	}
-	for line := range strings.Lines(text) {
-		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
-			d.Version = strings.TrimSpace(v)
-		}
-	}
+	d.Version = field(text, "redis_version")
 	for _, name := range []string{"save", "appendonly", "maxmemory"} {
 		text, err := ask(ctx, s.addr, "CONFIG GET "+name)
 		if err != nil {

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,5 +49,29 @@ func TestAPortThatIsTakenIsToldWhenItWasAskedFor(t *testing.T) {
 	defer l.Close()
 	if _, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir(), Port: l.Addr().(*net.TCPAddr).Port}); err == nil {
 		t.Error("a server started on a port that is taken")
+	}
+}
+
+// TestAnotherServerIsNotTaken: a server that has the port already answers too, and is not the one that was started.
+func TestAnotherServerIsNotTaken(t *testing.T) {
+	first, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Kill() }()
+	_, port, err := net.SplitHostPort(first.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir(), Port: n})
+	if err == nil {
+		_ = second.Kill()
+	}
+	if err == nil || !strings.Contains(err.Error(), "Address already in use") {
+		t.Errorf("a second server on the port of the first: %v", err)
 	}
 }
