@@ -32,8 +32,16 @@ type HostAgent struct {
 // stoodStill is the lag beyond which an agent has stood still.
 const stoodStill = time.Second
 
-// errSilent reports that the coordinator was silent for too long.
-var errSilent = errors.New("the coordinator is gone: the users have left")
+// errSilent reports that the coordinator was silent for too long, and errUnbegun that it was so before it had started
+// users.
+var (
+	errSilent  = errors.New("the coordinator is gone: the users have left")
+	errUnbegun = errors.New("the coordinator is gone: it had started no users")
+)
+
+// mostUnbegun is how long a coordinator may be silent before it has started users. It gives up an agent that is silent for
+// 20 s ([plan.Fleet]).
+const mostUnbegun = 30 * time.Second
 
 // watchEvery is how often a host looks for a silent coordinator.
 const watchEvery = 250 * time.Millisecond
@@ -68,7 +76,8 @@ type round struct {
 // ServeHost is the life of another host's agent in one run: like [Serve], but the users are in processes of this host,
 // which it leads, and whose reports it sends together. When no request of a tick comes, it collects them by itself and
 // keeps them, so that each tick's records come as a report of that tick, however late. When the coordinator is silent
-// for as long as the start has said, the users leave and it returns an error.
+// for as long as the start has said, the users leave and it returns an error. That holds also while out takes no more of a
+// reply: its write is given up then, and ends when out is closed.
 func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,8 +113,17 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	replies := replyWriter{to: out}
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
+	var written chan error // gets the end of the reply that is being written; nil for none
+	var over bool          // that reply is the last, and ends this life with last
+	var last error
 	for {
-		due := s.due()
+		due, come := s.due(), requests
+		if written != nil {
+			come = nil
+		}
+		if over {
+			due = nil
+		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -120,11 +138,17 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 		case <-due:
 			s.cut(ctx)
 		case <-look.C:
-			if s.driver != nil && s.start.Leave > 0 && s.Silent() >= s.start.Leave {
-				s.leave(ctx)
-				return errSilent
+			if err := s.forsaken(ctx); err != nil {
+				return err
 			}
-		case r := <-requests:
+		case err := <-written:
+			if written = nil; err != nil {
+				return fmt.Errorf("a reply cannot be sent: %w", err)
+			}
+			if over {
+				return last
+			}
+		case r := <-come:
 			p := reply{Received: r.at}
 			err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) })
 			if err != nil {
@@ -134,17 +158,27 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 				}
 			}
 			p.Replied = h.wall()
-			if err := replies.write(p); err != nil {
-				return fmt.Errorf("a reply cannot be sent: %w", err)
-			}
-			if p.Lost { // the run is over
-				return err
-			}
-			if r.Stop != nil {
-				return nil
+			end := make(chan error, 1)
+			go func() { end <- replies.write(p) }() // a link that is cut takes a large one when it is whole again, or never
+			written = end
+			if over = p.Lost || r.Stop != nil; p.Lost { // the run is over
+				last = err
 			}
 		}
 	}
+}
+
+// forsaken returns an error when the coordinator has been silent for too long. Then the users have left.
+func (s *hosted) forsaken(ctx context.Context) error {
+	silent := s.Silent()
+	switch {
+	case s.driver == nil && silent >= mostUnbegun:
+		return errUnbegun
+	case s.driver == nil || s.start.Leave <= 0 || silent < s.start.Leave:
+		return nil
+	}
+	s.leave(ctx)
+	return errSilent
 }
 
 // panicked takes the last panic of a process.

@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/watch/series"
+)
+
+// narrow is the end of a cable that takes no more while it is cut, as a stream with much on its way.
+type narrow struct{ cableEnd }
+
+func (e narrow) Write(b []byte) (int, error) {
+	e.mu.Lock()
+	for !e.cut.IsZero() && !e.end[e.reads] {
+		e.cond.Wait()
+	}
+	e.mu.Unlock()
+	return e.cableEnd.Write(b)
+}
+
+// severed is a build whose first process cuts the cable of host 0 while it makes its report, so that the reply is not
+// taken. It gives the test the agents.
+func severed(t *testing.T, h *hosts, at time.Duration, mend func()) (Build, func() (active int)) {
+	t.Helper()
+	b := build(&channel{}, -1)
+	var agents []*Agent
+	cut := false
+	return func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+			a, err := b(ctx, s, epoch, onError)
+			if err != nil || s.Agent > 0 {
+				return a, err
+			}
+			agents = append(agents, a)
+			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
+				if !cut && time.Since(epoch) >= at {
+					cut = true
+					h.wires[0].sever()
+					mend()
+				}
+				return nil, nil
+			}
+			return a, nil
+		}, func() (active int) {
+			for _, a := range agents {
+				_, n, _ := a.Engine.Users()
+				active += n
+			}
+			return active
+		}
+}
+
+// The coordinator is gone while a host sends a reply that the link does not take: the users leave all the same.
+func TestUsersLeaveWhileAReplyIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hosts{narrow: true}
+		b, active := severed(t, h, 2*time.Second, func() {})
+		d, _ := leadHosts(t, h, 1, 1, b)
+		if err := d.SetUsers(20, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Second)
+		if n := active(); n != 20 {
+			t.Fatalf("%d users are active, want 20", n)
+		}
+		if err := d.Collect(t.Context()); err == nil {
+			t.Error("an agent is silent, and nothing was said")
+		}
+		select {
+		case err := <-h.served:
+			if n := active(); !errors.Is(err, errSilent) || n != 0 {
+				t.Errorf("%v, and %d users are active", err, n)
+			}
+		case <-time.After(10 * time.Minute):
+			t.Fatalf("ten minutes after its end the coordinator has %d users", active())
+		}
+	})
+}
+
+// While the link does not take a reply, the host goes on to collect each tick, so that no later one counts as late.
+func TestTicksAreCutWhileAReplyIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hosts{narrow: true}
+		b, _ := severed(t, h, 5*time.Second, func() { time.AfterFunc(8*time.Second, func() { h.wires[0].mend() }) })
+		d, cfg := leadHosts(t, h, 1, 1, b)
+		got := conductAll(t, d, cfg, 20, func(int) {})
+		if err := <-h.served; err != nil {
+			t.Error(err)
+		}
+		if stalls := d.Stalls(); len(stalls) > 0 {
+			t.Errorf("silence is no lag: %+v", stalls)
+		}
+		for k := 4; k < 20; k++ {
+			if n := got.Say[k]; n < 4 {
+				t.Errorf("%d operations in second %d of %d", n, k, got.Say)
+			}
+		}
+	})
+}
+
+// A coordinator that is gone before it has started users leaves the agent to others.
+func TestACoordinatorThatIsGoneBeforeTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCable()
+		served := make(chan error, 1)
+		go func() {
+			served <- ServeHost(t.Context(), cableEnd{w, 0}, cableEnd{w, 0}, HostAgent{Silent: w.silent})
+			_ = cableEnd{w, 0}.Close()
+		}()
+		if err := writeRequest(cableEnd{w, 1}, request{Clock: &struct{}{}}); err != nil {
+			t.Fatal(err)
+		}
+		var p reply
+		if err := newReplyReader(cableEnd{w, 1}).read(&p); err != nil {
+			t.Fatal(err)
+		}
+		w.sever()
+		select {
+		case err := <-served:
+			if !errors.Is(err, errUnbegun) {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Minute):
+			t.Fatal("ten minutes after its end the agent still waits for that coordinator")
+		}
+	})
+}
