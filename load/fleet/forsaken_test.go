@@ -128,3 +128,53 @@ func TestACoordinatorThatIsGoneBeforeTheStart(t *testing.T) {
 		}
 	})
 }
+
+// A process that panics while its host collects by itself has lost the records of a tick: the next request is answered
+// with that, and not as if nothing had been.
+func TestAPanicInASilenceIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c told
+		h := new(hosts)
+		b := build(&channel{}, -1)
+		d, _ := leadHosts(t, h, 1, 2, func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+			a, err := b(ctx, s, epoch, onError)
+			if err != nil || s.Agent > 0 {
+				return a, err
+			}
+			once := false
+			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
+				if time.Since(epoch) > 3*time.Second && !once {
+					once = true
+					panic("no sample")
+				}
+				return nil, nil
+			}
+			return a, nil
+		})
+		d.links[0].onPanic = func(err error) { c.hear(0, -1, err) }
+		if err := d.SetUsers(20, 0); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for k := range 10 {
+			at := time.Duration(k+1) * time.Second
+			if k == 2 {
+				h.wires[0].sever()
+				time.AfterFunc(5*time.Second, h.wires[0].mend)
+			}
+			if wait := at - time.Since(d.cfg.Epoch); wait > 0 {
+				time.Sleep(wait)
+			}
+			d.Mark(at)
+			d.Tick(at)
+			if err = d.Collect(t.Context()); err != nil {
+				break
+			}
+		}
+		if err == nil || c.seen() != 1 {
+			t.Errorf("%d panics were reported, and the collects ended with %v", c.seen(), err)
+		}
+		d.Stop(0)
+		<-h.served
+	})
+}

@@ -62,6 +62,7 @@ type hosted struct {
 	// marks and clocks are of the coordinator, that the processes have not had.
 	marks  []json.RawMessage
 	clocks []clockNote
+	broken error // of a tick whose records are lost, that the host collected by itself: later requests are answered with it
 
 	mu    sync.Mutex
 	panic *panicked // of a process, that the coordinator does not know yet
@@ -235,10 +236,11 @@ func (s *hosted) cut(ctx context.Context) {
 		s.mark = s.last
 	}
 	parts, err := s.collect(ctx, &collect{Mark: s.mark, At: s.last})
-	if err == nil {
-		s.kept = append(s.kept, round{s.last, parts})
+	if err != nil {
+		s.broken = err // the next request is answered with it
+		return
 	}
-	// Without a process the next request is answered with its loss.
+	s.kept = append(s.kept, round{s.last, parts})
 }
 
 // do carries out a request.
@@ -362,6 +364,9 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 
 // answer is the reply to a collect: the kept reports up to its tick, or those of now.
 func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
 	s.fixed = c.Mark < c.At || c.At == 0 && c.Mark > 0
 	if c.At > 0 && len(s.kept) > 0 {
 		n := 0
@@ -403,5 +408,5 @@ func (s *hosted) stop(ctx context.Context, r request) (out []part, err error) {
 		return ofProcess(err)
 	})
 	s.driver.stopped = true
-	return append(out, parts...), err
+	return append(out, parts...), errors.Join(err, s.broken)
 }
