@@ -86,7 +86,6 @@ type RemoteDriver struct {
 	mark    time.Duration
 	tick    time.Duration // of the next Collect; 0: none
 	censor  *censor       // for the next Collect
-	stalls  []Stall
 	between between
 
 	stopAt atomic.Pointer[time.Time] // when Stop was called; nil before

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/watch/series"
 )
 
@@ -177,4 +179,38 @@ func TestAPanicInASilenceIsReported(t *testing.T) {
 		d.Stop(0)
 		<-h.served
 	})
+}
+
+// Stalls of the time before the measured phase, however many, leave room for those in it.
+func TestLaterStallsAreKept(t *testing.T) {
+	d := &RemoteDriver{cfg: Config{Hosts: new(Hosts), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 1), Registry: measure.NewRegistry(1)}}
+	for k := range 2 {
+		l := &link{n: k, of: 2, name: "h"}
+		l.agents = []*agent{{n: k, link: l}}
+		d.links, d.agents = append(d.links, l), append(d.agents, l.agents...)
+	}
+	stand := func(k int, at time.Duration) {
+		t.Helper()
+		if err := d.takeAll(d.links[k], reply{Parts: []part{{At: at, Late: 2 * time.Second, Report: new(report)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k := range 3 * mostStalls {
+		stand(0, time.Duration(k)*time.Second)
+	}
+	const last = 4 * mostStalls * time.Second
+	stand(0, last)
+	stand(1, last)
+	n := 0
+	for _, st := range d.Stalls() {
+		if st.At == last {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d agents stood still at the end, want 2", n)
+	}
+	if n := len(d.Stalls()); n > mostStalls+1 {
+		t.Errorf("%d stalls are kept", n)
+	}
 }
