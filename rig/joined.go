@@ -100,10 +100,6 @@ func (pr *Program) Attend(ctx context.Context, a Attendance) error {
 	if err != nil {
 		return err
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("finding this program: %w", err)
-	}
 	progress := NewReporter(pr.RawErr, pr.Secrets, false)
 	in := pr.introduce(a.Labels)
 	in.Rating = pr.ratingOf(ctx, a, progress)
@@ -117,6 +113,10 @@ func (pr *Program) Attend(ctx context.Context, a Attendance) error {
 			}
 			defer watched.close()
 			return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Samples: watched.sample, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
+				exe, err := ownProgram()
+				if err != nil {
+					return nil, nil, err
+				}
 				l, err := launch(ctx, exe, n, nil, progress.Say)
 				if err != nil {
 					return nil, nil, err
