@@ -118,17 +118,17 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	var over bool          // that reply is the last, and ends this life with last
 	var last error
 	for {
-		due, come := s.due(), requests
+		due, come, lost := s.due(), requests, broken
 		if written != nil {
 			come = nil
 		}
-		if over {
-			due = nil
+		if over { // whether its coordinator gets the last reply is all that matters
+			due, lost = nil, nil
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case err := <-broken:
+		case err := <-lost:
 			if s.driver != nil && s.start.Over > 0 {
 				s.leave(ctx)
 			}
