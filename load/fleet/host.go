@@ -57,6 +57,7 @@ type hosted struct {
 	last  time.Duration // the last tick that was collected
 	fixed bool          // the mark stays where it is: a phase is being drained
 	mark  time.Duration
+	ends  time.Duration // it is not set beyond without a request; 0 for no such bound
 	kept  []round
 	mail  map[*link][]message // of the host's own processes to each other
 	// marks and clocks are of the coordinator, that the processes have not had.
@@ -233,7 +234,9 @@ func (s *hosted) due() <-chan time.Time {
 func (s *hosted) cut(ctx context.Context) {
 	s.last += s.start.Tick
 	if !s.fixed {
-		s.mark = s.last
+		if s.mark = s.last; s.ends > 0 {
+			s.mark = min(s.last, s.ends)
+		}
 	}
 	parts, err := s.collect(ctx, &collect{Mark: s.mark, At: s.last})
 	if err != nil {
@@ -367,6 +370,7 @@ func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error)
 	if s.broken != nil {
 		return nil, s.broken
 	}
+	s.ends = c.Ends
 	s.fixed = c.Mark < c.At || c.At == 0 && c.Mark > 0
 	if c.At > 0 && len(s.kept) > 0 {
 		n := 0

@@ -270,6 +270,7 @@ func (r *run) all(ctx context.Context) error {
 				each = func() bool { r.sample(); return gather() && r.evaluate() && r.goOn() }
 				r.beginConduct()
 				r.beginUntil()
+				r.ends(r.now() + wholeSeconds(ph.d))
 			}
 			if err := r.stay(ctx, wholeSeconds(ph.d), each); err != nil {
 				return err
@@ -287,6 +288,7 @@ func (r *run) all(ctx context.Context) error {
 				if err := r.drain(ctx); err != nil {
 					return err
 				}
+				r.ends(0)
 				r.judgeMeasure()
 			}
 		}
