@@ -97,7 +97,8 @@ type Config struct {
 	// never.
 	Hold time.Duration
 	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0; if that is over by
-	// a second or more, with the next whole one, so that the phases have their lengths all the same.
+	// a second or more when the users are in other processes, with the next whole one, so that the phases have their
+	// lengths all the same.
 	Clock  *clock.Clock
 	Driver Driver
 	// Registry is where the driver's users record.
@@ -251,7 +252,8 @@ type run struct {
 
 func (r *run) all(ctx context.Context) error {
 	r.plan()
-	if late := r.Clock.Now(); late >= time.Second { // its users' processes took longer to start than the epoch allows for
+	_, far := r.Driver.(Collector)
+	if late := r.Clock.Now(); far && late >= time.Second { // those processes took longer to start than the epoch allows for
 		r.n = int64(wholeSeconds(late) / r.tick)
 		r.total += r.now()
 	}
