@@ -208,7 +208,7 @@ func (s *Session) links(ctx context.Context, d driving) (links []io.ReadWriteClo
 	}
 	f := s.Plan.Fleet
 	hosts = &fleet.Hosts{Processes: d.layout.processes / len(d.layout.members), Tick: d.tick, Hold: f.Hold, Leave: f.Leave, Over: f.Over}
-	if links, hosts.Names, err = s.fleet.lead(d.layout.members); err != nil {
+	if links, hosts.Names, err = s.fleet.lead(ctx, d.layout.members, f.Resend); err != nil {
 		return nil, nil, nil, end, err
 	}
 	return links, hosts, nil, func() {
