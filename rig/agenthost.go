@@ -46,11 +46,11 @@ func watchHost() (*agentHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	exe, err := os.Readlink("/proc/self/exe")
+	own, err := os.Stat(runningProgram)
 	if err != nil {
 		return nil, errors.Join(err, host.Close())
 	}
-	return &agentHost{host: host, agents: probe.NewProcess(agentsRole, func() []int { return agentsOf(exe) }), ports: ephemeralPorts()}, nil
+	return &agentHost{host: host, agents: probe.NewProcess(agentsRole, func() []int { return agentsOf(own) }), ports: ephemeralPorts()}, nil
 }
 
 func (a *agentHost) close() { _ = errors.Join(a.host.Close(), a.agents.Close()) }
@@ -83,14 +83,14 @@ func (a *agentHost) sample(ctx context.Context, at time.Time) (out []series.Samp
 }
 
 // agentsOf returns the processes of a program file that are agents or have users of one: several agents of a host do
-// not disturb each other more than processes of one do.
-func agentsOf(exe string) (pids []int) {
+// not disturb each other more than processes of one do. Another file may have taken the place of the program's.
+func agentsOf(program os.FileInfo) (pids []int) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil
 	}
 	for _, dir := range dirs {
-		if at, err := os.Readlink(dir + "/exe"); err != nil || at != exe {
+		if is, err := os.Stat(dir + "/exe"); err != nil || !os.SameFile(is, program) {
 			continue
 		}
 		line, _ := os.ReadFile(dir + "/cmdline") // of one that has ended

@@ -197,9 +197,9 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 func (s *Session) links(ctx context.Context, d driving) (links []io.ReadWriteCloser, hosts *fleet.Hosts, here *launched, end func(), err error) {
 	end = func() {}
 	if s.fleet == nil {
-		exe, err := os.Executable()
+		exe, err := ownProgram()
 		if err != nil {
-			return nil, nil, nil, end, fmt.Errorf("finding this program: %w", err)
+			return nil, nil, nil, end, err
 		}
 		if here, err = launch(ctx, exe, d.layout.processes, s.generator, s.Progress.Say); err != nil {
 			return nil, nil, nil, end, err
@@ -208,7 +208,7 @@ func (s *Session) links(ctx context.Context, d driving) (links []io.ReadWriteClo
 	}
 	f := s.Plan.Fleet
 	hosts = &fleet.Hosts{Processes: d.layout.processes / len(d.layout.members), Tick: d.tick, Hold: f.Hold, Leave: f.Leave, Over: f.Over}
-	if links, hosts.Names, err = s.fleet.lead(d.layout.members); err != nil {
+	if links, hosts.Names, err = s.fleet.lead(ctx, d.layout.members, f.Resend); err != nil {
 		return nil, nil, nil, end, err
 	}
 	return links, hosts, nil, func() {
@@ -227,6 +227,30 @@ type pipe struct {
 func (p pipe) Write(b []byte) (int, error) { return p.in.Write(b) }
 func (p pipe) Read(b []byte) (int, error)  { return p.out.Read(b) }
 func (p pipe) Close() error                { return errors.Join(p.in.Close(), p.out.Close()) }
+
+// runningProgram leads to the file of this program, also when another has taken its place.
+const runningProgram = "/proc/self/exe"
+
+// ownProgram is the file to start this program by. A new build that has taken the file's place meanwhile is another
+// program: a run, or a comparison, would be of two.
+func ownProgram() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program: %w", err)
+	}
+	return unlessReplaced(exe), nil
+}
+
+func unlessReplaced(exe string) string {
+	is, err := os.Stat(runningProgram)
+	if err != nil {
+		return exe
+	}
+	if at, err := os.Stat(exe); err != nil || !os.SameFile(is, at) {
+		return runningProgram
+	}
+	return exe
+}
 
 // startAgent starts this program as agent k on the generator's cores.
 func startAgent(ctx context.Context, exe string, k int, cpus []int) (*lab.Process, pipe, error) {

@@ -35,7 +35,7 @@ func NewAgent(w io.Writer, keyFile, tokenFile string) error {
 	return err
 }
 
-// A Roll is who has joined a fleet.
+// A Roll is who has joined a fleet. No list is nil.
 type Roll struct {
 	Members []join.Member `json:"members"`
 	Missing []string      `json:"missing"`
@@ -53,8 +53,7 @@ func (pr *Program) CallRoll(ctx context.Context, d FleetDoor, wait time.Duration
 	if err != nil && !errors.Is(err, join.ErrMissing) {
 		return Roll{}, err
 	}
-	r := Roll{Members: members, Missing: hall.Missing()}
-	return r, nil
+	return Roll{Members: append([]join.Member{}, members...), Missing: append([]string{}, hall.Missing()...)}, nil
 }
 
 // Text writes a line for each agent, with what its host lacks below it.

@@ -100,10 +100,6 @@ func (pr *Program) Attend(ctx context.Context, a Attendance) error {
 	if err != nil {
 		return err
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("finding this program: %w", err)
-	}
 	progress := NewReporter(pr.RawErr, pr.Secrets, false)
 	in := pr.introduce(a.Labels)
 	in.Rating = pr.ratingOf(ctx, a, progress)
@@ -117,6 +113,10 @@ func (pr *Program) Attend(ctx context.Context, a Attendance) error {
 			}
 			defer watched.close()
 			return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Samples: watched.sample, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
+				exe, err := ownProgram()
+				if err != nil {
+					return nil, nil, err
+				}
 				l, err := launch(ctx, exe, n, nil, progress.Say)
 				if err != nil {
 					return nil, nil, err
@@ -268,8 +268,18 @@ func (s *Session) missing() []string {
 	})
 }
 
-// lead opens links to the agents of a run and returns them with their names.
-func (j *joined) lead(members []join.Member) (links []io.ReadWriteCloser, names []string, err error) {
+// lead opens links to the agents of a run and returns them with their names. They have answered a moment ago: one that is
+// silent now is waited for as it is in a run, for so long.
+func (j *joined) lead(ctx context.Context, members []join.Member, resend time.Duration) (links []io.ReadWriteCloser, names []string, err error) {
+	if _, err := j.hall.Await(ctx, resend, func(ms []join.Member) bool {
+		there := map[string]bool{}
+		for _, m := range ms {
+			there[m.Name] = true
+		}
+		return !slices.ContainsFunc(members, func(m join.Member) bool { return !there[m.Name] })
+	}); err != nil && !errors.Is(err, join.ErrMissing) { // which a link will name
+		return nil, nil, err
+	}
 	for _, m := range members {
 		to, err := j.hall.Link(m.Name)
 		if err != nil {

@@ -68,7 +68,7 @@ type Hosts struct {
 }
 
 // A RemoteDriver drives users in other processes. It is a [trial.Driver], [trial.Counter], [trial.Stormer],
-// [trial.Collector] and [trial.Drainer]. Methods are safe for concurrent use; Collect and Activity are for one
+// [trial.Collector], [trial.Drainer] and [trial.Ender]. Methods are safe for concurrent use; Collect and Activity are for one
 // goroutine.
 type RemoteDriver struct {
 	cfg    Config
@@ -84,9 +84,9 @@ type RemoteDriver struct {
 	stopped bool
 	ended   error // of the agents that were lost at the stop
 	mark    time.Duration
+	ends    time.Duration // see Ends
 	tick    time.Duration // of the next Collect; 0: none
 	censor  *censor       // for the next Collect
-	stalls  []Stall
 	between between
 
 	stopAt atomic.Pointer[time.Time] // when Stop was called; nil before
@@ -199,6 +199,13 @@ func (d *RemoteDriver) Mark(at time.Duration) {
 	d.mark = at
 }
 
+// Ends implements [trial.Ender].
+func (d *RemoteDriver) Ends(at time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ends = at
+}
+
 // Censor implements [trial.Drainer].
 func (d *RemoteDriver) Censor(at, timeout time.Duration) {
 	d.mu.Lock()
@@ -239,14 +246,14 @@ func (d *RemoteDriver) Storm(s workload.Storm) *workload.StormState {
 func (d *RemoteDriver) Collect(ctx context.Context) error {
 	d.mu.Lock()
 	stopped, ended := d.stopped, d.ended
-	mark, censor, tick := d.mark, d.censor, d.tick
+	mark, ends, censor, tick := d.mark, d.ends, d.censor, d.tick
 	d.censor, d.tick = nil, 0
 	d.mu.Unlock()
 	if stopped {
 		return ended // Stop has collected the rest
 	}
 	err := d.all(func(l *link) error {
-		c := &collect{Acked: l.mailed(), Mark: mark, Censor: censor, At: tick, news: l.informed()}
+		c := &collect{Acked: l.mailed(), Mark: mark, Ends: ends, Censor: censor, At: tick, news: l.informed()}
 		p, err := l.call(ctx, request{Collect: c}, d.cfg.Patience)
 		if err == nil {
 			err = d.takeAll(l, p)
@@ -421,4 +428,5 @@ var (
 	_ trial.Collector = (*RemoteDriver)(nil)
 	_ trial.Drainer   = (*RemoteDriver)(nil)
 	_ trial.Ticker    = (*RemoteDriver)(nil)
+	_ trial.Ender     = (*RemoteDriver)(nil)
 )

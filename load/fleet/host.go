@@ -32,8 +32,16 @@ type HostAgent struct {
 // stoodStill is the lag beyond which an agent has stood still.
 const stoodStill = time.Second
 
-// errSilent reports that the coordinator was silent for too long.
-var errSilent = errors.New("the coordinator is gone: the users have left")
+// errSilent reports that the coordinator was silent for too long, and errUnbegun that it was so before it had started
+// users.
+var (
+	errSilent  = errors.New("the coordinator is gone: the users have left")
+	errUnbegun = errors.New("the coordinator is gone: it had started no users")
+)
+
+// mostUnbegun is how long a coordinator may be silent before it has started users. It gives up an agent that is silent for
+// 20 s ([plan.Fleet]).
+const mostUnbegun = 30 * time.Second
 
 // watchEvery is how often a host looks for a silent coordinator.
 const watchEvery = 250 * time.Millisecond
@@ -49,11 +57,13 @@ type hosted struct {
 	last  time.Duration // the last tick that was collected
 	fixed bool          // the mark stays where it is: a phase is being drained
 	mark  time.Duration
+	ends  time.Duration // it is not set beyond without a request; 0 for no such bound
 	kept  []round
 	mail  map[*link][]message // of the host's own processes to each other
 	// marks and clocks are of the coordinator, that the processes have not had.
 	marks  []json.RawMessage
 	clocks []clockNote
+	broken error // of a tick whose records are lost, that the host collected by itself: later requests are answered with it
 
 	mu    sync.Mutex
 	panic *panicked // of a process, that the coordinator does not know yet
@@ -68,7 +78,8 @@ type round struct {
 // ServeHost is the life of another host's agent in one run: like [Serve], but the users are in processes of this host,
 // which it leads, and whose reports it sends together. When no request of a tick comes, it collects them by itself and
 // keeps them, so that each tick's records come as a report of that tick, however late. When the coordinator is silent
-// for as long as the start has said, the users leave and it returns an error.
+// for as long as the start has said, the users leave and it returns an error. That holds also while out takes no more of a
+// reply: its write is given up then, and ends when out is closed.
 func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,12 +115,21 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	replies := replyWriter{to: out}
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
+	var written chan error // gets the end of the reply that is being written; nil for none
+	var over bool          // that reply is the last, and ends this life with last
+	var last error
 	for {
-		due := s.due()
+		due, come, lost := s.due(), requests, broken
+		if written != nil {
+			come = nil
+		}
+		if over { // whether its coordinator gets the last reply is all that matters
+			due, lost = nil, nil
+		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case err := <-broken:
+		case err := <-lost:
 			if s.driver != nil && s.start.Over > 0 {
 				s.leave(ctx)
 			}
@@ -120,11 +140,17 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 		case <-due:
 			s.cut(ctx)
 		case <-look.C:
-			if s.driver != nil && s.start.Leave > 0 && s.Silent() >= s.start.Leave {
-				s.leave(ctx)
-				return errSilent
+			if err := s.forsaken(ctx); err != nil {
+				return err
 			}
-		case r := <-requests:
+		case err := <-written:
+			if written = nil; err != nil {
+				return fmt.Errorf("a reply cannot be sent: %w", err)
+			}
+			if over {
+				return last
+			}
+		case r := <-come:
 			p := reply{Received: r.at}
 			err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) })
 			if err != nil {
@@ -134,17 +160,27 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 				}
 			}
 			p.Replied = h.wall()
-			if err := replies.write(p); err != nil {
-				return fmt.Errorf("a reply cannot be sent: %w", err)
-			}
-			if p.Lost { // the run is over
-				return err
-			}
-			if r.Stop != nil {
-				return nil
+			end := make(chan error, 1)
+			go func() { end <- replies.write(p) }() // a link that is cut takes a large one when it is whole again, or never
+			written = end
+			if over = p.Lost || r.Stop != nil; p.Lost { // the run is over
+				last = err
 			}
 		}
 	}
+}
+
+// forsaken returns an error when the coordinator has been silent for too long. Then the users have left.
+func (s *hosted) forsaken(ctx context.Context) error {
+	silent := s.Silent()
+	switch {
+	case s.driver == nil && silent >= mostUnbegun:
+		return errUnbegun
+	case s.driver == nil || s.start.Leave <= 0 || silent < s.start.Leave:
+		return nil
+	}
+	s.leave(ctx)
+	return errSilent
 }
 
 // panicked takes the last panic of a process.
@@ -198,13 +234,16 @@ func (s *hosted) due() <-chan time.Time {
 func (s *hosted) cut(ctx context.Context) {
 	s.last += s.start.Tick
 	if !s.fixed {
-		s.mark = s.last
+		if s.mark = s.last; s.ends > 0 {
+			s.mark = min(s.last, s.ends)
+		}
 	}
 	parts, err := s.collect(ctx, &collect{Mark: s.mark, At: s.last})
-	if err == nil {
-		s.kept = append(s.kept, round{s.last, parts})
+	if err != nil {
+		s.broken = err // the next request is answered with it
+		return
 	}
-	// Without a process the next request is answered with its loss.
+	s.kept = append(s.kept, round{s.last, parts})
 }
 
 // do carries out a request.
@@ -328,6 +367,10 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 
 // answer is the reply to a collect: the kept reports up to its tick, or those of now.
 func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
+	s.ends = c.Ends
 	s.fixed = c.Mark < c.At || c.At == 0 && c.Mark > 0
 	if c.At > 0 && len(s.kept) > 0 {
 		n := 0
@@ -369,5 +412,5 @@ func (s *hosted) stop(ctx context.Context, r request) (out []part, err error) {
 		return ofProcess(err)
 	})
 	s.driver.stopped = true
-	return append(out, parts...), err
+	return append(out, parts...), errors.Join(err, s.broken)
 }

@@ -117,6 +117,7 @@ type hosts struct {
 	way   time.Duration // of each link, in one direction
 
 	sequence bool // Config.BySequence
+	narrow   bool // the hosts' ends of the links take no more while they are cut
 }
 
 // leadHosts starts a fleet of n hosts with so many processes each.
@@ -157,8 +158,12 @@ func leadHostsWith(t *testing.T, h *hosts, n, processes int, b Build, settings f
 		if k == 1 && h.drift != 0 {
 			agent = agent.Skewed(3*time.Second, h.drift)
 		}
+		out := io.Writer(cableEnd{w, 0})
+		if h.narrow {
+			out = narrow{cableEnd{w, 0}}
+		}
 		go func() {
-			err := ServeHost(context.Background(), cableEnd{w, 0}, cableEnd{w, 0}, agent)
+			err := ServeHost(context.Background(), cableEnd{w, 0}, out, agent)
 			_ = cableEnd{w, 0}.Close()
 			h.served <- err
 		}()

@@ -38,6 +38,8 @@ type link struct {
 	clock clockFit
 	ahead time.Duration // of its clock when it was started
 	told  *runClock     // as the other hosts have it; nil: not yet
+
+	stalls []Stall
 }
 
 func newLink(k int, to io.ReadWriteCloser, cfg Config) *link {
@@ -217,17 +219,16 @@ func (d *RemoteDriver) takeAll(l *link, p reply) error {
 			return err
 		}
 		if lag := max(x.Late, x.Report.Lag); lag > stoodStill && d.cfg.Hosts != nil {
-			d.mu.Lock()
-			if len(d.stalls) < mostStalls {
-				d.stalls = append(d.stalls, Stall{l.String(), x.At, lag})
-			}
-			d.mu.Unlock()
+			l.mu.Lock()
+			l.stalls = append(l.stalls, Stall{l.String(), x.At, lag})
+			l.stalls = slices.Delete(l.stalls, 0, max(0, len(l.stalls)-mostStalls))
+			l.mu.Unlock()
 		}
 	}
 	return nil
 }
 
-// mostStalls is how many stalls are kept.
+// mostStalls is how many stalls of an agent are kept: the newest, as the measured phase is near the end of a run.
 const mostStalls = 1000
 
 // A Stall is a tick in which an agent elsewhere was late by more than a second, by itself or in an operation. Among many
@@ -238,11 +239,14 @@ type Stall struct {
 	Lag   time.Duration
 }
 
-// Stalls returns those so far.
-func (d *RemoteDriver) Stalls() []Stall {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.stalls)
+// Stalls returns those so far, of each agent the last thousand.
+func (d *RemoteDriver) Stalls() (out []Stall) {
+	for _, l := range d.links {
+		l.mu.Lock()
+		out = append(out, l.stalls...)
+		l.mu.Unlock()
+	}
+	return out
 }
 
 // staleAfter is the age of a report beyond which an agent's samples are missing: that of an agent elsewhere may be sent

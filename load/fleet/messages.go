@@ -76,6 +76,8 @@ type collect struct {
 	news shared
 	// Mark ends a stretch at this offset from the epoch; 0: as before.
 	Mark time.Duration `json:"mark,omitempty"`
+	// Ends is the last mark that a host sets by itself; 0: each tick that it collects without a request is one.
+	Ends time.Duration `json:"ends,omitempty"`
 	// Censor, if it is set, requests the ages of the operations under way.
 	Censor *censor `json:"censor,omitempty"`
 	// At is the tick that the report is of; 0 for one between two.

@@ -54,7 +54,7 @@ func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, 
 		a.mu.Unlock()
 		if now.Sub(at) > d.staleAfter() {
 			if silent++; silent <= MostLabeled {
-				err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, stale))
+				err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, d.staleAfter()))
 			}
 			continue
 		}

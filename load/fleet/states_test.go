@@ -89,6 +89,24 @@ func TestWhoOwesAnAnswer(t *testing.T) {
 	})
 }
 
+// The states are there while an agent is asked that does not answer, whatever it is asked.
+func TestStatesWhileUsersAreSet(t *testing.T) {
+	d, _, _, _ := lead(t, 1, build(&channel{}, -1))
+	defer d.Stop(0)
+	d.links[0].to = mute{d.links[0].to}
+	done := make(chan error, 1)
+	go func() { done <- d.SetUsers(1, 0) }()
+	for d.links[0].asked.Load() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if got := d.States(); got[0].Owes == 0 || got[0].Lost {
+		t.Errorf("the states came when the agent was lost: %+v", got)
+	}
+	if err := <-done; err == nil {
+		t.Error("an agent is lost, and nothing was said")
+	}
+}
+
 // TestRecentLag keeps a lag for one to two seconds.
 func TestRecentLag(t *testing.T) {
 	var r recentLag

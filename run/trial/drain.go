@@ -28,6 +28,13 @@ type Ticker interface {
 	Tick(at time.Duration)
 }
 
+// An Ender is a [Drainer] whose processes go on by themselves while they hear nothing.
+type Ender interface {
+	// Ends says at which offset from the epoch the stretch under way ends at the latest: no process sets a mark beyond it
+	// by itself. 0: that is not known, and the end of each tick is a mark. It takes effect with the next Collect.
+	Ends(at time.Duration)
+}
+
 const (
 	// drainSlack is how long a drain waits beyond an operation's timeout: the client ends the operation at that
 	// time, and records it.
@@ -47,6 +54,13 @@ func (r *run) cutoff() {
 	r.Registry.Mark(r.now())
 	if d, ok := r.Driver.(Drainer); ok {
 		d.Mark(r.now())
+	}
+}
+
+// ends tells the driver when the stretch under way ends; 0 for not.
+func (r *run) ends(at time.Duration) {
+	if d, ok := r.Driver.(Ender); ok {
+		d.Ends(at)
 	}
 }
 

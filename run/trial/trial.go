@@ -96,7 +96,9 @@ type Config struct {
 	// Hold is by how much the ticks may be late, because reports of agents are, until a search holds its level; 0 for
 	// never.
 	Hold time.Duration
-	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0.
+	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0; if that is over by
+	// a second or more when the users are in other processes, with the next whole one, so that the phases have their
+	// lengths all the same.
 	Clock  *clock.Clock
 	Driver Driver
 	// Registry is where the driver's users record.
@@ -250,7 +252,12 @@ type run struct {
 
 func (r *run) all(ctx context.Context) error {
 	r.plan()
-	if err := r.Clock.SleepUntil(ctx, 0); err != nil {
+	_, far := r.Driver.(Collector)
+	if late := r.Clock.Now(); far && late >= time.Second { // those processes took longer to start than the epoch allows for
+		r.n = int64(wholeSeconds(late) / r.tick)
+		r.total += r.now()
+	}
+	if err := r.Clock.SleepUntil(ctx, r.now()); err != nil {
 		return err
 	}
 	if b := r.Bounded; b != nil {
@@ -265,6 +272,7 @@ func (r *run) all(ctx context.Context) error {
 				each = func() bool { r.sample(); return gather() && r.evaluate() && r.goOn() }
 				r.beginConduct()
 				r.beginUntil()
+				r.ends(r.now() + wholeSeconds(ph.d))
 			}
 			if err := r.stay(ctx, wholeSeconds(ph.d), each); err != nil {
 				return err
@@ -282,6 +290,7 @@ func (r *run) all(ctx context.Context) error {
 				if err := r.drain(ctx); err != nil {
 					return err
 				}
+				r.ends(0)
 				r.judgeMeasure()
 			}
 		}

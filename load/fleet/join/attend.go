@@ -289,12 +289,16 @@ func (a *attendant) begin(ctx context.Context, id sessionID, send func(packet) e
 	a.serving.Go(func() {
 		defer cancel()
 		err := a.conf.Serve(ctx, s)
+		if err == nil {
+			s.settle(lastAnswer)
+		} else {
+			s.settle(lastWord)
+		}
 		a.mu.Lock()
 		if a.stream == s {
 			a.stream, a.ended = nil, id
 		}
 		a.mu.Unlock()
-		time.Sleep(lastWord) // the answer to a stop may have to be sent again
 		_ = s.Close()
 		if err != nil {
 			a.conf.Say("the run has ended: %v; waiting for the next", err)
@@ -305,8 +309,13 @@ func (a *attendant) begin(ctx context.Context, id sessionID, send func(packet) e
 	return s
 }
 
-// lastWord is how long a session's stream stays after its end.
-const lastWord = 200 * time.Millisecond
+// lastAnswer is how long a session's stream stays at most until the other end has its last answer, which may have to be
+// sent again: as long as a coordinator waits for it. lastWord is so when the session ended with an error: the other end
+// may be gone.
+const (
+	lastAnswer = 20 * time.Second
+	lastWord   = 200 * time.Millisecond
+)
 
 // rarely says lines, but the same only once a second.
 type rarely struct {

@@ -327,7 +327,8 @@ func (h *Hall) Missing() (out []string) {
 	return out
 }
 
-// Link opens a stream to an agent that answers. Until it is closed, the agent is not called.
+// Link opens a stream to an agent that answers, and that no other coordinator's run has. Until it is closed, the agent is
+// not called.
 func (h *Hall) Link(name string) (*Stream, error) {
 	for _, g := range h.guests {
 		if g.key.Name != name {
@@ -340,6 +341,8 @@ func (h *Hall) Link(name string) (*Stream, error) {
 			return nil, fmt.Errorf("agent %s has a link already", name)
 		case time.Since(g.answered) >= gone:
 			return nil, fmt.Errorf("agent %s does not answer", name)
+		case g.member.Busy && g.ended == sessionID{}: // it would leave that run; not one of this hall, which is over
+			return nil, fmt.Errorf("agent %s: another run has it", name)
 		}
 		s := newStream(g.session, down, func(p packet) error { return h.publish(g, p) }, func(format string, args ...any) {
 			h.told.line("agent "+name+": "+format, args...)

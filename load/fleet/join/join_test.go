@@ -190,6 +190,29 @@ func TestAgentsJoin(t *testing.T) {
 	}
 }
 
+// An agent that another coordinator's run has is not linked, and that run goes on.
+func TestABusyAgentIsNotTaken(t *testing.T) {
+	keys, tokens := keyFiles(t, "a")
+	url, _, _ := cluster(t, keys)
+	first, _ := hall(t, HallConfig{Keys: keys, URL: url, insecure: true})
+	second, _ := hall(t, HallConfig{Keys: keys, URL: url, insecure: true})
+	attend(t, AgentConfig{Token: tokens[0], URL: url, insecure: true})
+	await(t, first, 1)
+	await(t, second, 1)
+	s, err := first.Link("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange(t, s, 10)
+	if _, err := second.Await(t.Context(), patience, func(ms []Member) bool { return len(ms) == 1 && ms[0].Busy }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Link("a"); err == nil || !strings.Contains(err.Error(), "agent a: another run has it") {
+		t.Errorf("the agent of another run is linked: %v", err)
+	}
+	exchange(t, s, 10)
+}
+
 // A host's rating is in its introduction; one without has none.
 func TestRatingsOfHosts(t *testing.T) {
 	keys, tokens := keyFiles(t, "a", "b")

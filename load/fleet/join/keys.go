@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nkeys"
@@ -148,10 +149,17 @@ func fingerprint(der []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+func checkName(name string) error {
+	if !nameRE.MatchString(name) {
+		return fmt.Errorf("%q is no name of an agent; want letters, digits, '.', '_' and '-', at most 64", name)
+	}
+	return nil
+}
+
 // add makes the token of one more agent.
 func (k *Keys) add(name string) (*Token, error) {
-	if !nameRE.MatchString(name) {
-		return nil, fmt.Errorf("%q is no name of an agent; want letters, digits, '.', '_' and '-', at most 64", name)
+	if err := checkName(name); err != nil {
+		return nil, err
 	}
 	for _, a := range k.Agents {
 		if a.Name == name {
@@ -180,8 +188,20 @@ func (k *Keys) add(name string) (*Token, error) {
 }
 
 // NewToken makes the token file of a new agent, which is named for the file, and adds the agent to the key file, which
-// is made if it is not there. It returns the name.
+// is made if it is not there. It returns the name. Another process that does so at the same time is waited for.
 func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
+	name := strings.TrimSuffix(filepath.Base(tokenFile), filepath.Ext(tokenFile))
+	if err := checkName(name); err != nil {
+		return AgentKey{}, err
+	}
+	if err := files.MkdirAll(disk, filepath.Dir(keyFile)); err != nil {
+		return AgentKey{}, err
+	}
+	unlock, err := lockDir(filepath.Dir(keyFile))
+	if err != nil {
+		return AgentKey{}, err
+	}
+	defer unlock()
 	k, err := ReadKeys(keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		k, err = newKeys()
@@ -192,11 +212,8 @@ func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
 	if _, err := os.Lstat(tokenFile); err == nil {
 		return AgentKey{}, fmt.Errorf("token file %s is there already; choose another name", tokenFile)
 	}
-	t, err := k.add(strings.TrimSuffix(filepath.Base(tokenFile), filepath.Ext(tokenFile)))
+	t, err := k.add(name)
 	if err != nil {
-		return AgentKey{}, err
-	}
-	if err := files.MkdirAll(disk, filepath.Dir(keyFile)); err != nil {
 		return AgentKey{}, err
 	}
 	for _, f := range []struct {
@@ -212,6 +229,20 @@ func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
 		}
 	}
 	return k.Agents[len(k.Agents)-1], nil
+}
+
+// lockDir keeps other processes that do the same from a directory until unlock is called or this process ends. Where the
+// file system has no locks, it does nothing.
+func lockDir(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			return func() { _ = f.Close() }, nil
+		}
+	}
 }
 
 // readSecret reads a JSON file that only its owner, and a group that may read it, have. No error holds its content.

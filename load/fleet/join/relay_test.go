@@ -1,6 +1,9 @@
 package join
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -76,4 +79,36 @@ func TestCutConnection(t *testing.T) {
 	<-done
 	lines.wait(t, "again")
 	exchange(t, s, 100)
+}
+
+// An agent whose part has ended sends its last answer again when the connection was lost meanwhile.
+func TestCutConnectionAtTheLastAnswer(t *testing.T) {
+	keys, tokens := keyFiles(t, "a")
+	h, _ := hall(t, HallConfig{Keys: keys})
+	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
+	last := bytes.Repeat([]byte("the last report "), 1<<16)
+	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(), Serve: func(_ context.Context, st *Stream) error {
+		if _, err := io.ReadFull(st, make([]byte, 4)); err != nil {
+			return err
+		}
+		r.cut()
+		_, err := st.Write(last)
+		return err
+	}})
+	await(t, h, 1)
+	s, err := h.Link("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Write([]byte("stop")); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { s.end(errors.New("no answer")) })
+	defer timer.Stop()
+	got := make([]byte, len(last))
+	if _, err := io.ReadFull(s, got); err != nil || !bytes.Equal(got, last) {
+		t.Errorf("the last answer: %v", err)
+	}
+	_ = s.Close()
+	await(t, h, 1) // and then it is free
 }

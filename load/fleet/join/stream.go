@@ -123,6 +123,24 @@ func (s *Stream) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// settle waits until the other end has acknowledged all that was written, at most for so long or until the stream is
+// closed.
+func (s *Stream) settle(most time.Duration) {
+	over := false
+	t := time.AfterFunc(most, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		over = true
+		s.changed.Broadcast()
+	})
+	defer t.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.kept) > 0 && s.closed == nil && !over {
+		s.changed.Wait()
+	}
+}
+
 // Close ends the stream at this end. The other end finds out by its own deadline.
 func (s *Stream) Close() error { s.end(errClosed); return nil }
 

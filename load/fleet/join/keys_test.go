@@ -1,0 +1,46 @@
+package join
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"plimsoll/internal/files"
+)
+
+// Tokens that are made at the same time are all known, and of one coordinator.
+func TestTokensAtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	keyFile := filepath.Join(dir, "store", "fleet.json")
+	var wg sync.WaitGroup
+	const n = 8
+	for i := range n {
+		wg.Go(func() {
+			if _, err := NewToken(files.OS{}, keyFile, filepath.Join(dir, fmt.Sprintf("a%d.nk", i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	keys, err := ReadKeys(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys.Agents) != n {
+		t.Errorf("the key file knows %d of %d agents", len(keys.Agents), n)
+	}
+	own, err := publicOf(keys.Curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		tok, err := ReadToken(filepath.Join(dir, fmt.Sprintf("a%d.nk", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tok.Coordinator != own {
+			t.Errorf("the token of %s is of another coordinator", tok.Name)
+		}
+	}
+}

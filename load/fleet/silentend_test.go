@@ -1,0 +1,74 @@
+package fleet
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/load/clock"
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+)
+
+// silentEnd runs 50 users on two hosts for 20 s after 5 s, at a server that answers in 0.4 s. With silent, one of the hosts
+// is so for 8 s, from 2.5 s before the end of the measured phase on.
+func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := stalled{patience: 5 * time.Second, service: 400 * time.Millisecond}
+		h := new(hosts)
+		d, conf := leadHosts(t, h, 2, 1, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+			a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
+			a.Ledger.Share()
+			var err error
+			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Seed: 3, Pace: 1}, Mix: []engine.Part{{Behavior: &s, Share: 1}},
+				Clock: clock.New(epoch), OnError: onError, Agent: st.Agent, Agents: st.Agents})
+			return a, err
+		})
+		if silent {
+			time.AfterFunc(time.Until(conf.Epoch)+22500*time.Millisecond, func() {
+				h.wires[1].sever()
+				time.AfterFunc(8*time.Second, h.wires[1].mend)
+			})
+		}
+		rec, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := trial.Run(t.Context(), trial.Config{Window: 6 * time.Second, Timeout: 5 * time.Second, Clock: clock.New(conf.Epoch), Registry: conf.Registry,
+			Signals: new(calm), Writer: rec, Driver: d,
+			Bounded: &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rec.Update(func(m *record.Manifest) { m.Phases = out.Phases }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rec.Seal(t.Context(), out.Validity, out.Interrupted); err != nil {
+			t.Fatal(err)
+		}
+		r, err := record.Open(rec.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, ph = ask(t, r)
+		for range 2 {
+			<-h.served
+		}
+	})
+	return w, ph
+}
+
+// An agent that is silent when the measured phase ends counts the operations that were under way then, and no others.
+func TestAPhaseThatEndsInASilence(t *testing.T) {
+	want, with := silentEnd(t, false)
+	got, without := silentEnd(t, true)
+	if a, b := with.Tail.Of(nil), without.Tail.Of(nil); want.Count() != got.Count() || a != b || want.Response.Max() != got.Response.Max() {
+		t.Errorf("with silence %d operations and the tail %+v, without %d and %+v", got.Count(), b, want.Count(), a)
+	}
+}
