@@ -1,8 +1,8 @@
 package report
 
 import (
-	"strconv"
 	"fmt"
+	"strconv"
 
 	"plimsoll/internal/plain"
 	"plimsoll/run/record"
