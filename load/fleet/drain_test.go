@@ -140,6 +140,12 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sealed(t, w, out), out
+}
+
+// sealed ends the record of a trial and opens it.
+func sealed(t *testing.T, w *record.Writer, out trial.Outcome) *record.Run {
+	t.Helper()
 	if err := w.Update(func(m *record.Manifest) { m.Phases = out.Phases }); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +156,7 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, out
+	return r
 }
 
 // ask returns the operations of the measured phase.

@@ -46,17 +46,7 @@ func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := rec.Update(func(m *record.Manifest) { m.Phases = out.Phases }); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := rec.Seal(t.Context(), out.Validity, out.Interrupted); err != nil {
-			t.Fatal(err)
-		}
-		r, err := record.Open(rec.Dir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, ph = ask(t, r)
+		w, ph = ask(t, sealed(t, rec, out))
 		for range 2 {
 			<-h.served
 		}
