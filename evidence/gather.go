@@ -34,8 +34,8 @@ func (g *Gathered) Load(id string) (*record.Run, error) {
 	return r, nil
 }
 
-// Gather makes a comparison out of stored runs of two arms, which are sealed, valid and not void by the end of their
-// search. On each database the runs of an arm are ordered by time, and the nth of both arms are block n. All other facts
+// Gather makes a comparison out of stored runs of two arms, which are sealed, valid, no pilots and not void by the end of
+// their search. On each database the runs of an arm are ordered by time, and the nth of both arms are block n. All other facts
 // follow from the runs, so the same runs give the same comparison, in whatever order they are given.
 //
 // An arm is one build under one plan with the same accounts of users, on each database with the same data and server.
@@ -103,8 +103,6 @@ func (a *gatheredArm) add(r *record.Run) error {
 	switch {
 	case m.Plan == "" || err != nil:
 		return fmt.Errorf("run %s: this version cannot read its plan, and a report needs it; judge -base -new takes its numbers: %w", m.ID, cmp.Or(err, errors.New("it has none")))
-	case m.Pilot:
-		return fmt.Errorf("run %s is a pilot, which only finds where searches begin: leave it out", m.ID)
 	case len(a.runs) == 0:
 		a.plan, a.runs = p, append(a.runs, r)
 		return nil

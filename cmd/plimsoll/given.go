@@ -152,8 +152,8 @@ func (f *givenFiles) stored(name string, isDir bool) ([]record.Imported, error) 
 	return []record.Imported{g}, nil
 }
 
-// run opens a run of the store, or by its directory, that a verdict may rest on: sealed, valid and unaltered. All
-// errors are of the person who called.
+// run opens a run of the store, or by its directory, that a verdict may rest on: sealed, valid, unaltered and no
+// pilot. All errors are of the person who called.
 func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 	var r *record.Run
 	var err error
