@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/boundary"
 	"plimsoll/internal/files"
 )
 
@@ -215,24 +216,10 @@ func hostOf(r *http.Request) string {
 	return host
 }
 
-// ownOrigin reports whether a request that changes something comes from a page of this server, or from no page.
-func (s *Console) ownOrigin(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return false
-	}
-	scheme := "http"
-	if s.access.secure {
-		scheme = "https"
-	}
-	origin := r.Header.Get("Origin")
-	return origin == "" || origin == scheme+"://"+r.Host
-}
-
-// ownReader reports whether a request that reads the API comes from a page of this server, or from no page: another page cannot
-// see the answer, but could make this host work for it while it measures. A link to a report may be followed from anywhere.
+// ownReader reports whether a request may read the API: one from a page of this server, or from no page. A link to a
+// report may be followed from anywhere.
 func ownReader(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site == "" || site == "same-origin" || site == "none" ||
+	return boundary.OwnPage(r) ||
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && strings.HasPrefix(r.URL.Path, "/api/documents/")
 }
 

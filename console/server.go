@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/console/ui"
 	"plimsoll/evidence"
+	"plimsoll/internal/boundary"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
@@ -215,7 +216,7 @@ func (s *Console) Handler() http.Handler {
 			read.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), roleKey{}, role)))
 		case http.MethodPost:
 			switch {
-			case !s.ownOrigin(r):
+			case !boundary.OwnPage(r):
 				refuse(w, http.StatusForbidden, "the Origin header names another page than this server's")
 			case !open && role < Operator:
 				refuse(w, http.StatusForbidden, "this needs the role operator, and yours is "+role.String())
@@ -294,8 +295,7 @@ func (s *Console) ownHost(r *http.Request) bool {
 	if s.hosts != nil {
 		return s.hosts(host)
 	}
-	ip := net.ParseIP(host) // no name that somebody else could bind
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return boundary.Loopback(host)
 }
 
 // roleKey is the key of the role of a request that reads, in its context.
