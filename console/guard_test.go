@@ -293,3 +293,32 @@ func TestLimiterOfARunThatHasEnded(t *testing.T) {
 	soFar(false)
 	soFar(false) // as it is kept
 }
+
+// TestRunPageShowsDamagedSeries changes a byte of a run's series.
+func TestRunPageShowsDamagedSeries(t *testing.T) {
+	st, _, srv := serve(t)
+	w, err := st.Create(record.Manifest{ID: "with-series", Epoch: time.Unix(100, 0).UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(st.Root(), "runs", "with-series", record.SeriesDir, "index")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("series"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := getWith(t, srv, "/api/runs/with-series"); !strings.Contains(body, `"valid":true`) {
+		t.Fatal(body)
+	}
+	if err := os.WriteFile(file, []byte("sEries"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, body := getWith(t, srv, "/api/runs/with-series")
+	if !strings.Contains(body, `"valid":false`) || !strings.Contains(body, "changed since the run was sealed: series/index") {
+		t.Errorf("the page: %s", body)
+	}
+}

@@ -68,7 +68,7 @@ func phasesOf(m record.Manifest) []map[string]any {
 }
 
 func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
-	if err := r.Look(); err != nil {
+	if err := r.LookAtAll(); err != nil {
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
 		return
 	}

@@ -48,8 +48,10 @@ func memberDigests(object []byte) (map[string]string, error) {
 // digestOf returns "sha256:" and the hexadecimal digest of a text.
 func digestOf(text []byte) string {
 	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return digestText(sum[:])
 }
+
+func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
 // A digested object carries digests of itself. carry puts them into it; nil takes them out.
 type digested interface {
