@@ -164,8 +164,13 @@ func isULID(name string) bool {
 	return len(name) == 26 && strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
 
-// openBlock opens one block and checks that its index can be read.
+// openBlock opens one block and checks that its index can be read. tsdb panics at some damaged files.
 func openBlock(dir string) (blk *tsdb.Block, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a file of it is cut short: %v", v)
+		}
+	}()
 	blk, err = tsdb.OpenBlock(nil, dir, chunkenc.NewPool(), nil)
 	if err != nil {
 		return nil, err
