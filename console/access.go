@@ -11,15 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
-	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"time"
 
+	"plimsoll/internal/boundary"
 	"plimsoll/internal/files"
 )
 
@@ -37,19 +36,15 @@ const (
 func (r Role) String() string { return [...]string{"none", "viewer", "operator"}[r] }
 
 const (
-	// leastToken is the least length of a token in bytes: 32 of base64 are 192 bits.
+	// leastToken is the least length of a token in bytes: 32 of base64 are 192 bits. Nobody guesses one, so wrong tokens
+	// lock nobody out: a neighbor on one host would lock out those who have the right one.
 	leastToken = 32
 	mostTokens = 4 << 10
 	// sessionLength is how long a login lasts, and mostSessions how many there are at a time.
 	sessionLength = 12 * time.Hour
 	mostSessions  = 200
 	cookieName    = "plimsoll"
-	// A host may fail so often in a time, and all hosts together ten times as often.
-	mostFailures = 5
-	failuresIn   = time.Minute
-	// mostHosts bounds the hosts of which failures are kept; those of more than failuresIn ago go first.
-	mostHosts = 1000
-	mostBody  = 16 << 10
+	mostBody      = 16 << 10
 )
 
 // Tokens are the secrets of a token file, as digests.
@@ -107,7 +102,6 @@ type access struct {
 
 	mu       sync.Mutex
 	sessions map[[sha256.Size]byte]session // by the digest of the cookie
-	failed   map[string][]time.Time        // by host; "" for all
 	now      func() time.Time
 }
 
@@ -117,59 +111,28 @@ type session struct {
 }
 
 func newAccess(tokens Tokens, open Role, secure bool) *access {
-	return &access{tokens: tokens, open: open, secure: secure, sessions: map[[sha256.Size]byte]session{}, failed: map[string][]time.Time{}, now: time.Now}
+	return &access{tokens: tokens, open: open, secure: secure, sessions: map[[sha256.Size]byte]session{}, now: time.Now}
 }
 
-// errTooMany is the answer to a host that has failed too often.
-var errTooMany = errors.New("too many wrong tokens; wait a minute")
-
 // of returns the role of a request: by its token, its cookie, or for everybody.
-func (a *access) of(r *http.Request) (Role, error) {
+func (a *access) of(r *http.Request) Role {
 	if a.tokens == nil {
-		return a.open, nil
+		return a.open
 	}
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return a.try(hostOf(r), token)
+		return a.tokens.role(token)
 	}
 	c, err := r.Cookie(cookieName)
 	if err != nil {
-		return Nobody, nil
+		return Nobody
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s, ok := a.sessions[sha256.Sum256([]byte(c.Value))]
 	if !ok || a.now().After(s.until) {
-		return Nobody, nil
+		return Nobody
 	}
-	return s.role, nil
-}
-
-// try checks a token of a host. Failures are counted.
-func (a *access) try(host, token string) (Role, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for name, most := range map[string]int{host: mostFailures, "": 10 * mostFailures} {
-		recent := a.failed[name][:0]
-		for _, at := range a.failed[name] {
-			if a.now().Sub(at) < failuresIn {
-				recent = append(recent, at)
-			}
-		}
-		if a.failed[name] = recent; len(recent) == 0 {
-			delete(a.failed, name)
-		}
-		if len(recent) >= most {
-			return Nobody, errTooMany
-		}
-	}
-	role := a.tokens.role(token)
-	if role == Nobody {
-		if len(a.failed) > mostHosts {
-			maps.DeleteFunc(a.failed, func(name string, at []time.Time) bool { return name != "" && a.now().Sub(at[len(at)-1]) >= failuresIn })
-		}
-		a.failed[host], a.failed[""] = append(a.failed[host], a.now()), append(a.failed[""], a.now())
-	}
-	return role, nil
+	return s.role
 }
 
 // begin makes a session and returns its cookie.
@@ -207,32 +170,10 @@ func (a *access) end(r *http.Request) {
 	}
 }
 
-func hostOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
-// ownOrigin reports whether a request that changes something comes from a page of this server, or from no page.
-func (s *Console) ownOrigin(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return false
-	}
-	scheme := "http"
-	if s.access.secure {
-		scheme = "https"
-	}
-	origin := r.Header.Get("Origin")
-	return origin == "" || origin == scheme+"://"+r.Host
-}
-
-// ownReader reports whether a request that reads the API comes from a page of this server, or from no page: another page cannot
-// see the answer, but could make this host work for it while it measures. A link to a report may be followed from anywhere.
+// ownReader reports whether a request may read the API: one from a page of this server, or from no page. A link to a
+// report may be followed from anywhere.
 func ownReader(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site == "" || site == "same-origin" || site == "none" ||
+	return boundary.OwnPage(r) ||
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && strings.HasPrefix(r.URL.Path, "/api/documents/")
 }
 
@@ -276,18 +217,14 @@ func (s *Console) login(w http.ResponseWriter, r *http.Request) {
 		answer(w, s.sessionOf(s.access.open))
 		return
 	}
-	role, err := s.access.try(hostOf(r), in.Token)
-	switch {
-	case err != nil:
-		w.Header().Set("Retry-After", "60")
-		refuse(w, http.StatusTooManyRequests, err.Error())
-	case role == Nobody:
+	role := s.access.tokens.role(in.Token)
+	if role == Nobody {
 		refuse(w, http.StatusUnauthorized, "the token is not known")
-	default:
-		s.access.end(r) // one session a browser
-		http.SetCookie(w, s.access.begin(role))
-		answer(w, s.sessionOf(role))
+		return
 	}
+	s.access.end(r) // one session a browser
+	http.SetCookie(w, s.access.begin(role))
+	answer(w, s.sessionOf(role))
 }
 
 func (s *Console) logout(w http.ResponseWriter, r *http.Request) {

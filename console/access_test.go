@@ -217,26 +217,23 @@ func get(t *testing.T, srv *httptest.Server, path, header string) (*http.Respons
 	return resp, string(b)
 }
 
-// TestWrongTokensAreLimited tries tokens by login and by header; the right one is refused too, until a minute is over.
-func TestWrongTokensAreLimited(t *testing.T) {
+// TestWrongTokensLockNobodyOut tries many wrong tokens by login and by header: the right one is taken all the same, from
+// the host that failed, too.
+func TestWrongTokensLockNobodyOut(t *testing.T) {
 	u := serveUnder(t, Config{Tokens: tokens(t)})
 	now := time.Now()
 	u.access.now = func() time.Time { return now }
-	for i := range mostFailures {
-		if i%2 == 0 {
-			get(t, u.srv, "/api/live", "Authorization: Bearer wrong")
-		} else {
-			post(t, u.srv, "/api/login", `{"token":"wrong"}`)
+	for range 60 {
+		if resp, _ := get(t, u.srv, "/api/live", "Authorization: Bearer wrong"); resp.StatusCode != http.StatusUnauthorized {
+			t.Fatal(resp.Status)
+		}
+		if resp, _ := post(t, u.srv, "/api/login", `{"token":"wrong"}`); resp.StatusCode != http.StatusUnauthorized {
+			t.Fatal(resp.Status)
 		}
 	}
 	resp, body := post(t, u.srv, "/api/login", `{"token":"`+operatorToken+`"}`)
-	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
-		t.Fatalf("%s %s", resp.Status, body)
-	}
-	now = now.Add(failuresIn + time.Second)
-	resp, body = post(t, u.srv, "/api/login", `{"token":"`+operatorToken+`"}`)
 	if resp.StatusCode != http.StatusOK || len(resp.Cookies()) != 1 {
-		t.Fatalf("after a minute: %s %s", resp.Status, body)
+		t.Fatalf("%s %s", resp.Status, body)
 	}
 	cookie := "Cookie: " + cookieName + "=" + resp.Cookies()[0].Value
 	if resp, _ := get(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusOK {

@@ -155,11 +155,7 @@ func TestOneSessionABrowser(t *testing.T) {
 		t.Helper()
 		req := httptest.NewRequest("GET", "http://127.0.0.1/", nil)
 		req.Header.Set("Cookie", cookieName+"="+cookie)
-		r, err := s.access.of(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return s.access.of(req)
 	}
 	// A cookie that was set by somebody else is not taken over.
 	first := login("chosen-by-another")
@@ -168,30 +164,6 @@ func TestOneSessionABrowser(t *testing.T) {
 	}
 	if second := login(first); role(first) != Nobody || role(second) != Viewer || len(s.access.sessions) != 1 {
 		t.Errorf("%d sessions", len(s.access.sessions))
-	}
-}
-
-// TestFailuresAreBounded has wrong tokens come from ever new hosts.
-func TestFailuresAreBounded(t *testing.T) {
-	a := newAccess(tokens(t), Viewer, false)
-	at := time.Unix(1e9, 0)
-	a.now = func() time.Time { return at }
-	for i := range 4 * mostHosts {
-		if role, _ := a.try(fmt.Sprint("host", i), "wrong"); role != Nobody {
-			t.Fatal(role)
-		}
-		at = at.Add(2 * time.Second)
-	}
-	if n := len(a.failed); n > mostHosts+2 {
-		t.Errorf("%d hosts are kept", n)
-	}
-	for range mostFailures {
-		if _, err := a.try("again", "wrong"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := a.try("again", viewerToken); err == nil {
-		t.Error("a host that failed too often may try again")
 	}
 }
 
@@ -292,4 +264,33 @@ func TestLimiterOfARunThatHasEnded(t *testing.T) {
 	}
 	soFar(false)
 	soFar(false) // as it is kept
+}
+
+// TestRunPageShowsDamagedSeries changes a byte of a run's series.
+func TestRunPageShowsDamagedSeries(t *testing.T) {
+	st, _, srv := serve(t)
+	w, err := st.Create(record.Manifest{ID: "with-series", Epoch: time.Unix(100, 0).UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(st.Root(), "runs", "with-series", record.SeriesDir, "index")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("series"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := getWith(t, srv, "/api/runs/with-series"); !strings.Contains(body, `"valid":true`) {
+		t.Fatal(body)
+	}
+	if err := os.WriteFile(file, []byte("sEries"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, body := getWith(t, srv, "/api/runs/with-series")
+	if !strings.Contains(body, `"valid":false`) || !strings.Contains(body, "changed since the run was sealed: series/index") {
+		t.Errorf("the page: %s", body)
+	}
 }

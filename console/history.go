@@ -134,11 +134,6 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 				continue
 			}
 			it.State = s.wholeState(dir, it.ID, record.State(it.State))
-			if kind == "comparison" {
-				if r, ok := s.report(it.ID); ok {
-					it.Result = r.results()
-				}
-			}
 			all = append(all, it)
 		}
 	}
@@ -162,12 +157,17 @@ func (s *Console) itemOf(kind, id string) (it item, err error) {
 	if err != nil {
 		return it, err
 	}
+	it = item{Kind: kind, ID: id, Plan: c.Name, Began: c.Started, State: string(c.State), Runs: len(c.Runs), Digest: c.PlanDigest}
+	if r, ok := concluded(c); ok {
+		it.Result = r.results()
+		return it, nil
+	}
 	var verdicts []string
 	for _, v := range verdictsOf(c) {
 		verdicts = append(verdicts, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
 	}
-	return item{Kind: kind, ID: id, Plan: c.Name, Began: c.Started, State: string(c.State), Runs: len(c.Runs), Digest: c.PlanDigest,
-		Result: strings.Join(verdicts, ", ")}, nil
+	it.Result = strings.Join(verdicts, ", ")
+	return it, nil
 }
 
 // verdictsOf returns the verdicts of the last look that was taken; none before the first.

@@ -3,20 +3,16 @@ package console
 import (
 	"encoding/json"
 	"math"
-	"path/filepath"
 	"strings"
 
-	"plimsoll/internal/files"
 	"plimsoll/report"
+	"plimsoll/run/record"
 )
 
-// mostReports bounds the reports that are kept.
+// mostReports bounds the comparisons whose verdicts, and the runs whose limiters, are kept.
 const mostReports = 300
 
-// mostReport bounds a report that is read, in bytes. Reports of real comparisons have some hundred kilobytes.
-const mostReport = 16 << 20
-
-// A reported comparison is what its report.json says of verdicts. Values are in the endpoint's unit; effects, intervals
+// A reported comparison is its verdicts and limiters, as the member outcome of comparison.json has them. Values are in the endpoint's unit; effects, intervals
 // and margins are fractions of the base, or in that unit where the endpoint is absolute.
 type reported struct {
 	Indicative bool `json:"indicative"`
@@ -64,17 +60,11 @@ type reportedResult struct {
 	Sentence string   `json:"sentence"`
 }
 
-// report reads the report of a comparison; false if there is none that can be read.
-func (s *Console) report(id string) (r reported, ok bool) {
-	path := filepath.Join(dirOf(s.store, "comparisons", id), "report.json")
-	r, err := s.reports.of(path, func() (r reported, err error) {
-		b, err := files.Read(path, mostReport)
-		if err == nil {
-			err = json.Unmarshal(b, &r)
-		}
-		return r, err
-	})
-	return r, err == nil && len(r.Verdicts) > 0
+// concluded returns the stored outcome of a comparison; false if it was not judged yet. A report beside it is for people:
+// nothing would show that it was changed.
+func concluded(c *record.Comparison) (r reported, ok bool) {
+	err := json.Unmarshal(c.Outcome, &r)
+	return r, err == nil && len(r.Verdicts) > 0 && c.State != record.Running
 }
 
 // results returns the verdicts in one cell each.

@@ -1,7 +1,11 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,5 +64,44 @@ func TestJudgedOfAReport(t *testing.T) {
 	}
 	if diff := cmp.Diff(w, g); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+// TestVerdictOfTheStoreStands puts a report with another verdict beside a comparison, and changes the stored verdict.
+func TestVerdictOfTheStoreStands(t *testing.T) {
+	outcome := func(kind string) string {
+		return `{"verdicts": [{"engine": "mysql", "arm": "new", "verdict": {"kind": "` + kind + `", "lead": "it is", "results": []}}]}`
+	}
+	st, _, srv := serve(t)
+	c, err := st.Comparison("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Outcome = json.RawMessage(outcome("worse"))
+	if err := st.SaveComparison(c); err != nil {
+		t.Fatal(err)
+	}
+	dir := st.ComparisonDir("c1")
+	if err := os.WriteFile(filepath.Join(dir, "report.json"), []byte(outcome("better")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/comparisons/c1", "/api/history"} {
+		if _, body := getWith(t, srv, path); !strings.Contains(body, "worse") || strings.Contains(body, "better") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	file := filepath.Join(dir, comparisonFile)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(b, []byte(`"worse"`), []byte(`"same!"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := getWith(t, srv, "/api/comparisons/c1"); resp.StatusCode != 500 || !strings.Contains(body, "outcome") {
+		t.Errorf("a changed verdict: %s %s", resp.Status, body)
+	}
+	if _, body := getWith(t, srv, "/api/history"); strings.Contains(body, "same!") || !strings.Contains(body, "outcome") {
+		t.Errorf("a changed verdict in the history: %s", body)
 	}
 }

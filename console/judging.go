@@ -72,7 +72,7 @@ func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (report
 	})
 }
 
-// judgeSoFar judges the whole blocks of a comparison that is under way or has no report. Nothing is concluded from it: a look
+// judgeSoFar judges the whole blocks of a comparison that is under way or has no outcome. Nothing is concluded from it: a look
 // that the plan does not have would find differences that are none. So every difference is open, and only its interval
 // is shown.
 func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (r reported, err error) {

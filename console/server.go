@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/console/ui"
 	"plimsoll/evidence"
+	"plimsoll/internal/boundary"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
@@ -39,9 +40,8 @@ type Console struct {
 	closing chan struct{} // closed when streams have to end
 	opened  *opened
 
-	reports  *remembered[reported]
 	wholes   *remembered[item]     // comparisons and sizings in the history
-	partly   *remembered[reported] // of comparisons without a report, by their files
+	partly   *remembered[reported] // of comparisons without an outcome, by their files
 	graded   *remembered[[]gradedStep]
 	limits   *remembered[any] // limiters of runs that are over, by their manifests
 	soFar    limits
@@ -71,7 +71,7 @@ type Config struct {
 func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
-		reports: newRemembered[reported](mostReports), partly: newRemembered[reported](mostReports), wholes: newRemembered[item](mostReleases),
+		partly: newRemembered[reported](mostReports), wholes: newRemembered[item](mostReleases),
 		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), graded: newRemembered[[]gradedStep](mostReports), trending: make(chan struct{}, 1),
 		reading: make(chan struct{}, maxReading)}
 	if c.Series == nil {
@@ -195,12 +195,7 @@ func (s *Console) Handler() http.Handler {
 			refuse(w, http.StatusForbidden, "the Host header names another host than this server: open it by the address that serve has printed")
 			return
 		}
-		role, err := s.access.of(r)
-		if err != nil {
-			h.Set("Retry-After", "60")
-			refuse(w, http.StatusTooManyRequests, err.Error())
-			return
-		}
+		role := s.access.of(r)
 		open := !strings.HasPrefix(r.URL.Path, "/api/") || slices.Contains([]string{"/api/session", "/api/login", "/api/logout"}, r.URL.Path)
 		if role == Nobody && !open {
 			refuse(w, http.StatusUnauthorized, "log in: send a token to /api/login, or as Authorization: Bearer")
@@ -215,7 +210,7 @@ func (s *Console) Handler() http.Handler {
 			read.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), roleKey{}, role)))
 		case http.MethodPost:
 			switch {
-			case !s.ownOrigin(r):
+			case !boundary.OwnPage(r):
 				refuse(w, http.StatusForbidden, "the Origin header names another page than this server's")
 			case !open && role < Operator:
 				refuse(w, http.StatusForbidden, "this needs the role operator, and yours is "+role.String())
@@ -294,8 +289,7 @@ func (s *Console) ownHost(r *http.Request) bool {
 	if s.hosts != nil {
 		return s.hosts(host)
 	}
-	ip := net.ParseIP(host) // no name that somebody else could bind
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return boundary.Loopback(host)
 }
 
 // roleKey is the key of the role of a request that reads, in its context.

@@ -68,7 +68,7 @@ func phasesOf(m record.Manifest) []map[string]any {
 }
 
 func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
-	if err := r.Look(); err != nil {
+	if err := r.LookAtAll(); err != nil {
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
 		return
 	}
@@ -310,8 +310,7 @@ func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	answer(w, map[string]any{"log": lines[max(0, len(lines)-limit):]})
 }
 
-// comparison answers what its file has: state, runs and the verdicts of its looks; and, once it has a report, what that
-// says of endpoints and verdicts.
+// comparison answers what its file has: state, runs, the verdicts of its looks, and the outcome once it is judged.
 func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	c, err := s.store.Comparison(id)
@@ -355,8 +354,8 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 			out[name] = v
 		}
 	}
-	switch r, ok := s.report(c.ID); {
-	case ok && c.State != record.Running:
+	switch r, ok := concluded(c); {
+	case ok:
 		r.into(out)
 	case done > 0:
 		if r, err := s.judgedSoFar(ctx, c); err != nil {

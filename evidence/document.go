@@ -63,14 +63,32 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 		manifests[i] = r.Manifest
 	}
 	in.Setup = Setup(manifests...)
-	if stored.Outcome, err = json.Marshal(verdicts); err != nil {
-		return none, nil, nil, err
-	}
 	if in.Chapters, err = c.chapters(ctx, stored, p, load); err != nil {
 		return none, nil, nil, fmt.Errorf("chapters of %s: %w", stored.ID, err)
 	}
 	doc := report.From(in)
+	if stored.Outcome, err = outcomeOf(doc); err != nil {
+		return none, nil, nil, err
+	}
 	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
+}
+
+// outcomeOf returns the verdicts and limiters of a document as comparison.json keeps them, and their digest with them.
+func outcomeOf(doc report.Document) (json.RawMessage, error) {
+	type concluded struct {
+		Engine  string          `json:"engine"`
+		Arm     string          `json:"arm"`
+		Verdict verdict.Verdict `json:"verdict"`
+	}
+	var all []concluded
+	for _, v := range doc.Verdicts {
+		all = append(all, concluded{v.Engine, v.Arm, v.Verdict})
+	}
+	return json.Marshal(struct {
+		Indicative bool                `json:"indicative,omitempty"`
+		Verdicts   []concluded         `json:"verdicts"`
+		Limiters   []report.SearchEnds `json:"limiters,omitempty"`
+	}{doc.Indicative, all, doc.Limiters})
 }
 
 func judgedOf(j comparison.Judgement) report.Judged {

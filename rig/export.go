@@ -202,8 +202,14 @@ func (pr *Program) servePrometheus(address, name string, timeout time.Duration, 
 	if !loopback {
 		plain.Fprintf(pr.Warn, "plimsoll: %s %s: whoever reaches this address can read all series; there is no password\n", name, address)
 	}
+	hosts := boundary.Network
+	if loopback {
+		hosts = boundary.Loopback
+	}
+	api := promapi.Handler(promapi.Config{Source: source, Version: pr.Version, Known: knownMetrics(), Hosts: hosts,
+		Timeout: timeout})
 	srv := &http.Server{
-		Handler:           boundary.Handler(promapi.Handler(promapi.Config{Source: source, Version: pr.Version, Known: knownMetrics(), LocalOnly: loopback, Timeout: timeout}), pr.panicked),
+		Handler:           boundary.Handler(api, pr.panicked),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: series.QueryTimeout + 30*time.Second, MaxHeaderBytes: 64 << 10,
 	}

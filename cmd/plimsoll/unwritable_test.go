@@ -126,7 +126,7 @@ func TestFullStoreIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	errors := sameReadings(t, root, id, func() {
-		_ = os.RemoveAll(filepath.Join(root, "index.sqlite")) // as if the store had not been listed before
+		_ = os.RemoveAll(filepath.Join(root, "index.json")) // as if the store had not been listed before
 		fill(t, root)
 	})
 	if !strings.Contains(errors[3], "no space left on device; the report is shown and was not written") || !strings.Contains(errors[0], "the list was made without it") {
@@ -172,11 +172,9 @@ func TestReportThatCannotBeWrittenIsShown(t *testing.T) {
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
 	errors := sameReadings(t, root, id, func() {
 		noGraphs(t, st.ComparisonDir(id))
-		index := filepath.Join(root, "index.sqlite")
-		for _, f := range []string{index, index + "-wal", index + "-shm"} {
-			_ = os.Remove(f)
-		}
-		if err := os.Mkdir(index, 0o755); err != nil {
+		index := filepath.Join(root, "index.json")
+		_ = os.Remove(index)
+		if err := os.MkdirAll(filepath.Join(index, "in the way"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -92,10 +92,18 @@ func Excerpt(s string, most int) string {
 	if len(s) <= most {
 		return Text(s)
 	}
+	return Text(strings.TrimSuffix(Cut(s, most), cut)) + cut
+}
+
+// Cut returns at most the first most bytes of s as they are, with "…" for the rest.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
 	for most > 0 && !utf8.RuneStart(s[most]) {
 		most--
 	}
-	return Text(s[:most]) + cut
+	return s[:most] + cut
 }
 
 // cut stands where text was left out.

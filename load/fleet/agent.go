@@ -47,12 +47,7 @@ const mostErrors = 50
 // mostErrorText is the number of bytes of one error that a reply carries: an error may quote what the coordinator sent.
 const mostErrorText = 1500
 
-func errorText(err error) string {
-	if s := err.Error(); len(s) <= mostErrorText {
-		return s
-	}
-	return plain.Excerpt(err.Error(), mostErrorText)
-}
+func errorText(err error) foreign { return foreign(plain.Cut(err.Error(), mostErrorText)) }
 
 // An Agent is an engine with the recorders of its users, driven by [Serve]. All fields but Samples are required.
 type Agent struct {

@@ -333,7 +333,7 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	d.mu.Unlock()
 	if d.cfg.OnError != nil {
 		for _, e := range r.Errors {
-			err := errors.New(e.Text)
+			err := errors.New(string(e.Text))
 			if e.Panic != nil {
 				err = e.Panic.error()
 			}

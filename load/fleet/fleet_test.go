@@ -423,7 +423,7 @@ func TestAgentRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			var p reply
-			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") || !strings.Contains(p.Error, tt.want) {
+			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") || !strings.Contains(string(p.Error), tt.want) {
 				t.Errorf("%+v: %q, %v; want %q", tt.r, p.Error, err, tt.want)
 			}
 		}

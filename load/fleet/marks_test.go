@@ -570,7 +570,7 @@ func TestMarks(t *testing.T) {
 				t.Fatal(err)
 			}
 			var p reply
-			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") || !strings.Contains(p.Error, tt.want) {
+			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") || !strings.Contains(string(p.Error), tt.want) {
 				t.Errorf("%q, %v; want %q", p.Error, err, tt.want)
 			}
 		}

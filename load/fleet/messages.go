@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/plain"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 	"plimsoll/watch/series"
@@ -96,7 +97,7 @@ type stop struct {
 
 // A reply answers a request. With Error, the request was not carried out.
 type reply struct {
-	Error string `json:"error,omitempty"`
+	Error foreign `json:"error,omitempty"`
 	// Received and Replied are instants of the agent's wall clock.
 	Received time.Time `json:"received"`
 	Replied  time.Time `json:"replied"`
@@ -119,9 +120,22 @@ type part struct {
 
 // panicked is a boundary.Panic of an agent.
 type panicked struct {
-	Where string `json:"where"`
-	Value string `json:"value"`
-	Stack string `json:"stack"`
+	Where foreign `json:"where"`
+	Value foreign `json:"value"`
+	Stack foreign `json:"stack"`
+}
+
+// foreign is a text of another process, for people: of what it has sent, the first mostForeign bytes are read.
+type foreign string
+
+// mostForeign is more than an agent of this program sends: see mostErrorText, and the limits of a [boundary.Panic].
+const mostForeign = 10 << 10
+
+func (f *foreign) UnmarshalJSON(b []byte) error {
+	var s string
+	err := json.Unmarshal(b, &s)
+	*f = foreign(plain.Cut(s, mostForeign))
+	return err
 }
 
 // panicOf returns the panic that an error is; nil for others.
@@ -130,11 +144,11 @@ func panicOf(err error) *panicked {
 	if !ok {
 		return nil
 	}
-	return &panicked{p.Where, p.Value, p.Stack}
+	return &panicked{foreign(p.Where), foreign(p.Value), foreign(p.Stack)}
 }
 
 func (p *panicked) error() error {
-	return &boundary.Panic{Where: p.Where, Value: p.Value, Stack: p.Stack}
+	return &boundary.Panic{Where: string(p.Where), Value: string(p.Value), Stack: string(p.Stack)}
 }
 
 // A report holds an agent's records since the previous one; counts are since the start.
@@ -171,8 +185,8 @@ type stormProgress struct {
 }
 
 type userError struct {
-	User int    `json:"user"`
-	Text string `json:"text"`
+	User int     `json:"user"`
+	Text foreign `json:"text"`
 	// Panic is set for one that is a panic.
 	Panic *panicked `json:"panic,omitempty"`
 }

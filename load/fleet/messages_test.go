@@ -90,7 +90,7 @@ func TestReplies(t *testing.T) {
 	want := []reply{
 		{PID: 1},
 		{Report: &report{Active: 1, packs: all}},
-		{Error: "a line\nfeed " + strings.Repeat("x", 100_000)},
+		{Error: foreign("a line\nfeed " + strings.Repeat("x", 1000))},
 		{Parts: []part{{Process: 0, Report: &report{packs: windows("a")}}, {Process: 1}, {Process: 2, Report: &report{packs: windows("b")}}}},
 		{Report: &report{}},
 	}
@@ -118,10 +118,5 @@ func TestReplies(t *testing.T) {
 	}
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("cut short: %v", err)
-	}
-	for _, size := range []string{"-1", "67108865", `"AAAA"`} {
-		if err := newReplyReader(strings.NewReader(`{"report":{"windows":` + size + "}}\n")).read(new(reply)); err == nil || errors.Is(err, io.EOF) {
-			t.Errorf("windows of %s bytes: %v", size, err)
-		}
 	}
 }

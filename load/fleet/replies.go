@@ -13,43 +13,32 @@ import (
 	"plimsoll/run/record"
 )
 
-// mostLine is the longest line of a reply, and mostPack the largest of its packs, in bytes.
+// mostLine is the longest line of a reply, and mostPacks the largest size of its packs together, in bytes. mostObjects
+// is the largest number of objects and lists in a line, each of which takes much more memory than its text.
 const (
-	mostLine = 64 << 20
-	mostPack = 64 << 20
+	mostLine    = 64 << 20
+	mostPacks   = 64 << 20
+	mostObjects = 1 << 20
 )
 
 // packs are the windows of a report, each a windows.hdr of one second or empty. In a reply their sizes are in the line,
 // and their bytes behind it: a report is mostly windows, and they are merged as they come.
 type packs struct {
+	// Sizes are those of the packs in their order, in bytes; they are set when a reply is written.
+	Sizes [3]int `json:"packs,omitzero"`
 	// Windows are all windows but those below.
-	Windows pack `json:"windows,omitempty"`
+	Windows pack `json:"-"`
 	// Deliveries are the series of deliveries within a host, from which the coordinator reads their median, and Between
 	// those of deliveries between hosts, which it may have to leave out.
-	Deliveries pack `json:"deliveries,omitempty"`
-	Between    pack `json:"between,omitempty"`
+	Deliveries pack `json:"-"`
+	Between    pack `json:"-"`
 }
 
 // each are the packs in their order behind the line.
 func (p *packs) each() [3]*pack { return [...]*pack{&p.Windows, &p.Deliveries, &p.Between} }
 
-// pack is windows in their encoding. In JSON it is its size; the bytes travel apart.
+// pack is windows in their encoding.
 type pack []byte
-
-func (p pack) MarshalJSON() ([]byte, error) { return fmt.Append(nil, len(p)), nil }
-
-// UnmarshalJSON makes room for the bytes that follow.
-func (p *pack) UnmarshalJSON(b []byte) error {
-	var n int
-	if err := json.Unmarshal(b, &n); err != nil {
-		return err
-	}
-	if n < 0 || n > mostPack {
-		return fmt.Errorf("windows of %d bytes; want at most %d", n, mostPack)
-	}
-	*p = make(pack, n)
-	return nil
-}
 
 // packWindows parts and encodes the windows of a report.
 func packWindows(ws []*measure.Window) (p packs, err error) {
@@ -98,6 +87,11 @@ type replyWriter struct {
 
 func (w *replyWriter) write(p reply) error {
 	w.buf.Reset()
+	for _, r := range p.reports() {
+		for i, b := range r.each() {
+			r.Sizes[i] = len(*b)
+		}
+	}
 	if err := json.NewEncoder(&w.buf).Encode(p); err != nil { // without a line feed, but for the last byte
 		return err
 	}
@@ -125,11 +119,28 @@ func (r *replyReader) read(p *reply) error {
 	if err != nil {
 		return err
 	}
+	if n := bytes.Count(line, []byte("{")) + bytes.Count(line, []byte("[")); n > mostObjects {
+		return fmt.Errorf("a reply of %d objects and lists; want at most %d", n, mostObjects)
+	}
 	if err := json.Unmarshal(line, p); err != nil {
 		return err
 	}
+	size := 0
 	for _, report := range p.reports() {
-		for _, b := range report.each() {
+		report.Errors = report.Errors[:min(len(report.Errors), 2*mostErrors)]
+		for _, n := range report.Sizes {
+			if n < 0 || n > mostPacks-size {
+				return fmt.Errorf("a reply with windows of more than %d bytes, or fewer than none", mostPacks)
+			}
+			size += n
+		}
+	}
+	for _, report := range p.reports() {
+		for i, b := range report.each() {
+			if report.Sizes[i] == 0 {
+				continue
+			}
+			*b = make(pack, report.Sizes[i])
 			if _, err := io.ReadFull(r.from, *b); err != nil {
 				return err
 			}

@@ -40,16 +40,18 @@ func memberDigests(object []byte) (map[string]string, error) {
 		if err := json.Compact(&b, text); err != nil {
 			return nil, err
 		}
-		out[name] = digestOf(b.Bytes())
+		out[name] = DigestOf(b.Bytes())
 	}
 	return out, nil
 }
 
-// digestOf returns "sha256:" and the hexadecimal digest of a text.
-func digestOf(text []byte) string {
+// DigestOf returns "sha256:" and the hexadecimal digest of a text.
+func DigestOf(text []byte) string {
 	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return digestText(sum[:])
 }
+
+func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
 // A digested object carries digests of itself. carry puts them into it; nil takes them out.
 type digested interface {
@@ -179,7 +181,7 @@ func digestOfMembers(members map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		fmt.Fprintf(&b, "%s %s\n", name, members[name])
 	}
-	return digestOf([]byte(b.String()))
+	return DigestOf([]byte(b.String()))
 }
 
 // manifestAltered reports whether the text of a manifest does not match the digest in it. A manifest without a

@@ -104,11 +104,16 @@ func (r *Run) Ended() bool { return r.Manifest.State == Sealed || r.Manifest.Sta
 
 // Look calls [Run.VerifyNumbers] and Distrust with the changed files; for a run that has not ended it does
 // nothing.
-func (r *Run) Look() error {
+func (r *Run) Look() error { return r.look(r.VerifyNumbers) }
+
+// LookAtAll is Look with [Run.Verify].
+func (r *Run) LookAtAll() error { return r.look(r.Verify) }
+
+func (r *Run) look(verify func() ([]string, error)) error {
 	if !r.Ended() {
 		return nil
 	}
-	changed, err := r.VerifyNumbers()
+	changed, err := verify()
 	r.Distrust(changed...)
 	return err
 }

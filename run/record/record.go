@@ -281,7 +281,7 @@ type Comparison struct {
 	Unguided map[string]string `json:"unguided,omitempty"`
 	Runs     []ComparisonRun   `json:"runs"`
 	Setup    []Row             `json:"setup,omitempty"`
-	Outcome  json.RawMessage   `json:"outcome,omitempty"` // the verdicts, as the report shows them
+	Outcome  json.RawMessage   `json:"outcome,omitempty"` // the verdicts and limiters, as the report shows them
 	// Build is the digest of the program that carries it out.
 	Build string `json:"build,omitempty"`
 	// Retried is how long waits for a quiet host and blocks that were run again took so far, Waited the part of the

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -215,9 +216,14 @@ func digests(dir string, looked func(name string) bool) (map[string]string, erro
 
 // DigestFile returns "sha256:" and the hexadecimal digest of a file.
 func DigestFile(path string) (string, error) {
-	b, err := files.Read(path, 0)
+	f, err := files.Open(path)
 	if err != nil {
 		return "", err
 	}
-	return digestOf(b), nil
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return digestText(h.Sum(nil)), nil
 }

@@ -35,93 +35,48 @@ type Entry struct {
 	Changed []string `json:"changed_files,omitempty"`
 }
 
-// List returns the runs, oldest first, after it has brought the index up to date. A directory that is not a run is
-// skipped and named in the warnings, as is an altered comparison or sizing of a run. A run is held against its
-// digests when it is new or the size or time of a file has changed. A damaged index is rebuilt: it holds nothing of
-// its own. Where it cannot be written, as on a full or read-only file system, the runs themselves are read, with a
-// warning.
+// List returns the runs, oldest first, and brings the index up to date. A directory that is not a run is skipped and
+// named in the warnings, as is an altered comparison or sizing of a run. A run is held against its digests when it is
+// new or the size or time of a file has changed. Where the index cannot be written, as on a full or read-only file
+// system, there is a warning.
 func (s *Store) List(ctx context.Context) (entries []Entry, warnings []error, err error) {
-	path := filepath.Join(s.root, "index.sqlite")
-	entries, warnings, err = s.indexed(ctx, path)
-	if damaged(err) && removeIndex(path) == nil {
-		entries, warnings, err = s.indexed(ctx, path)
-	}
-	if bad := (*indexError)(nil); errors.As(err, &bad) && ctx.Err() == nil {
-		without := err
-		entries, warnings, err = s.scan(ctx)
-		warnings = append(warnings, fmt.Errorf("%w; the list was made without it", without))
-	}
+	dirs, err := entriesOf(filepath.Join(s.root, "runs"))
 	if err != nil {
+		return nil, nil, err
+	}
+	known, now, changed := s.readIndex(), map[string]indexed{}, false
+	for _, d := range dirs {
+		id := d.Name()
+		stamp := s.stamp(id)
+		one, ok := known[id]
+		if !ok || one.Stamp != stamp || stamp == "" {
+			one.Stamp = stamp
+			if one.Entry, err = s.entry(ctx, id); err != nil {
+				warnings = append(warnings, err)
+			}
+			if ok = err == nil && one.Entry.State != record.Running; ok { // else it is read again
+				changed = true
+			}
+		}
+		if ok {
+			now[id] = one
+		}
+		if one.Entry.ID != "" {
+			entries = append(entries, one.Entry)
+		}
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, warnings, err
+	}
+	if changed || len(now) != len(known) {
+		if err := s.writeIndex(now); err != nil {
+			warnings = append(warnings, fmt.Errorf("store index: %w; the list was made without it", err))
+		}
 	}
 	slices.SortFunc(entries, func(a, b Entry) int {
 		return cmp.Or(a.Epoch.Compare(b.Epoch), cmp.Compare(a.ID, b.ID))
 	})
 	return entries, append(warnings, s.altered(entries)...), nil
-}
-
-// indexed returns the runs by the index.
-func (s *Store) indexed(ctx context.Context, path string) (entries []Entry, warnings []error, err error) {
-	ix, err := openIndex(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer ix.close()
-	ix.conn.SetInterrupt(ctx.Done())
-	known, err := ix.stamps()
-	if err != nil {
-		return nil, nil, err
-	}
-	dirs, err := entriesOf(filepath.Join(s.root, "runs"))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, d := range dirs {
-		id := d.Name()
-		stamp := s.stamp(id)
-		if old, ok := known[id]; ok && old == stamp {
-			delete(known, id)
-			continue
-		}
-		delete(known, id)
-		e, err := s.entry(ctx, id)
-		if err != nil {
-			warnings = append(warnings, err)
-		}
-		if e.ID == "" { // its earlier entry is outdated
-			err = ix.remove(id)
-		} else {
-			err = ix.put(e, stamp)
-		}
-		if err != nil {
-			return nil, warnings, err
-		}
-	}
-	for id := range known {
-		if err := ix.remove(id); err != nil {
-			return nil, warnings, err
-		}
-	}
-	entries, err = ix.all()
-	return entries, warnings, err
-}
-
-// scan returns the runs by their directories alone.
-func (s *Store) scan(ctx context.Context) (entries []Entry, warnings []error, err error) {
-	dirs, err := entriesOf(filepath.Join(s.root, "runs"))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, d := range dirs {
-		e, err := s.entry(ctx, d.Name())
-		if err != nil {
-			warnings = append(warnings, err)
-		}
-		if e.ID != "" {
-			entries = append(entries, e)
-		}
-	}
-	return entries, warnings, ctx.Err()
 }
 
 // entry reads a run. With an error it has no id, or the run could not be held against its digests and is not valid.

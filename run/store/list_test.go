@@ -13,17 +13,17 @@ import (
 	"plimsoll/run/record"
 )
 
-// A store whose index cannot be opened is listed by its runs.
+// A store whose index cannot be written is listed by its runs.
 func TestListWithoutAnIndex(t *testing.T) {
 	s := open(t)
 	put(t, s, "a1", true)
 	put(t, s, "b1", false)
 	want := list(t, s)
-	index := filepath.Join(s.Root(), "index.sqlite")
-	if err := removeIndex(index); err != nil {
+	index := filepath.Join(s.Root(), indexFile)
+	if err := os.Remove(index); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(index, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(index, "in the way"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	got, warnings, err := s.List(t.Context())

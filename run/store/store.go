@@ -1,6 +1,6 @@
 // Package store keeps runs and comparisons on disk, and finds them again.
 //
-// A store is a directory: runs/<id>/ and comparisons/<id>/ are the truth, index.sqlite is a copy of their
+// A store is a directory: runs/<id>/ and comparisons/<id>/ are the truth, index.json is a copy of their
 // manifests, brought up to date by every [Store.List] and safe to delete. A run that was killed is listed like any
 // other; it is not valid.
 //

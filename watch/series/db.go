@@ -41,8 +41,9 @@ const (
 	MaxLabelBytes = 4096
 	// MaxPoints is the largest number of steps of one [DB.Range] query, as in Prometheus.
 	MaxPoints = 11_000
-	// MaxQuerySamples is the largest number of samples a query may hold in memory at once.
-	MaxQuerySamples = 50_000_000
+	// MaxQuerySamples is the largest number of samples a query may hold in memory at once, and of points that it may
+	// evaluate for one series: a query of that size takes about 500 MB.
+	MaxQuerySamples = 10_000_000
 	// QueryTimeout ends a query whose context has no earlier deadline.
 	QueryTimeout = 30 * time.Second
 	// Lookback is how long after its time a sample still answers an instant query.
@@ -163,8 +164,13 @@ func isULID(name string) bool {
 	return len(name) == 26 && strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
 
-// openBlock opens one block and checks that its index can be read.
+// openBlock opens one block and checks that its index can be read. tsdb panics at some damaged files.
 func openBlock(dir string) (blk *tsdb.Block, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a file of it is cut short: %v", v)
+		}
+	}()
 	blk, err = tsdb.OpenBlock(nil, dir, chunkenc.NewPool(), nil)
 	if err != nil {
 		return nil, err
@@ -185,7 +191,7 @@ func newEngine() *promql.Engine {
 		MaxSamples:               MaxQuerySamples,
 		Timeout:                  QueryTimeout,
 		LookbackDelta:            Lookback,
-		NoStepSubqueryIntervalFn: func(int64) int64 { return 1000 },
+		NoStepSubqueryIntervalFn: func(int64) int64 { return interval.Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
 		Parser:                   parser.NewParser(parser.Options{}),
@@ -213,10 +219,14 @@ func (db *DB) Damage() error { return db.damage }
 func (db *DB) Bounds() (first, last time.Time, ok bool) {
 	db.life.RLock()
 	defer db.life.RUnlock()
-	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 	if db.closed {
 		return first, last, false
 	}
+	return db.bounds()
+}
+
+func (db *DB) bounds() (first, last time.Time, ok bool) {
+	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 	db.parts.RLock()
 	defer db.parts.RUnlock()
 	for _, s := range db.spans {

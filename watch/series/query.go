@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"plimsoll/internal/plain"
 )
 
 // A Result is one series' value at one instant. Labels contains the metric's name under
@@ -97,13 +99,18 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 
 // Evaluate evaluates a PromQL expression at from, from+step, ... up to and including to, or with step 0 at the
 // instant from, and hands its value to take, which must not keep it: the engine uses its memory again. It is for
-// answers that [DB.Query] and [DB.Range] leave out, such as warnings and ranges. An expression that does not parse is
+// answers that [DB.Query] and [DB.Range] leave out, such as warnings and ranges. An expression that does not
+// parse, or whose evaluation would take too much memory or time ([MaxQuerySamples], [MaxSelectors], [MaxExpression]), is
 // a [SyntaxError]; other errors wrap those of promql.
 func (db *DB) Evaluate(ctx context.Context, expr string, from, to time.Time, step time.Duration, take func(parser.Value, annotations.Annotations) error) error {
+	short := plain.Excerpt(expr, 500)
 	db.life.RLock()
 	defer db.life.RUnlock()
 	if db.closed {
-		return fmt.Errorf("query %q: %w", expr, ErrClosed)
+		return fmt.Errorf("query %q: %w", short, ErrClosed)
+	}
+	if err := db.affordable(expr, from, to, step); err != nil {
+		return fmt.Errorf("query %q: %w", short, &SyntaxError{err})
 	}
 	var q promql.Query
 	var err error
@@ -113,15 +120,15 @@ func (db *DB) Evaluate(ctx context.Context, expr string, from, to time.Time, ste
 		q, err = db.engine.NewRangeQuery(ctx, storage.QueryableFunc(db.querier), nil, expr, from, to, step)
 	}
 	if err != nil {
-		return fmt.Errorf("query %q: %w", expr, &SyntaxError{err})
+		return fmt.Errorf("query %q: %w", short, &SyntaxError{err})
 	}
 	defer q.Close()
 	res := q.Exec(ctx)
 	if res.Err != nil {
-		return fmt.Errorf("query %q: %w", expr, res.Err)
+		return fmt.Errorf("query %q: %w", short, res.Err)
 	}
 	if err := take(res.Value, res.Warnings); err != nil {
-		return fmt.Errorf("query %q: %w", expr, err)
+		return fmt.Errorf("query %q: %w", short, err)
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"plimsoll/internal/plain"
 )
 
 // DefaultListen is where a coordinator's server listens unless it is asked for more.
@@ -26,6 +28,8 @@ const (
 	// calls is how often agents are called, and gone how long ago one that is here has answered last.
 	calls = 500 * time.Millisecond
 	gone  = 3 * calls
+	// mostRefusal is how many bytes of an agent's reason for a refusal are read.
+	mostRefusal = 1000
 )
 
 // Build returns a digest of this program's file: two programs are the same when they have the same.
@@ -278,9 +282,9 @@ func (h *Hall) welcomed(g *guest, p packet, came time.Time) error {
 	if r.Introduction.Build != h.conf.Build && r.Refused == "" {
 		r.Refused = otherBuild("it", r.Introduction.Build, r.Introduction.Version, h.conf.Build, h.conf.Version)
 	}
-	if g.refused = r.Refused; r.Refused != "" {
+	if g.refused = plain.Cut(r.Refused, mostRefusal); r.Refused != "" {
 		g.answered = time.Time{}
-		return errors.New(r.Refused)
+		return errors.New(g.refused)
 	}
 	out, back := r.Received.Sub(sent.at.Round(0)), r.Replied.Sub(came.Round(0))
 	way := came.Sub(sent.at) - r.Replied.Sub(r.Received)

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -19,14 +17,17 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
+	"plimsoll/internal/boundary"
 	"plimsoll/watch/series"
 )
 
 // Concurrent is how many requests are answered at a time.
-const Concurrent = 8
+const Concurrent = 2
 
-// maxForm bounds the body of a POST, in bytes.
-const maxForm = 1 << 20
+const (
+	maxForm   = 64 << 10 // bytes of a POST
+	maxAnswer = 64 << 20 // bytes of values
+)
 
 // A Source returns the series to query, for one request. The caller of a Source calls release when it is done; the
 // series stay open until then. It returns ErrNoRun if there are none at present.
@@ -55,9 +56,9 @@ type Config struct {
 	Version string
 	// Known describes metrics; others are described from their names.
 	Known []Metadata
-	// LocalOnly refuses requests for other hosts than loopback addresses and localhost, so that no web page can reach a
-	// loopback listener through a name of its own.
-	LocalOnly bool
+	// Hosts reports whether the server may be reached by a host's name, so that no web page can reach it through a name
+	// of its own; nil for a caller that checks names itself.
+	Hosts func(host string) bool
 	// Timeout ends a query; 0 is series.QueryTimeout.
 	Timeout time.Duration
 }
@@ -105,25 +106,16 @@ func Handler(c Config) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if c.LocalOnly && !local(r.Host) {
-			writeError(w, &apiError{forbidden, fmt.Errorf("host %q: this server answers on the loopback device only", r.Host)})
+		if c.Hosts != nil && !c.Hosts(boundary.Hostname(r.Host)) {
+			writeError(w, &apiError{forbidden, fmt.Errorf("host %q is no name of this server; use its address", r.Host)})
+			return
+		}
+		if !boundary.OwnPage(r) {
+			writeError(w, &apiError{forbidden, errors.New("the request comes from a page of another server")})
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// local reports whether a Host header names this host's loopback device.
-func local(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.IsLoopback()
 }
 
 // constant answers with data that does not depend on the run.
@@ -255,6 +247,10 @@ func (r *request) selected() (q storage.Querier, sets [][]*labels.Matcher, from,
 		return nil, nil, from, to, err
 	}
 	if texts := r.Form["match[]"]; len(texts) > 0 {
+		if len(texts) > series.MaxSelectors || len(strings.Join(texts, "")) > series.MaxExpression {
+			err := fmt.Errorf("want at most %d, of %d bytes together", series.MaxSelectors, series.MaxExpression)
+			return nil, nil, from, to, invalid("match[]", err)
+		}
 		if sets, err = r.parser.ParseMetricSelectors(texts); err != nil {
 			return nil, nil, from, to, invalid("match[]", err)
 		}

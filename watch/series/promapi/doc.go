@@ -14,9 +14,10 @@
 //
 // # Limits
 //
-// A query ends after [series.QueryTimeout], or after its own timeout if that is shorter; it may hold
-// [series.MaxQuerySamples] samples, and a range may have [series.MaxPoints] steps. [Concurrent] requests are answered
-// at a time; others wait for a place as long as a query may take.
+// A query ends with its client, after [series.QueryTimeout], or after its own timeout if that is shorter. It may hold
+// [series.MaxQuerySamples] samples, a range may have [series.MaxPoints] steps, and the values of an answer 64 MiB.
+// [Concurrent] requests are answered at a time; others wait for a place as long as a query may take. Requests of pages
+// of other servers are refused.
 //
 // # Out of scope
 //

@@ -87,9 +87,9 @@ func writeError(w http.ResponseWriter, err error) {
 
 func writeData(w http.ResponseWriter, data []byte, warn annotations.Annotations) {
 	w.Header().Set("Content-Type", "application/json")
-	b := make([]byte, 0, len(data)+64)
-	b = append(b, `{"status":"success","data":`...)
-	b = append(b, data...)
+	_, _ = w.Write([]byte(`{"status":"success","data":`)) // as below, to a client that may be gone
+	_, _ = w.Write(data)
+	var b []byte
 	warnings, infos := warn.AsStrings("", 10, 10)
 	for name, texts := range map[string][]string{"warnings": warnings, "infos": infos} {
 		if len(texts) > 0 {
@@ -179,6 +179,8 @@ func (r *request) limit() (int, error) {
 	return n, nil
 }
 
+var errLarge = fmt.Errorf("the answer has more than %d bytes; use fewer series, a shorter range or a longer step", maxAnswer)
+
 // encodeValue writes {"resultType":...,"result":...}.
 func encodeValue(v parser.Value) ([]byte, error) {
 	b := append([]byte(`{"resultType":"`), v.Type()...)
@@ -200,6 +202,9 @@ func encodeValue(v parser.Value) ([]byte, error) {
 			}
 			b = append(appendLabels(append(b, `{"metric":`...), s.Metric), `,"value":`...)
 			b = append(appendPoint(b, s.T, s.F), '}')
+			if len(b) > maxAnswer {
+				return nil, errLarge
+			}
 		}
 		b = append(b, ']')
 	case promql.Matrix:
@@ -216,7 +221,9 @@ func encodeValue(v parser.Value) ([]byte, error) {
 				if j > 0 {
 					b = append(b, ',')
 				}
-				b = appendPoint(b, p.T, p.F)
+				if b = appendPoint(b, p.T, p.F); len(b) > maxAnswer {
+					return nil, errLarge
+				}
 			}
 			b = append(b, "]}"...)
 		}

@@ -1,0 +1,24 @@
+package join
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReasonOfARefusalIsCut takes in the answer of an agent that refuses with a long text.
+func TestReasonOfARefusalIsCut(t *testing.T) {
+	half := make([]byte, halfSize)
+	body, err := json.Marshal(reception{To: half, Half: half, Refused: strings.Repeat("no ", 30_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := new(guest)
+	g.called[0] = call{half, time.Now()}
+	h := &Hall{conf: HallConfig{}, guests: map[string]*guest{"a": g}}
+	err = h.welcomed(g, packet{body: body}, time.Now())
+	if err == nil || len(err.Error()) > 2000 || len(h.Missing()[0]) > 2000 {
+		t.Errorf("%.100s… of %d bytes", err, len(err.Error()))
+	}
+}

@@ -1,0 +1,78 @@
+package series
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// nested puts an expression into n functions; the result is inside out: before + before + x + after + after.
+func nested(n int, before, x, after string) string {
+	return strings.Repeat(before, n) + x + strings.Repeat(after, n)
+}
+
+// TestCostlyQueryIsRefused checks that an expression whose evaluation takes too much memory or time is refused
+// before it is evaluated, whatever the range of the query.
+func TestCostlyQueryIsRefused(t *testing.T) {
+	db := create(t)
+	for _, s := range []int{1, 3700} { // a run of an hour
+		if err := db.Append(at(s), []Sample{{Name: "x", Value: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, expr := range map[string]string{
+		"subquery":             `max_over_time(vector(1)[100y:1s])`,
+		"subquery of 1 ms":     `max_over_time(vector(1)[1d:1ms])`,
+		"default step":         `max_over_time(vector(1)[100y:])`,
+		"at a time":            `max_over_time(vector(1)[100y:1s] @ 0)`,
+		"with an offset":       `max_over_time(vector(1)[100y:1s] offset 1y)`,
+		"without a function":   `vector(1)[100y:1s]`,
+		"two ranges add up":    `max_over_time(max_over_time(vector(1)[1h:1s])[100y:1y])[1h:1s]`,
+		"two windows multiply": `max_over_time(max_over_time(vector(1)[2h:1s])[2h:1s])`,
+		"inside a sum":         `1 + sum by (a) (-(abs(max_over_time(x[100y:1s]))))`,
+		"a parameter":          `topk(scalar(max_over_time(vector(1)[100y:1s])), x)`,
+		"long windows":         `sum_over_time(x[1d])[1d:1s]`,
+		"many small":           strings.Repeat("max_over_time(x[10d:1s])+", 20) + "x",
+		"many selectors":       strings.Repeat("x+", MaxSelectors) + "x",
+		"long":                 strings.Repeat(" ", MaxExpression) + "x",
+		"deep":                 nested(MaxExpression, "-", "x", ""),
+		"values as labels":     `max_over_time(count_values("v", vector(time()))[1d:1s])`,
+		"labels by themselves": nested(20, `label_replace(`, "x", `,"a","$1$1","a","(.*)")`),
+		"labels joined":        nested(20, `label_join(`, "x", `,"a","","a","a")`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := db.Query(t.Context(), expr, at(1))
+			if _, ok := errors.AsType[*SyntaxError](err); !ok || len(err.Error()) > 1000 {
+				t.Errorf("error %.2000v", err)
+			}
+		})
+	}
+	for _, expr := range []string{
+		`max_over_time(vector(1)[1d:1s])`,
+		`max_over_time(rate(x[1m])[1h:10s])`,
+		`quantile_over_time(0.99, x[100d])`, // one window, of which no more than the run is stored
+		`label_replace(label_replace(x, "a", "$1:$2", "b", "(.*):(.*)"), "c", "$1", "a", "(.*)")`,
+		`count_values("v", x)`,
+	} {
+		if _, err := db.Query(t.Context(), expr, at(1)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, expr := range []string{`rate(x[15m])`, `max_over_time(rate(x[1m])[10m:10s])`} {
+		if _, err := db.Range(t.Context(), expr, at(0), at(MaxPoints-1), time.Second); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := db.Range(t.Context(), `sum_over_time(x[1h])`, at(0), at(MaxPoints-1), time.Second); err == nil {
+		t.Error("11,000 windows of an hour were read")
+	}
+	never := func(parser.Value, annotations.Annotations) error { return errors.New("it was evaluated") }
+	err := db.Evaluate(t.Context(), "vector(1)", time.UnixMilli(-1<<53), time.UnixMilli(1<<53), 240*time.Hour, never)
+	if _, ok := errors.AsType[*SyntaxError](err); !ok {
+		t.Errorf("a range of %v ms: %v", int64(1)<<54, err)
+	}
+}
