@@ -30,8 +30,14 @@ func Text(data []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// A Row is a row of a CSV and its line, from 1. Its fields have no spaces around them.
-type Row struct {
+// ReadText is [Read] followed by [Text].
+func ReadText(path string, most int64) ([]byte, error) {
+	data, err := Read(path, most)
+	return Text(data), err
+}
+
+// A CSVRow is a row of a CSV and its line, from 1. Its fields have no spaces around them.
+type CSVRow struct {
 	Line   int
 	Fields []string
 }
@@ -39,7 +45,7 @@ type Row struct {
 // Rows reads a CSV whose fields are separated by commas, semicolons or tabs: by the one that is most frequent in its
 // first line. Rows may differ in their number of fields. An error names the line; the rows before it are returned
 // as well.
-func Rows(data []byte) ([]Row, error) {
+func Rows(data []byte) ([]CSVRow, error) {
 	data = Text(data)
 	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	in := csv.NewReader(bytes.NewReader(data))
@@ -49,7 +55,7 @@ func Rows(data []byte) ([]Row, error) {
 			in.Comma = separator
 		}
 	}
-	var rows []Row
+	var rows []CSVRow
 	for {
 		fields, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -65,6 +71,6 @@ func Rows(data []byte) ([]Row, error) {
 		for i := range fields {
 			fields[i] = strings.TrimSpace(fields[i])
 		}
-		rows = append(rows, Row{line, fields})
+		rows = append(rows, CSVRow{line, fields})
 	}
 }

@@ -1,6 +1,9 @@
 package files_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,8 +26,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestReadText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("\ufeffsecret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := files.ReadText(path, 100); err != nil || string(b) != "secret\n" {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if b, err := files.ReadText(path, 3); !errors.Is(err, files.ErrTooLarge) || len(b) > 0 {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
 func TestRows(t *testing.T) {
-	want := []files.Row{{Line: 1, Fields: []string{"pair", "a b"}}, {Line: 3, Fields: []string{"1", "x\ny"}}, {Line: 5, Fields: []string{"2"}}}
+	want := []files.CSVRow{{Line: 1, Fields: []string{"pair", "a b"}}, {Line: 3, Fields: []string{"1", "x\ny"}}, {Line: 5, Fields: []string{"2"}}}
 	for _, in := range []string{
 		"pair,a b\n\n 1 ,\"x\ny\"\n2\n", "\ufeffpair;a b\r\n\r\n1; \"\"x\n", "\"pair\"\ta b\n\n1\t\"x\ny\"\n2",
 	} {

@@ -116,7 +116,7 @@ type table struct {
 	emptyErrors []InputProblem // reported unless a whole arm is empty
 }
 
-func (t *table) header(row files.Row) bool {
+func (t *table) header(row files.CSVRow) bool {
 	t.columns = row.Fields
 	text := quote(strings.Join(t.columns, ","))
 	for i, f := range t.columns {
