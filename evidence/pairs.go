@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"plimsoll/internal/files"
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
@@ -25,13 +26,16 @@ type Pairs struct {
 	one   *verdict.Result
 }
 
-// ReadPairs reads a CSV of pairs: of one endpoint ([imported.ReadCSV]), or a table of several ([imported.ReadTable]),
-// by the columns of its header. name is the name of its file. A [plan.UsageError] is an error of the numbers or of the
-// terms.
+// IsPairs reports whether a text is a CSV of pairs, by its header.
+func IsPairs(text []byte) bool {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	rows, err := files.Rows(first)
+	return err == nil && len(rows) > 0 && imported.IsTable(rows[0].Fields)
+}
+
+// ReadPairs reads a CSV of pairs, of one endpoint or several ([imported.ReadTable]). name is the name of its file. A
+// [plan.UsageError] is an error of the numbers or of the terms.
 func (t Terms) ReadPairs(name string, data []byte) (*Pairs, error) {
-	if !imported.HasTableColumns(data) {
-		return t.readOne(name, data)
-	}
 	rows, err := imported.ReadTable(bytes.NewReader(data))
 	if err != nil {
 		return nil, csvError(name, err)
@@ -43,6 +47,16 @@ func (t Terms) ReadPairs(name string, data []byte) (*Pairs, error) {
 			return nil, err
 		}
 	}
+	names, err := t.names([2]string{"base", "new"})
+	if err != nil {
+		return nil, err
+	}
+	p := &Pairs{terms: t, input: report.JudgeInput{Names: names, Rows: rows}, file: name}
+	if !slices.ContainsFunc(rows, hasMore) {
+		if err := p.judgeOne(); err != nil {
+			return nil, err
+		}
+	}
 	for i := range rows {
 		if rows[i].Metric == "" {
 			rows[i].Metric = t.Name
@@ -51,34 +65,28 @@ func (t Terms) ReadPairs(name string, data []byte) (*Pairs, error) {
 			rows[i].Unit = t.Unit
 		}
 	}
-	p := &Pairs{terms: t, input: report.JudgeInput{Rows: rows}, file: name}
-	if p.input.Names, err = t.names([2]string{"base", "new"}); err != nil {
-		return nil, err
-	}
 	return p, nil
 }
 
-// readOne reads and judges the pairs of one endpoint, without columns beside them.
-func (t Terms) readOne(name string, data []byte) (*Pairs, error) {
-	pairs, err := imported.ReadCSV(bytes.NewReader(data))
+// hasMore reports whether a row has more than a pair of numbers.
+func hasMore(r imported.PairRow) bool {
+	return r.Metric+r.Database+r.Unit+r.Withheld+r.First != "" || r.BaseOps+r.NewOps > 0
+}
+
+// judgeOne judges the pairs of one endpoint, without columns beside them.
+func (p *Pairs) judgeOne() error {
+	e, err := p.terms.endpoint("", "")
 	if err != nil {
-		return nil, csvError(name, err)
+		return err
 	}
-	t.Several = false
-	e, err := t.endpoint("", "")
-	if err != nil {
-		return nil, err
+	var pairs []verdict.Pair
+	for _, r := range p.input.Rows {
+		pairs = append(pairs, r.Pair)
 	}
-	names, err := t.names([2]string{"base", "new"})
-	if err != nil {
-		return nil, err
-	}
+	names := p.input.Names
 	r := verdict.Judge(e, pairs, verdict.Options{BaseName: names[0], NewName: names[1]})
-	p := &Pairs{terms: t, input: report.JudgeInput{Names: names}, one: &r}
-	for _, pair := range pairs {
-		p.input.Rows = append(p.input.Rows, imported.PairRow{Metric: e.Name, Unit: e.Unit, Pair: pair})
-	}
-	return p, nil
+	p.one, p.file = &r, ""
+	return nil
 }
 
 func csvError(name string, err error) error {

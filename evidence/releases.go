@@ -3,10 +3,12 @@ package evidence
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"plimsoll/judge/comparison"
+	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/run/record"
@@ -32,6 +34,45 @@ func Releases(c *record.Comparison, p *plan.Plan, load func(id string) (*record.
 					Pairs: r.Pairs, Withheld: r.Withheld, NotComplete: c.NotComplete()})
 			}
 		}
+	}
+	return out, nil
+}
+
+// GivenReleases returns the pairs of the capacity of both arms in a file of another tool. An arm that the file does not
+// call by a release is an arm of that file and of no other.
+func GivenReleases(source string, runs []record.Imported) ([]report.ReleasePair, error) {
+	name := func(g record.Imported) string {
+		if g.Label == "" || g.Label == record.ImportedBase || g.Label == record.ImportedNew {
+			return g.Arm + " of " + source
+		}
+		return g.Label
+	}
+	var out []report.ReleasePair
+	for i, base := range runs {
+		of, ok := base.Figure("capacity")
+		if !ok || base.Arm != record.ImportedBase {
+			continue
+		}
+		k := slices.IndexFunc(runs[i:], func(g record.Imported) bool {
+			return g.Arm == record.ImportedNew && g.Database == base.Database && g.Test == base.Test
+		})
+		if k < 0 {
+			continue
+		}
+		fresh := runs[i+k]
+		on, ok := fresh.Figure("capacity")
+		if !ok {
+			continue
+		}
+		out = append(out, report.ReleasePair{
+			Comparison: source, Base: name(base), New: name(fresh), Database: base.Database,
+			Pairs: []verdict.Pair{{
+				Block: 1, Base: of.Value, New: on.Value, BaseCensored: of.AtLeast, NewCensored: on.AtLeast,
+			}},
+		})
+	}
+	if len(out) == 0 {
+		return nil, errors.New("it has no supported users of both arms: a trend needs an unbounded test")
 	}
 	return out, nil
 }

@@ -59,7 +59,8 @@ type Target struct {
 	Profile string `yaml:"profile"`
 	// Instances is the number of servers on one database, 1 to 64. Default 1. The users are spread over all of them.
 	Instances int `yaml:"instances"`
-	// Binary is the server's executable, or the directory of its release; empty means the driver's own.
+	// Binary is the server's executable, or the directory of its release; empty means the driver's own,
+	// and for External that of the API.
 	Binary string `yaml:"binary"`
 	// Command is the whole command line of a process, program first; Args are appended to it.
 	Command []string `yaml:"command"`
@@ -70,7 +71,8 @@ type Target struct {
 	// URL holds the base addresses, http or https, of the servers of a target that already runs, over which the users
 	// are spread, or the one of a target that a command will serve.
 	URL Addresses `yaml:"url"`
-	// Ready is the address or path that answers 200 once the target can be used; empty means the driver's own.
+	// Ready is the address or path that answers 200 once the target can be used; empty means the driver's own,
+	// and for External that of the API.
 	Ready string `yaml:"ready"`
 	// MetricsURL holds the addresses of the Prometheus metrics of the target's servers, in the order of URL, or one path
 	// that all have; empty means the driver's own, or none.

@@ -89,7 +89,7 @@ var keyDocs = map[string]keyDoc{
 	"target.env":         {text: "Additional environment variables of the server, or of install and reset, or a mapping of them for each engine: all, postgresql, mysql. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"target.env.*":       {text: "The value of the variable."},
 	"target.url":         {text: "Base address of the target, http or https; with the driver external also a list, over which the users are spread: the i-th of a behavior, from 0, goes to the server i modulo their number."},
-	"target.ready":       {text: "Path or address that answers 200 once the target can be used."},
+	"target.ready":       {text: "Path or address that answers 200 once the target can be used. Default the page of its API for that."},
 	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics; with the driver external also a list, of one for each server."},
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
 	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1."},

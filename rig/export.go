@@ -79,7 +79,7 @@ func (pr *Program) pushCredentials() (string, error) {
 			return "", fmt.Errorf("%s and %s_FILE are both set; unset one", name, name)
 		}
 		if file != "" {
-			b, err := files.Read(file, MaxSecret)
+			b, err := files.ReadText(file, MaxSecret)
 			if err != nil {
 				return "", fmt.Errorf("%s_FILE: %w", name, err)
 			}

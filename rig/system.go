@@ -338,6 +338,9 @@ func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (ta
 			spec.Env[k] = v
 		}
 	}
+	if d := f.s.Dialects.OfPlan(f.s.Plan); t.Driver == plan.External && d != nil && len(d.Drivers) > 0 {
+		spec.Ready = cmp.Or(spec.Ready, d.Drivers[0].Ready) // the page "/" belongs to no API
+	}
 	if d, ok := f.s.Dialects.Driver(t.Driver); ok {
 		if d.NeedsDatabase && eng == "" {
 			return spec, plan.Usagef("database: %s needs one; name an engine, as in database: {engine: postgresql}", f.s.Dialects.OfDriver(t.Driver).Title)
@@ -457,7 +460,7 @@ func (pr *Program) Lookup(kind, name string) (string, error) {
 		}
 		return "", fmt.Errorf("the environment variable %s is not set", name)
 	}
-	b, err := files.Read(name, MaxSecret)
+	b, err := files.ReadText(name, MaxSecret)
 	if err != nil {
 		return "", err
 	}

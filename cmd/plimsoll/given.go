@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,50 +10,75 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plimsoll/evidence"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/run/record"
 	"plimsoll/run/record/figures"
+	"plimsoll/run/record/gobench"
 	"plimsoll/run/record/k6"
 	"plimsoll/run/record/loadtestng"
 	"plimsoll/run/record/locust"
 )
 
-// A format is a kind of file that judge reads.
+// A format is a kind of file with numbers.
 type format struct {
-	name   string
-	detect func([]byte) bool
-	read   func(source string, data []byte) ([]record.Imported, error)
+	name    string // of -format
+	content string // what a person calls such a file
+	detect  func(text []byte) bool
+	// read returns the runs of a file; nil for pairs of numbers, which have none.
+	read func(source string, text []byte) ([]record.Imported, error)
 }
 
-// formats are asked in this order.
+// formats returns all formats, which are asked in this order.
 func formats() []format {
 	return []format{
-		{"load-test-ng", loadtestng.Detect, loadtestng.Read},
-		{"figures", figures.Detect, figures.Read},
-		{"k6", k6.Detect, k6.Read},
-		{"locust", locust.Detect, locust.Read},
+		{"load-test-ng", "results.txt, comparison.json or a report of load-test-ng", loadtestng.Detect, loadtestng.Read},
+		{"figures", "a JSON with figures", figures.Detect, figures.Read},
+		{"k6", "a summary of k6 in JSON", k6.Detect, k6.Read},
+		{"locust", "the _stats.csv of Locust", locust.Detect, locust.Read},
+		{"gobench", "the output of go test -bench", gobench.Detect, gobench.Read},
+		{"benchstat", "the CSV of benchstat", gobench.DetectStat, gobench.ReadStat},
+		{"csv", "a CSV of pairs with the columns base and new", evidence.IsPairs, nil},
+		{"releases", "a CSV with base_release and new_release, for report trend", comparison.HasReleases, notTrend},
 	}
 }
 
-func formatNames() []string {
-	names := []string{"csv"}
+func notTrend(string, []byte) ([]record.Imported, error) {
+	return nil, errors.New("releases over several comparisons are no runs: give the file to plimsoll report trend")
+}
+
+func formatNames() (names []string) {
 	for _, f := range formats() {
 		names = append(names, f.name)
 	}
 	return names
 }
 
-// formatKnown reports whether a text is to be read by an importer: all but a CSV of pairs.
-func formatKnown(data []byte) bool {
+// formatOf returns the format of a text, by its name or, for auto, by the text. The error of an unknown text lists the
+// formats.
+func formatOf(name string, text []byte) (format, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return format{}, errors.New("the file is empty")
+	}
+	var contents []string
 	for _, f := range formats() {
-		if f.detect(data) {
-			return true
+		if name == f.name || name == "auto" && f.detect(text) {
+			return f, nil
+		}
+		contents = append(contents, f.content)
+	}
+	if name != "auto" {
+		return format{}, fmt.Errorf("-format %s: want %s or auto", record.QuoteImported(name), strings.Join(formatNames(), ", "))
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // perhaps cut off
+		var object map[string]any
+		if err := record.UnmarshalImported(text, &object); err != nil {
+			return format{}, err
 		}
 	}
-	text := strings.TrimSpace(string(data[:min(len(data), 64)]))
-	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
+	return format{}, fmt.Errorf("the format of the file is not known: want %s (docs/judge.md)", strings.Join(contents, "; "))
 }
 
 // givenFiles reads the files of one call and holds that no run is counted twice.
@@ -98,7 +124,14 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := f.parse(name, data)
+	known, err := formatOf(*f.n.format, data)
+	if err == nil && known.read == nil {
+		err = errors.New("a CSV of pairs holds both arms: pass it alone, without -base and -new")
+	}
+	var given []record.Imported
+	if err == nil {
+		given, err = known.read(name, data)
+	}
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
@@ -110,33 +143,6 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 		f.sums[sum] = name
 	}
 	return given, nil
-}
-
-func (f *givenFiles) parse(name string, data []byte) ([]record.Imported, error) {
-	if len(strings.TrimSpace(string(data))) == 0 {
-		return nil, errors.New("the file is empty")
-	}
-	for _, known := range formats() {
-		if *f.n.format == known.name || *f.n.format == "auto" && known.detect(data) {
-			return known.read(name, data)
-		}
-	}
-	if *f.n.format != "auto" {
-		if *f.n.format == "csv" {
-			return nil, errors.New("a CSV of pairs holds both arms: pass it alone, without -base and -new")
-		}
-		return nil, fmt.Errorf("-format %s: want %s or auto", record.QuoteImported(*f.n.format), strings.Join(formatNames(), ", "))
-	}
-	if strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
-		var object map[string]any
-		if err := record.UnmarshalImported(data, &object); err != nil {
-			return nil, err
-		}
-	}
-	if strings.HasPrefix(string(data), "pair,") {
-		return nil, errors.New("a CSV of pairs holds both arms: pass it alone, without -base and -new")
-	}
-	return nil, errors.New("not a file that is known: want a summary of k6, the _stats.csv of Locust, results.txt, comparison.json or a report of load-test-ng, or figures (docs/judge.md)")
 }
 
 // stored reads the figures of a run of the store.
@@ -221,13 +227,14 @@ func (a *app) judgeArms(n *numbers) error {
 			if err != nil {
 				return err
 			}
-			for _, g := range given {
+			for k, g := range given {
 				if g.Arm != "" {
 					return plan.Usagef("%s holds both arms: pass it without -%s", name, arm.name)
 				}
-				g.Arm, g.Pair = arm.name, pair
+				g.Arm, g.Pair = arm.name, pair+k
 				runs = append(runs, g)
 			}
+			counts[i] += len(given) - 1
 			sources = append(sources, report.Source{Arm: arm.name, Pair: pair, File: name, Tool: given[0].Tool})
 		}
 	}

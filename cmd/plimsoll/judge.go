@@ -94,12 +94,12 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 		}
 	}
 	f := a.newFiles(n)
-	if len(args) == 1 && (*n.format == "auto" || *n.format == "csv") {
+	if len(args) == 1 {
 		data, err := f.data(args[0])
 		if err != nil {
 			return err
 		}
-		if *n.format == "csv" || !formatKnown(data) {
+		if known, err := formatOf(*n.format, data); err == nil && known.read == nil {
 			return a.judgeCSV(n, args[0], data)
 		}
 	}
@@ -122,7 +122,7 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 	return a.judgeGiven(n, runs, sources)
 }
 
-// readInput reads a file, or standard input for "-", up to the size that importers are meant for.
+// readInput reads a text file, or standard input for "-", up to the size that importers are meant for.
 func (a *app) readInput(name string) ([]byte, error) {
 	in := a.stdin
 	if name != "-" {
@@ -140,7 +140,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 	case len(data) > record.MaxGivenBytes:
 		return nil, plan.Usagef("%s is larger than %d MiB: want the summary of a run, not its operations", name, record.MaxGivenBytes>>20)
 	}
-	return data, nil
+	return files.Text(data), nil
 }
 
 // terms are the terms that the flags state.

@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +30,9 @@ func TestJudgeRefuses(t *testing.T) {
 	figure := func(v string) string {
 		return "{\n  \"figures\": [\n    {\"name\": \"capacity\", \"value\": 900, \"unit\": \"users\"},\n    " + v + "\n  ]\n}\n"
 	}
-	const known = "not a file that is known: want a summary of k6, the _stats.csv of Locust, results.txt, comparison.json or a report of load-test-ng, or figures (docs/judge.md)"
+	const known = "the format of the file is not known: want results.txt, comparison.json or a report of load-test-ng; a JSON with figures; " +
+		"a summary of k6 in JSON; the _stats.csv of Locust; the output of go test -bench; the CSV of benchstat; " +
+		"a CSV of pairs with the columns base and new; a CSV with base_release and new_release, for report trend (docs/judge.md)"
 	tests := []struct {
 		name  string
 		files map[string]string
@@ -41,15 +43,15 @@ func TestJudgeRefuses(t *testing.T) {
 		{"no file", nil, []string{"nothing.csv"}, "nothing.csv: there is no such file, and no store in .plimsoll to have such a comparison"},
 		// Truncated runs.
 		{"truncated JSON", map[string]string{"a.json": k6[:1000], "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: line 34: the JSON ends in the middle: the file is truncated"},
-		{"truncated CSV", map[string]string{"a.csv": locust[:strings.Index(locust, ",Aggregated")], "b.csv": locust}, []string{"-base", "a.csv", "-new", "b.csv"}, "a.csv: there is no row Aggregated: the file is truncated"},
-		{"truncated results", map[string]string{"results.txt": results[:strings.LastIndex(results, "  Errors")]}, []string{"results.txt"}, "results.txt: line 11: the last result has no end: the file is truncated"},
+		{"truncated CSV", map[string]string{"a.csv": locust[:strings.Index(locust, ",Aggregated")], "b.csv": locust}, []string{"-base", "a.csv", "-new", "b.csv"}, "a.csv: there is no row Aggregated or Total: the file is truncated"},
+		{"truncated results", map[string]string{"results.txt": results[:strings.LastIndex(results, "  Errors")]}, []string{"results.txt"}, "results.txt: line 11: the last result has no ruler (===) at its end: the file is truncated"},
 		{"results without users", map[string]string{"results.txt": strings.Replace(results, "  Supported Users: 14186\n", "", 1)}, []string{"results.txt"}, "results.txt: line 7: v1 ends without Supported Users: the file is truncated"},
 		{"failed deployment", map[string]string{"results.txt": "==================================================\nDeployment 1: No results generated\n==================================================\n\n"}, []string{"results.txt"},
-			"results.txt: line 2: Deployment 1: No results generated: one of its load tests failed"},
+			"results.txt: line 2: Deployment 1: No results generated: one of its load tests failed, and it is left out: there is no other result in the file"},
 		{"run that sent nothing", map[string]string{"a.json": `{"metrics": {"http_reqs": {"count": 0, "rate": 0}}}`, "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: http_reqs is 0: the run sent nothing"},
 		// Wrong files.
-		{"wrong CSV", map[string]string{"a.csv": "time;users\n1;2\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "time;users": want pair,base,new`},
-		{"wrong column", map[string]string{"a.csv": "pair,base,new,metric,when\n1,2,3,capacity,4\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "pair,base,new,metric,when": want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops, first and withheld`},
+		{"wrong CSV", map[string]string{"a.csv": "time;users\n1;2\n"}, []string{"a.csv"}, "a.csv: " + known},
+		{"wrong column", map[string]string{"a.csv": "pair,base,new,metric,when\n1,2,3,capacity,4\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "pair,base,new,metric,when": want the columns base and new, and beside them only pair, metric, database, unit, base_ops, new_ops, first and withheld`},
 		{"history of Locust", map[string]string{"a.csv": history, "b.csv": locust}, []string{"-base", "a.csv", "-new", "b.csv"}, "a.csv: line 1: this is Locust's history of a run: give the file that ends in _stats.csv"},
 		{"some JSON", map[string]string{"a.json": "{}", "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: " + known},
 		{"some text", map[string]string{"a.txt": "hello", "b.json": k6}, []string{"-base", "a.txt", "-new", "b.json"}, "a.txt: " + known},
@@ -100,7 +102,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"direction of a tool", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-better", "lower"}, "-better applies to a CSV of pairs only: files of a tool name their metrics"},
 		{"one name", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-arms", "v1", "a.csv"}, `-arms "v1": want two names, such as v11.0.4,v11.1.0-rc2`},
 		{"metric", map[string]string{"a.csv": "metric,pair,base,new\nspeed,1,2,3\n"}, []string{"a.csv"}, `a.csv: metric "speed": want capacity, throughput, errors, cost(app), or p50, p95, p99, mean or max of something, such as p95(post)`},
-		{"format", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-format", "jmeter"}, `a.json: -format "jmeter": want csv, load-test-ng, figures, k6, locust or auto`},
+		{"format", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-format", "jmeter"}, `a.json: -format "jmeter": want load-test-ng, figures, k6, locust, gobench, benchstat, csv, releases or auto`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -225,10 +227,81 @@ func TestJudgeTableOfMetrics(t *testing.T) {
 	}
 }
 
-func TestFormatsAreNamedOnce(t *testing.T) {
-	names := formatNames()
-	if slices.Sort(names); len(slices.Compact(names)) != len(formats())+1 {
-		t.Error(names)
+// A file of each format is recognized as that format and no other, with a byte order mark or in UTF-16 too, and an
+// unknown one gets the list of all.
+func TestFormatsAreRecognized(t *testing.T) {
+	for want, text := range map[string]string{
+		"load-test-ng": strings.ReplaceAll(resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", "16007"}}), "=Comp", "=\nComp"),
+		"figures":      `{"figures": [{"name": "p95", "value": 3}]}`,
+		"k6":           fixture(t, "run", "record", "k6", "testdata", "machine.json"),
+		"locust":       strings.ReplaceAll(fixture(t, "run", "record", "locust", "testdata", "stats.csv"), "Type,Name", `"Type","Name"`),
+		"gobench":      "BenchmarkPost-2 100 12.5 ns/op\n",
+		"benchstat":    ",old.txt,,new.txt,,,\n,sec/op,CI,sec/op,CI,vs base,P\nPost,1e-06,1%,2e-06,1%,~,p=0.1 n=10\n",
+		"csv":          "base;new\n1;2\n",
+		"releases":     "base_release;new_release;base;new\nv1;v2;1;2\n",
+	} {
+		utf16le := "\xff\xfe"
+		for _, r := range text {
+			utf16le += string([]byte{byte(r), byte(r >> 8)})
+		}
+		for _, in := range []string{text, "\ufeff" + text, utf16le} {
+			a := &app{stdin: strings.NewReader(in)}
+			data, err := a.readInput("-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, err := formatOf("auto", data); err != nil || f.name != want {
+				t.Errorf("%.20q is %q, %v; want %s", in, f.name, err, want)
+			}
+		}
+		for _, f := range formats() {
+			if f.detect([]byte(text)) != (f.name == want) {
+				t.Errorf("a file of %s, asked for %s", want, f.name)
+			}
+		}
+	}
+	_, err := formatOf("auto", []byte("hello"))
+	for _, f := range formats() {
+		if err == nil || !strings.Contains(err.Error(), f.content) {
+			t.Errorf("%v, want %q in it", err, f.content)
+		}
+	}
+}
+
+// Several processes in one output of go test -bench are several runs; repetitions in one are not.
+func TestJudgeProcessesOfBenchmarks(t *testing.T) {
+	output := func(ns int) (all string) {
+		for i := range 6 {
+			all += "goos: linux\npkg: p\nBenchmarkPost-2 100 " + strconv.Itoa(ns+i) + " ns/op\nPASS\n"
+		}
+		return all
+	}
+	files := map[string]string{"old.txt": output(1000), "new.txt": output(1300)}
+	status, out, errOut := call(t, files, "judge", "-base", "old.txt", "-new", "new.txt")
+	if status != rig.ExitWorse || !strings.Contains(out, "mean(Post-2)") || errOut != "" {
+		t.Errorf("status %d, %q\n%s", status, errOut, out)
+	}
+}
+
+// The supported users in the results of load-test-ng are comparisons of a trend.
+func TestTrendOfResults(t *testing.T) {
+	status, out, errOut := call(t, map[string]string{
+		"a.txt": resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", "16007"}}) + "notes\n",
+		"b.txt": resultsText([2]string{"v2", "v3"}, [][3]string{{"mysql", "100", "110"}}),
+		"c.txt": resultsText([2]string{"base", "new"}, [][3]string{{"mysql", "100", "110"}}),
+		"d.csv": "base_release,new_release,base,new\nv3,v4,1,2\nv3,v4,1,3\n",
+	}, "report", "trend", "a.txt", "b.txt", "c.txt", "d.csv")
+	if status != rig.ExitOK || !strings.Contains(errOut, "a.txt: from line 15 on, lines outside of the results were not read: 1") {
+		t.Errorf("status %d, %q", status, errOut)
+	}
+	for _, want := range []string{"from v1 to v3", "from base of c.txt to new of c.txt"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	status, _, errOut = call(t, map[string]string{"a.csv": "base,new\n1,2\n"}, "report", "trend", "a.csv")
+	if status != rig.ExitUsage || !strings.Contains(errOut, "without releases: name them in the columns base_release and new_release") {
+		t.Errorf("pairs: status %d, %q", status, errOut)
 	}
 }
 

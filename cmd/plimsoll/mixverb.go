@@ -45,7 +45,7 @@ func (a *app) importMix(ctx context.Context, s mixSource) error {
 	var answer []byte
 	from := s.file
 	if s.file != "" {
-		answer, err = files.Read(s.file, rig.MaxAnswer)
+		answer, err = files.ReadText(s.file, rig.MaxAnswer)
 		if err != nil {
 			return plan.UsageError{Err: err}
 		}
@@ -143,7 +143,7 @@ func (a *app) ask(ctx context.Context, s mixSource, query string) (from string, 
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if s.tokenFile != "" {
-		token, err := files.Read(s.tokenFile, rig.MaxSecret)
+		token, err := files.ReadText(s.tokenFile, rig.MaxSecret)
 		if err != nil {
 			return "", nil, plan.UsageError{Err: err}
 		}

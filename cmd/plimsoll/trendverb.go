@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
@@ -58,14 +59,21 @@ func (a *app) trend(_ context.Context, fs *flag.FlagSet, args []string) error {
 	return a.write(o, trendForms(report.FromReleases(all)), print)
 }
 
-// givenReleases reads a CSV of published numbers.
+// givenReleases reads a CSV of published numbers, or the results of both arms of another tool.
 func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
 	data, err := a.readInput(name)
 	if err != nil {
 		return nil, err
 	}
-	if !comparison.HasReleases(data) {
-		return nil, plan.Usagef("%s: want a CSV with the columns base_release, new_release, pair, base and new, or the id of a stored comparison (docs/report.md)", name)
+	known, err := formatOf("auto", data)
+	if err != nil {
+		return nil, plan.Usagef("%s: %w", name, err)
+	}
+	if known.read == nil {
+		return nil, plan.Usagef("%s is %s, without releases: name them in the columns base_release and new_release (docs/report.md)", name, known.content)
+	}
+	if known.name != "releases" {
+		return a.toolReleases(name, data, known)
 	}
 	rows, err := comparison.ReadReleases(bytes.NewReader(data))
 	if err != nil {
@@ -74,6 +82,24 @@ func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
 	var out []report.ReleasePair
 	for _, r := range rows {
 		out = append(out, report.ReleasePair{Comparison: cmp.Or(r.Comparison, name), Host: r.Host, Base: r.Base, New: r.New, Database: r.Database, Pairs: r.Pairs})
+	}
+	return out, nil
+}
+
+// toolReleases reads the supported users of both arms from a file of another tool.
+func (a *app) toolReleases(name string, data []byte, known format) ([]report.ReleasePair, error) {
+	runs, err := known.read(name, data)
+	var out []report.ReleasePair
+	if err == nil {
+		out, err = evidence.GivenReleases(name, runs)
+	}
+	if err != nil {
+		return nil, plan.Usagef("%s: %w", name, err)
+	}
+	for _, g := range runs {
+		for _, w := range g.Warnings {
+			plain.Fprintf(a.stderr, "plimsoll: %s: %s\n", name, w)
+		}
 	}
 	return out, nil
 }

@@ -42,7 +42,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
 		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets}
 	if f.tokenFile != "" {
-		b, err := files.Read(f.tokenFile, rig.MaxSecret)
+		b, err := files.ReadText(f.tokenFile, rig.MaxSecret)
 		if err != nil {
 			return plan.Usagef("-token-file: %w", err)
 		}

@@ -33,7 +33,7 @@ var driverList = []string{
 	"dialect/mattermost", "dialect/newsfeed",
 	"load/engine/calibration", "load/fleet/join",
 	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat", "reference/newsfeed/perf",
-	"run/record/figures", "run/record/k6", "run/record/loadtestng", "run/record/locust",
+	"run/record/figures", "run/record/gobench", "run/record/k6", "run/record/loadtestng", "run/record/locust",
 	"target/container", "target/external", "target/process",
 	"target/lab/cgroup", "target/lab/jvm", "target/lab/mysql", "target/lab/netns", "target/lab/nginx", "target/lab/postgresql", "target/lab/redis",
 	"watch/probe/agent", "watch/probe/mysql", "watch/probe/postgresql",

@@ -2,7 +2,6 @@ package comparison
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/files"
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
 )
@@ -23,19 +23,20 @@ type Released struct {
 	Pairs            []verdict.Pair
 }
 
-// The columns of ReadReleases: the first five have to be there.
-var releaseColumns = []string{"base_release", "new_release", "pair", "base", "new", "comparison", "database", "host"}
+// The columns of ReadReleases: the first four have to be there.
+var releaseColumns = []string{"base_release", "new_release", "base", "new", "pair", "comparison", "database", "host"}
 
 // HasReleases reports whether the header of a CSV is that of [ReadReleases].
 func HasReleases(data []byte) bool {
-	first, _, _ := bytes.Cut(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
-	return strings.Contains(string(first), releaseColumns[0])
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	return bytes.Contains(first, []byte(releaseColumns[0]))
 }
 
-// ReadReleases reads comparisons of releases from a CSV: the columns base_release, new_release, pair, base and new
-// (supported users of both), and perhaps comparison, database and host, in any order. Lines that agree in all but
-// pair and numbers are pairs of one comparison; it stands where its first line does. A value such as ">=20000" is a
-// lower bound. The first thing wrong is an error that names its line.
+// ReadReleases reads comparisons of releases from a CSV ([files.Rows]): the columns base_release, new_release, base and
+// new (supported users of both), and perhaps pair (its number from 1; without that column pairs are numbered in their
+// order), comparison, database and host, in any order. Lines that agree in all but pair and numbers are pairs of one
+// comparison; it stands where its first line does. A value such as ">=20000" is a lower bound. The first thing wrong is
+// an error that names its line.
 func ReadReleases(r io.Reader) ([]Released, error) {
 	data, err := io.ReadAll(io.LimitReader(r, imported.MaxCSVBytes+1))
 	if err != nil {
@@ -44,45 +45,32 @@ func ReadReleases(r io.Reader) ([]Released, error) {
 	if len(data) > imported.MaxCSVBytes {
 		return nil, fmt.Errorf("the input is larger than %d bytes", imported.MaxCSVBytes)
 	}
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	in.FieldsPerRecord = -1
+	rows, err := files.Rows(data)
+	if err != nil {
+		return nil, err
+	}
 	var columns []string
+	if len(rows) > 0 {
+		columns = rows[0].Fields
+		if err := releaseHeader(columns); err != nil {
+			return nil, fmt.Errorf("line %d: %w", rows[0].Line, err)
+		}
+	}
+	if len(rows) < 2 {
+		return nil, fmt.Errorf("there is no pair: want the header %s and a line per pair", strings.Join(releaseColumns[:4], ","))
+	}
 	var out []Released
-	for {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if bad, ok := errors.AsType[*csv.ParseError](err); ok {
-			return nil, fmt.Errorf("line %d: not a CSV: %w", bad.Line, bad.Err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		line, _ := in.FieldPos(0)
-		for i := range fields {
-			fields[i] = strings.TrimSpace(fields[i])
-		}
-		if columns == nil {
-			if err := releaseHeader(fields); err != nil {
-				return nil, fmt.Errorf("line %d: %w", line, err)
-			}
-			columns = fields
-			continue
-		}
-		if len(fields) != len(columns) {
-			return nil, fmt.Errorf("line %d: %d fields, and the header has %d", line, len(fields), len(columns))
+	for _, row := range rows[1:] {
+		if len(row.Fields) != len(columns) {
+			return nil, fmt.Errorf("line %d: %d fields, and the header has %d", row.Line, len(row.Fields), len(columns))
 		}
 		of := map[string]string{}
 		for i, c := range columns {
-			of[c] = fields[i]
+			of[c] = row.Fields[i]
 		}
-		if out, err = addReleased(out, of, slices.Contains(columns, "database")); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+		if out, err = addReleased(out, of, columns); err != nil {
+			return nil, fmt.Errorf("line %d: %w", row.Line, err)
 		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("there is no pair: want the header %s and a line per pair", strings.Join(releaseColumns[:5], ","))
 	}
 	return out, nil
 }
@@ -90,10 +78,10 @@ func ReadReleases(r io.Reader) ([]Released, error) {
 func releaseHeader(fields []string) error {
 	for i, f := range fields {
 		if !slices.Contains(releaseColumns, f) || slices.Contains(fields[:i], f) {
-			return fmt.Errorf("the header is %q: want %s, and beside them only comparison, database and host", strings.Join(fields, ","), strings.Join(releaseColumns[:5], ","))
+			return fmt.Errorf("the header is %q: want %s, and beside them only pair, comparison, database and host", strings.Join(fields, ","), strings.Join(releaseColumns[:4], ","))
 		}
 	}
-	for _, f := range releaseColumns[:5] {
+	for _, f := range releaseColumns[:4] {
 		if !slices.Contains(fields, f) {
 			return fmt.Errorf("the header has no column %s", f)
 		}
@@ -101,7 +89,7 @@ func releaseHeader(fields []string) error {
 	return nil
 }
 
-func addReleased(all []Released, of map[string]string, named bool) ([]Released, error) {
+func addReleased(all []Released, of map[string]string, columns []string) ([]Released, error) {
 	for _, c := range []string{"base_release", "new_release"} {
 		if of[c] == "" {
 			return nil, fmt.Errorf("%s is empty", c)
@@ -110,14 +98,11 @@ func addReleased(all []Released, of map[string]string, named bool) ([]Released, 
 	switch {
 	case of["base_release"] == of["new_release"]:
 		return nil, fmt.Errorf("both releases are %s", of["base_release"])
-	case named && of["database"] == "":
+	case slices.Contains(columns, "database") && of["database"] == "":
 		return nil, errors.New("database is empty")
 	}
 	var p verdict.Pair
 	var err error
-	if p.Block, err = strconv.Atoi(of["pair"]); err != nil || p.Block < 1 {
-		return nil, fmt.Errorf("pair is %q: want a number from 1", of["pair"])
-	}
 	if p.Base, p.BaseCensored, err = releasedUsers("base", of["base"]); err != nil {
 		return nil, err
 	}
@@ -130,6 +115,12 @@ func addReleased(all []Released, of map[string]string, named bool) ([]Released, 
 	})
 	if i < 0 {
 		i, all = len(all), append(all, one)
+	}
+	p.Block = len(all[i].Pairs) + 1
+	if slices.Contains(columns, "pair") {
+		if p.Block, err = strconv.Atoi(of["pair"]); err != nil || p.Block < 1 {
+			return nil, fmt.Errorf("pair is %q: want a number from 1", of["pair"])
+		}
 	}
 	if slices.ContainsFunc(all[i].Pairs, func(q verdict.Pair) bool { return q.Block == p.Block }) {
 		return nil, fmt.Errorf("pair %d of %s and %s is there twice", p.Block, one.Base, one.New)

@@ -19,12 +19,16 @@ func TestReadReleases(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
+	ordered, err := ReadReleases(strings.NewReader("base_release;new_release;base;new\nv1;v2;100;110\nv1;v2;101;111\n"))
+	if err != nil || len(ordered) != 1 || len(ordered[0].Pairs) != 2 || ordered[0].Pairs[1].Block != 2 {
+		t.Errorf("pairs in their order: %+v, %v", ordered, err)
+	}
 	const head = "base_release,new_release,pair,base,new\n"
 	for _, tt := range []struct{ name, in, want string }{
 		{"nothing", "", "there is no pair"},
 		{"a header", head, "there is no pair"},
 		{"another header", "pair,base,new\n1,2,3\n", "line 1: the header has no column base_release"},
-		{"an unknown column", "base_release,when\n", `line 1: the header is "base_release,when": want base_release,new_release,pair,base,new`},
+		{"an unknown column", "base_release,when\n", `line 1: the header is "base_release,when": want base_release,new_release,base,new, and beside them only pair`},
 		{"a column twice", "base_release,pair,pair\n", "line 1: the header is"},
 		{"few fields", head + "v1,v2,1,100\n", "line 2: 4 fields, and the header has 5"},
 		{"no release", head + ",v2,1,100,110\n", "line 2: base_release is empty"},

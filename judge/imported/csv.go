@@ -1,20 +1,16 @@
 package imported
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"plimsoll/judge/verdict"
 )
 
-// Limits of [ReadCSV]. A comparison of more pairs of runs than this is a mistake.
+// Limits of [ReadTable]. A comparison of more pairs of runs than this is a mistake.
 const (
 	MaxCSVBytes = 1 << 20
 	MaxCSVPairs = 1000
@@ -35,7 +31,7 @@ func (p InputProblem) String() string {
 	return fmt.Sprintf("line %d: %s", p.Line, p.Text)
 }
 
-// CSVError lists everything that [ReadCSV] found wrong, in the order of the lines, at most 20 problems and a
+// CSVError lists everything that [ReadTable] found wrong, in the order of the lines, at most 20 problems and a
 // count of the others.
 type CSVError struct {
 	Problems []InputProblem
@@ -70,138 +66,12 @@ func (e *CSVError) add(line int, format string, args ...any) {
 	e.Problems = append(e.Problems, InputProblem{line, fmt.Sprintf(format, args...)})
 }
 
-var csvHeader = []string{"pair", "base", "new"}
-
-// ReadCSV reads pairs from a CSV with the header pair,base,new: a number of the pair from 1, used once, and
-// the values of both arms, decimal numbers from 0 to 1e15. A value written ">=20000" is censored: at least
-// this. Spaces around a field and a byte order mark are ignored. Everything wrong is reported at once as a
-// [*CSVError], an arm without any number as one problem; an error of the reader is returned as it is, wrapped.
-func ReadCSV(r io.Reader) ([]verdict.Pair, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxCSVBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading pairs: %w", err)
-	}
-	problems := &CSVError{}
-	pairs := parseCSV(data, problems)
-	if len(problems.Problems) > 0 {
-		return nil, problems
-	}
-	return pairs, nil
-}
-
-func parseCSV(data []byte, problems *CSVError) (pairs []verdict.Pair) {
-	seen := make(map[int]int) // pair to line
-	empty := emptyArms(data)
-	for arm, is := range empty {
-		if is {
-			problems.add(0, emptyArm, csvHeader[1+arm])
-		}
-	}
-	readRows(data, problems, func(line int, fields []string) bool {
-		if !slices.Equal(fields, csvHeader) {
-			problems.add(line, "the header is %s: want pair,base,new", quote(strings.Join(fields, ",")))
-			return false
-		}
-		return true
-	}, func(line int, fields []string) {
-		for arm, is := range empty {
-			if is && len(fields) == len(csvHeader) {
-				fields[1+arm] = "1" // the missing column was reported for all lines
-			}
-		}
-		if p, ok := parsePair(line, fields, seen, problems); ok {
-			pairs = append(pairs, p)
-		}
-	})
-	return pairs
-}
-
-// emptyArm is the problem of an arm that is not there at all, with its name.
-const emptyArm = "the arm %s is empty: no line has a number of it"
-
-// emptyArms reports of each arm whether no line of a CSV has a number of it. It checks nothing else.
-func emptyArms(data []byte) (empty [2]bool) {
-	lines := 0
-	var without [2]int
-	readRows(data, &CSVError{}, func(_ int, fields []string) bool { return slices.Equal(fields, csvHeader) }, func(_ int, fields []string) {
-		if len(fields) != len(csvHeader) {
-			return
-		}
-		lines++
-		for arm, text := range fields[1:] {
-			if text == "" {
-				without[arm]++
-			}
-		}
-	})
-	for arm, n := range without {
-		empty[arm] = n > 0 && n == lines
-	}
-	return empty
-}
-
-// readRows reads a CSV: its header, which may end it, and the rows below it, with spaces around fields trimmed.
-// Errors of the CSV itself are added to problems.
-func readRows(data []byte, problems *CSVError, header func(line int, fields []string) bool, row func(line int, fields []string)) {
-	if len(data) > MaxCSVBytes {
-		problems.add(0, "the input is larger than %d bytes", MaxCSVBytes)
-		return
-	}
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	in.FieldsPerRecord = -1
-	for n := 0; ; n++ {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			switch n {
-			case 0:
-				problems.add(0, "the input is empty: want the header pair,base,new and a line per pair")
-			case 1:
-				problems.add(0, "there is no pair below the header")
-			}
-			return
-		}
-		if err != nil {
-			line := 0
-			if e, ok := errors.AsType[*csv.ParseError](err); ok {
-				line, err = e.Line, e.Err
-			}
-			problems.add(line, "not a CSV: %v", err)
-			return // fields after a broken quote cannot be separated
-		}
-		line, _ := in.FieldPos(0)
-		for i := range fields {
-			fields[i] = strings.TrimSpace(fields[i])
-		}
-		switch {
-		case n == 0:
-			if !header(line, fields) {
-				return
-			}
-		case n > MaxCSVPairs:
-			problems.add(line, "more than %d pairs", MaxCSVPairs)
-			return
-		default:
-			row(line, fields)
-		}
-	}
-}
-
-func parsePair(line int, fields []string, seen map[int]int, problems *CSVError) (p verdict.Pair, ok bool) {
-	if len(fields) != len(csvHeader) {
-		problems.add(line, "%s: want 3 (pair,base,new)", verdict.Count(len(fields), "field"))
-		return p, false
-	}
-	ok = true
+// parsePair reads the number of a pair and the values of both arms.
+func parsePair(line int, fields []string, problems *CSVError) (p verdict.Pair, ok bool) {
 	block, err := strconv.Atoi(fields[0])
-	switch {
-	case err != nil || block < 1 || block > math.MaxInt32:
+	ok = err == nil && block >= 1 && block <= math.MaxInt32
+	if !ok {
 		problems.add(line, "pair is %s: want a whole number from 1", quote(fields[0]))
-		ok = false
-	case seen[block] != 0:
-		problems.add(line, "pair %d was already on line %d", block, seen[block])
-		ok = false
-	default:
-		seen[block] = line
 	}
 	p.Block = block
 	for _, column := range []struct {
@@ -250,25 +120,6 @@ func parseDecimal(text string) (float64, error) {
 		return 0, nil // not -0
 	}
 	return v, nil
-}
-
-// WriteCSV writes pairs so that [ReadCSV] reads the same pairs, without their numbers of operations.
-func WriteCSV(w io.Writer, pairs []verdict.Pair) error {
-	var b strings.Builder
-	b.WriteString("pair,base,new\n")
-	for _, p := range pairs {
-		fmt.Fprintf(&b, "%d,%s,%s\n", p.Block, csvValue(p.Base, p.BaseCensored), csvValue(p.New, p.NewCensored))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func csvValue(v float64, censored bool) string {
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	if censored {
-		return ">=" + text
-	}
-	return text
 }
 
 // quote makes an input safe to print: quoted, without control characters, at most 40 of its bytes.

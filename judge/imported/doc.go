@@ -1,5 +1,5 @@
-// Package imported reads and writes tables of numbers that another tool measured.
+// Package imported reads tables of numbers that another tool measured.
 //
-// [ReadCSV] reads the pairs of one endpoint, [ReadTable] those of several endpoints and databases. Errors name lines and columns
-// ([CSVError]). The verdict on the numbers is that of package verdict; package comparison passes them on.
+// [ReadTable] reads the pairs of several endpoints and databases. Errors name lines and columns ([CSVError]). The
+// verdict on the numbers is that of package verdict; package comparison passes them on.
 package imported

@@ -1,7 +1,6 @@
 package imported
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"plimsoll/internal/files"
 	"plimsoll/judge/verdict"
 )
 
@@ -41,18 +41,21 @@ func (r PairRow) Attempts() (base, fresh verdict.Attempts) {
 // mostWithheld is how long the text of the column withheld may be, in bytes.
 const mostWithheld = 1000
 
-// The columns of ReadTable: the first three have to be there.
-var tableColumns = []string{"pair", "base", "new", "metric", "database", "unit", "base_ops", "new_ops", "first", "withheld"}
+// The columns of ReadTable: base and new have to be there.
+var tableColumns = []string{"base", "new", "pair", "metric", "database", "unit", "base_ops", "new_ops", "first", "withheld"}
 
-const tableWants = "want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops, first and withheld"
+const tableWants = "want the columns base and new, and beside them only " +
+	"pair, metric, database, unit, base_ops, new_ops, first and withheld"
 
-// ReadTable reads the format of [ReadCSV] for several metrics and databases: the columns pair, base and new, and
-// perhaps metric, database and unit, base_ops and new_ops (of how many operations an error rate is; empty or 0 where
-// it is not known), first (which run of the pair came first, base or new; empty where it is not known) and withheld
-// ([PairRow.Withheld]), in any order. A pair is used once for each metric and database, and a metric has one unit; a
-// file with milliseconds in one line and seconds in another must be converted first. The metric [verdict.FailedRuns] is
-// described at [PairRow.HasPair], and base and new may be empty in a row that gives the reason for a withheld verdict.
-// Everything wrong is reported at once as a [*CSVError]; an error of the reader is returned as it is, wrapped.
+// ReadTable reads pairs from a CSV ([files.Rows]) with the columns base and new, and perhaps pair (its number from 1;
+// without that column pairs are numbered in their order), metric, database and unit, base_ops and new_ops (of how many
+// operations an error rate is; empty or 0 where it is not known), first (which run of the pair came first, base or new;
+// empty where it is not known) and withheld ([PairRow.Withheld]), in any order. Values are decimal numbers from 0 to
+// 1e15; one written ">=20000" is censored: at least this. A pair is used once for each metric and database, and a
+// metric has one unit; a file with milliseconds in one line and seconds in another must be converted first. The metric
+// [verdict.FailedRuns] is described at [PairRow.HasPair], and base and new may be empty in a row that gives the reason
+// for a withheld verdict. Everything wrong is reported at once as a [*CSVError]; an error of the reader is returned as
+// it is, wrapped.
 func ReadTable(r io.Reader) ([]PairRow, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxCSVBytes+1))
 	if err != nil {
@@ -66,21 +69,37 @@ func ReadTable(r io.Reader) ([]PairRow, error) {
 	return rows, nil
 }
 
-// HasTableColumns reports whether the header of a CSV names a column that [ReadTable] knows and [ReadCSV] does not.
-func HasTableColumns(data []byte) bool {
-	first, _, _ := bytes.Cut(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
-	for name := range strings.SplitSeq(string(first), ",") {
-		if slices.Contains(tableColumns[3:], strings.Trim(strings.TrimSpace(name), `"`)) {
-			return true
-		}
-	}
-	return false
+// IsTable reports whether the header of a CSV has the columns that [ReadTable] needs, and no others that hold numbers
+// of releases.
+func IsTable(header []string) bool {
+	return slices.Contains(header, "base") && slices.Contains(header, "new") && !slices.Contains(header, "base_release")
 }
 
 func parseTable(data []byte, problems *CSVError) []PairRow {
-	t := table{problems: problems, seen: map[string]int{}, units: map[string]PairRow{}}
-	readRows(data, problems, t.header, t.row)
-	t.end()
+	if len(data) > MaxCSVBytes {
+		problems.add(0, "the input is larger than %d bytes", MaxCSVBytes)
+		return nil
+	}
+	rows, err := files.Rows(data)
+	t := table{problems: problems, seen: map[string]int{}, units: map[string]PairRow{}, pairs: map[string]int{}}
+	switch {
+	case len(rows) == 0 && err == nil:
+		problems.add(0, "the input is empty: want a header with base and new, and a line per pair")
+	case len(rows) == 1 && err == nil && t.header(rows[0]):
+		problems.add(0, "there is no pair below the header")
+	case len(rows) > 1 && t.header(rows[0]):
+		for i, row := range rows[1:] {
+			if i == MaxCSVPairs {
+				problems.add(row.Line, "more than %d pairs", MaxCSVPairs)
+				break
+			}
+			t.row(row.Line, row.Fields)
+		}
+		t.end()
+	}
+	if err != nil {
+		problems.add(0, "%v", err) // fields behind a broken quote cannot be separated
+	}
 	return t.rows
 }
 
@@ -90,23 +109,25 @@ type table struct {
 	rows        []PairRow
 	problems    *CSVError
 	seen        map[string]int     // metric, database and pair to line
+	pairs       map[string]int     // metric and database to the number of pairs so far
 	units       map[string]PairRow // the first row of a metric
 	lines       int
 	empty       [2]int         // lines without a number, by arm
 	emptyErrors []InputProblem // reported unless a whole arm is empty
 }
 
-func (t *table) header(line int, fields []string) bool {
-	t.columns = fields
-	for i, f := range fields {
-		if !slices.Contains(tableColumns, f) || slices.Contains(fields[:i], f) {
-			t.problems.add(line, "the header is %s: %s", quote(strings.Join(fields, ",")), tableWants)
+func (t *table) header(row files.CSVRow) bool {
+	t.columns = row.Fields
+	text := quote(strings.Join(t.columns, ","))
+	for i, f := range t.columns {
+		if !slices.Contains(tableColumns, f) || slices.Contains(t.columns[:i], f) {
+			t.problems.add(row.Line, "the header is %s: %s", text, tableWants)
 			return false
 		}
 	}
-	for _, f := range tableColumns[:3] {
-		if !slices.Contains(fields, f) {
-			t.problems.add(line, "the header has no column %s: %s", f, tableWants)
+	for _, f := range tableColumns[:2] {
+		if !slices.Contains(t.columns, f) {
+			t.problems.add(row.Line, "the header has no column %s: %s", f, tableWants)
 			return false
 		}
 	}
@@ -115,7 +136,7 @@ func (t *table) header(line int, fields []string) bool {
 
 func (t *table) row(line int, fields []string) {
 	if len(fields) != len(t.columns) {
-		t.problems.add(line, "%s: the header has %d", verdict.Count(len(fields), "field"), len(t.columns))
+		t.problems.add(line, "%s: the header has %d (%s)", verdict.Count(len(fields), "field"), len(t.columns), strings.Join(t.columns, ","))
 		return
 	}
 	t.lines++
@@ -133,9 +154,12 @@ func (t *table) row(line int, fields []string) {
 			t.problems.add(line, "%s is empty", c)
 		}
 	}
-	// Each metric on each database has its own pairs: parsePair finds doubles among the pairs of one.
-	seen := map[int]int{}
+	series := r.Metric + "\x00" + r.Database // has pairs of its own
+	t.pairs[series]++
 	numbers := []string{field["pair"], field["base"], field["new"]}
+	if !slices.Contains(t.columns, "pair") {
+		numbers[0] = strconv.Itoa(t.pairs[series])
+	}
 	without := r.Withheld != "" && numbers[1] == "" && numbers[2] == ""
 	if without {
 		numbers[1], numbers[2] = "1", "1"
@@ -144,11 +168,11 @@ func (t *table) row(line int, fields []string) {
 	for arm, text := range numbers[1:] {
 		if text == "" {
 			t.empty[arm]++
-			t.emptyErrors = append(t.emptyErrors, InputProblem{line, tableColumns[1+arm] + " is empty"})
+			t.emptyErrors = append(t.emptyErrors, InputProblem{line, tableColumns[arm] + " is empty"})
 			numbers[1+arm] = "1"
 		}
 	}
-	p, ok := parsePair(line, numbers, seen, t.problems)
+	p, ok := parsePair(line, numbers, t.problems)
 	t.beside(line, field, &p)
 	if without {
 		p.Base, p.New = math.NaN(), math.NaN()
@@ -159,12 +183,12 @@ func (t *table) row(line int, fields []string) {
 		}
 		for arm, of := range [][2]float64{{p.Base, float64(p.BaseOps)}, {p.New, float64(p.NewOps)}} {
 			if !(of[0] <= of[1]) || of[0] != math.Trunc(of[0]) || of[1] > MaxCSVPairs {
-				t.problems.add(line, "%s is %v: want how many of %s_ops runs failed, at most %d", tableColumns[1+arm], of[0], tableColumns[1+arm], MaxCSVPairs)
+				t.problems.add(line, "%s is %v: want how many of %s_ops runs failed, at most %d", tableColumns[arm], of[0], tableColumns[arm], MaxCSVPairs)
 			}
 		}
 	}
-	if ok {
-		key := fmt.Sprintf("%s\x00%s\x00%d", r.Metric, r.Database, p.Block)
+	if p.Block > 0 {
+		key := fmt.Sprintf("%s\x00%d", series, p.Block)
 		if first, twice := t.seen[key]; twice {
 			t.problems.add(line, "pair %d%s was already on line %d", p.Block, r.of(), first)
 		}
@@ -207,14 +231,17 @@ func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
 
 // end reports the missing numbers, once all lines are known.
 func (t *table) end() {
+	whole := true
 	for arm, n := range t.empty {
 		if n > 0 && n == t.lines {
-			t.problems.add(0, emptyArm, tableColumns[1+arm])
-			return
+			whole = false
+			t.problems.add(0, "the arm %s is empty: no line has a number of it", tableColumns[arm])
 		}
 	}
 	for _, p := range t.emptyErrors {
-		t.problems.add(p.Line, "%s", p.Text)
+		if whole {
+			t.problems.add(p.Line, "%s", p.Text)
+		}
 	}
 }
 

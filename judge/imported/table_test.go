@@ -25,11 +25,6 @@ func TestReadTable(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows differ (-want +got):\n%s", diff)
 	}
-	for text, want := range map[string]bool{in: true, "pair,base,new\n": false, "metric\n": true, "pair,base,new,\"unit\"\n": true, "": false, "pair,base,new,units\n": false} {
-		if got := imported.HasTableColumns([]byte(text)); got != want {
-			t.Errorf("%q: got %v", text, got)
-		}
-	}
 }
 
 // The table also carries the facts beside the pairs on which a verdict rests.

@@ -12,10 +12,14 @@ import (
 
 // Two pairs are too few for a verdict.
 func ExampleJudge_indicative() {
-	pairs, err := imported.ReadCSV(strings.NewReader("pair,base,new\n1,14186,16007\n2,14989,16371\n"))
+	rows, err := imported.ReadTable(strings.NewReader("pair,base,new\n1,14186,16007\n2,14989,16371\n"))
 	if err != nil {
 		fmt.Println(err)
 		return
+	}
+	var pairs []verdict.Pair
+	for _, row := range rows {
+		pairs = append(pairs, row.Pair)
 	}
 	e := plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
 	r := verdict.Judge(e, pairs, verdict.Options{})

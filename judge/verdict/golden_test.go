@@ -30,9 +30,13 @@ func failures() plan.Endpoint {
 // rows reads pairs the way the judge verb does.
 func rows(t testing.TB, lines ...string) []verdict.Pair {
 	t.Helper()
-	pairs, err := imported.ReadCSV(strings.NewReader("pair,base,new\n" + strings.Join(lines, "\n")))
+	rows, err := imported.ReadTable(strings.NewReader("pair,base,new\n" + strings.Join(lines, "\n")))
 	if err != nil {
 		t.Fatal(err)
+	}
+	var pairs []verdict.Pair
+	for _, row := range rows {
+		pairs = append(pairs, row.Pair)
 	}
 	return pairs
 }

@@ -5,7 +5,8 @@
 // # Mapping of the numbers
 //
 //	throughput   http_reqs: requests per second over the whole run, ramp and all
-//	p95, p99     http_req_duration in ms; k6 writes p(99) only if summaryTrendStats has it
+//	p95, p99     http_req_duration in ms; k6 writes p(99) only if summaryTrendStats has it, and
+//	             never into its machine-readable summary
 //	errors       http_req_failed in percent
 //	mean, p50    of http_req_duration, shown and not judged
 //
@@ -120,8 +121,12 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 		}
 	}
 	add(record.Figure{Name: "throughput", Unit: "1/s"}, requests, 1, "k6 wrote no rate of http_reqs", "rate")
-	add(record.Figure{Name: "p95", Unit: "ms"}, duration, 1, "k6 wrote no p(95): add it to summaryTrendStats", "p(95)", "p95")
-	add(record.Figure{Name: "p99", Unit: "ms"}, duration, 1, "k6 wrote no p(99): add it to summaryTrendStats", "p(99)", "p99")
+	remedy := "add it to summaryTrendStats"
+	if in.Results.Metrics != nil { // which has the same percentiles whatever the script asks for
+		remedy = "give the file of --summary-export, with it in summaryTrendStats"
+	}
+	add(record.Figure{Name: "p95", Unit: "ms"}, duration, 1, "k6 wrote no p(95): "+remedy, "p(95)", "p95")
+	add(record.Figure{Name: "p99", Unit: "ms"}, duration, 1, "k6 wrote no p(99): "+remedy, "p(99)", "p99")
 	add(record.Figure{Name: "errors", Unit: "%"}, failed, 100, "k6 wrote no http_req_failed: nothing is known of errors", "rate", "value")
 	add(record.Figure{Name: "mean", Unit: "ms", Aside: true}, duration, 1, "", "avg")
 	add(record.Figure{Name: "p50", Unit: "ms", Aside: true}, duration, 1, "", "med")

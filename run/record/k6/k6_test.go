@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 					t.Errorf("%s: %+v, want %v", n, f, v)
 				}
 			}
-			if name == "machine.json" && (len(got[0].Warnings) != 1 || !strings.Contains(got[0].Warnings[0], "no p(99)")) {
+			if name == "machine.json" && (len(got[0].Warnings) != 1 || !strings.HasSuffix(got[0].Warnings[0], "no p(99): give the file of --summary-export, with it in summaryTrendStats")) {
 				t.Errorf("warnings %q", got[0].Warnings)
 			}
 		})

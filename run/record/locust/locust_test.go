@@ -63,6 +63,49 @@ func TestErrorsAndSteps(t *testing.T) {
 	}
 }
 
+// Locust before 1.0 has other names for columns and for the row of all requests; percentiles are those that the test
+// asked for; spreadsheets quote fields, or separate them by semicolons.
+func TestReadShapes(t *testing.T) {
+	const row = ",900,3,12,12.5,8,60,310,30,0.1,12,22,40\n"
+	whole := header + "GET,/api/a" + row + ",Aggregated" + row
+	const old = `"Type","Name","# requests","# failures","Median response time","Average response time","Min response time",` +
+		`"Max response time","Average Content Size","Requests/s","Requests Failed/s","50%","95%","99%"` + "\n"
+	quoted := `"` + strings.NewReplacer(",", `","`, "\n", "\"\n\"").Replace(strings.TrimSpace(whole)) + "\"\n"
+	for name, in := range map[string]string{
+		"of today":          whole,
+		"quoted":            quoted,
+		"semicolons":        "\ufeff" + strings.ReplaceAll(whole, ",", ";"),
+		"before 1.0":        old + "GET,/api/a" + row + "None,Total" + row,
+		"before 0.14":       strings.Replace(old, "Type", "Method", 1) + "GET,/api/a" + row + `"None","Total"` + row,
+		"other percentiles": strings.NewReplacer("99%", "90%").Replace(whole),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := locust.Read("a.csv", []byte(in))
+			if err != nil || len(got) != 1 || !locust.Detect([]byte(in)) {
+				t.Fatal(got, err)
+			}
+			want := map[string]float64{"throughput": 30, "mean": 12.5, "p95": 22, "p99": 40, "errors": 1.0 / 3, "p95(GET /api/a)": 22}
+			warned := strings.Join(got[0].Warnings, "\n")
+			if name == "other percentiles" {
+				delete(want, "p99")
+				if warned != "Locust wrote no 99%: add 0.99 to PERCENTILES_TO_REPORT" {
+					t.Errorf("warnings %q", warned)
+				}
+			} else if warned != "" {
+				t.Errorf("warnings %q, want none", warned)
+			}
+			for figure, v := range want {
+				if f, ok := got[0].Figure(figure); !ok || math.Abs(f.Value-v) > 1e-9 {
+					t.Errorf("%s: %+v, want %v", figure, f, v)
+				}
+			}
+			if len(got[0].Figures) != len(want)+1 { // p50
+				t.Errorf("figures %+v", got[0].Figures)
+			}
+		})
+	}
+}
+
 func TestReadProblems(t *testing.T) {
 	history, err := os.ReadFile("testdata/history.csv")
 	if err != nil {
@@ -71,8 +114,8 @@ func TestReadProblems(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"empty":                       {"", "the file is empty"},
 		"history":                     {string(history), "this is Locust's history"},
-		"failures":                    {"Method,Name,Error,Occurrences\n", `the column "Type" is missing`},
-		"no total":                    {header + "POST,post,10,0,1,1,1,1,1,1,0,1,1,1\n", "no row Aggregated: the file is truncated"},
+		"failures":                    {"Method,Name,Error,Occurrences\n", `the column "Request Count" is missing`},
+		"no total":                    {header + "POST,post,10,0,1,1,1,1,1,1,0,1,1,1\n", "no row Aggregated or Total: the file is truncated"},
 		"half a line":                 {header + ",Aggregated,10,0,1", "line 2: 5 fields where the header has 14: the file is truncated"},
 		"no requests":                 {header + ",Aggregated,0,0,0,0,0,0,0,0,0,N/A,N/A,N/A\n", "line 2: Request Count is 0"},
 		"broken quote":                {header + ",\"Aggregated,0\n", "not a CSV"},
