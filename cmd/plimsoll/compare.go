@@ -229,7 +229,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if len(rest) != 1 {
 		return plan.Usagef("%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
-	st, id, err := openStored(*root, rest[0])
+	st, id, err := openStored(*root, rest[0], "comparisons", "sizings")
 	if err != nil {
 		return err
 	}

@@ -239,7 +239,7 @@ func TestListNoise(t *testing.T) {
 // lastComparison opens the comparison of a store that began last.
 func lastComparison(t *testing.T, st *store.Store) *record.Comparison {
 	t.Helper()
-	id, err := st.LastComparison()
+	id, err := st.Last("comparisons")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,24 +24,26 @@ import (
 
 // refchat is the verb that runs the reference server by itself.
 func (a *app) refchat(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	return refchat.Main(ctx, args, a.env, a.stdout, a.stderr)
+	return a.server(args, refchat.ErrUsage, func(stdout io.Writer) error {
+		return refchat.Main(ctx, args, a.env, stdout, a.stderr)
+	})
 }
 
 // newsfeed is the verb that runs the reference news feed, or one of its own stores, by itself.
 func (a *app) newsfeed(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	if len(args) > 0 && args[0] == "perf" {
-		return perf.Main(ctx, args[1:], a.env, a.stdout, a.stderr)
-	}
-	return newsfeed.Main(ctx, args, a.env, a.stdout, a.stderr)
+	return a.server(args, newsfeed.ErrUsage, func(stdout io.Writer) error {
+		if len(args) > 0 && args[0] == "perf" {
+			return perf.Main(ctx, args[1:], a.env, stdout, a.stderr)
+		}
+		return newsfeed.Main(ctx, args, a.env, stdout, a.stderr)
+	})
 }
 
 // refnull is the verb that runs the null server by itself.
 func (a *app) refnull(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	err := refnull.Main(ctx, args, a.stdout, a.stderr)
-	if errors.Is(err, refnull.ErrUsage) && !errors.Is(err, flag.ErrHelp) {
-		return plan.UsageError{Err: err}
-	}
-	return err
+	return a.server(args, refnull.ErrUsage, func(stdout io.Writer) error {
+		return refnull.Main(ctx, args, stdout)
+	})
 }
 
 // target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays in the
