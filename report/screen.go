@@ -69,10 +69,7 @@ type screen struct {
 func (s *screen) write(d Document) {
 	done := "complete"
 	if !d.State.Complete {
-		done = stateWord(d.State.State)
-		if d.State.Why != "" {
-			done += " (" + d.State.Why + ")"
-		}
+		done = d.State.ended()
 	}
 	s.line(fmt.Sprintf("%s · %s, %d of %d blocks judged", d.Title, done, d.State.Judged, d.State.Planned))
 	s.blank()

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,12 +23,11 @@ import (
 
 // storeFlag adds the flag for the directory of the store.
 func (a *app) storeFlag(fs *flag.FlagSet) *string {
-	def := a.env("PLIMSOLL_STORE")
-	if def == "" {
-		def = ".plimsoll"
-	}
-	return fs.String("store", def, "directory of runs and comparisons (environment PLIMSOLL_STORE)")
+	return fs.String("store", a.defaultStore(), "directory of runs and comparisons (environment PLIMSOLL_STORE)")
 }
+
+// defaultStore returns the directory of the store without the flag.
+func (a *app) defaultStore() string { return cmp.Or(a.env("PLIMSOLL_STORE"), ".plimsoll") }
 
 // ls lists the store's runs.
 func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
@@ -150,14 +151,7 @@ func (a *app) showPages(ctx context.Context, dir string, r *record.Run) error {
 func (a *app) printRun(s shown) {
 	m := s.Manifest
 	w := a.stdout
-	state := string(m.State)
-	if len(s.Changed) > 0 {
-		state = "CHANGED since it was " + state
-	}
-	plain.Fprintf(w, "run %s: %s, %s\n", m.ID, state, validText(s.Validity))
-	if m.Why != "" {
-		plain.Fprintf(w, "  why: %s\n", m.Why)
-	}
+	plain.Fprintf(w, "%s\n", s.title())
 	for _, c := range s.Changed {
 		plain.Fprintf(w, "  changed: %s\n", c)
 	}
@@ -188,7 +182,7 @@ func (a *app) printRun(s shown) {
 			plain.Fprintf(w, "  nine of ten plateaus hold at %.0f users\n", c.Recommended)
 		}
 	}
-	for _, f := range s.Validity.Findings {
+	for _, f := range s.found() {
 		plain.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
 	}
 	printGates(w, s.Validity.Gates)
@@ -255,11 +249,27 @@ func printGates(w io.Writer, gates []record.GateOutcome) {
 	tw.Flush()
 }
 
-func validText(v record.Validity) string {
-	if v.Valid {
-		return "valid"
+// title is the first line about a run. One that was interrupted has the reason in the place of its validity.
+func (s *shown) title() string {
+	m := s.Manifest
+	state, valid := string(m.State), "NOT VALID"
+	if s.Validity.Valid {
+		valid = "valid"
 	}
-	return "NOT VALID"
+	switch {
+	case len(s.Changed) > 0:
+		state = "CHANGED since it was " + state
+	case m.State == record.Interrupted:
+		return fmt.Sprintf("run %s: %s; only a part of it was measured", m.ID, record.Interruption(m.Why))
+	}
+	return fmt.Sprintf("run %s: %s, %s", m.ID, state, valid)
+}
+
+// found returns the findings but for the one that the run was interrupted, which is in the title.
+func (s *shown) found() []record.Finding {
+	return slices.DeleteFunc(slices.Clone(s.Validity.Findings), func(f record.Finding) bool {
+		return f.Gate == "complete" && s.Manifest.State == record.Interrupted
+	})
 }
 
 func clip(s string, n int) string {

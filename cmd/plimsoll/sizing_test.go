@@ -270,7 +270,7 @@ func TestInterruptedSizing(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, 20*time.Second, output); status != rig.ExitTool {
+	if status := wait(t, cmd, 20*time.Second, output); status != 130 {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	if left := survivors(root); len(left) > 0 {
@@ -281,7 +281,7 @@ func TestInterruptedSizing(t *testing.T) {
 		t.Fatalf("%d reports\n%s", len(files), output.String())
 	}
 	b, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(b), "**Not complete**: interrupted by interrupt") || !strings.Contains(string(b), "\n|                5 |") {
+	if err != nil || !strings.Contains(string(b), "**Not complete**: interrupted by SIGINT") || !strings.Contains(string(b), "\n|                5 |") {
 		t.Errorf("%v in\n%s", err, b)
 	}
 }

@@ -107,7 +107,11 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 	if a.caught.Any() {
 		return rig.Worst(rig.ExitTool, statusOf(err))
 	}
-	return statusOf(err)
+	var by interrupted
+	if code := statusOf(err); code != rig.ExitTool || !errors.As(context.Cause(ctx), &by) {
+		return code
+	}
+	return rig.SignalStatus(by.signal)
 }
 
 // panicked reports a panic that no run has: on stderr, with its stack.
