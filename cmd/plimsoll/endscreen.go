@@ -96,14 +96,15 @@ func (s *shown) findings(add func(name, format string, args ...any)) {
 	}
 	var rules report.RuleTally
 	for _, e := range s.Events {
-		switch e.Kind {
-		case "slo":
-			if text := rules.Add(e); text != "" {
-				add("rule", "%s", text)
-			}
-		case "error":
-			add("error", "at %.1f s: %s", e.At.Seconds(), e.Text)
+		if e.Kind != "slo" {
+			continue
 		}
+		if text := rules.Add(e); text != "" {
+			add("rule", "%s", text)
+		}
+	}
+	for _, line := range report.ErrorLines(s.Events) {
+		add("error", "%s", line)
 	}
 	if rules.All > 0 {
 		add("rules", "%d of %d held", rules.Held, rules.All)

@@ -205,9 +205,10 @@ func (a *app) printRun(s shown) {
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
 			plain.Fprintf(w, "  %s\n", report.RuleLine(e))
-		} else if e.Kind == "error" {
-			plain.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}
+	}
+	for _, line := range report.ErrorLines(s.Events) {
+		plain.Fprintf(w, "  error %s\n", line)
 	}
 	evidence.LimiterText(w, s.Limiter)
 	if why := s.Unsettled(); why != "" {
