@@ -58,19 +58,26 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return a.json(entries)
 	}
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	plain.Fprintf(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tCAPACITY\tCOMPARISON\n")
+	plain.Fprintf(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tUSERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n")
 	for _, e := range entries {
 		valid := "no"
-		if e.Valid {
+		switch {
+		case e.Valid:
 			valid = "yes"
+		case e.State == record.Interrupted:
+			valid = "-"
 		}
 		state := string(e.State)
 		if len(e.Changed) > 0 {
 			state = "CHANGED"
 			plain.Fprintf(a.stderr, "plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n", e.ID, strings.Join(e.Changed, ", "))
 		}
-		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid,
-			dash(e.Arm), dash(e.Engine), blockText(e.Block), record.CapacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
+		measured := "-\t-\t-\t-"
+		if m := e.Measured; m != nil {
+			measured = fmt.Sprintf("%d\t%.3g\t%.3g\t%d of %d", m.Users, m.Rate, m.P95, m.Errors, m.Count)
+		}
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid, dash(e.Arm),
+			dash(e.Engine), blockText(e.Block), plain.Block(measured), record.CapacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
 	}
 	return tw.Flush()
 }

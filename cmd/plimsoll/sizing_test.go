@@ -57,7 +57,7 @@ func TestUpForEachTest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, pt := rig.UpFor(p)
+		p, pt := new(app).program().UpFor(p)
 		if p, err = new(app).program().Narrow(p, &pt, 0); err != nil {
 			t.Errorf("%s: %v", tt.tests, err)
 			continue

@@ -66,11 +66,13 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 	dir := filepath.Join(*root, "target")
 	switch {
 	case rest[0] == "up" && len(rest) == 2:
-		p, err := a.readPlan(rest[1])
+		k := known()
+		k.ServerOnly = true
+		p, err := a.readPlanFor(rest[1], k)
 		if err != nil {
 			return err
 		}
-		p, pt := rig.UpFor(p)
+		p, pt := a.program().UpFor(p)
 		pt.Arm, pt.Engine = *arm, *engine
 		if p, err = a.program().Narrow(p, &pt, 0); err != nil {
 			return fmt.Errorf("%s: %w", rest[1], err)
