@@ -157,9 +157,19 @@ setup: {stack: refchat}
 	if a, b := d.Steps[0].Throughput, d.Steps[2].Throughput; b < 2*a {
 		t.Errorf("%.1f requests/s of 5 users, %.1f of 20", a, b)
 	}
-	for _, want := range []string{"# Performance test results: box", "| Concurrent users |", "## Recommended capacity", "## Cost", "PostgreSQL"} {
+	for _, want := range []string{"Performance test results: box · complete · 3 steps\n", "\nbottleneck ", "\ncost ", " Grade\n"} {
 		if !strings.Contains(output, want) {
-			t.Errorf("the report lacks %q in\n%s", want, output)
+			t.Errorf("the screen lacks %q in\n%s", want, output)
+		}
+	}
+	forms, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.md"))
+	markdown, err := os.ReadFile(forms[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# Performance test results: box", "| Concurrent users |", "## Recommended capacity", "## Cost", "PostgreSQL"} {
+		if !strings.Contains(string(markdown), want) {
+			t.Errorf("the report lacks %q in\n%s", want, markdown)
 		}
 	}
 	st, err := store.Open(filepath.Join(root, "store"))
@@ -331,7 +341,7 @@ func TestSizingThatLostMessages(t *testing.T) {
 				t.Errorf("status %d, want %d: %q\n%s", status, tt.status, errOut, out)
 			}
 			for _, text := range tt.says {
-				if !strings.Contains(errOut, text) || !strings.Contains(out, "- "+text) {
+				if !strings.Contains(errOut, text) || !strings.Contains(strings.Join(strings.Fields(out), " "), text) {
 					t.Errorf("%q is not in %q or\n%s", text, errOut, out)
 				}
 			}
