@@ -36,7 +36,7 @@ func mostFirst(counts map[string]uint64) []report.Count {
 // screen is the end of a run on a terminal; plimsoll show has everything.
 func (s *shown) screen(dir string) report.RunScreen {
 	m := s.Manifest
-	out := report.RunScreen{Title: s.title(),
+	out := report.RunScreen{Title: s.Title(),
 		More: "plimsoll show " + m.ID + " has everything", Ends: []record.Row{{Name: "run", Value: dir}}}
 	add := func(name, format string, args ...any) {
 		out.Entries = append(out.Entries, record.Row{Name: name, Value: fmt.Sprintf(format, args...)})
@@ -88,7 +88,7 @@ func (s *shown) screen(dir string) report.RunScreen {
 // did not hold, and errors.
 func (s *shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
-		for _, f := range s.found() {
+		for _, f := range s.Found() {
 			if f.Level == level {
 				add(level, "%s: %s", f.Gate, f.Text)
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -158,7 +157,7 @@ func (a *app) showPages(ctx context.Context, dir string, r *record.Run) error {
 func (a *app) printRun(s shown) {
 	m := s.Manifest
 	w := a.stdout
-	plain.Fprintf(w, "%s\n", s.title())
+	plain.Fprintf(w, "%s\n", s.Title())
 	for _, c := range s.Changed {
 		plain.Fprintf(w, "  changed: %s\n", c)
 	}
@@ -189,7 +188,7 @@ func (a *app) printRun(s shown) {
 			plain.Fprintf(w, "  nine of ten plateaus hold at %.0f users\n", c.Recommended)
 		}
 	}
-	for _, f := range s.found() {
+	for _, f := range s.Found() {
 		plain.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
 	}
 	printGates(w, s.Validity.Gates)
@@ -255,29 +254,6 @@ func printGates(w io.Writer, gates []record.GateOutcome) {
 			g.Seconds, g.AmberSeconds, g.RedSeconds, g.Why)
 	}
 	tw.Flush()
-}
-
-// title is the first line about a run. One that was interrupted has the reason in the place of its validity.
-func (s *shown) title() string {
-	m := s.Manifest
-	state, valid := string(m.State), "NOT VALID"
-	if s.Validity.Valid {
-		valid = "valid"
-	}
-	switch {
-	case len(s.Changed) > 0:
-		state = "CHANGED since it was " + state
-	case m.State == record.Interrupted:
-		return fmt.Sprintf("run %s: %s; only a part of it was measured", m.ID, record.Interruption(m.Why))
-	}
-	return fmt.Sprintf("run %s: %s, %s", m.ID, state, valid)
-}
-
-// found returns the findings but for the one that the run was interrupted, which is in the title.
-func (s *shown) found() []record.Finding {
-	return slices.DeleteFunc(slices.Clone(s.Validity.Findings), func(f record.Finding) bool {
-		return f.Gate == "complete" && s.Manifest.State == record.Interrupted
-	})
 }
 
 func clip(s string, n int) string {

@@ -14,9 +14,9 @@ import (
 func TestTargetUpNeedsNoTest(t *testing.T) {
 	const server = "name: n\ntarget: {driver: refnull}\n"
 	for src, want := range map[string]string{
-		server:                                     "interrupted by SIGINT",
+		server: "interrupted by SIGINT",
 		server + "workload: {behavior: newsfeed}\n": "newsfeed is of another kind of server than the driver refnull",
-		"name: n\ntarget: {driver: refnul}\n":      `did you mean "refnull"?`,
+		"name: n\ntarget: {driver: refnul}\n":       `did you mean "refnull"?`,
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "plan.yaml")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/newsfeed"
@@ -24,14 +25,14 @@ import (
 
 // refchat is the verb that runs the reference server by itself.
 func (a *app) refchat(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	return a.server(args, refchat.ErrUsage, func(stdout io.Writer) error {
+	return usage.Foreign(a.stdout, args, refchat.ErrUsage, func(stdout io.Writer) error {
 		return refchat.Main(ctx, args, a.env, stdout, a.stderr)
 	})
 }
 
 // newsfeed is the verb that runs the reference news feed, or one of its own stores, by itself.
 func (a *app) newsfeed(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	return a.server(args, newsfeed.ErrUsage, func(stdout io.Writer) error {
+	return usage.Foreign(a.stdout, args, newsfeed.ErrUsage, func(stdout io.Writer) error {
 		if len(args) > 0 && args[0] == "perf" {
 			return perf.Main(ctx, args[1:], a.env, stdout, a.stderr)
 		}
@@ -41,7 +42,7 @@ func (a *app) newsfeed(ctx context.Context, _ *flag.FlagSet, args []string) erro
 
 // refnull is the verb that runs the null server by itself.
 func (a *app) refnull(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	return a.server(args, refnull.ErrUsage, func(stdout io.Writer) error {
+	return usage.Foreign(a.stdout, args, refnull.ErrUsage, func(stdout io.Writer) error {
 		return refnull.Main(ctx, args, stdout)
 	})
 }

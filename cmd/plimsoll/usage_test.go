@@ -59,7 +59,7 @@ func TestCommandLineMistakes(t *testing.T) {
 		{"help capcity", []string{`plimsoll: no verb "capcity"; did you mean "capacity"?`}},
 		{"conquer", []string{`plimsoll: no verb "conquer"; "plimsoll help" lists them`}},
 		{"run -usrs 5 plan.yaml", []string{`plimsoll run: no flag -usrs; did you mean "-users"?`}},
-		{"run -bogus -sotre=x plan.yaml -users 5", []string{"plimsoll run: no flag -bogus; plimsoll help run lists them",
+		{"run -bogus -sotre=x plan.yaml -users 5", []string{`plimsoll run: no flag -bogus; "plimsoll help run" lists them`,
 			`plimsoll run: no flag -sotre; did you mean "-store"?`}},
 		{"run -users many plan.yaml", []string{`plimsoll run: invalid value "many" for flag -users: parse error`}},
 		{"run ---users plan.yaml", []string{"plimsoll run: bad flag syntax: ---users"}},

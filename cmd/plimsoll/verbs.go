@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"slices"
 
 	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/shipped"
+	"plimsoll/cmd/internal/usage"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/dialect/newsfeed"
 	"plimsoll/internal/boundary"
@@ -61,7 +63,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if len(args) > 1 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "-h")
 	}
-	if len(args) == 0 || args[0] == "help" || slices.Contains(helpFlags, args[0]) {
+	if len(args) == 0 || args[0] == "help" || usage.AsksHelp(args[:1]) {
 		a.help()
 		if len(args) == 0 {
 			return rig.ExitUsage
@@ -93,10 +95,10 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 		return rig.ExitTool
 	}
 	var status rig.StatusError
-	var bad flagsError
+	var bad usage.Errors
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		v.usage(a.stdout, fs)
+		usage.Flags(a.stdout, fmt.Sprintf("usage: plimsoll %s [flags] %s\n\n%s", v.name, v.args, v.short), fs)
 	case errors.As(err, &bad):
 		for _, text := range bad {
 			plain.Fprintf(a.stderr, "plimsoll %s: %s\n", v.name, text)
