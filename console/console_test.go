@@ -155,7 +155,7 @@ func TestRoutes(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/api/session":                              {`"role":"viewer"`, `"login":false`, `"version":"test"`},
 		"/api/live":                                 {`{"items":[]}`},
-		"/api/history":                              {`"id":"sealed-1"`, `"result":"321 users"`, `"state":"died"`, `"kind":"comparison"`, `"kind":"sizing"`, `"total":4`, `"href":"/api/documents/comparisons/c1/report.html"`},
+		"/api/history":                              {`"id":"sealed-1"`, `"result":"0 users, 9/s, p95 10 ms, errors 2 of 18; capacity 321 users"`, `"state":"died"`, `"kind":"comparison"`, `"kind":"sizing"`, `"total":4`, `"href":"/api/documents/comparisons/c1/report.html"`},
 		"/api/history?kind=run&limit=1&offset=1":    {`"id":"sealed-1"`, `"total":2`},
 		"/api/history?q=SMALL+base":                 {`"total":1`},
 		"/api/runs/sealed-1":                        {`"state":"sealed"`, `"valid":true`, `"phases":[{"from":0,"name":"measure","to":2}]`, `"gates":[]`},

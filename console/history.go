@@ -114,11 +114,18 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 		valid := e.Valid
 		it := item{Kind: "run", ID: e.ID, Plan: e.Name, Began: e.Epoch, State: s.state(e.ID, e.State), Arm: e.Arm, Engine: e.Engine, Of: e.Comparison,
 			Block: e.Block, Digest: e.PlanDigest, Valid: &valid, Exploratory: e.Exploratory}
-		if e.CapacityKind != "" {
-			if it.Result = record.CapacityText(e.CapacityKind, e.Capacity); e.Capacity > 0 {
-				it.Result += " users"
-			}
+		var results []string
+		if e.Measured != nil {
+			results = append(results, e.Measured.String())
 		}
+		if e.CapacityKind != "" {
+			text := "capacity " + record.CapacityText(e.CapacityKind, e.Capacity)
+			if e.Capacity > 0 {
+				text += " users"
+			}
+			results = append(results, text)
+		}
+		it.Result = strings.Join(results, "; ")
 		all = append(all, it)
 	}
 	for kind, dir := range map[string]string{"comparison": "comparisons", "sizing": "sizings"} {

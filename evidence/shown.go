@@ -268,6 +268,29 @@ func (r *Run) usersData() (d report.RunData, err error) {
 	return d, err
 }
 
+// Title is the first line about a run. One that was interrupted has the reason in the place of its validity.
+func (s *Shown) Title() string {
+	m := s.Manifest
+	state, valid := string(m.State), "NOT VALID"
+	if s.Validity.Valid {
+		valid = "valid"
+	}
+	switch {
+	case len(s.Changed) > 0:
+		state = "CHANGED since it was " + state
+	case m.State == record.Interrupted:
+		return fmt.Sprintf("run %s: %s; only a part of it was measured", m.ID, record.Interruption(m.Why))
+	}
+	return fmt.Sprintf("run %s: %s, %s", m.ID, state, valid)
+}
+
+// Found returns the findings but for the one that the run was interrupted, which is in the title.
+func (s *Shown) Found() []record.Finding {
+	return slices.DeleteFunc(slices.Clone(s.Validity.Findings), func(f record.Finding) bool {
+		return f.Gate == "complete" && s.Manifest.State == record.Interrupted
+	})
+}
+
 // Unsettled returns the reason why it was not tested whether the target was settled in the measured phase; "" if it
 // was tested, or if there is no such phase.
 func (s *Shown) Unsettled() string {

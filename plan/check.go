@@ -109,12 +109,14 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkDatabase(p)
 	d.checkPlacement(p.Placement)
 	d.checkFleet(p)
-	d.checkWorkload(p.Workload, k)
-	d.checkArrival(p.Workload, k)
+	if !k.ServerOnly || d.given("workload") {
+		d.checkWorkload(p.Workload, k)
+		d.checkArrival(p.Workload, k)
+	}
 	d.checkProbes("probes", p.Probes)
 	d.checkMetrics(p)
 	p.Gates.check(d)
-	if p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
+	if !k.ServerOnly && p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
 		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")
 	}
 	if p.Bounded != nil {

@@ -316,7 +316,7 @@ func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
 				d.fail(k, join(path, shortened(key)), "unknown key")
 				return
 			}
-			remedy := nearest(key, keys)
+			remedy := Nearest(key, keys)
 			if remedy == "" {
 				remedy = elsewhere(key)
 			}

@@ -89,8 +89,8 @@ func shortened(key string) string {
 	return clip(key)
 }
 
-// nearest returns `did you mean "x"?` for the candidate within two typing errors of word, or "" if there is none.
-func nearest(word string, candidates []string) string {
+// Nearest returns `did you mean "x"?` for the candidate within two typing errors of word, or "" if there is none.
+func Nearest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}

@@ -25,6 +25,8 @@ type Known struct {
 	Actions map[string][]string
 	// Storms lists, by behavior, the kinds of storms that its users can take part in.
 	Storms map[string][]string
+	// ServerOnly accepts a plan that only names its target: without workload and test.
+	ServerOnly bool
 	// Refused returns further refusals of the program: settings that no behavior has, a driver that cannot serve
 	// the behavior. nil refuses nothing. The plan may have errors of its own.
 	Refused func(*Plan) []Refusal

@@ -314,7 +314,7 @@ func (r SLO) String() string {
 
 // hint is nearest, followed by a space for the sentence that goes on.
 func hint(word string, candidates []string) string {
-	if s := nearest(word, candidates); s != "" {
+	if s := Nearest(word, candidates); s != "" {
 		return s + " "
 	}
 	return ""

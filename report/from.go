@@ -322,11 +322,7 @@ func (b *builder) warnings() {
 		all = append(all, notice{cause: cause, text: text, changes: changes})
 	}
 	if !d.State.Complete {
-		how := stateWord(d.State.State)
-		if d.State.Why != "" {
-			how += ": " + d.State.Why
-		}
-		add(causeIncomplete, true, d.State.missing(how))
+		add(causeIncomplete, true, d.State.missing(d.State.ended()))
 	}
 	switch {
 	case d.State.Judged == 0 && d.State.Complete:
@@ -409,6 +405,15 @@ func (s State) missing(how string) string {
 		return s.Why
 	}
 	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", how, s.Judged, s.Planned)
+}
+
+// ended describes the end of a comparison that is not complete.
+func (s State) ended() string {
+	word := stateWord(s.State)
+	if s.Why == "" || strings.HasPrefix(s.Why, word) {
+		return cmp.Or(s.Why, word)
+	}
+	return word + ": " + s.Why
 }
 
 func stateWord(s record.State) string {

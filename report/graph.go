@@ -137,7 +137,7 @@ type tick struct {
 	label string
 }
 
-// ticks returns about n round places from lo to hi or just above it, both included.
+// ticks returns about n round places from lo to hi or just above it, both included. No two labels are alike.
 func ticks(lo, hi float64, n int) []tick {
 	step := roundStep((hi - lo) / float64(n))
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
@@ -145,17 +145,24 @@ func ticks(lo, hi float64, n int) []tick {
 		decimals++ // 2.5, 0.25
 	}
 	var out []tick
-	for k := math.Floor(lo/step + 1e-9); ; k++ {
-		v := k * step
-		out = append(out, tick{v, axisNumber(v, step, decimals)})
-		if v >= hi-1e-9*step || len(out) > 4*n {
+	for k := math.Floor(lo/step + 1e-9); len(out) == 0 || out[len(out)-1].at < hi-1e-9*step && len(out) <= 4*n; k++ {
+		out = append(out, tick{at: k * step})
+	}
+	for short := 2; ; short++ {
+		alike := false
+		for i := range out {
+			out[i].label = axisNumber(out[i].at, step, decimals, short)
+			alike = alike || i > 0 && out[i].label == out[i-1].label
+		}
+		if !alike || short == 9 {
 			return out
 		}
 	}
 }
 
-// axisNumber writes a number of an axis: thousands get a k, millions an M, so that no label is wider than six signs.
-func axisNumber(v, step float64, decimals int) string {
+// axisNumber writes a number of an axis: thousands get a k, millions an M, with at most so many decimals as short is;
+// with 2, no label is wider than six signs.
+func axisNumber(v, step float64, decimals, short int) string {
 	if v == 0 {
 		return "0"
 	}
@@ -168,7 +175,7 @@ func axisNumber(v, step float64, decimals int) string {
 			size = 1e3
 		}
 		if math.Abs(v) >= u.size || step >= u.size/10 && math.Abs(v) >= size {
-			return trim(fixed(v/size, 2)) + u.name
+			return trim(fixed(v/size, short)) + u.name
 		}
 	}
 	return fixed(v, decimals)

@@ -236,3 +236,16 @@ func TestLimitOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// The labels of an axis are distinct, however narrow its range is.
+func TestTicksAreDistinct(t *testing.T) {
+	for _, r := range [][2]float64{{0, 1}, {0.994, 1.013}, {99.97, 100.04}, {12340, 12349}, {1_234_560, 1_234_600}, {999_990, 1_000_020}, {-3, 3}} {
+		seen := map[string]bool{}
+		for _, tick := range ticks(r[0], r[1], 5) {
+			if seen[tick.label] {
+				t.Errorf("from %v to %v: the label %s is there twice", r[0], r[1], tick.label)
+			}
+			seen[tick.label] = true
+		}
+	}
+}

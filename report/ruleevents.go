@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 
 	"plimsoll/run/record"
 )
@@ -32,6 +33,42 @@ func (t *RuleTally) Add(e record.Event) string {
 		state = "beyond its limit, which only warns"
 	}
 	return fmt.Sprintf("%s %s: %s", e.Rule, state, ruleNumbers(e))
+}
+
+// distinct are the parts of an error that differ between errors of one kind: users, times, ids, and numbers but for
+// those of three digits, such as the status of an answer.
+var distinct = regexp.MustCompile(`\b(?:user [0-9]+|[0-9.]+(?:ns|µs|ms|s)|[0-9]{1,2}|[0-9]{4,}|[0-9a-z]{16,})\b`)
+
+// ErrorLines returns the events of the kind "error" as texts, in the order of their first: one for all errors of
+// one kind, which differ in their distinct parts alone, with their count.
+func ErrorLines(events []record.Event) []string {
+	type group struct {
+		first, last record.Event
+		n           int
+	}
+	var groups []*group
+	of := map[string]*group{}
+	for _, e := range events {
+		if e.Kind != "error" {
+			continue
+		}
+		kind := distinct.ReplaceAllString(e.Text, "#")
+		if of[kind] == nil {
+			of[kind] = &group{first: e}
+			groups = append(groups, of[kind])
+		}
+		of[kind].last = e
+		of[kind].n++
+	}
+	var lines []string
+	for _, g := range groups {
+		at := fmt.Sprintf("at %.1f s", g.first.At.Seconds())
+		if g.n > 1 {
+			at = fmt.Sprintf("%d of one kind, %.1f s to %.1f s", g.n, g.first.At.Seconds(), g.last.At.Seconds())
+		}
+		lines = append(lines, at+": "+g.first.Text)
+	}
+	return lines
 }
 
 // RuleLine returns an event of the kind "slo" as a line of a list: "✓" before a rule that held, "✗" before one that is

@@ -119,13 +119,13 @@ func (r RunScreen) Write(w io.Writer, width int) error {
 		most = most * defaultWidth / width
 	}
 	entry := func(e record.Row) []string {
-		lines := folded(e.Name+": "+oneLine(e.Value), width-4)
+		lines := Fold(e.Name+": "+oneLine(e.Value), width-4)
 		for i := range lines {
 			lines[i] = strings.Repeat(" ", 2+2*min(i, 1)) + lines[i]
 		}
 		return lines
 	}
-	lines := folded(oneLine(r.Title), width)
+	lines := Fold(oneLine(r.Title), width)
 	var ends []string
 	for _, e := range r.Ends {
 		ends = append(ends, entry(e)...)
@@ -163,5 +163,5 @@ func tableLine(l string, width int) []string {
 	if utf8.RuneCountInString(l) <= width {
 		return []string{l}
 	}
-	return folded(l, width)
+	return Fold(l, width)
 }

@@ -69,10 +69,7 @@ type screen struct {
 func (s *screen) write(d Document) {
 	done := "complete"
 	if !d.State.Complete {
-		done = stateWord(d.State.State)
-		if d.State.Why != "" {
-			done += " (" + d.State.Why + ")"
-		}
+		done = d.State.ended()
 	}
 	s.line(fmt.Sprintf("%s · %s, %d of %d blocks judged", d.Title, done, d.State.Judged, d.State.Planned))
 	s.blank()
@@ -154,11 +151,11 @@ func (s *screen) blank() {
 	}
 }
 
-func (s *screen) line(text string) { s.lines = append(s.lines, folded(oneLine(text), s.width)...) }
+func (s *screen) line(text string) { s.lines = append(s.lines, Fold(oneLine(text), s.width)...) }
 
 // entry writes a label and a text that is wrapped beside it.
 func (s *screen) entry(label, text string) {
-	for i, l := range folded(oneLine(text), s.width-labelWidth) {
+	for i, l := range Fold(oneLine(text), s.width-labelWidth) {
 		if i > 0 {
 			label = ""
 		}
@@ -324,8 +321,8 @@ func wrap(text string, n, most int) []string {
 	return out
 }
 
-// folded breaks a text into lines of at most n signs, between words where it can, and leaves nothing out.
-func folded(text string, n int) []string {
+// Fold breaks a text into lines of at most n signs, between words where it can, and leaves nothing out.
+func Fold(text string, n int) []string {
 	var out []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {

@@ -333,11 +333,8 @@ func (d Document) sheet() sheet {
 	done := "complete"
 	if !d.State.Complete {
 		done = "not complete"
-		text := " (" + stateWord(d.State.State)
-		if d.State.Why != "" {
-			text += ": " + d.State.Why
-		}
-		s.alerts = append(s.alerts, alert{"Not complete", fmt.Sprintf("%s): %d of %d blocks can be judged.", text, d.State.Judged, d.State.Planned)})
+		s.alerts = append(s.alerts, alert{"Not complete",
+			fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged, d.State.Planned)})
 	}
 	s.about = fmt.Sprintf("%s · %s · %d of %d blocks judged", d.Name, done, d.State.Judged, d.State.Planned)
 	if len(d.Verdicts) == 0 {

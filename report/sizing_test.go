@@ -46,6 +46,7 @@ prices:
 func TestSizingGolden(t *testing.T) {
 	d := seedDocument(t)
 	golden(t, "sizing.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	golden(t, "sizing.txt", render(t, func(w io.Writer) error { return SizingScreen(w, d, 0) }))
 	golden(t, "sizing.csv", render(t, func(w io.Writer) error { return SizingCSV(w, d) }))
 	golden(t, "sizing.json", render(t, func(w io.Writer) error { return JSON(w, d) }))
 }

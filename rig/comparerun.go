@@ -215,7 +215,7 @@ func (r *cells) carry(ctx context.Context, s *Session, sys *System, pt RunPart, 
 			run.Why = f.Gate + ": " + f.Text
 		}
 	}
-	if !run.Valid {
+	if !run.Valid && made.Manifest.State == record.Sealed {
 		s.Progress.Say("  run %s is not valid: %s", run.Run, run.Why)
 	}
 	return run, made.Manifest.Capacity, errors.Join(err, derr)

@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"slices"
+	"syscall"
 
 	"plimsoll/judge/verdict"
 	"plimsoll/report"
@@ -19,6 +20,10 @@ const (
 	ExitInvalid      = 5 // a run is not valid
 	ExitSLO          = 6 // a rule did not hold, or acknowledged messages are gone
 )
+
+// SignalStatus returns the exit status of a verb that a signal ended before it was done, as shells have it: 130 for
+// SIGINT.
+func SignalStatus(s syscall.Signal) int { return 128 + int(s) }
 
 // precedence orders the statuses: of several, the first in this list wins.
 var precedence = []int{ExitUsage, ExitTool, ExitWorse, ExitInvalid, ExitSLO, ExitInconclusive, ExitOK}

@@ -1,6 +1,8 @@
 package rig
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"plimsoll/plan"
@@ -57,10 +59,22 @@ func (pr *Program) Narrow(p *plan.Plan, pt *RunPart, users int) (*plan.Plan, err
 }
 
 // UpFor returns the test for whose users a system is made that stands by itself: the bounded one, or the search, or
-// else the highest step of a ladder.
-func UpFor(p *plan.Plan) (*plan.Plan, RunPart) {
-	if p.Bounded == nil && p.Unbounded == nil { // then there is a ladder, with steps
+// else the highest step of a ladder. A plan that only names its target is given one user of its kind of server.
+func (pr *Program) UpFor(p *plan.Plan) (*plan.Plan, RunPart) {
+	switch {
+	case p.Bounded != nil || p.Unbounded != nil:
+	case p.Sizing != nil: // it has steps
 		p = (&Ladder{Plan: p}).Step(slices.Max(p.Sizing.Steps))
+	default:
+		alone := *p
+		alone.Bounded = &plan.Bounded{Users: plan.PerEngine{"": 1}}
+		p = &alone
+	}
+	if p.Workload.Behavior == "" {
+		speaks := cmp.Or(pr.Dialects.OfDriver(p.Target.Driver), pr.Dialects[0])
+		alone := *p
+		alone.Workload.Behavior = slices.Min(slices.Collect(maps.Keys(speaks.Behaviors)))
+		p = &alone
 	}
 	return p, RunPart{Bounded: p.Bounded != nil, Unbounded: p.Bounded == nil}
 }

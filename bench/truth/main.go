@@ -76,7 +76,7 @@ func main() {
 
 func run(ctx context.Context, args []string) int {
 	if len(args) > 0 && args[0] == "serve" { // the server's process
-		if err := refnull.Main(ctx, args[1:], os.Stdout, os.Stderr); err != nil && ctx.Err() == nil {
+		if err := refnull.Main(ctx, args[1:], os.Stdout); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -142,7 +142,9 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 	}
 	if !j.json {
 		plain.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
-		plain.Fprintf(a.stdout, "verdict: %s\n", summary(doc))
+		if doc.State.Complete {
+			plain.Fprintf(a.stdout, "verdict: %s\n", summary(doc))
+		}
 		if j.planted != nil && doc.State.Complete {
 			plain.Fprintf(a.stdout, "demo: %s\n", report.Planted(doc, *j.planted))
 		}
@@ -164,6 +166,13 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 	if err != nil {
 		return rig.ExitTool, none, err
 	}
+	why := c.NotComplete()
+	if why != "" && doc.State.Judged == 0 && !asJSON {
+		plain.Fprintf(a.stdout, "comparison %s %s: %d of %d blocks judged, so there is no report yet; its %d runs are kept\n",
+			c.ID, why, doc.State.Judged, doc.State.Planned, len(c.Runs))
+		a.goesOn(st, c)
+		return rig.ExitTool, doc, st.SaveComparison(c)
+	}
 	dir := st.ComparisonDir(c.ID)
 	if err := writeReport(dir, doc, pages); err != nil {
 		return rig.ExitTool, none, err
@@ -181,11 +190,21 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		}
 		plain.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
 	}
-	if why := c.NotComplete(); why != "" {
-		plain.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
+	if why != "" {
+		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
+		a.goesOn(st, c)
 		return rig.ExitTool, doc, nil
 	}
 	return rig.ComparedStatus(doc, verdicts), doc, nil
+}
+
+// goesOn prints the command that continues a comparison.
+func (a *app) goesOn(st *store.Store, c *record.Comparison) {
+	in := ""
+	if def := a.defaultStore(); st.Root() != def {
+		in = " -store " + st.Root()
+	}
+	plain.Fprintf(a.stderr, "plimsoll: plimsoll compare%s -resume %s goes on with it\n", in, c.ID)
 }
 
 // summary is the line for scripts: each database, and with several new arms each of them, with its verdict.
@@ -229,7 +248,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if len(rest) != 1 {
 		return plan.Usagef("%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
-	st, id, err := openStored(*root, rest[0])
+	st, id, err := openStored(*root, rest[0], "comparisons", "sizings")
 	if err != nil {
 		return err
 	}

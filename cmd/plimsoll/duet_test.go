@@ -44,7 +44,7 @@ func duetOf(t *testing.T, root string, output *safeBuffer) (dir string, c *recor
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.LastComparison()
+	id, err := st.Last("comparisons")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}

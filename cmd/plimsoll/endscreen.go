@@ -36,13 +36,10 @@ func mostFirst(counts map[string]uint64) []report.Count {
 // screen is the end of a run on a terminal; plimsoll show has everything.
 func (s *shown) screen(dir string) report.RunScreen {
 	m := s.Manifest
-	out := report.RunScreen{Title: fmt.Sprintf("run %s: %s, %s", m.ID, m.State, validText(s.Validity)),
+	out := report.RunScreen{Title: s.Title(),
 		More: "plimsoll show " + m.ID + " has everything", Ends: []record.Row{{Name: "run", Value: dir}}}
 	add := func(name, format string, args ...any) {
 		out.Entries = append(out.Entries, record.Row{Name: name, Value: fmt.Sprintf(format, args...)})
-	}
-	if m.Why != "" {
-		add("why", "%s", m.Why)
 	}
 	if c := m.Capacity; c != nil {
 		text := record.CapacityText(c.Kind, c.Users)
@@ -91,7 +88,7 @@ func (s *shown) screen(dir string) report.RunScreen {
 // did not hold, and errors.
 func (s *shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
-		for _, f := range s.Validity.Findings {
+		for _, f := range s.Found() {
 			if f.Level == level {
 				add(level, "%s: %s", f.Gate, f.Text)
 			}
@@ -99,14 +96,15 @@ func (s *shown) findings(add func(name, format string, args ...any)) {
 	}
 	var rules report.RuleTally
 	for _, e := range s.Events {
-		switch e.Kind {
-		case "slo":
-			if text := rules.Add(e); text != "" {
-				add("rule", "%s", text)
-			}
-		case "error":
-			add("error", "at %.1f s: %s", e.At.Seconds(), e.Text)
+		if e.Kind != "slo" {
+			continue
 		}
+		if text := rules.Add(e); text != "" {
+			add("rule", "%s", text)
+		}
+	}
+	for _, line := range report.ErrorLines(s.Events) {
+		add("error", "%s", line)
 	}
 	if rules.All > 0 {
 		add("rules", "%d of %d held", rules.Held, rules.All)

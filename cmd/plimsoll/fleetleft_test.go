@@ -46,7 +46,7 @@ func TestThoseLeft(t *testing.T) {
 		var ids []string
 		want := []string{"[one-a two-a] true", "[one-a] false"}
 		if verb == "compare" {
-			id, err := st.LastComparison()
+			id, err := st.Last("comparisons")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)
 			}

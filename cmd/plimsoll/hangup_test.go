@@ -90,10 +90,10 @@ func TestHangupSealsTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitTool {
+	if status := wait(t, cmd, 60*time.Second, output); status != rig.SignalStatus(syscall.SIGHUP) {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
-	sealedAs(t, root, "interrupted by hangup")
+	sealedAs(t, root, "interrupted by SIGHUP")
 }
 
 // The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted, and not killed by
@@ -121,10 +121,10 @@ func TestClosedPipeSealsTheRun(t *testing.T) {
 		}
 	}
 	_ = read.Close()
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitTool {
+	if status := wait(t, cmd, 60*time.Second, output); status != rig.SignalStatus(syscall.SIGPIPE) {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
-	sealedAs(t, root, "interrupted by broken pipe")
+	sealedAs(t, root, "interrupted by SIGPIPE")
 }
 
 // A program that was begun with SIGHUP ignored goes on when the terminal closes.
@@ -140,10 +140,10 @@ func TestNohupGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitTool {
+	if status := wait(t, cmd, 60*time.Second, output); status != rig.SignalStatus(syscall.SIGTERM) {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
-	sealedAs(t, root, "interrupted by terminated")
+	sealedAs(t, root, "interrupted by SIGTERM")
 }
 
 // Only a person who asks twice ends the program before everything is sealed.
@@ -151,13 +151,13 @@ func TestSecondHangupIsNoSecondRequest(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		signals []os.Signal
-		exits   bool
+		exits   int
 		cause   string
 	}{
-		{"hangup twice", []os.Signal{syscall.SIGHUP, syscall.SIGHUP}, false, "interrupted by hangup"},
-		{"a shutdown", []os.Signal{syscall.SIGTERM, syscall.SIGHUP}, false, "interrupted by terminated"},
-		{"hangup, then a person", []os.Signal{syscall.SIGHUP, os.Interrupt}, false, "interrupted by hangup"},
-		{"a person twice", []os.Signal{os.Interrupt, os.Interrupt}, true, "interrupted by interrupt"},
+		{"hangup twice", []os.Signal{syscall.SIGHUP, syscall.SIGHUP}, 0, "interrupted by SIGHUP"},
+		{"a shutdown", []os.Signal{syscall.SIGTERM, syscall.SIGHUP}, 0, "interrupted by SIGTERM"},
+		{"hangup, then a person", []os.Signal{syscall.SIGHUP, os.Interrupt}, 0, "interrupted by SIGHUP"},
+		{"a person twice", []os.Signal{os.Interrupt, os.Interrupt}, 130, "interrupted by SIGINT"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -166,10 +166,10 @@ func TestSecondHangupIsNoSecondRequest(t *testing.T) {
 				signals <- s
 			}
 			close(signals)
-			exited := false
-			heed(signals, cancel, io.Discard, func() { exited = true })
+			exited := 0
+			heed(signals, cancel, io.Discard, func(status int) { exited = status })
 			if exited != tt.exits || context.Cause(ctx) == nil || context.Cause(ctx).Error() != tt.cause {
-				t.Errorf("ended at once: %v, want %v; cause %v, want %s", exited, tt.exits, context.Cause(ctx), tt.cause)
+				t.Errorf("ended at once with status %d, want %d; cause %v, want %s", exited, tt.exits, context.Cause(ctx), tt.cause)
 			}
 		})
 	}
@@ -190,10 +190,10 @@ func TestOutletEndsTheContext(t *testing.T) {
 	_ = read.Close()
 	var stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: o, stderr: &stderr, env: func(string) string { return "" }}
-	if status := a.run(ctx, []string{"version"}); status != rig.ExitTool || stderr.Len() > 0 {
+	if status := a.run(ctx, []string{"version"}); status != rig.SignalStatus(syscall.SIGPIPE) || stderr.Len() > 0 {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
-	if cause := context.Cause(ctx); cause == nil || cause.Error() != "interrupted by broken pipe" {
+	if cause := context.Cause(ctx); cause == nil || cause.Error() != "interrupted by SIGPIPE" {
 		t.Errorf("cause %v", cause)
 	}
 	if forChild(o) != write || forChild(&stderr) != &stderr {

@@ -16,7 +16,7 @@ import (
 
 // judgeStored judges a stored comparison again, and leaves its report alone.
 func (a *app) judgeStored(n *numbers, name string) error {
-	st, id, err := openStored(*n.root, name)
+	st, id, err := openStored(*n.root, name, "comparisons")
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func openStore(root string) (*store.Store, error) {
 }
 
 // openStored opens the store that should hold the argument of a verb, when there is no file of that name, and returns
-// the id of it there: the directory of a comparison in that store stands for its id, and "last" for that of the
-// comparison that began last.
-func openStored(root, name string) (st *store.Store, id string, err error) {
+// the id of it there: the directory of a comparison in that store stands for its id, and "last" for the id of the
+// comparison, or other kind, that began last.
+func openStored(root, name string, kinds ...string) (st *store.Store, id string, err error) {
 	id = name
 	if isComparison(name) {
 		if id, err = comparisonIn(root, name); err != nil {
@@ -75,7 +75,7 @@ func openStored(root, name string) (st *store.Store, id string, err error) {
 		return nil, "", notThere(name, "no store in "+root+" to have such a comparison")
 	}
 	if id == "last" {
-		if id, err = st.LastComparison(); err != nil {
+		if id, err = st.Last(kinds...); err != nil {
 			return nil, "", plan.UsageError{Err: err}
 		}
 	}

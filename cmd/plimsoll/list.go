@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -21,12 +22,11 @@ import (
 
 // storeFlag adds the flag for the directory of the store.
 func (a *app) storeFlag(fs *flag.FlagSet) *string {
-	def := a.env("PLIMSOLL_STORE")
-	if def == "" {
-		def = ".plimsoll"
-	}
-	return fs.String("store", def, "directory of runs and comparisons (environment PLIMSOLL_STORE)")
+	return fs.String("store", a.defaultStore(), "directory of runs and comparisons (environment PLIMSOLL_STORE)")
 }
+
+// defaultStore returns the directory of the store without the flag.
+func (a *app) defaultStore() string { return cmp.Or(a.env("PLIMSOLL_STORE"), ".plimsoll") }
 
 // ls lists the store's runs.
 func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
@@ -57,19 +57,26 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return a.json(entries)
 	}
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	plain.Fprintf(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tCAPACITY\tCOMPARISON\n")
+	plain.Fprintf(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tUSERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n")
 	for _, e := range entries {
 		valid := "no"
-		if e.Valid {
+		switch {
+		case e.Valid:
 			valid = "yes"
+		case e.State == record.Interrupted:
+			valid = "-"
 		}
 		state := string(e.State)
 		if len(e.Changed) > 0 {
 			state = "CHANGED"
 			plain.Fprintf(a.stderr, "plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n", e.ID, strings.Join(e.Changed, ", "))
 		}
-		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid,
-			dash(e.Arm), dash(e.Engine), blockText(e.Block), record.CapacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
+		measured := "-\t-\t-\t-"
+		if m := e.Measured; m != nil {
+			measured = fmt.Sprintf("%d\t%.3g\t%.3g\t%d of %d", m.Users, m.Rate, m.P95, m.Errors, m.Count)
+		}
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid, dash(e.Arm),
+			dash(e.Engine), blockText(e.Block), plain.Block(measured), record.CapacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
 	}
 	return tw.Flush()
 }
@@ -150,14 +157,7 @@ func (a *app) showPages(ctx context.Context, dir string, r *record.Run) error {
 func (a *app) printRun(s shown) {
 	m := s.Manifest
 	w := a.stdout
-	state := string(m.State)
-	if len(s.Changed) > 0 {
-		state = "CHANGED since it was " + state
-	}
-	plain.Fprintf(w, "run %s: %s, %s\n", m.ID, state, validText(s.Validity))
-	if m.Why != "" {
-		plain.Fprintf(w, "  why: %s\n", m.Why)
-	}
+	plain.Fprintf(w, "%s\n", s.Title())
 	for _, c := range s.Changed {
 		plain.Fprintf(w, "  changed: %s\n", c)
 	}
@@ -188,7 +188,7 @@ func (a *app) printRun(s shown) {
 			plain.Fprintf(w, "  nine of ten plateaus hold at %.0f users\n", c.Recommended)
 		}
 	}
-	for _, f := range s.Validity.Findings {
+	for _, f := range s.Found() {
 		plain.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
 	}
 	printGates(w, s.Validity.Gates)
@@ -211,9 +211,10 @@ func (a *app) printRun(s shown) {
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
 			plain.Fprintf(w, "  %s\n", report.RuleLine(e))
-		} else if e.Kind == "error" {
-			plain.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}
+	}
+	for _, line := range report.ErrorLines(s.Events) {
+		plain.Fprintf(w, "  error %s\n", line)
 	}
 	evidence.LimiterText(w, s.Limiter)
 	if why := s.Unsettled(); why != "" {
@@ -253,13 +254,6 @@ func printGates(w io.Writer, gates []record.GateOutcome) {
 			g.Seconds, g.AmberSeconds, g.RedSeconds, g.Why)
 	}
 	tw.Flush()
-}
-
-func validText(v record.Validity) string {
-	if v.Valid {
-		return "valid"
-	}
-	return "NOT VALID"
 }
 
 func clip(s string, n int) string {

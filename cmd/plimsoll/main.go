@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"plimsoll/cmd/internal/own"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
@@ -32,7 +34,7 @@ func start(args []string) int {
 	signal.Notify(signals, endings()...)
 	defer signal.Stop(signals)
 	stdout, stderr := newOutlet(os.Stdout, cancel), newOutlet(os.Stderr, cancel)
-	go heed(signals, cancel, stderr, func() { os.Exit(rig.ExitTool) })
+	go heed(signals, cancel, stderr, os.Exit)
 	a := &app{stdin: os.Stdin, stdout: stdout, stderr: stderr, env: os.Getenv, terminal: isTerminal(os.Stderr)}
 	return a.run(ctx, args)
 }
@@ -46,27 +48,31 @@ func endings() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// heed ends a context by the first signal, and calls exit at the second of a person: SIGHUP comes twice when a
-// terminal closes.
-func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Writer, exit func()) {
+// heed ends a context by the first signal, and calls exit with a status at the second of a person: SIGHUP comes twice
+// when a terminal closes.
+func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Writer, exit func(status int)) {
 	asked := 0
-	for s := range signals {
+	for received := range signals {
+		s, ok := received.(syscall.Signal)
+		if !ok {
+			continue // of another system
+		}
 		cancel(interrupted{s}) // the first cause stays
 		if s != syscall.SIGHUP {
 			asked++
 		}
 		if asked > 1 {
-			exit()
+			exit(rig.SignalStatus(s))
 			return
 		}
-		plain.Fprintf(stderr, "plimsoll: %v: stopping users, servers and databases; once more to end at once\n", s)
+		plain.Fprintf(stderr, "plimsoll: %s: stopping users, servers and databases; once more to end at once\n", unix.SignalName(s))
 	}
 }
 
 // interrupted is the cause of a context that a signal ended.
-type interrupted struct{ signal os.Signal }
+type interrupted struct{ signal syscall.Signal }
 
-func (i interrupted) Error() string { return "interrupted by " + i.signal.String() }
+func (i interrupted) Error() string { return "interrupted by " + unix.SignalName(i.signal) }
 
 // app holds the process's streams and environment for a verb, so that tests can replace them.
 type app struct {

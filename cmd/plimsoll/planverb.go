@@ -154,7 +154,10 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 
 // readPlan reads a plan and checks it against the dialects of this program. All errors are the
 // caller's.
-func (a *app) readPlan(path string) (*plan.Plan, error) {
+func (a *app) readPlan(path string) (*plan.Plan, error) { return a.readPlanFor(path, known()) }
+
+// readPlanFor is readPlan with the names and parts that a plan may have.
+func (a *app) readPlanFor(path string, k plan.Known) (*plan.Plan, error) {
 	var src []byte
 	var err error
 	if path == "-" {
@@ -168,7 +171,7 @@ func (a *app) readPlan(path string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, plan.UsageError{Err: err}
 	}
-	p, err := known().Parse(src)
+	p, err := k.Parse(src)
 	if err != nil {
 		return nil, plan.UsageError{Err: plain.Below(err, "%s is no good plan", path)}
 	}

@@ -25,7 +25,7 @@ type probeFlags struct {
 
 func (f *probeFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "", "-probe: `address` to listen at, such as 10.0.0.4:9443")
-	fs.StringVar(&f.tokenFile, "token-file", "", "-join: `file` that plimsoll fleet -new-token has made; -probe: `file` with the token that readers must show; only its owner and group may read it")
+	fs.StringVar(&f.tokenFile, "token-file", "", "-join: `file` that plimsoll fleet -new-token has made; -probe: file with the token that readers must show; only its owner and group may read it")
 	fs.StringVar(&f.cert, "cert", "", "-probe: `file` with the certificate, in PEM (default: a new self-made one at each start)")
 	fs.StringVar(&f.key, "key", "", "-probe: `file` with the certificate's key, in PEM")
 	fs.StringVar(&f.what.Role, "role", "", "-probe: the `role` of this host, such as proxy; it becomes the label of all series")

@@ -25,11 +25,6 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	if err != nil {
 		return err
 	}
-	if id == "last" {
-		if id, err = st.LastComparison(); err != nil {
-			return plan.UsageError{Err: err}
-		}
-	}
 	c, err := st.Comparison(id)
 	if err != nil {
 		return plan.UsageError{Err: err}

@@ -20,7 +20,7 @@ import (
 // serve shows the console, or answers the Prometheus HTTP API over a run.
 func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
-	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, or its directory")
+	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, its directory, or last")
 	listen := fs.String("listen", "", "`address` to listen at: "+rig.ConsoleAddress+" for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
 		"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run")
 	steer := fs.Bool("steer", false, "everybody who reaches the console without -tokens may start, stop and steer")

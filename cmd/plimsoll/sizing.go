@@ -21,7 +21,7 @@ import (
 // sizing is the verb for a ladder of load steps: a grade for each, and advice.
 func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
-	asJSON := fs.Bool("json", false, "write the report as JSON instead of Markdown")
+	asJSON := fs.Bool("json", false, "write the report as JSON")
 	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	rate := a.calibrateFlag(fs)
@@ -96,11 +96,11 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	if written != nil && !unwritable(written) {
 		return written
 	}
-	print := "report.md"
+	show := func(w io.Writer) error { return report.SizingScreen(w, d, 0) }
 	if asJSON {
-		print = "report.json"
+		show = forms["report.json"]
 	}
-	if err := forms[print](a.stdout); err != nil {
+	if err := show(a.stdout); err != nil {
 		return err
 	}
 	if written != nil {

@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/newsfeed"
@@ -24,24 +25,26 @@ import (
 
 // refchat is the verb that runs the reference server by itself.
 func (a *app) refchat(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	return refchat.Main(ctx, args, a.env, a.stdout, a.stderr)
+	return usage.Foreign(a.stdout, args, refchat.ErrUsage, func(stdout io.Writer) error {
+		return refchat.Main(ctx, args, a.env, stdout, a.stderr)
+	})
 }
 
 // newsfeed is the verb that runs the reference news feed, or one of its own stores, by itself.
 func (a *app) newsfeed(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	if len(args) > 0 && args[0] == "perf" {
-		return perf.Main(ctx, args[1:], a.env, a.stdout, a.stderr)
-	}
-	return newsfeed.Main(ctx, args, a.env, a.stdout, a.stderr)
+	return usage.Foreign(a.stdout, args, newsfeed.ErrUsage, func(stdout io.Writer) error {
+		if len(args) > 0 && args[0] == "perf" {
+			return perf.Main(ctx, args[1:], a.env, stdout, a.stderr)
+		}
+		return newsfeed.Main(ctx, args, a.env, stdout, a.stderr)
+	})
 }
 
 // refnull is the verb that runs the null server by itself.
 func (a *app) refnull(ctx context.Context, _ *flag.FlagSet, args []string) error {
-	err := refnull.Main(ctx, args, a.stdout, a.stderr)
-	if errors.Is(err, refnull.ErrUsage) && !errors.Is(err, flag.ErrHelp) {
-		return plan.UsageError{Err: err}
-	}
-	return err
+	return usage.Foreign(a.stdout, args, refnull.ErrUsage, func(stdout io.Writer) error {
+		return refnull.Main(ctx, args, stdout)
+	})
 }
 
 // target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays in the
@@ -64,11 +67,13 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 	dir := filepath.Join(*root, "target")
 	switch {
 	case rest[0] == "up" && len(rest) == 2:
-		p, err := a.readPlan(rest[1])
+		k := known()
+		k.ServerOnly = true
+		p, err := a.readPlanFor(rest[1], k)
 		if err != nil {
 			return err
 		}
-		p, pt := rig.UpFor(p)
+		p, pt := a.program().UpFor(p)
 		pt.Arm, pt.Engine = *arm, *engine
 		if p, err = a.program().Narrow(p, &pt, 0); err != nil {
 			return fmt.Errorf("%s: %w", rest[1], err)

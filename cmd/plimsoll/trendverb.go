@@ -106,7 +106,7 @@ func (a *app) toolReleases(name string, data []byte, known format) ([]report.Rel
 
 // storedReleases judges a stored comparison for the pairs of its capacity.
 func (a *app) storedReleases(name, root string) ([]report.ReleasePair, error) {
-	st, id, err := openStored(root, name)
+	st, id, err := openStored(root, name, "comparisons")
 	if err != nil {
 		return nil, err
 	}

@@ -8,23 +8,22 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
+	"slices"
 
 	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/shipped"
+	"plimsoll/cmd/internal/usage"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/dialect/newsfeed"
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
-	"plimsoll/plan"
 	"plimsoll/rig"
 )
 
 // A verb is one of plimsoll's commands.
 type verb struct {
 	name, args, short string
-	// run parses its own flags from fs, which is named and has the help text set.
+	// run parses its own flags from fs, which is named; run returns [flag.ErrHelp] when help is asked for.
 	run func(a *app, ctx context.Context, fs *flag.FlagSet, args []string) error
 }
 
@@ -36,10 +35,10 @@ func verbs() []verb {
 		{"sizing", "PLAN.yaml", "load steps with a grade each: how many users a machine holds, its limiter, its cost", (*app).sizing},
 		{"compare", "[-aa] PLAN.yaml | -resume ID|last", "arms × databases in interleaved blocks, with a verdict and a report", (*app).compare},
 		{"judge", "FILE...|COMPARISON|last", "a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", (*app).judge},
-		{"report", "COMPARISON|last|SIZING|FILE...|trend COMPARISON|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
+		{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
 		{"ls", "[-aa]", "list the store's runs, or the noise found by comparisons of a build with itself", (*app).ls},
-		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
-		{"serve", "[-prometheus RUN]", "the console in a browser; or the Prometheus HTTP API over a stored run, for Grafana", (*app).serve},
+		{"show", "RUN|last", "one run: phases, operations, rules, validity", (*app).show},
+		{"serve", "[-prometheus RUN|last]", "the console in a browser; or the Prometheus HTTP API over a stored run, for Grafana", (*app).serve},
 		{"target", "up|down|status|verify PLAN.yaml|URL", "a plan's system under test by itself; verify: prove every action on any server", (*app).target},
 		{"plan", "check|print|schema|mix [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors; import a mix", (*app).plan},
 		{"data", "generate|snapshot|restore|verify|info ...", "a server's data before a test: make, keep, restore and check it", (*app).data},
@@ -61,47 +60,60 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if a.caught == nil {
 		a.caught = new(rig.Panics)
 	}
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
-		a.help(a.stdout)
+	if len(args) > 1 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "-h")
+	}
+	if len(args) == 0 || args[0] == "help" || usage.AsksHelp(args[:1]) {
+		a.help()
 		if len(args) == 0 {
 			return rig.ExitUsage
 		}
 		return rig.ExitOK
 	}
-	for _, v := range verbs() {
-		if v.name != args[0] {
-			continue
-		}
-		fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
-		fs.SetOutput(a.stderr)
-		fs.Usage = func() {
-			plain.Fprintf(a.stderr, "usage: plimsoll %s [flags] %s\n\n%s\n", v.name, v.args, v.short)
-			some := false
-			fs.VisitAll(func(*flag.Flag) { some = true })
-			if some {
-				plain.Fprintf(a.stderr, "\nflags:\n")
-				fs.PrintDefaults()
-			}
-		}
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		a.stop = cancel
-		err := boundary.Do("the verb "+v.name, func() error { return v.run(a, ctx, fs, args[1:]) })
-		if p, ok := errors.AsType[*boundary.Panic](err); ok {
-			a.panicked(p)
-			return rig.ExitTool
-		}
-		var status rig.StatusError
-		if err != nil && !errors.As(err, &status) && !errors.Is(err, flag.ErrHelp) && !unread(ctx, err) {
-			plain.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
-		}
-		if a.caught.Any() {
-			return rig.Worst(rig.ExitTool, statusOf(err))
-		}
-		return statusOf(err)
+	name := args[0]
+	if name == "-version" || name == "--version" {
+		name = "version"
 	}
-	plain.Fprintf(a.stderr, "plimsoll: no verb %q; \"plimsoll help\" lists them\n", args[0])
+	for _, v := range verbs() {
+		if v.name == name {
+			return a.runVerb(ctx, v, args[1:])
+		}
+	}
+	plain.Fprintf(a.stderr, "plimsoll: %s\n", noVerb(name))
 	return rig.ExitUsage
+}
+
+// runVerb carries out one verb and returns the exit status.
+func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
+	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a.stop = cancel
+	err := boundary.Do("the verb "+v.name, func() error { return v.run(a, ctx, fs, args) })
+	if p, ok := errors.AsType[*boundary.Panic](err); ok {
+		a.panicked(p)
+		return rig.ExitTool
+	}
+	var status rig.StatusError
+	var bad usage.Errors
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		usage.Flags(a.stdout, fmt.Sprintf("usage: plimsoll %s [flags] %s\n\n%s", v.name, v.args, v.short), fs)
+	case errors.As(err, &bad):
+		for _, text := range bad {
+			plain.Fprintf(a.stderr, "plimsoll %s: %s\n", v.name, text)
+		}
+	case err != nil && !errors.As(err, &status) && !unread(ctx, err):
+		plain.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
+	}
+	if a.caught.Any() {
+		return rig.Worst(rig.ExitTool, statusOf(err))
+	}
+	var by interrupted
+	if code := statusOf(err); code != rig.ExitTool || !errors.As(context.Cause(ctx), &by) {
+		return code
+	}
+	return rig.SignalStatus(by.signal)
 }
 
 // panicked reports a panic that no run has: on stderr, with its stack.
@@ -110,42 +122,6 @@ func (a *app) panicked(p *boundary.Panic) { a.caught.Report(a.stderr, p) }
 func (a *app) newProgress() *rig.Reporter {
 	_, w := a.raw()
 	return rig.NewReporter(w, a.secrets, a.terminal)
-}
-
-func (a *app) help(w io.Writer) {
-	plain.Fprintf(w, "plimsoll loads a messaging server with simulated users and reports how many it supports, whether that\nhas changed, and its limiter.\n\nusage: plimsoll VERB [flags] ARG\n\n")
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, v := range verbs() {
-		plain.Fprintf(tw, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.args), v.short)
-	}
-	tw.Flush()
-	plain.Fprintf(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 a rule did not hold or acknowledged messages are gone\n")
-}
-
-// parse parses flags and checks how many arguments are left, in any order of flags and arguments.
-func parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
-	var rest []string
-	for {
-		if err := fs.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return nil, err
-			}
-			return nil, plan.UsageError{Err: err}
-		}
-		args = fs.Args()
-		if len(args) == 0 {
-			break
-		}
-		rest, args = append(rest, args[0]), args[1:]
-	}
-	if len(rest) < least || len(rest) > most {
-		want := fmt.Sprint(least)
-		if most > least {
-			want = fmt.Sprintf("%d to %d", least, most)
-		}
-		return nil, plan.Usagef("%d arguments, want %s; see plimsoll %s -h", len(rest), want, fs.Name())
-	}
-	return rest, nil
 }
 
 // json writes v to stdout, indented.

@@ -3,6 +3,7 @@ package newsfeed
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +13,9 @@ import (
 
 // storeEnv is the name of the environment variable with the address of a store.
 func storeEnv(role string) string { return "NEWSFEED_" + strings.ToUpper(role) }
+
+// ErrUsage is wrapped by errors of Main that are about its arguments.
+var ErrUsage = errors.New("usage")
 
 // Main is the command "newsfeed": it serves until ctx ends; with "store" as its first argument it is one of the own
 // stores. The DSN comes through env, from the variable that -dsn-env names, and so may the addresses of other stores.
@@ -23,9 +27,9 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	}
 	var cfg Config
 	fs := flag.NewFlagSet("newsfeed", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard)
 	fs.Usage = func() {
-		fmt.Fprint(stderr, "usage: newsfeed [flags]          the service\n       newsfeed store [flags]    a store of its own\n       newsfeed perf [flags]     figures per minute from the telemetry\n\nflags of the service:\n")
+		fmt.Fprint(fs.Output(), "usage: newsfeed [flags]          the service\n       newsfeed store [flags]    a store of its own\n       newsfeed perf [flags]     figures per minute from the telemetry\n\nflags of the service:\n")
 		fs.PrintDefaults()
 	}
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
@@ -41,11 +45,15 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs.BoolVar(&cfg.Array, "array", false, "answer the creation of a participant with an array of one, as some releases did")
 	fs.IntVar(&cfg.MaxConns, "max-conns", DefaultMaxConns, "connections to the database, and to Redis")
 	fs.DurationVar(&cfg.StoreTimeout, "store-timeout", DefaultStoreTimeout, "longest wait for one call to a store")
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(stdout)
+		fs.Usage()
 		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("newsfeed: unexpected argument %q", fs.Arg(0))
+		return fmt.Errorf("%w: unexpected argument %q", ErrUsage, fs.Arg(0))
 	}
 	for role, at := range stores {
 		if strings.Contains(*at, "@") {
@@ -71,17 +79,21 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 func storeMain(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var cfg StoreConfig
 	fs := flag.NewFlagSet("newsfeed store", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard)
 	fs.StringVar(&cfg.Kind, "kind", "", "wide (in the place of Cassandra), search (OpenSearch) or bus (Kafka)")
 	fs.StringVar(&cfg.Listen, "listen", "127.0.0.1:0", "`address` to serve on; port 0 picks a free one")
 	fs.StringVar(&cfg.Dir, "dir", "", "`directory` of its file; default a temporary one")
 	fs.DurationVar(&cfg.Sync, "sync", DefaultSync, "how often what was written is forced to disk; 0: each record at once")
 	fs.Int64Var(&cfg.Most, "max-bytes", 0, "`bytes` beyond which the store is full; 0: what the disk has")
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(stdout)
+		fs.Usage()
 		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("newsfeed store: unexpected argument %q", fs.Arg(0))
+		return fmt.Errorf("%w: unexpected argument %q", ErrUsage, fs.Arg(0))
 	}
 	s, err := NewStore(ctx, cfg)
 	if err != nil {

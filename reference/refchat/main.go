@@ -2,6 +2,7 @@ package refchat
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,6 +20,9 @@ func (t *textFlags) Set(s string) error {
 	return nil
 }
 
+// ErrUsage is wrapped by errors of Main that are about its arguments.
+var ErrUsage = errors.New("usage")
+
 // Main is the command "refchat": it serves until ctx ends. Secrets come through env: the DSN from the variable that
 // -dsn-env names, those of replicas from the one that -dsn-replicas-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
 // line "refchat: listening on http://ADDRESS" goes to stdout (and with -bus one "refchat: bus on ADDRESS" before it);
@@ -26,7 +30,7 @@ func (t *textFlags) Set(s string) error {
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	var cfg Config
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard)
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
 	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN", "`name` of the environment variable with the DSN, postgres://... or mysql://...")
 	replicasEnv := fs.String("dsn-replicas-env", "REFCHAT_DSN_REPLICAS", "`name` of the environment variable with the DSNs of replicas to read from, spaces between")
@@ -41,12 +45,16 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")
 	fs.Uint64Var(&cfg.FaultSeed, "fault-seed", 1, "seed of the faults' chance")
 	fs.Var((*textFlags)(&cfg.BusPeers), "peer", "bus `address` of another server (repeatable)")
-	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): cpu:25%, work:5ms, slow-post:20ms[@p], slow-query:5ms[@p], pool:N,\nstall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:BITS, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler],\ncache:N, replica:5ms, jitter:20ms, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler],\npanic:1%[@handler]")
-	if err := fs.Parse(args); err != nil {
+	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): cpu:25%, work:5ms, slow-post:20ms[@p], slow-query:5ms[@p], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:BITS, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler], panic:1%[@handler]")
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(stdout)
+		fs.Usage()
 		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("refchat: unexpected argument %q", fs.Arg(0))
+		return fmt.Errorf("%w: unexpected argument %q", ErrUsage, fs.Arg(0))
 	}
 	if cfg.DSN = env(*dsnEnv); cfg.DSN == "" {
 		return fmt.Errorf("refchat: the environment variable %s holds no DSN", *dsnEnv)

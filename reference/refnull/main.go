@@ -16,10 +16,10 @@ var ErrUsage = errors.New("usage")
 
 // Main is the command "refnull": it serves until ctx ends. When the server is ready, one line
 // "refnull: listening on http://ADDRESS" goes to stdout.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	var cfg Config
 	fs := flag.NewFlagSet("refnull", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard)
 	fs.StringVar(&cfg.Listen, "listen", "127.0.0.1:8075", "`address` to serve on; port 0 picks a free one")
 	fs.DurationVar(&cfg.Delay, "delay", 0, "keep every answer back for so `long`; the header X-Refnull-Delay does it for one request")
 	fs.IntVar(&cfg.Body, "body", DefaultBody, "`bytes` of the answer outside of the API")
@@ -29,7 +29,11 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs.Float64Var(&cfg.Push, "push", 0, "posted `events` per second to every WebSocket")
 	fs.IntVar(&cfg.Number, "number", 0, "`number` of this server among several of one test, whose ids differ")
 	fs.StringVar(&cfg.Version, "version", DefaultVersion, "`version` to report")
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(stdout)
+		fs.Usage()
+		return err
+	} else if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if fs.NArg() > 0 {

@@ -432,7 +432,7 @@ func FuzzFrame(f *testing.F) {
 
 func TestMain_usage(t *testing.T) {
 	for _, args := range [][]string{{"-body=1"}, {"-stall=2s"}, {"-delay=2h"}, {"-cert=x"}, {"-push=-1"}, {"x"}, {"-nonsense"}} {
-		if err := Main(t.Context(), append([]string{"-listen=127.0.0.1:0"}, args...), io.Discard, io.Discard); !errors.Is(err, ErrUsage) {
+		if err := Main(t.Context(), append([]string{"-listen=127.0.0.1:0"}, args...), io.Discard); !errors.Is(err, ErrUsage) {
 			t.Errorf("%v: %v, want a usage error", args, err)
 		}
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -321,10 +322,18 @@ func (c *Comparison) NotComplete() string {
 	case Sealed:
 		return ""
 	case Interrupted:
-		return "was interrupted: " + c.Why
+		return "was " + Interruption(c.Why)
 	case Running:
 	}
 	return "is under way, or was killed"
+}
+
+// Interruption returns a reason why something ended early as a phrase that begins with "interrupted".
+func Interruption(why string) string {
+	if strings.HasPrefix(why, "interrupted") {
+		return why
+	}
+	return "interrupted: " + why
 }
 
 // A Row is a line of a table of settings.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/run/record"
 )
 
@@ -28,11 +30,27 @@ type Entry struct {
 	// CapacityKind is empty for a run without a search.
 	CapacityKind string  `json:"capacity_kind,omitempty"`
 	Capacity     float64 `json:"capacity,omitempty"`
-	PlanDigest   string  `json:"plan_digest"`
+	// Measured is nil for a run without a bounded test.
+	Measured   *Measured `json:"measured,omitempty"`
+	PlanDigest string    `json:"plan_digest"`
 	// Exploratory is how a person steered the run; empty when nobody did.
 	Exploratory string `json:"exploratory,omitempty"`
 	// Changed are files that changed since the run was sealed; such a run is not valid. The series are not checked.
 	Changed []string `json:"changed_files,omitempty"`
+}
+
+// Measured holds the figures of the measured phase of a bounded test, over all operations of its steady state.
+type Measured struct {
+	Users  int     `json:"users"`
+	Rate   float64 `json:"per_second"` // of operations that ended in the phase
+	P95    float64 `json:"p95_ms"`     // response time
+	Count  uint64  `json:"count"`
+	Errors uint64  `json:"errors"`
+}
+
+// String returns the figures as one line.
+func (m Measured) String() string {
+	return fmt.Sprintf("%d users, %.3g/s, p95 %.3g ms, errors %d of %d", m.Users, m.Rate, m.P95, m.Errors, m.Count)
 }
 
 // List returns the runs, oldest first, and brings the index up to date. A directory that is not a run is skipped and
@@ -90,11 +108,37 @@ func (s *Store) entry(ctx context.Context, id string) (Entry, error) {
 	}
 	err = r.Look()
 	e := entryOf(r)
+	if err == nil && len(r.Changed) == 0 {
+		e.Measured, err = measuredIn(r)
+	}
 	if err != nil {
 		e.Valid = false
 		err = fmt.Errorf("run %s: %w", id, err)
 	}
 	return e, err
+}
+
+// measuredIn reads the figures of a bounded test; nil if the run has none.
+func measuredIn(r *record.Run) (*Measured, error) {
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		return nil, nil
+	}
+	windows, err := r.Merged(ph.From, ph.To)
+	if err != nil {
+		return nil, err
+	}
+	all := measure.NewWindow("op")
+	for name, w := range windows {
+		if workload.Steady(name) {
+			all.Merge(w)
+		}
+	}
+	m := &Measured{Users: ph.Users, P95: all.Response.Quantile(.95).Seconds() * 1e3, Count: all.Count(), Errors: all.Errors()}
+	if span := (ph.To - ph.From).Seconds(); span > 0 {
+		m.Rate = float64(m.Count-min(ph.Tail.Of(workload.Steady).Drained, m.Count)) / span
+	}
+	return m, nil
 }
 
 // altered returns warnings about altered files of the comparisons and sizings of the runs.

@@ -43,7 +43,7 @@ func TestReadingMakesNothing(t *testing.T) {
 	if _, err := s.Comparison("c"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := s.LastComparison(); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Last("comparisons"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
 	if _, err := s.Run("r"); !errors.Is(err, ErrNotFound) {

@@ -140,17 +140,3 @@ func (s *Store) LockComparison(id string) (unlock func(), err error) {
 	}
 	return func() { _ = f.Close() }, nil
 }
-
-// LastComparison returns the id of the comparison that began last. The error wraps [ErrNotFound] when there is none.
-func (s *Store) LastComparison() (string, error) {
-	dirs, err := entriesOf(filepath.Join(s.root, "comparisons"))
-	if err != nil {
-		return "", err
-	}
-	for _, d := range slices.Backward(dirs) { // ids begin with the moment
-		if _, err := os.Stat(filepath.Join(s.ComparisonDir(d.Name()), "comparison.json")); err == nil {
-			return d.Name(), nil
-		}
-	}
-	return "", fmt.Errorf("the last comparison: %w (%s has none)", ErrNotFound, s.root)
-}

@@ -119,7 +119,7 @@ func TestComparisonIsLocked(t *testing.T) {
 
 func TestLastComparison(t *testing.T) {
 	s := open(t)
-	if _, err := s.LastComparison(); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Last("comparisons"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	for _, id := range []string{"20260102-000000-b", "20260101-000000-a"} {
@@ -130,7 +130,7 @@ func TestLastComparison(t *testing.T) {
 	if _, err := s.LockComparison("20260103-000000-c"); err != nil { // a directory without a comparison
 		t.Fatal(err)
 	}
-	if id, err := s.LastComparison(); id != "20260102-000000-b" || err != nil {
+	if id, err := s.Last("comparisons"); id != "20260102-000000-b" || err != nil {
 		t.Errorf("got %s, %v", id, err)
 	}
 }

@@ -21,7 +21,7 @@ func (s *Store) SaveSizing(z *record.Sizing) error {
 	return record.SaveSizing(s.disk, filepath.Join(dir, "steps.json"), z, s.secrets)
 }
 
-// Sizing reads a sizing by its id or by a prefix that only one has.
+// Sizing reads a sizing by its id, by a prefix that only one has, or by the word last.
 func (s *Store) Sizing(id string) (*record.Sizing, error) {
 	id, err := s.resolve("sizings", id)
 	if err != nil {

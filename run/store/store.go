@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,7 +92,8 @@ func (s *Store) runDir(id string) string { return filepath.Join(s.root, "runs", 
 // ComparisonDir returns the directory of a comparison: its file and its reports.
 func (s *Store) ComparisonDir(id string) string { return filepath.Join(s.root, "comparisons", id) }
 
-// Run opens a run by its id, by a prefix that only one run has, or by a path to a run directory.
+// Run opens a run by its id, by a prefix that only one run has, by a path to a run directory, or the one that began
+// last by the word last.
 func (s *Store) Run(id string) (*record.Run, error) {
 	if strings.ContainsRune(id, filepath.Separator) {
 		return record.Open(id)
@@ -117,6 +119,9 @@ func (s *Store) resolve(kind, id string) (string, error) {
 			hits = append(hits, d.Name())
 		}
 	}
+	if id == "last" && len(hits) == 0 {
+		return s.Last(kind)
+	}
 	switch len(hits) {
 	case 1:
 		return hits[0], nil
@@ -124,6 +129,31 @@ func (s *Store) resolve(kind, id string) (string, error) {
 		return "", fmt.Errorf("%s %q: %w (%s)", strings.TrimSuffix(kind, "s"), id, ErrNotFound, s.root)
 	}
 	return "", fmt.Errorf("%s %q: %d of them begin so; write more of the id", strings.TrimSuffix(kind, "s"), id, len(hits))
+}
+
+// fileOf is the file of a run, comparison or sizing, by the directory of its kind.
+var fileOf = map[string]string{"runs": record.ManifestFile, "comparisons": "comparison.json", "sizings": "steps.json"}
+
+// Last returns the id of the run, comparison or sizing that began last, of those kinds: runs, comparisons, sizings. The
+// error wraps [ErrNotFound] when there is none.
+func (s *Store) Last(kinds ...string) (string, error) {
+	last := ""
+	for _, kind := range kinds {
+		dirs, err := entriesOf(filepath.Join(s.root, kind))
+		if err != nil {
+			return "", err
+		}
+		for _, d := range slices.Backward(dirs) { // ids begin with the moment
+			if _, err := os.Stat(filepath.Join(s.root, kind, d.Name(), fileOf[kind])); err == nil {
+				last = max(last, d.Name())
+				break
+			}
+		}
+	}
+	if last == "" {
+		return "", fmt.Errorf("the last %s: %w (%s has none)", strings.TrimSuffix(kinds[0], "s"), ErrNotFound, s.root)
+	}
+	return last, nil
 }
 
 // entriesOf returns the entries of a directory, by name; none when it does not exist.
@@ -144,7 +174,7 @@ func (s *Store) SaveComparison(c *record.Comparison) error {
 	return record.SaveComparison(s.disk, filepath.Join(dir, "comparison.json"), c, s.secrets)
 }
 
-// Comparison reads a comparison by its id or by a prefix that only one has. The error wraps [record.ErrAltered] when
+// Comparison reads a comparison by its id, by a prefix that only one has, or by the word last. The error wraps [record.ErrAltered] when
 // its file was altered.
 func (s *Store) Comparison(id string) (*record.Comparison, error) {
 	id, err := s.resolve("comparisons", id)

@@ -181,7 +181,7 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 	}
 	if c := context.Cause(ctx); c != nil {
 		r.out.Interrupted = c.Error()
-		r.out.Validity.Add(record.Finding{Gate: "complete", Level: record.Red, Text: "the run was interrupted: " + c.Error()})
+		r.out.Validity.Add(record.Finding{Gate: "complete", Level: record.Red, Text: "the run was " + record.Interruption(c.Error())})
 		r.endPhase()
 		err = nil
 	}

@@ -7,7 +7,7 @@ import uPlot from "uplot";
 import type { Phase } from "./api";
 import type { Column } from "./columns";
 import { Gates, type Believed } from "./believe";
-import { num, span } from "./text";
+import { apart, num, span } from "./text";
 import { painted, shown } from "./state";
 
 export interface Line {
@@ -49,7 +49,7 @@ export interface ChartProps {
   names?: boolean; // print the names of the phases
   over?: boolean; // nothing more comes: values are printed of the cursor's time alone
   format?: (v: number | null | undefined) => string;
-  axis?: (v: number) => string; // of the values; num without it
+  axis?: (v: number, more: number) => string; // of the values, with so many more decimals; num without it
   until?: () => number; // seconds that the axis of time reaches at least
   band?: [number, number]; // lines, counted from 1, between which the chart is shaded: upper, lower
   note?: string;
@@ -171,7 +171,8 @@ export function Chart(p: ChartProps) {
           ...axis(),
           size: 52,
           space: 30,
-          values: (_u, ticks) => ticks.map(p.axis ?? (v => (v >= 10_000 ? `${v / 1000}k` : num(v)))),
+          values: (_u, ticks) =>
+            apart(ticks, p.axis ?? ((v, more) => (v >= 10_000 ? `${v / 1000}k` : num(v, more)))),
         },
       ],
       hooks: {

@@ -7,7 +7,7 @@ import { Documents } from "./documents";
 import { Sized, ticks } from "./sized";
 import { href } from "./state";
 import { Table } from "./table";
-import { count, ms, num, percent, plural, signed, span } from "./text";
+import { count, labeled, ms, num, percent, plural, signed, span } from "./text";
 
 const color = (i: number) => `a${i % 8}`;
 const drawn = 160; // pixels that a drawing is high
@@ -299,11 +299,11 @@ function DotGraph({
       aria-label={`${label}: ${rows
         .map(r => `${r.arm} ${r.values.map(v => num(v[1])).join(", ") || "none"}`)
         .join("; ")}`}>
-      {ticks(lo, hi, 4).map(v => (
+      {labeled(ticks(lo, hi, 4), num).map(([v, label]) => (
         <g key={v}>
           <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
           <text x={left - 6} y={y(v) + 4} text-anchor="end">
-            {num(v)}
+            {label}
           </text>
         </g>
       ))}
@@ -354,7 +354,7 @@ function Differences({
   const x = (v: number) => left + ((v - lo) / (hi - lo || 1)) * (width - left - right);
   const clip = (v: number) => Math.min(Math.max(x(v), left), width - right);
   const lane = (height - top - bottom) / rows.length;
-  const absolute = rows[0]!.absolute;
+  const axis = (v: number, more: number) => (v === 0 ? "0" : signed(v, rows[0]!.absolute, more));
   return (
     <svg
       class="drawn"
@@ -362,11 +362,11 @@ function Differences({
       height={height}
       role="img"
       aria-label={`${label}: ${rows.map(d => `${d.arm} ${sentence(d)}`).join("; ")}`}>
-      {ticks(lo, hi, Math.max(2, width / 64)).map(v => (
+      {labeled(ticks(lo, hi, Math.max(2, width / 64)), axis).map(([v, label]) => (
         <g key={v}>
           <line class={v === 0 ? "axis" : "grid"} x1={x(v)} x2={x(v)} y1={top} y2={height - bottom} />
           <text x={Math.min(Math.max(x(v), 22), width - 24)} y={height - 18} text-anchor="middle">
-            {v === 0 ? "0" : signed(v, absolute)}
+            {label}
           </text>
         </g>
       ))}

@@ -17,7 +17,7 @@ import { Columns, type Column } from "./columns";
 import { Sized, ticks } from "./sized";
 import { href, live, wholeOf } from "./state";
 import { type ColumnOf, Table } from "./table";
-import { count, num, percent, signed, when } from "./text";
+import { count, labeled, num, percent, signed, when } from "./text";
 
 const page = 100;
 const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
@@ -251,7 +251,7 @@ export function Over({ a, b }: { a: string; b: string }) {
                 group="over"
                 over
                 {...(name.startsWith("cpu.")
-                  ? { format: (v: number | null | undefined) => percent(v), axis: (v: number) => percent(v, 0) }
+                  ? { format: (v: number | null | undefined) => percent(v), axis: (v: number, more: number) => percent(v, more) }
                   : {})}
               />
             ),
@@ -355,11 +355,11 @@ function TrendGraph({ width, line: l }: { width: number; line: TrendOf["lines"][
       height={height}
       role="img"
       aria-label={`${l.endpoint}: ${l.points.map(p => `${p.version ?? when(p.at)} ${num(p.value)}`).join(", ")}`}>
-      {ticks(lo, hi, 4).map(v => (
+      {labeled(ticks(lo, hi, 4), (v, more) => (v === 0 ? "0" : signed(v, true, more))).map(([v, label]) => (
         <g key={v}>
           <line class={v === 0 ? "axis" : "grid"} x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
           <text x={left - 6} y={y(v) + 4} text-anchor="end">
-            {v === 0 ? "0" : signed(v, true)}
+            {label}
           </text>
         </g>
       ))}

@@ -9,9 +9,9 @@ const digits = (v: number) => {
 export const count = (v: number | undefined | null): string =>
   v == null ? "–" : Math.round(v).toLocaleString("en-US");
 
-// num prints three to four significant digits.
-export const num = (v: number | undefined | null): string => v == null ? "–"
-  : Math.abs(v) >= 1000 ? Math.round(v).toLocaleString("en-US") : String(+v.toFixed(digits(v)));
+// num prints three to four significant digits, and more decimals where they are asked for.
+export const num = (v: number | undefined | null, more = 0): string => v == null ? "–"
+  : Math.abs(v) >= 1000 ? v.toLocaleString("en-US", { maximumFractionDigits: more }) : String(+v.toFixed(digits(v) + more));
 
 // ms prints milliseconds, and seconds from ten on.
 export const ms = (v: number | undefined | null): string =>
@@ -20,9 +20,23 @@ export const ms = (v: number | undefined | null): string =>
 export const percent = (v: number | undefined | null, places = 1): string =>
   v == null ? "–" : v > 0 && 100 * v < 0.5 * 10 ** -places ? `< ${10 ** -places} %` : `${+(100 * v).toFixed(places)} %`;
 
+type Print = (v: number, more: number) => string;
+
+// apart prints the values of an axis with the fewest more decimals by which no two labels are alike.
+export const apart = (vs: number[], print: Print): string[] => {
+  for (let more = 0; ; more++) {
+    const labels = vs.map(v => print(v, more));
+    if (more === 6 || new Set(labels).size === labels.length) return labels;
+  }
+};
+
+// labeled returns the values of an axis with their labels.
+export const labeled = (vs: number[], print: Print): [number, string][] =>
+  apart(vs, print).map((label, i) => [vs[i]!, label]);
+
 // signed prints a difference with its sign.
-export const signed = (v: number, absolute?: boolean): string => {
-  const text = absolute ? num(Math.abs(v)) : percent(Math.abs(v));
+export const signed = (v: number, absolute?: boolean, more = 0): string => {
+  const text = absolute ? num(Math.abs(v), more) : percent(Math.abs(v), 1 + more);
   return (v < 0 ? "−" : v > 0 ? "+" : "") + text;
 };
 

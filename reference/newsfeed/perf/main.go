@@ -23,7 +23,7 @@ import (
 // else goes to stderr, at the end the counts of the records. It ends with ctx.
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("newsfeed perf", flag.ContinueOnError)
-	fs.SetOutput(stderr)
+	fs.SetOutput(io.Discard)
 	bus := fs.String("bus", "", "`address` of the bus: HOST:PORT of an own one, or kafka://HOST:PORT[,HOST:PORT][/TOPIC]")
 	listen := fs.String("listen", "", "`address` to serve its own metrics on, under /metrics; none without it")
 	elastic := fs.String("elasticsearch-env", "", "`name` of the environment variable with the address of Elasticsearch or OpenSearch, http://[USER:PASSWORD@]HOST:PORT")
@@ -32,12 +32,16 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs.DurationVar(&f.Config.Lateness, "lateness", DefaultLateness, "how long after a minute's end its records are waited for")
 	fs.BoolVar(&f.Perf3, "perf3", false, "as the studied program: minutes of arrival, four keys, whole milliseconds, zeros for idle minutes")
 	fs.BoolVar(&f.Once, "once", false, "end at the end of the bus instead of waiting for more")
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(stdout)
+		fs.Usage()
 		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", newsfeed.ErrUsage, err)
 	}
 	switch {
 	case fs.NArg() > 0:
-		return fmt.Errorf("newsfeed perf: unexpected argument %q", fs.Arg(0))
+		return fmt.Errorf("%w: unexpected argument %q", newsfeed.ErrUsage, fs.Arg(0))
 	case *bus == "":
 		return errors.New("newsfeed perf: no address of a bus: give one with -bus")
 	case f.Config.Lateness < 0:

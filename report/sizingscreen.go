@@ -1,0 +1,66 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// SizingScreen writes the end of a sizing for a terminal, in lines of at most width signs: the comfortable and the
+// largest number of users, the bottleneck, the cost, and the steps with their grades. A width of 0 means 100; less than
+// 40 counts as 40.
+func SizingScreen(w io.Writer, d SizingDocument, width int) error {
+	s := screen{width: max(cmp.Or(width, defaultWidth), narrowest)}
+	done := "complete"
+	if !d.Complete {
+		done = "not complete: " + d.Why
+	}
+	s.line(fmt.Sprintf("%s · %s · %s", d.title(), done, count(len(d.Steps), "step", "steps")))
+	s.blank()
+	if d.Graded() {
+		s.entry("COMFORTABLE", levelText(d.Comfortable))
+		s.entry("largest", levelText(d.Maximum))
+	} else {
+		s.entry("NO GRADE", "no step carries a grade, so that no number of users can be named")
+	}
+	s.entry("bottleneck", d.Bottleneck.Sentence)
+	if a := advice[d.Bottleneck.Name]; a != "" {
+		s.entry("next", a)
+	}
+	if l := d.Limiter; l != nil && l.Advice != "" {
+		s.entry("next", l.Advice)
+	}
+	label := "cost"
+	for _, o := range d.Offers {
+		text := fmt.Sprintf("%s: %s %s a month", o.Name, fixed(o.Price, 2), o.Currency)
+		if o.Users != nil {
+			text += fmt.Sprintf(", %s %s for 1,000 concurrent users", fixed(*o.Per1000, 2), o.Currency)
+		}
+		if !o.Measured {
+			text += " (extrapolated)"
+		}
+		s.entry(label, text)
+		label = ""
+	}
+	for _, warning := range d.LostWarnings() {
+		s.entry("warning", warning)
+	}
+	s.blank()
+	t := newTable(-1, ">Users", ">per s", ">p50", ">p95", ">p99", ">max", ">Errors", ">CPU", ">Memory", "Grade")
+	for _, step := range d.Steps {
+		grade := string(step.Grade)
+		switch {
+		case !step.Valid:
+			grade = "none: not valid"
+		case grade == "":
+			grade = "none: " + step.Rule
+		}
+		t.add(append(stepCells(step), grade)...)
+	}
+	for _, l := range t.text() {
+		s.lines = append(s.lines, tableLine(l, s.width)...)
+	}
+	_, err := io.WriteString(w, strings.Join(s.lines, "\n")+"\n")
+	return err
+}
