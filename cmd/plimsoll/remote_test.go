@@ -146,7 +146,7 @@ func TestAgentEnds(t *testing.T) {
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, agent, 10*time.Second, output); status != rig.ExitOK {
+	if status := wait(t, agent, 2*time.Minute, output); status != rig.ExitOK {
 		t.Errorf("exit status %d\n%s", status, output.String())
 	}
 }
