@@ -6,4 +6,6 @@ import (
 )
 
 // SendDue posts the scheduled posts that are due at an instant, without waiting for it.
-func SendDue(ctx context.Context, s *Server, at time.Time) error { return s.sendDue(ctx, at.UnixMilli()) }
+func SendDue(ctx context.Context, s *Server, at time.Time) error {
+	return s.sendDue(ctx, at.UnixMilli())
+}
