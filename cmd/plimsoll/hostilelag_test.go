@@ -60,7 +60,7 @@ func TestALateGeneratorIsSeenInEachHostileMode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			failed, actions, operations := uint64(0), new(measure.Histogram), new(measure.Histogram)
+			failed, late := uint64(0), new(measure.Histogram)
 			if ph, ok := r.Manifest.Phase("measure"); ok {
 				windows, err := r.Merged(ph.From, ph.To)
 				if err != nil {
@@ -68,24 +68,19 @@ func TestALateGeneratorIsSeenInEachHostileMode(t *testing.T) {
 				}
 				for name, w := range windows {
 					failed += w.Classes[mode.class]
-					if name == workload.Schedule {
-						actions.Merge(w.Lag)
-					} else if workload.Operation(name) {
-						operations.Merge(w.Lag)
+					if name == workload.Schedule || workload.Operation(name) {
+						late.Merge(w.Lag)
 					}
 				}
 			}
-			p99, gates := time.Duration(0), redGates(r.Validity)
-			for _, h := range []*measure.Histogram{actions, operations} {
-				if h.Count() >= 100 { // the gate does not read the 99th percentile of fewer
-					p99 = max(p99, h.Quantile(0.99))
-				}
-			}
-			of := actions.Count() + operations.Count()
-			t.Logf("%d users: lag p99 %v of %d, budget %v; %d of class %v; valid %v, status %d; %s", users, p99, of, budget, failed, mode.class, r.Validity.Valid, status, gates)
+			p99, gates := late.Quantile(0.99), redGates(r.Validity)
+			t.Logf("%d users: lag p99 %v of %d, budget %v; %d of class %v; valid %v, status %d; %s", users, p99, late.Count(), budget, failed, mode.class, r.Validity.Valid, status, gates)
 			seen := slices.Contains(gates, "lag") || slices.Contains(gates, "late")
-			if of == 0 && r.Validity.Valid || p99 > budget && !seen {
-				t.Errorf("operations were late by %v (of %d), beyond the budget of %v, and the run is valid %v, red %v", p99, of, budget, r.Validity.Valid, gates)
+			few := !r.Validity.Valid && slices.ContainsFunc(r.Validity.Gates, func(g record.GateOutcome) bool {
+				return g.Name == "lag" && g.Level == record.NotMeasured // a busy machine leaves too few operations
+			})
+			if late.Count() == 0 && r.Validity.Valid || p99 > budget && !seen && !few {
+				t.Errorf("operations were late by %v (of %d), beyond the budget of %v, and the run is valid %v, red %v", p99, late.Count(), budget, r.Validity.Valid, gates)
 			}
 			if status == rig.ExitOK || status == rig.ExitTool || status == rig.ExitUsage {
 				t.Errorf("status %d\n%s", status, output.String())
