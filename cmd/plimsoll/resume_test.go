@@ -32,7 +32,7 @@ compare: {arms: {base: {}, new: {args: [-push=0.01]}}, mode: sequence, looks: [6
 // until waits for a text in the output.
 func until(t *testing.T, output *safeBuffer, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(output.String(), text); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(output.String(), text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q never came:\n%s", text, output.String())
 		}
