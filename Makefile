@@ -49,8 +49,8 @@ setup: ## install what tests and demo need, where that is possible
 build: ## bin/plimsoll, static and without the debugger's tables
 	@GO='$(GO)' scripts/build.sh
 
-test: setup ## set up and run all tests
-	$(GO) test $(TESTFLAGS) ./...
+test: setup ## set up and run all tests, those that need the machine for themselves alone, at the end
+	@GO='$(GO)' scripts/test.sh $(TESTFLAGS)
 
 test-full: ## the news feed on real Cassandra, OpenSearch and Kafka, which mvn obtains (166 MB): needs Java 17, mvn and 4 GB of memory
 	@scripts/setup.sh full
@@ -152,7 +152,7 @@ RACE ?= ./...
 RACEFLAGS ?= -timeout=90m
 race: export CGO_ENABLED = 1
 race: ## tests of all packages under the race detector (RACE='./load/engine ./load/wire')
-	$(GO) test -race $(RACEFLAGS) -skip '^(TestThreeFaults|TestChaos)$$' $(RACE)
+	$(GO) test -race $(RACEFLAGS) $(RACE)
 
 acceptance: setup build ## simulated calibrations, then duets of real servers with known differences, kept in docs/acceptance (ACCEPTANCEFLAGS='-only cost -rounds 1')
 	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,11 +92,7 @@ func TestPlanProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeProbes()
-	running, stop := context.WithTimeout(ctx, 1500*time.Millisecond)
-	defer stop()
-	if err := runner.Run(running); err != nil {
-		t.Fatal(err)
-	}
+	runUntil(ctx, t, runner, 2)
 	var names []string
 	for _, st := range runner.Status() {
 		names = append(names, st.Name)
@@ -119,6 +116,22 @@ func TestPlanProbes(t *testing.T) {
 		if err != nil || len(res) != 1 || res[0].Value != want {
 			t.Errorf("%s = %v, %v; want %v", expr, res, err, want)
 		}
+	}
+}
+
+// runUntil runs probes until each has n samples.
+func runUntil(ctx context.Context, t *testing.T, r *probe.Runner, n int) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	few := func(s probe.ProbeStatus) bool { return s.Samples < n }
+	go func() {
+		for ; slices.ContainsFunc(r.Status(), few) && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		}
+		stop()
+	}()
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -192,12 +205,7 @@ func TestClockAndCPUOfAgent(t *testing.T) {
 	} {
 		r := probe.NewRunner(c, time.Second)
 		r.Add(c)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		err := r.Run(ctx)
-		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		runUntil(t.Context(), t, r, 1)
 		sig := &signals{health: newHealth(r.Last, clock.New(time.Now()), nil, false), runner: r}
 		if busy, total, err := sig.Busy("db-standby"); err != nil || busy != 30 || total != 100 {
 			t.Errorf("CPU of the role: %v of %v, %v", busy, total, err)

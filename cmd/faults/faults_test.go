@@ -14,10 +14,10 @@ import (
 )
 
 // TestThreeFaults injects three faults, each of another kind, and has plimsoll name them. The topology has a core for
-// the servers and one for the generator, so nothing else may run meanwhile: the test waits to be asked for.
+// the servers and one for the generator, so nothing else may run meanwhile: scripts/test.sh runs it alone.
 func TestThreeFaults(t *testing.T) {
-	if os.Getenv("PLIMSOLL_FAULTS") == "" && os.Getenv("CI") != "true" {
-		t.Skip("it needs the machine for itself: make faults SHORT=1, or PLIMSOLL_FAULTS=1")
+	if os.Getenv("PLIMSOLL_ALONE") == "" {
+		t.Skip("it needs the machine for itself: make test, or PLIMSOLL_ALONE=1")
 	}
 	if why := missing(); why != "" && os.Getenv("CI") == "true" {
 		t.Fatal(why)

@@ -61,7 +61,7 @@ func TestAgentRatesItsHost(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			if status := wait(t, cmd, 20*time.Second, output); status != rig.ExitOK {
+			if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK {
 				t.Errorf("exit status %d\n%s", status, output.String())
 			}
 			if rates := null > 0; rates != tt.rates {

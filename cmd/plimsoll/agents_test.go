@@ -134,7 +134,7 @@ func TestKilledAgentVoidsTheRun(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, 30*time.Second, output); status != rig.ExitInvalid {
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {
 		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
 	}
 	r, events := onlyRun(t, root)

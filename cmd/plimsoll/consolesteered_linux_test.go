@@ -58,8 +58,8 @@ func TestConsoleSteersARun(t *testing.T) {
 	view("now")
 	b.Until(`document.querySelectorAll("[data-chart]").length >= 4`)
 	before := drawn(b)
-	b.Call("Page.reload", nil, nil)
-	b.Until(`performance.now() < 25000 && document.querySelector(".state.live") && document.querySelectorAll("[data-chart] time").length >= 4`)
+	b.Reload()
+	b.Until(`document.querySelector(".state.live") && document.querySelectorAll("[data-chart] time").length >= 4`)
 	sameHistory(t, "after a reload", before, drawn(b))
 
 	for name, text := range map[string]string{"operations": "p99", "errors": "Errors", "log": "by hand", "agents": "this process", "rules": "rate(errors)", "limiter": "imiter", "steer": "Set users", "now": "May this be believed?"} {

@@ -120,7 +120,7 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 			if out, err := down.CombinedOutput(); err != nil {
 				t.Errorf("down: %v\n%s", err, out)
 			}
-			if status := wait(t, cmd, 20*time.Second, output); status != 0 {
+			if status := wait(t, cmd, 2*time.Minute, output); status != 0 {
 				t.Errorf("%s: up ended with %d\n%s", arm, status, output)
 			}
 		} else {

@@ -303,7 +303,7 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Before the program has asked for signals, the first one ends it at once (-1).
-			if status := wait(t, cmd, 10*time.Second, output); status != rig.SignalStatus(syscall.SIGINT) && !(status == -1 && tt.name == "at once") {
+			if status := wait(t, cmd, 2*time.Minute, output); status != rig.SignalStatus(syscall.SIGINT) && !(status == -1 && tt.name == "at once") {
 				t.Errorf("exit status %d\n%s", status, output.String())
 			}
 			if left := survivors(root); len(left) > 0 {
@@ -384,7 +384,7 @@ func TestTargetUpAndDown(t *testing.T) {
 	if out, status := plimsoll("down", store); status != 0 {
 		t.Errorf("down %d: %s", status, out)
 	}
-	if status := wait(t, cmd, 10*time.Second, output); status != 0 {
+	if status := wait(t, cmd, 2*time.Minute, output); status != 0 {
 		t.Errorf("up ended with %d\n%s", status, output.String())
 	}
 	if left := survivors(root); len(left) > 0 {

@@ -56,7 +56,7 @@ func newScripted(t *testing.T) *scripted {
 
 // call carries a script out and returns its output.
 func (c *scripted) call(script string, env ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.t.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.t.Context()), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "../../examples/external/local/"+script)
 	cmd.Env, cmd.WaitDelay = append(c.env, env...), time.Second
@@ -94,12 +94,12 @@ func (c *scripted) gone(dir string) {
 	}
 }
 
-// await waits until something is so, 30 s at most.
+// await waits until something is so, two minutes at most.
 func (c *scripted) await(what string, so func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			c.t.Fatalf("%s: not within 30 s", what)
+			c.t.Fatalf("%s: not within two minutes", what)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (c *scripted) await(what string, so func() bool) {
 // get returns a page of a place.
 func (c *scripted) get(host int, path string) string {
 	c.t.Helper()
-	client := http.Client{Timeout: 5 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	res, err := client.Get(fmt.Sprintf("http://%s.%d:8065%s", c.net, host, path))
 	if err != nil {
 		c.t.Fatal(err)

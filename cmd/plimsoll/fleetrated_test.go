@@ -105,7 +105,7 @@ func TestUsersByRating(t *testing.T) {
 func (l *fleetLab) divided(t *testing.T, output *safeBuffer) bool {
 	t.Helper()
 	measured(output, " measure ")
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if l.connections(t, "host-a") == 15 && l.connections(t, "host-b") == 5 {
 			return true
 		}

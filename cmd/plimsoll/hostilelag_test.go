@@ -76,7 +76,10 @@ func TestALateGeneratorIsSeenInEachHostileMode(t *testing.T) {
 			p99, gates := late.Quantile(0.99), redGates(r.Validity)
 			t.Logf("%d users: lag p99 %v of %d, budget %v; %d of class %v; valid %v, status %d; %s", users, p99, late.Count(), budget, failed, mode.class, r.Validity.Valid, status, gates)
 			seen := slices.Contains(gates, "lag") || slices.Contains(gates, "late")
-			if late.Count() == 0 && r.Validity.Valid || p99 > budget && !seen {
+			few := !r.Validity.Valid && slices.ContainsFunc(r.Validity.Gates, func(g record.GateOutcome) bool {
+				return g.Name == "lag" && g.Level == record.NotMeasured // a busy machine leaves too few operations
+			})
+			if late.Count() == 0 && r.Validity.Valid || p99 > budget && !seen && !few {
 				t.Errorf("operations were late by %v (of %d), beyond the budget of %v, and the run is valid %v, red %v", p99, late.Count(), budget, r.Validity.Valid, gates)
 			}
 			if status == rig.ExitOK || status == rig.ExitTool || status == rig.ExitUsage {

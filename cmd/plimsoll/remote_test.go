@@ -48,7 +48,7 @@ func startProbes(t *testing.T, tokenFile string, args ...string) (cmd *exec.Cmd,
 // waitFor waits until the program reports a phase.
 func waitFor(t *testing.T, output *safeBuffer, phase string) {
 	t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " "+phase+" "); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(output.String(), " "+phase+" "); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no phase %s:\n%s", phase, output.String())
 		}
@@ -146,7 +146,7 @@ func TestAgentEnds(t *testing.T) {
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, agent, 10*time.Second, output); status != rig.ExitOK {
+	if status := wait(t, agent, 2*time.Minute, output); status != rig.ExitOK {
 		t.Errorf("exit status %d\n%s", status, output.String())
 	}
 }

@@ -189,7 +189,7 @@ setup: {stack: refchat}
 	if err := again.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if got := wait(t, again, 30*time.Second, out); got != status {
+	if got := wait(t, again, 2*time.Minute, out); got != status {
 		t.Errorf("report: status %d, sizing ended with %d\n%s", got, status, out.String())
 	}
 	var same report.SizingDocument
@@ -280,7 +280,7 @@ func TestInterruptedSizing(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, 20*time.Second, output); status != 130 {
+	if status := wait(t, cmd, 2*time.Minute, output); status != 130 {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	if left := survivors(root); len(left) > 0 {

@@ -190,23 +190,23 @@ func lagShown(t *testing.T, stored *record.Run) {
 // the program ends with nothing left of them.
 func TestKilledPartsOfATopology(t *testing.T) {
 	withNginx(t)
-	cmd, root, output := startPlan(t, strings.Replace(topologyPlan, "measure: 9s", "measure: 5s", 1), "run")
-	atPhase(t, root, "measure", output)
+	cmd, root, output := startPlan(t, strings.Replace(topologyPlan, "measure: 9s", "measure: 20s", 1), "run")
+	atPhase(t, root, "ramp", output)
 	started := family(cmd.Process.Pid)
-	for _, part := range []struct{ dir, journal, event string }{
-		{"replica-0", "postgresql.journal", `"rule":"replica"`},
-		{"*", "nginx.journal", `"rule":"proxy"`},
-	} {
-		pid := journaled(t, root, filepath.Join(part.dir, part.journal))
+	parts := []int{journaled(t, root, "replica-0/postgresql.journal"), journaled(t, root, "*/nginx.journal")}
+	atPhase(t, root, "measure", output)
+	for _, pid := range parts {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, event := range []string{`"rule":"replica"`, `"rule":"proxy"`} {
 		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			if b, _ := os.ReadFile(filepath.Join(crashedRun(root), record.EventsFile)); bytes.Contains(b, []byte(part.event)) {
+			if b, _ := os.ReadFile(filepath.Join(crashedRun(root), record.EventsFile)); bytes.Contains(b, []byte(event)) {
 				break
 			}
 			if time.Now().After(end) {
-				t.Errorf("no event of %s", part.event)
+				t.Errorf("no event of %s", event)
 				break
 			}
 		}
@@ -263,7 +263,7 @@ func replayer(root string) int {
 	for _, d := range dirs {
 		title, err := os.ReadFile(filepath.Join(d, "cmdline"))
 		at, _ := os.Readlink(filepath.Join(d, "cwd"))
-		if err == nil && strings.Contains(string(title), "startup recovering") && strings.HasPrefix(at, root) && strings.Contains(at, "replica-0") {
+		if err == nil && strings.HasPrefix(string(title), "postgres: startup ") && strings.HasPrefix(at, root) && strings.Contains(at, "replica-0") {
 			pid, _ := strconv.Atoi(filepath.Base(d))
 			return pid
 		}

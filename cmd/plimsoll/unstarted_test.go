@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,13 +39,14 @@ func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
 	}
 	c := lastComparison(t, st)
 	failed := 0
+	failures := regexp.MustCompile(`1 of 4 runs of new failed and 0 of [34] of base`) // a busy machine may void one of base
 	for _, r := range c.Runs {
 		if strings.HasPrefix(r.Why, record.StartGate+": ") && r.Cause == record.ByTarget && r.Arm == "new" && r.Dropped {
 			failed++
 		}
 	}
 	report, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
-	if failed != 1 || c.State != record.Sealed || err != nil || !strings.Contains(string(report), "1 of 4 runs of new failed and 0 of 4 of base") {
+	if failed != 1 || c.State != record.Sealed || err != nil || !failures.Match(report) {
 		t.Errorf("%d runs that did not start, state %s, %v\n%s", failed, c.State, err, output)
 	}
 }

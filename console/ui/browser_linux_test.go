@@ -153,8 +153,8 @@ func TestLiveRun(t *testing.T) {
 	if steer > 0 {
 		t.Errorf("a viewer has %d controls that steer", steer)
 	}
-	b.Call("Page.reload", nil, nil)
-	until(b, "performance.now() < 25000 && document.querySelector('.state.live')")
+	b.Reload()
+	until(b, "document.querySelector('.state.live')")
 	seconds(60)
 	until(b, fmt.Sprintf(`document.querySelector("[data-chart=Response] canvas").toDataURL() === %q`, after))
 
@@ -168,7 +168,7 @@ func TestLiveRun(t *testing.T) {
 	until(b, `[...document.querySelectorAll(".tabs a")].some(a => a.textContent === "Agents (1 lost)")`)
 
 	p.set(func() { p.role = "operator" })
-	b.Call("Page.reload", nil, nil)
+	b.Reload()
 	until(b, `[...document.querySelectorAll(".tabs a")].some(a => a.textContent === "Steer")`)
 	b.Eval(fmt.Sprintf("location.hash = %q", "#/live/"+runID+"/steer"), nil)
 	says(b, "Set users")
@@ -307,8 +307,7 @@ func TestHourInATab(t *testing.T) {
 		return out
 	}
 	live := first()
-	b.Call("Page.reload", nil, nil)
-	until(b, "performance.now() < 25000")
+	b.Reload()
 	at(3660)
 	if first() != live {
 		t.Error("a reload after an hour shows another history")

@@ -141,7 +141,7 @@ func TestPosterOnTheWire(t *testing.T) {
 	})
 	defer srv.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1)}
+	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{channels: []string{anID}, token: "bot-secret"}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 	a, err := p.NewActor(env, u)

@@ -64,7 +64,7 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	}
 	id := newestOwn(t, here)
 	becomes := func(want bool) bool {
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if _, knows := there.channel().pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id }); knows == want {
 				return true
 			}

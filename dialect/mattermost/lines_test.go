@@ -120,7 +120,7 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	if resumed {
 		seen = 2
 	}
-	for deadline := time.Now().Add(5 * time.Second); env.Ledger.Count().Seen < seen && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); env.Ledger.Count().Seen < seen && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	env.Ledger.Settle(time.Now().Add(2 * time.Second))

@@ -53,7 +53,7 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 	verify := func(n int64, fail http.HandlerFunc) (proofs []Proof, seen int64, err error) {
 		proxy, count := failing(t, direct, n, fail)
 		defer proxy.Close()
-		proofs, err = Verify(t.Context(), VerifyConfig{URL: proxy.URL, Password: password, Timeout: 5 * time.Second, Only: only})
+		proofs, err = Verify(t.Context(), VerifyConfig{URL: proxy.URL, Password: password, Timeout: time.Minute, Only: only})
 		return proofs, count.Load(), err
 	}
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
@@ -148,7 +148,7 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	told := make(chan *boundary.Panic, 10)
 	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
-	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) { told <- p }}
+	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) { told <- p }}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
 	actor, err := b.NewActor(env, u)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestACallBesideOthersThatPanics(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: 5 * time.Second}
+	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: time.Minute}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
 	b.set.parallel, b.set.connections = true, 6
 	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now())))

@@ -54,7 +54,7 @@ func TestConnectionsOfALogin(t *testing.T) {
 		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket", n-sockets, budget)
 	}
 	// A connection that the server ended is counted until its end is noticed.
-	for limit := time.Now().Add(5 * time.Second); open.Load()-openBefore > 1+sockets && time.Now().Before(limit); {
+	for limit := time.Now().Add(time.Minute); open.Load()-openBefore > 1+sockets && time.Now().Before(limit); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := open.Load() - openBefore; n != 1+sockets {
@@ -137,7 +137,7 @@ func TestResumeKeepsTheConnection(t *testing.T) {
 	})
 	reg := measure.NewRegistry(1)
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	env := workload.Env{URL: url, Pace: 1, Registry: reg, Timeout: 5 * time.Second}
+	env := workload.Env{URL: url, Pace: 1, Registry: reg, Timeout: time.Minute}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory(), set: settings{connections: 6}}
 	actor, err := b.NewActor(env, u)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 			b.roster = &roster{Rows: []workload.Account{{Login: "me"}}, Names: []string{"me"}, IDs: []string{"me"}, Open: []string{"tok"}}
 		}
 		u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
-		actor, err := b.NewActor(workload.Env{URL: srv.URL, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second}, u)
+		actor, err := b.NewActor(workload.Env{URL: srv.URL, Pace: 0.001, Registry: reg, Timeout: time.Minute}, u)
 		if err != nil {
 			t.Fatal(err)
 		}

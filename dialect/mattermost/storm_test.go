@@ -95,7 +95,7 @@ func TestStorms(t *testing.T) {
 	if err := all[0].Storm(t.Context(), workload.Storm{Kind: "snow"}); err == nil {
 		t.Error("an unknown storm passed")
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for n := env.Ledger.Count(); n.Judged < n.Acked && time.Now().Before(deadline); n = env.Ledger.Count() {
 		time.Sleep(20 * time.Millisecond)
 		env.Ledger.Settle(time.Now())

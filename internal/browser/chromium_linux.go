@@ -18,7 +18,7 @@ import (
 )
 
 // Deadline bounds every wait for the browser.
-const Deadline = 30 * time.Second
+const Deadline = 2 * time.Minute
 
 // A Browser is a headless browser with one page. Messages are JSON, each ended by a zero byte
 // (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe). Its methods end the test T when the
@@ -234,8 +234,20 @@ func (c *Browser) Open(page []byte) (from int, address string) {
 // Go loads an address and returns its position in the events before the load.
 func (c *Browser) Go(address string) (from int) {
 	c.T.Helper()
+	return c.load("Page.navigate", map[string]any{"url": address})
+}
+
+// Reload loads the page anew.
+func (c *Browser) Reload() {
+	c.T.Helper()
+	c.load("Page.reload", nil)
+}
+
+// load makes a call that loads a page, waits for it, and returns its position in the events before.
+func (c *Browser) load(method string, params map[string]any) (from int) {
+	c.T.Helper()
 	from = len(c.seen(0))
-	c.Call("Page.navigate", map[string]any{"url": address}, nil)
+	c.Call(method, params, nil)
 	limit := time.After(Deadline)
 	for {
 		c.mu.Lock()

@@ -3,6 +3,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // A SettlingState describes how a phase that should be steady reached its level.
@@ -53,9 +55,8 @@ func FewHoles(holes, n int) bool { return 10*holes <= n }
 
 // SettlingOf reports whether the series of a phase, logarithms of mean latency and of throughput at equal distances
 // in time, were steady from the beginning. The statistic of [MSER5] proposes a cut, of each series by itself: the
-// earliest where it is at most twice its smallest value, because around that chance decides. The later or worse cut
-// counts. By itself it is not a finding: MSER-5 cuts something off many steady series, and refuses 4 to 10 % of
-// them. A cut counts when
+// earliest that cannot be told from the best at 1 %. The later or worse cut counts. By itself it is not a finding:
+// MSER-5 cuts something off many steady series, and refuses 4 to 10 % of them. A cut counts when
 //
 //   - the part before it lies at least five standard errors from the rest (ten, where the phase is worth only eight
 //     independent values; with fewer nothing counts);
@@ -80,23 +81,33 @@ func SettlingOf(logLatency, logRate []float64) Settling {
 // settling judges one series; never is how much the parts of one that never settled must differ.
 func settling(values []float64, never float64) Settling {
 	z := mser(values)
-	cut := earliest(z)
+	batches := len(values) / MSERBatch
+	cut := earliest(z, batches)
 	if half := len(values) / 2; cut > half {
 		if s := cutAt(values, cut, never); s.State == NeverSettled {
 			return s
 		}
-		cut = earliest(z[:half/MSERBatch+1])
+		cut = earliest(z[:half/MSERBatch+1], batches)
 	}
 	return cutAt(values, cut, never)
 }
 
-// earliest returns the first cut that is nearly as good as the best, in values.
-func earliest(z []float64) int {
-	cut := 0
-	for least := slices.Min(z); z[cut] > nearly*least; {
-		cut++
+// earliest returns the first cut, in values, that cannot be told from the best, given the statistic of MSER-5 of every
+// cut of n batches. The statistic is a squared standard error, and past the warm-up it differs by chance from cut to
+// cut. A cut is as good as the best one when the standard error is [negligible], or when the batches that the best one
+// leaves out besides may belong to the same steady state as the rest, by Chow's test of additional observations
+// (Econometrica 28, 1960) at the level [apart].
+func earliest(z []float64, n int) int {
+	best := slices.Index(z, slices.Min(z))
+	rest := float64(n - best)
+	squares := z[best] * rest * rest
+	for cut := range best {
+		all, more := float64(n-cut), float64(best-cut)
+		if z[cut] <= negligible*negligible || mathext.RegIncBeta((rest-1)/2, more/2, squares/(z[cut]*all*all)) >= apart {
+			return cut * MSERBatch
+		}
 	}
-	return cut * MSERBatch
+	return best * MSERBatch
 }
 
 // cutAt judges one cut.
@@ -140,8 +151,12 @@ func cutAt(values []float64, cut int, never float64) Settling {
 	return s
 }
 
-// nearly is how near to its smallest value the statistic of MSER-5 is as good as that.
-const nearly = 2
+const (
+	// negligible is the standard error of a mean that no cut needs to improve: a tenth of [LateBias].
+	negligible = LateBias / 10
+	// apart is the level at which batches are told from the steady state.
+	apart = 0.01
+)
 
 // leastWorth is how many independent values a phase must be worth.
 const leastWorth = 8

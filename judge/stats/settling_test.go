@@ -66,6 +66,25 @@ func either(yes bool, a, b float64) float64 {
 	return b
 }
 
+// TestCutIsTheEarliest cuts a step of 20 values off phases that are steady behind it: the cut ends where the step ends,
+// also where the least standard error is at another cut for a difference in the fifth digit or by chance.
+func TestCutIsTheEarliest(t *testing.T) {
+	even := func(i int) float64 { return either(i < 20, 0.7, 0) + either(i/stats.MSERBatch == 5, 2e-5, 0) }
+	if got := stats.SettlingOf(phase(rand.New(rand.NewPCG(123, 1)), 60, 1e-7, 0, even)); got.Cut != 20 {
+		t.Errorf("an even phase: %+v, want a cut of 20", got)
+	}
+	const times = 1000
+	for i, rho := range []float64{0, 0.5} {
+		rng, right := rand.New(rand.NewPCG(123, uint64(2+i))), 0
+		for range times {
+			if stats.SettlingOf(phase(rng, 60, 0.05, rho, func(i int) float64 { return either(i < 20, 0.7, 0) })).Cut == 20 {
+				right++
+			}
+		}
+		within(t, "step of 20 values, correlation "+itoa(int(100*rho))+" %: cut at its end", right, times, 0.95, 1)
+	}
+}
+
 // TestSettlingCalibration counts findings in phases that are steady, or climb steadily, from the beginning: at most
 // one in a hundred may be called late and one in two hundred never settled (three and one in a hundred of short ones
 // whose neighbors depend on each other strongly); and in phases that had a warm-up, or a break.

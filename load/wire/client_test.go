@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plimsoll/internal/race"
@@ -466,12 +467,9 @@ func TestNastyServers(t *testing.T) {
 		{"slow chunk", hang("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello"), PhaseBody, true, "timed out"},
 		{"never ending body", hang("HTTP/1.1 200 OK\r\n\r\nhello"), PhaseBody, true, "timed out"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			timeout := 5 * time.Second
-			if tt.timeout {
-				timeout = 150 * time.Millisecond
-			}
-			c := newClient(t, Config{URL: script(t, tt.server, ok(9)), Timeout: timeout, MaxBody: 100 << 10})
+		try := func(t *testing.T, cfg Config) {
+			cfg.MaxBody = 100 << 10
+			c := newClient(t, cfg)
 			resp, err := c.Do(t.Context(), &Request{Path: "/"})
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
@@ -489,6 +487,16 @@ func TestNastyServers(t *testing.T) {
 			// Nothing of it is left for the next one, whose server behaves.
 			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
 				t.Errorf("afterwards: %q, %v", resp.Body, err)
+			}
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.timeout {
+				synctest.Test(t, func(t *testing.T) {
+					t.Cleanup(func() { time.Sleep(time.Second) }) // the servers end
+					try(t, Config{URL: "http://host", Dial: piped(tt.server, ok(9)), Timeout: 150 * time.Millisecond})
+				})
+			} else {
+				try(t, Config{URL: script(t, tt.server, ok(9)), Timeout: time.Minute})
 			}
 		})
 	}
@@ -745,9 +753,11 @@ func TestDialFailures(t *testing.T) {
 	t.Run("not tls", func(t *testing.T) {
 		check(t, newClient(t, Config{URL: strings.Replace(plain, "http", "https", 1)}), PhaseTLS, false)
 	})
-	silent := script(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	t.Run("silent tls", func(t *testing.T) {
-		check(t, newClient(t, Config{URL: strings.Replace(silent, "http", "https", 1), Timeout: 100 * time.Millisecond}), PhaseTLS, true)
+		synctest.Test(t, func(t *testing.T) {
+			silent := piped(func(c net.Conn) { io.Copy(io.Discard, c) })
+			check(t, newClient(t, Config{URL: "https://host", Dial: silent}), PhaseTLS, true)
+		})
 	})
 	srv := httptest.NewTLSServer(http.HandlerFunc(handler))
 	srv.Config.ErrorLog = nil
@@ -755,13 +765,15 @@ func TestDialFailures(t *testing.T) {
 	t.Run("unknown authority", func(t *testing.T) { check(t, newClient(t, Config{URL: srv.URL}), PhaseTLS, false) })
 }
 
-func TestContextEndsDo(t *testing.T) {
+func TestContextEndsDo(t *testing.T) { synctest.Test(t, testContextEndsDo) }
+
+func testContextEndsDo(t *testing.T) {
 	ends := make(chan error, 2)
-	url := script(t, func(c net.Conn) {
+	silent := piped(func(c net.Conn) {
 		_, err := io.Copy(io.Discard, c)
 		ends <- err
 	})
-	c := newClient(t, Config{URL: url, Timeout: time.Hour})
+	c := newClient(t, Config{URL: "http://host", Dial: silent, Timeout: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	_, err := c.Do(ctx, &Request{Path: "/"})

@@ -143,15 +143,15 @@ func TestHTTP2Faults(t *testing.T) {
 				}
 				return tt.serve(f, s, nth)
 			})
-			cfg := Config{URL: script(t, serve, good), HTTP2: true, MaxBody: 1000}
-			if tt.timeout {
-				cfg.Timeout = 150 * time.Millisecond
-			}
-			c := newClient(t, cfg)
+			c := newClient(t, Config{URL: script(t, serve, good), HTTP2: true, MaxBody: 1000, Timeout: time.Minute})
 			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || resp.Status != 204 {
 				t.Fatalf("first: %d, %v", resp.Status, err)
 			}
+			if tt.timeout {
+				c.timeout = 2 * time.Second
+			}
 			resp, err := c.Do(t.Context(), &Request{Method: tt.method, Path: "/"})
+			c.timeout = time.Minute
 			e, _ := errors.AsType[*Error](err)
 			if resp.Retried != tt.retried || (err == nil) != (tt.phase == PhaseNone) || e != nil && (e.Phase != tt.phase || e.Timeout != tt.timeout) {
 				t.Fatalf("retried %v, %v; want retried %v, phase %v, timeout %v", resp.Retried, err, tt.retried, tt.phase, tt.timeout)
@@ -164,9 +164,9 @@ func TestHTTP2Faults(t *testing.T) {
 }
 
 func TestHTTP2Canceled(t *testing.T) {
-	c := newClient(t, Config{URL: script(t, framer(func(*http2.Framer, uint32, int) bool { return true })), HTTP2: true, Timeout: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
+	silent := framer(func(*http2.Framer, uint32, int) bool { cancel(); return true })
+	c := newClient(t, Config{URL: script(t, silent), HTTP2: true, Timeout: time.Hour})
 	_, err := c.Do(ctx, &Request{Path: "/"})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Timeout || !errors.Is(err, context.Canceled) || e.Phase != PhaseHeader {
 		t.Errorf("got %v", err)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -18,15 +20,16 @@ import (
 // pausing is a server for tests of stops: it answers /ID when the test sends to answer.
 type pausing struct {
 	*httptest.Server
+	*pipes
 	came   chan struct{}
 	answer chan struct{}
 	n      atomic.Int64
 }
 
 func newPausing(t *testing.T, secure bool) *pausing {
-	p := &pausing{came: make(chan struct{}, 100), answer: make(chan struct{})}
+	p := &pausing{pipes: newPipes(), came: make(chan struct{}, 100), answer: make(chan struct{})}
 	over := make(chan struct{})
-	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p.Server = unstarted(p.pipes, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.n.Add(1)
 		p.came <- struct{}{}
 		select {
@@ -41,8 +44,13 @@ func newPausing(t *testing.T, secure bool) *pausing {
 	} else {
 		p.Start()
 	}
-	t.Cleanup(func() { close(over); p.Close() })
+	t.Cleanup(func() { close(over); p.Server.Close() })
 	return p
+}
+
+// unstarted is [httptest.NewUnstartedServer] with another listener.
+func unstarted(l net.Listener, h http.Handler) *httptest.Server {
+	return &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
 }
 
 // forms are the ways in which a client reaches the server.
@@ -54,210 +62,196 @@ var forms = []struct {
 // A limit counts the time of the clock: a stop that is longer does not end an operation, a time that has passed on the
 // clock does, and an operation that begins in a stop waits for its end.
 func TestLimitThroughStops(t *testing.T) {
-	const limit = 100 * time.Millisecond
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
-			srv := newPausing(t, f.secure)
-			c := clock.NewStopped(time.Now())
-			client := newClient(t, Config{URL: srv.URL, Timeout: time.Minute, HTTP2: f.http2, Clock: c, TLS: &tls.Config{InsecureSkipVerify: true}})
-			type result struct {
-				resp *Response
-				err  error
-			}
-			do := func(ctx context.Context) <-chan result {
-				out := make(chan result, 1)
-				go func() {
-					resp, err := client.Do(ctx, &Request{Path: "/"})
-					out <- result{resp, err}
-				}()
-				return out
-			}
-			wait := func(out <-chan result) (r result) {
-				t.Helper()
-				select {
-				case r = <-out:
-				case <-time.After(30 * time.Second):
-					t.Fatal("the operation has not ended within 30 s")
-				}
-				return r
-			}
-			came := func() {
-				t.Helper()
-				select {
-				case <-srv.came:
-				case <-time.After(30 * time.Second):
-					t.Fatal("no request within 30 s")
-				}
-			}
-
-			first := do(t.Context())
-			time.Sleep(50 * time.Millisecond)
-			if n := srv.n.Load(); n != 0 {
-				t.Errorf("%d requests before the clock was started", n)
-			}
-			began := time.Now()
-			c.Start()
-			came()
-			srv.answer <- struct{}{}
-			if r := wait(first); r.err != nil || r.resp.Due.Before(began) {
-				t.Fatalf("an operation that begins with the clock: %v", r.err)
-			}
-
-			// The connection's deadline strikes several times in the stop, and once after it.
-			for _, again := range []bool{false, true} {
-				client.timeout = limit
-				if again {
-					client.timeout = 20 * limit // no deadline is near, as a rule
-				}
-				second := do(t.Context())
-				came()
-				c.Stop()
-				select {
-				case r := <-second:
-					t.Fatalf("ended in a stop: %v", r.err)
-				case <-time.After(5 * limit):
-				}
-				if n := srv.n.Load(); n > 3 {
-					t.Errorf("%d requests", n)
-				}
-				c.Start()
-				srv.answer <- struct{}{}
-				if r := wait(second); r.err != nil {
-					t.Errorf("an operation across a stop of five limits: %v", r.err)
-				}
-			}
-
-			// No answer: the limit ends it, on the clock.
-			client.timeout = limit
-			third, from := do(t.Context()), c.Now()
-			came()
-			for range 3 {
-				time.Sleep(limit / 10)
-				c.Stop()
-				time.Sleep(2 * limit)
-				c.Start()
-			}
-			r := wait(third)
-			if e, ok := errors.AsType[*Error](r.err); !ok || !e.Timeout || c.Now()-from < limit {
-				t.Errorf("%v after %v of the clock, want a time-out after %v", r.err, c.Now()-from, limit)
-			}
-
-			// A context ends an operation in a stop, one that is under way and one that has not begun.
-			client.timeout = time.Minute
-			for _, begun := range []bool{true, false} {
-				ctx, cancel := context.WithCancel(t.Context())
-				if !begun {
-					c.Stop()
-				}
-				out := do(ctx)
-				if begun {
-					came()
-					c.Stop()
-				}
-				cancel()
-				if r := wait(out); !errors.Is(r.err, context.Canceled) {
-					t.Errorf("a context that ends in a stop (operation begun: %v): %v", begun, r.err)
-				}
-				c.Start()
-			}
+			synctest.Test(t, func(t *testing.T) { testLimitThroughStops(t, f.secure, f.http2) })
 		})
+	}
+}
+
+func testLimitThroughStops(t *testing.T, secure, http2 bool) {
+	const limit = 100 * time.Millisecond
+	srv := newPausing(t, secure)
+	c := clock.NewStopped(time.Now())
+	client := newClient(t, Config{URL: srv.URL, Timeout: time.Minute, HTTP2: http2, Clock: c, Dial: srv.dial,
+		TLS: &tls.Config{InsecureSkipVerify: true}})
+	type result struct {
+		resp *Response
+		err  error
+	}
+	do := func(ctx context.Context) <-chan result {
+		out := make(chan result, 1)
+		go func() {
+			resp, err := client.Do(ctx, &Request{Path: "/"})
+			out <- result{resp, err}
+		}()
+		return out
+	}
+	first := do(t.Context())
+	synctest.Wait()
+	if n := srv.n.Load(); n != 0 {
+		t.Errorf("%d requests before the clock was started", n)
+	}
+	began := time.Now()
+	c.Start()
+	<-srv.came
+	srv.answer <- struct{}{}
+	if r := <-first; r.err != nil || r.resp.Due.Before(began) {
+		t.Fatalf("an operation that begins with the clock: %v", r.err)
+	}
+
+	// The connection's deadline strikes several times in the stop, and once after it.
+	for _, again := range []bool{false, true} {
+		client.timeout = limit
+		if again {
+			client.timeout = 20 * limit // no deadline is near, as a rule
+		}
+		second := do(t.Context())
+		<-srv.came
+		c.Stop()
+		select {
+		case r := <-second:
+			t.Fatalf("ended in a stop: %v", r.err)
+		case <-time.After(5 * limit):
+		}
+		if n := srv.n.Load(); n > 3 {
+			t.Errorf("%d requests", n)
+		}
+		c.Start()
+		srv.answer <- struct{}{}
+		if r := <-second; r.err != nil {
+			t.Errorf("an operation across a stop of five limits: %v", r.err)
+		}
+	}
+
+	// No answer: the limit ends it, on the clock.
+	client.timeout = limit
+	third, from := do(t.Context()), c.Now()
+	<-srv.came
+	for range 3 {
+		time.Sleep(limit / 10)
+		c.Stop()
+		time.Sleep(2 * limit)
+		c.Start()
+	}
+	r := <-third
+	if e, ok := errors.AsType[*Error](r.err); !ok || !e.Timeout || c.Now()-from != limit {
+		t.Errorf("%v after %v of the clock, want a time-out after %v", r.err, c.Now()-from, limit)
+	}
+
+	// A context ends an operation in a stop, one that is under way and one that has not begun.
+	client.timeout = time.Minute
+	for _, begun := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if !begun {
+			c.Stop()
+		}
+		out := do(ctx)
+		if begun {
+			<-srv.came
+			c.Stop()
+		}
+		cancel()
+		if r := <-out; !errors.Is(r.err, context.Canceled) {
+			t.Errorf("a context that ends in a stop (operation begun: %v): %v", begun, r.err)
+		}
+		c.Start()
 	}
 }
 
 // A clock that cannot be stopped is real time, at no cost.
 func TestRunningClockIsNoLimit(t *testing.T) {
-	srv := newPausing(t, false)
-	client := newClient(t, Config{URL: srv.URL, Timeout: 50 * time.Millisecond, Clock: clock.New(time.Now())})
-	if client.o.clock != nil {
-		t.Error("the client watches a clock that cannot be stopped")
-	}
-	_, err := client.Do(t.Context(), &Request{Path: "/"})
-	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
-		t.Errorf("%v, want a time-out", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		srv := newPausing(t, false)
+		client := newClient(t, Config{URL: srv.URL, Dial: srv.dial, Clock: clock.New(time.Now())})
+		if client.o.clock != nil {
+			t.Error("the client watches a clock that cannot be stopped")
+		}
+		_, err := client.Do(t.Context(), &Request{Path: "/"})
+		if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
+			t.Errorf("%v, want a time-out", err)
+		}
+	})
 }
 
 // A WebSocket's limits are times of the clock, too: of the handshake, of an idle connection and of a write.
 func TestWSLimitsThroughStops(t *testing.T) {
-	const limit = 100 * time.Millisecond
 	for _, secure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
-			t.Parallel()
-			speak := make(chan string)
-			url, conf := gorilla(t, secure, func(c *websocket.Conn, _ *http.Request) {
-				for text := range speak {
-					if c.WriteMessage(websocket.TextMessage, []byte(text)) != nil {
-						return
-					}
-				}
-			})
-			t.Cleanup(func() { close(speak) })
-			c := clock.NewStopped(time.Now())
-			began := time.Now()
-			time.AfterFunc(3*limit, func() { c.Start() })
-			w, err := DialWS(t.Context(), WSConfig{URL: url, TLS: conf, Timeout: time.Minute, Idle: limit, Clock: c})
-			if err != nil || time.Since(began) < 3*limit {
-				t.Fatalf("dialed after %v: %v; want it to wait for the clock", time.Since(began), err)
-			}
-			defer w.Close(CloseNormal, "")
-			type message struct {
-				text string
-				err  error
-			}
-			read := func(ctx context.Context) <-chan message {
-				out := make(chan message, 1)
-				go func() {
-					_, data, _, err := w.Read(ctx)
-					out <- message{string(data), err}
-				}()
-				return out
-			}
-			wait := func(out <-chan message) (m message) {
-				t.Helper()
-				select {
-				case m = <-out:
-				case <-time.After(30 * time.Second):
-					t.Fatal("the read has not ended within 30 s")
-				}
-				return m
-			}
-			c.Stop()
-			out := read(t.Context())
-			select {
-			case m := <-out:
-				t.Fatalf("a stop ended the read: %v", m.err)
-			case <-time.After(5 * limit):
-			}
-			if err := w.WriteText([]byte("written in a stop")); err != nil {
-				t.Error(err)
-			}
-			c.Start()
-			speak <- "hello"
-			if m := wait(out); m.err != nil || m.text != "hello" {
-				t.Errorf("%q, %v after a stop of five limits", m.text, m.err)
-			}
-			c.Stop()
-			ctx, cancel := c.WithTimeout(t.Context(), limit/10)
-			defer cancel()
-			out = read(ctx)
-			time.Sleep(limit)
-			c.Start()
-			if m := wait(out); timedOut(m.err) == nil {
-				t.Errorf("a context whose time on the clock is over: %v, want a time-out", m.err)
-			}
-			from := c.Now()
-			out = read(t.Context())
-			for range 3 {
-				time.Sleep(limit / 10)
-				c.Stop()
-				time.Sleep(2 * limit)
-				c.Start()
-			}
-			if m := wait(out); timedOut(m.err) == nil || c.Now()-from < limit {
-				t.Errorf("%v after %v of the clock, want a time-out after %v", m.err, c.Now()-from, limit)
-			}
+			synctest.Test(t, func(t *testing.T) { testWSLimitsThroughStops(t, secure) })
 		})
+	}
+}
+
+func testWSLimitsThroughStops(t *testing.T, secure bool) {
+	const limit = 100 * time.Millisecond
+	speak, l := make(chan string), newPipes()
+	url, _ := gorillaOn(t, l, secure, func(c *websocket.Conn, _ *http.Request) {
+		go func() { // what the client writes, and its end
+			for _, _, err := c.ReadMessage(); err == nil; _, _, err = c.ReadMessage() {
+			}
+		}()
+		for text := range speak {
+			if c.WriteMessage(websocket.TextMessage, []byte(text)) != nil {
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { close(speak) })
+	c := clock.NewStopped(time.Now())
+	began := time.Now()
+	time.AfterFunc(3*limit, func() { c.Start() })
+	w, err := DialWS(t.Context(), WSConfig{URL: url, Dial: l.dial, TLS: &tls.Config{InsecureSkipVerify: true}, Timeout: time.Minute, Idle: limit, Clock: c})
+	if err != nil || time.Since(began) != 3*limit {
+		t.Fatalf("dialed after %v: %v; want it to wait for the clock", time.Since(began), err)
+	}
+	defer w.Close(CloseNormal, "")
+	type message struct {
+		text string
+		err  error
+	}
+	read := func(ctx context.Context) <-chan message {
+		out := make(chan message, 1)
+		go func() {
+			_, data, _, err := w.Read(ctx)
+			out <- message{string(data), err}
+		}()
+		return out
+	}
+	c.Stop()
+	out := read(t.Context())
+	select {
+	case m := <-out:
+		t.Fatalf("a stop ended the read: %v", m.err)
+	case <-time.After(5 * limit):
+	}
+	if err := w.WriteText([]byte("written in a stop")); err != nil {
+		t.Error(err)
+	}
+	c.Start()
+	speak <- "hello"
+	if m := <-out; m.err != nil || m.text != "hello" {
+		t.Errorf("%q, %v after a stop of five limits", m.text, m.err)
+	}
+	c.Stop()
+	ctx, cancel := c.WithTimeout(t.Context(), limit/10)
+	defer cancel()
+	out = read(ctx)
+	time.Sleep(limit)
+	c.Start()
+	if m := <-out; timedOut(m.err) == nil {
+		t.Errorf("a context whose time on the clock is over: %v, want a time-out", m.err)
+	}
+	from := c.Now()
+	out = read(t.Context())
+	for range 3 {
+		time.Sleep(limit / 10)
+		c.Stop()
+		time.Sleep(2 * limit)
+		c.Start()
+	}
+	if m := <-out; timedOut(m.err) == nil || c.Now()-from != limit {
+		t.Errorf("%v after %v of the clock, want a time-out after %v", m.err, c.Now()-from, limit)
 	}
 }
 

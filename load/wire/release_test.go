@@ -16,7 +16,7 @@ func TestWSReleaseLetsGo(t *testing.T) {
 	defer cancel()
 	gone := make(chan struct{})
 	func() {
-		w, err := DialWS(ctx, WSConfig{URL: url, Timeout: 5 * time.Second})
+		w, err := DialWS(ctx, WSConfig{URL: url, Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,24 +5,30 @@ package wire
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
+	"io"
+	"net"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // The deadline of the connection may lie before that of the operation: it is put right when it strikes, for reads and
 // for writes, and an operation that is late all the same, or whose context ends, still ends.
-func TestDeadlineIsSetSeldom(t *testing.T) {
+func TestDeadlineIsSetSeldom(t *testing.T) { synctest.Test(t, testDeadlineIsSetSeldom) }
+
+func testDeadlineIsSetSeldom(t *testing.T) {
 	const slow = 300 * time.Millisecond
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			time.Sleep(slow)
+	defer time.Sleep(slow) // the server ends
+	server := piped(func(conn net.Conn) {
+		for line := readRequest(conn); line != ""; line = readRequest(conn) {
+			if strings.Contains(line, "/slow") {
+				time.Sleep(slow)
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 		}
-		_, _ = w.Write([]byte("ok"))
-	}))
-	defer srv.Close()
-	c := newClient(t, Config{URL: srv.URL, Timeout: 30 * time.Second})
+	})
+	c := newClient(t, Config{URL: "http://host", Dial: server, Timeout: 30 * time.Second})
 	do := func(ctx context.Context, path string) error {
 		_, err := c.Do(ctx, &Request{Path: path})
 		return err
@@ -53,7 +59,7 @@ func TestDeadlineIsSetSeldom(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(slow/6, cancel)
 	begin := time.Now()
-	if err := do(ctx, "/slow"); err == nil || time.Since(begin) > 5*time.Second {
+	if err := do(ctx, "/slow"); err == nil || time.Since(begin) != slow/6 {
 		t.Errorf("an operation whose context ended: %v after %v", err, time.Since(begin))
 	}
 	c.timeout = slow / 3

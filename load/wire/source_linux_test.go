@@ -19,7 +19,7 @@ func TestIdleConnectionsAreNotProbed(t *testing.T) {
 	}
 	defer ln.Close()
 	own := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := (&dialer{addr: addr}).connect(ctx, within(ctx, time.Now(), 5*time.Second, nil))
+		conn, err := (&dialer{addr: addr}).connect(ctx, within(ctx, time.Now(), time.Minute, nil))
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +39,15 @@ func wsURL(url string) string { return "ws" + strings.TrimPrefix(url, "http") }
 // gorilla serves WebSocket with another implementation than ours.
 func gorilla(t *testing.T, secure bool, serve func(*websocket.Conn, *http.Request)) (url string, conf *tls.Config) {
 	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gorillaOn(t, l, secure, serve)
+}
+
+func gorillaOn(t *testing.T, l net.Listener, secure bool, serve func(*websocket.Conn, *http.Request)) (url string, conf *tls.Config) {
+	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	closed := false // no handler may begin while they are waited for
@@ -60,12 +68,12 @@ func gorilla(t *testing.T, secure bool, serve func(*websocket.Conn, *http.Reques
 		defer wg.Done()
 		serve(c, r)
 	})
-	var srv *httptest.Server
+	srv := unstarted(l, h)
 	if secure {
-		srv = httptest.NewTLSServer(h)
+		srv.StartTLS()
 		conf = srv.Client().Transport.(*http.Transport).TLSClientConfig
 	} else {
-		srv = httptest.NewServer(h)
+		srv.Start()
 	}
 	t.Cleanup(func() {
 		srv.Close()
@@ -331,7 +339,7 @@ func TestWSHandshakeRefused(t *testing.T) {
 		{"not http", "hello\r\n\r\n", "status line"},
 		{"closed", "", "EOF"},
 	} {
-		_, err := DialWS(t.Context(), WSConfig{URL: wsURL(script(t, say(tt.raw))), Timeout: 5 * time.Second})
+		_, err := DialWS(t.Context(), WSConfig{URL: wsURL(script(t, say(tt.raw))), Timeout: time.Minute})
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Phase != PhaseWS || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.text)
@@ -340,11 +348,13 @@ func TestWSHandshakeRefused(t *testing.T) {
 			t.Errorf("401: got %+v", h)
 		}
 	}
-	silent := script(t, func(c net.Conn) { io.Copy(io.Discard, c) })
-	_, err := DialWS(t.Context(), WSConfig{URL: wsURL(silent), Timeout: 100 * time.Millisecond})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseWS || !e.Timeout {
-		t.Errorf("silent: got %v, want a time-out", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		silent := piped(func(c net.Conn) { io.Copy(io.Discard, c) })
+		_, err := DialWS(t.Context(), WSConfig{URL: "ws://host", Dial: silent, Timeout: time.Minute})
+		if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseWS || !e.Timeout {
+			t.Errorf("silent: got %v, want a time-out", err)
+		}
+	})
 }
 
 func TestWSIdleTimeout(t *testing.T) {

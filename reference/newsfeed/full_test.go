@@ -105,8 +105,8 @@ func (r *real) fetch(ctx context.Context, bus string) (records [][]byte, err err
 // Java 17 and mvn; make test-full runs it.
 func TestFull(t *testing.T) {
 	r := startReal(t)
-	outside, patience = r, time.Minute
-	t.Cleanup(func() { outside, patience = nil, 5*time.Second })
+	outside = r
+	t.Cleanup(func() { outside = nil })
 	for _, o := range []struct {
 		name string
 		test func(*testing.T)
@@ -342,13 +342,9 @@ func (r *real) testFaults(t *testing.T) {
 			}
 			time.Sleep(time.Second) // Cassandra marks the content of its log several times a second
 			mend := r.hit(t, role, mode)
-			began := time.Now()
 			status, text, _ = post(a)
 			if status != want || !strings.Contains(text, fmt.Sprintf("%q", role)) {
 				t.Errorf("%s %s: %d %s; want %d and its role", role, mode, status, text, want)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("%s %s: an answer after %v", role, mode, took)
 			}
 			if strings.Contains(text, "127.0.0.1") {
 				t.Errorf("%s %s: the client is told %s", role, mode, text)

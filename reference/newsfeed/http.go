@@ -67,14 +67,14 @@ func (s *Server) storeFailure(role string, err error) *failure {
 	case errors.Is(err, errFull), redis.IsOOMError(err), databaseFull(err):
 		f.status, f.Text = http.StatusInsufficientStorage, "the "+role+" store is full"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
-		f.status, f.Text = http.StatusGatewayTimeout, fmt.Sprintf("the %s store did not answer within %v", role, s.cfg.StoreTimeout)
+		f.status, f.Text = http.StatusGatewayTimeout, fmt.Sprintf("the %s store did not answer within %v", role, s.cfg.timeout(role))
 	}
 	return f
 }
 
 // on makes one call to a store, with its deadline and its time measured. errNoParticipant is an answer, not a failure.
 func (q *call) on(role, operation string, fn func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(q.ctx, q.s.cfg.StoreTimeout)
+	ctx, cancel := context.WithTimeout(q.ctx, q.s.cfg.timeout(role))
 	defer cancel()
 	start := time.Now()
 	err := fn(ctx)
@@ -223,8 +223,6 @@ func (q *call) ref(id int64) any {
 
 // health requests the description of every store. The answer is 503 when one cannot be used.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.StoreTimeout)
-	defer cancel()
 	ask := map[string]func(context.Context) (StoreInfo, error){
 		"database": s.db.Describe, "wide": s.wide.Describe, "search": s.search.Describe, "bus": s.bus.Describe,
 	}
@@ -238,6 +236,8 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	answers := make(chan answer, len(ask))
 	for role, fn := range ask {
 		go func() { // ends with ctx, even if the store hangs
+			ctx, cancel := context.WithTimeout(r.Context(), s.cfg.timeout(role))
+			defer cancel()
 			info, err := fn(ctx)
 			info.Role = role
 			answers <- answer{info, err}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/reference/newsfeed"
 )
@@ -31,7 +30,7 @@ func (f *feed) sql() *sql.DB {
 
 func statements(t testing.TB, db *sql.DB, list ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, s := range list {
 		if _, err := db.ExecContext(ctx, s); err != nil {

@@ -57,8 +57,6 @@ func (b *Bus) rows(ctx context.Context) (map[string]int64, error) {
 
 // rows answers GET /rows. It leaves no telemetry record: who counts changes nothing.
 func (s *Server) rows(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), requestPatience*s.cfg.StoreTimeout)
-	defer cancel()
 	out := Rows{Stores: map[string]map[string]int64{}, Untold: map[string]string{}, Repeats: s.cfg.Repeats}
 	for role, store := range map[string]any{"database": s.db, "wide": s.wide, "search": s.search, "bus": s.bus} {
 		c, ok := store.(counter)
@@ -66,7 +64,9 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) {
 			out.Untold[role] = "it cannot count"
 			continue
 		}
+		ctx, cancel := context.WithTimeout(r.Context(), requestPatience*s.cfg.timeout(role))
 		n, err := c.rows(ctx)
+		cancel()
 		if err != nil {
 			f := s.storeFailure(role, err)
 			s.log.Warn("rows", "error", f)

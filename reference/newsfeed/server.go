@@ -54,6 +54,8 @@ type Config struct {
 	MaxConns     int           // to the database, and to Redis; default DefaultMaxConns
 	StoreTimeout time.Duration // of one call to a store, default DefaultStoreTimeout
 	Log          *slog.Logger  // errors of the server; nil discards them
+
+	timeout func(role string) time.Duration // of one call to a store, default StoreTimeout
 }
 
 // requestPatience is how long a whole request may take, in calls to stores that take their longest: a story to many
@@ -90,6 +92,9 @@ func (c *Config) check() error {
 	case c.StoreTimeout < 0:
 		return fmt.Errorf("store timeout %v: want more than 0", c.StoreTimeout)
 	}
+	if c.timeout == nil {
+		c.timeout = func(string) time.Duration { return c.StoreTimeout }
+	}
 	for role, addr := range map[string]string{KindWide: c.Wide, KindSearch: c.Search, KindBus: c.Bus} {
 		if addr == "" {
 			return fmt.Errorf("no address of the %s store: want %s; newsfeed store -kind %s starts an own one", role, forms[role], role)
@@ -120,7 +125,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.met = newMetrics(db.db)
-	s.tel = newTelemetry(s.bus, s.met, cfg.StoreTimeout)
+	s.tel = newTelemetry(s.bus, s.met, cfg.timeout)
 	var lc net.ListenConfig
 	if s.ln, err = lc.Listen(ctx, "tcp", cfg.Listen); err != nil {
 		s.close()

@@ -15,11 +15,11 @@ import (
 )
 
 func dial(addr string) (net.Conn, error) {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
+	c, err := net.DialTimeout("tcp", addr, patience)
 	if err != nil {
 		return nil, err
 	}
-	return c, c.SetDeadline(time.Now().Add(5 * time.Second))
+	return c, c.SetDeadline(time.Now().Add(patience))
 }
 
 // TestAStoreComesBack kills a store in the middle of a record and starts it again on the same address: all before is
@@ -30,7 +30,7 @@ func TestAStoreComesBack(t *testing.T) {
 	addr, r := store(t, cfg)
 	b := newsfeed.NewBus(addr)
 	defer b.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	produce := func(want int64, texts ...string) {
 		t.Helper()
@@ -82,7 +82,7 @@ func TestAFullBusRefuses(t *testing.T) {
 	addr, _ := store(t, newsfeed.StoreConfig{Kind: newsfeed.KindBus, Most: 100})
 	b := newsfeed.NewBus(addr)
 	defer b.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := b.Produce(ctx, [][]byte{make([]byte, 50)}); err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ type producer interface {
 type telemetry struct {
 	bus     producer
 	met     *metrics
-	timeout time.Duration
+	timeout func(role string) time.Duration
 	server  string
 
 	mu      sync.Mutex
@@ -60,7 +60,7 @@ type telemetry struct {
 	again   int64 // records of batches that failed: they are sent again, and may be there already
 }
 
-func newTelemetry(bus producer, met *metrics, timeout time.Duration) *telemetry {
+func newTelemetry(bus producer, met *metrics, timeout func(role string) time.Duration) *telemetry {
 	return &telemetry{bus: bus, met: met, timeout: timeout, server: rand.Text()[:12]}
 }
 
@@ -113,7 +113,7 @@ func (t *telemetry) send(ctx context.Context) error {
 			return nil
 		}
 		start := time.Now()
-		cctx, cancel := context.WithTimeout(ctx, t.timeout)
+		cctx, cancel := context.WithTimeout(ctx, t.timeout(KindBus))
 		_, err := t.bus.Produce(cctx, batch)
 		cancel()
 		t.met.store("bus", "produce", err == nil, time.Since(start))

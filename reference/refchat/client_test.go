@@ -276,8 +276,8 @@ func (s *socket) next() obj {
 			s.t.Fatal("the connection ended")
 		}
 		return m
-	case <-time.After(10 * time.Second):
-		s.t.Fatal("no message in 10 s")
+	case <-time.After(patience):
+		s.t.Fatalf("no message in %v", patience)
 	}
 	return nil
 }
@@ -292,12 +292,15 @@ func (s *socket) event(name string) obj {
 	}
 }
 
-// waitFor waits up to ten seconds until ok.
+// patience is how long a test waits for an event before it fails.
+const patience = time.Minute
+
+// waitFor waits until ok.
 func waitFor(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not in 10 s: %s", what)
+			t.Fatalf("not in %v: %s", patience, what)
 		}
 	}
 }

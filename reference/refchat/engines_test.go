@@ -110,8 +110,8 @@ func serve(t testing.TB, cfg refchat.Config) *refchat.Server {
 			if err != nil {
 				t.Errorf("Run: %v", err)
 			}
-		case <-time.After(10 * time.Second):
-			t.Error("the server did not stop in 10 s")
+		case <-time.After(patience):
+			t.Errorf("the server did not stop in %v", patience)
 		}
 	})
 	return s

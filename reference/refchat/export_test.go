@@ -1,6 +1,11 @@
 package refchat
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
-// SendDue posts the scheduled posts that are due now, without waiting for the server's own time.
-func SendDue(ctx context.Context, s *Server) error { return s.sendDue(ctx) }
+// SendDue posts the scheduled posts that are due at an instant, without waiting for it.
+func SendDue(ctx context.Context, s *Server, at time.Time) error {
+	return s.sendDue(ctx, at.UnixMilli())
+}

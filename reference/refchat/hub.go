@@ -315,9 +315,9 @@ func (h *hub) resume(k *wsSocket, userID, id string, from int64) bool {
 // leave takes a socket whose goroutines have ended from its connection, which waits for another. It reports through
 // last whether it was its user's last one.
 func (h *hub) leave(k *wsSocket, last func()) {
-	h.count(-1)
 	h.do(h.shard(k.c.userID), func(sh *hubShard) {
 		k.c.sock, k.c.away = nil, time.Now()
+		h.count(-1) // who sees it can take the connection up again
 		for c := range sh.byUser[k.c.userID] {
 			if c.sock != nil {
 				return

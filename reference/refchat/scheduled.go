@@ -246,16 +246,15 @@ const sendScheduledEvery = 30 * time.Second
 // sendScheduled sends due posts, again and again until ctx ends.
 func (s *Server) sendScheduled(ctx context.Context) {
 	for sleep(ctx, sendScheduledEvery) == nil {
-		if err := s.sendDue(ctx); err != nil && ctx.Err() == nil {
+		if err := s.sendDue(ctx, millis()); err != nil && ctx.Err() == nil {
 			s.log.Warn("sending scheduled posts", "err", err)
 		}
 	}
 }
 
-// sendDue posts up to a hundred scheduled posts whose time has come; of several servers, one posts each. A post that
-// cannot be posted stays, with an error code.
-func (s *Server) sendDue(ctx context.Context) error {
-	now := millis()
+// sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of several servers, one posts
+// each. A post that cannot be posted stays, with an error code.
+func (s *Server) sendDue(ctx context.Context, now int64) error {
 	due, err := s.st.selectScheduled(ctx, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
 	if err != nil {
 		return err

@@ -323,8 +323,8 @@ func TestCommand(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(8 * time.Second):
-		t.Fatal("no end in 8 s")
+	case <-time.After(patience):
+		t.Fatalf("no end in %v", patience)
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("the given files directory is gone: %v", err)

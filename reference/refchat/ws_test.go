@@ -154,7 +154,7 @@ func TestWebSocketAuthentication(t *testing.T) {
 		if open {
 			t.Errorf("a wrong token was answered with %v", m)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("a wrong token keeps its connection")
 	}
 }
@@ -205,14 +205,14 @@ func TestBus(t *testing.T) {
 		bob2.token, bob2.id = w.bob.token, w.bob.id
 		sock := bob2.dial()
 		// Peers find each other with back-off: post until one arrives, then all must.
-		deadline := time.Now().Add(20 * time.Second)
+		deadline := time.Now().Add(patience)
 		for i := 0; ; i++ {
 			w.ann.post(w.channel, fmt.Sprint("probe", i))
 			if len(messages(t, sock.sync(i+1))) > 0 {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatal("no event crossed in 20 s")
+				t.Fatalf("no event crossed in %v", patience)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -236,7 +236,7 @@ func TestBus(t *testing.T) {
 		want[obj](w.ann, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
 		want[obj](w.ann, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		for eve2.send("GET", "/channels/"+w.channel+"/posts", nil).status != 200 {
-			if time.Now().After(deadline.Add(10 * time.Second)) {
+			if time.Now().After(deadline.Add(patience)) {
 				t.Fatal("the second server still has the old membership")
 			}
 			time.Sleep(10 * time.Millisecond)

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// TestLAN runs in a network of its own, so that the host's keeps its devices and routes.
+// TestLAN runs in a network of its own, so that the one that it came from keeps its devices and routes.
 func TestLAN(t *testing.T) {
 	capable(t)
+	apart(t)
 	before := devices(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLANItself$", "-test.v")
 	cmd.Env = append(os.Environ(), "NETNS_TEST_LAN=yes")

@@ -98,7 +98,7 @@ func TestProxy(t *testing.T) {
 	if got["a"] != 10 || got["b"] != 10 {
 		t.Errorf("answers %v, want 10 of each", got)
 	}
-	c, err := net.DialTimeout("tcp", s.Addr(), 5*time.Second)
+	c, err := net.DialTimeout("tcp", s.Addr(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func exec(t testing.TB, ctx context.Context, c *sql.Conn, statements ...string) 
 // sample returns the series by their keys, without the labels that all have.
 func sample(t testing.TB, ctx context.Context, p *mysql.StatusProbe) map[string]float64 {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s, err := p.Sample(ctx, time.Now())
 	if err != nil {
@@ -109,7 +109,7 @@ func TestMySQL(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { _, err := waiter.ExecContext(ctx, "UPDATE posts SET n = 2 WHERE id = 1"); done <- err }()
 	var got map[string]float64
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if got = sample(t, ctx, p); got["status_innodb_row_lock_current_waits"] == 1 {
 			break
 		}

@@ -60,7 +60,7 @@ func exec(t testing.TB, ctx context.Context, c *pgx.Conn, statements ...string) 
 // sample returns the series by their keys, without the labels that all have.
 func sample(t testing.TB, ctx context.Context, p *postgresql.StatProbe) map[string]float64 {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s, err := p.Sample(ctx, time.Now())
 	if err != nil {
@@ -131,7 +131,7 @@ func TestPostgreSQL(t *testing.T) {
 	}
 	go func() { _, err := sleeper.Exec(ctx, "SELECT pg_sleep(3)"); errs <- err }()
 	var got map[string]float64
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if got = sample(t, ctx, p); got["plimsoll_pg_blocked_sessions"] == 2 && got[`plimsoll_pg_active_sessions{wait_event_type="Timeout"}`] == 1 {
 			break
 		}
@@ -164,7 +164,7 @@ func TestPostgreSQL(t *testing.T) {
 		"plimsoll_pg_wal_bytes_total": 50_000, "pg_stat_bgwriter_checkpoints_req_total": 1, "pg_stat_bgwriter_buffers_alloc_total": 1,
 	}
 	var missing []string // each of the server's processes reports its counters at its own time
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		got, missing = sample(t, ctx, p), nil
 		for k, n := range least {
 			if d := got[k] - before[k]; d < n && !(strings.HasPrefix(k, "pg_stat_bgwriter_checkpoints") && got["pg_stat_checkpointer_num_requested_total"] >= 1) {
