@@ -212,6 +212,9 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
+	if err := s.freePorts(ctx, lay, sockets(sys.mix, lay.users)); err != nil {
+		return nil, trial.Outcome{}, err
+	}
 	sys.look(ctx, sys.env(s.Plan, sys.Deployment))
 	var run *clock.Clock
 	switch {
