@@ -178,6 +178,9 @@ func (r *cells) system(ctx context.Context, cell comparison.Cell) (*System, erro
 	if err != nil {
 		return nil, err
 	}
+	if _, failed := sys.Deployment.(unprovisioned); failed {
+		return sys, nil
+	}
 	if why := stackOf(sys.describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
 		return nil, plan.Usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison", cell.Arm, why)
 	}

@@ -68,10 +68,7 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	close(over)
 	wg.Wait()
 	s.Progress.Joined()
-	s.starts = 0
-	for i := range sessions {
-		s.starts = max(s.starts, sessions[i].starts)
-	}
+	s.starts = inARow(s.starts, sessions)
 	made := make([]comparison.BlockRun, 0, len(block))
 	valid := true
 	for i, sys := range systems {
