@@ -24,7 +24,7 @@ func TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing(t *te
 // TestArmsWithDifferentMixesAreOnTheFirstScreen has an action that one release lacks and one that both lack.
 func TestArmsWithDifferentMixesAreOnTheFirstScreen(t *testing.T) {
 	of := func(arm string, absent ...string) UsersOf {
-		m := workload.Mix{Behavior: "mattermost"}
+		m := workload.Mix{Behavior: "person"}
 		for _, name := range []string{"post", "search_all", "bookmark"} {
 			a := workload.MixAction{ActionCount: workload.ActionCount{Name: name}}
 			if slices.Contains(absent, name) {
