@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -89,11 +88,10 @@ func (r *Run) observe(ctx context.Context, p *plan.Plan, span [2]time.Duration, 
 	return x.indicators(ctx, r.catalog.Indicators(), o)
 }
 
-// voidBy returns the finding for which a run is not valid, except for those of an overloaded target; "" when there
-// is none.
+// voidBy returns the finding for which a run is not valid; "" when there is none.
 func voidBy(r *Run) (void string) {
 	for _, f := range r.Validity.Findings {
-		if f.Level == record.Red && f.Gate != "level" && f.Gate != "search" {
+		if f.Level == record.Red {
 			void = f.Gate + ": " + f.Text
 		}
 	}
@@ -176,12 +174,6 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 				o.Capacity = c.Held
 			}
 			o.Why = "the search is unstable: " + c.Why
-		case record.Invalid:
-			// Violated even with the fewest users, or without data, or when the time was over and nothing had been
-			// healthy.
-			o.Rule = cmp.Or(c.Rule, brokenAtEnd(events))
-			o.Reached, o.Capacity = o.Rule != "" && !noData(events, o.Rule), 0
-			o.Why = "the search has no result: " + c.Why
 		default:
 			o.Why = c.Why
 			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok && (!m.SharedHost || record.GateCause(gate) != record.ByEither) {
@@ -206,28 +198,4 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 		o.Reached, o.Void = false, void
 	}
 	return o, span, true
-}
-
-// brokenAtEnd is a rule that did not hold when it was last looked at in a search; "" when each held.
-func brokenAtEnd(events []record.Event) string {
-	seen := map[string]bool{}
-	for _, e := range slices.Backward(events) {
-		if e.Kind != "slo" || e.Phase != "search" || seen[e.Rule] {
-			continue
-		}
-		seen[e.Rule] = true
-		if e.Violated && !e.NoData && !e.Undecided && e.Level != record.Amber {
-			return e.Rule
-		}
-	}
-	return ""
-}
-
-func noData(events []record.Event, rule string) bool {
-	for _, e := range slices.Backward(events) {
-		if e.Kind == "slo" && e.Rule == rule {
-			return e.NoData
-		}
-	}
-	return true
 }

@@ -55,6 +55,7 @@ type ShownOp struct {
 	P50      float64                  `json:"p50_ms"`
 	P95      float64                  `json:"p95_ms"`
 	P99      float64                  `json:"p99_ms"`
+	P999     float64                  `json:"p99.9_ms"`
 	Max      float64                  `json:"max_ms"`
 	Interval *PercentileIntervals     `json:"within_run_95,omitempty"` // of the measured phase
 	// Of the operations that were under way at the end of the phase, Drained have ended since, and are not in Rate;
@@ -74,6 +75,7 @@ type BySchedule struct {
 	P50     float64 `json:"p50_ms"`
 	P95     float64 `json:"p95_ms"`
 	P99     float64 `json:"p99_ms"`
+	P999    float64 `json:"p99.9_ms"`
 	Max     float64 `json:"max_ms"`
 }
 
@@ -180,7 +182,7 @@ func rowOf(w *measure.Window, span time.Duration) ShownOp {
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	h := w.Response
 	r := ShownOp{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
-		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), Max: ms(h.Max())}
+		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), P999: ms(h.Quantile(.999)), Max: ms(h.Max())}
 	if span > 0 {
 		r.Rate = float64(r.Count) / span.Seconds()
 	}
@@ -216,7 +218,8 @@ func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window
 		if n := omitted.Response.Count(); n > 0 {
 			ms := func(q float64) float64 { return omitted.Response.Quantile(q).Seconds() * 1e3 }
 			omitted.Merge(all)
-			o.BySchedule = &BySchedule{Omitted: n, P50: ms(.5), P95: ms(.95), P99: ms(.99), Max: omitted.Response.Max().Seconds() * 1e3}
+			o.BySchedule = &BySchedule{Omitted: n, P50: ms(.5), P95: ms(.95), P99: ms(.99), P999: ms(.999),
+				Max: omitted.Response.Max().Seconds() * 1e3}
 		}
 	}
 	return err
@@ -232,7 +235,7 @@ func (o *ShownOp) end(t record.TailOp, w *measure.Window, span time.Duration) {
 		return
 	}
 	o.AtLeast = []string{"mean"}
-	for name, q := range map[string]float64{"p50": .5, "p95": .95, "p99": .99} {
+	for name, q := range map[string]float64{"p50": .5, "p95": .95, "p99": .99, "p99.9": .999} {
 		if t.Bound(w.Response.Quantile(q)) {
 			o.AtLeast = append(o.AtLeast, name)
 		}

@@ -72,7 +72,7 @@ func DefaultGates() []Gate {
 		{"core", "the busiest of the generator's cores, whoever uses it", "%", 70, 85, false, true, "survey 5.3"},
 		{"sched", "p99 of how long runnable goroutines waited for a thread", "ms", 2, 10, false, true, "survey 5.3"},
 		{"pause", "longest stop of all goroutines in a second, mean over the seconds", "ms", 2, 10, false, false, "survey 5.3"},
-		{"gc", "CPU time of the garbage collector, of all CPU time this process could have", "%", 10, 20, false, true, "survey 5.3"},
+		{"gc", "CPU time of the garbage collector, of all CPU time this process could have, over 10 s", "%", 10, 20, false, true, "survey 5.3"},
 		{"steal", "time that the hypervisor took from the generator's cores", "%", 1, 3, false, true, "survey 5.3"},
 		{"target_steal", "time that the hypervisor took from the target's cores, over 10 s", "%", 2, 5, false, true, "own"},
 		{"others", "CPU of the target's cores that went neither to the target nor idle nor to the hypervisor", "%", 15, 30, false, true, "own"},

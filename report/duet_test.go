@@ -69,6 +69,27 @@ func TestDuetIsDescribed(t *testing.T) {
 	}
 }
 
+// TestCapacityOfADuetIsNoLevel tells it from that of a server alone wherever it is printed.
+func TestCapacityOfADuetIsNoLevel(t *testing.T) {
+	for name, in := range map[string]Input{"duet": inTurns(), "sequence": planned()} {
+		d := From(in)
+		for form, want := range map[string]string{
+			"report": "Each number was found in turns (a duet)",
+			"screen": "found in turns: for comparing the arms, not the level of a server alone",
+		} {
+			text := string(render(t, func(w io.Writer) error {
+				if form == "report" {
+					return FullMarkdown(w, d)
+				}
+				return Screen(w, d, 120)
+			}))
+			if got := strings.Contains(text, want); got != (name == "duet") {
+				t.Errorf("%s of a %s: %q is there: %v\n%s", form, name, want, got, text[:min(len(text), 3000)])
+			}
+		}
+	}
+}
+
 // TestSequenceIsDescribed gives the reason for a sequence; a comparison of an older version has no mode.
 func TestSequenceIsDescribed(t *testing.T) {
 	in := planned()

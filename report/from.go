@@ -330,6 +330,9 @@ func (b *builder) warnings() {
 	case d.State.Judged < stats.MinPairs && d.State.Complete:
 		add(causeFew, true, fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
 	}
+	for _, w := range d.mixWarnings() {
+		add(causeUnlike, true, w)
+	}
 	for _, w := range d.lostWarnings() {
 		add(causeLost, true, w)
 	}

@@ -27,6 +27,7 @@ type WarningGroup struct {
 const (
 	causeIncomplete  = "incomplete"
 	causeLost        = "lost messages"
+	causeUnlike      = "arms with different mixes"
 	causeFew         = "too few blocks"
 	causeEnvironment = "environment"
 	causeMissing     = "missing pairs"
@@ -44,7 +45,7 @@ const (
 	causeTime        = "time"
 )
 
-var causeRank = []string{causeIncomplete, causeLost, causeFew, causeEnvironment, causeMissing, causeOutliers, causeFailed, causeMix, causeDelivery,
+var causeRank = []string{causeIncomplete, causeLost, causeUnlike, causeFew, causeEnvironment, causeMissing, causeOutliers, causeFailed, causeMix, causeDelivery,
 	causeBounds, causeOrder, causeFindings, causeVoided, causeSpread, causeNumbers, causeSearch, causeTime}
 
 // causeText sums up several warnings of a cause; they are about %s.

@@ -37,12 +37,16 @@ func Planted(d Document, fault string) string {
 	if s := d.State; s.Judged < s.Planned {
 		parts = append(parts, fmt.Sprintf("%d of %s whole", s.Judged, count(s.Planned, "block", "blocks")))
 	}
+	slowdown := "the planted slowdown " + fault
+	if strings.HasPrefix(fault, "cpu:") { // of the base it is more: burning makes the rest dearer
+		slowdown += " of the new arm's own CPU time"
+	}
 	var head string
 	switch {
 	case fault != "" && found:
-		head = "found: the planted slowdown " + fault
+		head = "found: " + slowdown
 	case fault != "":
-		head = "not found on every database: the planted slowdown " + fault
+		head = "not found on every database: " + slowdown
 	case !quiet:
 		head = "false alarm: a difference found, and none planted"
 	case !judged:

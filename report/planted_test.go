@@ -26,12 +26,13 @@ func TestPlanted(t *testing.T) {
 		want        string
 	}{
 		{"on both", "cpu:25%", []NamedVerdict{worse, of("MariaDB", verdict.Worse, cost(verdict.Worse, 0.26))}, 6,
-			"found: the planted slowdown cpu:25%: PostgreSQL worse, cost(app) +25.0 % [+23.0, +27.0], p95(post) +41.0 % [+39.0, +43.0]; " +
+			"found: the planted slowdown cpu:25% of the new arm's own CPU time: PostgreSQL worse, cost(app) +25.0 % [+23.0, +27.0], p95(post) +41.0 % [+39.0, +43.0]; " +
 				"MariaDB worse, cost(app) +26.0 % [+24.0, +28.0]"},
 		{"on one", "cpu:25%", []NamedVerdict{worse, open}, 6,
-			"not found on every database: the planted slowdown cpu:25%: PostgreSQL worse, cost(app) +25.0 % [+23.0, +27.0], " +
+			"not found on every database: the planted slowdown cpu:25% of the new arm's own CPU time: PostgreSQL worse, cost(app) +25.0 % [+23.0, +27.0], " +
 				"p95(post) +41.0 % [+39.0, +43.0]; MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]"},
-		{"too few blocks", "cpu:25%", nil, 0, "not found on every database: the planted slowdown cpu:25%: nothing was judged; 0 of 6 blocks whole"},
+		{"too few blocks", "cpu:25%", nil, 0, "not found on every database: the planted slowdown cpu:25% of the new arm's own CPU time: nothing was judged; 0 of 6 blocks whole"},
+		{"of another kind", "slow-post:20ms", nil, 6, "not found on every database: the planted slowdown slow-post:20ms: nothing was judged"},
 		{"nothing planted", "", []NamedVerdict{open}, 5, "no difference found, and none planted: MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]; 5 of 6 blocks whole"},
 		{"the same on both", "", []NamedVerdict{of("MariaDB", verdict.Same, cost(verdict.Same, 0.01)), of("PostgreSQL", verdict.Same, cost(verdict.Same, -0.01))}, 6,
 			"same on every database, and no slowdown planted: MariaDB same, cost(app) +1.0 % [-1.0, +3.0]; PostgreSQL same, cost(app) -1.0 % [-3.0, +1.0]"},

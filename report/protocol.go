@@ -83,9 +83,9 @@ func Foresight(b record.Before, looks []record.Look, label func(engine string) s
 	if b.Budget > 0 {
 		add("%s", budgetText(b))
 	} else {
-		took := fmt.Sprintf("about %s", aboutTime(b.Most))
+		took := fmt.Sprintf("about %s after deployment", aboutTime(b.Most))
 		if len(looks) > 1 {
-			took = fmt.Sprintf("about %s if the first look decides, %s if none does", aboutTime(b.Least), aboutTime(b.Most))
+			took = fmt.Sprintf("after deployment about %s if the first look decides, %s if none does", aboutTime(b.Least), aboutTime(b.Most))
 		}
 		if b.Retry > 0 {
 			took += fmt.Sprintf("; up to %s more for voided blocks, which are run again", aboutTime(b.Retry))

@@ -39,7 +39,7 @@ func TestProtocol(t *testing.T) {
 	golden(t, "protocol.txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
 	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	for _, want := range []string{"Look 1 of 3, after 6 blocks, at the level 2.21 %: PostgreSQL: worse; decided: it ended.", "block 2 was run again whole", "r-0003", "r-x",
-		"went on 3h2m later", "between two blocks", "1 of 4 lines were better or worse", "24 runs, about 12m if the first look decides, 24m if none does",
+		"went on 3h2m later", "between two blocks", "1 of 4 lines were better or worse", "24 runs, after deployment about 12m if the first look decides, 24m if none does",
 		"p95(post) 5.9 % (the margin of 5 % needs 16 blocks)", "assumed, not measured: an sd of runs of 4 % for latencies", d.Protocol.PlanDigest} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q", want)
@@ -92,7 +92,7 @@ func TestRunsThatWaitForALook(t *testing.T) {
 func TestForesight(t *testing.T) {
 	b := record.Before{Runs: 8, Least: 70 * time.Second, Most: 70 * time.Second, Expected: []record.Expected{{Metric: "capacity", Blocks: 4}}}
 	got := strings.Join(Foresight(b, nil, func(string) string { return "" }), "\n")
-	for _, want := range []string{"8 runs, about 1m10s", "the noise of this environment is not known: plimsoll compare -aa PLAN", "4 blocks carry no verdict"} {
+	for _, want := range []string{"8 runs, about 1m10s after deployment", "the noise of this environment is not known: plimsoll compare -aa PLAN", "4 blocks carry no verdict"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -215,6 +215,9 @@ func (s *screen) capacity(d Document) {
 		}
 		s.lines = append(s.lines, strings.TrimRight(b.String(), " "))
 	}
+	if d.Protocol != nil && d.Protocol.Duet != nil {
+		s.entry("", "found in turns: for comparing the arms, not the level of a server alone")
+	}
 }
 
 // warnings writes the groups of warnings that matter most, and how many warnings there are.

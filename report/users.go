@@ -314,16 +314,6 @@ func skips(by map[string]int64) (n int64, why string) {
 	return n, strings.Join(texts, ", ")
 }
 
-func absences(m workload.Mix) string {
-	var texts []string
-	for _, a := range m.Actions {
-		if a.Absent != "" {
-			texts = append(texts, fmt.Sprintf("%s (%s)", a.Name, a.Absent))
-		}
-	}
-	return strings.Join(texts, ", ")
-}
-
 func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 	t := head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
 	var notes []string

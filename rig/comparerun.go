@@ -60,6 +60,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		return nil, plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", mode.Lacks)
 	}
 	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.NewDeployments(), past: newPastBlocks()}
+	r.pace = pace{planned: s.length(base) + plan.Between(mode.Duet), block: r.count / p.Compare.Blocks, all: r.count}
 	defer r.deployed.Close()
 	r.deployed.Kept = j.Keep
 	if c, stop, err := s.startCanary(ctx); err != nil {
@@ -155,6 +156,7 @@ type cells struct {
 	// it was not.
 	stacks map[string]stack
 	canary *canary // nil if it could not be started
+	pace   pace
 	past   *pastBlocks
 }
 
@@ -178,6 +180,9 @@ func (r *cells) system(ctx context.Context, cell comparison.Cell) (*System, erro
 	if err != nil {
 		return nil, err
 	}
+	if _, failed := sys.Deployment.(unprovisioned); failed {
+		return sys, nil
+	}
 	if why := stackOf(sys.describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
 		return nil, plan.Usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison", cell.Arm, why)
 	}
@@ -188,7 +193,7 @@ func (r *cells) system(ctx context.Context, cell comparison.Cell) (*System, erro
 func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
 	s, pt := r.Session, r.part(cell)
 	s.whole.at(cell.Block, cell.Again)
-	s.Progress.What(cellText(cell, s.Plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(r.base)+plan.BetweenRuns))
+	s.Progress.What(cellText(cell, s.Plan.Compare.Blocks), time.Duration(cell.Left)*r.pace.each())
 	sung, err := r.listen(ctx, s.length(pt))
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
@@ -197,7 +202,11 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
 	}
+	began := time.Now()
 	run, capacity, err := r.carry(ctx, s, sys, pt, sung)
+	if !cell.Pilot {
+		r.noted([]record.ComparisonRun{run}, began)
+	}
 	return run, capacity, errors.Join(err, sys.halt(ctx))
 }
 

@@ -26,9 +26,8 @@ import (
 // block carries out the runs of one block side by side: the systems are up at once, and their users take turns.
 func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]comparison.BlockRun, error) {
 	s, first := r.Session, block[0]
-	each := s.length(r.base) + plan.BetweenRuns
 	s.whole.at(first.Block, first.Again)
-	s.Progress.What(blockText(first, len(block), s.Plan.Compare.Blocks), time.Duration(max(first.Left+1-len(block), 0))*each)
+	s.Progress.What(blockText(first, len(block), s.Plan.Compare.Blocks), time.Duration(max(first.Left+1-len(block), 0))*r.pace.each())
 	sung, err := r.listen(ctx, time.Duration(len(block))*s.length(r.base))
 	if err != nil {
 		return nil, err
@@ -39,6 +38,7 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 			return nil, err
 		}
 	}
+	began := time.Now()
 	table := duet.New(duet.Config{Seats: len(block), Seed: s.Plan.Seed ^ uint64(first.Block)<<32, Slice: s.Plan.Compare.Slice, Log: s.Progress.Say})
 	shared := newSharedCounts()
 	over := make(chan struct{})
@@ -68,10 +68,7 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	close(over)
 	wg.Wait()
 	s.Progress.Joined()
-	s.starts = 0
-	for i := range sessions {
-		s.starts = max(s.starts, sessions[i].starts)
-	}
+	s.starts = inARow(s.starts, sessions)
 	made := make([]comparison.BlockRun, 0, len(block))
 	valid := true
 	for i, sys := range systems {
@@ -83,6 +80,11 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	if valid {
 		length.finish()
 	}
+	runs := make([]record.ComparisonRun, len(out))
+	for i := range out {
+		runs[i] = out[i].Run
+	}
+	r.noted(runs, began)
 	return made, errors.Join(errs...)
 }
 

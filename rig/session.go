@@ -200,7 +200,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	default:
 		s.Progress.Doing("resetting", s.length(pt))
 		if err := sys.reset(ctx); err != nil {
-			if errors.Is(err, target.ErrStart) && pt.Comparison != "" && !pt.pilot && ctx.Err() == nil {
+			if (errors.Is(err, target.ErrStart) || errors.Is(err, target.ErrProvision)) && pt.Comparison != "" && !pt.pilot && ctx.Err() == nil {
 				return s.unstarted(ctx, sys, pt, err)
 			}
 			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
@@ -210,6 +210,9 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	_, most := s.arrivals(sys.mix)
 	lay, err := s.layout(ctx, sys.Deployment.URL(), sys.mix, s.Users(pt)+most)
 	if err != nil {
+		return nil, trial.Outcome{}, err
+	}
+	if err := s.freePorts(ctx, lay, sockets(sys.mix, lay.users)); err != nil {
 		return nil, trial.Outcome{}, err
 	}
 	sys.look(ctx, sys.env(s.Plan, sys.Deployment))

@@ -1,12 +1,16 @@
 package rig
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
+	"slices"
+	"time"
 
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet/join"
@@ -144,6 +148,45 @@ func (s *Session) layout(ctx context.Context, base string, mix []engine.Part, us
 	}
 	y.from, err = sources(conns, target, own, l)
 	return y, err
+}
+
+// freePorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for the connections of
+// this one: until then the gate ports would void it. Ports of other hosts are not waited for.
+func (s *Session) freePorts(ctx context.Context, y layout, conns int) error {
+	if s.fleet != nil {
+		return nil
+	}
+	gates := s.Plan.Gates.All()
+	amber := gates[slices.IndexFunc(gates, func(g plan.Gate) bool { return g.Name == "ports" })].Amber / 100
+	most := amber*ephemeralPorts()*float64(max(1, len(y.from))) - float64(conns)
+	return waitPorts(ctx, most, resting, func(left time.Duration) { s.Progress.Doing("waiting for ports in TIME_WAIT", left) })
+}
+
+// timeWait is how long the kernel keeps the port of a closed connection.
+const timeWait = time.Minute
+
+// waitPorts waits until at most so many sockets are in TIME_WAIT, for the time that those of an earlier run stay there
+// at the longest: after that they are of others, and the gate ports judges them. It does not wait where most is not
+// positive: the range is not known, or too small in any case.
+func waitPorts(ctx context.Context, most float64, resting func() float64, waiting func(left time.Duration)) error {
+	for left := timeWait; left > 0 && most > 0 && resting() > most; left -= time.Second {
+		waiting(left)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
+}
+
+// resting returns how many sockets of this host are in TIME_WAIT; 0 if that is not known.
+func resting() float64 {
+	text, _ := os.ReadFile("/proc/net/sockstat")
+	_, text, _ = bytes.Cut(text, []byte(" tw "))
+	var n float64
+	_, _ = fmt.Sscan(string(text), &n)
+	return n
 }
 
 // dialer returns how users connect from these addresses, nil for the usual way.

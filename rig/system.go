@@ -286,7 +286,14 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	}
 	spec.URL = cmp.Or(sys.placement.url(), spec.URL)
 	if sys.Deployment, err = f.driver(t, provisioned, filled, sys.placement, spec.Dir).Deploy(ctx, spec); err != nil {
-		return nil, errors.Join(err, sys.placement.close(context.WithoutCancel(ctx)))
+		err = errors.Join(err, sys.placement.close(context.WithoutCancel(ctx)))
+		if errors.Is(err, target.ErrProvision) && ctx.Err() == nil && f.ofNewArm(pt) {
+			f.made = slices.DeleteFunc(f.made, func(dir string) bool { return dir == spec.Dir }) // its log is to be read
+			spec.Driver = t.Driver
+			sys.Deployment = unprovisioned{spec: spec, cause: err}
+			return sys, nil // each run of the arm tries again
+		}
+		return nil, err
 	}
 	f.systems[key] = sys // from here on close stops it
 	f.s.learn(sys)
@@ -302,6 +309,13 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 		}
 	}
 	return sys, nil
+}
+
+// ofNewArm reports whether a part is of a comparison's arm that is not the base. Without the base there is nothing to
+// compare with.
+func (f *Deployments) ofNewArm(pt RunPart) bool {
+	c := f.s.Plan.Compare
+	return pt.Comparison != "" && c != nil && pt.Arm != c.Arms[0].Name
 }
 
 // driver returns the driver that a plan's target names, which has been checked. The database begins with a dump, if

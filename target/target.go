@@ -13,6 +13,9 @@ var ErrNoReset = errors.New("the state of this target cannot be reset")
 // ErrStart is wrapped by the error of Reset when only the start of the program itself failed.
 var ErrStart = errors.New("the program did not start")
 
+// ErrProvision is wrapped by the error of Deploy when the program started, but could not be provisioned.
+var ErrProvision = errors.New("provisioning")
+
 // A Spec describes a deployment. The fields in use depend on the driver; a driver refuses a Spec
 // that lacks one it needs.
 type Spec struct {

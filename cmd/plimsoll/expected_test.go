@@ -10,6 +10,7 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/run/record"
 )
 
 // TestShowNamesExpectedAnswers: show has them below the operations and in its JSON, under their own name, and neither
@@ -38,5 +39,17 @@ func TestShowNamesExpectedAnswers(t *testing.T) {
 	b, err := json.Marshal(s.Ops[0])
 	if want := `"expected":[{"op":"get_thread","status":404,"id":"app.post.get.app_error","n":3}]`; err != nil || !strings.Contains(string(b), want) {
 		t.Errorf("%s is not in %s, %v", want, b, err)
+	}
+}
+
+// TestShowTellsACapacityInTurns tells the capacity of a run of a duet from that of a server alone.
+func TestShowTellsACapacityInTurns(t *testing.T) {
+	for _, duet := range []*record.Duet{nil, {Seats: 2}} {
+		var out bytes.Buffer
+		(&app{stdout: &out, stderr: &out}).printRun(shown{evidence.Shown{Manifest: record.Manifest{Duet: duet,
+			Capacity: &record.Capacity{Kind: record.Estimate, Users: 67, Lo: 66, Hi: 68}}}})
+		if got := strings.Contains(out.String(), "found in turns (a duet)"); got != (duet != nil) {
+			t.Errorf("a run in turns %v:\n%s", duet != nil, out.String())
+		}
 	}
 }

@@ -175,6 +175,9 @@ func (a *app) printRun(s shown) {
 			plain.Fprintf(w, " users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
 		}
 		plain.Fprintf(w, "; stopped by %s; %s\n", dash(c.Rule), c.Stopped)
+		if m.Duet != nil {
+			plain.Fprintf(w, "  %s\n", record.InTurns)
+		}
 		if c.Confirmed > 0 {
 			plain.Fprintf(w, "  held for %v without a violation; an effect that comes later would not have shown\n", c.Confirmed.Round(100*time.Millisecond))
 		}

@@ -98,7 +98,7 @@ type Evidence struct {
 
 	rank     Rank
 	supports bool
-	uneven   bool // it qualifies by the loss that it explains, not by its own dose response
+	uneven   string // why it qualifies without a dose response of its own; "" when it has one
 }
 
 // A Suspect is a limiter that qualified on a role but is not named first.
@@ -170,6 +170,7 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 	l := Limiter{Unseen: unseen(o, all), Failed: o.Failed}
 	explainLoss(all)
 	explainFailures(all, o)
+	explainRule(all, o)
 	suspects := candidates(all, o)
 	for _, e := range all {
 		if !e.Qualifies {
@@ -178,7 +179,7 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 	}
 	first := slices.IndexFunc(suspects, func(s suspect) bool { return s.behind == "" })
 	if first < 0 {
-		return l.unknown(o)
+		return l.unwatched(o)
 	}
 	top := suspects[first]
 	l.Kind, l.Role, l.Name, l.Evidence, l.Advice = top.kind, top.role, top.name(), top.evidence, adviceOf[top.kind]
@@ -206,31 +207,16 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 	return l
 }
 
-// explainLoss lets an indicator of dropped connections or packets that is beyond its limit at capacity qualify where
-// loss does, even if it came too unevenly for a dose response of its own: dropped packets are sent again after a
-// timeout, so that they cause the loss.
-func explainLoss(all []Evidence) {
-	if !slices.ContainsFunc(all, func(e Evidence) bool { return e.Limiter == LimitLoss && e.Qualifies }) {
-		return
+// unwatched is the limiter of a run of which no indicator qualifies: the CPU that the broken rule limits, or UNKNOWN.
+func (l Limiter) unwatched(o Observed) Limiter {
+	role, ok := o.cpuRule()
+	if !ok {
+		return l.unknown(o)
 	}
-	for i := range all {
-		if e := &all[i]; e.High && !e.Qualifies && !e.supports && e.rank == Loss && slices.Contains(behind[LimitLoss].any, e.Limiter) {
-			e.Qualifies, e.uneven = true, true
-		}
-	}
-}
-
-// explainFailures lets refusals qualify without a dose response where the failed operations that ended the run are
-// mostly their doing: a search that steps back at the first of them sees few levels of load with any.
-func explainFailures(all []Evidence, o Observed) {
-	if o.Reached && !strings.HasPrefix(o.Rule, "rate(") {
-		return
-	}
-	for i := range all {
-		if e := &all[i]; e.High && !e.Qualifies && !e.supports && o.Failures[e.Limiter] >= mostFailures {
-			e.Qualifies = true
-		}
-	}
+	l.Kind, l.Role, l.Name, l.Advice = LimitCPU, role, LimitCPU+" "+role, adviceOf[LimitCPU]
+	l.Sentence = fmt.Sprintf("Limited by %s: the rule that broke, %s, limits it.", l.Name, o.Rule)
+	l.Confidence, l.Doubts = Low, []string{"no series of these cores has enough samples at capacity"}
+	return l
 }
 
 func (l Limiter) unknown(o Observed) Limiter {
@@ -345,31 +331,6 @@ func candidates(all []Evidence, o Observed) []suspect {
 	return out
 }
 
-// explains reports whether b is a symptom of a.
-func explains(a, b suspect, o Observed) bool {
-	if (a.kind == LimitCPU || a.kind == LimitHost) && b.rank == Loss && a.evidence[0].At < fullUse {
-		return false // cores that are idle now and then lose nothing
-	}
-	if slices.Contains(behind[b.kind].any, a.kind) {
-		return true
-	}
-	if a.kind == LimitRefusals && b.kind == LimitRefusals {
-		return b.role == wholeTarget // a process that counts its own refusals identifies their source
-	}
-	if slices.Contains(behind[b.kind].same, a.kind) && (a.role == b.role || slices.Contains(serves[b.role], a.role)) {
-		return true
-	}
-	if a.kind == LimitHost {
-		return slices.Contains(behind[b.kind].same, LimitCPU) // a wait for a core is a wait for the process that has it
-	}
-	// Cores that several roles share are busy for all of them; the one that uses most of them is named.
-	if a.kind == LimitCPU && b.kind == LimitCPU && a.role != b.role {
-		ca, cb := usage(o, a.role), usage(o, b.role)
-		return cb < cpuMinor*ca
-	}
-	return false
-}
-
 // onPath names the proxy where the generator loses packets that it sends, because it sends to the proxy alone; and
 // where both neighbors of the proxy lose, or it and the app: they have nothing else in common. One of them must
 // qualify; of the others it is enough that their loss is beyond its limit, because few events show no clear dose
@@ -478,8 +439,8 @@ func consumer(o Observed, roles []string) string {
 // be weaker, and every role must have been watched.
 func confidence(top suspect, all []suspect, missing []string) (string, []string) {
 	var doubts []string
-	if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return !e.uneven }) {
-		doubts = append(doubts, "it did not rise steadily with the load; it is named because it explains the loss that did")
+	if e := top.evidence[0]; !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.uneven == "" }) {
+		doubts = append(doubts, "it did not rise steadily with the load; it is named because "+e.uneven)
 	}
 	if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Rho != nil }) {
 		doubts = append(doubts, fmt.Sprintf("fewer than %d levels of load were seen, so it was not tried whether it rises with the load", fewestBins))

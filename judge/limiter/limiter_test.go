@@ -143,6 +143,39 @@ func TestDiagnoseRuleOfCPU(t *testing.T) {
 	}
 }
 
+// TestDiagnoseRuleOfCPUWithoutADose has cores whose use the broken rule limits, without a dose response: below the limit
+// of the indicator, at one level of load, or without samples at capacity.
+func TestDiagnoseRuleOfCPUWithoutADose(t *testing.T) {
+	const rule = "cpu(app) < 70%"
+	for _, tt := range []struct {
+		name       string
+		use        func(load float64) float64 // nil without samples at capacity
+		confidence string
+	}{
+		{"below the indicator's limit", func(l float64) float64 { return 0.72 - 0.1*math.Abs(l-1) }, limiter.Medium},
+		{"falling until the capacity", func(l float64) float64 {
+			if l < 0.95 {
+				return 0.75 - 0.1*l
+			}
+			return 0.85
+		}, limiter.Medium},
+		{"not watched", nil, limiter.Low},
+	} {
+		s := newScene().see(t, "disk", "db", func(float64) float64 { return 0.01 }).see(t, "cpu", "db", idle)
+		if tt.use != nil {
+			s.see(t, "cpu", "app", tt.use)
+		}
+		s.o.Rule = rule
+		if l := s.limiter(); l.Name != "cpu app" || l.Confidence != tt.confidence || !strings.Contains(l.Sentence+strings.Join(l.Doubts, " "), rule) || l.Advice == "" {
+			t.Errorf("%s: named %q with confidence %q: %s %q", tt.name, l.Name, l.Confidence, l.Sentence, l.Doubts)
+		}
+		s.o.Reached, s.o.Failed = false, "9 of 10 operations failed"
+		if l := s.limiter(); l.Name != limiter.LimitUnknown {
+			t.Errorf("%s: a rule that did not end the run names %q", tt.name, l.Name)
+		}
+	}
+}
+
 // TestDiagnoseWithout checks the text when no limiter can be named.
 func TestDiagnoseWithout(t *testing.T) {
 	s := newScene().see(t, "cpu", "app", full)

@@ -1,10 +1,13 @@
 package stats_test
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"plimsoll/judge/stats"
@@ -103,6 +106,31 @@ func randomSpans(rng *rand.Rand, n, k int) stats.Spans {
 	}
 	rng.Shuffle(n, func(i, k int) { out[i], out[k] = out[k], out[i] })
 	return out
+}
+
+// TestSpansOfOneBound has the factors on the p-value of t that docs/statistics.md names, for a conclusion below zero.
+func TestSpansOfOneBound(t *testing.T) {
+	page, err := os.ReadFile("../../docs/statistics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := stats.Spans{{-1, -1}, {-1.1, -1.1}, {-0.9, -0.9}, {-1.05, -1.05}, {-1.02, -1.02}}
+	for _, tt := range []struct {
+		hidden stats.Span
+		want   float64
+	}{
+		{stats.Span{Lo: -inf, Hi: -0.5}, 4.5},
+		{stats.Span{Lo: -inf, Hi: 0.5}, 9},
+		{stats.Span{Lo: -2, Hi: inf}, 6},
+	} {
+		got := append(slices.Clone(known), tt.hidden).Test() / stats.TTest(known.Known())
+		if math.Abs(got-tt.want) > 1e-6 {
+			t.Errorf("%v: %v times the p-value of t, want %v", tt.hidden, got, tt.want)
+		}
+		if text := fmt.Sprintf("times %v ", tt.want); !strings.Contains(string(page), text) {
+			t.Errorf("docs/statistics.md does not name the factor: %s", text)
+		}
+	}
 }
 
 // TestSpansAgreeWithCounting compares p-values and intervals with the second implementation on random tables.

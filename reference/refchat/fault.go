@@ -101,7 +101,7 @@ const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms
 
 // CheckFault returns an error if the text of one fault is invalid. The faults are:
 //
-//	cpu:25%              burn that share of a request's average CPU time on top, in the request's goroutine
+//	cpu:25%              burn that share of a request's average CPU time, user and system, on top, in the request's goroutine
 //	work:5ms             burn so much CPU time on top, independent of the request's own
 //	slow-post:20ms[@p]   wait before a post is stored, for a share p of them (default all)
 //	slow-query:5ms[@p]   wait before a SQL statement, while it holds its connection

@@ -153,6 +153,7 @@ func (s *Search) unstable() (why string, reached, again float64) {
 		x := math.Log(w.users)
 		switch alone := k > 0 && s.samples[k-1].violated != w.violated; {
 		case alone: // or the first of several: noise and false alarms are that long
+		case w.violated && len(healthy) < extremes: // the first users came in at once; there is no load to remember
 		case w.violated:
 			violated = append(violated, x)
 		default:

@@ -91,3 +91,18 @@ func lopsided(capacity, pace float64) *model {
 	}
 	return m
 }
+
+// herd brings the first users in at once, who slow the server for a while; afterwards it is M/M/8.
+func herd(capacity, pace float64) *model {
+	m := mmc(capacity, pace)
+	inner, now := m.step, 0.0
+	m.name = "herd"
+	m.step = func(dt, n, speed float64) ([]float64, float64) {
+		v, weight := inner(dt, n, speed)
+		if now += dt; now < 150*pace {
+			v[0] *= 40
+		}
+		return v, weight
+	}
+	return m
+}

@@ -105,6 +105,10 @@ func (m *Manifest) Phase(name string) (Phase, bool) {
 	return Phase{}, false
 }
 
+// InTurns describes a capacity that was found in a duet. It is a different quantity from that of the server alone.
+const InTurns = "found in turns (a duet): it compares the arms of a block, and is not the level of the server alone, whose caches stay warm, " +
+	"whose timers see no pauses, and whose search ends where others disturb the host"
+
 // CapacityText returns a capacity of some kind as tables print it: "420", "≥ 420", the kind itself where there is no number, "-" for none.
 func CapacityText(kind string, users float64) string {
 	switch kind {

@@ -230,7 +230,7 @@ func (d *deployment) startInstance(ctx context.Context, in Instance) (Process, e
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(filepath.Join(d.spec.Dir, fmt.Sprintf("app-%d.log", in.Index)), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(d.logFile(in.Index), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the program's log: %w", err)
 	}

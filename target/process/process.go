@@ -165,6 +165,10 @@ func (d *deployment) check() error {
 
 func (d *deployment) journal() string { return filepath.Join(d.spec.Dir, "app.journal") }
 
+func (d *deployment) logFile(instance int) string {
+	return filepath.Join(d.spec.Dir, fmt.Sprintf("app-%d.log", instance))
+}
+
 func (d *deployment) deploy(ctx context.Context) error {
 	dir, err := filepath.Abs(d.spec.Dir)
 	if err != nil {
@@ -193,7 +197,7 @@ func (d *deployment) deploy(ctx context.Context) error {
 	}
 	if d.conf.Provision != nil {
 		if err := d.conf.Provision(ctx, d); err != nil {
-			return fmt.Errorf("provisioning: %w", err)
+			return fmt.Errorf("%w: %w (log of the server: %s)", target.ErrProvision, err, d.logFile(0))
 		}
 	}
 	if d.db != nil {

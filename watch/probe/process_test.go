@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -324,6 +325,40 @@ func TestSelf(t *testing.T) {
 	}
 	if _, err := s.Sample(t.Context(), at(1)); err == nil {
 		t.Error("two samples at one time give a CPU share")
+	}
+}
+
+// Two collections of an idle program that end in a row take next to nothing of the time between samples.
+func TestSelfCollectionsInARow(t *testing.T) {
+	s, err := NewSelf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		runtime.GC()
+		runtime.GC()
+		out, err := s.Sample(t.Context(), at(1000*i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := values(t, out)["plimsoll_generator_gc_cpu_ratio"]; r > 0.01 || ok != (i > 0) {
+			t.Errorf("sample %d after 1000 s: GC ratio %v, present %v", i, r, ok)
+		}
+	}
+}
+
+// The time of a long cycle is booked at its end, and is of the seconds before.
+func TestSelfGCShare(t *testing.T) {
+	var s Self
+	cores := float64(runtime.GOMAXPROCS(0))
+	for i, booked := range []float64{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1} {
+		want := 1 / float64(min(max(i, 1), 10))
+		if i < 2 || i > 11 {
+			want = 0
+		}
+		if got, ok := s.gcShare(at(i), booked*cores); math.Abs(got-want) > 1e-9 || ok != (i > 0) {
+			t.Errorf("second %d: %v, %v; want %v", i, got, ok, want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"runtime/metrics"
 	"syscall"
 	"time"
@@ -18,7 +19,7 @@ import (
 //
 //	plimsoll_generator_sched_latency_p99_seconds   goroutines ready but not running, since the last sample
 //	plimsoll_generator_pause_max_seconds           longest stop of the world since the last sample
-//	plimsoll_generator_gc_cpu_ratio                share of the GC in all CPU time given to the program
+//	plimsoll_generator_gc_cpu_ratio                GC time of the last 10 s, of all that the program could have
 //	plimsoll_generator_cpu_seconds_total           user and system time of the process, in the run's turns
 //	plimsoll_generator_cpu_ratio                   cores in use since the last sample
 //	plimsoll_generator_goroutines, plimsoll_generator_heap_bytes (live and not yet swept objects),
@@ -26,19 +27,27 @@ import (
 //	plimsoll_generator_memory_bytes (all that the runtime took), plimsoll_generator_gc_cycles_total
 //
 // The latency comes from a sample of one in eight transitions (the runtime's choice) and is the upper
-// edge of a histogram bucket, so it errs upward by at most a quarter. The runtime computes CPU shares
-// at the end of a GC cycle: between two cycles the ratio is that of the last one, and 0 while there has
-// been none.
+// edge of a histogram bucket, so it errs upward by at most a quarter. The runtime books the CPU time of
+// a GC cycle at its end, so the ratio is of wall time: over the time between two ends, which may be
+// milliseconds, an idle program would show a fifth.
 type Self struct {
-	m         []metrics.Sample
-	latency   window
-	pauses    [2]window
-	gc, total float64
-	ratio     float64
-	cpu       float64
-	lastT     time.Time
-	turns     *Turns
-	out       sink
+	m       []metrics.Sample
+	latency window
+	pauses  [2]window
+	gc      []gcReading
+	cpu     float64
+	lastT   time.Time
+	turns   *Turns
+	out     sink
+}
+
+// gcOver is the time over which the share of the GC is taken. A cycle is booked at its end and may last seconds.
+const gcOver = 10 * time.Second
+
+// A gcReading is the CPU time that garbage collection has had until a sample, in seconds.
+type gcReading struct {
+	at  time.Time
+	cpu float64
 }
 
 const (
@@ -46,7 +55,6 @@ const (
 	selfPauseGC
 	selfPauseOther
 	selfGC
-	selfTotal
 	selfGoroutines
 	selfHeap
 	selfMemory
@@ -60,7 +68,6 @@ func NewSelf() (*Self, error) {
 		selfPauseGC:    {Name: "/sched/pauses/total/gc:seconds"},
 		selfPauseOther: {Name: "/sched/pauses/total/other:seconds"},
 		selfGC:         {Name: "/cpu/classes/gc/total:cpu-seconds"},
-		selfTotal:      {Name: "/cpu/classes/total:cpu-seconds"},
 		selfGoroutines: {Name: "/sched/goroutines:goroutines"},
 		selfHeap:       {Name: "/memory/classes/heap/objects:bytes"},
 		selfMemory:     {Name: "/memory/classes/total:bytes"},
@@ -105,12 +112,9 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	}
 	k.add("plimsoll_generator_pause_max_seconds", nil, longest)
 
-	gc, total := s.m[selfGC].Value.Float64(), s.m[selfTotal].Value.Float64()
-	if total > s.total {
-		s.ratio = (gc - s.gc) / (total - s.total)
-		s.gc, s.total = gc, total
+	if v, ok := s.gcShare(t, s.m[selfGC].Value.Float64()); ok {
+		k.add("plimsoll_generator_gc_cpu_ratio", nil, v)
 	}
-	k.add("plimsoll_generator_gc_cpu_ratio", nil, s.ratio)
 	k.add("plimsoll_generator_goroutines", nil, float64(s.m[selfGoroutines].Value.Uint64()))
 	k.add("plimsoll_generator_heap_bytes", nil, float64(s.m[selfHeap].Value.Uint64()))
 	k.add("plimsoll_generator_memory_bytes", nil, float64(s.m[selfMemory].Value.Uint64()))
@@ -141,6 +145,21 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	}
 	s.cpu, s.lastT = cpu, t
 	return k.s, nil
+}
+
+// gcShare notes the CPU time of the GC, in seconds, and returns its share of the cores' time over [gcOver] or since the
+// first sample. ok is false at the first sample.
+func (s *Self) gcShare(t time.Time, cpu float64) (share float64, ok bool) {
+	for len(s.gc) > 1 && t.Sub(s.gc[1].at) >= gcOver {
+		s.gc = s.gc[1:]
+	}
+	s.gc = append(s.gc, gcReading{t, cpu})
+	first := s.gc[0]
+	dt := t.Sub(first.at).Seconds()
+	if dt <= 0 {
+		return 0, false
+	}
+	return (cpu - first.cpu) / (dt * float64(runtime.GOMAXPROCS(0))), true
 }
 
 // openFDs counts this program's open files.
