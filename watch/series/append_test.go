@@ -97,7 +97,8 @@ func TestAppendText(t *testing.T) {
 		"protobuf":                 {"x", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily", nil, nil, "neither"},
 		"broken content type":      {"x 1\n", "text/plain; =", nil, nil, "content type"},
 		"openmetrics without end":  {"# TYPE x counter\nx_total 3.0\n", om, nil, nil, "EOF"},
-		"series twice":             {"x{a=\"1\",b=\"2\"} 1\nx{b=\"2\",a=\"1\"} 1\n", "", nil, nil, "1 twice in the batch"},
+		"series twice": {"x{a=\"1\",b=\"2\"} 1\nx{b=\"2\",a=\"1\"} 3\ny 2\n", "", nil,
+			map[string]float64{`x{a="1",b="2"}`: 1, `y`: 2}, ""},
 		"label twice":              {"x{a=\"1\",a=\"2\"} 1\n", "", nil, nil, "occurs twice"},
 		"extra renames the metric": {"x 1\n", "", map[string]string{"__name__": "y"}, nil, "would rename"},
 	} {
