@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -35,9 +34,8 @@ type verification struct {
 // verify is "target verify": every action of the simulated users is carried out on a server and proven by another
 // client.
 func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
-	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return plan.Usagef("target verify %q: want the server's URL, as http://chat.example.com", server)
+	if err := plan.CheckServer(server); err != nil {
+		return plan.Usagef("target verify: %w", err)
 	}
 	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
 		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets}
@@ -78,9 +76,9 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	}
 	proofs, err := mattermost.Verify(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("verifying %s: %w", u.Redacted(), err)
+		return fmt.Errorf("verifying %s: %w", server, err)
 	}
-	v := verification{URL: u.Redacted(), Counts: map[string]int{}, Actions: proofs}
+	v := verification{URL: server, Counts: map[string]int{}, Actions: proofs}
 	for _, o := range outcomes {
 		v.Counts[string(o)] = 0
 	}
