@@ -28,6 +28,7 @@ const (
 	authority   = "a private authority signed the certificate: name its file in the environment variable SSL_CERT_FILE"
 	ownCert     = "the port requires a client certificate (mTLS), and there is none: exempt this host from it, " +
 		"or write the address of a server behind that proxy"
+	noAPI     = "there is no API at this address: write it with the path of the server's SiteURL"
 	noUpgrade = "the WebSocket's Upgrade did not reach the application: let the proxy pass it on " +
 		`(nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade")`
 	noPort = "this host has no free port towards the address: widen net.ipv4.ip_local_port_range, " +
@@ -76,6 +77,8 @@ func statusCause(status int, code string, body []byte) string {
 		return ownCert
 	case status == 403:
 		return forbidden
+	case status == 404:
+		return noAPI
 	case status == 503:
 		return unavailable
 	case status == 502 || status == 504:

@@ -78,6 +78,7 @@ func TestCauses(t *testing.T) {
 		"private authority":    {standIn(t, true, 200, ""), authority},
 		"client certificate":   {standIn(t, false, 400, "<html>400 No required SSL certificate was sent</html>"), ownCert},
 		"nginx's limit_req":    {standIn(t, false, 503, "<html>503 Service Temporarily Unavailable</html>"), unavailable},
+		"another path":         {standIn(t, false, 404, "404 page not found"), noAPI},
 		"no server behind":     {standIn(t, false, 502, "<html>502 Bad Gateway</html>"), unreached},
 		"the application's":    {standIn(t, false, 503, `{"id":"api.context.server_busy.app_error"}`), "api.context.server_busy.app_error"},
 		"a host in Unicode":    {"http://m\u00fcnchen.invalid", "lookup xn--mnchen-3ya.invalid"},

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"plimsoll/load/wire"
+)
+
+var (
+	opServerConfig = newSetupOp("server_config")
+	opServerLimits = newSetupOp("server_limits")
+)
+
+// A ServerConfig holds the settings of a server that bound a load, under the names of its configuration. A setting that
+// the release does not have, or that the administrator may not read, is nil.
+type ServerConfig struct {
+	ServiceSettings struct {
+		SiteURL                  *string
+		EnableBotAccountCreation *bool
+	}
+	TeamSettings      struct{ MaxUsersPerTeam *int }
+	RateLimitSettings struct {
+		Enable *bool
+		PerSec *int
+	}
+	MetricsSettings struct{ Enable *bool }
+}
+
+// Config reads the server's configuration, for administrators.
+func (c *Client) Config(ctx context.Context) (conf ServerConfig, err error) {
+	err = c.get(ctx, opServerConfig, "/config", func(resp *wire.Response) error { return json.Unmarshal(resp.Body, &conf) })
+	return conf, err
+}
+
+// ServerLimits are the accounts that a server has and takes.
+type ServerLimits struct {
+	Active int `json:"activeUserCount"`
+	Most   int `json:"maxUsersHardLimit"` // 0: no limit
+}
+
+// Limits reads them, for administrators of a release that has them.
+func (c *Client) Limits(ctx context.Context) (l ServerLimits, err error) {
+	err = c.get(ctx, opServerLimits, "/limits/server", func(resp *wire.Response) error { return json.Unmarshal(resp.Body, &l) })
+	return l, err
+}
