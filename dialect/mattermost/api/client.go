@@ -195,7 +195,7 @@ func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*w
 		if class == measure.Status4xx || class == measure.Status5xx {
 			c.table.answered(o, e.Status, due)
 		}
-		if c.note != nil {
+		if c.note != nil && (c.patience == nil || !held(e)) {
 			c.note(e)
 		}
 		return e

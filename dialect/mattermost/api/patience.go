@@ -12,7 +12,7 @@ import (
 
 const (
 	leastHold = 50 * time.Millisecond // before the first repetition, where the refusal names no time
-	mostHold  = 5 * time.Second       // before a later one
+	mostHold  = time.Second           // before a later one
 	mostHeld  = 2 * time.Minute       // of one call, which then fails
 )
 

@@ -122,7 +122,7 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
 			c.table.answered(opWebSocket, h.Status, due)
 		}
-		if c.note != nil {
+		if c.note != nil && (c.patience == nil || !held(e)) {
 			c.note(e)
 		}
 		return nil, e
