@@ -139,9 +139,9 @@ func TestRestoreSQL(t *testing.T) {
 		}
 	})
 	t.Run("other schema", func(t *testing.T) {
-		script := strings.ReplaceAll(strings.Replace(postgresScript, "CREATE TABLE", "CREATE SCHEMA mattermost;\nCREATE TABLE", 1), "public.", "mattermost.")
+		script := strings.ReplaceAll(strings.Replace(postgresScript, "CREATE TABLE", "CREATE SCHEMA old_chat;\nCREATE TABLE", 1), "public.", "old_chat.")
 		_, err := restore(t, scriptFile(t, "mine.sql", []byte(script)), filepath.Join(root, "other"), "mmuser")
-		if err == nil || !strings.Contains(err.Error(), `in mattermost; put these lines at the end of the file: DROP SCHEMA IF EXISTS public; ALTER SCHEMA "mattermost" RENAME TO public;`) {
+		if err == nil || !strings.Contains(err.Error(), `in old_chat; put these lines at the end of the file: DROP SCHEMA IF EXISTS public; ALTER SCHEMA "old_chat" RENAME TO public;`) {
 			t.Errorf("error %v", err)
 		}
 	})
