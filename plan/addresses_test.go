@@ -50,6 +50,7 @@ func TestBadAddresses(t *testing.T) {
 	for _, tt := range []struct{ driver, text, want string }{
 		{plan.External, `url: []`, "target.url: is an empty list"},
 		{plan.External, `url: ["http://a:1", localhost]`, `target.url[1]: "localhost" is not an address of a server`},
+		{"chat", `ca: own.pem`, "target.ca: has no effect, because the driver chat"},
 		{plan.External, `url: "http://::1:8065"`, `target.url: "http://::1:8065" has an IPv6 address without brackets`},
 		{plan.External, `url: "https://b/sub/api/v4/"`, `ends in the path of the API; write the server's own address: https://b/sub`},
 		{plan.External, `url: ["http://a:1", "http://a:1"]`, "target.url[1]: \"http://a:1\" is in the list already"},

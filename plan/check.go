@@ -191,7 +191,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.checkTopology(p, k)
 	d.checkInstances(t, k)
 	for path, v := range map[string]string{
-		"target.binary": t.Binary, "target.ready": t.Ready, "target.version": t.Version, "target.dataset": t.Dataset,
+		"target.binary": t.Binary, "target.ready": t.Ready, "target.version": t.Version, "target.dataset": t.Dataset, "target.ca": t.CA,
 	} {
 		d.secret(path, "", v)
 	}
@@ -205,6 +205,9 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	}
 	if t.Filled() && len(p.Engines()) == 0 && t.Driver != External && d.good("target.dataset", "database") {
 		d.at("target.dataset", "needs a database that is started for the target; add a section database with an engine")
+	}
+	if t.CA != "" && t.Driver != External && d.good("target.ca", "target.driver") {
+		d.at("target.ca", "has no effect, because the driver %s starts servers without TLS; remove it", t.Driver)
 	}
 	switch t.Driver {
 	case External:

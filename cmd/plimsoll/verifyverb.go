@@ -18,10 +18,10 @@ import (
 
 // verifyFlags are the flags of "target verify".
 type verifyFlags struct {
-	tokenFile, admin, team, only string
-	timeout                      time.Duration
-	users                        int
-	asJSON                       bool
+	tokenFile, admin, team, only, ca string
+	timeout                          time.Duration
+	users                            int
+	asJSON                           bool
 }
 
 // verification is the result of "target verify" as JSON.
@@ -54,6 +54,11 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	}
 	if cfg.Token == "" && cfg.Password == "" {
 		return plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
+	}
+	if f.ca != "" {
+		if err := rig.Trust(f.ca); err != nil {
+			return plan.Usagef("-ca: %w", err)
+		}
 	}
 	if f.admin != "" {
 		cfg.Params["admin"] = f.admin

@@ -61,6 +61,33 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
+// A preparation that the server refuses names the settings that stop a run, and only those.
+func TestAFailedPreparationNamesTheSettings(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v4/config":
+			io.WriteString(w, `{"ServiceSettings":{"EnableBotAccountCreation":false},"TeamSettings":{"MaxUsersPerTeam":50}}`)
+		case "/api/v4/config/client":
+			io.WriteString(w, `{"Version":"11.6.0"}`)
+		case "/api/v4/license/client":
+			io.WriteString(w, `{"IsLicensed":"false"}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer srv.Close()
+	s := newSetup(t.Context(), &workload.Env{URL: srv.URL}, settings{})
+	s.token = "admin"
+	refusal := &api.OpError{Op: "add_team_members", Status: 400, Code: "api.team.max_accounts.app_error"}
+	err := s.stopped(fmt.Errorf("adding users: %w", refusal), 300)
+	if got := err.Error(); !strings.HasPrefix(got, "adding users: ") || !strings.Contains(got, "; TeamSettings.MaxUsersPerTeam is 50") || strings.Contains(got, "Bot") {
+		t.Error(got)
+	}
+	if err := s.stopped(nil, 300); err != nil {
+		t.Error(err)
+	}
+}
+
 // An account that an earlier preparation left with another password gets this one, and no other account does.
 func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 	for mail, used := range map[string]bool{"user-0@example.com": true, "user-0@corp.example": false} {

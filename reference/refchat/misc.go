@@ -56,7 +56,7 @@ func (s *Server) getClientConfig(q *request) error {
 	return q.reply(http.StatusOK, s.client.values)
 }
 
-// getConfig answers an administrator with the settings that bound a load.
+// getConfig answers an administrator with the settings that bound a load. It has none for metrics, which are always on.
 func (s *Server) getConfig(q *request) error {
 	if !s.isAdmin(q.sess) {
 		return errPermission()
@@ -66,7 +66,6 @@ func (s *Server) getConfig(q *request) error {
 		"ServiceSettings":   {"SiteURL": s.client.values["SiteURL"], "EnableBotAccountCreation": true},
 		"TeamSettings":      {"MaxUsersPerTeam": 1_000_000},
 		"RateLimitSettings": {"Enable": false},
-		"MetricsSettings":   {"Enable": true},
 	})
 }
 

@@ -25,7 +25,7 @@ const (
 	unavailable = "a proxy refused it: a rate limit such as nginx's limit_req, or no server behind the proxy"
 	tlsPort     = "the port speaks TLS: write the address with https://"
 	plainPort   = "the port speaks no TLS: write the address with http://"
-	authority   = "a private authority signed the certificate: name its file in the environment variable SSL_CERT_FILE"
+	authority   = "a private authority signed the certificate: name its file with -ca or target.ca, and on other hosts of agents in SSL_CERT_FILE"
 	ownCert     = "the port requires a client certificate (mTLS), and there is none: exempt this host from it, " +
 		"or write the address of a server behind that proxy"
 	noAPI     = "there is no API at this address: write it with the path of the server's SiteURL"

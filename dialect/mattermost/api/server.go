@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"plimsoll/load/wire"
 )
@@ -29,7 +30,7 @@ type ServerConfig struct {
 
 // Config reads the server's configuration, for administrators.
 func (c *Client) Config(ctx context.Context) (conf ServerConfig, err error) {
-	err = c.get(ctx, opServerConfig, "/config", func(resp *wire.Response) error { return json.Unmarshal(resp.Body, &conf) })
+	err = c.get(ctx, opServerConfig, "/config", member("ServiceSettings", &conf))
 	return conf, err
 }
 
@@ -41,6 +42,20 @@ type ServerLimits struct {
 
 // Limits reads them, for administrators of a release that has them.
 func (c *Client) Limits(ctx context.Context) (l ServerLimits, err error) {
-	err = c.get(ctx, opServerLimits, "/limits/server", func(resp *wire.Response) error { return json.Unmarshal(resp.Body, &l) })
+	err = c.get(ctx, opServerLimits, "/limits/server", member("activeUserCount", &l))
 	return l, err
+}
+
+// member decodes an object, which must have a member with this key.
+func member(key string, into any) func(*wire.Response) error {
+	return func(resp *wire.Response) error {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(resp.Body, &members); err != nil {
+			return err
+		}
+		if v := members[key]; len(v) == 0 || string(v) == "null" {
+			return fmt.Errorf("%w: no %s", ErrEffect, key)
+		}
+		return json.Unmarshal(resp.Body, into)
+	}
 }
