@@ -141,6 +141,7 @@ func TestALimitHoldsProvisioningUp(t *testing.T) {
 	defer srv.Close()
 	var log []string
 	s := newSetup(t.Context(), &workload.Env{URL: srv.URL, Log: func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }}, settings{})
+	s.patient()
 	if err := s.with(func(c *api.Client) error {
 		for range 3 {
 			if _, err := c.TeamByName(t.Context(), "t"); err != nil {

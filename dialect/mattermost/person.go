@@ -105,9 +105,8 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	b.set = set
 	s := newSetup(ctx, &env, set)
 	s.call = cmp.Or(b.call, s.call)
-	if b.patience != nil {
-		s.patience = b.patience
-	} else {
+	if s.patience = b.patience; s.patience == nil {
+		s.patient()
 		defer s.heldUp()
 	}
 	given := env.Accounts

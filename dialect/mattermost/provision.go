@@ -32,13 +32,12 @@ type setup struct {
 	token string // of the administrator, and
 	admin string // its id
 	// member is true if that is only a user of [workload.Env.Accounts], who makes nothing.
-	member bool
-	table  *api.Table
-	rec    api.Recorder
-	call   time.Duration // of one request
-	clock  *clock.Clock  // in whose time it counts; nil for real time
-	// patience waits where a rate limit refuses a call.
-	patience *api.Patience
+	member   bool
+	table    *api.Table
+	rec      api.Recorder
+	call     time.Duration // of one request
+	clock    *clock.Clock  // in whose time it counts; nil for real time
+	patience *api.Patience // waits where a rate limit refuses a call; nil: the call fails
 }
 
 // setupRecorder records provisioning, in which every op is due when it is sent.
@@ -65,7 +64,6 @@ func newSetup(ctx context.Context, env *workload.Env, set settings) *setup {
 	return &setup{
 		ctx: ctx, env: env, set: set, table: api.NewTable(reg, workload.Setup),
 		rec: setupRecorder{reg.Recorder(0), time.Now()}, call: max(env.Timeout, provisionTimeout),
-		patience: &api.Patience{Log: env.Log},
 	}
 }
 
@@ -74,6 +72,9 @@ func (s *setup) log(format string, args ...any) {
 		s.env.Log(format, args...)
 	}
 }
+
+// patient makes the calls wait where a rate limit refuses them; heldUp ends it.
+func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
 
 // heldUp reports for how long a rate limit held the calls up, if one did.
 func (s *setup) heldUp() {

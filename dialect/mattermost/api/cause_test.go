@@ -128,6 +128,7 @@ func TestCausesOfSockets(t *testing.T) {
 // A refused call is repeated when the refusal asks for it, or ever later, until it succeeds or has waited too long.
 func TestPatience(t *testing.T) {
 	refused := &OpError{Op: "login", Class: measure.Status4xx, Status: 429, After: 3 * time.Second}
+	later := &OpError{Op: "login", Class: measure.Status4xx, Status: 429, After: time.Hour}
 	silent := &OpError{Op: "login", Class: measure.Status5xx, Status: 503}
 	other := &OpError{Op: "login", Class: measure.Status5xx, Status: 500}
 	for name, tt := range map[string]struct {
@@ -137,9 +138,10 @@ func TestPatience(t *testing.T) {
 	}{
 		"none":        {[]error{nil}, 0, 0, nil},
 		"no limit":    {[]error{other, nil}, 0, 0, other},
-		"as told":     {[]error{refused, refused, nil}, 6 * time.Second, 6 * time.Second, nil},
+		"as told":     {[]error{refused, refused, nil}, 6 * time.Second, 6225 * time.Millisecond, nil},
+		"too long":    {[]error{later}, 0, time.Nanosecond, later},
 		"not told":    {[]error{silent, silent, nil}, 75 * time.Millisecond, 225 * time.Millisecond, nil},
-		"then failed": {[]error{refused, other}, 3 * time.Second, 3 * time.Second, other},
+		"then failed": {[]error{refused, other}, 3 * time.Second, 3075 * time.Millisecond, other},
 		"for ever":    {[]error{silent}, mostHeld - 2*mostHold, mostHeld, silent},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +159,17 @@ func TestPatience(t *testing.T) {
 			})
 		})
 	}
+	synctest.Test(t, func(t *testing.T) {
+		var p Patience
+		for range 20 { // a server that refuses all is waited for once
+			if err := p.do(t.Context(), func() error { return silent }); err != silent {
+				t.Error(err)
+			}
+		}
+		if held, _ := p.Held(); held > mostHeld {
+			t.Errorf("held for %v in all", held)
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

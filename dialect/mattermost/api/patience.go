@@ -13,7 +13,8 @@ import (
 const (
 	leastHold = 50 * time.Millisecond // before the first repetition, where the refusal names no time
 	mostHold  = time.Second           // before a later one
-	mostHeld  = 2 * time.Minute       // of one call, which then fails
+	mostHeld  = 30 * time.Second      // of one call, which then fails; no limit refuses all for so long
+	mostAsked = 2 * time.Minute       // of one call whose refusals name a time
 )
 
 // A Patience repeats calls that a rate limit of the server or a proxy refuses (429 or 503), and counts for how long it
@@ -28,6 +29,7 @@ type Patience struct {
 	since   time.Time // the first of them is held
 	held    time.Duration
 	refused int
+	spent   bool // a call has waited in vain: nothing is repeated any more
 }
 
 // Held returns for how long at least one call was held up, and how many answers were refusals.
@@ -37,23 +39,25 @@ func (p *Patience) Held() (time.Duration, int) {
 	return p.held, p.refused
 }
 
-// do calls f until it is not refused, for at most mostHeld.
+// do calls f until it is not refused, for at most mostHeld or mostAsked.
 func (p *Patience) do(ctx context.Context, f func() error) error {
 	err := f()
-	if p == nil || !held(err) {
+	if p == nil || !held(err) || !p.begin() {
 		return err
 	}
-	p.begin()
-	defer p.end()
 	from := time.Now()
 	for pause := leastHold; held(err); pause = min(2*pause, mostHold) {
 		e, _ := errors.AsType[*OpError](err)
-		wait := max(e.After, pause/2+rand.N(pause)) // clients that were refused together do not come back together
-		if time.Since(from)+wait > mostHeld {
-			return err
+		wait, most := pause/2+rand.N(pause), mostHeld // clients that were refused together do not come back together
+		if e.After > 0 {
+			wait, most = e.After+wait, mostAsked
+		}
+		if time.Since(from)+wait > most {
+			break
 		}
 		select {
 		case <-ctx.Done():
+			p.end(false)
 			return context.Cause(ctx)
 		case <-time.After(wait):
 		}
@@ -63,6 +67,7 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 			p.mu.Unlock()
 		}
 	}
+	p.end(held(err))
 	return err
 }
 
@@ -78,22 +83,29 @@ func held(err error) bool {
 	return status == 429 || status == 503
 }
 
-func (p *Patience) begin() {
+// begin reports whether a refused call is to be repeated.
+func (p *Patience) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.refused == 0 && p.Log != nil {
+	p.refused++
+	if p.spent {
+		return false
+	}
+	if p.refused == 1 && p.Log != nil {
 		p.Log("a rate limit of the server or a proxy refuses calls: waiting, and going on")
 	}
 	if p.holding == 0 {
 		p.since = time.Now()
 	}
 	p.holding++
-	p.refused++
+	return true
 }
 
-func (p *Patience) end() {
+// end counts the time of a call that was repeated, perhaps in vain.
+func (p *Patience) end(vain bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.spent = vain
 	if p.holding--; p.holding == 0 {
 		p.held += time.Since(p.since)
 	}
