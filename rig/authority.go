@@ -12,8 +12,9 @@ import (
 // mostAuthority bounds a file of certificates, in bytes: the system's own have a quarter of it.
 const mostAuthority = 1 << 20
 
-// Trust makes the authority whose certificate is in a file one of this process and of those that it starts, beside the
-// authorities in the system's directories. It must be called before the first connection with TLS.
+// Trust makes the authority whose certificate is in a file one of this process and of those that it
+// starts, beside the authorities in the system's directories. It must be called before the first
+// connection with TLS.
 func Trust(file string) error {
 	b, err := files.Read(file, mostAuthority)
 	if err != nil {

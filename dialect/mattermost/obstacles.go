@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"plimsoll/dialect/mattermost/api"
@@ -19,13 +18,15 @@ type Obstacle struct {
 }
 
 // String returns the obstacle as part of an error.
-func (o Obstacle) String() string { return fmt.Sprintf("%s is %s: %s", o.Setting, o.Value, o.Effect) }
+func (o Obstacle) String() string {
+	return fmt.Sprintf("%s is %s: %s", o.Setting, o.Value, o.Effect)
+}
 
 // others are the members of a team beside the persons: the administrator and the bot.
 const others = 2
 
-// obstacles reads what the configuration, the license and the limits of the server mean for a run of so many users,
-// those that stop it first. An administrator who may not read one of them learns less.
+// obstacles reads the settings, the license and the limits of the server that matter to a run of so
+// many users. An administrator who may not read one of them learns less.
 func (s *setup) obstacles(users int) (list []Obstacle, err error) {
 	err = s.with(func(c *api.Client) error {
 		conf, err := c.Config(s.ctx)
@@ -46,7 +47,8 @@ func (s *setup) obstacles(users int) (list []Obstacle, err error) {
 	return list, err
 }
 
-// unreadable returns an error unless it is a refusal: of a release without that call, or to this administrator.
+// unreadable returns an error unless it is a refusal: of a release without that call, or to this
+// administrator.
 func unreadable(err error) error {
 	if e, ok := errors.AsType[*api.OpError](err); ok && (e.Status == 403 || e.Status == 404) {
 		return nil
@@ -54,57 +56,54 @@ func unreadable(err error) error {
 	return err
 }
 
-func obstaclesOf(conf api.ServerConfig, limits api.ServerLimits, known *facts, address string, users int) (list []Obstacle) {
+// obstaclesOf returns those that stop the run first.
+func obstaclesOf(
+	conf api.ServerConfig, limits api.ServerLimits, known *facts, address string, users int,
+) (list []Obstacle) {
 	add := func(setting string, value any, stops bool, effect string, args ...any) {
 		list = append(list, Obstacle{setting, fmt.Sprint(value), stops, fmt.Sprintf(effect, args...)})
 	}
 	if most := conf.TeamSettings.MaxUsersPerTeam; most != nil && *most < users+others {
-		add("TeamSettings.MaxUsersPerTeam", *most, true, "a run of %d users stops when they join the team; set it to %d or more", users, users+others)
+		add("TeamSettings.MaxUsersPerTeam", *most, true,
+			"a run of %d users stops when they join the team; set it to %d or more", users, users+others)
 	}
 	if limits.Most > 0 && limits.Active+users > limits.Most {
-		add("limit of users", limits.Most, true, "%s, the server takes so many accounts and has %d: of %d users' accounts that are not there yet, "+
-			"it makes %d; upload a license, or run with fewer", licensedOr(known), limits.Active, users, max(0, limits.Most-limits.Active))
+		add("limit of users", limits.Most, true,
+			"the license, or its lack, allows so many accounts, and the server has %d: it makes %d of those "+
+				"that a run of %d users lacks; upload a license, or run with fewer",
+			limits.Active, max(0, limits.Most-limits.Active), users)
 	}
 	if enabled := conf.RateLimitSettings.Enable; enabled != nil && *enabled {
 		value := "true"
 		if n := conf.RateLimitSettings.PerSec; n != nil {
 			value += fmt.Sprintf(", PerSec %d", *n)
 		}
-		add("RateLimitSettings.Enable", value, true, "all users of one generator share the limit of its address, and fail by 429; set it to false")
+		add("RateLimitSettings.Enable", value, true,
+			"all users of one generator share the limit of its address, and fail by 429; set it to false")
 	}
-	if site := conf.ServiceSettings.SiteURL; site != nil && *site != "" && pathOf(*site) != pathOf(address) {
-		add("ServiceSettings.SiteURL", *site, false, "the path of the address is %q, and the server serves below %q; write the address with that path, unless a proxy adds it",
-			pathOf(address), pathOf(*site))
+	site := conf.ServiceSettings.SiteURL
+	if site != nil && *site != "" && pathOf(*site) != pathOf(address) {
+		add("ServiceSettings.SiteURL", *site, false,
+			"the path of the address is %q, and the server serves below %q; "+
+				"write the address with that path, unless a proxy adds it", pathOf(address), pathOf(*site))
 	}
 	if bots := conf.ServiceSettings.EnableBotAccountCreation; bots != nil && !*bots {
-		add("ServiceSettings.EnableBotAccountCreation", false, false, "the behavior poster stops unless it is given a bot_token; set it to true for that behavior")
+		add("ServiceSettings.EnableBotAccountCreation", false, false,
+			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior")
 	}
 	if known.license == unlicensed {
 		add("license", "none", false, "a run leaves out the actions of the outcome license")
 	}
-	if enabled := conf.MetricsSettings.Enable; enabled != nil && (!*enabled || known.license < enterprise) {
-		add("MetricsSettings.Enable", *enabled, false, "the server serves no metrics, which need it and an Enterprise license; a run goes without its numbers")
+	metrics := conf.MetricsSettings.Enable
+	if metrics != nil && (!*metrics || known.license < enterprise) {
+		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
+			"which need it and an Enterprise license; a run goes without its numbers")
 	}
-	slices.SortStableFunc(list, func(a, b Obstacle) int {
-		switch {
-		case a.Stops == b.Stops:
-			return 0
-		case a.Stops:
-			return -1
-		}
-		return 1
-	})
 	return list
 }
 
-func licensedOr(f *facts) string {
-	if f.license == unlicensed {
-		return "without a license"
-	}
-	return "with this license"
-}
-
-// pathOf returns the path of an address without a slash at its end, "" for an address that is empty or malformed.
+// pathOf returns the path of an address without a slash at its end, "" for an address that is empty
+// or malformed.
 func pathOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -113,9 +112,11 @@ func pathOf(address string) string {
 	return strings.TrimRight(u.Path, "/")
 }
 
-// stopped adds to the error of a provisioning the settings of the server that stop a run of so many users.
+// stopped adds to the error of a provisioning the settings of the server that stop a run of so many
+// users.
 func (s *setup) stopped(err error, users int) error {
-	if _, answered := errors.AsType[*api.OpError](err); !answered || s.token == "" || s.member || s.ctx.Err() != nil {
+	_, answered := errors.AsType[*api.OpError](err)
+	if !answered || s.token == "" || s.member || s.ctx.Err() != nil {
 		return err
 	}
 	list, failed := s.obstacles(users)

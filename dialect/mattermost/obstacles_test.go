@@ -37,7 +37,7 @@ func TestObstacles(t *testing.T) {
 	}{
 		"a new server": {fresh, api.ServerLimits{Active: 1, Most: 250}, facts{}, []string{
 			"stops TeamSettings.MaxUsersPerTeam is 50: a run of 300 users stops when they join the team; set it to 302 or more",
-			"stops limit of users is 250: without a license", "stops RateLimitSettings.Enable is true, PerSec 10", "ServiceSettings.SiteURL is http://h/chat",
+			"stops limit of users is 250: the license, or its lack, allows so many accounts, and the server has 1: it makes 249 of those", "stops RateLimitSettings.Enable is true, PerSec 10", "ServiceSettings.SiteURL is http://h/chat",
 			"ServiceSettings.EnableBotAccountCreation is false", "license is none", "MetricsSettings.Enable is false",
 		}},
 		"a good one":         {ready, api.ServerLimits{Active: 9, Most: 11000}, facts{license: enterprise}, nil},

@@ -22,30 +22,37 @@ const (
 	forbidden  = "forbidden by a proxy, not by the application"
 
 	unreached   = "a proxy could not reach the application"
-	unavailable = "a proxy refused it: a rate limit such as nginx's limit_req, or no server behind the proxy"
-	tlsPort     = "the port speaks TLS: write the address with https://"
-	plainPort   = "the port speaks no TLS: write the address with http://"
-	authority   = "a private authority signed the certificate: name its file with -ca or target.ca, and on other hosts of agents in SSL_CERT_FILE"
-	ownCert     = "the port requires a client certificate (mTLS), and there is none: exempt this host from it, " +
-		"or write the address of a server behind that proxy"
+	unavailable = "a proxy refused it: a rate limit such as nginx's limit_req, " +
+		"or no server behind the proxy"
+	tlsPort   = "the port speaks TLS: write the address with https://"
+	plainPort = "the port speaks no TLS: write the address with http://"
+	authority = "a private authority signed the certificate: name its file with -ca or target.ca, " +
+		"and on other hosts of agents in SSL_CERT_FILE"
+	ownCert = "the port requires a client certificate (mTLS), and there is none: " +
+		"exempt this host from it, or write the address of a server behind that proxy"
 	noAPI     = "there is no API at this address: write it with the path of the server's SiteURL"
 	noUpgrade = "the WebSocket's Upgrade did not reach the application: let the proxy pass it on " +
-		`(nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade")`
-	noPort = "this host has no free port towards the address: widen net.ipv4.ip_local_port_range, " +
-		"or give the generator more source addresses (placement.source)"
+		"(nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; " +
+		`proxy_set_header Connection "upgrade")`
+	noPort = "this host has no free port towards the address: " +
+		"widen net.ipv4.ip_local_port_range, or give the generator more addresses (placement.source)"
 )
 
-// Refused reports whether, by the text of an [OpError], a proxy or a rate limit refused the call, which therefore is
-// not evidence about the application.
+// Refused reports whether, by the text of an [OpError], a proxy or a rate limit refused the call,
+// which therefore is not evidence about the application.
 func Refused(text string) bool {
-	return strings.Contains(text, challenged) || strings.Contains(text, limited) || strings.Contains(text, forbidden)
+	return strings.Contains(text, challenged) || strings.Contains(text, limited) ||
+		strings.Contains(text, forbidden)
 }
 
-// refusal explains an answer with an unwanted status: the application's own error, or a cause before it.
+// refusal explains an answer with an unwanted status: the application's own error, or a cause
+// before it.
 func refusal(e *OpError, resp *wire.Response) {
 	// Old servers type the answer for an unknown path as plain text.
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || bytes.HasPrefix(resp.Body, []byte(`{"id":"`)) {
-		_ = eachField(resp.Body, func(key, value []byte) error { // a half-read error is still an error
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") ||
+		bytes.HasPrefix(resp.Body, []byte(`{"id":"`)) {
+		// A half-read error is still an error.
+		_ = eachField(resp.Body, func(key, value []byte) error {
 			if string(key) == "id" && e.Code == "" {
 				e.Code = plain.ID(string(text(value)))
 			}
@@ -70,10 +77,11 @@ func statusCause(status int, code string, body []byte) string {
 		return limited
 	case code != "":
 		return ""
-	case status == 400 && contains(body, "plain http request was sent to https", "http request to an https server",
-		"speaking plain http to an ssl-enabled"):
+	case status == 400 && contains(body, "plain http request was sent to https",
+		"http request to an https server", "speaking plain http to an ssl-enabled"):
 		return tlsPort
-	case (status == 400 || status == 403 || status == 496) && contains(body, "no required ssl certificate", "client certificate"):
+	case (status == 400 || status == 403 || status == 496) &&
+		contains(body, "no required ssl certificate", "client certificate"):
 		return ownCert
 	case status == 403:
 		return forbidden
@@ -104,13 +112,13 @@ func redirected(location string) string {
 	if err != nil || location == "" {
 		return "a redirect to nowhere; write the address at which the server itself answers"
 	}
-	place := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path} // no user and query: they may hold a secret
+	// No user and query: they may hold a secret.
+	place := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	remedy := ", which is not the API: let the proxy pass " + root + " on, or write the server's own address"
 	if base, _, api := strings.Cut(u.Path, root+"/"); api && u.Host != "" {
-		place.Path = base
-		return "a redirect to " + plain.Excerpt(place.String(), mostCause) + "; write that as the address"
+		place.Path, remedy = base, "; write that as the address"
 	}
-	return "a redirect to " + plain.Excerpt(place.String(), mostCause) +
-		", which is not the API: let the proxy pass " + root + " on, or write the server's own address"
+	return "a redirect to " + plain.Excerpt(place.String(), mostCause) + remedy
 }
 
 // retryAfter reads the header of that name, in seconds or as a date; 0 if it is neither.
@@ -144,7 +152,8 @@ func brokenCause(err error) string {
 		return tlsPort
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return noPort
-	case strings.Contains(text, "remote error: tls: certificate required"), strings.Contains(text, "remote error: tls: bad certificate"):
+	case strings.Contains(text, "remote error: tls: certificate required"),
+		strings.Contains(text, "remote error: tls: bad certificate"):
 		return ownCert
 	}
 	return ""
@@ -160,5 +169,6 @@ func challenge(resp *wire.Response) bool {
 	if strings.EqualFold(resp.Header.Get("Cf-Mitigated"), "challenge") {
 		return true
 	}
-	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && contains(resp.Body, challengeMarks...)
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") &&
+		contains(resp.Body, challengeMarks...)
 }

@@ -17,9 +17,10 @@ const (
 	mostAsked = 2 * time.Minute       // of one call whose refusals name a time
 )
 
-// A Patience repeats calls that a rate limit of the server or a proxy refuses (429 or 503), and counts for how long it
-// did. It is for calls that prepare a server: a load counts refusals as errors. Any number of clients may share one.
-// The zero value is ready for use; a nil one repeats nothing.
+// A Patience repeats calls that a rate limit of the server or a proxy refuses (429 or 503), and
+// counts for how long it did. It is for calls that prepare a server: a load counts refusals as
+// errors. Any number of clients may share one. The zero value is ready for use; a nil one repeats
+// nothing.
 type Patience struct {
 	// Log reports that calls begin to be held up. It may be nil.
 	Log func(format string, args ...any)
@@ -48,7 +49,8 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 	from := time.Now()
 	for pause := leastHold; held(err); pause = min(2*pause, mostHold) {
 		e, _ := errors.AsType[*OpError](err)
-		wait, most := pause/2+rand.N(pause), mostHeld // clients that were refused together do not come back together
+		// Clients that were refused together do not come back together.
+		wait, most := pause/2+rand.N(pause), mostHeld
 		if e.After > 0 {
 			wait, most = e.After+wait, mostAsked
 		}

@@ -13,8 +13,9 @@ var (
 	opServerLimits = newSetupOp("server_limits")
 )
 
-// A ServerConfig holds the settings of a server that bound a load, under the names of its configuration. A setting that
-// the release does not have, or that the administrator may not read, is nil.
+// A ServerConfig holds the settings of a server that bound a load, under the names of its
+// configuration. A setting that the release does not have, or that the administrator may not read,
+// is nil.
 type ServerConfig struct {
 	ServiceSettings struct {
 		SiteURL                  *string
