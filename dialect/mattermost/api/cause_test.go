@@ -140,7 +140,7 @@ func TestPatience(t *testing.T) {
 		"no limit":    {[]error{other, nil}, 0, 0, other},
 		"as told":     {[]error{refused, refused, nil}, 6 * time.Second, 6225 * time.Millisecond, nil},
 		"too long":    {[]error{later}, 0, time.Nanosecond, later},
-		"not told":    {[]error{silent, silent, nil}, 75 * time.Millisecond, 225 * time.Millisecond, nil},
+		"not told":    {[]error{silent, silent, nil}, 30 * time.Millisecond, 90 * time.Millisecond, nil},
 		"then failed": {[]error{refused, other}, 3 * time.Second, 3075 * time.Millisecond, other},
 		"for ever":    {[]error{silent}, mostHeld - 2*mostHold, mostHeld, silent},
 	} {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	leastHold = 50 * time.Millisecond // before the first repetition, where the refusal names no time
+	leastHold = 20 * time.Millisecond // before the first repetition, where the refusal names no time
 	mostHold  = time.Second           // before a later one
 	mostHeld  = 30 * time.Second      // of one call, which then fails; no limit refuses all for so long
 	mostAsked = 2 * time.Minute       // of one call whose refusals name a time

@@ -91,6 +91,9 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume
 // A server that does continues where the old socket ended. One that cannot sends hello, and its numbering restarts.
 // It records one op "websocket".
 func (c *Client) Resume(ctx context.Context, old *Socket) (s *Socket, err error) {
+	if c.patience == nil {
+		return c.resume(ctx, old)
+	}
 	err = c.patience.do(ctx, func() error {
 		s, err = c.resume(ctx, old)
 		return err
