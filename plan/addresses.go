@@ -84,13 +84,30 @@ func (d *decoder) each(path string, list Addresses, servers bool) {
 		case seen[v]:
 			d.at(at, "%s is in the list already; remove it", address(v))
 		case hasReference(v):
-		case servers && !urlRE.MatchString(v):
-			d.at(at, "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(v))
+		case servers:
+			if err := CheckServer(v); err != nil {
+				d.at(at, "%v", err)
+			}
 		case !servers && !addressRE.MatchString(v):
 			d.at(at, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", address(v))
 		}
 		seen[v] = true
 	}
+}
+
+// CheckServer returns the defect of a server's address. A good one is http://HOST[:PORT][/PATH] or https; the case of
+// the scheme and of the host name does not matter.
+func CheckServer(v string) error {
+	m := urlRE.FindStringSubmatch(v)
+	switch {
+	case m == nil:
+		return fmt.Errorf("%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(v))
+	case strings.Count(m[1], ":") > 1 && m[1][0] != '[':
+		return fmt.Errorf("%s has an IPv6 address without brackets; write it as in http://[::1]:8065", address(v))
+	case apiRE.MatchString(v):
+		return fmt.Errorf("%s ends in the path of the API; write the server's own address: %s", address(v), apiRE.ReplaceAllString(v, ""))
+	}
+	return nil
 }
 
 // checkInstances checks whether the driver can start so many servers.

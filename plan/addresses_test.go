@@ -20,6 +20,8 @@ func TestAddresses(t *testing.T) {
 		`url: ["http://a:1", "https://b/sub"]`: {"http://a:1", "https://b/sub"},
 		`url: ["${ENV:A}", "${ENV:B}"], metrics_url: ["${ENV:A}/m", "http://b:2/m"]`: {"${ENV:A}", "${ENV:B}"},
 		`url: ["http://a:1", "http://b:1"], metrics_url: /metrics`:                   {"http://a:1", "http://b:1"},
+		`url: "HTTPS://Chat.Example.com"`:                                            {"HTTPS://Chat.Example.com"},
+		`url: "http://[::1]:8065"`:                                                   {"http://[::1]:8065"},
 		`url: "http://proxy", metrics_url: ["http://a:1/m", "http://b:1/m"]`:         {"http://proxy"},
 	} {
 		p, err := plan.Parse(fmt.Appendf(nil, addressesText, plan.External, text))
@@ -48,6 +50,9 @@ func TestBadAddresses(t *testing.T) {
 	for _, tt := range []struct{ driver, text, want string }{
 		{plan.External, `url: []`, "target.url: is an empty list"},
 		{plan.External, `url: ["http://a:1", localhost]`, `target.url[1]: "localhost" is not an address of a server`},
+		{"chat", `ca: own.pem`, "target.ca: has no effect, because the driver chat"},
+		{plan.External, `url: "http://::1:8065"`, `target.url: "http://::1:8065" has an IPv6 address without brackets`},
+		{plan.External, `url: "https://b/sub/api/v4/"`, `ends in the path of the API; write the server's own address: https://b/sub`},
 		{plan.External, `url: ["http://a:1", "http://a:1"]`, "target.url[1]: \"http://a:1\" is in the list already"},
 		{plan.External, `url: ["http://a:1", "http://u:SECRET@b"]`, "target.url[1]: holds a password"},
 		{plan.External, `url: ["http://a:1", "http://b:1"], metrics_url: ["http://a:2/m"]`, "target.metrics_url: has 1 for the 2 addresses"},

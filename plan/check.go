@@ -29,9 +29,11 @@ const (
 var (
 	nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	envRE  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	urlRE  = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?$`)
+	urlRE  = regexp.MustCompile(`^(?i:https?)://([^\s/?#@]+)(/[^\s?#]*)?$`)
+	// The API's own path at the end of an address, to which clients add it once more.
+	apiRE = regexp.MustCompile(`/api(/v[0-9]+)?/*$`)
 	// An address that the driver completes, or a whole one.
-	addressRE = regexp.MustCompile(`^(https?://[^\s/?#@]+)?(/[^\s#]*)?$`)
+	addressRE = regexp.MustCompile(`^((?i:https?)://[^\s/?#@]+)?(/[^\s#]*)?$`)
 	signals   = []string{"TERM", "INT", "QUIT", "HUP", "USR1", "USR2"}
 	engines   = []string{PostgreSQL, MySQL}
 	logins    = []string{LoginWarm, LoginCold}
@@ -191,7 +193,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.checkTopology(p, k)
 	d.checkInstances(t, k)
 	for path, v := range map[string]string{
-		"target.binary": t.Binary, "target.ready": t.Ready, "target.version": t.Version, "target.dataset": t.Dataset,
+		"target.binary": t.Binary, "target.ready": t.Ready, "target.version": t.Version, "target.dataset": t.Dataset, "target.ca": t.CA,
 	} {
 		d.secret(path, "", v)
 	}
@@ -205,6 +207,9 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	}
 	if t.Filled() && len(p.Engines()) == 0 && t.Driver != External && d.good("target.dataset", "database") {
 		d.at("target.dataset", "needs a database that is started for the target; add a section database with an engine")
+	}
+	if t.CA != "" && t.Driver != External && d.good("target.ca", "target.driver") {
+		d.at("target.ca", "has no effect, because the driver %s starts servers without TLS; remove it", t.Driver)
 	}
 	switch t.Driver {
 	case External:

@@ -77,6 +77,9 @@ type Target struct {
 	// MetricsURL holds the addresses of the Prometheus metrics of the target's servers, in the order of URL, or one path
 	// that all have; empty means the driver's own, or none.
 	MetricsURL Addresses `yaml:"metrics_url"`
+	// CA is a file with the certificate, in PEM, of a private authority of a target of the driver external, beside those
+	// of the system; empty means none.
+	CA string `yaml:"ca"`
 	// StopSignal is the signal that stops the server: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the
 	// driver's own.
 	StopSignal string `yaml:"stop_signal"`

@@ -72,6 +72,11 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
 		return nil, err
 	}
+	if ca := p.Target.CA; ca != "" {
+		if err := Trust(ca); err != nil {
+			return nil, plan.Usagef("target.ca: %w", err)
+		}
+	}
 	if err := s.readAccounts(); err != nil {
 		return nil, err
 	}

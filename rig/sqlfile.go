@@ -209,6 +209,9 @@ var remedies = []struct{ report, remedy string }{
 	{`role ".*" does not exist`, "name the roles of the dump with -roles, or write it with pg_dump --no-owner --no-privileges"},
 	{`Unknown (collation|character set)`, "the dump is of a server that knows more: install the one that wrote it, or replace the name in the file"},
 	{`extension ".*" is not available`, "install the package of that extension"},
+	{`unrecognized configuration parameter "transaction_timeout"`, "the dump is of PostgreSQL 17 or newer: take out the line SET transaction_timeout, or install that version"},
+	{`invalid command \\(un)?restrict`, "the client is older than the restriction of dumps: update it, or take out the lines \\restrict and \\unrestrict"},
+	{`(?i)GTID_(PURGED|MODE)`, "write the dump with mysqldump --set-gtid-purged=OFF, or take out the line SET @@GLOBAL.GTID_PURGED"},
 	{`unrecognized configuration parameter|invalid command \\`, "the dump is of a newer PostgreSQL: install that version"},
 	{`database ".*" already exists`, "write the dump without -C"},
 	{`max_allowed_packet|server has gone away`, "write the dump with --max-allowed-packet=64M"},
@@ -265,10 +268,14 @@ func (m *Maker) RestoreSQL(ctx context.Context, s *SQLFile, engine, database, di
 		if err := m.take(ctx, db, &man, into); err != nil {
 			return err
 		}
-		if len(man.Tables) == 0 {
-			return fmt.Errorf("%s made no tables in the database %s; a dump by mysqldump --databases names its own: give that as -db", s.Path, database)
+		if len(man.Tables) > 0 {
+			return nil
 		}
-		return nil
+		schemas, err := dump.Schemas(ctx, db.DSN(database))
+		if err != nil {
+			return err
+		}
+		return elsewhere(s.Path, engine, database, schemas)
 	})
 	if err != nil {
 		return nil, err
@@ -277,6 +284,19 @@ func (m *Maker) RestoreSQL(ctx context.Context, s *SQLFile, engine, database, di
 	d, err := dump.Seal(ctx, dir, man)
 	m.Progress.End()
 	return d, err
+}
+
+// elsewhere is the error of a script that has made no tables where a server looks for them, but in other schemas, or none.
+func elsewhere(path, engine, database string, schemas []string) error {
+	err := fmt.Errorf("%s made no tables in the database %s", path, database)
+	switch {
+	case len(schemas) == 0:
+		return fmt.Errorf("%w, nor in another; dump the data of a server that has some", err)
+	case engine == plan.MySQL:
+		return fmt.Errorf("%w, but in %s: give that as -db", err, strings.Join(schemas, ", "))
+	}
+	return fmt.Errorf("%w's schema public, but in %s; put these lines at the end of the file: DROP SCHEMA IF EXISTS public; ALTER SCHEMA %q RENAME TO public;",
+		err, strings.Join(schemas, ", "), schemas[0])
 }
 
 // engineOf compares the engine that is wanted, if any, with that of a script.

@@ -138,6 +138,13 @@ func TestRestoreSQL(t *testing.T) {
 			}
 		}
 	})
+	t.Run("other schema", func(t *testing.T) {
+		script := strings.ReplaceAll(strings.Replace(postgresScript, "CREATE TABLE", "CREATE SCHEMA old_chat;\nCREATE TABLE", 1), "public.", "old_chat.")
+		_, err := restore(t, scriptFile(t, "mine.sql", []byte(script)), filepath.Join(root, "other"), "mmuser")
+		if err == nil || !strings.Contains(err.Error(), `in old_chat; put these lines at the end of the file: DROP SCHEMA IF EXISTS public; ALTER SCHEMA "old_chat" RENAME TO public;`) {
+			t.Errorf("error %v", err)
+		}
+	})
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
@@ -213,6 +220,9 @@ func TestCutOffScripts(t *testing.T) {
 		{"flipped.sql.gz", flipped, 1 << 30, nil, "cannot be read near byte"},
 		{"quits.sql", []byte(postgresScript + strings.Repeat("SELECT 1;\n", 9999)), 500, nil, "was read up to byte"},
 		{"newer.sql", []byte(postgresScript), 1 << 30, errors.New(`ERROR: unrecognized configuration parameter "x"`), "newer PostgreSQL: install that version"},
+		{"pg17.sql", []byte(postgresScript), 1 << 30, errors.New(`ERROR: unrecognized configuration parameter "transaction_timeout"`), "take out the line SET transaction_timeout"},
+		{"restricted.sql", []byte(postgresScript), 1 << 30, errors.New(`invalid command \restrict`), `take out the lines \restrict`},
+		{"gtid.sql", []byte(postgresScript), 1 << 30, errors.New(`ERROR 1193 (HY000) at line 24: Unknown system variable 'GTID_PURGED'`), "--set-gtid-purged=OFF"},
 		{"wrong.sql", []byte(postgresScript), 1 << 30, errors.New("ERROR: syntax error"), "mend the line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

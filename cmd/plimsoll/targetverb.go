@@ -59,6 +59,8 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 	fs.StringVar(&vf.admin, "admin", "", "verify: login `name` of the administrator, with a password (default sysadmin)")
 	fs.StringVar(&vf.team, "team", "", "verify: `name` of the team that is used or created (default plimsoll-verify)")
 	fs.StringVar(&vf.only, "only", "", "verify: only these `actions`, separated by commas")
+	fs.StringVar(&vf.ca, "ca", "", "verify: `file` with the certificate of a private authority, in PEM")
+	fs.IntVar(&vf.users, "users", 100, "verify: `number` of users of the run that the settings of the server are compared with")
 	fs.DurationVar(&vf.timeout, "timeout", 10*time.Second, "verify: of one call")
 	rest, err := parse(fs, args, 1, 2)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,28 +18,31 @@ import (
 
 // verifyFlags are the flags of "target verify".
 type verifyFlags struct {
-	tokenFile, admin, team, only string
-	timeout                      time.Duration
-	asJSON                       bool
+	tokenFile, admin, team, only, ca string
+	timeout                          time.Duration
+	users                            int
+	asJSON                           bool
 }
 
 // verification is the result of "target verify" as JSON.
 type verification struct {
-	URL     string             `json:"url"`
-	Version string             `json:"server_version"`
-	Counts  map[string]int     `json:"counts"` // by outcome
-	Actions []mattermost.Proof `json:"actions"`
+	URL     string `json:"url"`
+	Version string `json:"server_version"`
+	Users   int    `json:"users"`
+	// Obstacles are settings of the server that stop a run of Users users, or make it less.
+	Obstacles []mattermost.Obstacle `json:"obstacles"`
+	Counts    map[string]int        `json:"counts"` // by outcome
+	Actions   []mattermost.Proof    `json:"actions"`
 }
 
 // verify is "target verify": every action of the simulated users is carried out on a server and proven by another
 // client.
 func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
-	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return plan.Usagef("target verify %q: want the server's URL, as http://chat.example.com", server)
+	if err := plan.CheckServer(server); err != nil {
+		return plan.Usagef("target verify: %w", err)
 	}
 	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
-		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets}
+		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets, Users: f.users}
 	if f.tokenFile != "" {
 		b, err := files.ReadText(f.tokenFile, rig.MaxSecret)
 		if err != nil {
@@ -52,6 +54,11 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	}
 	if cfg.Token == "" && cfg.Password == "" {
 		return plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
+	}
+	if f.ca != "" {
+		if err := rig.Trust(f.ca); err != nil {
+			return plan.Usagef("-ca: %w", err)
+		}
 	}
 	if f.admin != "" {
 		cfg.Params["admin"] = f.admin
@@ -71,16 +78,24 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 			}
 		}
 	}
-	cfg.Log = func(format string, args ...any) {
+	cfg.Log = func(format string, args ...any) { plain.Fprintf(a.stderr, format+"\n", args...) }
+	cfg.Proven = func(p mattermost.Proof) {
 		if a.terminal {
-			plain.Fprintf(a.stderr, format+"\n", args...)
+			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
+		}
+	}
+	v := verification{URL: server, Users: f.users, Counts: map[string]int{}, Obstacles: []mattermost.Obstacle{}}
+	cfg.Before = func(list []mattermost.Obstacle) {
+		v.Obstacles = append(v.Obstacles, list...)
+		if !f.asJSON {
+			a.obstacles(&v)
 		}
 	}
 	proofs, err := mattermost.Verify(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("verifying %s: %w", u.Redacted(), err)
+		return fmt.Errorf("verifying %s: %w", server, err)
 	}
-	v := verification{URL: u.Redacted(), Counts: map[string]int{}, Actions: proofs}
+	v.Actions = proofs
 	for _, o := range outcomes {
 		v.Counts[string(o)] = 0
 	}
@@ -106,6 +121,22 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 }
 
 var outcomes = []mattermost.Outcome{mattermost.OutcomeOK, mattermost.OutcomeAbsent, mattermost.OutcomeLicense, mattermost.OutcomeFailed}
+
+// obstacles writes what a run of so many users meets on the server, before anything is proven.
+func (a *app) obstacles(v *verification) {
+	if len(v.Obstacles) == 0 {
+		plain.Fprintf(a.stdout, "no setting of the server stops a run of %d users\n", v.Users)
+		return
+	}
+	plain.Fprintf(a.stdout, "settings of the server that matter to a run of %d users (-users):\n", v.Users)
+	for _, o := range v.Obstacles {
+		mark := "note "
+		if o.Stops {
+			mark = "STOPS"
+		}
+		plain.Fprintf(a.stdout, "  %s  %v\n", mark, o)
+	}
+}
 
 // verifyTable writes the outcomes that are not ok last, where they are seen.
 func (a *app) verifyTable(v *verification) error {

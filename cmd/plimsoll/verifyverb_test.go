@@ -29,7 +29,9 @@ func TestTargetVerify(t *testing.T) {
 	}
 	const only = "-only=upsert_draft,update_custom_status,add_channel_bookmark"
 	status, out, talk := verify(only)
-	if status != rig.ExitInvalid || !strings.HasPrefix(out, "ACTION                OUTCOME  DETAIL\n") || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
+	const before = "settings of the server that matter to a run of 100 users (-users):\n" +
+		"  note   license is none: a run leaves out the actions of the outcome license\n"
+	if status != rig.ExitInvalid || !strings.HasPrefix(out, before+"ACTION                OUTCOME  DETAIL\n") || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
 		t.Errorf("status %d\n%s%s", status, out, talk)
 	}
 	for line := range strings.Lines(out) {
@@ -46,7 +48,8 @@ func TestTargetVerify(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &v); err != nil || status != rig.ExitInvalid {
 		t.Fatalf("status %d, %v in %s", status, err, out)
 	}
-	if v.URL != url || v.Version != "11.0.0" || len(v.Actions) != 3 || v.Counts["ok"] != 1 || v.Counts["absent"] != 0 || v.Counts["FAILED"] != 1 {
+	if v.URL != url || v.Version != "11.0.0" || len(v.Actions) != 3 || v.Counts["ok"] != 1 || v.Counts["absent"] != 0 || v.Counts["FAILED"] != 1 ||
+		v.Users != 100 || len(v.Obstacles) != 1 || v.Obstacles[0].Setting != "license" {
 		t.Errorf("%+v", v)
 	}
 	if status, out, _ = verify("-only=upsert_draft"); status != rig.ExitOK {

@@ -121,12 +121,12 @@ func (a *person) deleteChannelBookmark(ctx context.Context) error {
 	return a.quiet().DeleteBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID)
 }
 
-// createSidebarCategory groups some of the person's channels, and reads the new sidebar.
+// createSidebarCategory groups the current channel and at most two others of the team, and reads the new sidebar.
 func (a *person) createSidebarCategory(ctx context.Context) error {
 	name := fewWords(a.content, 2)
 	cat := api.Category{Name: name[:min(len(name), 20)], Type: "custom"}
 	for k, p := range a.places {
-		if a.inTeam(p) && len(cat.Channels) < 3 && (k == a.current || a.pick.IntN(4) == 0) {
+		if a.inTeam(p) && (k == a.current || len(cat.Channels) < 2 && a.pick.IntN(4) == 0) {
 			cat.Channels = append(cat.Channels, p.ch.id.String())
 		}
 	}

@@ -256,7 +256,10 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 // device calls f with a client of the actor's own on another device: it proves effects that only the actor may
 // see.
 func (s *stage) device(f func(c *api.Client) error) error {
-	cfg := api.ClientConfig{URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady, Secrets: s.env.Secrets}
+	cfg := api.ClientConfig{
+		URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
+		Secrets: s.env.Secrets, Patience: s.b.patience,
+	}
 	c, err := api.NewClient(cfg)
 	if err != nil {
 		return err

@@ -102,7 +102,8 @@ var featureSpecs = [numFeatures]featureSpec{
 		source: "reference: custom_profile_attributes.yaml, minimum server version 10.5, Entry, Enterprise or Enterprise Advanced license (403 otherwise)"},
 	hasAllChannels: {name: "channels of all teams", since: version{6, 2},
 		source: "reference: users.yaml, GET /users/{user_id}/channel_members, minimum server version 6.2.0"},
-	hasAllTeams: {name: "search in all teams", since: version{10, 7}, source: "load-test-ng's gate for the action (10.7.0); not in the reference"},
+	hasAllTeams: {name: "search in all teams", since: version{7, 7},
+		source: "server: api4/post.go has the route in release-7.7; seen: 10.5 answers 200; load-test-ng's gate is 10.7.0; not in the reference"},
 }
 
 // A version is a release of the server: major, minor, patch.

@@ -40,6 +40,12 @@ func lineOf(v version, l license) *facts {
 	if v.before(version{7}) {
 		f.config["CollapsedThreads"] = "disabled" // until then
 	}
+	if v.before(version{10, 5}) {
+		f.config["FeatureFlagChannelBookmarks"] = "false"
+	}
+	if v.before(version{10, 11}) {
+		f.config["FeatureFlagCustomProfileAttributes"] = "false"
+	}
 	return f
 }
 
@@ -99,7 +105,7 @@ func TestVerifyTables(t *testing.T) {
 		v := parseVersion(row[0])
 		var names []string
 		for f := always + 1; f < numFeatures; f++ {
-			if featureSpecs[f].license > unlicensed && !v.before(featureSpecs[f].since) {
+			if featureSpecs[f].license > unlicensed && lineOf(v, enterprise).lacks(f) == "" {
 				names = append(names, featureSpecs[f].name)
 			}
 		}

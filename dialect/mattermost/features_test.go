@@ -65,16 +65,16 @@ func TestDetection(t *testing.T) {
 		"5.37-team": {
 			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0", hasDrafts: "since 7.7.0", hasPriority: "since 7.7.0", hasAcks: "since 7.7.0",
 			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0", hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
-			hasAttributes: "since 10.5.0", hasAllTeams: "since 10.7.0", hasAllChannels: "since 6.2.0",
+			hasAttributes: "since 10.5.0", hasAllTeams: "since 7.7.0", hasAllChannels: "since 6.2.0",
 		},
 		"9.5-e20": {
 			hasAcks: "needs a Professional license, the server has any license", hasPersistent: "needs a Professional license", hasClientPerf: "since 9.9.0",
-			hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0", hasAllTeams: "since 10.7.0",
+			hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0",
 		},
-		"9.11-professional": {hasBookmarks: "FeatureFlagChannelBookmarks is false", hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0", hasAllTeams: "since 10.7.0"},
+		"9.11-professional": {hasBookmarks: "FeatureFlagChannelBookmarks is false", hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0"},
 		"10.5-unlicensed": {
 			hasAcks: "needs a Professional license, the server has no license", hasPersistent: "needs a Professional license", hasBookmarks: "needs any license",
-			hasScheduled: "needs any license", hasAttributes: "needs an Enterprise license", hasClientPerf: "EnableClientMetrics is false", hasAllTeams: "since 10.7.0",
+			hasScheduled: "needs any license", hasAttributes: "FeatureFlagCustomProfileAttributes is false", hasClientPerf: "EnableClientMetrics is false",
 		},
 		"10.11-enterprise": {hasDrafts: "AllowSyncedDrafts is false"},
 		"11.1-entry":       {},
@@ -161,7 +161,7 @@ func TestErrorBodies(t *testing.T) {
 			c, _ := newTestClient(t, srv.URL)
 			_, err := c.Me(t.Context())
 			e, ok := errors.AsType[*api.OpError](err)
-			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Proxy, tt.Proxy) || tt.Proxy == "" && e.Proxy != "" {
+			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) || tt.Proxy == "" && e.Cause != "" {
 				t.Errorf("read %+v", e)
 			}
 			if ok && e.LacksLicense() != tt.License {

@@ -65,10 +65,10 @@ func (n *notes) to(env *workload.Env) func(error) {
 		if !ok || log == nil {
 			return
 		}
-		kind := api.OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Proxy: e.Proxy}
+		kind := api.OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Cause: e.Cause}
 		n.mu.Lock()
 		room := mostTold
-		if e.Proxy != "" {
+		if e.Cause != "" {
 			room += mostTold
 		}
 		seen := n.told[kind] || len(n.told) >= room

@@ -56,7 +56,7 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 		proofs, err = Verify(t.Context(), VerifyConfig{URL: proxy.URL, Password: password, Timeout: time.Minute, Only: only})
 		return proofs, count.Load(), err
 	}
-	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
 	_, before, err := verify(1<<62, refuse)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 		name string
 		f    http.HandlerFunc
 	}{
-		{"503", refuse},
+		{"500", refuse},
 		{"401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }},
 		{"an empty object", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }},
 		{"a cut connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},

@@ -32,6 +32,7 @@ type Person struct {
 	made     made
 	notes    notes
 	call     time.Duration // of one request of Provision; 0 for that of a load, which waits long
+	patience *api.Patience // of a verification: of Provision and of the persons; nil for a load, whose persons have none
 
 	adminToken string // of reports
 	attribute  string // id of the custom profile attribute that persons change; "" if the server has none
@@ -104,6 +105,10 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	b.set = set
 	s := newSetup(ctx, &env, set)
 	s.call = cmp.Or(b.call, s.call)
+	if s.patience = b.patience; s.patience == nil {
+		s.patient()
+		defer s.heldUp()
+	}
 	given := env.Accounts
 	if given != nil && len(given.Rows) == 0 {
 		return fmt.Errorf("mattermost: none of the users of %s follow this behavior; raise the number of users, or its share", given.File)
@@ -134,12 +139,12 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return err
 	}
 	if given != nil {
-		return b.settleIn(s, env.Cold)
+		return s.stopped(b.settleIn(s, env.Cold), n)
 	}
 	if set.signUp > 0 && !env.Cold {
 		return errors.New("mattermost: setting sign_up: persons that make their account during the run need login: cold")
 	}
-	return b.populate(s, n, env.Cold)
+	return s.stopped(b.populate(s, n, env.Cold), n)
 }
 
 // study learns what the server is and has, and makes the mix of it.
@@ -278,7 +283,7 @@ func (b *Person) warm(s *setup, n int) error {
 	err := s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
 		name := b.name(lack[k])
 		defer c.SetToken(s.token)
-		if _, err := c.Login(ctx, name, b.password); err != nil {
+		if err := s.enterAs(ctx, c, name, b.password); err != nil {
 			return fmt.Errorf("logging in as %s: %w (if the account is older than this run: its password is the secret user_password, "+
 				"or derived from the administrator's at the time)", name, err)
 		}
@@ -355,7 +360,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	a.pool = pool{budget: max(1, b.set.connections), cfg: api.ClientConfig{
 		URL: env.URL, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
-		Dial: env.Dial, Collapse: b.facts.collapsed(), Secrets: env.Secrets,
+		Dial: env.Dial, Collapse: b.facts.collapsed(), Secrets: env.Secrets, Patience: b.patience,
 	}}
 	c, err := api.NewClient(a.pool.cfg)
 	if err != nil {

@@ -34,6 +34,8 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	}
 	p.set = set
 	s := newSetup(ctx, &env, set)
+	s.patient()
+	defer s.heldUp()
 	if env.Accounts != nil {
 		return p.adopt(s, &env)
 	}

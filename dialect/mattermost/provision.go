@@ -32,11 +32,12 @@ type setup struct {
 	token string // of the administrator, and
 	admin string // its id
 	// member is true if that is only a user of [workload.Env.Accounts], who makes nothing.
-	member bool
-	table  *api.Table
-	rec    api.Recorder
-	call   time.Duration // of one request
-	clock  *clock.Clock  // in whose time it counts; nil for real time
+	member   bool
+	table    *api.Table
+	rec      api.Recorder
+	call     time.Duration // of one request
+	clock    *clock.Clock  // in whose time it counts; nil for real time
+	patience *api.Patience // waits where a rate limit refuses a call; nil: the call fails
 }
 
 // setupRecorder records provisioning, in which every op is due when it is sent.
@@ -72,9 +73,20 @@ func (s *setup) log(format string, args ...any) {
 	}
 }
 
+// patient makes the calls wait where a rate limit refuses them; heldUp ends it.
+func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
+
+// heldUp reports for how long a rate limit held the calls up, if one did.
+func (s *setup) heldUp() {
+	if held, refused := s.patience.Held(); refused > 0 {
+		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated", held.Seconds(), refused)
+	}
+}
+
 func (s *setup) client(token string) (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{
 		URL: s.env.URL, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+		Patience: s.patience,
 	})
 }
 
@@ -150,7 +162,7 @@ func (s *setup) asAdmin() error {
 				return fmt.Errorf("logging in as administrator %s: %w; give its password, or name another with the setting admin: the server has accounts, so none is made", s.set.admin, err)
 			}
 			// An account that is there, and whose password differs, makes this fail too.
-			if _, cerr := c.CreateUser(s.ctx, s.set.admin, s.set.admin+"@example.com", password); cerr != nil {
+			if _, cerr := c.CreateUser(s.ctx, s.set.admin, mailOf(s.set.admin), password); cerr != nil {
 				return fmt.Errorf("logging in as administrator %s: %w; creating it: %w", s.set.admin, err, cerr)
 			}
 			s.log("created the administrator %s", s.set.admin)
@@ -281,7 +293,7 @@ func (s *setup) accounts(names []string, password string) ([]string, error) {
 	}
 	err = s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
 		i := lack[k]
-		p, err := c.CreateUser(ctx, names[i], names[i]+"@example.com", password)
+		p, err := c.CreateUser(ctx, names[i], mailOf(names[i]), password)
 		if err != nil {
 			return fmt.Errorf("creating user %s: %w", names[i], err)
 		}
@@ -290,6 +302,28 @@ func (s *setup) accounts(names []string, password string) ([]string, error) {
 	})
 	return ids, err
 }
+
+// enterAs opens a session of an account that is there. One of our making whose password is another, because it is of a
+// run with another secret, gets this password.
+func (s *setup) enterAs(ctx context.Context, c *api.Client, name, password string) error {
+	_, err := c.Login(ctx, name, password)
+	if !unauthorized(err) {
+		return err
+	}
+	c.SetToken(s.token)
+	found, failed := c.UsersByName(ctx, []string{name})
+	if failed != nil || len(found) != 1 || found[0].Email != mailOf(name) {
+		return err
+	}
+	if failed = c.SetPassword(ctx, found[0].ID, password); failed != nil {
+		return errors.Join(err, failed)
+	}
+	_, err = c.Login(ctx, name, password)
+	return err
+}
+
+// mailOf is the e-mail address of an account that is made here. Nobody else has one of that domain.
+func mailOf(name string) string { return name + "@example.com" }
 
 // membersAmong returns which of some users are in a paged list, however long that is: it keeps no others.
 func membersAmong(users []string, list func(page int) ([]string, error)) (map[string]bool, error) {
@@ -338,7 +372,7 @@ func (s *setup) joinTeam(team string, users []string) error {
 	return s.parallel(batches, func(ctx context.Context, c *api.Client, k int) error {
 		from := k * joinsPerRequest
 		if err := c.AddTeamMembers(ctx, team, lack[from:min(from+joinsPerRequest, len(lack))]); err != nil {
-			return fmt.Errorf("adding users to team %s: %w (the server's MaxUsersPerTeam must allow them all)", s.set.team, err)
+			return fmt.Errorf("adding users to team %s: %w", s.set.team, err)
 		}
 		return nil
 	})

@@ -27,7 +27,7 @@ func (b *Person) present() []string {
 // account that an earlier run has left is used.
 func (a *person) signUp(ctx context.Context) error {
 	name := personName(a.b.set.users, a.u.Rank)
-	if _, err := a.c.CreateUser(ctx, name, name+"@example.com", a.b.password); err != nil && !exists(err) {
+	if _, err := a.c.CreateUser(ctx, name, mailOf(name), a.b.password); err != nil && !exists(err) {
 		return err
 	}
 	p, err := a.c.Login(ctx, name, a.b.password)

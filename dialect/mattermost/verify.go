@@ -50,20 +50,26 @@ type VerifyConfig struct {
 	Params       map[string]string
 	Timeout      time.Duration // of one call; 0 means 10 s
 	Only         []string      // names of actions; nil means all
-	Log          func(format string, args ...any)
-	Secrets      *plain.Secrets // gets every password and token of the verification; may be nil
+	Users        int           // of the run that the obstacles are for
+	// Before is called with the obstacles before anything is made on the server, but for its administrator.
+	Before func([]Obstacle)
+	// Proven is called with each proof.
+	Proven  func(Proof)
+	Log     func(format string, args ...any)
+	Secrets *plain.Secrets // gets every password and token of the verification; may be nil
 }
 
 // Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves
 // the effect of each through another client. It makes a team of its own (setting team, default plimsoll-verify) with
-// a few accounts and channels, and leaves them there. The error reports that this failed; a failure of an action is
-// in its Proof.
+// a few accounts and channels, and leaves them there. Calls that a rate limit refuses are repeated, and the log reports
+// for how long. The error reports that this failed; a failure of an action is in its Proof.
 func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	s, err := newStage(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
+	defer s.setup.heldUp()
 	var proofs []Proof
 	for i := range actions {
 		a := &actions[i]
@@ -74,8 +80,8 @@ func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 		if ctx.Err() != nil {
 			return proofs, context.Cause(ctx)
 		}
-		if cfg.Log != nil {
-			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
+		if cfg.Proven != nil {
+			cfg.Proven(p)
 		}
 		proofs = append(proofs, p)
 	}
@@ -87,6 +93,7 @@ func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 type stage struct {
 	b              *Person
 	env            workload.Env
+	setup          *setup
 	actor, witness *person
 	admin          *api.Client // of the administrator
 	doing          *action
@@ -111,7 +118,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	s := &stage{b: &Person{call: cfg.Timeout}, env: workload.Env{
+	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log}}, env: workload.Env{
 		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
 		Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log, Secrets: cfg.Secrets,
 		Secret: func(name string) string {
@@ -119,18 +126,22 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 		},
 	}}
 	s.env.Panicked = s.panicked
+	set, err := parse(params, DefaultMix)
+	if err != nil {
+		return nil, err
+	}
+	s.setup = newSetup(ctx, &s.env, set)
+	s.setup.call, s.setup.patience = s.env.Timeout, s.b.patience
+	if err := s.look(cfg); err != nil {
+		return nil, err
+	}
 	provisioning, done := context.WithTimeoutCause(ctx, stageTime, fmt.Errorf("provisioning is not done within %v", stageTime))
 	defer done()
 	if err := s.b.Provision(provisioning, s.env, stagePersons); err != nil {
 		return nil, err
 	}
 	s.nonce = time.Now().UnixNano()
-	setup := newSetup(ctx, &s.env, s.b.set)
-	setup.call = s.env.Timeout
-	err := setup.asAdmin()
-	if err == nil {
-		s.admin, err = setup.client(setup.token)
-	}
+	s.admin, err = s.setup.client(s.setup.token)
 	if err == nil {
 		s.actor, err = s.person(ctx, 0)
 	}
@@ -142,6 +153,21 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// look reads as the administrator what stops a run.
+func (s *stage) look(cfg VerifyConfig) error {
+	if err := s.setup.asAdmin(); err != nil {
+		return err
+	}
+	list, err := s.setup.obstacles(cfg.Users)
+	if err != nil {
+		return fmt.Errorf("reading the server's configuration: %w", err)
+	}
+	if cfg.Before != nil {
+		cfg.Before(list)
+	}
+	return nil
 }
 
 // person logs one of the stage's persons in.

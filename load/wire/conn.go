@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 
 	"plimsoll/load/clock"
 )
@@ -38,11 +41,28 @@ type origin struct {
 
 var onlyHTTP1 = []string{"http/1.1"}
 
+// inASCII puts a host name in the form that name servers and certificates have: an international one in Punycode.
+func inASCII(u *url.URL) error {
+	name := u.Hostname()
+	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return nil
+	}
+	ascii, err := idna.Lookup.ToASCII(name)
+	if err != nil {
+		return fmt.Errorf("URL host %q is no international domain name: %w", name, err)
+	}
+	u.Host = strings.Replace(u.Host, name, ascii, 1)
+	return nil
+}
+
 // parseOrigin reads a URL of one of the schemes plain and secure.
 func parseOrigin(raw, plain, secure string, conf *tls.Config) (origin, error) {
 	u, err := url.Parse(raw)
 	if err != nil { // url.Error repeats the URL, which may hold a password
 		return origin{}, fmt.Errorf("malformed URL: want %s://host:port/path", plain)
+	}
+	if err := inASCII(u); err != nil {
+		return origin{}, err
 	}
 	var o origin
 	port := ""

@@ -65,6 +65,7 @@ func (e *Error) Unwrap() error { return e.Err }
 var (
 	ErrClosed     = errors.New("client is closed")
 	ErrHeaderSize = errors.New("response header is too large")
+	ErrTLSPort    = errors.New("the answer is a TLS alert, not HTTP")
 	ErrBodySize   = errors.New("response body is larger than allowed") // see Config.MaxBody and Request.MaxBody
 )
 

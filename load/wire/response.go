@@ -208,11 +208,17 @@ func (rd *reader) head() ([]byte, error) {
 		if err := rd.fill(); err != nil {
 			if err == io.EOF && rd.r < rd.w {
 				err = io.ErrUnexpectedEOF
+				if bytes.HasPrefix(rd.buf.b[rd.r:rd.w], tlsAlert) {
+					err = ErrTLSPort
+				}
 			}
 			return nil, err
 		}
 	}
 }
+
+// tlsAlert is the beginning of the record by which a TLS server refuses other bytes: an alert of version 3.
+var tlsAlert = []byte{21, 3}
 
 // A framing is the header's description of the body that follows.
 type framing struct {

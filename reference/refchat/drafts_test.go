@@ -172,7 +172,8 @@ func TestReleasesAndLicenses(t *testing.T) {
 	bare.fails(501, "api.channel.bookmark.channel_bookmark.license.error", "GET", "/channels/"+old.channel+"/bookmarks", nil)
 	bare.fails(400, "api.scheduled_posts.license_error", "GET", "/posts/scheduled/team/"+old.team, nil)
 	bare.fails(403, "app.custom_profile_attributes.license_error", "GET", "/custom_profile_attributes/fields", nil)
-	if l := want[obj](bare, 200, "GET", "/license/client", nil); l["IsLicensed"] != "false" || len(l) != 1 {
+	bare.fails(400, "api.context.invalid_url_param.app_error", "GET", "/license/client", nil)
+	if l := want[obj](bare, 200, "GET", "/license/client?format=old", nil); l["IsLicensed"] != "false" || len(l) != 1 {
 		t.Errorf("no license: %v", l)
 	}
 	if v := bare.send("GET", "/users/me", nil).header.Get("X-Version-Id"); !strings.HasPrefix(v, "11.0.0.") || !strings.HasSuffix(v, ".false") {

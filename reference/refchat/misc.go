@@ -45,25 +45,28 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 	return clientConfig{versionID: id, values: v}
 }
 
-// hasFormat returns the real server's error for a missing format=old; releases since 11.0 do not require it.
-func (s *Server) hasFormat(q *request) error {
-	switch q.r.URL.Query().Get("format") {
-	case "old":
-		return nil
-	case "":
-		if s.release.atLeast(release{11, 0}) {
-			return nil
-		}
-		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error", "New format for the client configuration is not supported yet. Please specify format=old in the query string.")
-	}
-	return errURL("format")
-}
-
+// getClientConfig requires format=old before 11.0.
 func (s *Server) getClientConfig(q *request) error {
-	if err := s.hasFormat(q); err != nil {
-		return err
+	switch format := q.r.URL.Query().Get("format"); {
+	case format == "" && !s.release.atLeast(release{11, 0}):
+		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error", "New format for the client configuration is not supported yet. Please specify format=old in the query string.")
+	case format != "" && format != "old":
+		return errURL("format")
 	}
 	return q.reply(http.StatusOK, s.client.values)
+}
+
+// getConfig answers an administrator with the settings that bound a load. It has none for metrics, which are always on.
+func (s *Server) getConfig(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	type section map[string]any
+	return q.reply(http.StatusOK, map[string]section{
+		"ServiceSettings":   {"SiteURL": s.client.values["SiteURL"], "EnableBotAccountCreation": true},
+		"TeamSettings":      {"MaxUsersPerTeam": 1_000_000},
+		"RateLimitSettings": {"Enable": false},
+	})
 }
 
 func (s *Server) ping(q *request) error {

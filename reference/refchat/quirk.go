@@ -17,9 +17,10 @@ const (
 	// and 10.5, and in the source of 5.26 to 5.36 (app/user.go, GetTotalUsersStats).
 	QuirkStatsCountBots = "stats-count-bots"
 	// QuirkHideTimes hides when others have looked at a channel: last_viewed_at and last_update_at of memberships are
-	// -1 for all but the member. Since 10.12, 10.11.4 and 10.5.12 (mattermost/mattermost#33835, CVE-2025-55074).
+	// -1 for all but the member. Since 10.12, 10.11.4 and 10.5.12 (mattermost/mattermost#33835, CVE-2025-55074); seen up
+	// to 11.6.
 	QuirkHideTimes = "hide-member-times"
-	// QuirkOmitTimes leaves these two fields out instead. In the source after 11.0 (model/channel_member.go); the
+	// QuirkOmitTimes leaves these two fields out instead. In the source after 11.6 (model/channel_member.go); the
 	// release is not known.
 	QuirkOmitTimes = "omit-member-times"
 )

@@ -90,19 +90,22 @@ var flags = []struct {
 	{release{7, 7}, "PostPriority", "true"},
 	{release{8, 0}, "AllowPersistentNotifications", "true"},
 	{release{8, 0}, "PersistentNotificationMaxRecipients", "5"},
-	{release{9, 5}, "FeatureFlagChannelBookmarks", "true"},
+	{release{9, 5}, "FeatureFlagChannelBookmarks", "false"}, // seen on 9.11; on in the source of 10.5
 	{release{9, 9}, "EnableClientMetrics", "true"},
 	{release{10, 3}, "ScheduledPosts", "true"},
-	{release{10, 5}, "FeatureFlagCustomProfileAttributes", "true"},
+	{release{10, 5}, "FeatureFlagChannelBookmarks", "true"},
+	{release{10, 5}, "FeatureFlagCustomProfileAttributes", "false"}, // seen on 10.5; on in the source of 10.11
+	{release{10, 11}, "FeatureFlagCustomProfileAttributes", "true"},
 }
 
 // reliable reports whether connections of the WebSocket can be taken up again: releases since 5.35 have the setting
 // EnableReliableWebSockets, and since 5.38 it is on (mattermost/mattermost#17890).
 func (s *Server) reliable() bool { return s.release.atLeast(release{5, 38}) }
 
+// getClientLicense requires format=old in every release, as seen up to 11.6.
 func (s *Server) getClientLicense(q *request) error {
-	if err := s.hasFormat(q); err != nil {
-		return err
+	if q.r.URL.Query().Get("format") != "old" {
+		return errURL("format")
 	}
 	return q.reply(http.StatusOK, s.license.values(s.isAdmin(q.sess)))
 }

@@ -19,6 +19,7 @@ func routes() []route {
 	return slices.Concat(draftRoutes, scheduledRoutes, bookmarkRoutes, profileRoutes, sidebarRoutes, reportRoutes, analyticsRoutes, []route{
 		{method: "GET", path: "/system/ping", name: "getSystemPing", fn: (*Server).ping, open: true},
 		{method: "GET", path: "/config/client", name: "getClientConfig", fn: (*Server).getClientConfig, open: true},
+		{method: "GET", path: "/config", name: "getConfig", fn: (*Server).getConfig},
 		{method: "GET", path: "/license/client", name: "getClientLicense", fn: (*Server).getClientLicense, open: true},
 		{method: "GET", path: "/websocket", name: "connectWebSocket", fn: (*Server).connectWebSocket, open: true},
 
@@ -92,7 +93,7 @@ func routes() []route {
 		{method: "GET", path: "/channels/{channel_id}/posts", name: "getPostsForChannel", fn: (*Server).getPostsForChannel},
 
 		{method: "POST", path: "/posts", name: "createPost", fn: (*Server).createPost},
-		{method: "POST", path: "/posts/search", name: "searchPostsInAllTeams", fn: (*Server).searchPostsInAllTeams, since: release{10, 7}},
+		{method: "POST", path: "/posts/search", name: "searchPostsInAllTeams", fn: (*Server).searchPostsInAllTeams, since: release{7, 7}},
 		{method: "POST", path: "/users/{user_id}/posts/{post_id}/ack", name: "acknowledgePost", fn: (*Server).acknowledge, since: release{7, 7}},
 		{method: "DELETE", path: "/users/{user_id}/posts/{post_id}/ack", name: "unacknowledgePost", fn: (*Server).unacknowledge, since: release{7, 7}},
 		{method: "POST", path: "/users/{user_id}/posts/{post_id}/reminder", name: "setPostReminder", fn: (*Server).setReminder, since: release{7, 2}},

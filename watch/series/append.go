@@ -184,7 +184,8 @@ func (db *DB) Append(t time.Time, samples []Sample) error {
 // according to contentType (the response header; empty means text format), as one batch at time t,
 // and returns how many samples that were. Classic histograms and summaries become their _bucket,
 // _sum, _count and quantile series. The labels in extra are added to every series; where the
-// exposition has a label of that name, its own is renamed to exported_NAME. An exposition with any
+// exposition has a label of that name, its own is renamed to exported_NAME. Of a series that occurs
+// more than once the first sample is stored, as Prometheus does. An exposition with any other
 // mistake, or beyond one of the limits of this package, is refused whole. body is not kept.
 func (db *DB) AppendText(t time.Time, body []byte, contentType string, extra map[string]string) (n int, err error) {
 	w, err := db.begin()
@@ -195,6 +196,7 @@ func (db *DB) AppendText(t time.Time, body []byte, contentType string, extra map
 	if err := w.parse(body, contentType, extra); err != nil {
 		return 0, fmt.Errorf("exposition not stored: %w", err)
 	}
+	w.unique()
 	if err := db.commit(w, t); err != nil {
 		return 0, err
 	}
@@ -257,6 +259,16 @@ func (w *writer) parse(body []byte, contentType string, extra map[string]string)
 		}
 		w.points = append(w.points, point{e, v})
 	}
+}
+
+// unique drops every point of the batch whose series an earlier point has.
+func (w *writer) unique() {
+	w.points = slices.DeleteFunc(w.points, func(p point) bool {
+		again := p.e.batch == w.batch
+		p.e.batch = w.batch
+		return again
+	})
+	w.batch++ // commit marks the series once more
 }
 
 // remember stores the text under which a source exposes a series. One series may have many spellings, so the

@@ -19,6 +19,7 @@ var (
 	opUsersByName    = newOp("users_by_name")
 	opUserIDs        = newOp("user_ids")
 	opStatusIDs      = newOp("status_ids")
+	opSetPassword    = newSetupOp("set_password")
 	opCreateBot      = newSetupOp("create_bot")
 	opCreateToken    = newSetupOp("create_token")
 	opTeamByName     = newSetupOp("team_by_name")
@@ -31,6 +32,7 @@ var (
 // A Profile holds the needed fields of a user.
 type Profile struct {
 	ID, Username, Roles string
+	Email               string // "" if the caller may not see it
 	Bot                 bool
 }
 
@@ -41,6 +43,8 @@ func profile(b []byte) (p Profile, err error) {
 			p.ID, err = idText(v)
 		case "username":
 			p.Username = string(text(v))
+		case "email":
+			p.Email = string(text(v))
 		case "roles":
 			p.Roles = string(text(v))
 		case "is_bot":
@@ -106,6 +110,13 @@ func (c *Client) CreateUser(ctx context.Context, username, email, password strin
 		return err
 	}, 201)
 	return p, err
+}
+
+// SetPassword changes a user's password, as an administrator.
+func (c *Client) SetPassword(ctx context.Context, userID, password string) error {
+	return c.sendAs(ctx, "PUT", opSetPassword, userPath(userID)+"/password", func(b []byte) []byte {
+		return object(b, "new_password", password)
+	}, done, 200)
 }
 
 // UsersByName returns those of the named users that exist.

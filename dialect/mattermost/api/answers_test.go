@@ -81,6 +81,9 @@ func effects() []effect {
 	plain("ClearCustomStatus", func(ctx context.Context, c *Client) error { return c.ClearCustomStatus(ctx, "u") })
 	add("CreateBot", 201, `{"user_id":"b"}`, "user_id", "", func(ctx context.Context, c *Client) error { _, err := c.CreateBot(ctx, "b"); return err })
 	add("CreateToken", 200, `{"token":"t","user_id":"u"}`, "token user_id=", "", func(ctx context.Context, c *Client) error { _, err := c.CreateToken(ctx, "u"); return err })
+	plain("SetPassword", func(ctx context.Context, c *Client) error { return c.SetPassword(ctx, "u", "p") })
+	add("Config", 200, `{"ServiceSettings":{"SiteURL":"x"}}`, "ServiceSettings", "", func(ctx context.Context, c *Client) error { _, err := c.Config(ctx); return err })
+	add("Limits", 200, `{"activeUserCount":1}`, "activeUserCount", "", func(ctx context.Context, c *Client) error { _, err := c.Limits(ctx); return err })
 	add("Analytics", 200, `[{"name":"channel_open_count","value":2},{"name":"channel_private_count","value":1},{"name":"post_count","value":-1},{"name":"unique_user_count","value":3}]`,
 		"0.name= 0.value 1.name= 1.value 2.name= 2.value 3.name= 3.value", "", func(ctx context.Context, c *Client) error { _, err := c.Analytics(ctx); return err })
 	add("UsersStats", 200, `{"total_users_count":3}`, "total_users_count", "", func(ctx context.Context, c *Client) error { _, err := c.UsersStats(ctx); return err })

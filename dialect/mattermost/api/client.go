@@ -44,6 +44,7 @@ type Client struct {
 	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
 	secrets *plain.Secrets
 
+	patience   *Patience
 	collapse   bool
 	connection string    // id of the client's WebSocket, see SetSocket
 	sent, done time.Time // of the last request
@@ -63,6 +64,8 @@ type ClientConfig struct {
 	// viewing a channel leaves its threads unread. Only servers with collapsed threads support it.
 	Collapse bool
 	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // nil means the usual way
+	// Patience repeats calls that a rate limit refuses. It may be nil.
+	Patience *Patience
 	// Secrets gets every token that the client sends or is issued. If nil, tokens are not redacted.
 	Secrets *plain.Secrets
 }
@@ -77,9 +80,10 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		return nil, err
 	}
 	cfg.Secrets.Add(cfg.Token)
-	ws := "ws" + strings.TrimPrefix(strings.TrimRight(cfg.URL, "/"), "http") + root + "/websocket"
+	ws := "ws" + strings.TrimRight(cfg.URL, "/")[len("http"):] + root + "/websocket" // the scheme in either case
 	return &Client{
-		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, clock: cfg.Clock, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse, secrets: cfg.Secrets,
+		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, clock: cfg.Clock, token: cfg.Token, rec: cfg.Recorder,
+		table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse, secrets: cfg.Secrets, patience: cfg.Patience,
 	}, nil
 }
 
@@ -126,8 +130,9 @@ func (c *Client) Close() { _ = c.http.Close() } // it has no errors worth a word
 // bodies holds buffers for request bodies, so that an idle user holds none.
 var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
 
-// call makes a request and records it. ok lists the statuses that mean success; read, if not nil, reads the needed
-// fields of the answer and returns an error if the answer does not show the effect.
+// call makes a request, again while a limit refuses it if the client has patience, and records each. ok lists the
+// statuses that mean success; read, if not nil, reads the needed fields of the answer and returns an error if the answer
+// does not show the effect.
 func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, ok ...int) error {
 	req.Token = c.token
 	if c.connection != "" && ownEvents[o] {
@@ -137,6 +142,14 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 		req.ContentType = "application/json"
 	}
 	req.MaxBody = mostBody(o)
+	if c.patience == nil {
+		return c.once(ctx, o, req, read, ok)
+	}
+	return c.patience.do(ctx, func() error { return c.once(ctx, o, req, read, ok) })
+}
+
+// once makes a request and records it.
+func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, ok []int) error {
 	c.rec.Begin(c.table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
@@ -146,7 +159,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	}
 	var e *OpError
 	if err != nil {
-		e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
+		e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
 	} else {
 		good := false
 		for _, s := range ok {
@@ -160,7 +173,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 			if err := c.decode(resp, read); err != nil {
 				e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 				if challenge(resp) {
-					e.Proxy = challenged
+					e.Cause = challenged
 				}
 			}
 		}
@@ -182,7 +195,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 		if class == measure.Status4xx || class == measure.Status5xx {
 			c.table.answered(o, e.Status, due)
 		}
-		if c.note != nil {
+		if c.note != nil && (c.patience == nil || !held(e)) {
 			c.note(e)
 		}
 		return e

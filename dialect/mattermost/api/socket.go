@@ -90,7 +90,18 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume
 // Resume opens a WebSocket in place of one that was lost (nil: none) and requests the missed events from the server.
 // A server that does continues where the old socket ended. One that cannot sends hello, and its numbering restarts.
 // It records one op "websocket".
-func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
+func (c *Client) Resume(ctx context.Context, old *Socket) (s *Socket, err error) {
+	if c.patience == nil {
+		return c.resume(ctx, old)
+	}
+	err = c.patience.do(ctx, func() error {
+		s, err = c.resume(ctx, old)
+		return err
+	})
+	return s, err
+}
+
+func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 	if err := c.clock.Wait(ctx); err != nil { // the op begins when the clock runs, as every other
 		return nil, err
 	}
@@ -104,7 +115,7 @@ func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
 	var e *OpError
 	var done time.Time
 	if err != nil {
-		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Err: err}
+		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Cause: brokenCause(err), Err: err}
 		class, done = e.Class, time.Now()
 	} else {
 		done = s.ws.Arrived()
@@ -114,7 +125,7 @@ func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
 		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
 			c.table.answered(opWebSocket, h.Status, due)
 		}
-		if c.note != nil {
+		if c.note != nil && (c.patience == nil || !held(e)) {
 			c.note(e)
 		}
 		return nil, e

@@ -70,6 +70,30 @@ func Tables(ctx context.Context, dsn string) ([]Table, error) {
 	return out, nil
 }
 
+// Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that hold tables of users.
+func Schemas(ctx context.Context, dsn string) ([]string, error) {
+	db, _, err := open(dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, `SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_type = 'BASE TABLE'
+		AND table_schema NOT IN ('pg_catalog', 'information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1`)
+	if err != nil {
+		return nil, fmt.Errorf("listing the schemas: %w", err)
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, fmt.Errorf("listing the schemas: %w", err)
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
 func open(dsn string) (db *sql.DB, my bool, err error) {
 	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
 		conf, err := mysql.ParseDSN(rest)

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"plimsoll/load/wire"
+)
+
+const (
+	leastHold = 20 * time.Millisecond // before the first repetition, where the refusal names no time
+	mostHold  = time.Second           // before a later one
+	mostHeld  = 30 * time.Second      // of one call, which then fails; no limit refuses all for so long
+	mostAsked = 2 * time.Minute       // of one call whose refusals name a time
+)
+
+// A Patience repeats calls that a rate limit of the server or a proxy refuses (429 or 503), and
+// counts for how long it did. It is for calls that prepare a server: a load counts refusals as
+// errors. Any number of clients may share one. The zero value is ready for use; a nil one repeats
+// nothing.
+type Patience struct {
+	// Log reports that calls begin to be held up. It may be nil.
+	Log func(format string, args ...any)
+
+	mu      sync.Mutex
+	holding int       // calls
+	since   time.Time // the first of them is held
+	held    time.Duration
+	refused int
+	spent   bool // a call has waited in vain: nothing is repeated any more
+}
+
+// Held returns for how long at least one call was held up, and how many answers were refusals.
+func (p *Patience) Held() (time.Duration, int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held, p.refused
+}
+
+// do calls f until it is not refused, for at most mostHeld or mostAsked.
+func (p *Patience) do(ctx context.Context, f func() error) error {
+	err := f()
+	if p == nil || !held(err) || !p.begin() {
+		return err
+	}
+	from := time.Now()
+	for pause := leastHold; held(err); pause = min(2*pause, mostHold) {
+		e, _ := errors.AsType[*OpError](err)
+		// Clients that were refused together do not come back together.
+		wait, most := pause/2+rand.N(pause), mostHeld
+		if e.After > 0 {
+			wait, most = e.After+wait, mostAsked
+		}
+		if time.Since(from)+wait > most {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			p.end(false)
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+		if err = f(); held(err) {
+			p.mu.Lock()
+			p.refused++
+			p.mu.Unlock()
+		}
+	}
+	p.end(held(err))
+	return err
+}
+
+// held reports whether a call was refused for the moment.
+func held(err error) bool {
+	status := 0
+	if e, ok := errors.AsType[*OpError](err); ok {
+		status = e.Status
+	}
+	if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
+		status = h.Status
+	}
+	return status == 429 || status == 503
+}
+
+// begin reports whether a refused call is to be repeated.
+func (p *Patience) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused++
+	if p.spent {
+		return false
+	}
+	if p.refused == 1 && p.Log != nil {
+		p.Log("a rate limit of the server or a proxy refuses calls: waiting, and going on")
+	}
+	if p.holding == 0 {
+		p.since = time.Now()
+	}
+	p.holding++
+	return true
+}
+
+// end counts the time of a call that was repeated, perhaps in vain.
+func (p *Patience) end(vain bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spent = vain
+	if p.holding--; p.holding == 0 {
+		p.held += time.Since(p.since)
+	}
+}

@@ -1,0 +1,132 @@
+package mattermost
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"plimsoll/dialect/mattermost/api"
+)
+
+// An Obstacle is a setting of the server that stops a run, or makes it less than the plan wants.
+type Obstacle struct {
+	Setting string `json:"setting"` // section and name in the server's configuration
+	Value   string `json:"value"`
+	Stops   bool   `json:"stops"`  // the run ends, or is not valid
+	Effect  string `json:"effect"` // and the remedy
+}
+
+// String returns the obstacle as part of an error.
+func (o Obstacle) String() string {
+	return fmt.Sprintf("%s is %s: %s", o.Setting, o.Value, o.Effect)
+}
+
+// others are the members of a team beside the persons: the administrator and the bot.
+const others = 2
+
+// obstacles reads the settings, the license and the limits of the server that matter to a run of so
+// many users. An administrator who may not read one of them learns less.
+func (s *setup) obstacles(users int) (list []Obstacle, err error) {
+	err = s.with(func(c *api.Client) error {
+		conf, err := c.Config(s.ctx)
+		if unreadable(err) != nil {
+			return err
+		}
+		limits, err := c.Limits(s.ctx)
+		if unreadable(err) != nil {
+			return err
+		}
+		known, err := describe(s.ctx, c)
+		if err != nil {
+			return err
+		}
+		list = obstaclesOf(conf, limits, known, s.env.URL, users)
+		return nil
+	})
+	return list, err
+}
+
+// unreadable returns an error unless it is a refusal: of a release without that call, or to this
+// administrator.
+func unreadable(err error) error {
+	if e, ok := errors.AsType[*api.OpError](err); ok && (e.Status == 403 || e.Status == 404) {
+		return nil
+	}
+	return err
+}
+
+// obstaclesOf returns those that stop the run first.
+func obstaclesOf(
+	conf api.ServerConfig, limits api.ServerLimits, known *facts, address string, users int,
+) (list []Obstacle) {
+	add := func(setting string, value any, stops bool, effect string, args ...any) {
+		list = append(list, Obstacle{setting, fmt.Sprint(value), stops, fmt.Sprintf(effect, args...)})
+	}
+	if most := conf.TeamSettings.MaxUsersPerTeam; most != nil && *most < users+others {
+		add("TeamSettings.MaxUsersPerTeam", *most, true,
+			"a run of %d users stops when they join the team; set it to %d or more", users, users+others)
+	}
+	if limits.Most > 0 && limits.Active+users > limits.Most {
+		add("limit of users", limits.Most, true,
+			"the license, or its lack, allows so many accounts, and the server has %d: it makes %d of those "+
+				"that a run of %d users lacks; upload a license, or run with fewer",
+			limits.Active, max(0, limits.Most-limits.Active), users)
+	}
+	if enabled := conf.RateLimitSettings.Enable; enabled != nil && *enabled {
+		value := "true"
+		if n := conf.RateLimitSettings.PerSec; n != nil {
+			value += fmt.Sprintf(", PerSec %d", *n)
+		}
+		add("RateLimitSettings.Enable", value, true,
+			"all users of one generator share the limit of its address, and fail by 429; set it to false")
+	}
+	site := conf.ServiceSettings.SiteURL
+	if site != nil && *site != "" && pathOf(*site) != pathOf(address) {
+		add("ServiceSettings.SiteURL", *site, false,
+			"the path of the address is %q, and the server serves below %q; "+
+				"write the address with that path, unless a proxy adds it", pathOf(address), pathOf(*site))
+	}
+	if bots := conf.ServiceSettings.EnableBotAccountCreation; bots != nil && !*bots {
+		add("ServiceSettings.EnableBotAccountCreation", false, false,
+			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior")
+	}
+	if known.license == unlicensed {
+		add("license", "none", false, "a run leaves out the actions of the outcome license")
+	}
+	metrics := conf.MetricsSettings.Enable
+	if metrics != nil && (!*metrics || known.license < enterprise) {
+		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
+			"which need it and an Enterprise license; a run goes without its numbers")
+	}
+	return list
+}
+
+// pathOf returns the path of an address without a slash at its end, "" for an address that is empty
+// or malformed.
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.Path, "/")
+}
+
+// stopped adds to the error of a provisioning the settings of the server that stop a run of so many
+// users.
+func (s *setup) stopped(err error, users int) error {
+	_, answered := errors.AsType[*api.OpError](err)
+	if !answered || s.token == "" || s.member || s.ctx.Err() != nil {
+		return err
+	}
+	list, failed := s.obstacles(users)
+	if failed != nil {
+		return err
+	}
+	for _, o := range list {
+		if o.Stops {
+			err = fmt.Errorf("%w; %v", err, o)
+		}
+	}
+	return err
+}
