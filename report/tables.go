@@ -303,7 +303,7 @@ func failureText(c OpCell) string {
 			parts[i] += ": " + strings.Join(of, " + ")
 		}
 	}
-	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Errors), 2), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Failed)/float64(c.Count), 2), strings.Join(parts, ", "))
 }
 
 // limitValue writes the limit of a rule as it was meant: "2 s", not "2.00 s".
@@ -411,7 +411,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		case missing > 0:
 			held = fmt.Sprintf("no data (%d of %d)", missing, n)
 		case few > 0:
-			held = fmt.Sprintf("undecided: too few (%d of %d)", few, n)
+			held = fmt.Sprintf("not judged: too few operations (%d of %d)", few, n)
 		}
 		if r.Warning && broken+missing > 0 {
 			held += "; only warns"
