@@ -105,6 +105,14 @@ type JudgeInput struct {
 	Sources     []Source
 }
 
+// Skip adds a figure that was not judged, and why.
+func (in *JudgeInput) Skip(name, why string) {
+	if in.Skipped == nil {
+		in.Skipped = map[string]string{}
+	}
+	in.Skipped[name] = why
+}
+
 // A JudgedOf identifies what a verdict judges: an arm on a database.
 type JudgedOf struct{ Engine, Arm string }
 

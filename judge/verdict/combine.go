@@ -45,6 +45,30 @@ func Combine(database string, results []Result) Verdict {
 	return v
 }
 
+// SetAside takes out the results that are open only because neither arm had an error in too few operations to judge
+// that by the margin: nothing follows from them about either arm, and more operations alone would decide them. It
+// returns the others, and the reasons by endpoint. Where there are no others, all stay.
+func SetAside(results []Result) (rest []Result, aside map[string]string) {
+	aside = map[string]string{}
+	for _, r := range results {
+		if r.Kind == Inconclusive && r.withoutErrors() {
+			aside[r.Name] = r.Reason
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	if len(rest) == 0 {
+		return results, nil
+	}
+	return rest, aside
+}
+
+// withoutErrors reports whether the rate was zero in every run of both arms, of pairs enough for a verdict.
+func (r Result) withoutErrors() bool {
+	return r.Absolute && r.N >= stats.MinPairs && r.Withheld == "" &&
+		!slices.ContainsFunc(r.Pairs, func(p Pair) bool { return p.Base != 0 || p.New != 0 }) && len(r.Pairs) > 0
+}
+
 func (v Verdict) decide() Kind {
 	switch {
 	case v.any(Worse):

@@ -199,6 +199,15 @@ func (r Result) ExitStatus() int { return r.Kind.ExitStatus() }
 // HasInterval reports whether the effect is known with an interval.
 func (r Result) HasInterval() bool { return !math.IsNaN(r.Lo) && !math.IsNaN(r.Hi) }
 
+// Decisive returns the interval of the effect that decided the result, and its level: at 1-2·alpha it lies inside the
+// margin of a result that is the same, at 1-alpha it decides all others. Ends that are not known are NaN.
+func (r Result) Decisive() (lo, hi, level float64) {
+	if r.Kind == Same {
+		return r.Lo90, r.Hi90, 1 - 2*r.Alpha
+	}
+	return r.Lo, r.Hi, 1 - r.Alpha
+}
+
 // HasEffect reports whether the size of the difference is known.
 func (r Result) HasEffect() bool { return !math.IsNaN(r.Effect) }
 
