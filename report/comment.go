@@ -27,8 +27,8 @@ func Comment(w io.Writer, d Document) error {
 	last := commentEnd(d)
 	c := comment{left: MaxComment - 200 - len(last)} // for how much was left out, and the end
 	labels := make([]string, len(d.Arms))
-	for i, a := range d.Arms {
-		labels[i] = code(short(a.Label, 80))
+	for i, title := range d.armTitles() {
+		labels[i] = code(short(title, 80))
 	}
 	c.line("<!-- plimsoll " + markerRE.ReplaceAllString(short(d.Name, 80), "_") + " -->")
 	c.line("### Performance: " + strings.Join(labels, " vs "))
@@ -60,7 +60,7 @@ func Comment(w io.Writer, d Document) error {
 func commentEnd(d Document) string {
 	var c comment
 	if len(d.Runs) > 0 {
-		c.end(fmt.Sprintf("Validity: %s; %d of %d blocks judged.", inert(validityText(d), commentLine), d.State.Judged, d.State.Planned))
+		c.end(fmt.Sprintf("Validity: %s; %s.", inert(validityText(d), commentLine), d.State.judgedText()))
 		c.end("")
 	}
 	if n := len(d.Warnings); n > 0 {

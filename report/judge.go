@@ -226,7 +226,7 @@ func (d JudgeDocument) sections() []section {
 		if len(v.Results) == 0 {
 			continue
 		}
-		s := section{Level: 3, Title: title, Table: endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name),
+		s := section{Level: 3, Title: title, Table: State{}.endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name),
 			Notes: impliedNotes(NamedVerdict{Verdict: v})}
 		out = append(out, s)
 	}

@@ -74,7 +74,7 @@ func (s *screen) write(d Document) {
 			done += " (" + d.State.Why + ")"
 		}
 	}
-	s.line(fmt.Sprintf("%s · %s, %d of %d blocks judged", d.Title, done, d.State.Judged, d.State.Planned))
+	s.line(fmt.Sprintf("%s · %s, %s", d.Title, done, d.State.judgedText()))
 	s.blank()
 	s.verdicts(d)
 	if t := d.Protocol.lookText(); t != "" && s.less < oneWarning {
@@ -259,6 +259,9 @@ func validityText(d Document) string {
 		}
 	}
 	text := fmt.Sprintf("%s: %d judged", count(len(d.Runs), "run", "runs"), judged)
+	if d.State.Cost > 0 {
+		text += fmt.Sprintf(", %s by cost alone", count(d.State.Cost, "block", "blocks"))
+	}
 	if voided > 0 {
 		text += fmt.Sprintf(", %d in %s", voided, count(len(d.Voided), "voided block", "voided blocks"))
 	}

@@ -326,10 +326,7 @@ func JSON(w io.Writer, r Report) error {
 // sheet lays a comparison's report out.
 func (d Document) sheet() sheet {
 	s := sheet{title: "Performance Comparison", front: d.front(), warnings: d.Warnings, parts: d.parts(), brief: d.briefSections(), graphs: Graphs(d),
-		footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
-	for _, a := range d.Arms {
-		s.arms = append(s.arms, a.Label)
-	}
+		arms: d.armTitles(), footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
 	done := "complete"
 	if !d.State.Complete {
 		done = "not complete"
@@ -339,7 +336,7 @@ func (d Document) sheet() sheet {
 		}
 		s.alerts = append(s.alerts, alert{"Not complete", fmt.Sprintf("%s): %d of %d blocks can be judged.", text, d.State.Judged, d.State.Planned)})
 	}
-	s.about = fmt.Sprintf("%s · %s · %d of %d blocks judged", d.Name, done, d.State.Judged, d.State.Planned)
+	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())
 	if len(d.Verdicts) == 0 {
 		s.alerts = append(s.alerts, alert{"Nothing was judged.", ""})
 	}

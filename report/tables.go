@@ -194,25 +194,25 @@ func (d Document) endpointSections() []section {
 		notes := append(slices.Concat(impliedNotes(f), skippedNotes(f)), d.omissionNotes(f)...)
 		if i == 0 {
 			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
-				"Needed: how many pairs numbers like these need for a verdict. One verdict per database holds its level over all endpoints (Holm).")
+				"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).")
 		}
-		out = append(out, section{Level: 3, Title: d.titleOf("Primary endpoints", f), Table: endpointTable(f, base, fresh), Notes: notes})
+		out = append(out, section{Level: 3, Title: d.titleOf("Primary endpoints", f), Table: d.State.endpointTable(f, base, fresh), Notes: notes})
 	}
 	if len(d.BlocksForSame) > 0 {
 		out = append(out, blocksSection(d.BlocksForSame))
 	}
 	for _, f := range d.Databases {
-		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: slices.Concat(impliedNotes(f), skippedNotes(f))})
+		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: d.State.endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: slices.Concat(impliedNotes(f), skippedNotes(f))})
 	}
 	return out
 }
 
-func endpointTable(f NamedVerdict, base, fresh string) *table {
+func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
 	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find", ">Pairs", ">Needed", "Why")
 	for _, r := range f.Verdict.Results {
 		needed := dash
 		if r.PairsNeeded > 0 {
-			needed = strconv.Itoa(r.PairsNeeded)
+			needed = s.lasting(r.PairsNeeded)
 		}
 		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r),
 			size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), strconv.Itoa(r.N), needed, r.Reason)
@@ -244,7 +244,7 @@ func (d Document) opSections() []section {
 			for i, c := range row.Arms {
 				name := row.Name
 				if c.Count == 0 && c.Open == 0 {
-					t.add(name, d.Arms[i].Label, "absent", dash, dash, dash, dash, dash)
+					t.add(name, d.Arms[i].Label, "none measured", dash, dash, dash, dash, dash)
 					continue
 				}
 				latency := func(name string, v Number) string { return o.latency(i, c, name, v) }

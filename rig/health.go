@@ -41,8 +41,8 @@ type health struct {
 	foreignOf []lately
 	// driven returns which share of the calibrated ability a load needs; nil without a rating, and unrated has the
 	// reason.
-	driven func(users int, ops float64) float64
-	unrated  string
+	driven  func(users int, ops float64) float64
+	unrated string
 
 	// stolen are the percentages of the target's cores that the hypervisor took.
 	stolen lately
