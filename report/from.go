@@ -314,7 +314,7 @@ func (b *builder) warnings() {
 	}
 	switch {
 	case d.State.Judged == 0 && d.State.Cost > 0 && d.State.Complete:
-		add(causeFew, true, "others on the host disturbed every block, so that only the cost of operations was judged: repeat on a quiet host for response times and capacity")
+		add(causeEnvironment, true, "others on the host disturbed every block: only the cost of operations was judged, not response times or capacity")
 	case d.State.Judged == 0 && d.State.Complete:
 		add(causeFew, true, "no block could be judged")
 	case d.State.Judged < stats.MinPairs && d.State.Complete:

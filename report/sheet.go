@@ -73,6 +73,7 @@ func Markdown(w io.Writer, r Report) error {
 	}
 	s.front.writeMarkdown(&b, s.full)
 	if s.brief == nil {
+		writeWarningList(&b, s.warnings)
 		return writeSections(w, &b, s.graphs, s.sections())
 	}
 	b.WriteString("---\n\n")
@@ -178,11 +179,8 @@ func (f *front) writeMarkdown(b *strings.Builder, full string) {
 			}
 		}
 		title := "Warnings"
-		switch {
-		case full != "" && f.warnings > len(groups):
+		if full != "" && f.warnings > len(groups) {
 			title = fmt.Sprintf("Warnings (all %d are in %s)", f.warnings, full)
-		case f.warnings > len(groups):
-			title = fmt.Sprintf("Warnings (%d in all)", f.warnings)
 		}
 		f.writeList(b, title, texts, true)
 	}
@@ -282,7 +280,7 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 		b.WriteString("</ul></section>\n")
 	}
 	list("Limited by", f.limits)
-	if groups := f.shown(); len(groups) > 0 {
+	if groups := f.shown(); len(groups)+len(warnings) > 0 {
 		b.WriteString("<section><h2>Warnings</h2><ul>\n")
 		for _, g := range groups {
 			mark := ""

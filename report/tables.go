@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/run/record"
 )
@@ -74,6 +75,16 @@ func (d Document) deltaHead(a ArmLabel) string {
 	return "Delta"
 }
 
+// capacityLevel names the level of the intervals of supported users.
+func (d Document) capacityLevel() string {
+	for _, f := range d.Verdicts {
+		if r, ok := f.capacity(); ok {
+			return verdict.LevelText(1 - r.Alpha)
+		}
+	}
+	return verdict.LevelText(1 - stats.FixedAlpha)
+}
+
 // test names a row of an engine; a target whose database is not ours has no name for it.
 func test(label string) string {
 	if label == "" {
@@ -107,15 +118,8 @@ func (d Document) capacitySections() []section {
 		}
 		pooled.add(row...)
 	}
-	level := "95 %"
-	for _, f := range d.Verdicts {
-		if r, ok := f.capacity(); ok {
-			level = trim(fixed(100*(1-r.Alpha), 1)) + " %"
-			break
-		}
-	}
 	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled, Notes: []string{
-		"Geometric means over the judged runs. In brackets the " + level + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
+		"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
 	if len(d.Blocks) == 0 {
 		return out
 	}
