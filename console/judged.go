@@ -5,8 +5,10 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"plimsoll/internal/files"
+	"plimsoll/judge/verdict"
 	"plimsoll/report"
 )
 
@@ -20,6 +22,10 @@ const mostReport = 16 << 20
 // and margins are fractions of the base, or in that unit where the endpoint is absolute.
 type reported struct {
 	Indicative bool `json:"indicative"`
+	State      struct {
+		Cost      int           `json:"blocks_judged_by_cost"`
+		BlockTime time.Duration `json:"block_time"`
+	} `json:"state"`
 	Verdicts   []struct {
 		Engine  string `json:"engine"`
 		Arm     string `json:"arm"`
@@ -60,8 +66,19 @@ type reportedResult struct {
 	Effect   *float64 `json:"effect"`
 	Lo       *float64 `json:"lo"`
 	Hi       *float64 `json:"hi"`
+	Lo90     *float64 `json:"lo90"`
+	Hi90     *float64 `json:"hi90"`
 	MDE      float64  `json:"mde"`
+	Needed   int      `json:"pairs_needed"`
 	Sentence string   `json:"sentence"`
+}
+
+// decisive returns the interval that decided the result, and its level; see [verdict.Result.Decisive].
+func (r reportedResult) decisive() (lo, hi *float64, level float64) {
+	if r.Kind == string(verdict.Same) && r.Lo90 != nil && r.Hi90 != nil {
+		return r.Lo90, r.Hi90, 1 - 2*r.Alpha
+	}
+	return r.Lo, r.Hi, 1 - r.Alpha
 }
 
 // report reads the report of a comparison; false if there is none that can be read.
@@ -136,16 +153,20 @@ func (r reported) into(out map[string]any) {
 			d := map[string]any{"endpoint": name, "engine": v.Engine, "arm": v.Arm, "n": e.N, "pairs": pairs,
 				"margin": e.Endpoint.Margin, "absolute": e.Endpoint.Absolute, "kind": e.Kind,
 				"text": strings.TrimPrefix(e.Sentence, name+": "+e.Kind+": ")}
-			for name, x := range map[string]*float64{"effect": e.Effect, "lo": e.Lo, "hi": e.Hi} {
+			lo, hi, level := e.decisive()
+			for name, x := range map[string]*float64{"effect": e.Effect, "lo": lo, "hi": hi} {
 				if x != nil {
 					d[name] = *x
 				}
 			}
 			if e.Alpha > 0 {
-				d["level"] = 1 - e.Alpha
+				d["level"] = level
 			}
 			if e.MDE > 0 {
 				d["finds"] = e.MDE
+			}
+			if minutes := report.MinutesOf(e.Needed, r.State.BlockTime); minutes > 0 {
+				d["needs"] = minutes
 			}
 			differences = append(differences, d)
 		}
@@ -153,6 +174,9 @@ func (r reported) into(out map[string]any) {
 	all := []any{}
 	for _, k := range dots {
 		all = append(all, map[string]any{"endpoint": k.endpoint, "engine": k.engine, "arm": k.arm, "values": values[k]})
+	}
+	if r.State.Cost > 0 {
+		out["by_cost"] = r.State.Cost
 	}
 	out["endpoints"], out["dots"], out["differences"], out["verdicts"] = endpoints, all, differences, verdicts
 	limiters := []any{}

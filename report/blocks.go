@@ -68,11 +68,14 @@ func (s State) lasting(blocks int) string {
 	if s.Block <= 0 {
 		return n
 	}
-	return fmt.Sprintf("about %s, %s", count(minutesOf(blocks, s.Block), "minute", "minutes"), n)
+	return fmt.Sprintf("about %s, %s", count(MinutesOf(blocks, s.Block), "minute", "minutes"), n)
 }
 
-// minutesOf returns the minutes of so many blocks, rounded up to two digits.
-func minutesOf(blocks int, each time.Duration) int {
+// MinutesOf returns the minutes of so many blocks, rounded up to two digits; 0 where that is not known.
+func MinutesOf(blocks int, each time.Duration) int {
+	if blocks <= 0 || each <= 0 {
+		return 0
+	}
 	minutes := math.Ceil((time.Duration(blocks) * each).Minutes())
 	unit := math.Pow(10, max(0, math.Floor(math.Log10(minutes))-1))
 	return int(math.Ceil(minutes/unit) * unit)
