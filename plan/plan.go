@@ -444,7 +444,7 @@ type Arm struct {
 	Deployment *Deployment `yaml:"deployment"`
 }
 
-// A Margin holds, by endpoint, the largest difference that does not matter. Endpoints are "capacity", "errors",
+// A Margin holds, by endpoint, how far the interval of a difference may reach for it to be the same. Endpoints are "capacity", "errors",
 // "cost(ROLE)", and statistics of operations such as "p95(post)".
 type Margin map[string]MarginValue
 

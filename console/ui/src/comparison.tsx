@@ -46,8 +46,8 @@ export function Comparison({
         ))}
         <p class="blocks">
           <Blocks done={j.done ?? 0} of={j.blocks ?? 0} now={live ? (f?.block ?? 0) : 0} /> {count(j.done)} of{" "}
-          {plural(j.blocks ?? 0, "block")} {live ? "done" : "judged"}
-          {j.by_cost != null && `, ${j.by_cost} more by cost alone`}
+          {plural(j.blocks ?? 0, "block")} {j.state === "running" ? "done" : "judged"}
+          {j.by_cost != null && `, ${j.by_cost} by cost alone`}
           {live && j.left != null && `, ${span(f?.left ?? j.left)} left at most`}
         </p>
         {j.outlook && j.outlook.length > 0 && (
