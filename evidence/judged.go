@@ -32,7 +32,7 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 		if len(stored.Arms) > 2 {
 			continue // a table has one new arm
 		}
-		for _, r := range j.Verdict.Results {
+		for _, r := range slices.Concat(j.Verdict.Results, j.Verdict.Aside) {
 			for _, pair := range r.Pairs {
 				in.Rows = append(in.Rows, imported.PairRow{Metric: r.Name, Database: j.Engine, Unit: r.Unit, Pair: pair})
 			}

@@ -67,7 +67,7 @@ func Pairs(w io.Writer, d Document) error {
 		return figure(v)
 	}
 	for _, f := range d.Verdicts {
-		for _, r := range f.Verdict.Results {
+		for _, r := range slices.Concat(f.Verdict.Results, f.Verdict.Aside) {
 			add := func(unit string, p verdict.Pair) {
 				row := []string{formulaFree(r.Name), formulaFree(unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
 					operations(p.BaseOps), operations(p.NewOps), p.First}

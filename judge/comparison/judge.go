@@ -180,7 +180,7 @@ type Judgement struct {
 	Engine, Arm string
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that were not judged, with the reason: no run has a number for them, because neither arm
-	// had such an operation, or both had too few; or neither arm had an error ([verdict.SetAside]). Where one arm had some, ten at least, and the other none, the endpoint is not skipped, but
+	// had such an operation, or both had too few; or neither arm had an error ([verdict.Verdict.Aside]). Where one arm had some, ten at least, and the other none, the endpoint is not skipped, but
 	// invalid: the other may have lost them.
 	Skipped map[string]string
 	// OtherLoad is the reason why only the capacities were compared: the sides had other numbers of users in the
@@ -314,9 +314,8 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		if b > a {
 			withholdFailed(results, a, b, "are void for a reason that may be the target's doing", label)
 		}
-		results, aside := verdict.SetAside(results)
-		maps.Copy(j.Skipped, aside)
 		j.Verdict = verdict.Combine(name, results)
+		maps.Copy(j.Skipped, j.Verdict.NotJudged())
 		return j
 	}
 	var wg sync.WaitGroup

@@ -232,8 +232,8 @@ func TestNoErrorsAreNotJudged(t *testing.T) {
 		{"nothing else", []verdict.Result{errors(130)}, verdict.Inconclusive, ""},
 		{"withheld", []verdict.Result{same, errors(130).Withhold("runs failed")}, verdict.Inconclusive, ""},
 	} {
-		rest, aside := verdict.SetAside(tt.results)
-		if v := verdict.Combine("", rest); v.Kind != tt.kind || len(rest)+len(aside) != len(tt.results) || !strings.Contains(aside["errors"], tt.aside) {
+		v := verdict.Combine("", tt.results)
+		if aside := v.NotJudged(); v.Kind != tt.kind || len(v.Results)+len(aside) != len(tt.results) || !strings.Contains(aside["errors"], tt.aside) {
 			t.Errorf("%s: %s, aside %q; want %s with %q", tt.name, v.Kind, aside, tt.kind, tt.aside)
 		}
 	}

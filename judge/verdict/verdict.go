@@ -230,14 +230,25 @@ func (r Result) bounds() int {
 	return n
 }
 
+// NotJudged returns the reasons for the results that decide nothing, by endpoint.
+func (v Verdict) NotJudged() map[string]string {
+	out := map[string]string{}
+	for _, r := range v.Aside {
+		out[r.Name] = r.Reason
+	}
+	return out
+}
+
 // Verdict is the judgment on all endpoints of one database.
 type Verdict struct {
 	Database   string   `json:"database"`
 	Kind       Kind     `json:"kind"`
 	Indicative bool     `json:"indicative,omitempty"`
 	Results    []Result `json:"results"`
-	Lead       string   `json:"lead"`   // the sentence that a person would write
-	Reason     string   `json:"reason"` // why, a clause
+	// Aside are results that decide nothing: neither arm had an error, of too few operations to judge that.
+	Aside  []Result `json:"not_judged,omitempty"`
+	Lead   string   `json:"lead"`   // the sentence that a person would write
+	Reason string   `json:"reason"` // why, a clause
 }
 
 // ExitStatus returns the exit status of a program that ends with this verdict.
