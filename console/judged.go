@@ -26,7 +26,7 @@ type reported struct {
 		Cost      int           `json:"blocks_judged_by_cost"`
 		BlockTime time.Duration `json:"block_time"`
 	} `json:"state"`
-	Verdicts   []struct {
+	Verdicts []struct {
 		Engine  string `json:"engine"`
 		Arm     string `json:"arm"`
 		Verdict struct {

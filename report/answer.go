@@ -198,14 +198,18 @@ func (p answerPanel) shapes() []shape {
 	return out
 }
 
-// level names the interval: "95 %".
+// level names the level of most intervals: that of the same where all are, else "95 %"; a row with another names its own.
 func (p answerPanel) level() string {
+	level := 0.0
 	for _, r := range p.results {
-		if r.Alpha > 0 {
-			return verdict.LevelText(1 - r.Alpha)
+		if _, _, own := r.Decisive(); r.Alpha > 0 {
+			level = max(level, own)
 		}
 	}
-	return "interval"
+	if level == 0 {
+		return "interval"
+	}
+	return verdict.LevelText(level)
 }
 
 // numbers returns the blocks of the panel's pairs in order. Each has one column in all rows, so that a row that lacks a
