@@ -44,7 +44,7 @@
 //   - block: one run of every arm on every database, adjacent in time, in balanced and seeded order. With two arms
 //     on one database: a pair.
 //   - comparison: arms in blocks.
-//   - endpoint, margin: what is compared, and the difference that does not matter.
+//   - endpoint, margin: what is compared, and how far its interval may reach for *same*.
 //   - look: a planned moment at which the blocks so far are judged.
 //   - verdict: better, worse, same, inconclusive or invalid; indicative below six blocks.
 package plimsoll

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+	"time"
 
+	"plimsoll/judge/verdict"
 	"plimsoll/report"
 	"plimsoll/run/record"
 )
@@ -16,7 +18,11 @@ const mostReports = 300
 // and margins are fractions of the base, or in that unit where the endpoint is absolute.
 type reported struct {
 	Indicative bool `json:"indicative"`
-	Verdicts   []struct {
+	State      struct {
+		Cost      int           `json:"blocks_judged_by_cost"`
+		BlockTime time.Duration `json:"block_time"`
+	} `json:"state"`
+	Verdicts []struct {
 		Engine  string `json:"engine"`
 		Arm     string `json:"arm"`
 		Verdict struct {
@@ -56,7 +62,10 @@ type reportedResult struct {
 	Effect   *float64 `json:"effect"`
 	Lo       *float64 `json:"lo"`
 	Hi       *float64 `json:"hi"`
+	Lo90     *float64 `json:"lo90"`
+	Hi90     *float64 `json:"hi90"`
 	MDE      float64  `json:"mde"`
+	Needed   int      `json:"pairs_needed"`
 	Sentence string   `json:"sentence"`
 }
 
@@ -65,6 +74,14 @@ type reportedResult struct {
 func concluded(c *record.Comparison) (r reported, ok bool) {
 	err := json.Unmarshal(c.Outcome, &r)
 	return r, err == nil && len(r.Verdicts) > 0 && c.State != record.Running
+}
+
+// decisive returns the interval that decided the result, and its level; see [verdict.Result.Decisive].
+func (r reportedResult) decisive() (lo, hi *float64, level float64) {
+	if r.Kind == string(verdict.Same) && r.Lo90 != nil && r.Hi90 != nil {
+		return r.Lo90, r.Hi90, 1 - 2*r.Alpha
+	}
+	return r.Lo, r.Hi, 1 - r.Alpha
 }
 
 // results returns the verdicts in one cell each.
@@ -126,16 +143,20 @@ func (r reported) into(out map[string]any) {
 			d := map[string]any{"endpoint": name, "engine": v.Engine, "arm": v.Arm, "n": e.N, "pairs": pairs,
 				"margin": e.Endpoint.Margin, "absolute": e.Endpoint.Absolute, "kind": e.Kind,
 				"text": strings.TrimPrefix(e.Sentence, name+": "+e.Kind+": ")}
-			for name, x := range map[string]*float64{"effect": e.Effect, "lo": e.Lo, "hi": e.Hi} {
+			lo, hi, level := e.decisive()
+			for name, x := range map[string]*float64{"effect": e.Effect, "lo": lo, "hi": hi} {
 				if x != nil {
 					d[name] = *x
 				}
 			}
 			if e.Alpha > 0 {
-				d["level"] = 1 - e.Alpha
+				d["level"] = level
 			}
 			if e.MDE > 0 {
 				d["finds"] = e.MDE
+			}
+			if minutes := report.MinutesOf(e.Needed, r.State.BlockTime); minutes > 0 {
+				d["needs"] = minutes
 			}
 			differences = append(differences, d)
 		}
@@ -143,6 +164,9 @@ func (r reported) into(out map[string]any) {
 	all := []any{}
 	for _, k := range dots {
 		all = append(all, map[string]any{"endpoint": k.endpoint, "engine": k.engine, "arm": k.arm, "values": values[k]})
+	}
+	if r.State.Cost > 0 {
+		out["by_cost"] = r.State.Cost
 	}
 	out["endpoints"], out["dots"], out["differences"], out["verdicts"] = endpoints, all, differences, verdicts
 	limiters := []any{}

@@ -13,15 +13,15 @@ import (
 
 // TestJudgedOfAReport has two arms, a pair with a bound, and an absolute endpoint.
 func TestJudgedOfAReport(t *testing.T) {
-	const text = `{"verdicts": [
+	const text = `{"state": {"blocks_judged_by_cost": 2, "block_time": 120000000000}, "verdicts": [
 	  {"engine": "mysql", "arm": "new", "verdict": {"kind": "worse", "lead": "mysql: lead", "results": [
 	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "worse", "n": 1, "alpha": 0.05,
 	     "pairs": [{"block": 1, "base": 200, "new": 100}, {"block": 2, "base": 200, "new": 90, "new_censored": true}],
 	     "effect": -0.5, "lo": -0.6, "hi": -0.4, "sentence": "capacity: worse: new is lower"}]}},
 	  {"engine": "mysql", "arm": "other", "verdict": {"kind": "same", "results": [
-	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "same", "n": 1,
-	     "pairs": [{"block": 1, "base": 200, "new": 200}]},
-	    {"endpoint": {"name": "errors", "unit": "%", "better": "lower", "margin": 0.1, "absolute": true}, "kind": "same", "n": 1,
+	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "same", "n": 1, "alpha": 0.05,
+	     "pairs": [{"block": 1, "base": 200, "new": 200}], "effect": 0, "lo": -0.02, "hi": 0.02, "lo90": -0.01, "hi90": 0.01},
+	    {"endpoint": {"name": "errors", "unit": "%", "better": "lower", "margin": 0.1, "absolute": true}, "kind": "inconclusive", "n": 1, "pairs_needed": 94,
 	     "pairs": [{"block": 1, "base": 0, "new": 0.5}]}]}}],
 	 "limiters": [{"engine": "mysql", "arm": "new", "searches": 2, "named": [{"name": "cpu app", "n": 2}], "rules": [{"name": "p99(op) < 2s", "n": 2}],
 	  "at_least": 0, "stopped": [], "evidence": "the app's cores were busy"}]}`
@@ -49,8 +49,10 @@ func TestJudgedOfAReport(t *testing.T) {
 	  "differences": [
 	    {"endpoint": "capacity", "engine": "mysql", "arm": "new", "n": 1, "pairs": [[1, -0.5]], "margin": 0.05, "absolute": false,
 	     "kind": "worse", "text": "new is lower", "effect": -0.5, "lo": -0.6, "hi": -0.4, "level": 0.95},
-	    {"endpoint": "capacity", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0]], "margin": 0.05, "absolute": false, "kind": "same", "text": ""},
-	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0.5]], "margin": 0.1, "absolute": true, "kind": "same", "text": ""}],
+	    {"endpoint": "capacity", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0]], "margin": 0.05, "absolute": false, "kind": "same", "text": "",
+	     "effect": 0, "lo": -0.01, "hi": 0.01, "level": 0.9},
+	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0.5]], "margin": 0.1, "absolute": true, "kind": "inconclusive", "text": "", "needs": 190}],
+	  "by_cost": 2,
 	  "limiters": [{"engine": "mysql", "arm": "new", "searches": 2, "named": [{"name": "cpu app", "n": 2}], "rules": [{"name": "p99(op) < 2s", "n": 2}],
 	    "text": "the app's cores were busy"}],
 	  "verdicts": [{"engine": "mysql", "arm": "new", "kind": "worse", "text": "lead", "indicative": false},

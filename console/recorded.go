@@ -65,6 +65,9 @@ func recordedOf(ctx context.Context, run *evidence.Run, cols *columns) (*recorde
 	if err := rec.series(ctx, run); err != nil {
 		return nil, err
 	}
+	if run.Ended() {
+		rec.undecided(log)
+	}
 	if err := rec.windowsOf(ctx, run.Run); err != nil {
 		return nil, err
 	}
@@ -283,6 +286,22 @@ func (rec *recorded) cpu(x eachSecond, m record.Manifest) error {
 		}
 	}
 	return x.of(`last_over_time(plimsoll_cpu_busy_ratio{role="generator"}[1s])`, scaled(1))
+}
+
+// undecided marks the rules of an ended run whose last evaluation saw too few operations, or for too short a time: their
+// series are those of rules that hold.
+func (rec *recorded) undecided(log []record.Event) {
+	last := map[string]bool{}
+	for _, e := range log {
+		if e.Kind == "slo" {
+			last[e.Rule] = e.Undecided
+		}
+	}
+	for i, r := range rec.rules {
+		if r.Status == live.Holds && last[r.Rule] {
+			rec.rules[i].Status = live.Undecided
+		}
+	}
 }
 
 // rulesOf takes the values of the rules, in the order that the frames of the run have, and how each stands at the end.

@@ -258,6 +258,20 @@ func TestRestoredIsFollowed(t *testing.T) {
 	})
 }
 
+// TestRuleWithTooFewOperations checks that a rule of an ended run that could not be judged does not count as held.
+func TestRuleWithTooFewOperations(t *testing.T) {
+	rec := &recorded{rules: []live.Rule{{Rule: "rate(errors) < 0.1%", Status: live.Holds}, {Rule: "p99(op) < 2s", Status: live.Holds}, {Rule: "cpu(app) < 85%", Status: live.NoData}}}
+	rec.undecided([]record.Event{
+		{Kind: "slo", Rule: "rate(errors) < 0.1%"}, {Kind: "slo", Rule: "rate(errors) < 0.1%", Undecided: true},
+		{Kind: "slo", Rule: "p99(op) < 2s", Undecided: true}, {Kind: "slo", Rule: "p99(op) < 2s"},
+	})
+	for i, want := range []string{live.Undecided, live.Holds, live.NoData} {
+		if got := rec.rules[i]; got.Status != want {
+			t.Errorf("%s %s, want %s", got.Rule, got.Status, want)
+		}
+	}
+}
+
 func sumOf(col []point) (sum float64) {
 	for _, p := range col {
 		sum += math.Abs(p.mean)

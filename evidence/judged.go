@@ -21,23 +21,18 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 	if err != nil {
 		return report.JudgeInput{}, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
-	in := report.JudgeInput{Names: [2]string{stored.Arms[0], strings.Join(stored.Arms[1:], ", ")}, Skipped: map[string]string{}}
+	in := report.JudgeInput{Names: [2]string{stored.Arms[0], strings.Join(stored.Arms[1:], ", ")}}
 	for _, j := range arms {
 		if len(stored.Arms) > 2 {
 			j.Verdict.Database = strings.TrimSpace(j.Engine + " " + j.Arm)
 			in.Of = append(in.Of, report.JudgedOf{Engine: j.Engine, Arm: j.Arm})
 		}
 		in.Verdicts = append(in.Verdicts, j.Verdict)
-		for name, why := range j.Skipped {
-			if slices.ContainsFunc(arms, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
-				name += " of " + cmp.Or(j.Verdict.Database, j.Arm) // others were judged by it
-			}
-			in.Skipped[name] = why
-		}
+		skipped(&in, j, arms)
 		if len(stored.Arms) > 2 {
 			continue // a table has one new arm
 		}
-		for _, r := range j.Verdict.Results {
+		for _, r := range slices.Concat(j.Verdict.Results, j.Verdict.Aside) {
 			for _, pair := range r.Pairs {
 				in.Rows = append(in.Rows, imported.PairRow{Metric: r.Name, Database: j.Engine, Unit: r.Unit, Pair: pair})
 			}
@@ -53,14 +48,20 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 	return in, nil
 }
 
-// skipUnderOtherLoad says why databases were compared by their capacity alone, where they were. It sets Skipped if that
-// is nil.
+// skipped adds the endpoints by which j was not judged; with its name where others of all were judged by them.
+func skipped(in *report.JudgeInput, j comparison.Judgement, all []comparison.Judgement) {
+	for name, why := range j.Skipped {
+		if slices.ContainsFunc(all, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
+			name += " of " + cmp.Or(j.Verdict.Database, j.Arm)
+		}
+		in.Skip(name, why)
+	}
+}
+
+// skipUnderOtherLoad says why databases were compared by their capacity alone, where they were.
 func skipUnderOtherLoad(in *report.JudgeInput, j comparison.Judgement) {
 	if j.OtherLoad == "" {
 		return
 	}
-	if in.Skipped == nil {
-		in.Skipped = map[string]string{}
-	}
-	in.Skipped["all but the capacity, "+j.Verdict.Database] = j.OtherLoad
+	in.Skip("all but the capacity, "+j.Verdict.Database, j.OtherLoad)
 }

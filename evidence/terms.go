@@ -17,8 +17,8 @@ type Terms struct {
 	// Name, Better and Unit describe the numbers of a table without columns for them. Better is higher or lower; empty
 	// is the direction of the metric, and higher if it is not known. Several overrules Name and Better.
 	Name, Better, Unit string
-	// Margin is the difference that does not matter: "5%", or a list by metric, "capacity=5%,p95=10%,errors=0.1pp".
-	// Empty is the margin of the metric.
+	// Margin is how far the interval of a difference may reach for it to be the same: "5%", or a
+	// list by metric, "capacity=5%,p95=10%,errors=0.1pp". Empty is the margin of the metric.
 	Margin string
 	// Arms are the names of both arms, "BASE,NEW"; empty for the names in the files.
 	Arms string

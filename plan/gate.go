@@ -87,7 +87,7 @@ func DefaultGates() []Gate {
 		{"bursts", "most actions begun in 100 ms, of the mean; what chance explains is taken off", "x", 3, 10, false, false, "survey 5.3"},
 		{"little", "user-seconds that think and action times do not account for (Little's law)", "%", 3, 10, false, false, "survey 5.3"},
 		{"clock", "offset between the clocks of agents and coordinator", "ms", 50, 500, false, true, "survey 5.3"},
-		{"headroom", "users, or operations a second, of what this host was calibrated to drive", "%", 60, 80, false, true, "survey 5.3"},
+		{"headroom", "rest of the users, or operations a second, that this host was calibrated to drive", "%", 40, 20, true, true, "survey 5.3"},
 	}
 }
 

@@ -449,8 +449,8 @@ type Arm struct {
 	Deployment *Deployment `yaml:"deployment"`
 }
 
-// A Margin holds, by endpoint, the largest difference that does not matter. Endpoints are "capacity", "errors",
-// "cost(ROLE)", and statistics of operations such as "p95(post)".
+// A Margin holds, by endpoint, how far the interval of a difference may reach for it to be the same. Endpoints
+// are "capacity", "errors", "cost(ROLE)", and statistics of operations such as "p95(post)".
 type Margin map[string]MarginValue
 
 // A MarginValue is a relative difference (0.05 is 5%) or, with Points, a difference of two fractions (0.001 is

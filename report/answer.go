@@ -198,14 +198,18 @@ func (p answerPanel) shapes() []shape {
 	return out
 }
 
-// level names the interval: "95 %".
+// level names the level of most intervals: that of the same where all are, else "95 %"; a row with another names its own.
 func (p answerPanel) level() string {
+	level := 0.0
 	for _, r := range p.results {
-		if r.Alpha > 0 {
-			return trim(fixed(100*(1-r.Alpha), 1)) + " %"
+		if _, _, own := r.Decisive(); r.Alpha > 0 {
+			level = max(level, own)
 		}
 	}
-	return "interval"
+	if level == 0 {
+		return "interval"
+	}
+	return verdict.LevelText(level)
 }
 
 // numbers returns the blocks of the panel's pairs in order. Each has one column in all rows, so that a row that lacks a
@@ -247,7 +251,7 @@ func slotAt(left, width float64, i, n int) float64 { return left + width*(float6
 // row draws one endpoint: its name and numbers, then both plots.
 func (p answerPanel) row(r verdict.Result, y float64, fresh string) []shape {
 	kind := kindText(r.Kind, r.Indicative)
-	change := effect(r)
+	change := strings.TrimSuffix(effect(r), " at "+p.level()) // the legend has it
 	if change == dash {
 		change = ""
 	}
@@ -353,7 +357,8 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 			take(v)
 		}
 	}
-	for _, v := range []float64{r.Effect, r.Lo, r.Hi} {
+	spanLo, spanHi, _ := r.Decisive()
+	for _, v := range []float64{r.Effect, spanLo, spanHi} {
 		take(scale * v)
 	}
 	at := func(v float64) float64 { return top + 2 + (hi-v)/(hi-lo)*(plotHeight-4) }
@@ -391,7 +396,7 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 		out = append(out, rectAt(bound(fresh+" fill", pair.BaseCensored || pair.NewCensored), x-width/2, min(from, to), x+width/2, max(from, to)))
 	}
 	if r.HasInterval() {
-		a, b := at(scale*r.Hi), at(scale*r.Lo)
+		a, b := at(scale*spanHi), at(scale*spanLo)
 		out = append(out, lineAt("span", spanAt, a, spanAt, b),
 			lineAt("span", spanAt-5, a, spanAt+5, a),
 			lineAt("span", spanAt-5, b, spanAt+5, b))

@@ -101,7 +101,8 @@ func isBound(c *record.Capacity) bool {
 }
 
 func deltaOf(r verdict.Result) *Delta {
-	d := &Delta{Value: Number(r.Effect), Lo: Number(r.Lo), Hi: Number(r.Hi)}
+	lo, hi, level := r.Decisive()
+	d := &Delta{Value: Number(r.Effect), Lo: Number(lo), Hi: Number(hi), Level: Number(level)}
 	switch { // more than half of the pairs are bounds: one end is all that is known
 	case d.Value.Known():
 		d.FromBounds = r.Censored() && r.HasInterval()

@@ -11,11 +11,10 @@ import (
 // MaxComment is how many bytes a [Comment] has at most. Forges take 65,536 characters.
 const MaxComment = 60_000
 
-// Limits of the texts in a comment, in signs, and how many warnings it shows.
+// Limits of the texts in a comment, in signs.
 const (
-	commentLine     = 700
-	commentCell     = 160
-	commentWarnings = 3
+	commentLine = 700
+	commentCell = 160
 )
 
 // Comment writes the document as a comment on a pull request, in GitHub's dialect of Markdown and of at most
@@ -27,8 +26,8 @@ func Comment(w io.Writer, d Document) error {
 	last := commentEnd(d)
 	c := comment{left: MaxComment - 200 - len(last)} // for how much was left out, and the end
 	labels := make([]string, len(d.Arms))
-	for i, a := range d.Arms {
-		labels[i] = code(short(a.Label, 80))
+	for i, title := range d.armTitles() {
+		labels[i] = code(short(title, 80))
 	}
 	c.line("<!-- plimsoll " + markerRE.ReplaceAllString(short(d.Name, 80), "_") + " -->")
 	c.line("### Performance: " + strings.Join(labels, " vs "))
@@ -60,16 +59,22 @@ func Comment(w io.Writer, d Document) error {
 func commentEnd(d Document) string {
 	var c comment
 	if len(d.Runs) > 0 {
-		c.end(fmt.Sprintf("Validity: %s; %d of %d blocks judged.", inert(validityText(d), commentLine), d.State.Judged, d.State.Planned))
+		c.end(fmt.Sprintf("Validity: %s; %s.", inert(validityText(d), commentLine), d.State.judgedText()))
 		c.end("")
 	}
-	if n := len(d.Warnings); n > 0 {
+	urgent := urgent(d.WarningGroups)
+	switch n := len(d.Warnings); {
+	case n > 0 && len(urgent) == 0:
+		c.end(fmt.Sprintf("%s in the report, none to act on.", count(n, "warning", "warnings")))
+		c.end("")
+	case n > 0:
 		c.end(fmt.Sprintf("%s:", count(n, "warning", "warnings")))
-		for _, t := range d.Warnings[:min(n, commentWarnings)] {
-			c.end("- " + inert(t, 300))
+		for _, g := range urgent {
+			n -= len(g.Warnings)
+			c.end("- " + inert(g.Text, 300))
 		}
-		if n > commentWarnings {
-			c.end(fmt.Sprintf("- and %d more in the report", n-commentWarnings))
+		if n > 0 {
+			c.end(fmt.Sprintf("- %d more in the report", n))
 		}
 		c.end("")
 	}

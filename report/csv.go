@@ -18,19 +18,20 @@ import (
 // effect_unit is pp. Unknown values are empty.
 func CSV(w io.Writer, d Document) error {
 	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict", "indicative", "base", "new", "base_at_least", "new_at_least",
-		"effect", "effect_lo", "effect_hi", "effect_unit", "margin", "could_find", "pairs", "pairs_needed", "p", "holm_p", "reason"}}
+		"effect", "effect_lo", "effect_hi", "effect_level", "effect_unit", "margin", "could_find", "pairs", "pairs_needed", "p", "holm_p", "reason"}}
 	add := func(f NamedVerdict, against string) {
 		for _, r := range f.Verdict.Results {
 			unit, needed := "ratio", ""
 			if r.Absolute {
 				unit = "pp"
 			}
+			lo, hi, level := r.Decisive()
 			if r.PairsNeeded > 0 {
 				needed = strconv.Itoa(r.PairsNeeded)
 			}
 			rows = append(rows, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name), formulaFree(r.Unit),
 				string(r.Better), string(r.Kind), strconv.FormatBool(r.Indicative), figure(r.Base.Mean), figure(r.New.Mean), strconv.FormatBool(r.Base.AtLeast), strconv.FormatBool(r.New.AtLeast),
-				figure(r.Effect), figure(r.Lo), figure(r.Hi), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), formulaFree(r.Reason)})
+				figure(r.Effect), figure(lo), figure(hi), figure(level), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), formulaFree(r.Reason)})
 		}
 	}
 	for _, f := range d.Verdicts {
@@ -66,7 +67,7 @@ func Pairs(w io.Writer, d Document) error {
 		return figure(v)
 	}
 	for _, f := range d.Verdicts {
-		for _, r := range f.Verdict.Results {
+		for _, r := range slices.Concat(f.Verdict.Results, f.Verdict.Aside) {
 			add := func(unit string, p verdict.Pair) {
 				row := []string{formulaFree(r.Name), formulaFree(unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
 					operations(p.BaseOps), operations(p.NewOps), p.First}

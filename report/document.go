@@ -1,6 +1,8 @@
 package report
 
 import (
+	"time"
+
 	"plimsoll/judge/drift"
 	"plimsoll/judge/limiter"
 	"plimsoll/judge/verdict"
@@ -188,13 +190,20 @@ type State struct {
 	Why      string       `json:"why,omitempty"`
 	Planned  int          `json:"blocks_planned"`
 	Judged   int          `json:"blocks_judged"` // blocks whose runs were all there and valid
+	// Cost is how many further blocks were judged by the cost of their operations alone, because others on the host
+	// disturbed them.
+	Cost int `json:"blocks_judged_by_cost,omitempty"`
+	// Block is how long a block took, the mean; 0 where that is not known.
+	Block time.Duration `json:"block_time,omitempty"`
 }
 
-// An ArmLabel is a variant. Label is its version if the versions distinguish the arms, otherwise its name.
+// An ArmLabel is a variant. Label is its version if the versions distinguish the arms, or else its settings if each arm has
+// some, otherwise its name. Settings are those of an arm that keeps its name, for titles.
 type ArmLabel struct {
-	Name  string `json:"name"`
-	Label string `json:"label"`
-	Base  bool   `json:"base,omitempty"`
+	Name     string `json:"name"`
+	Label    string `json:"label"`
+	Settings string `json:"settings,omitempty"`
+	Base     bool   `json:"base,omitempty"`
 }
 
 // An Engine is a database as tables name it. Label is for tables: Short unless two servers share it. All three are
@@ -237,11 +246,13 @@ type ArmCell struct {
 	ByDatabase *Delta `json:"by_database,omitempty"`
 }
 
-// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval.
+// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level, which is 0 where the text
+// around it names the level.
 type Delta struct {
 	Value Number `json:"value"`
 	Lo    Number `json:"lo"`
 	Hi    Number `json:"hi"`
+	Level Number `json:"level,omitempty"`
 	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
 	Bound string `json:"bound,omitempty"`
 	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value within

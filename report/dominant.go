@@ -17,6 +17,7 @@ type standing struct {
 	used                        float64
 	value, limit                float64
 	known, violated             bool
+	few                         bool   // too few operations to judge it over the measured phase
 	warning                     bool   // it only warns: it breaks nothing and dominates nothing
 	where                       string // of a broken expression
 	evaluations, broken, noData int
@@ -57,10 +58,13 @@ func standings(r RunData, test string) []standing {
 			s := of(ev.Rule)
 			s.value, s.limit, s.violated, s.where = ev.Value, ev.Limit, ev.Violated && !ev.NoData, ev.Text
 			s.warning = ev.Level == record.Amber
-			if !ev.NoData {
-				s.used, s.known = used(ev.Rule, ev.Value, ev.Limit)
-			} else {
+			switch {
+			case ev.NoData:
 				s.noData++
+			case tooFew(ev):
+				s.few = true
+			default:
+				s.used, s.known = used(ev.Rule, ev.Value, ev.Limit)
 			}
 		case test == Bounded && !search || test == Unbounded && search:
 			s := of(ev.Rule)
@@ -111,7 +115,7 @@ func Dominant(r RunData, test string) string {
 		return dominantSearch(r.Manifest.Capacity, all)
 	}
 	var broken, warned []string
-	silent := 0
+	silent, few := 0, 0
 	for _, s := range all {
 		if s.violated {
 			text := s.valueText()
@@ -127,6 +131,9 @@ func Dominant(r RunData, test string) string {
 		if !s.known && s.noData > 0 {
 			silent++
 		}
+		if s.few {
+			few++
+		}
 	}
 	next, ok := nearest(all, "")
 	var text string
@@ -139,6 +146,8 @@ func Dominant(r RunData, test string) string {
 		text = fmt.Sprintf("No rule was broken over the measured phase. Nearest to its limit was %s, %s (%s).", next.rule, next.usedText(), next.valueText())
 	case len(warned) > 0 || slices.ContainsFunc(all, func(s standing) bool { return s.known }):
 		text = "No rule was broken over the measured phase."
+	case few > 0:
+		text = "No rule was judged over the measured phase."
 	default:
 		text = "No rule has a value over the measured phase."
 	}
@@ -147,6 +156,9 @@ func Dominant(r RunData, test string) string {
 	}
 	if silent > 0 {
 		text += fmt.Sprintf(" %s no data over it.", count(silent, "rule had", "rules had"))
+	}
+	if few > 0 {
+		text += fmt.Sprintf(" %s too few operations to be judged.", count(few, "rule had", "rules had"))
 	}
 	return text
 }

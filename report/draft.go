@@ -133,7 +133,7 @@ func headline(d Document, f NamedVerdict) string {
 	}
 	switch {
 	case len(v.Results) == 0:
-		return name + "invalid: there was no endpoint to judge"
+		return name + "there was no endpoint to judge"
 	case v.Indicative:
 		return fmt.Sprintf("%s%s indicative only, at least %d are needed for a verdict (%s)", name,
 			count(fewest(v), "pair is", "pairs are"), stats.MinPairs, effects(v.Results))
@@ -144,8 +144,25 @@ func headline(d Document, f NamedVerdict) string {
 	case v.Kind == verdict.Inconclusive:
 		return fmt.Sprintf("%sinconclusive: %s", name, reasons(ofKind(v, v.Kind)))
 	default:
-		return fmt.Sprintf("%sinvalid: %s", name, reasons(ofKind(v, verdict.Invalid)))
+		return name + unread(v)
 	}
+}
+
+// unread names the endpoints of an invalid verdict that have no result, with the reason: "no result for errors: there is
+// no valid pair".
+func unread(v verdict.Verdict) string {
+	var texts []string
+	about := map[string][]string{}
+	for _, r := range ofKind(v, verdict.Invalid) {
+		if about[r.Reason] == nil {
+			texts = append(texts, r.Reason)
+		}
+		about[r.Reason] = append(about[r.Reason], r.Name)
+	}
+	for i, t := range texts {
+		texts[i] = fmt.Sprintf("no result for %s: %s", list(about[t]), t)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // differing reports that base and new arm had different limiters: then their capacities depend less on the builds
@@ -213,6 +230,9 @@ func effects(results []verdict.Result) string {
 		switch {
 		case known(r.Effect):
 			parts[i] = r.Name + " " + effect(r)
+			if why := r.InsideMargin(); why != "" {
+				parts[i] += " (" + why + ")"
+			}
 		case r.Indicative:
 			parts[i] = r.Name + " of unknown size"
 		default:
@@ -260,8 +280,9 @@ func spread(r verdict.Result) string {
 	if !r.HasInterval() {
 		return fmt.Sprintf(" (%s, indicative only)", count(r.N, "pair", "pairs"))
 	}
-	n := spanDecimals(100*r.Lo, 100*r.Hi)
-	text := fmt.Sprintf("%s %% interval %s %% to %s %%", trim(fixed(100*(1-r.Alpha), 1)), signed(100*r.Lo, n), signed(100*r.Hi, n))
+	lo, hi, level := r.Decisive()
+	n := spanDecimals(100*lo, 100*hi)
+	text := fmt.Sprintf("%s interval %s %% to %s %%", verdict.LevelText(level), signed(100*lo, n), signed(100*hi, n))
 	if r.Indicative {
 		text += ", indicative only"
 	} else {
@@ -360,9 +381,9 @@ func (b *builder) actions() []string {
 			}
 			add(fmt.Sprintf("Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.", tested(f), d.State.Judged, list(few)))
 		case v.Indicative:
-			add(fmt.Sprintf("Repeat with at least %d blocks: fewer carry no verdict.", stats.MinPairs))
+			add(fmt.Sprintf("Repeat over at least %s: fewer blocks carry no verdict.", strings.TrimPrefix(d.State.lasting(stats.MinPairs), "about ")))
 		case v.Kind == verdict.Inconclusive:
-			add(more(f))
+			add(d.State.more(f))
 		}
 	}
 	if !d.State.Complete {
@@ -402,8 +423,8 @@ func (b *builder) actions() []string {
 
 // invalidText names the runs that an invalid verdict lacks.
 func invalidText(v verdict.Verdict) string {
-	if bad := ofKind(v, verdict.Invalid); len(bad) > 0 {
-		return reasons(bad)
+	if text := unread(v); text != "" {
+		return text
 	}
 	return v.Reason
 }
@@ -416,8 +437,8 @@ func tested(f NamedVerdict) string {
 	return f.Name
 }
 
-// more states how many blocks an inconclusive comparison needs.
-func more(f NamedVerdict) string {
+// more states how long an inconclusive comparison has to be.
+func (s State) more(f NamedVerdict) string {
 	need, open, unreachable, bounds, unread := 0, []string{}, []string{}, []string{}, []string{}
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
@@ -436,7 +457,7 @@ func more(f NamedVerdict) string {
 	}
 	text := fmt.Sprintf("Repeat the comparison on %s", tested(f))
 	if need > 0 {
-		text += fmt.Sprintf(" with about %d blocks", need)
+		text += " over " + s.lasting(need)
 	}
 	if len(open) > 0 {
 		text += ": " + list(open) + " " + verb(len(open), "is", "are") + " open"

@@ -33,12 +33,11 @@ func Example() {
 	// INDICATIVE    PostgreSQL: 1 pair is indicative only, at least 6 are needed for a verdict
 	//               (capacity -3.6 %)
 	//
-	// supported users   base    new     delta
+	// supported users   base    new     delta, 95 %
 	// PostgreSQL        16997   16378   -3.6 %
 	//
 	// validity      2 runs: 2 judged, none invalid
 	// warning       could change a verdict: 1 block was judged: below 6 everything is indicative
-	//               only
-	// warning       too few values for an interval: 1 given, 3 needed (PostgreSQL capacity)
-	// next          Repeat with at least 6 blocks: fewer carry no verdict.
+	//               only; repeat it, with six blocks or more (and 1 more in the report)
+	// next          Repeat over at least 6 blocks: fewer blocks carry no verdict.
 }

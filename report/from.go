@@ -74,6 +74,7 @@ func (b *builder) names() {
 		}
 		d.Arms = append(d.Arms, ArmLabel{Name: a, Label: label, Base: i == 0})
 	}
+	d.bySettings(b.settings())
 	short := map[string]int{}
 	for _, e := range b.c.Engines {
 		short[shortName(b.fullName(e))]++
@@ -86,14 +87,7 @@ func (b *builder) names() {
 		}
 		d.Engines = append(d.Engines, Engine{Key: e, Label: label, Full: full})
 	}
-	labels := make([]string, len(d.Arms))
-	for i, a := range d.Arms {
-		labels[i] = a.Label
-	}
-	d.Title = "Performance Comparison"
-	if len(labels) > 0 {
-		d.Title += " " + strings.Join(labels, " vs ")
-	}
+	d.Title = strings.TrimSpace("Performance Comparison " + strings.Join(d.armTitles(), " vs "))
 }
 
 // version returns the build of an arm as the plan names it, or else as the target reports it.
@@ -163,16 +157,6 @@ func (b *builder) of(engine, arm string) []RunData {
 func (b *builder) partial(block int) bool {
 	whole, some := b.whole[block]
 	return some && !whole
-}
-
-func (b *builder) state() {
-	s := State{Complete: b.c.State == record.Sealed, State: b.c.State, Why: b.c.Why, Planned: b.c.Blocks}
-	for block, whole := range b.whole {
-		if whole && !b.c.Waits(block) {
-			s.Judged++
-		}
-	}
-	b.d.State = s
 }
 
 func (b *builder) verdicts() {
@@ -325,6 +309,8 @@ func (b *builder) warnings() {
 		add(causeIncomplete, true, d.State.missing(d.State.ended()))
 	}
 	switch {
+	case d.State.Judged == 0 && d.State.Cost > 0 && d.State.Complete:
+		add(causeEnvironment, true, "others on the host disturbed every block: only the cost of operations was judged, not response times or capacity")
 	case d.State.Judged == 0 && d.State.Complete:
 		add(causeFew, true, "no block could be judged")
 	case d.State.Judged < stats.MinPairs && d.State.Complete:

@@ -14,11 +14,13 @@ import (
 const mostFront = 3
 
 // A WarningGroup is warnings of one cause. Changes reports whether their cause could change a verdict: then the group
-// stands before those that could not. Text is one sentence for all of them.
+// stands before those that could not. Text is one sentence for all of them. Action is the remedy; groups without one are
+// left to the details.
 type WarningGroup struct {
 	Cause    string   `json:"cause"`
 	Changes  bool     `json:"could_change_verdict"`
 	Text     string   `json:"text"`
+	Action   string   `json:"action,omitempty"`
 	Warnings []string `json:"warnings"`
 	rank     int
 }
@@ -60,6 +62,46 @@ var causeText = map[string]string{
 	causeVoided:   "%s were voided, because runs were not valid",
 }
 
+// causeAction is what to do about the warnings of a cause.
+var causeAction = map[string]string{
+	causeIncomplete:  "resume it by plimsoll compare -resume",
+	causeLost:        "find out why before anything is released",
+	causeFew:         "repeat it, with six blocks or more",
+	causeEnvironment: "repeat it on a quiet host",
+	causeMissing:     "repair the cause that Validity names, and repeat it",
+	causeOutliers:    "see Validity for what happened in these blocks, and repeat it",
+	causeFailed:      "read the server's log of these runs",
+	causeMix:         "give both arms the same mix: leave out the actions that one of them lacks",
+	causeDelivery:    "see Messages before a release",
+	causeBounds:      "raise unbounded.max_users or its time, so that the searches end with numbers",
+	causeOrder:       "repeat it with an even number of blocks",
+	causeFindings:    "see Validity for the gate, and repeat it",
+	causeVoided:      "repair the cause that Validity names, and repeat it",
+}
+
+// harmless are the causes that ask for nothing where they could not change a verdict.
+var harmless = []string{causeOutliers, causeOrder, causeFindings, causeVoided}
+
+// action returns what to do about the group; "" if there is nothing to do.
+func (g WarningGroup) action() string {
+	if !g.Changes && slices.Contains(harmless, g.Cause) {
+		return ""
+	}
+	return causeAction[g.Cause]
+}
+
+// urgent are the groups of a first screen: those of the highest rank that name an action, as sentences with it.
+func urgent(all []WarningGroup) []WarningGroup {
+	var out []WarningGroup
+	for _, g := range all {
+		if g.Action != "" && len(out) < mostFront {
+			g.Text += "; " + g.Action
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // A notice is one warning with its cause. About names the endpoints of a result; it is empty for others.
 type notice struct {
 	cause, text string
@@ -98,6 +140,7 @@ func groups(notices []notice) []WarningGroup {
 		default:
 			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0], count(len(g.Warnings)-1, "more warning", "more warnings"))
 		}
+		g.Action = g.action()
 	}
 	slices.SortStableFunc(out, func(a, b WarningGroup) int {
 		if a.Changes != b.Changes {
@@ -181,6 +224,9 @@ func causeOf(w string) string {
 		{"far from the others", causeOutliers},
 		{"only a bound", causeBounds}, {"only bounds", causeBounds}, {"which arm is the higher", causeBounds},
 		{"failed by the target's doing", causeFailed},
+		{"one arm has lost them", causeMix},
+		{"others on the host disturbed", causeEnvironment},
+		{"pairs are left out", causeMissing}, {"pairs left out", causeMissing},
 		{"pairs where", causeMissing}, {"planned pairs", causeMissing},
 		{"came second in its pair", causeOrder}, {"came first in", causeOrder},
 		{"vary more than", causeSpread},
@@ -232,7 +278,7 @@ func (d Document) front() *front {
 }
 
 // shown are the groups of the first screen.
-func (f *front) shown() []WarningGroup { return f.groups[:min(len(f.groups), mostFront)] }
+func (f *front) shown() []WarningGroup { return urgent(f.groups) }
 
 // mostNamed is how many endpoints the sentence of a verdict names with their sizes.
 const mostNamed = 3

@@ -105,6 +105,14 @@ type JudgeInput struct {
 	Sources     []Source
 }
 
+// Skip adds a figure that was not judged, and why.
+func (in *JudgeInput) Skip(name, why string) {
+	if in.Skipped == nil {
+		in.Skipped = map[string]string{}
+	}
+	in.Skipped[name] = why
+}
+
 // A JudgedOf identifies what a verdict judges: an arm on a database.
 type JudgedOf struct{ Engine, Arm string }
 
@@ -218,7 +226,7 @@ func (d JudgeDocument) sections() []section {
 		if len(v.Results) == 0 {
 			continue
 		}
-		s := section{Level: 3, Title: title, Table: endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name),
+		s := section{Level: 3, Title: title, Table: State{}.endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name),
 			Notes: impliedNotes(NamedVerdict{Verdict: v})}
 		out = append(out, s)
 	}

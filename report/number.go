@@ -102,7 +102,7 @@ func percent(v float64) string {
 	return signed(100*v, decimals) + " %"
 }
 
-// text writes a difference with its interval: "+12.8 % [+10.9 %, +14.7 %]".
+// text writes a difference with its interval: "+12.8 % [+10.9, +14.7] at 95 %".
 func (d *Delta) text() string {
 	if d == nil || !d.Value.Known() {
 		return dash
@@ -116,6 +116,9 @@ func (d *Delta) text() string {
 	}
 	n := spanDecimals(100*float64(d.Lo), 100*float64(d.Hi))
 	text := fmt.Sprintf("%s %% [%s, %s]", signed(100*v, n), signed(100*float64(d.Lo), n), signed(100*float64(d.Hi), n))
+	if d.Level > 0 {
+		text += " at " + verdict.LevelText(float64(d.Level))
+	}
 	if d.FromBounds {
 		text += " (bounds)"
 	}
@@ -131,7 +134,8 @@ func spanDecimals(lo, hi float64) int {
 	return max(1, decimalsFor(half))
 }
 
-// effect writes the effect of a result with its interval, in percent or points.
+// effect writes the effect of a result with the interval that decides it, in percent or points: "+12.8 % [+10.9, +14.7]
+// at 95 %".
 func effect(r verdict.Result) string {
 	if !r.Absolute {
 		return deltaOf(r).text()
@@ -142,8 +146,12 @@ func effect(r verdict.Result) string {
 	if !r.HasInterval() {
 		return signed(r.Effect, 2) + " pp"
 	}
-	n := max(2, decimalsFor((r.Hi-r.Lo)/2))
-	return fmt.Sprintf("%s pp [%s, %s]", signed(r.Effect, n), signed(r.Lo, n), signed(r.Hi, n))
+	lo, hi, level := r.Decisive()
+	if lo == hi { // no pair differs: the number of operations decides
+		return signed(r.Effect, 2) + " pp"
+	}
+	n := max(2, decimalsFor((hi-lo)/2))
+	return fmt.Sprintf("%s pp [%s, %s] at %s", signed(r.Effect, n), signed(lo, n), signed(hi, n), verdict.LevelText(level))
 }
 
 // size writes a margin or a smallest effect, without sign: "5 %", "0.1 pp".

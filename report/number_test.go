@@ -226,8 +226,8 @@ func TestSearchRules(t *testing.T) {
 func TestTooFew(t *testing.T) {
 	const rule = "rate(5xx) < 0.025% min 8000"
 	r := RunData{Cell: record.ComparisonRun{Run: "r", Block: 1, Arm: "base", Valid: true}, Events: []record.Event{
-		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 7999, Phase: "measured"},
-		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 600, Phase: "search"},
+		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 7999, Phase: "measured", Undecided: true},
+		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 600, Phase: "search", Undecided: true},
 		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 8000, Phase: "search"},
 	}}
 	d := From(Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 1, Runs: []record.ComparisonRun{r.Cell}}, Runs: []RunData{r}})
@@ -236,7 +236,7 @@ func TestTooFew(t *testing.T) {
 		t.Errorf("got %+v, %+v", row.Measured, row.Search)
 	}
 	var b strings.Builder
-	if err := FullMarkdown(&b, d); err != nil || !strings.Contains(b.String(), "undecided: too few (1 of 1)") {
+	if err := FullMarkdown(&b, d); err != nil || !strings.Contains(b.String(), "not judged: too few operations (1 of 1)") {
 		t.Errorf("the report says that the rule held, or %v", err)
 	}
 }

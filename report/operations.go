@@ -174,9 +174,8 @@ func (b *builder) rules() {
 
 func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 	row := RuleRow{Rule: rule, Arm: arm}
-	least := uint64(0)
 	if r, err := plan.ParseSLO(rule); err == nil {
-		row.Unit, least = r.Unit, uint64(r.Min)
+		row.Unit = r.Unit
 	}
 	search := RuleSearch{FirstUsers: unknown}
 	var first []float64
@@ -188,7 +187,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 			}
 			row.Warning = row.Warning || ev.Level == record.Amber
 			if ev.Phase == measuredPhase {
-				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: !ev.NoData && !ev.Violated && ev.Count < least}
+				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: tooFew(ev)}
 				if ev.NoData {
 					v.Value = unknown
 				}
@@ -214,7 +213,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 						first = append(first, float64(n))
 					}
 				}
-			case ev.Count < least:
+			case tooFew(ev):
 				search.TooFew++
 			}
 		}

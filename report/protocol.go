@@ -96,7 +96,7 @@ func Foresight(b record.Before, looks []record.Look, label func(engine string) s
 		add("%s, %s, which together are 5 %%", plannedText(looks), levelsText(looks))
 	}
 	out = append(out, noiseText(b, label))
-	if t := expectedText(b.Expected, label); t != "" {
+	if t := expectedText(b, label); t != "" {
 		out = append(out, t)
 	}
 	return out
@@ -141,7 +141,8 @@ func noiseText(b record.Before, label func(string) string) string {
 }
 
 // expectedText states the changes that the planned blocks can find.
-func expectedText(all []record.Expected, label func(string) string) string {
+func expectedText(b record.Before, label func(string) string) string {
+	all := b.Expected
 	if len(all) == 0 {
 		return ""
 	}
@@ -160,7 +161,7 @@ func expectedText(all []record.Expected, label func(string) string) string {
 		if x.MDE > x.Margin {
 			needed := "more blocks than make sense"
 			if x.Needed > 0 {
-				needed = fmt.Sprintf("%d blocks", x.Needed)
+				needed = State{Block: b.Most / time.Duration(max(x.Blocks, 1))}.lasting(x.Needed)
 			}
 			text += fmt.Sprintf(" (the margin of %s needs %s)", size(e, x.Margin), needed)
 		}

@@ -40,7 +40,7 @@ func TestProtocol(t *testing.T) {
 	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	for _, want := range []string{"Look 1 of 3, after 6 blocks, at the level 2.21 %: PostgreSQL: worse; decided: it ended.", "block 2 was run again whole", "r-0003", "r-x",
 		"went on 3h2m later", "between two blocks", "1 of 4 lines were better or worse", "24 runs, after deployment about 12m if the first look decides, 24m if none does",
-		"p95(post) 5.9 % (the margin of 5 % needs 16 blocks)", "assumed, not measured: an sd of runs of 4 % for latencies", d.Protocol.PlanDigest} {
+		"p95(post) 5.9 % (the margin of 5 % needs about 32 minutes, 16 blocks)", "assumed, not measured: an sd of runs of 4 % for latencies", d.Protocol.PlanDigest} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q", want)
 		}

@@ -4,31 +4,32 @@ import (
 	"fmt"
 	"regexp"
 
+	"plimsoll/plan"
 	"plimsoll/run/record"
 )
 
-// A RuleTally sums up the evaluations of the rules of a run. Rules that only warn are in neither number: they break
-// nothing.
-type RuleTally struct{ Held, All int }
+// A RuleTally sums up the evaluations of the rules of a run. Rules that only warn are in none of its numbers: they break
+// nothing. A rule that has seen too few operations is in NotJudged alone.
+type RuleTally struct{ Held, Judged, NotJudged int }
 
-// Add takes in an event of the kind "slo", and returns it as text where the rule did not hold or had no data; "" where
-// it held.
+// Add takes in an event of the kind "slo", and returns it as text where the rule did not hold, had no data or was not
+// judged; "" where it held.
 func (t *RuleTally) Add(e record.Event) string {
-	warning, state := e.Level == record.Amber, "broken"
-	held := !e.Violated && !e.NoData
+	warning, few := e.Level == record.Amber, tooFew(e)
+	held := !e.Violated && !e.NoData && !few
 	if !warning {
-		t.All++
-		if held {
-			t.Held++
-		}
+		t.count(held, few)
 	}
+	state := "broken"
 	switch {
 	case held:
 		return ""
+	case few:
+		return fmt.Sprintf("%s not judged: %s", e.Rule, ruleNumbers(e))
 	case e.NoData && warning:
-		state = "no data (it only warns)"
+		return e.Rule + " no data (it only warns)"
 	case e.NoData:
-		state = "no data"
+		return e.Rule + " no data"
 	case warning:
 		state = "beyond its limit, which only warns"
 	}
@@ -71,29 +72,70 @@ func ErrorLines(events []record.Event) []string {
 	return lines
 }
 
+func (t *RuleTally) count(held, few bool) {
+	if few {
+		t.NotJudged++
+		return
+	}
+	t.Judged++
+	if held {
+		t.Held++
+	}
+}
+
+// String writes the tally: "3 of 4 held, 1 not judged"; "" without rules.
+func (t RuleTally) String() string {
+	switch {
+	case t.Judged == 0 && t.NotJudged == 0:
+		return ""
+	case t.NotJudged == 0:
+		return fmt.Sprintf("%d of %d held", t.Held, t.Judged)
+	case t.Judged == 0:
+		return fmt.Sprintf("none judged, of %d", t.NotJudged)
+	}
+	return fmt.Sprintf("%d of %d held, %d not judged", t.Held, t.Judged, t.NotJudged)
+}
+
+// tooFew reports whether a rule had a value, but saw too few operations, or for too short a time, to be judged.
+func tooFew(e record.Event) bool { return e.Undecided && !e.Violated && !e.NoData }
+
 // RuleLine returns an event of the kind "slo" as a line of a list: "✓" before a rule that held, "✗" before one that is
 // broken, "!" before one that did not hold and only warns.
 func RuleLine(e record.Event) string {
 	mark := "✓"
 	switch {
+	case e.NoData && e.Level == record.Amber:
+		return "no data " + e.Rule + "; it only warns"
 	case e.NoData:
-		mark = "no data"
+		return "no data " + e.Rule
+	case tooFew(e):
+		mark = "not judged"
 	case e.Violated && e.Level == record.Amber:
 		mark = "!"
 	case e.Violated:
 		mark = "✗"
 	}
 	text := fmt.Sprintf("%s %s: %s", mark, e.Rule, ruleNumbers(e))
-	if e.Level == record.Amber && (e.NoData || e.Violated) {
+	if mark == "!" {
 		text += "; it only warns"
 	}
 	return text
 }
 
-// ruleNumbers writes the value and the limit of an evaluation and, where the event has it, which part of the target
-// broke the rule, and when.
+// ruleNumbers writes the value and the limit of an evaluation, the operations of one that was not judged, and, where the
+// event has it, which part of the target broke the rule, and when.
 func ruleNumbers(e record.Event) string {
-	text := fmt.Sprintf("%.4g of %.4g", e.Value, e.Limit)
+	rule, err := plan.ParseSLO(e.Rule)
+	if err != nil {
+		rule = plan.SLO{}
+	}
+	text := fmt.Sprintf("%s, limit %s", ruleValue(rule.Unit, Number(e.Value)), limitValue(RuleRow{Unit: rule.Unit, Limit: Number(e.Limit)}))
+	switch {
+	case tooFew(e) && e.Count < uint64(rule.Min):
+		text += fmt.Sprintf(", %d operations where it needs %d", e.Count, rule.Min)
+	case tooFew(e):
+		text += ", for too short a time"
+	}
 	if e.Text != "" {
 		text += " (" + e.Text + ")"
 	}

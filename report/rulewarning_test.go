@@ -56,20 +56,20 @@ func TestAWarningIsShownAsOne(t *testing.T) {
 		line, text, lead   string
 		heldRules, counted int
 	}{
-		{at("", measuredPhase, true, false), "✗ cpu(db) < 85%: 0.9 of 0.85 (db-1)", "cpu(db) < 85% broken: 0.9 of 0.85 (db-1)",
+		{at("", measuredPhase, true, false), "✗ cpu(db) < 85%: 90.0 %, limit 85 % (db-1)", "cpu(db) < 85% broken: 90.0 %, limit 85 % (db-1)",
 			"Broken over the measured phase: cpu(db) < 85% (90.0 %, limit 85 %; db-1).", 0, 1},
-		{at("", measuredPhase, false, false), "✓ cpu(db) < 85%: 0.9 of 0.85 (db-1)", "",
+		{at("", measuredPhase, false, false), "✓ cpu(db) < 85%: 90.0 %, limit 85 % (db-1)", "",
 			"No rule was broken over the measured phase. Nearest to its limit was cpu(db) < 85%, at 106 % of its limit (90.0 %, limit 85 %).", 1, 1},
-		{at("", measuredPhase, false, true), "no data cpu(db) < 85%: 0.9 of 0.85 (db-1)", "cpu(db) < 85% no data: 0.9 of 0.85 (db-1)",
+		{at("", measuredPhase, false, true), "no data cpu(db) < 85%", "cpu(db) < 85% no data",
 			"No rule has a value over the measured phase. 1 rule had no data over it.", 0, 1},
-		{at(record.Amber, measuredPhase, true, false), "! cpu(db) < 85%: 0.9 of 0.85 (db-1); it only warns", "cpu(db) < 85% beyond its limit, which only warns: 0.9 of 0.85 (db-1)",
+		{at(record.Amber, measuredPhase, true, false), "! cpu(db) < 85%: 90.0 %, limit 85 % (db-1); it only warns", "cpu(db) < 85% beyond its limit, which only warns: 90.0 %, limit 85 % (db-1)",
 			"No rule was broken over the measured phase. Beyond the limit and only a warning: cpu(db) < 85% (90.0 %, limit 85 %; db-1).", 0, 0},
-		{at(record.Amber, measuredPhase, false, false), "✓ cpu(db) < 85%: 0.9 of 0.85 (db-1)", "", "No rule was broken over the measured phase.", 0, 0},
-		{at(record.Amber, measuredPhase, false, true), "no data cpu(db) < 85%: 0.9 of 0.85 (db-1); it only warns", "cpu(db) < 85% no data (it only warns): 0.9 of 0.85 (db-1)",
+		{at(record.Amber, measuredPhase, false, false), "✓ cpu(db) < 85%: 90.0 %, limit 85 % (db-1)", "", "No rule was broken over the measured phase.", 0, 0},
+		{at(record.Amber, measuredPhase, false, true), "no data cpu(db) < 85%; it only warns", "cpu(db) < 85% no data (it only warns)",
 			"No rule has a value over the measured phase. 1 rule had no data over it.", 0, 0},
 	} {
 		var tally RuleTally
-		if got := tally.Add(tt.e); got != tt.text || tally != (RuleTally{tt.heldRules, tt.counted}) {
+		if got := tally.Add(tt.e); got != tt.text || tally != (RuleTally{Held: tt.heldRules, Judged: tt.counted}) {
 			t.Errorf("%+v: %q, %+v; want %q, %d of %d", tt.e, got, tally, tt.text, tt.heldRules, tt.counted)
 		}
 		if got := RuleLine(tt.e); got != tt.line {

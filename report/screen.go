@@ -71,7 +71,7 @@ func (s *screen) write(d Document) {
 	if !d.State.Complete {
 		done = d.State.ended()
 	}
-	s.line(fmt.Sprintf("%s · %s, %d of %d blocks judged", d.Title, done, d.State.Judged, d.State.Planned))
+	s.line(fmt.Sprintf("%s · %s, %s", d.Title, done, d.State.judgedText()))
 	s.blank()
 	s.verdicts(d)
 	if t := d.Protocol.lookText(); t != "" && s.less < oneWarning {
@@ -168,19 +168,21 @@ func (s *screen) capacity(d Document) {
 	if len(d.Capacity) == 0 {
 		return
 	}
-	head := []string{"supported users", "arm", "users", "delta"}
+	level := d.capacityLevel() // the head of the column has it
+	text := func(x *Delta) string { return strings.TrimSuffix(x.text(), " at "+level) }
+	head := []string{"supported users", "arm", "users", "delta, " + level}
 	rows := [][]string{head}
 	if len(d.Arms) == 2 {
-		rows = [][]string{{"supported users", d.Arms[0].Label, d.Arms[1].Label, "delta"}}
+		rows = [][]string{{"supported users", d.Arms[0].Label, d.Arms[1].Label, "delta, " + level}}
 	}
 	for _, c := range d.Capacity {
 		name := test(d.engineLabel(c.Engine))
 		if len(d.Arms) == 2 {
-			rows = append(rows, []string{name, c.Cells[0].users(), c.Cells[1].users(), c.Cells[1].Delta.text()})
+			rows = append(rows, []string{name, c.Cells[0].users(), c.Cells[1].users(), text(c.Cells[1].Delta)})
 			continue
 		}
 		for i, cell := range c.Cells {
-			delta := cell.Delta.text()
+			delta := text(cell.Delta)
 			if d.Arms[i].Base {
 				delta = ""
 			}
@@ -190,7 +192,7 @@ func (s *screen) capacity(d Document) {
 	}
 	if len(d.Arms) == 2 {
 		for _, c := range d.Capacity[1:] {
-			rows = append(rows, []string{"delta " + d.engineLabel(c.Engine), c.Cells[0].ByDatabase.text(), c.Cells[1].ByDatabase.text(), ""})
+			rows = append(rows, []string{"delta " + d.engineLabel(c.Engine), text(c.Cells[0].ByDatabase), text(c.Cells[1].ByDatabase), ""})
 		}
 	}
 	widths := make([]int, len(head))
@@ -229,7 +231,11 @@ func (s *screen) warnings(d Document) {
 	case s.less >= fewerWarnings:
 		most = mostFront - 1
 	}
-	shown := d.WarningGroups[:min(len(d.WarningGroups), most)]
+	shown := urgent(d.WarningGroups)
+	if len(shown) == 0 && len(d.Warnings) > 0 && s.less < oneWarning {
+		s.entry("warnings", fmt.Sprintf("%d in the report, none to act on", len(d.Warnings)))
+	}
+	shown = shown[:min(len(shown), most)]
 	told := 0
 	for i, g := range shown {
 		told += len(g.Warnings)
@@ -259,6 +265,9 @@ func validityText(d Document) string {
 		}
 	}
 	text := fmt.Sprintf("%s: %d judged", count(len(d.Runs), "run", "runs"), judged)
+	if d.State.Cost > 0 {
+		text += fmt.Sprintf(", %s by cost alone", count(d.State.Cost, "block", "blocks"))
+	}
 	if voided > 0 {
 		text += fmt.Sprintf(", %d in %s", voided, count(len(d.Voided), "voided block", "voided blocks"))
 	}

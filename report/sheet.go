@@ -73,6 +73,7 @@ func Markdown(w io.Writer, r Report) error {
 	}
 	s.front.writeMarkdown(&b, s.full)
 	if s.brief == nil {
+		writeWarningList(&b, s.warnings)
 		return writeSections(w, &b, s.graphs, s.sections())
 	}
 	b.WriteString("---\n\n")
@@ -178,11 +179,8 @@ func (f *front) writeMarkdown(b *strings.Builder, full string) {
 			}
 		}
 		title := "Warnings"
-		switch {
-		case full != "" && f.warnings > len(groups):
+		if full != "" && f.warnings > len(groups) {
 			title = fmt.Sprintf("Warnings (all %d are in %s)", f.warnings, full)
-		case f.warnings > len(groups):
-			title = fmt.Sprintf("Warnings (%d in all)", f.warnings)
 		}
 		f.writeList(b, title, texts, true)
 	}
@@ -282,7 +280,7 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 		b.WriteString("</ul></section>\n")
 	}
 	list("Limited by", f.limits)
-	if groups := f.shown(); len(groups) > 0 {
+	if groups := f.shown(); len(groups)+len(warnings) > 0 {
 		b.WriteString("<section><h2>Warnings</h2><ul>\n")
 		for _, g := range groups {
 			mark := ""
@@ -326,17 +324,14 @@ func JSON(w io.Writer, r Report) error {
 // sheet lays a comparison's report out.
 func (d Document) sheet() sheet {
 	s := sheet{title: "Performance Comparison", front: d.front(), warnings: d.Warnings, parts: d.parts(), brief: d.briefSections(), graphs: Graphs(d),
-		footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
-	for _, a := range d.Arms {
-		s.arms = append(s.arms, a.Label)
-	}
+		arms: d.armTitles(), footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
 	done := "complete"
 	if !d.State.Complete {
 		done = "not complete"
 		s.alerts = append(s.alerts, alert{"Not complete",
 			fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged, d.State.Planned)})
 	}
-	s.about = fmt.Sprintf("%s · %s · %d of %d blocks judged", d.Name, done, d.State.Judged, d.State.Planned)
+	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())
 	if len(d.Verdicts) == 0 {
 		s.alerts = append(s.alerts, alert{"Nothing was judged.", ""})
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/run/record"
 )
@@ -74,6 +75,16 @@ func (d Document) deltaHead(a ArmLabel) string {
 	return "Delta"
 }
 
+// capacityLevel names the level of the intervals of supported users.
+func (d Document) capacityLevel() string {
+	for _, f := range d.Verdicts {
+		if r, ok := f.capacity(); ok {
+			return verdict.LevelText(1 - r.Alpha)
+		}
+	}
+	return verdict.LevelText(1 - stats.FixedAlpha)
+}
+
 // test names a row of an engine; a target whose database is not ours has no name for it.
 func test(label string) string {
 	if label == "" {
@@ -107,15 +118,8 @@ func (d Document) capacitySections() []section {
 		}
 		pooled.add(row...)
 	}
-	level := "95 %"
-	for _, f := range d.Verdicts {
-		if r, ok := f.capacity(); ok {
-			level = trim(fixed(100*(1-r.Alpha), 1)) + " %"
-			break
-		}
-	}
 	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled, Notes: []string{
-		"Geometric means over the judged runs. In brackets the " + level + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
+		"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
 	if d.Protocol != nil && d.Protocol.Duet != nil {
 		out[0].Notes = append(out[0].Notes, "Each number was "+record.InTurns+".")
 	}
@@ -197,25 +201,25 @@ func (d Document) endpointSections() []section {
 		notes := append(slices.Concat(impliedNotes(f), skippedNotes(f)), d.omissionNotes(f)...)
 		if i == 0 {
 			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
-				"Needed: how many pairs numbers like these need for a verdict. One verdict per database holds its level over all endpoints (Holm).")
+				"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).")
 		}
-		out = append(out, section{Level: 3, Title: d.titleOf("Primary endpoints", f), Table: endpointTable(f, base, fresh), Notes: notes})
+		out = append(out, section{Level: 3, Title: d.titleOf("Primary endpoints", f), Table: d.State.endpointTable(f, base, fresh), Notes: notes})
 	}
 	if len(d.BlocksForSame) > 0 {
 		out = append(out, blocksSection(d.BlocksForSame))
 	}
 	for _, f := range d.Databases {
-		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: slices.Concat(impliedNotes(f), skippedNotes(f))})
+		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: d.State.endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: slices.Concat(impliedNotes(f), skippedNotes(f))})
 	}
 	return out
 }
 
-func endpointTable(f NamedVerdict, base, fresh string) *table {
+func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
 	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find", ">Pairs", ">Needed", "Why")
 	for _, r := range f.Verdict.Results {
 		needed := dash
 		if r.PairsNeeded > 0 {
-			needed = strconv.Itoa(r.PairsNeeded)
+			needed = s.lasting(r.PairsNeeded)
 		}
 		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r),
 			size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), strconv.Itoa(r.N), needed, r.Reason)
@@ -247,7 +251,7 @@ func (d Document) opSections() []section {
 			for i, c := range row.Arms {
 				name := row.Name
 				if c.Count == 0 && c.Open == 0 {
-					t.add(name, d.Arms[i].Label, "absent", dash, dash, dash, dash, dash)
+					t.add(name, d.Arms[i].Label, "none measured", dash, dash, dash, dash, dash)
 					continue
 				}
 				latency := func(name string, v Number) string { return o.latency(i, c, name, v) }
@@ -306,7 +310,7 @@ func failureText(c OpCell) string {
 			parts[i] += ": " + strings.Join(of, " + ")
 		}
 	}
-	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Errors), 2), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Failed)/float64(c.Count), 2), strings.Join(parts, ", "))
 }
 
 // limitValue writes the limit of a rule as it was meant: "2 s", not "2.00 s".
@@ -414,7 +418,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		case missing > 0:
 			held = fmt.Sprintf("no data (%d of %d)", missing, n)
 		case few > 0:
-			held = fmt.Sprintf("undecided: too few (%d of %d)", few, n)
+			held = fmt.Sprintf("not judged: too few operations (%d of %d)", few, n)
 		}
 		if r.Warning && broken+missing > 0 {
 			held += "; only warns"

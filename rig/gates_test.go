@@ -40,9 +40,14 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	}
 	h := newHealth(last, clock.New(now), []int{1, 2}, true)
 	h.ports = 2000
-	h.headroom = func(users int, ops float64) float64 { return float64(users)/1000 + ops/10_000 }
+	h.driven = func(users int, ops float64) float64 { return float64(users)/1000 + ops/10_000 }
 	got := h.Health(300, 1000)
-	for name, want := range map[string]float64{"core": 62, "steal": 2, "cpu": 75, "fds": 75, "fds_free": 300, "ports": 50, "memory": 75, "clock": 0, "headroom": 40, "gc": 10} {
+	for _, g := range plan.DefaultGates() {
+		if g.Name == "headroom" && (g.Level(got[g.Name].Value) != "" || g.Level(30) != "amber" || g.Level(10) != "red") {
+			t.Errorf("headroom is what is left: %+v at %v %%", g, got[g.Name].Value)
+		}
+	}
+	for name, want := range map[string]float64{"core": 62, "steal": 2, "cpu": 75, "fds": 75, "fds_free": 300, "ports": 50, "memory": 75, "clock": 0, "headroom": 60, "gc": 10} {
 		if rd := got[name]; rd.Why != "" || rd.Value < want-1e-9 || rd.Value > want+1e-9 {
 			t.Errorf("%s: %+v, want %v", name, rd, want)
 		}

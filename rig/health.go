@@ -39,10 +39,10 @@ type health struct {
 	clocks func() time.Duration
 	// foreignOf are the percentages of the hosts' cores that others took.
 	foreignOf []lately
-	// headroom returns which share of the calibrated ability a load needs; nil without a rating, and unrated has the
+	// driven returns which share of the calibrated ability a load needs; nil without a rating, and unrated has the
 	// reason.
-	headroom func(users int, ops float64) float64
-	unrated  string
+	driven  func(users int, ops float64) float64
+	unrated string
 
 	// stolen are the percentages of the target's cores that the hypervisor took.
 	stolen lately
@@ -371,8 +371,8 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 	if h.clocks != nil {
 		out["clock"] = trial.Reading{Value: h.clocks().Seconds() * 1e3}
 	}
-	if h.headroom != nil {
-		out["headroom"] = trial.Reading{Value: 100 * h.headroom(users, ops)}
+	if h.driven != nil {
+		out["headroom"] = trial.Reading{Value: 100 * max(1-h.driven(users, ops), 0)}
 	}
 	return out
 }

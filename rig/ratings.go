@@ -81,9 +81,9 @@ func (s *Session) split(members []join.Member, ratings []int, users, conns int) 
 	return most, nil
 }
 
-// headroom returns which share of the calibrated ability a load needs: of this host, or of the other hosts' the one that
+// driven returns which share of the calibrated ability a load needs: of this host, or of the other hosts' the one that
 // has the least left. Without ratings it is nil, and why has the reason.
-func (s *Session) headroom(y layout) (share func(users int, ops float64) float64, why string) {
+func (s *Session) driven(y layout) (share func(users int, ops float64) float64, why string) {
 	pace := s.Plan.Workload.Pace
 	if s.Plan.Workload.Behavior != s.Rated {
 		pace = math.Inf(1) // the rating's users are of another kind: only operations compare

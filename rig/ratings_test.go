@@ -101,7 +101,7 @@ func TestHeadroomOfHosts(t *testing.T) {
 	} {
 		s := ratedSession("")
 		s.Plan.Workload.Behavior = tt.behavior
-		share, why := s.headroom(layout{members: ratedMembers(), ratings: tt.ratings})
+		share, why := s.driven(layout{members: ratedMembers(), ratings: tt.ratings})
 		if why != "" {
 			t.Errorf("%s: %s", tt.name, why)
 			continue
@@ -112,16 +112,16 @@ func TestHeadroomOfHosts(t *testing.T) {
 	}
 	unrated := ratedMembers()
 	unrated[1].Rating = nil
-	if share, why := ratedSession("").headroom(layout{members: unrated}); share != nil || why != "1 of 2 agents' hosts were not calibrated, b's first" {
+	if share, why := ratedSession("").driven(layout{members: unrated}); share != nil || why != "1 of 2 agents' hosts were not calibrated, b's first" {
 		t.Errorf("one without a rating: %q", why)
 	}
 	here := ratedSession("")
 	here.fleet = nil
-	if share, why := here.headroom(layout{}); share != nil || why != notRated {
+	if share, why := here.driven(layout{}); share != nil || why != notRated {
 		t.Errorf("this host, without a rating: %q", why)
 	}
 	here.rating = &calibration.Result{PacedOps: 100, OpsPerUserSecond: 1}
-	if share, why := here.headroom(layout{}); why != "" || share(20, 0) != 0.2 {
+	if share, why := here.driven(layout{}); why != "" || share(20, 0) != 0.2 {
 		t.Errorf("this host: %q", why)
 	}
 }

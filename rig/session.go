@@ -354,7 +354,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	for _, a := range lay.members {
 		h.hosts = append(h.hosts, a.Cores)
 	}
-	h.headroom, h.unrated = s.headroom(lay)
+	h.driven, h.unrated = s.driven(lay)
 	sig, err := newSignals(cores, h, turns, db, runner)
 	if err != nil {
 		return out, seen, err

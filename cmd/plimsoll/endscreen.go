@@ -85,7 +85,7 @@ func (s *shown) screen(dir string) report.RunScreen {
 }
 
 // findings adds the facts that a reader must know before trusting a number: the red and amber findings, rules that
-// did not hold, and errors.
+// did not hold or were not judged, and errors.
 func (s *shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
 		for _, f := range s.Found() {
@@ -106,7 +106,7 @@ func (s *shown) findings(add func(name, format string, args ...any)) {
 	for _, line := range report.ErrorLines(s.Events) {
 		add("error", "%s", line)
 	}
-	if rules.All > 0 {
-		add("rules", "%d of %d held", rules.Held, rules.All)
+	if text := rules.String(); text != "" {
+		add("rules", "%s", text)
 	}
 }

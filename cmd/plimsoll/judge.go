@@ -31,7 +31,7 @@ type numbers struct {
 func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 	return &numbers{
 		better: fs.String("better", "", "of a CSV without the column metric: which numbers are good, higher or lower (default that of the metric, else higher)"),
-		margin: fs.String("margin", "", "the difference that does not matter (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp"),
+		margin: fs.String("margin", "", "how far the interval of a difference may reach for it to be the same (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp"),
 		unit:   fs.String("unit", "", "of a CSV without the column unit: unit of the numbers, for the text"),
 		name:   fs.String("name", "capacity", "of a CSV without the column metric: name of the metric, such as p95(post)"),
 		arms:   fs.String("arms", "", "names of the arms, `BASE,NEW`, if the files have none"),

@@ -44,6 +44,7 @@ var views = []struct{ name, hash, text string }{
 	{"run", "#/run/" + runID + "/now", "All 19 gates are green."},
 	{"over", "#/over/" + runID + "/20261124-080500-quickstart-b1b2", "Two runs over each other"},
 	{"stored-comparison", "#/comparison/" + comparisonID, "2 of 6 blocks done"},
+	{"disturbed-comparison", "#/comparison/disturbed", "0 of 6 blocks judged, 6 by cost alone"},
 	{"sizing", "#/sizing/s", "p95 30 ms"},
 	{"start", "#/start", "Start a plan"},
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -104,6 +105,9 @@ func play(t testing.TB) *player {
 	})
 	judged := example(t, "judged")
 	mux.HandleFunc("GET /api/comparisons/{id}", func(w http.ResponseWriter, _ *http.Request) { answer(w, judged) })
+	disturbed := maps.Clone(judged)
+	disturbed["state"], disturbed["done"], disturbed["by_cost"] = "sealed", 0, 6
+	mux.HandleFunc("GET /api/comparisons/disturbed", func(w http.ResponseWriter, _ *http.Request) { answer(w, disturbed) })
 	mux.HandleFunc("GET /api/runs/{id}/series", func(w http.ResponseWriter, r *http.Request) {
 		scale := 1.0
 		if strings.HasSuffix(r.PathValue("id"), "b1b2") {

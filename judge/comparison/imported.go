@@ -400,7 +400,8 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: names[0], NewName: names[1]}))
 			}
 		}
-		arms = append(arms, Judgement{Engine: e, Arm: names[1], Verdict: verdict.Combine(e, results)})
+		v := verdict.Combine(e, results)
+		arms = append(arms, Judgement{Engine: e, Arm: names[1], Skipped: v.NotJudged(), Verdict: v})
 	}
 	for _, e := range engines[min(1, len(engines)):] {
 		for i, arm := range names {
@@ -430,7 +431,8 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 			if otherLoad != "" && len(results) == 0 {
 				continue
 			}
-			databases = append(databases, Judgement{Engine: e, Arm: arm, OtherLoad: otherLoad, Verdict: verdict.Combine(e+" against "+engines[0]+", "+arm, results)})
+			v := verdict.Combine(e+" against "+engines[0]+", "+arm, results)
+			databases = append(databases, Judgement{Engine: e, Arm: arm, Skipped: v.NotJudged(), OtherLoad: otherLoad, Verdict: v})
 		}
 	}
 	return arms, databases, nil

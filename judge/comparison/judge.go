@@ -179,8 +179,8 @@ func latency(e plan.Endpoint, window func(string) *measure.Window) (ms float64, 
 type Judgement struct {
 	Engine, Arm string
 	Verdict     verdict.Verdict
-	// Skipped names endpoints that no run has a number for, with the reason: neither arm had such an operation, or
-	// both had too few. Where one arm had some, ten at least, and the other none, the endpoint is not skipped, but
+	// Skipped names endpoints that were not judged, with the reason: no run has a number for them, because neither arm
+	// had such an operation, or both had too few; or neither arm had an error ([verdict.Verdict.Aside]). Where one arm had some, ten at least, and the other none, the endpoint is not skipped, but
 	// invalid: the other may have lost them.
 	Skipped map[string]string
 	// OtherLoad is the reason why only the capacities were compared: the sides had other numbers of users in the
@@ -315,6 +315,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			withholdFailed(results, a, b, "are void for a reason that may be the target's doing", label)
 		}
 		j.Verdict = verdict.Combine(name, results)
+		maps.Copy(j.Skipped, j.Verdict.NotJudged())
 		return j
 	}
 	var wg sync.WaitGroup

@@ -12,10 +12,11 @@ import (
 // over all of them: a better or worse whose Holm-adjusted p-value exceeds the alpha of its look becomes
 // inconclusive, in the copy that the verdict carries. Then any worse makes the verdict worse, else a
 // primary without data makes it invalid, else any inconclusive makes it inconclusive, else any better makes
-// it better, else it is the same. No results at all are invalid. Costs get what they mean for the capacity. The argument
-// is not changed.
+// it better, else it is the same. No results at all are invalid. Costs get what they mean for the capacity. Rates
+// that are zero in both arms, of too few operations to judge them, are set aside. The argument is not changed.
 func Combine(database string, results []Result) Verdict {
-	v := Verdict{Database: database, Results: make([]Result, len(results))}
+	results, aside := setAside(results)
+	v := Verdict{Database: database, Results: make([]Result, len(results)), Aside: aside}
 	p := make([]float64, len(results))
 	for i, r := range results {
 		p[i] = r.P
@@ -43,6 +44,29 @@ func Combine(database string, results []Result) Verdict {
 	v.Reason = v.reason()
 	v.Lead = v.lead()
 	return v
+}
+
+// setAside divides results into those that are judged and those that are open only because neither arm had an error in too
+// few operations to judge that by the margin: nothing follows from them about either arm, and more operations alone would
+// decide them. Where there are no others, all are judged.
+func setAside(results []Result) (judged, aside []Result) {
+	for _, r := range results {
+		if r.Kind == Inconclusive && r.withoutErrors() {
+			aside = append(aside, r)
+		} else {
+			judged = append(judged, r)
+		}
+	}
+	if len(judged) == 0 {
+		return results, nil
+	}
+	return judged, aside
+}
+
+// withoutErrors reports whether the rate was zero in every run of both arms, of pairs enough for a verdict.
+func (r Result) withoutErrors() bool {
+	return r.Absolute && r.N >= stats.MinPairs && r.Withheld == "" &&
+		!slices.ContainsFunc(r.Pairs, func(p Pair) bool { return p.Base != 0 || p.New != 0 }) && len(r.Pairs) > 0
 }
 
 func (v Verdict) decide() Kind {

@@ -57,5 +57,5 @@ func ExampleCombine() {
 	fmt.Println(verdict.Combine("MariaDB", []verdict.Result{capacity, delivery}).Lead)
 	// Output:
 	// PostgreSQL: new is the same as base within the margins (capacity +0.03 %).
-	// MariaDB: invalid: p95(delivery): there is no valid pair.
+	// MariaDB: invalid: no result for p95(delivery): there is no valid pair.
 }

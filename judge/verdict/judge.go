@@ -315,7 +315,8 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 		if visible > r.Margin {
 			r.NonInferior = false
 			r.PairsNeeded = int(math.Ceil(float64(r.N) * visible / r.Margin)) // with as many operations each
-			return Inconclusive, fmt.Sprintf("%s, but %d operations could hide a rate of %s pp", what, ops, number(visible, 4))
+			return Inconclusive, fmt.Sprintf("%s, but %d operations could hide a rate of %s pp: the margin of %s takes %.0f",
+				what, ops, number(visible, 4), marginText(r.Endpoint), math.Ceil(300/r.Margin-1e-9))
 		}
 		return kind, fmt.Sprintf("%s; a rate above %s pp would have shown in %d operations", what, number(visible, 4), ops)
 	}

@@ -205,6 +205,65 @@ func TestErrorRates(t *testing.T) {
 	}
 }
 
+// TestNoErrorsAreNotJudged checks that arms without an error are never open: they are the same, or, of too few operations,
+// not judged, with the number that it takes.
+func TestNoErrorsAreNotJudged(t *testing.T) {
+	errors := func(ops int64, rates ...float64) verdict.Result {
+		pairs := six(1)
+		for i := range pairs {
+			pairs[i] = verdict.Pair{Block: i + 1, BaseOps: ops, NewOps: ops}
+			if i < len(rates) {
+				pairs[i].New = rates[i]
+			}
+		}
+		return verdict.Judge(failures(), pairs, verdict.Fixed(6))
+	}
+	same := verdict.Judge(capacity(), six(1), verdict.Fixed(6))
+	for _, tt := range []struct {
+		name    string
+		results []verdict.Result
+		kind    verdict.Kind
+		aside   string
+	}{
+		{"many operations", []verdict.Result{same, errors(5000)}, verdict.Same, ""},
+		{"few operations", []verdict.Result{same, errors(130)}, verdict.Same, "780 operations could hide a rate of 0.3846 pp: the margin of 0.1 pp takes 3000"},
+		{"unknown operations", []verdict.Result{same, errors(0)}, verdict.Same, "give the numbers of operations"},
+		{"an error", []verdict.Result{same, errors(130, 0.5)}, verdict.Inconclusive, ""},
+		{"nothing else", []verdict.Result{errors(130)}, verdict.Inconclusive, ""},
+		{"withheld", []verdict.Result{same, errors(130).Withhold("runs failed")}, verdict.Inconclusive, ""},
+	} {
+		v := verdict.Combine("", tt.results)
+		if aside := v.NotJudged(); v.Kind != tt.kind || len(v.Results)+len(aside) != len(tt.results) || !strings.Contains(aside["errors"], tt.aside) {
+			t.Errorf("%s: %s, aside %q; want %s with %q", tt.name, v.Kind, aside, tt.kind, tt.aside)
+		}
+	}
+}
+
+// TestLessThanTheMargin checks that a change that is found, and smaller than its margin, is explained; and that the
+// interval that decided is the one that is shown.
+func TestLessThanTheMargin(t *testing.T) {
+	pairs := six(1)
+	for i, by := range []float64{0.935, 0.985, 0.94, 0.98, 0.95, 0.99} {
+		pairs[i].Base, pairs[i].New = 1000, 1000*by
+	}
+	r := verdict.Judge(capacity(), pairs, verdict.Fixed(6))
+	if got := r.InsideMargin(); r.Kind != verdict.Worse || got != "less than the margin of 5 %, but not the same: its 90 % interval reaches -5.68 %" || !strings.Contains(r.Sentence, got) {
+		t.Errorf("%s: %q, %s", r.Kind, got, r.Sentence)
+	}
+	if lo, hi, level := r.Decisive(); lo != r.Lo || hi != r.Hi || level != 0.95 {
+		t.Errorf("worse is decided by [%v, %v] at %v", lo, hi, level)
+	}
+	pairs = six(0.99)
+	pairs[0].New *= 1.01
+	r = verdict.Judge(capacity(), pairs, verdict.Fixed(6))
+	if lo, hi, level := r.Decisive(); r.Kind != verdict.Same || lo != r.Lo90 || hi != r.Hi90 || level != 0.9 || r.InsideMargin() != "" {
+		t.Errorf("%s is decided by [%v, %v] at %v", r.Kind, lo, hi, level)
+	}
+	if big := verdict.Judge(capacity(), six(0.9), verdict.Fixed(6)); big.InsideMargin() != "" {
+		t.Errorf("a loss of 10 %%: %s", big.InsideMargin())
+	}
+}
+
 // TestNonInferior checks the one-sided gate: the bad end of the interval is inside the margin, for any good
 // end.
 func TestNonInferior(t *testing.T) {

@@ -104,7 +104,8 @@ func writeArm(b *strings.Builder, r Result, arm Summary) {
 	plain.Fprintf(b, "%-10s%s%s, %s of %s\n", arm.Name, text, unit(r.Unit), what, Count(arm.N, "run"))
 }
 
-// interval writes the effect between the ends of its interval: "[-12.10 % -10.02 % -7.89 %] (p = 0.0001)".
+// interval writes the effect between the ends of the interval that decides:
+// "[-12.10 % -10.02 % -7.89 %] (95 %, p = 0.0001)".
 func (r Result) interval() string {
 	if !r.HasInterval() {
 		return delta(r.Endpoint, r.Effect)
@@ -113,12 +114,17 @@ func (r Result) interval() string {
 	if n := r.bounds(); n > 0 {
 		from = fmt.Sprintf(", %d of %s only %s", n, Count(r.N, "pair"), plural(n, "a bound", "bounds"))
 	}
-	return fmt.Sprintf("[%s %s %s] (%s%s)", delta(r.Endpoint, r.Lo), delta(r.Endpoint, r.Effect), delta(r.Endpoint, r.Hi), pText(r.P), from)
+	lo, hi, level := r.Decisive()
+	return fmt.Sprintf("[%s %s %s] (%s, %s%s)", delta(r.Endpoint, lo), delta(r.Endpoint, r.Effect), delta(r.Endpoint, hi), LevelText(level), pText(r.P), from)
 }
 
-// detail writes the numbers that the decision rests on besides the interval.
+// detail writes the numbers that the decision rests on besides its interval, the other one first.
 func (r Result) detail() string {
-	text := fmt.Sprintf("%s interval; %s interval [%s %s]; sign-flip %s", r.level(), r.level90(), delta(r.Endpoint, r.Lo90), delta(r.Endpoint, r.Hi90), pText(r.SignFlipP))
+	lo, hi, level := r.Lo90, r.Hi90, r.level90()
+	if r.Kind == Same {
+		lo, hi, level = r.Lo, r.Hi, r.level()
+	}
+	text := fmt.Sprintf("%s interval [%s %s]; sign-flip %s", level, delta(r.Endpoint, lo), delta(r.Endpoint, hi), pText(r.SignFlipP))
 	if !math.IsNaN(r.MDE) {
 		text += "; smallest change to be found " + size(r.Endpoint, r.MDE)
 	}

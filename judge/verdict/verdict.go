@@ -199,6 +199,15 @@ func (r Result) ExitStatus() int { return r.Kind.ExitStatus() }
 // HasInterval reports whether the effect is known with an interval.
 func (r Result) HasInterval() bool { return !math.IsNaN(r.Lo) && !math.IsNaN(r.Hi) }
 
+// Decisive returns the interval of the effect that decided the result, and its level: at 1-2·alpha it lies inside the
+// margin of a result that is the same, at 1-alpha it decides all others. Ends that are not known are NaN.
+func (r Result) Decisive() (lo, hi, level float64) {
+	if r.Kind == Same {
+		return r.Lo90, r.Hi90, 1 - 2*r.Alpha
+	}
+	return r.Lo, r.Hi, 1 - r.Alpha
+}
+
 // HasEffect reports whether the size of the difference is known.
 func (r Result) HasEffect() bool { return !math.IsNaN(r.Effect) }
 
@@ -221,14 +230,25 @@ func (r Result) bounds() int {
 	return n
 }
 
+// NotJudged returns the reasons for the results that decide nothing, by endpoint.
+func (v Verdict) NotJudged() map[string]string {
+	out := map[string]string{}
+	for _, r := range v.Aside {
+		out[r.Name] = r.Reason
+	}
+	return out
+}
+
 // Verdict is the judgment on all endpoints of one database.
 type Verdict struct {
 	Database   string   `json:"database"`
 	Kind       Kind     `json:"kind"`
 	Indicative bool     `json:"indicative,omitempty"`
 	Results    []Result `json:"results"`
-	Lead       string   `json:"lead"`   // the sentence that a person would write
-	Reason     string   `json:"reason"` // why, a clause
+	// Aside are results that decide nothing: neither arm had an error, of too few operations to judge that.
+	Aside  []Result `json:"not_judged,omitempty"`
+	Lead   string   `json:"lead"`   // the sentence that a person would write
+	Reason string   `json:"reason"` // why, a clause
 }
 
 // ExitStatus returns the exit status of a program that ends with this verdict.

@@ -33,6 +33,9 @@ func (r Result) ownSentence() string {
 // clause returns the result as a clause that follows the verdict of its database: "capacity 10.13 %
 // lower (95 % interval …)".
 func (r Result) clause() string {
+	if r.Kind == Invalid {
+		return fmt.Sprintf("no result for %s: %s", r.Name, r.Reason)
+	}
 	if !r.HasEffect() {
 		return r.Name + ": " + r.Reason
 	}
@@ -59,7 +62,11 @@ func (r Result) evidence() string {
 		}
 		return text
 	case Better, Worse:
-		return fmt.Sprintf("(%s interval %s to %s, %s, %s)", r.level(), delta(r.Endpoint, r.Lo), delta(r.Endpoint, r.Hi), pText(r.P), pairs)
+		text := fmt.Sprintf("(%s interval %s to %s, %s, %s)", r.level(), delta(r.Endpoint, r.Lo), delta(r.Endpoint, r.Hi), pText(r.P), pairs)
+		if why := r.InsideMargin(); why != "" {
+			text += ", " + why
+		}
+		return text
 	default:
 		text := fmt.Sprintf("(%s interval %s to %s, %s): %s", r.level(), delta(r.Endpoint, r.Lo), delta(r.Endpoint, r.Hi), pairs, r.Reason)
 		if advice := r.advice(); advice != "" {
@@ -67,6 +74,18 @@ func (r Result) evidence() string {
 		}
 		return text
 	}
+}
+
+// InsideMargin explains a better or worse result whose effect is smaller than its margin; "" for other results.
+func (r Result) InsideMargin() string {
+	end := r.Hi90
+	if r.Effect < 0 {
+		end = r.Lo90
+	}
+	if r.Kind != Better && r.Kind != Worse || math.IsNaN(end) || !(math.Abs(r.Scale(r.Effect)) < r.Limit()) {
+		return ""
+	}
+	return fmt.Sprintf("less than the margin of %s, but not the same: its %s interval reaches %s", marginText(r.Endpoint), r.level90(), delta(r.Endpoint, end))
 }
 
 // spread returns the range of the pairs of a small sample.
@@ -159,9 +178,12 @@ func marginText(e plan.Endpoint) string {
 	return number(100*e.Margin, 6) + " %"
 }
 
+// LevelText names the level of an interval: "95 %".
+func LevelText(level float64) string { return number(100*level, 2) + " %" }
+
 // level and level90 name the two intervals: "95 %" and "90 %" at alpha 0.05.
-func (r Result) level() string   { return number(100*(1-r.Alpha), 2) + " %" }
-func (r Result) level90() string { return number(100*(1-2*r.Alpha), 2) + " %" }
+func (r Result) level() string   { return LevelText(1 - r.Alpha) }
+func (r Result) level90() string { return LevelText(1 - 2*r.Alpha) }
 
 // signed writes a number with its sign and a fixed number of decimals. Numbers that round to zero have
 // a plus.

@@ -201,6 +201,17 @@ func (c *Comparison) Disturbed() map[string]bool {
 	return out
 }
 
+// CostBlocks returns how many blocks are used for the cost of operations only ([Comparison.Disturbed]).
+func (c *Comparison) CostBlocks() int {
+	blocks, spoiled := map[int]bool{}, c.Disturbed()
+	for _, r := range c.Runs {
+		if spoiled[r.Run] {
+			blocks[r.Block] = true
+		}
+	}
+	return len(blocks)
+}
+
 // WholeBlocks returns the blocks that are judged unless they wait ([Comparison.Waits]): those of which every arm has
 // on every database a valid run that counts. A block that is under way, was cut, or holds a run that is not valid is
 // not a sample, not even by those of its runs that exist: it is run again whole.

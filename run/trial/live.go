@@ -371,7 +371,11 @@ func (r *run) gateColors() []live.GateNow {
 		if now.why != "" {
 			continue
 		}
-		limits := fmt.Sprintf("amber from %s, red from %s", g.Format(g.Amber), g.Format(g.Red))
+		side := "above"
+		if g.Floor {
+			side = "below"
+		}
+		limits := fmt.Sprintf("amber %s %s, red %s %s", side, g.Format(g.Amber), side, g.Format(g.Red))
 		level := g.Gate.Level(now.value)
 		many := max(3, g.seconds/tolerated)
 		text := fmt.Sprintf("%s: %s; %s", g.What, g.Format(now.value), limits)

@@ -103,7 +103,7 @@ func TestFramesOfABoundedTest(t *testing.T) {
 			t.Errorf("operations %+v", last.Operations)
 		}
 		i := slices.IndexFunc(last.Gates, func(g live.GateNow) bool { return g.Name == "core" })
-		if i < 0 || last.Gates[i].Color != live.Green || last.Believe.Color == "" || last.Exploratory != "" {
+		if i < 0 || last.Gates[i].Color != live.Green || !strings.HasSuffix(last.Gates[i].Text, "; amber above 70%, red above 85%") || last.Believe.Color == "" || last.Exploratory != "" {
 			t.Errorf("gates %+v, believe %+v", last.Gates, last.Believe)
 		}
 	})

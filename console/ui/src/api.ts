@@ -69,11 +69,12 @@ export interface Endpoint {
 export interface Dots { endpoint: string; engine: string; arm: string; values: [number, number][] }
 export interface Difference {
   endpoint: string; engine: string; arm: string; n: number; pairs?: [number, number][]; effect?: number; lo?: number;
-  hi?: number; margin?: number; absolute?: boolean; level?: number; kind: string; finds?: number; text?: string;
+  hi?: number; margin?: number; absolute?: boolean; level?: number; kind: string; finds?: number; needs?: number;
+  text?: string;
 }
 export interface Judged {
   id: string; plan: string; state: string; why?: string; mode?: string; exploratory?: string; arms: string[];
-  engines?: string[]; blocks?: number; done?: number; began?: string; left?: number; endpoints: Endpoint[];
+  engines?: string[]; blocks?: number; done?: number; by_cost?: number; began?: string; left?: number; endpoints: Endpoint[];
   dots: Dots[]; differences: Difference[];
   verdicts: { engine: string; arm: string; kind: string; text?: string; indicative?: boolean }[];
   limiters?: {

@@ -46,7 +46,9 @@ export function Comparison({
         ))}
         <p class="blocks">
           <Blocks done={j.done ?? 0} of={j.blocks ?? 0} now={live ? (f?.block ?? 0) : 0} /> {count(j.done)} of{" "}
-          {plural(j.blocks ?? 0, "block")} done{live && j.left != null && `, ${span(f?.left ?? j.left)} left at most`}
+          {plural(j.blocks ?? 0, "block")} {j.state === "running" ? "done" : "judged"}
+          {j.by_cost != null && `, ${j.by_cost} by cost alone`}
+          {live && j.left != null && `, ${span(f?.left ?? j.left)} left at most`}
         </p>
         {j.outlook && j.outlook.length > 0 && (
           <p class="outlook">
@@ -59,8 +61,9 @@ export function Comparison({
       {j.endpoints.length > 0 && (
         <p class="note">
           On the left a mark for each block and arm. On the right what the arm changes against {j.arms[0]}: small marks
-          are blocks, the thick line is their mean, the thin bar its interval, and the gray band the margin: a
-          difference inside it does not matter.{live && " Hollow marks are of the newest block."}
+          are blocks, the thick line is their mean, the thin bar its interval, and the gray band the margin. The same
+          is a difference whose whole interval lies in the band; better or worse is one whose interval leaves out 0 and
+          reaches past the band, also if its mean does not.{live && " Hollow marks are of the newest block."}
         </p>
       )}
       {live && j.endpoints.length === 0 && (
@@ -94,7 +97,7 @@ const Arms = ({ arms }: { arms: string[] }) => (
 
 function Blocks({ done, of, now }: { done: number; of: number; now: number }) {
   return (
-    <svg class="steps" width={of * 16} height="14" role="img" aria-label={`${done} of ${of} blocks done`}>
+    <svg class="steps" width={of * 16} height="14" role="img" aria-label={`${done} of ${of} blocks`}>
       {Array.from({ length: of }, (_, i) => (
         <rect
           key={i}
@@ -220,6 +223,7 @@ function Panel({
                 {d.absolute ? `${num(d.finds)} ${e.unit ?? ""}` : percent(d.finds)} or more.
               </span>
             )}
+            {!live && d.needs != null && <span class="soft"> A verdict takes about {plural(d.needs, "minute")}.</span>}
           </li>
         ))}
       </ul>
@@ -234,7 +238,8 @@ const sentence = (d: Difference) =>
   d.effect == null
     ? `no difference from ${plural(d.n, "pair")}`
     : signed(d.effect, d.absolute) +
-      (d.lo != null && d.hi != null ? ` (${signed(d.lo, d.absolute)} to ${signed(d.hi, d.absolute)})` : "") +
+      (d.lo != null && d.hi != null ? ` (${signed(d.lo, d.absolute)} to ${signed(d.hi, d.absolute)}${d.level != null ? ` at ${percent(d.level, 2)}` : ""})`
+      : "") +
       (d.margin != null ? `; margin ${d.absolute ? num(d.margin) : percent(d.margin)}` : "");
 
 // A Glyph has a shape for each arm beside its color.
