@@ -31,6 +31,10 @@ import (
 // opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
 const opTimeout = 5 * time.Second
 
+// giveUp is after how long a test is given up of which no operation succeeds: two operations that time out follow one
+// another in it.
+const giveUp = 2 * opTimeout
+
 // agentsStart is how long before a run's epoch the processes that have its users begin.
 const agentsStart = 2 * time.Second
 
@@ -168,6 +172,7 @@ type RunPart struct {
 	keep                    bool   // the state that the part before has left; else the system is reset
 	Start                   int    // of the search; 0 for the plan's or the bounded test's
 	place                   *place // in a duet; nil: the run has its host for itself
+	step                    bool   // of a sizing
 }
 
 // Users returns how many users a part may need at most.
@@ -434,6 +439,9 @@ func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig tr
 	if b := s.Plan.Bounded; b != nil && pt.Bounded {
 		n, _ := b.UsersFor(pt.Engine)
 		spec.Bounded = &trial.BoundedTest{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window), Rules: s.Plan.BoundedRules()}
+		if pt.Comparison == "" || pt.step { // the runs of an arm have one length
+			spec.Bounded.GiveUp = giveUp
+		}
 	}
 	if u, ok := s.Plan.Search(); ok {
 		spec.Rules, spec.Window = u.SLO, u.Window
