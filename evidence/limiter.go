@@ -19,32 +19,49 @@ import (
 // carried no test.
 func (r *Run) Limiter(ctx context.Context, events []record.Event) (*limiter.Limiter, error) {
 	o, span, ok := stopped(r, events)
-	if !ok {
+	if r.Manifest.State == record.Running || r.Manifest.State == record.Interrupted {
+		return nil, nil
+	}
+	if err := r.allFailed(events, &o); err != nil {
+		return nil, err
+	}
+	if !ok && o.AllFailed == "" {
 		return nil, nil
 	}
 	p := r.Asked()
-	if len(o.Generator) == 0 && voidBy(r) == "" {
+	if o.AllFailed == "" && len(o.Generator) == 0 && voidBy(r) == "" {
 		var err error
 		if o.Failed, o.Failures, err = failedIn(r, p, events, o.Capacity); err != nil {
 			return nil, err
 		}
 	}
-	if len(o.Generator) > 0 || !o.Reached && o.Failed == "" {
-		l := limiter.Diagnose(nil, o)
-		return &l, nil
+	return r.diagnose(ctx, p, span, o)
+}
+
+// diagnose reads the series that a diagnosis of o needs, and makes it.
+func (r *Run) diagnose(ctx context.Context, p *plan.Plan, span [2]time.Duration, o limiter.Observed) (*limiter.Limiter, error) {
+	var err error
+	switch {
+	case o.AllFailed != "":
+	case len(o.Generator) > 0:
+		err = r.crowd(ctx, span, &o)
+	case o.Reached || o.Failed != "":
+		err = r.observe(ctx, p, span, &o)
 	}
-	if err := r.observe(ctx, p, span, &o); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	l := limiter.Diagnose(r.catalog.Indicators(), o)
 	return &l, nil
 }
 
-// LimiterSoFar names what would limit a run that is under way if it stopped now: a rule that is broken at present must have
-// a resource at its limit. The series are read from their beginning.
+// LimiterSoFar names what would limit a run that is under way if it stopped now: the cause for which all operations
+// fail, a gate that is red at present, or else a resource at its limit while a rule is broken. The series are read from
+// their beginning.
 func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter.Limiter, error) {
 	var o limiter.Observed
 	var last time.Duration
+	var readings map[string]float64
 	rules := map[string]record.Event{}
 	for _, e := range events {
 		last = max(last, e.At)
@@ -53,6 +70,8 @@ func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter
 			o.Capacity = float64(e.Users)
 		case "slo":
 			rules[e.Rule] = e
+		case "gates":
+			readings = e.Readings
 		}
 	}
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
@@ -61,16 +80,36 @@ func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter
 			break
 		}
 	}
-	if !o.Reached {
-		o.Why = "every rule holds at present"
-		l := limiter.Diagnose(nil, o)
-		return &l, nil
-	}
-	if err := r.observe(ctx, r.Asked(), [2]time.Duration{0, last}, &o); err != nil {
+	p := r.Asked()
+	red := r.blameNow(p.Gates.All(), readings, &o)
+	if err := r.allFailed(events, &o); err != nil {
 		return nil, err
 	}
-	l := limiter.Diagnose(r.catalog.Indicators(), o)
-	return &l, nil
+	if o.AllFailed == "" && !o.Reached && len(red) > 0 && len(o.Generator) == 0 {
+		l := limiter.Limiter{Name: limiter.LimitUnknown, Kind: limiter.LimitUnknown, Sentence: "UNKNOWN: every rule holds at present, and yet: " + strings.Join(red, "; ") + "."}
+		return &l, nil
+	}
+	o.Why = "every rule holds at present"
+	return r.diagnose(ctx, p, [2]time.Duration{0, last}, o)
+}
+
+// blameNow notes the gates of the generator and of others that are red by readings of the last second, and returns all
+// that are red.
+func (r *Run) blameNow(gates []plan.Gate, readings map[string]float64, o *limiter.Observed) (red []string) {
+	var now []record.Finding
+	for _, g := range gates {
+		v, read := readings[g.Name]
+		if !read || g.Level(v) != record.Red {
+			continue
+		}
+		f := record.Finding{Gate: g.Name, Level: record.Red, Value: v, Text: g.What + ": " + g.Format(v) + " at present"}
+		red, now = append(red, g.Name+": "+f.Text), append(now, f)
+	}
+	blame(r.Manifest, now, o)
+	if own, read := readings["cpu"]; read && len(o.Generator) > 0 {
+		o.Crowd = crowdOf(own, now)
+	}
+	return red
 }
 
 // observe reads the evidence between two instants of the run: users, the rule that broke, who used CPU, all
@@ -135,28 +174,18 @@ func failedIn(r *Run, p *plan.Plan, events []record.Event, capacity float64) (te
 	if all.Errors() < 2 || float64(all.Errors()) < most*float64(all.Count()) {
 		return "", nil, nil
 	}
-	answers, failed := workload.AnswersOf(merged, workload.Steady), float64(all.Errors())
-	cut := uint64(0)
-	for _, c := range []measure.Class{measure.Dial, measure.TLS, measure.Write, measure.Header, measure.Body, measure.WS} {
-		cut += all.Classes[c]
-	}
-	by = map[string]float64{limiter.LimitRefusals: float64(answers["429"]+answers["503"]) / failed, limiter.LimitCut: float64(cut) / failed}
-	return fmt.Sprintf("%d of %d operations failed there (%.3g %%): %s", all.Errors(), all.Count(), 100*failed/float64(all.Count()),
-		workload.Failures(all, answers)), by, nil
+	answers := workload.AnswersOf(merged, workload.Steady)
+	return fmt.Sprintf("%d of %d operations failed there (%.3g %%): %s", all.Errors(), all.Count(), 100*float64(all.Errors())/float64(all.Count()),
+		workload.Failures(all, answers)), partsOf(all, answers), nil
 }
 
 // stopped returns the point of a run at which to take evidence, and the instants around it.
 func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Duration, ok bool) {
 	m := r.Manifest
-	for _, f := range r.Validity.Findings {
-		if m.SharedHost && record.GateCause(f.Gate) == record.ByEither {
-			continue
-		}
-		if f.Level == record.Red && record.GateCause(f.Gate) != record.ByTarget && slices.ContainsFunc(r.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == f.Gate }) {
-			o.Foreign = record.Foreign(f.Gate) && (o.Foreign || len(o.Generator) == 0)
-			o.Generator = append(o.Generator, f.Gate+": "+f.Text)
-		}
-	}
+	findings := slices.DeleteFunc(slices.Clone(r.Validity.Findings), func(f record.Finding) bool {
+		return !slices.ContainsFunc(r.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == f.Gate })
+	})
+	blame(m, findings, &o)
 	bounded, isBounded := m.Phase("measure")
 	search, isSearch := m.Phase("search")
 	void := voidBy(r)
@@ -177,8 +206,10 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 		default:
 			o.Why = c.Why
 			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok && (!m.SharedHost || record.GateCause(gate) != record.ByEither) {
+				f := record.Finding{Gate: gate, Level: record.Red, Text: c.Why}
 				o.Foreign = record.Foreign(gate) && (o.Foreign || len(o.Generator) == 0)
 				o.Generator = append(o.Generator, c.Why)
+				findings = append(findings, f)
 			}
 		}
 	case isBounded:
@@ -196,6 +227,9 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 	}
 	if void != "" && len(o.Generator) == 0 {
 		o.Reached, o.Void = false, void
+	}
+	if i := slices.IndexFunc(r.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == "cpu" && g.Value != nil }); i >= 0 && len(o.Generator) > 0 {
+		o.Crowd = crowdOf(*r.Validity.Gates[i].Value, findings)
 	}
 	return o, span, true
 }

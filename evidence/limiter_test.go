@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/judge/limiter"
+	"plimsoll/load/measure"
 	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
@@ -171,5 +173,100 @@ func TestMemoryOfASharedHostAccusesNobody(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The generator that used few of its cores is not named for a core that others filled, and a generator that used it
+// itself is.
+func TestCoresThatOthersUsed(t *testing.T) {
+	for _, tt := range []struct {
+		cpu       float64
+		gate      string
+		shared    bool
+		placed    []int
+		neighbors map[string]float64
+		want      string
+	}{
+		{0.3, "core", false, nil, map[string]float64{"compile": 0.9}, "LIMITED BY OTHERS ON THE HOST: core: 95 %; the generator itself used 0.3 % of its cores; in cores of this host: compile 0.90."},
+		{5.8, "core", true, nil, nil, "LIMITED BY THE TARGET ON THE GENERATOR'S CORES: core: 95 %; the generator itself used 5.8 % of its cores, the target's processes 1.4"},
+		{5.8, "core", true, []int{0}, map[string]float64{"compile": 0.9}, "LIMITED BY OTHERS ON THE HOST"},
+		{88, "core", false, nil, map[string]float64{"compile": 0.1}, "LIMITED BY LOAD GENERATOR: core: 95 %."},
+		{0.3, "fds", false, nil, nil, "LIMITED BY LOAD GENERATOR: fds: 95 %."},
+		{0.3, "others", true, []int{0}, map[string]float64{"backup": 0.9}, "LIMITED BY OTHERS ON THE HOST: others: 95 %; in cores of this host: backup 0.90."},
+	} {
+		dir := t.TempDir()
+		r := &record.Run{Dir: dir, Manifest: record.Manifest{State: record.Sealed, SharedHost: tt.shared, Generator: []int{1}, TargetCPUs: tt.placed,
+			Epoch: time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), Phases: []record.Phase{{Name: "measure", To: time.Minute, Users: 10}}}}
+		db, err := series.Create(filepath.Join(dir, record.SeriesDir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range 60 {
+			out := []series.Sample{{Name: "plimsoll_process_cpu_seconds_total", Labels: labels("mode", "user", "role", "app"), Value: 1.5 * float64(s)}}
+			for name, cores := range tt.neighbors {
+				out = append(out, series.Sample{Name: "plimsoll_neighbor_cpu_ratio", Labels: labels("program", name), Value: cores})
+			}
+			if err := db.Append(r.Manifest.Epoch.Add(time.Duration(s)*time.Second), out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.Validity.Gates = []record.GateOutcome{{Name: tt.gate, Level: record.Red}, {Name: "cpu", Level: record.Green, Value: &tt.cpu}}
+		r.Validity.Add(record.Finding{Gate: tt.gate, Level: record.Red, Text: "95 %"})
+		l, err := asked(r).Limiter(t.Context(), nil)
+		if err != nil || !strings.Contains(l.Sentence, tt.want) {
+			t.Errorf("%s at %g %% of the generator: %v, %+v; want %s", tt.gate, tt.cpu, err, l, tt.want)
+		}
+	}
+}
+
+// While a gate is red, a run that is under way is not reported to have no limiter.
+func TestNoLimiterSoFarIsNotReportedUnderARedGate(t *testing.T) {
+	for readings, want := range map[string]string{
+		"core": limiter.LimitHost, "users": limiter.LimitUnknown, "": limiter.LimitNone,
+	} {
+		r := &record.Run{Dir: t.TempDir(), Manifest: record.Manifest{State: record.Running}}
+		now := record.Event{At: 9 * time.Second, Kind: "gates", Readings: map[string]float64{"cpu": 0.3}}
+		if readings != "" {
+			now.Readings[readings] = map[string]float64{"core": 99, "users": 10}[readings]
+		}
+		l, err := asked(r).LimiterSoFar(t.Context(), []record.Event{{At: 9 * time.Second, Kind: "users", Users: 10}, now})
+		if err != nil || l.Name != want {
+			t.Errorf("red %q: %v, %+v; want %s", readings, err, l, want)
+		}
+	}
+}
+
+// A run of which no user could log in is about the refused logins, not about the busy core beside them.
+func TestRefusedHandshakesMakeTheHeadline(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := record.Create(dir, record.Manifest{ID: "refused", Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 6}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, password := measure.NewWindow("login_websocket"), measure.NewWindow("login")
+	login.Classes[measure.Status4xx], password.Classes[measure.OK] = 12, 12
+	refused := record.Event{Kind: "error", Text: "first failure of its kind: websocket: WebSocket handshake: the server answered 400 (4xx)"}
+	if err := errors.Join(w.Windows(0, []*measure.Window{password, login}), w.Event(refused)); err != nil {
+		t.Fatal(err)
+	}
+	busy := record.Finding{Gate: "core", Level: record.Red, Text: "100 %"}
+	if _, err := w.Seal(t.Context(), record.Validity{Findings: []record.Finding{busy}, Gates: []record.GateOutcome{{Name: "core", Level: record.Red}}}, ""); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := r.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := asked(r).Limiter(t.Context(), events)
+	if err != nil || l == nil || !strings.HasPrefix(l.Sentence, "ALL OPERATIONS FAILED, or nearly all: 12 of 12 login_websocket failed: 4xx 12") ||
+		!strings.Contains(l.Sentence, "WebSocket handshake: the server answered 400") {
+		t.Errorf("%v: %+v", err, l)
 	}
 }

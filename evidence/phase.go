@@ -45,17 +45,24 @@ func (x phaseReader) ask(ctx context.Context, query string, by ...string) (map[s
 }
 
 // load returns CPU (percent of one core) and most memory (bytes) of the target over the phase, by role; empty when
-// they are not seen. Of the questions for each, the first that has an answer counts. All roles but the generator's
-// are the target's: services behind the app run on its cores too.
+// they are not seen. Of the questions for each, the first that has an answer for a role counts. All roles but the
+// generator's are the target's: services behind the app run on its cores too.
 func (x phaseReader) load(ctx context.Context) (cpu, memory map[string]float64, err error) {
 	c := x.run.catalog
-	first := func(queries []string) (out map[string]float64, err error) {
+	first := func(queries []string) (map[string]float64, error) {
+		out := map[string]float64{}
 		for _, q := range queries {
-			if out, err = x.ask(ctx, q, "role"); err != nil || len(out) > 0 {
-				break
+			more, err := x.ask(ctx, q, "role")
+			if err != nil {
+				return nil, err
+			}
+			for role, v := range more {
+				if _, seen := out[role]; !seen {
+					out[role] = v
+				}
 			}
 		}
-		return out, err
+		return out, nil
 	}
 	if cpu, err = first([]string{
 		`sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!~"|generator"}[$w])) * 100`,

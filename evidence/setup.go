@@ -114,6 +114,9 @@ func commandRows(d target.Description) []record.Row {
 	if seen := d.Settings["seen"]; seen != "" {
 		rows = append(rows, record.Row{Name: "Seen by probes", Value: seen})
 	}
+	if here := d.Settings["processes here"]; here != "" {
+		rows = append(rows, record.Row{Name: "Processes on this host", Value: here})
+	}
 	return rows
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
@@ -74,6 +75,9 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 			}
 		}
 	}
+	if row, ok := unwatched(steps); ok {
+		d.Setup = append(d.Setup, row)
+	}
 	for _, r := range p.Setup {
 		d.Setup = append(d.Setup, record.Row{Name: r.Name, Value: r.Value})
 	}
@@ -81,6 +85,20 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
 	d.Limit(l, p.Prices)
 	return d, err
+}
+
+// unwatched names the roles of which no measured step has seen the CPU; ok is false where app and database were watched,
+// or nothing was measured. A target that has no database of its own lists it too.
+func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s sizing.Step) bool { return s.Count == 0 })
+	var roles []string
+	for _, role := range []string{"app", "db"} {
+		if !slices.ContainsFunc(steps, func(s sizing.Step) bool { _, seen := s.CPU[role]; return seen }) {
+			roles = append(roles, role)
+		}
+	}
+	return record.Row{Name: "Not watched", Value: fmt.Sprintf("CPU and memory of %s: list the processes in probes (kind pid or container on this host, agent elsewhere)",
+		strings.Join(roles, " and "))}, len(steps) > 0 && len(roles) > 0
 }
 
 // auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that were repeated. One

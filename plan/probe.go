@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -14,12 +15,13 @@ const (
 	ProbeMySQL      = "mysql"
 	ProbeNginx      = "nginx"
 	ProbeAgent      = "agent"
+	ProbePID        = "pid"
 )
 
 // A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source
 // cannot be read fails.
 type Probe struct {
-	// Kind is [ProbePrometheus], [ProbePprof], [ProbePostgreSQL], [ProbeMySQL], [ProbeNginx] or [ProbeAgent].
+	// Kind is one of the constants.
 	Kind string `yaml:"kind"`
 	// Role is the label role of its series, such as app, db or proxy.
 	Role string `yaml:"role"`
@@ -27,6 +29,10 @@ type Probe struct {
 	URL string `yaml:"url"`
 	// DSN is the address of the database, for the others. It must be a reference, or hold one for the password.
 	DSN string `yaml:"dsn"`
+	// PID is a process of this host whose CPU and memory are read with those of all processes that it started; Container
+	// names a container of podman or docker on this host for the same.
+	PID       int    `yaml:"pid" kind:"optional"`
+	Container string `yaml:"container"`
 	// Token is a reference to the content of the agent's token file.
 	Token string `yaml:"token"`
 	// Fingerprint pins the agent's certificate: "sha256:" and 64 hexadecimal digits.
@@ -38,7 +44,7 @@ type Probe struct {
 
 const maxProbes = 64
 
-var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx, ProbeAgent}
+var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx, ProbeAgent, ProbePID, ProbeContainer}
 
 // pageRE is an address with a path and a query, and without a user.
 var pageRE = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?(\?[^\s#]*)?$`)
@@ -49,8 +55,24 @@ var (
 	fingerprintRE = regexp.MustCompile(`^sha256:([0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$`)
 )
 
-// ofDatabase reports whether the probe needs a DSN instead of a URL.
-func (p Probe) ofDatabase() bool { return p.Kind == ProbePostgreSQL || p.Kind == ProbeMySQL }
+// place returns the key that names the source of the probe, and its value as text.
+func (p Probe) place() (key, value string) {
+	switch p.Kind {
+	case ProbePostgreSQL, ProbeMySQL:
+		return "dsn", p.DSN
+	case ProbePID:
+		if p.PID == 0 {
+			return "pid", ""
+		}
+		return "pid", strconv.Itoa(p.PID)
+	case ProbeContainer:
+		return ProbeContainer, p.Container
+	}
+	return "url", p.URL
+}
+
+// OfProcess reports whether the probe reads processes of this host.
+func (p Probe) OfProcess() bool { return p.Kind == ProbePID || p.Kind == ProbeContainer }
 
 // checkProbes checks a list of probes at a key.
 func (d *decoder) checkProbes(key string, probes []Probe) {
@@ -75,15 +97,17 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 				continue
 			}
 		}
-		need, value, other := "url", p.URL, "dsn"
-		if p.ofDatabase() {
-			need, value, other = "dsn", p.DSN, "url"
-		}
-		if d.given(path + "." + other) {
-			d.at(path+"."+other, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind, need)
+		need, value := p.place()
+		for _, other := range []string{"url", "dsn", ProbePID, ProbeContainer} {
+			if other != need && d.given(path+"."+other) {
+				d.at(path+"."+other, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind, need)
+			}
 		}
 		switch at := path + "." + need; {
 		case !d.good(at):
+		case value == "" && p.OfProcess():
+			d.at(at, "is missing; want the number of a process (kind pid) or the name of a container (kind container) on this host")
+		case p.OfProcess():
 		case value == "" && need == "url":
 			d.at(at, "is missing; a probe of kind %s needs the address of a page", p.Kind)
 		case value == "":

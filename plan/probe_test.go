@@ -27,6 +27,8 @@ func TestProbes(t *testing.T) {
   - {kind: nginx, role: proxy, url: "http://10.0.0.4/nginx_status"}
   - {kind: agent, role: proxy, url: "https://10.0.0.4:9443", token: "${FILE:/etc/plimsoll/probe.token}", fingerprint: "`+pin+`"}
   - {kind: agent, role: db, url: "https://db.example:9443/", token: "${ENV:TOKEN}", ca: /etc/plimsoll/ca.pem}
+  - {kind: pid, role: app, pid: 4711}
+  - {kind: container, role: db, container: chat-db-1}
 `)
 	want := []plan.Probe{
 		{Kind: plan.ProbePrometheus, Role: "app", URL: "http://10.0.0.5:9100/metrics?collect[]=cpu"},
@@ -36,6 +38,8 @@ func TestProbes(t *testing.T) {
 		{Kind: plan.ProbeNginx, Role: "proxy", URL: "http://10.0.0.4/nginx_status"},
 		{Kind: plan.ProbeAgent, Role: "proxy", URL: "https://10.0.0.4:9443", Token: "${FILE:/etc/plimsoll/probe.token}", Fingerprint: pin},
 		{Kind: plan.ProbeAgent, Role: "db", URL: "https://db.example:9443/", Token: "${ENV:TOKEN}", CA: "/etc/plimsoll/ca.pem"},
+		{Kind: plan.ProbePID, Role: "app", PID: 4711},
+		{Kind: plan.ProbeContainer, Role: "db", Container: "chat-db-1"},
 	}
 	if d := cmp.Diff(want, p.Probes); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -66,6 +70,8 @@ probes: [{kind: agent, role: %s, url: "https://h:1", token: "${ENV:A}", ca: syst
 
 func TestProbesRefused(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
+		"no process":     {"{kind: pid, role: app}", "probes[0].pid: is missing; want the number of a process (kind pid) or the name of a container (kind container) on this host"},
+		"pid and url":    {"{kind: pid, role: app, pid: 3, url: \"http://h/x\"}", "probes[0].url: has no effect on a probe of kind pid, which has a pid; remove it"},
 		"unknown kind":   {"{kind: postgres, role: db, dsn: \"${ENV:A}\"}", `probes[0].kind: "postgres" is not a known kind of probe; did you mean "postgresql"?`},
 		"no kind":        {"{role: db}", "probes[0].kind: is missing; want one of prometheus, pprof, postgresql, mysql, nginx"},
 		"no role":        {"{kind: nginx, url: \"http://h/s\"}", "probes[0].role: is missing"},

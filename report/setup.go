@@ -333,7 +333,7 @@ func cpuText(h host) string {
 // placementText is where generator and target ran. A target that others run may be on any host, also on this one behind
 // an address of its own.
 func (b *builder) placementText(m record.Manifest) string {
-	if b.in.Plan != nil && !b.in.Plan.Target.OwnHost() {
+	if b.in.Plan != nil && !b.in.Plan.Target.OwnHost() && !m.SharedHost {
 		text := "the target is where others run it, which was not seen"
 		if len(m.Generator) > 0 {
 			text += "; generator on cores " + Cores(m.Generator)

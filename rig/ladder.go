@@ -68,7 +68,7 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 		most = max(most, n)
 	}
 	pt := l.Part
-	pt.Bounded = true
+	pt.Bounded, pt.step = true, true
 	l.Session.Plan = l.Step(most) // for how many users the system is made
 	l.Progress.What(l.Prefix, 0)
 	sys, err := deployed.System(ctx, pt)
@@ -124,6 +124,11 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 			return err
 		}
 		if out.Interrupted != "" && ctx.Err() != nil {
+			return nil
+		}
+		if out.Hopeless != "" {
+			l.Record.Why = fmt.Sprintf("the steps end with the one of %d users: %s", n, out.Hopeless)
+			l.Progress.Say("%s", l.Record.Why)
 			return nil
 		}
 	}

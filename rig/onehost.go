@@ -25,14 +25,7 @@ type lookUp func(host string) ([]netip.Addr, error)
 // is not known because a name has no address; empty otherwise. With a nil look, names have none and nothing is said of
 // them, nor of addresses that are references.
 func sharedHost(p *plan.Plan, look lookUp) string {
-	own := map[netip.Addr]bool{}
-	if all, err := net.InterfaceAddrs(); err == nil {
-		for _, a := range all {
-			if prefix, err := netip.ParsePrefix(a.String()); err == nil {
-				own[prefix.Addr().Unmap()] = true
-			}
-		}
-	}
+	own := ownAddresses()
 	const here = "this host"
 	at := map[string]string{} // the arm by host
 	unknown := ""
@@ -48,7 +41,7 @@ func sharedHost(p *plan.Plan, look lookUp) string {
 				unknown = fmt.Sprintf("compare.mode: whether the arms are on hosts of their own is not known, because %s, of %s, could not be looked up: %v", u.Hostname(), a.Name, err)
 			}
 			for _, addr := range all {
-				if addr.IsLoopback() || own[addr] {
+				if own.has(addr) {
 					hosts = []string{here}
 					break
 				}
@@ -78,13 +71,7 @@ func oneServer(p, full *plan.Plan, look lookUp) string {
 				continue
 			}
 			text := p.Compare.Arms[i].URL[k]
-			port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]), 10, 16)
-			if err != nil {
-				continue
-			}
-			all, _ := addressesOf(u.Hostname(), look) // the deployment waits for the server and reports what is wrong
-			for _, addr := range all {
-				key := netip.AddrPortFrom(addr, uint16(port))
+			for _, key := range endpointsOf(u, look) {
 				if other, taken := at[key]; taken && other.arm != a.Name && other.url != text {
 					return fmt.Sprintf("compare.arms: %s and %s both lead to %s: unless a proxy there tells them apart by their names, they are one server, "+
 						"and both arms measure what was installed last; give each arm a server of its own", other.arm, a.Name, key)
@@ -96,6 +83,38 @@ func oneServer(p, full *plan.Plan, look lookUp) string {
 	}
 	return ""
 }
+
+// endpointsOf returns the addresses and ports that a URL leads to; none for one without a port or an address, which the
+// deployment reports.
+func endpointsOf(u *url.URL, look lookUp) (out []netip.AddrPort) {
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]), 10, 16)
+	if err != nil {
+		return nil
+	}
+	all, _ := addressesOf(u.Hostname(), look)
+	for _, addr := range all {
+		out = append(out, netip.AddrPortFrom(addr, uint16(port)))
+	}
+	return out
+}
+
+// addresses is a set of addresses of this host.
+type addresses map[netip.Addr]bool
+
+// ownAddresses returns the addresses of this host's network devices.
+func ownAddresses() addresses {
+	own := addresses{}
+	all, _ := net.InterfaceAddrs() // without them, loopback addresses remain
+	for _, a := range all {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			own[prefix.Addr().Unmap()] = true
+		}
+	}
+	return own
+}
+
+// has reports whether an address is of this host.
+func (a addresses) has(addr netip.Addr) bool { return addr.IsLoopback() || a[addr] }
 
 // addressesOf returns the addresses of a host; none, without an error, where look is nil and the name needs it.
 func addressesOf(host string, look lookUp) ([]netip.Addr, error) {

@@ -88,6 +88,9 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 		next["proxy"] = 1
 	}
 	for i, p := range sys.probes {
+		if p.OfProcess() { // among the roles
+			continue
+		}
 		for _, v := range []*string{&p.URL, &p.DSN, &p.Token, &p.Fingerprint, &p.CA} {
 			if *v, err = plan.Expand(*v, s.Lookup); err != nil {
 				return out, plan.Usagef("probes[%d]: %w", i, err)
@@ -246,17 +249,19 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 	if err != nil {
 		return err
 	}
+	asked := slices.DeleteFunc(slices.Clone(sys.probes), plan.Probe.OfProcess)
 	for i, src := range sources {
 		if src.scraper != nil {
 			_, _, err = src.scraper.Scrape(ctx)
 		} else {
 			_, err = src.probe.Sample(ctx, time.Now())
 		}
-		if err != nil && i >= len(sys.probes) {
+		if err != nil && i >= len(asked) {
 			return fmt.Errorf("metrics.prometheus of the plan (%s): %w", src.probe.Name(), err)
 		}
 		if err != nil {
-			p := sys.probes[i]
+			p := asked[i]
+			i = slices.Index(sys.probes, p)
 			return fmt.Errorf("probes[%d] of the plan (%s, role %s): %w", i, p.Kind, p.Role, err)
 		}
 	}

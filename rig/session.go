@@ -31,6 +31,10 @@ import (
 // opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
 const opTimeout = 5 * time.Second
 
+// giveUp is after how long a test is given up of which no operation succeeds: two operations that time out follow one
+// another in it.
+const giveUp = 2 * opTimeout
+
 // agentsStart is how long before a run's epoch the processes that have its users begin.
 const agentsStart = 2 * time.Second
 
@@ -83,7 +87,7 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	if s.budget, err = setBudget(p); err != nil {
 		return nil, err
 	}
-	s.generator, s.targets = splitCores(p)
+	s.generator, s.targets = splitCores(p, p.Target.OwnHost() || pr.besides(p))
 	if len(s.generator) > 0 {
 		if err := lab.CheckCPUs(append(append([]int{}, s.generator...), s.targets...)); err != nil {
 			return nil, plan.Usagef("placement: %w", err)
@@ -134,10 +138,10 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 }
 
 // splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
-// not name; else the last core and the others, when the target runs here and the host has two or more.
-func splitCores(p *plan.Plan) (generator, target []int) {
+// not name; else the last core and the others, when the target is here and the host has two or more.
+func splitCores(p *plan.Plan, here bool) (generator, target []int) {
 	generator, target = p.Placement.Generator, p.Placement.Target
-	if len(generator) > 0 && len(target) > 0 || !p.Target.OwnHost() {
+	if len(generator) > 0 && len(target) > 0 || !here {
 		return generator, target
 	}
 	cpus, err := lab.AllowedCPUs(0)
@@ -173,6 +177,7 @@ type RunPart struct {
 	keep                    bool   // the state that the part before has left; else the system is reset
 	Start                   int    // of the search; 0 for the plan's or the bounded test's
 	place                   *place // in a duet; nil: the run has its host for itself
+	step                    bool   // of a sizing
 }
 
 // Users returns how many users a part may need at most.
@@ -212,6 +217,9 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 		}
 	}
 	s.learn(sys)
+	if err := s.locate(ctx, sys, pt.place != nil); err != nil {
+		return nil, trial.Outcome{}, err
+	}
 	_, most := s.arrivals(sys.mix)
 	lay, err := s.layout(ctx, sys.Deployment.URL(), sys.mix, s.Users(pt)+most)
 	if err != nil {
@@ -296,7 +304,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 		ID: store.NewID(epoch, s.Plan.Name), Name: s.Plan.Name, Tool: s.Version, Epoch: epoch,
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
 		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
-		SharedHost: s.Plan.Target.OwnHost(), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
+		SharedHost: s.onOneHost(sys), Generator: s.generator, TargetCPUs: s.coresOf(sys), Host: s.host, Target: targetText,
 		Clock: clockText(wire.Clocks{}, false), Processes: processes, Accounts: s.accountsOf(sys),
 	}, err
 }
@@ -330,16 +338,20 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	if len(s.generator) > 0 {
 		cores["generator"] = s.generator
 	}
-	if len(s.targets) > 0 {
-		cores["app"], cores["target"] = s.targets, s.targets
+	targets := s.coresOf(sys)
+	if len(targets) > 0 {
+		cores["app"], cores["target"] = targets, targets
 	}
 	arrivals, _ := s.arrivals(sys.mix)
-	h := newHealth(runner.Last, run, s.generator, s.Plan.Target.OwnHost())
+	h := newHealth(runner.Last, run, s.generator, s.onOneHost(sys))
+	if sys.local != nil && s.onOneHost(sys) && !sys.local.apart {
+		h.role = "" // the target may run on the generator's cores
+	}
 	h.device, h.oneStack = sys.device, h.oneStack || sys.device == "lo"
-	if len(s.targets) > 0 {
-		h.targets = len(s.targets)
+	if len(targets) > 0 && s.Plan.Target.OwnHost() { // of others, not all processes are known
+		h.targets = len(targets)
 		if sys.placement.wired() {
-			h.wired = s.targets
+			h.wired = targets
 		}
 		for _, r := range sys.roles() {
 			h.roles = append(h.roles, r.Name)
@@ -382,7 +394,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series, spec.Live = conduct(sys, env), db, aud
-	spec.CPU, aud.own = busyness(sig, runner.Last, len(s.targets)), runner.Last
+	spec.CPU, aud.own = busyness(sig, runner.Last, len(targets)), runner.Last
 	if d, ok := driver.Driver.(*fleet.RemoteDriver); ok {
 		aud.fleet = d
 	}
@@ -442,6 +454,9 @@ func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig tr
 	if b := s.Plan.Bounded; b != nil && pt.Bounded {
 		n, _ := b.UsersFor(pt.Engine)
 		spec.Bounded = &trial.BoundedTest{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window), Rules: s.Plan.BoundedRules()}
+		if pt.Comparison == "" || pt.step { // the runs of an arm have one length
+			spec.Bounded.GiveUp = giveUp
+		}
 	}
 	if u, ok := s.Plan.Search(); ok {
 		spec.Rules, spec.Window = u.SLO, u.Window
@@ -488,8 +503,8 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *pr
 	if len(s.generator) > 0 {
 		roles["generator"] = s.generator
 	}
-	if len(s.targets) > 0 { // a target elsewhere has none here
-		roles["target"] = s.targets
+	if targets := s.coresOf(sys); len(targets) > 0 { // a target elsewhere has none here
+		roles["target"] = targets
 	}
 	host, err := probe.NewHost(probe.HostOptions{Roles: roles, Turns: turns})
 	if err != nil {
@@ -497,11 +512,18 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *pr
 	}
 	closers = append(closers, host.Close)
 	runner.Add(host)
-	if procs := sys.roles(); len(procs) > 0 {
+	procs := sys.roles()
+	if len(procs) > 0 {
 		p := probe.NewProcesses(procs)
 		closers = append(closers, p.Close)
 		runner.Add(p)
 	}
+	runner.Add(probe.NewNeighbors(func() (pids []int) {
+		for _, r := range procs {
+			pids = append(pids, r.PIDs()...)
+		}
+		return pids
+	}))
 	self, err := probe.NewSelf()
 	if err != nil {
 		closeAll()

@@ -92,9 +92,24 @@ func (s *signals) remote(role string) (busy, total float64, err error) {
 		}
 	}
 	if !seen {
-		return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its host would see it, or a Prometheus server (metrics)", role)
+		if busy, ok := s.processes(role); ok {
+			return busy, (s.clock.Now() - s.began).Seconds() * float64(runtime.NumCPU()), nil
+		}
+		return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its host would see it, one of kind pid or container on this host, or a Prometheus server (metrics)", role)
 	}
 	return busy, total, nil
+}
+
+// processes is the CPU time of a role's processes on this host, which has no cores of its own.
+func (s *signals) processes(role string) (busy float64, ok bool) {
+	for _, mode := range []string{"user", "system"} {
+		v, at, seen := s.last(fmt.Sprintf("plimsoll_process_cpu_seconds_total{mode=%q,role=%q}", mode, role))
+		if !seen || age(s.clock, at) > fresh {
+			return 0, false
+		}
+		busy += v
+	}
+	return busy, true
 }
 
 // self is the CPU time of this process, and of the agents that it leads, against all the cores that it may use.

@@ -81,6 +81,7 @@ type System struct {
 	probes     []plan.Probe // of its arm, the plan's among them
 	metrics    plan.MetricsServer
 	commanded  *commanded // nil: the plan has no commands for it
+	local      *local     // nil: of a target of others, nothing is on this host
 }
 
 // A halter can stop its programs and keep its state for the next reset.
@@ -113,6 +114,11 @@ func (s *System) roles() []probe.Role {
 	var out []probe.Role
 	for _, role := range slices.Sorted(maps.Keys(s.Deployment.PIDs())) {
 		out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.Deployment.PIDs()[role] }, CPU: s.placement.cpu(role)})
+	}
+	if s.local != nil && !s.local.inTurns {
+		for _, role := range slices.Sorted(maps.Keys(s.local.roles)) {
+			out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.local.roles[role] }})
+		}
 	}
 	return out
 }
@@ -340,6 +346,9 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (target.Spec, error) {
 	spec := target.Spec{Name: arm, Version: t.Version, Binary: t.Binary, Args: t.Args, Env: map[string]string{}, Secrets: map[string]string{},
 		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL.First(), URLs: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL.First(), MetricsURLs: t.MetricsURL, StopSignal: t.StopSignal, InstallCmd: t.Install, ResetCmd: t.Reset}
+	if t.Driver == plan.External { // whose processes are there already
+		spec.CPUs = nil
+	}
 	for k, v := range t.Env.For(eng) {
 		full, err := plan.Expand(v, f.s.Lookup)
 		if err != nil {
@@ -408,7 +417,8 @@ func (f *Deployments) Close() {
 	var wg sync.WaitGroup
 	for _, sys := range f.systems {
 		wg.Go(func() {
-			if err := end(sys.Deployment.Stop, sys.placement.close); err != nil {
+			err := errors.Join(sys.local.end(), end(sys.Deployment.Stop, sys.placement.close))
+			if err != nil {
 				f.s.Progress.Say("stopping: %v", err)
 			}
 		})

@@ -27,6 +27,8 @@ const (
 	LimitRefusals   = "refusals"          // the target answers 429 or 503 instead of serving the request
 	LimitCut        = "cut-connections"   // the target refuses connections, or cuts them before it has answered
 	LimitFanOut     = "fan-out"           // events for WebSockets wait in or fall out of queues
+	LimitFailures   = "failures"          // all operations failed, or nearly all
+	LimitShared     = "shared-cores"      // the target runs on the generator's cores
 	LimitGenerator  = "generator"         // the load generator
 	LimitHost       = "host"              // others on the host of the target or the generator
 	LimitUnknown    = "UNKNOWN"           // nothing qualifies
@@ -187,6 +189,8 @@ var adviceOf = map[string]string{
 	LimitRefusals:   "A limit answers instead of the service: find it (limit_req of nginx, a plan or quota of the provider, the application's own rate limits), and whether it is meant to protect what is behind it. If the generator's one address is what it counts, exempt that.",
 	LimitCut:        "Something on the way closes connections: look at connection limits and keep-alive times of proxy and server, and at what they log at this load.",
 	LimitFanOut:     "Events leave slower than they come: fewer members per channel event, more nodes, or larger send queues if the bursts are short.",
+	LimitFailures:   "Mend the cause first. A proxy in front must let this host through, and pass on WebSockets (in nginx: proxy_http_version 1.1, and the headers Upgrade and Connection).",
+	LimitShared:     "Keep the target off the generator's cores (taskset -acp CORES PID, or run as the target's user or root, and it is done for the run), or put one of the two on another host.",
 	LimitHost:       "Find who else uses the cores (top, pidstat), end it or move it, and run again.",
 	LimitUnknown:    "No resource that was watched is saturated. Likely are serialization inside the program, a system outside, or something without a probe; watch more of it (docs/probes.md), take a profile at this load.",
 }

@@ -62,11 +62,17 @@ type Observed struct {
 	Failed string
 	// Failures are the parts of these that are the doing of a limiter, by its name: refused ones, cut ones.
 	Failures map[string]float64
+	// AllFailed describes the failed operations of a run in which nearly all failed, and Cause the first of them; ""
+	// otherwise.
+	AllFailed, Cause string
 	// Generator holds the red findings of the gates of the run's health that the target alone cannot turn red, as
 	// texts; Foreign is true if they are about other processes on the hosts and not about the generator.
 	Generator []string
 	Foreign   bool
-	Traces    []Trace
+	// Crowd holds the users of the generator's cores where it used few of them itself, or where Foreign is true; nil
+	// where its own use was high, or is not known.
+	Crowd  *Crowd
+	Traces []Trace
 	// CPU holds the cores in use by role, per sample: who uses cores that several share.
 	CPU map[string][]float64
 	// Busy holds the cores that all processes use where a role runs, by role, per sample; a missing role is unknown.
@@ -136,7 +142,8 @@ type Limiter struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Diagnose names the limiter of a run by a fixed rule: the generator first; then the indicators that at capacity are
+// Diagnose names the limiter of a run by a fixed rule: failures of all operations first; then the generator, or those who
+// used its cores; then the indicators that at capacity are
 // beyond their limit, significantly above the baseline, and rise with the load; of those the ones that no other
 // explains; of those, errors with loss before time spent waiting before use. Nothing qualifies: UNKNOWN. It is
 // deterministic and changes nothing in its arguments.
@@ -144,15 +151,11 @@ type Limiter struct {
 // Sources: the survey of load generators, the attribution rule after 5.2; Gregg, The USE Method (utilization,
 // saturation, errors of every resource, exoneration by elimination).
 func Diagnose(catalog []Indicator, o Observed) Limiter {
-	if len(o.Generator) > 0 && o.Foreign {
-		return Limiter{Name: LimitHost, Kind: LimitHost, Confidence: High,
-			Sentence: "LIMITED BY OTHERS ON THE HOST: " + strings.Join(o.Generator, "; ") + ". The run says nothing about the system under test.",
-			Advice:   "Find who else uses the cores (top, pidstat), end it or move it, and run again; steal is the hypervisor's, who sold them twice."}
+	if o.AllFailed != "" {
+		return o.allFailed()
 	}
 	if len(o.Generator) > 0 {
-		return Limiter{Name: LimitGenerator, Kind: LimitGenerator, Confidence: High,
-			Sentence: "LIMITED BY LOAD GENERATOR: " + strings.Join(o.Generator, "; ") + ". The run says nothing about the system under test.",
-			Advice:   "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means."}
+		return o.aboutGenerator()
 	}
 	if o.Void != "" {
 		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "No limiter is named, because the run is not valid: " + o.Void + "."}

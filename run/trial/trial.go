@@ -75,6 +75,8 @@ type BoundedTest struct {
 	// Measured gets the operations of the measured phase as they come, with the time since its beginning, before Until
 	// is called. It returns at once and keeps nothing of them. nil for none; it has no effect without Until.
 	Measured func(since time.Duration, ws []*measure.Window)
+	// GiveUp ends the trial so long after the first operation, if none has succeeded by then; 0 for never.
+	GiveUp time.Duration
 }
 
 // A SearchTest configures the search for the capacity.
@@ -139,6 +141,8 @@ type Outcome struct {
 	Broken   []string
 	Warned   []string
 	Validity record.Validity
+	// Hopeless is the reason why the trial was given up; empty when it was not. See BoundedTest.GiveUp.
+	Hopeless string
 	// Exploratory is how the trial was steered by hand, so that it gets no verdict; empty when it was not.
 	Exploratory string
 	// Interrupted is the reason why the trial ended early, by its context or because a part of the generator was
@@ -248,6 +252,7 @@ type run struct {
 	censored bool    // operations under way have entered with their age, and are not counted again when they end
 	held     []frame // of the drain
 	watching watching
+	hopes    hopes
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -266,10 +271,10 @@ func (r *run) all(ctx context.Context) error {
 		}
 		for _, ph := range b.phases() {
 			r.beginPhase(ph.name)
-			each := r.evaluate
+			each := func() bool { return r.evaluate() && !r.hopeless() }
 			if ph.name == "measure" {
 				gather := r.gather()
-				each = func() bool { r.sample(); return gather() && r.evaluate() && r.goOn() }
+				each = func() bool { r.sample(); return gather() && r.evaluate() && r.goOn() && !r.hopeless() }
 				r.beginConduct()
 				r.beginUntil()
 				r.ends(r.now() + wholeSeconds(ph.d))
@@ -292,6 +297,9 @@ func (r *run) all(ctx context.Context) error {
 				}
 				r.ends(0)
 				r.judgeMeasure()
+			}
+			if r.out.Hopeless != "" {
+				return nil
 			}
 		}
 	}
@@ -442,6 +450,7 @@ func (r *run) advance(ctx context.Context) error {
 			r.errs += w.Errors()
 		}
 	}
+	r.hopes.add(r.now(), sl.windows)
 	r.answers(sl.windows)
 	if r.now()%time.Second == 0 {
 		r.Ledger.Settle(time.Now())

@@ -31,7 +31,8 @@ type lab struct {
 	lag      func(users int) time.Duration
 	within   func(users int) time.Duration // lag of the operations; nil: as that of the actions
 	latency  func(users int) time.Duration
-	blind    bool // no CPU signal for "app"
+	class    func() measure.Class // of the operations; nil: OK
+	blind    bool                 // no CPU signal for "app"
 	failing  map[string]Failure
 	reg      *measure.Registry
 	busy     map[string][2]float64
@@ -73,7 +74,11 @@ func newLab(capacity float64) *lab {
 				if lat == unanswered {
 					continue
 				}
-				rec.Record(post, &measure.Op{Due: lag, Sent: lag + l.wait, Done: lag + lat, Scheduled: true})
+				op := measure.Op{Due: lag, Sent: lag + l.wait, Done: lag + lat, Scheduled: true}
+				if l.class != nil {
+					op.Class = l.class()
+				}
+				rec.Record(post, &op)
 				if l.inbox > 0 {
 					rec.Lag(inbox, l.inbox)
 				}

@@ -2,8 +2,8 @@
 // version on it and restore its state.
 //
 // The driver starts and stops nothing by itself. Without a reset command, Reset returns [target.ErrNoReset]: runs
-// against such a target share its state, which a comparison must take into account. It has no processes, so gates on
-// the target's CPU need a probe on its host.
+// against such a target share its state, which a comparison must take into account. It knows no processes: the caller finds
+// those on this host, and others need a probe there.
 package external
 
 import (

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -142,29 +143,98 @@ func PinSelf(cpus []int) error {
 	return nil
 }
 
-// pinThreads goes over the threads until a whole pass has met no new one: a thread that was being created
-// by a thread that was not bound yet appears in a later pass.
+// pinThreads binds the threads of this program.
 func pinThreads(cpus []int) error {
-	pinned := map[int]bool{}
+	return onceForEachThread([]int{os.Getpid()}, func(tid int) error { return setAffinity(tid, cpus) })
+}
+
+// onceForEachThread calls f once for each thread of processes, until a whole pass has met no new one: a thread that was
+// being created by a thread that was not bound yet appears in a later pass.
+func onceForEachThread(pids []int, f func(tid int) error) error {
+	met := map[int]bool{}
 	for range 100 {
-		tasks, err := os.ReadDir("/proc/self/task")
-		if err != nil {
-			return fmt.Errorf("placement: listing the threads of this program: %w", err)
-		}
 		fresh := false
-		for _, t := range tasks {
-			tid, err := strconv.Atoi(t.Name())
-			if err != nil || pinned[tid] {
-				continue
+		err := eachThread(pids, func(tid int) error {
+			if met[tid] {
+				return nil
 			}
-			if err := setAffinity(tid, cpus); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return err
-			}
-			pinned[tid], fresh = true, true
-		}
-		if !fresh {
-			return nil
+			met[tid], fresh = true, true
+			return f(tid)
+		})
+		if err != nil || !fresh {
+			return err
 		}
 	}
-	return errors.New("placement: this program creates threads faster than they can be bound")
+	return errors.New("placement: threads are created faster than they can be bound")
+}
+
+// A Confinement keeps processes that others started on some CPUs until it ends.
+type Confinement struct {
+	before map[int]unix.CPUSet // by thread
+	whole  unix.CPUSet         // of the first thread
+}
+
+// Confine binds all threads of processes to cpus, or to those of them that a thread is bound to already. Threads and
+// processes that they start later inherit it. After an error, they run where they ran before.
+func Confine(pids, cpus []int) (*Confinement, error) {
+	c := &Confinement{before: map[int]unix.CPUSet{}}
+	if err := onceForEachThread(pids, func(tid int) error { return c.confine(tid, cpus) }); err != nil {
+		return nil, errors.Join(err, c.End(pids))
+	}
+	return c, nil
+}
+
+func (c *Confinement) confine(tid int, cpus []int) error {
+	var was unix.CPUSet
+	if err := unix.SchedGetaffinity(tid, &was); err != nil {
+		return err
+	}
+	to := slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return !was.IsSet(cpu) })
+	if len(to) == 0 {
+		to = cpus
+	}
+	if err := setAffinity(tid, to); err != nil {
+		return err
+	}
+	if len(c.before) == 0 {
+		c.whole = was
+	}
+	c.before[tid] = was
+	return nil
+}
+
+// End lets the threads of processes run where they ran before; those that began since, where the first of them ran.
+func (c *Confinement) End(pids []int) error {
+	if len(c.before) == 0 {
+		return nil
+	}
+	return eachThread(pids, func(tid int) error {
+		was, known := c.before[tid]
+		if !known {
+			was = c.whole
+		}
+		return unix.SchedSetaffinity(tid, &was)
+	})
+}
+
+// eachThread calls f for each thread of processes. A thread or process that has ended is left out.
+func eachThread(pids []int, f func(tid int) error) error {
+	for _, pid := range pids {
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			tid, err := strconv.Atoi(t.Name())
+			if err != nil {
+				continue
+			}
+			if err := f(tid); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("process %d: %w", pid, err)
+			}
+		}
+	}
+	return nil
 }

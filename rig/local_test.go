@@ -1,0 +1,194 @@
+package rig
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/target"
+	"plimsoll/target/external"
+	"plimsoll/target/lab"
+)
+
+// serveFor is the variable that makes TestServeForOthers a server: "here", or the address that it hands requests to.
+const serveFor = "PLIMSOLL_TEST_SERVE_FOR"
+
+// TestServeForOthers is a server, and no test.
+func TestServeForOthers(t *testing.T) {
+	to := os.Getenv(serveFor)
+	if to == "" {
+		t.Skip("a program of other tests")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h http.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	if to != "here" {
+		u, err := url.Parse(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := httputil.NewSingleHostReverseProxy(u)
+		p.Transport = &http.Transport{DisableKeepAlives: true}
+		h = p
+	}
+	fmt.Println("http://" + l.Addr().String())
+	go func() { _ = http.Serve(l, h) }()
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends
+}
+
+// serving starts a server of others, as a program of this name.
+func serving(t *testing.T, name, to string) (at string, pid int) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(exe, program); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run", "^TestServeForOthers$")
+	cmd.Env = append(os.Environ(), serveFor+"="+to)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line), cmd.Process.Pid
+}
+
+// localSession makes a session and a system of a server of others on this host, with the generator on the last core.
+func localSession(t *testing.T, at, keys string) (*Session, *System) {
+	t.Helper()
+	cpus, err := lab.AllowedCPUs(0)
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("this host has the CPUs %v, want two: %v", cpus, err)
+	}
+	p, err := plan.Parse(fmt.Appendf(nil, "{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}%s}", at, keys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{URL: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{Program: &Program{Env: func(string) string { return "" }, Secrets: new(plain.Secrets)}, Plan: p,
+		Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
+	s.generator, s.targets = sides(nil, nil, cpus)
+	return s, &System{Deployment: dep, probes: p.Probes}
+}
+
+// A server of others on this host is the target's process, shares the host, and is kept off the generator's cores while
+// it is measured, unless the plan places the generator itself.
+func TestAServerOfOthersOnThisHost(t *testing.T) {
+	at, pid := serving(t, "chatserver", "here")
+	was, err := lab.AllowedCPUs(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		keys     string
+		confined bool
+		role     string
+	}{
+		{"", true, "app"},
+		{", placement: {generator: [1]}", false, "app"},
+		{fmt.Sprintf(", probes: [{kind: pid, role: worker, pid: %d}]", pid), true, "worker"},
+	} {
+		s, sys := localSession(t, at, tt.keys)
+		if s.onOneHost(sys) || !s.besides(s.Plan) {
+			t.Errorf("%s: before it was looked for: shared %v, besides %v", tt.keys, s.onOneHost(sys), s.besides(s.Plan))
+		}
+		if err := s.locate(t.Context(), sys, false); err != nil {
+			t.Fatal(err)
+		}
+		names := []string{}
+		for _, r := range sys.roles() {
+			if names = append(names, r.Name); !slices.Equal(r.PIDs(), []int{pid}) {
+				t.Errorf("%s: role %s has the processes %v, want %d", tt.keys, r.Name, r.PIDs(), pid)
+			}
+		}
+		now, err := lab.AllowedCPUs(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := was
+		if tt.confined {
+			want = s.targets
+		}
+		if !slices.Equal(names, []string{tt.role}) || !s.onOneHost(sys) || !slices.Equal(now, want) || (len(s.coresOf(sys)) > 0) != tt.confined {
+			t.Errorf("%s: roles %v, shared %v, on cores %v (want %v), the target's own %v", tt.keys, names, s.onOneHost(sys), now, want, s.coresOf(sys))
+		}
+		if text := s.placeText(sys.local); !strings.Contains(text, fmt.Sprintf("chatserver %d (%s)", pid, tt.role)) || strings.Contains(text, "kept on") != tt.confined {
+			t.Errorf("%s: %s", tt.keys, text)
+		}
+		if err := sys.local.end(); err != nil {
+			t.Error(err)
+		}
+		if now, err := lab.AllowedCPUs(pid); err != nil || !slices.Equal(now, was) {
+			t.Errorf("%s: afterwards on %v, %v; want %v", tt.keys, now, err, was)
+		}
+	}
+}
+
+// The server behind a proxy on this host is found by the connections of the proxy.
+func TestAServerBehindAProxyOnThisHost(t *testing.T) {
+	at, app := serving(t, "chatserver", "here")
+	front, proxy := serving(t, "nginx", at)
+	s, sys := localSession(t, front, "")
+	if err := s.locate(t.Context(), sys, false); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sys.local.end() })
+	if l := sys.local; !slices.Equal(l.roles["proxy"], []int{proxy}) || !slices.Equal(l.roles["app"], []int{app}) {
+		t.Errorf("found %v; want proxy %d, app %d", l.roles, proxy, app)
+	}
+	if err := s.locate(t.Context(), sys, true); err != nil || len(sys.roles()) > 0 {
+		t.Errorf("in a duet nothing is paused, and yet it is probed: %v, %v", sys.roles(), err)
+	}
+}
+
+// A server in this program, one elsewhere, and a tunnel have no processes here that could be told from the generator.
+func TestNoServerOfOthersHere(t *testing.T) {
+	own := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(own.Close)
+	at, _ := serving(t, "ssh", "here")
+	for _, tt := range []struct {
+		at     string
+		shared bool
+	}{{own.URL, true}, {at, false}} {
+		s, sys := localSession(t, tt.at, "")
+		if err := s.locate(t.Context(), sys, false); err != nil {
+			t.Fatal(err)
+		}
+		if s.besides(s.Plan) || len(sys.roles()) > 0 || s.onOneHost(sys) != tt.shared || s.coresOf(sys) != nil {
+			t.Errorf("%s: %+v", tt.at, sys.local)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package lab
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// A server of others is kept on some cores while it is measured, and runs where it ran before when that ends.
+func TestConfine(t *testing.T) {
+	all, err := AllowedCPUs(0)
+	if err != nil || len(all) < 2 {
+		t.Skipf("this host has the CPUs %v; want two: %v", all, err)
+	}
+	cmd := exec.Command("/bin/sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids := []int{cmd.Process.Pid}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	was, err := AllowedCPUs(pids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Confine(pids, was[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := AllowedCPUs(pids[0]); err != nil || !slices.Equal(now, was[:1]) {
+		t.Errorf("confined to %v, %v; want %v", now, err, was[:1])
+	}
+	if err := c.End(append(pids, 1<<22)); err != nil {
+		t.Error(err)
+	}
+	if now, err := AllowedCPUs(pids[0]); err != nil || !slices.Equal(now, was) {
+		t.Errorf("afterwards on %v, %v; want %v", now, err, was)
+	}
+}
