@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,75 +10,12 @@ import (
 	"strings"
 
 	"plimsoll/evidence"
-	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
+	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/run/record/figures"
-	"plimsoll/run/record/gobench"
-	"plimsoll/run/record/k6"
-	"plimsoll/run/record/loadtestng"
-	"plimsoll/run/record/locust"
 )
-
-// A format is a kind of file with numbers.
-type format struct {
-	name    string // of -format
-	content string // what a person calls such a file
-	detect  func(text []byte) bool
-	// read returns the runs of a file; nil for pairs of numbers, which have none.
-	read func(source string, text []byte) ([]record.Imported, error)
-}
-
-// formats returns all formats, which are asked in this order.
-func formats() []format {
-	return []format{
-		{"load-test-ng", "results.txt, comparison.json or a report of load-test-ng", loadtestng.Detect, loadtestng.Read},
-		{"figures", "a JSON with figures", figures.Detect, figures.Read},
-		{"k6", "a summary of k6 in JSON", k6.Detect, k6.Read},
-		{"locust", "the _stats.csv of Locust", locust.Detect, locust.Read},
-		{"gobench", "the output of go test -bench", gobench.Detect, gobench.Read},
-		{"benchstat", "the CSV of benchstat", gobench.DetectStat, gobench.ReadStat},
-		{"csv", "a CSV of pairs with the columns base and new", evidence.IsPairs, nil},
-		{"releases", "a CSV with base_release and new_release, for report trend", comparison.HasReleases, notTrend},
-	}
-}
-
-func notTrend(string, []byte) ([]record.Imported, error) {
-	return nil, errors.New("releases over several comparisons are no runs: give the file to plimsoll report trend")
-}
-
-func formatNames() (names []string) {
-	for _, f := range formats() {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-// formatOf returns the format of a text, by its name or, for auto, by the text. The error of an unknown text lists the
-// formats.
-func formatOf(name string, text []byte) (format, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return format{}, errors.New("the file is empty")
-	}
-	var contents []string
-	for _, f := range formats() {
-		if name == f.name || name == "auto" && f.detect(text) {
-			return f, nil
-		}
-		contents = append(contents, f.content)
-	}
-	if name != "auto" {
-		return format{}, fmt.Errorf("-format %s: want %s or auto", record.QuoteImported(name), strings.Join(formatNames(), ", "))
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // perhaps cut off
-		var object map[string]any
-		if err := record.UnmarshalImported(text, &object); err != nil {
-			return format{}, err
-		}
-	}
-	return format{}, fmt.Errorf("the format of the file is not known: want %s (docs/judge.md)", strings.Join(contents, "; "))
-}
 
 // givenFiles reads the files of one call and holds that no run is counted twice.
 type givenFiles struct {
@@ -124,13 +60,13 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := formatOf(*f.n.format, data)
-	if err == nil && known.read == nil {
+	known, err := rig.FormatOf(*f.n.format, data)
+	if err == nil && known.Read == nil {
 		err = errors.New("a CSV of pairs holds both arms: pass it alone, without -base and -new")
 	}
 	var given []record.Imported
 	if err == nil {
-		given, err = known.read(name, data)
+		given, err = known.Read(name, data)
 	}
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
@@ -175,28 +111,13 @@ func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 	if err != nil {
 		return nil, plan.Usagef("%s: neither a file nor a stored run: %w", name, err)
 	}
-	m := r.Manifest
-	if _, twice := f.paths["run "+m.ID]; twice { // by its id, a prefix of it or its directory
-		return nil, plan.Usagef("run %s is there twice: one run counts once", m.ID)
+	id := r.Manifest.ID
+	if _, twice := f.paths["run "+id]; twice { // by its id, a prefix of it or its directory
+		return nil, plan.Usagef("run %s is there twice: one run counts once", id)
 	}
-	f.paths["run "+m.ID] = name
-	switch {
-	case m.State != record.Sealed:
-		return nil, plan.Usagef("run %s is truncated: it is %s, not sealed", m.ID, m.State)
-	case !r.Validity.Valid:
-		for _, finding := range r.Validity.Findings {
-			if finding.Level == record.Red {
-				return nil, plan.Usagef("run %s is not valid (%s: %s): no verdict rests on it", m.ID, finding.Gate, finding.Text)
-			}
-		}
-		return nil, plan.Usagef("run %s is not valid: no verdict rests on it", m.ID)
-	case m.Pilot:
-		return nil, plan.Usagef("run %s is a pilot, which only finds where searches begin: leave it out", m.ID)
-	case comparison.VoidOf(m.Capacity) != "":
-		return nil, plan.Usagef("run %s: %s; leave it out", m.ID, comparison.VoidOf(m.Capacity))
-	}
-	if changed, err := r.Verify(); err != nil || len(changed) > 0 {
-		return nil, plan.Usagef("run %s was changed since it was sealed: %s", m.ID, strings.Join(changed, ", "))
+	f.paths["run "+id] = name
+	if err := evidence.Judgeable(r); err != nil {
+		return nil, plan.Usagef("%w", err)
 	}
 	return r, nil
 }

@@ -250,20 +250,20 @@ func TestFormatsAreRecognized(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f, err := formatOf("auto", data); err != nil || f.name != want {
-				t.Errorf("%.20q is %q, %v; want %s", in, f.name, err, want)
+			if f, err := rig.FormatOf("auto", data); err != nil || f.Name != want {
+				t.Errorf("%.20q is %q, %v; want %s", in, f.Name, err, want)
 			}
 		}
-		for _, f := range formats() {
-			if f.detect([]byte(text)) != (f.name == want) {
-				t.Errorf("a file of %s, asked for %s", want, f.name)
+		for _, f := range rig.Formats() {
+			if f.Detect([]byte(text)) != (f.Name == want) {
+				t.Errorf("a file of %s, asked for %s", want, f.Name)
 			}
 		}
 	}
-	_, err := formatOf("auto", []byte("hello"))
-	for _, f := range formats() {
-		if err == nil || !strings.Contains(err.Error(), f.content) {
-			t.Errorf("%v, want %q in it", err, f.content)
+	_, err := rig.FormatOf("auto", []byte("hello"))
+	for _, f := range rig.Formats() {
+		if err == nil || !strings.Contains(err.Error(), f.Content) {
+			t.Errorf("%v, want %q in it", err, f.Content)
 		}
 	}
 }

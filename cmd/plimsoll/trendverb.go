@@ -13,6 +13,7 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
+	"plimsoll/rig"
 	"plimsoll/run/store"
 )
 
@@ -65,14 +66,14 @@ func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := formatOf("auto", data)
+	known, err := rig.FormatOf("auto", data)
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
-	if known.read == nil {
-		return nil, plan.Usagef("%s is %s, without releases: name them in the columns base_release and new_release (docs/report.md)", name, known.content)
+	if known.Read == nil {
+		return nil, plan.Usagef("%s is %s, without releases: name them in the columns base_release and new_release (docs/report.md)", name, known.Content)
 	}
-	if known.name != "releases" {
+	if known.Name != "releases" {
 		return a.toolReleases(name, data, known)
 	}
 	rows, err := comparison.ReadReleases(bytes.NewReader(data))
@@ -87,8 +88,8 @@ func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
 }
 
 // toolReleases reads the supported users of both arms from a file of another tool.
-func (a *app) toolReleases(name string, data []byte, known format) ([]report.ReleasePair, error) {
-	runs, err := known.read(name, data)
+func (a *app) toolReleases(name string, data []byte, known rig.Format) ([]report.ReleasePair, error) {
+	runs, err := known.Read(name, data)
 	var out []report.ReleasePair
 	if err == nil {
 		out, err = evidence.GivenReleases(name, runs)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range of {
 		_, want, _ := ranWith(t, append([]string{"help"}, command...)...)
 		for _, spelling := range []string{"-h", "-help", "--help"} {
-			status, out, errs := ranWith(t, append(command[:len(command):len(command)], spelling)...)
+			status, out, errs := ranWith(t, append(slices.Clip(command), spelling)...)
 			if status != rig.ExitOK || errs != "" || out != want || !strings.Contains(out, "usage: ") && !strings.HasPrefix(out, "Usage of ") {
 				t.Errorf("%v %s: status %d, stderr %q, stdout\n%s\nwant, as help prints it,\n%s", command, spelling, status, errs, out, want)
 			}

@@ -23,7 +23,7 @@ var ErrUsage = errors.New("usage")
 // stdout; everything else to stderr.
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	if len(args) > 0 && args[0] == "store" {
-		return storeMain(ctx, args[1:], stdout, stderr)
+		return storeMain(ctx, args[1:], stdout)
 	}
 	var cfg Config
 	fs := flag.NewFlagSet("newsfeed", flag.ContinueOnError)
@@ -76,7 +76,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	return nil
 }
 
-func storeMain(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func storeMain(ctx context.Context, args []string, stdout io.Writer) error {
 	var cfg StoreConfig
 	fs := flag.NewFlagSet("newsfeed store", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)

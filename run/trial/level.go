@@ -31,11 +31,11 @@ type gap struct {
 const short = 0.9
 
 // evaluate judges all rules once a window in the phases of a bounded test and writes that down.
-func (r *run) evaluate() bool {
+func (r *run) evaluate() {
 	window := r.trail.last(r.Window)
 	r.level.reached = max(r.level.reached, window.users())
 	if r.now()-r.level.last < r.Window {
-		return true
+		return
 	}
 	r.level.last = r.now()
 	rds := r.readings(context.Background(), window, true)
@@ -62,7 +62,6 @@ func (r *run) evaluate() bool {
 			r.level.carried = max(r.level.carried, window.meanUsers())
 		}
 	}
-	return true
 }
 
 // gone notes a rule that has had no data in the measured phase for longer than its grace. Whether that counts is

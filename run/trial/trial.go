@@ -271,10 +271,17 @@ func (r *run) all(ctx context.Context) error {
 		}
 		for _, ph := range b.phases() {
 			r.beginPhase(ph.name)
-			each := func() bool { return r.evaluate() && !r.hopeless() }
+			each := func() bool { r.evaluate(); return !r.hopeless() }
 			if ph.name == "measure" {
 				gather := r.gather()
-				each = func() bool { r.sample(); return gather() && r.evaluate() && r.goOn() && !r.hopeless() }
+				each = func() bool {
+					r.sample()
+					if !gather() {
+						return false
+					}
+					r.evaluate()
+					return r.goOn() && !r.hopeless()
+				}
 				r.beginConduct()
 				r.beginUntil()
 				r.ends(r.now() + wholeSeconds(ph.d))

@@ -4,10 +4,10 @@
 import type { ComponentChildren } from "preact";
 import type { ComparisonFrame, Difference, Endpoint, Judged, RunNow } from "./api";
 import { Documents } from "./documents";
-import { Sized, ticks } from "./sized";
+import { Grid, Sized, ticks } from "./sized";
 import { href } from "./state";
 import { Table } from "./table";
-import { count, labeled, ms, num, percent, plural, signed, span } from "./text";
+import { apart, count, ms, num, percent, plural, signed, span } from "./text";
 
 const color = (i: number) => `a${i % 8}`;
 const drawn = 160; // pixels that a drawing is high
@@ -132,15 +132,7 @@ export function UnderWay({ frame: f, live }: { frame: ComparisonFrame; live: boo
           columns={[
             { name: "arm", cell: r => (r.id ? <a href={href("live", r.id, "now")}>{r.arm}</a> : r.arm) },
             { name: "database", cell: r => r.engine ?? "–" },
-            {
-              name: "phase",
-              cell: r => (
-                <>
-                  {r.phase ?? "waiting"}
-                  {r.turn && <b class="turn"> its turn</b>}
-                </>
-              ),
-            },
+            { name: "phase", cell: r => <>{r.phase ?? "waiting"}{r.turn && <b class="turn"> its turn</b>}</> },
             { name: "users", number: true, cell: r => count(r.active) },
             { name: "ops/s", number: true, cell: r => num(r.ops) },
             { name: "p95", number: true, cell: r => ms(r.p95) },
@@ -152,17 +144,9 @@ export function UnderWay({ frame: f, live }: { frame: ComparisonFrame; live: boo
   );
 }
 
-function Panel({
-  judged: j,
-  endpoint: e,
-  engine,
-  live,
-}: {
-  judged: Judged;
-  endpoint: Endpoint;
-  engine: string;
-  live: boolean;
-}) {
+type PanelOf = { judged: Judged; endpoint: Endpoint; engine: string; live: boolean };
+
+function Panel({ judged: j, endpoint: e, engine, live }: PanelOf) {
   const rows = j.arms.map((arm, i) => ({
     arm,
     i,
@@ -304,14 +288,7 @@ function DotGraph({
       aria-label={`${label}: ${rows
         .map(r => `${r.arm} ${r.values.map(v => num(v[1])).join(", ") || "none"}`)
         .join("; ")}`}>
-      {labeled(ticks(lo, hi, 4), num).map(([v, label]) => (
-        <g key={v}>
-          <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
-          <text x={left - 6} y={y(v) + 4} text-anchor="end">
-            {label}
-          </text>
-        </g>
-      ))}
+      <Grid at={ticks(lo, hi, 4)} print={num} y={y} left={left} right={width - right} />
       {Array.from({ length: blocks }, (_, b) => (
         <text key={b} x={x(b + 1, (rows.length - 1) / 2)} y={drawn - 10} text-anchor="middle">
           {b + 1}
@@ -359,7 +336,8 @@ function Differences({
   const x = (v: number) => left + ((v - lo) / (hi - lo || 1)) * (width - left - right);
   const clip = (v: number) => Math.min(Math.max(x(v), left), width - right);
   const lane = (height - top - bottom) / rows.length;
-  const axis = (v: number, more: number) => (v === 0 ? "0" : signed(v, rows[0]!.absolute, more));
+  const at = ticks(lo, hi, Math.max(2, width / 64));
+  const labels = apart(at, (v, more) => (v === 0 ? "0" : signed(v, rows[0]!.absolute, more)));
   return (
     <svg
       class="drawn"
@@ -367,11 +345,11 @@ function Differences({
       height={height}
       role="img"
       aria-label={`${label}: ${rows.map(d => `${d.arm} ${sentence(d)}`).join("; ")}`}>
-      {labeled(ticks(lo, hi, Math.max(2, width / 64)), axis).map(([v, label]) => (
+      {at.map((v, i) => (
         <g key={v}>
           <line class={v === 0 ? "axis" : "grid"} x1={x(v)} x2={x(v)} y1={top} y2={height - bottom} />
           <text x={Math.min(Math.max(x(v), 22), width - 24)} y={height - 18} text-anchor="middle">
-            {label}
+            {labels[i]}
           </text>
         </g>
       ))}

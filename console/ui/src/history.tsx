@@ -14,12 +14,13 @@ import {
 import { Choice, Field, useAsked, useGet, Waiting } from "./asked";
 import { Chart, type Line } from "./chart";
 import { Columns, type Column } from "./columns";
-import { Sized, ticks } from "./sized";
+import { Grid, Sized, ticks } from "./sized";
 import { href, live, wholeOf } from "./state";
 import { type ColumnOf, Table } from "./table";
-import { count, labeled, num, percent, signed, when } from "./text";
+import { count, num, percent, signed, when } from "./text";
 
 const page = 100;
+const shares = (v: number | null | undefined) => percent(v);
 const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
 export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => {
   const goesOn = live.value.some(l => l.id === i.id && (l.state === "running" || l.state === "silent"));
@@ -250,9 +251,7 @@ export function Over({ a, b }: { a: string; b: string }) {
                 version={version}
                 group="over"
                 over
-                {...(name.startsWith("cpu.")
-                  ? { format: (v: number | null | undefined) => percent(v), axis: (v: number, more: number) => percent(v, more) }
-                  : {})}
+                {...(name.startsWith("cpu.") ? { format: shares, axis: percent } : {})}
               />
             ),
         )}
@@ -355,14 +354,13 @@ function TrendGraph({ width, line: l }: { width: number; line: TrendOf["lines"][
       height={height}
       role="img"
       aria-label={`${l.endpoint}: ${l.points.map(p => `${p.version ?? when(p.at)} ${num(p.value)}`).join(", ")}`}>
-      {labeled(ticks(lo, hi, 4), (v, more) => (v === 0 ? "0" : signed(v, true, more))).map(([v, label]) => (
-        <g key={v}>
-          <line class={v === 0 ? "axis" : "grid"} x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
-          <text x={left - 6} y={y(v) + 4} text-anchor="end">
-            {label}
-          </text>
-        </g>
-      ))}
+      <Grid
+        at={ticks(lo, hi, 4)}
+        print={(v, more) => (v === 0 ? "0" : signed(v, true, more))}
+        y={y}
+        left={left}
+        right={width - right}
+      />
       <g class="a0">
         <polyline class="trace" points={l.points.map((p, i) => `${x(i)},${y(p.value)}`).join(" ")} />
         {l.points.map((p, i) => (

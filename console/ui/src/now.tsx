@@ -121,7 +121,7 @@ export function Now({ model: m }: { model: RunModel }) {
             unit="share of the role's cores"
             lines={[...cpu.filter(l => has.value.includes(l.name)), ...cores(rules())]}
             format={v => percent(v)}
-            axis={(v, more) => percent(v, more)}
+            axis={percent}
             limits={() => limitsOf(rules(), /^\s*cpu\(/, "share", 1)}
             believed={{ gates, about: about.cpu }}
           />

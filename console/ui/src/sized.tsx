@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { apart, type Print } from "./text";
 
 export function Sized({ draw, caption }: { draw: (width: number) => ComponentChildren; caption?: string }) {
   const host = useRef<HTMLDivElement>(null);
@@ -19,6 +20,19 @@ export function Sized({ draw, caption }: { draw: (width: number) => ComponentChi
       {width > 0 && draw(width)}
     </div>
   );
+}
+
+// Grid draws a line and a label for each value of a vertical axis.
+export function Grid(p: { at: number[]; print: Print; y: (v: number) => number; left: number; right: number }) {
+  const labels = apart(p.at, p.print);
+  return p.at.map((v, i) => (
+    <g key={v}>
+      <line class={v === 0 ? "axis" : "grid"} x1={p.left} x2={p.right} y1={p.y(v)} y2={p.y(v)} />
+      <text x={p.left - 6} y={p.y(v) + 4} text-anchor="end">
+        {labels[i]}
+      </text>
+    </g>
+  ));
 }
 
 // ticks returns about n round numbers from lo to hi.

@@ -20,19 +20,13 @@ export const ms = (v: number | undefined | null): string =>
 export const percent = (v: number | undefined | null, places = 1): string =>
   v == null ? "–" : v > 0 && 100 * v < 0.5 * 10 ** -places ? `< ${10 ** -places} %` : `${+(100 * v).toFixed(places)} %`;
 
-type Print = (v: number, more: number) => string;
+export type Print = (v: number, more: number) => string;
 
 // apart prints the values of an axis with the fewest more decimals by which no two labels are alike.
-export const apart = (vs: number[], print: Print): string[] => {
-  for (let more = 0; ; more++) {
-    const labels = vs.map(v => print(v, more));
-    if (more === 6 || new Set(labels).size === labels.length) return labels;
-  }
+export const apart = (vs: number[], print: Print, more = 0): string[] => {
+  const labels = vs.map(v => print(v, more));
+  return more === 6 || new Set(labels).size === labels.length ? labels : apart(vs, print, more + 1);
 };
-
-// labeled returns the values of an axis with their labels.
-export const labeled = (vs: number[], print: Print): [number, string][] =>
-  apart(vs, print).map((label, i) => [vs[i]!, label]);
 
 // signed prints a difference with its sign.
 export const signed = (v: number, absolute?: boolean, more = 0): string => {

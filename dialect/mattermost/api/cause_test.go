@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +31,7 @@ func standIn(t *testing.T, secure bool, status int, body string, header ...strin
 		w.WriteHeader(status)
 		io.WriteString(w, body)
 	}))
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	start := srv.Start
 	if secure {
 		start = srv.StartTLS
