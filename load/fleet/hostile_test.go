@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/boundary"
 	"plimsoll/load/measure"
 )
 
@@ -88,7 +87,7 @@ func TestForeignTextIsCut(t *testing.T) {
 	if err := newReplyReader(strings.NewReader(b.String())).read(&got); err != nil {
 		t.Fatal(err)
 	}
-	texts := []string{string(got.Error), got.Panic.error().Error(), got.Panic.error().(*boundary.Panic).Stack}
+	texts := []string{string(got.Error), got.Panic.error().Error(), string(got.Panic.Stack)}
 	for _, e := range got.Report.Errors {
 		texts = append(texts, string(e.Text), string(e.Panic.Stack))
 	}
