@@ -31,6 +31,7 @@ func TestHostileReplyTakesNoMemory(t *testing.T) {
 		"a negative pack":  `{"report":{"packs":[1,-1,0]}}`,
 		"empty parts":      `{"parts":[` + strings.Repeat(`{},`, mostObjects) + `{}]}`,
 		"empty reports":    `{"parts":[` + strings.Repeat(`{"report":{}},`, mostObjects/2) + `{}]}`,
+		"numbers":          `{"pids":[` + strings.Repeat(`0,`, mostCommas+1) + `0]}`,
 		"lists of nothing": `{"report":{"accepted":[{"m":[` + strings.Repeat(`[],`, mostObjects) + `[]]}]}}`,
 	} {
 		var err error
@@ -41,22 +42,33 @@ func TestHostileReplyTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestHostileWindowsTakeNoMemory merges windows of too many names.
+// TestHostileWindowsTakeNoMemory merges packs with ever more names, in one second and in many.
 func TestHostileWindowsTakeNoMemory(t *testing.T) {
-	var ws []*measure.Window
-	for i := range 2001 {
-		w := measure.NewWindow(fmt.Sprint(i))
-		w.Response.Record(time.Hour)
-		ws = append(ws, w)
+	named := func(k, n int) pack {
+		var ws []*measure.Window
+		for i := range n {
+			w := measure.NewWindow(fmt.Sprint(k, " ", i))
+			w.Response.Record(time.Hour)
+			ws = append(ws, w)
+		}
+		ps, err := packWindows(ws)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ps.Windows
 	}
-	ps, err := packWindows(ws)
-	if err != nil {
-		t.Fatal(err)
-	}
+	half, many := named(1, measure.MaxMerged/2), named(3, measure.MaxMerged+1)
 	into := measure.NewRegistry(1)
-	took := allocated(func() { err = ps.Windows.merge(into) })
-	if err == nil || took > 4<<20 {
-		t.Errorf("%d bytes of windows: %d bytes allocated, %v", len(ps.Windows), took, err)
+	for _, p := range []struct {
+		pack
+		ok bool
+	}{{half, true}, {half, true}, {named(2, measure.MaxMerged/2), true}, {named(3, 1), false}, {many, false}} {
+		var err error
+		took := allocated(func() { err = p.merge(into) })
+		if (err == nil) != p.ok || err != nil && took > 4<<20 {
+			t.Errorf("%d bytes of windows: %d bytes allocated, %v", len(p.pack), took, err)
+		}
+		into.Cut()
 	}
 }
 

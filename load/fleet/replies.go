@@ -14,11 +14,13 @@ import (
 )
 
 // mostLine is the longest line of a reply, and mostPacks the largest size of its packs together, in bytes. mostObjects
-// is the largest number of objects and lists in a line, each of which takes much more memory than its text.
+// is the largest number of objects and lists in a line, and mostCommas of values and texts in them: each takes much more
+// memory than its text.
 const (
 	mostLine    = 64 << 20
 	mostPacks   = 64 << 20
 	mostObjects = 1 << 20
+	mostCommas  = 4 << 20
 )
 
 // packs are the windows of a report, each a windows.hdr of one second or empty. In a reply their sizes are in the line,
@@ -121,6 +123,9 @@ func (r *replyReader) read(p *reply) error {
 	}
 	if n := bytes.Count(line, []byte("{")) + bytes.Count(line, []byte("[")); n > mostObjects {
 		return fmt.Errorf("a reply of %d objects and lists; want at most %d", n, mostObjects)
+	}
+	if n := bytes.Count(line, []byte(",")); n > mostCommas {
+		return fmt.Errorf("a reply of %d values; want at most %d", n, mostCommas)
 	}
 	if err := json.Unmarshal(line, p); err != nil {
 		return err

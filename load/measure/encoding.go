@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrHistogram reports bytes that are not a histogram.
@@ -248,34 +249,53 @@ func scanWindow(b []byte) (h windowHead, rest []byte, err error) {
 	return h, b, nil
 }
 
-// checkWindows reports whether b holds the encodings of n windows, one after the other, and nothing else.
-func checkWindows(b []byte, n int) error {
+// MaxMerged is the largest number of names that [Registry.MergeBinary] takes in the life of a registry:
+// a window of 20 bytes can take 100 KB.
+const MaxMerged = 2000
+
+// checkMerge reports whether b holds the encodings of n windows, one after the other, and nothing else.
+// It returns their names that were not merged before. The caller holds cutMu.
+func (r *Registry) checkMerge(b []byte, n int) (fresh []string, err error) {
 	for range n {
 		h, rest, err := scanWindow(b)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b = rest
+		if !r.foreign[string(h.name)] && !slices.Contains(fresh, string(h.name)) {
+			fresh = append(fresh, string(h.name))
+		}
+		if len(r.foreign)+len(fresh) > MaxMerged {
+			return nil, fmt.Errorf("%w: it brings more than %d names", ErrWindow, MaxMerged)
+		}
 		for range 4 {
 			if _, b, err = scan(b, nil); err != nil {
-				return fmt.Errorf("%s: %w", h.name, err)
+				return nil, fmt.Errorf("%s: %w", h.name, err)
 			}
 		}
 	}
 	if len(b) != 0 {
-		return fmt.Errorf("%w: %d bytes left over", ErrWindow, len(b))
+		return nil, fmt.Errorf("%w: %d bytes left over", ErrWindow, len(b))
 	}
-	return nil
+	return fresh, nil
 }
 
 // MergeBinary is [Registry.Merge] of n windows in their encoding, one after the other. All are checked first: after an
-// error nothing was merged. It allocates only for a name that it meets first since the last Cut.
+// error nothing was merged. It allocates only for a name that it meets first since the last Cut. More than [MaxMerged]
+// names are an error.
 func (r *Registry) MergeBinary(b []byte, n int) error {
-	if err := checkWindows(b, n); err != nil {
-		return err
-	}
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()
+	fresh, err := r.checkMerge(b, n)
+	if err != nil {
+		return err
+	}
+	if r.foreign == nil {
+		r.foreign = map[string]bool{}
+	}
+	for _, name := range fresh {
+		r.foreign[name] = true
+	}
 	if r.merged == nil {
 		r.merged = map[string]*Window{}
 	}

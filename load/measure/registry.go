@@ -53,12 +53,13 @@ func (w *Window) Errors() uint64 { return w.Count() - w.Classes[OK] }
 // A Registry collects the ops of a run, in shards so that many goroutines can record without meeting.
 // All methods are safe for concurrent use.
 type Registry struct {
-	mu     sync.Mutex
-	names  []string
-	byName map[string]Name
-	shards []*shard
-	cutMu  sync.Mutex
-	merged map[string]*Window // recorded elsewhere; under cutMu
+	mu      sync.Mutex
+	names   []string
+	byName  map[string]Name
+	shards  []*shard
+	cutMu   sync.Mutex
+	merged  map[string]*Window // recorded elsewhere; under cutMu
+	foreign map[string]bool    // names that MergeBinary has taken; under cutMu
 
 	mark    atomic.Int64         // see Mark
 	flights map[*Flight]struct{} // under mu

@@ -18,9 +18,6 @@ const windowsMagic = "plimsoll windows 1\n"
 // maxFrame bounds one frame of windows.hdr: a second with thousands of op names stays far below it.
 const maxFrame = 64 << 20
 
-// mostMerged bounds the windows of a frame that another process has sent: one of 20 bytes can take 100 KB of memory.
-const mostMerged = 2000
-
 // ErrWindows reports a windows.hdr that is not one, or is damaged before its end.
 var ErrWindows = errors.New("bad windows file")
 
@@ -182,8 +179,8 @@ func decodeFrame(b []byte, memory func(i int) *measure.Window) (int, []*measure.
 }
 
 // MergeWindows merges a windows.hdr of one second into a registry, as [measure.Registry.Merge] does, without decoding
-// it. Anything else, one that is cut short or has more than 2000 windows included, is an error that wraps
-// [ErrWindows]; then nothing was merged.
+// it. Anything else, one that is cut short or brings more than [measure.MaxMerged] names included, is an error that
+// wraps [ErrWindows]; then nothing was merged.
 func MergeWindows(b []byte, into *measure.Registry) error {
 	frame, ok := bytes.CutPrefix(b, []byte(windowsMagic))
 	if !ok {
@@ -198,9 +195,6 @@ func MergeWindows(b []byte, into *measure.Registry) error {
 		return fmt.Errorf("%w: checksum", ErrWindows)
 	}
 	_, n, windows, err := headFrame(payload)
-	if err == nil && n > mostMerged {
-		err = fmt.Errorf("%d windows; want at most %d", n, mostMerged)
-	}
 	if err == nil {
 		err = into.MergeBinary(windows, n)
 	}

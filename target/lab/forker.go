@@ -113,11 +113,40 @@ type guard struct {
 	in io.Writer // nil: no shell on this host; the parent-death signal has to do
 }
 
-// A stopped process, or one of a frozen control group, keeps its signals for later: SIGQUIT has an effect only after it
-// was continued, and version 1 of control groups holds back even SIGKILL. A control group is gone only when its
-// processes have been reaped, which takes a moment.
+// A stopped process, or one of a frozen control group, keeps its signals for later: SIGQUIT has an
+// effect only after it was continued, and version 1 of control groups holds back even SIGKILL. A
+// control group is gone only when its processes have been reaped, which takes a moment.
+//
+// A process of PostgreSQL that is killed leaves its shared memory. hold stops those of the groups, and
+// their children, which lead groups of their own, and notes the memory that they have mapped; the inode
+// of a System V segment is its id. wipe kills them and removes it, with the files that a control segment
+// lists: after a magic number, a number and a count of uses in each item.
 const guardScript = `trap '' HUP INT TERM QUIT
-g=' ' q=' ' s=' ' n=' ' c=' ' m=' '
+g=' ' q=' ' s=' ' n=' ' c=' ' m=' ' held='' files='' ids=''
+hold() {
+  for d in /proc/[0-9]*; do
+    read -r pid comm state parent group rest <"$d/stat" || continue
+    [ "$comm" = '(postgres)' ] || continue
+    case $1 in *" $parent "* | *" $group "*) ;; *) continue ;; esac
+    kill -s STOP "$pid"
+    held="$held $pid"
+    files="$files $(sed -n 's|.* \(/dev/shm/PostgreSQL\.[0-9]*\)$|\1|p' "$d/maps")"
+    ids="$ids $(sed -n 's|.* \([0-9][0-9]*\) */SYSV[0-9a-f]* (deleted)$|\1|p' "$d/maps")"
+  done
+}
+wipe() {
+  for p in $held; do kill -s KILL "$p"; done
+  for f in $files; do
+    [ -e "$f" ] || continue
+    if [ "$(od -A n -t u4 -N 4 "$f")" -eq 2589998386 ]; then
+      od -A n -v -t u4 -j 16 -w40 "$f" | while read -r number uses rest; do
+        [ "$uses" = 0 ] || rm -f "/dev/shm/PostgreSQL.$number"
+      done
+    fi
+    rm -f "$f"
+  done
+  for p in $ids; do ipcrm -m "$p"; done
+}
 while read -r op p; do
   case $op in
   +) g="$g$p " ;;
@@ -135,6 +164,7 @@ while read -r op p; do
   esac
 done
 for p in $q; do kill -s QUIT "$p"; done
+hold "$g"
 for p in $g; do kill -s KILL -- "-$p"; done
 for p in $s; do kill -s CONT "$p"; done
 for p in $q; do kill -s CONT -- "-$p"; done
@@ -152,7 +182,9 @@ while [ $i -lt 20 ]; do
   i=$((i + 1))
   sleep 0.05
 done
+hold "$q"
 for p in $q; do kill -s KILL -- "-$p"; done
+wipe
 for p in $n; do
   umount -l "/run/netns/$p" 2>/dev/null
   rm -f "/run/netns/$p"

@@ -2,6 +2,7 @@ package series
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,5 +75,46 @@ func TestCostlyQueryIsRefused(t *testing.T) {
 	err := db.Evaluate(t.Context(), "vector(1)", time.UnixMilli(-1<<53), time.UnixMilli(1<<53), 240*time.Hour, never)
 	if _, ok := errors.AsType[*SyntaxError](err); !ok {
 		t.Errorf("a range of %v ms: %v", int64(1)<<54, err)
+	}
+}
+
+// TestCostlySeriesAreRefused checks that a query reads no more series than its steps and functions
+// allow: promql reserves memory for each of them before it counts samples.
+func TestCostlySeriesAreRefused(t *testing.T) {
+	db := create(t)
+	var batch []Sample
+	for i := range 4000 {
+		batch = append(batch, Sample{Name: "x", Labels: []Label{{"a", strconv.Itoa(i)}}, Value: float64(i)})
+	}
+	if err := db.Append(at(1), batch); err != nil {
+		t.Fatal(err)
+	}
+	long := `label_replace(x, "b", "` + strings.Repeat("q", 7000) + `", "", "")`
+	none := func(parser.Value, annotations.Annotations) error { return nil }
+	for name, c := range map[string]struct {
+		expr  string
+		steps int
+		ok    bool
+	}{
+		"groups of many":      {`topk by (a) (1e9, x)`, 1, false},
+		"groups of a scalar":  {`bottomk without (b) (scalar(vector(1e9)), x)`, 1, false},
+		"groups of one":       {`topk by (a) (1, x)`, 1, true},
+		"one group":           {`topk(1e9, x)`, 1, true},
+		"many steps":          {`x`, MaxPoints, false},
+		"in two selectors":    {`sum(x) + count(x)`, 2000, false},
+		"in a subquery":       {`max_over_time(x[3h:1s])`, 1, false},
+		"few steps":           {`x`, 1000, true},
+		"matched":             {`x{a=~"1.."}`, MaxPoints, true},
+		"values of each step": {`count_values("v", x{a=~"1.."})`, 1000, false},
+		"values":              {`count_values("v", x)`, 1, true},
+		"copied labels":       {`label_replace(` + long + `, "c", "` + strings.Repeat("$1", 60) + `", "b", "(.*)")`, 1, false},
+		"labels":              {`label_replace(x, "b", "$1:$1", "a", "(.*)")`, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := db.Evaluate(t.Context(), c.expr, at(1), at(c.steps), time.Second, none)
+			if (err == nil) != c.ok || !c.ok && !errors.Is(err, errSeries) {
+				t.Errorf("error %.2000v", err)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -109,15 +110,21 @@ func (db *DB) Evaluate(ctx context.Context, expr string, from, to time.Time, ste
 	if db.closed {
 		return fmt.Errorf("query %q: %w", short, ErrClosed)
 	}
-	if err := db.affordable(expr, from, to, step); err != nil {
+	most, err := db.affordable(expr, from, to, step)
+	if err != nil {
 		return fmt.Errorf("query %q: %w", short, &SyntaxError{err})
 	}
+	var left atomic.Int64
+	left.Store(int64(most))
+	stored := storage.QueryableFunc(func(mint, maxt int64) (storage.Querier, error) {
+		q, err := db.querier(mint, maxt)
+		return counted{q, &left}, err
+	})
 	var q promql.Query
-	var err error
 	if step == 0 {
-		q, err = db.engine.NewInstantQuery(ctx, storage.QueryableFunc(db.querier), nil, expr, from)
+		q, err = db.engine.NewInstantQuery(ctx, stored, nil, expr, from)
 	} else {
-		q, err = db.engine.NewRangeQuery(ctx, storage.QueryableFunc(db.querier), nil, expr, from, to, step)
+		q, err = db.engine.NewRangeQuery(ctx, stored, nil, expr, from, to, step)
 	}
 	if err != nil {
 		return fmt.Errorf("query %q: %w", short, &SyntaxError{err})

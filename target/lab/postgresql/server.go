@@ -115,6 +115,9 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.dir, err = lab.PrivateDir(s.conf.Dir, s.uid); err != nil {
 		return err
 	}
+	if err := removeMemory(filepath.Join(s.dir, "data")); err != nil { // of data that are replaced below
+		return err
+	}
 	if s.primary != nil { // its data are a copy of the primary's
 		s.space, err = lab.NewSpace(ctx, s.dir, 0, lab.Plain)
 		return err
@@ -158,7 +161,7 @@ func (s *Server) initdb(ctx context.Context) error {
 		Env: environment(), Dir: s.dir, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs,
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, removeMemory(s.data()))
 	}
 	return os.WriteFile(mark, []byte(s.bin), 0o600)
 }
@@ -314,6 +317,9 @@ func (s *Server) removeStaleLock() error {
 	if cmdline, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/cmdline"); err == nil && strings.Contains(string(cmdline), s.data()) {
 		return nil // the server will report it better
 	}
+	if err := removeMemory(s.data()); err != nil {
+		return err
+	}
 	if err := os.Remove(lock); err != nil {
 		return fmt.Errorf("removing the lock file of a killed server: %w", err)
 	}
@@ -434,11 +440,19 @@ func (s *Server) stop(ctx context.Context) error {
 	if err := s.proc.Stop(ctx); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)
 	}
-	s.proc = nil
-	if err := os.RemoveAll(s.sockets); err != nil {
-		return fmt.Errorf("stopping PostgreSQL: %w", err)
+	if err := s.ended(); err != nil {
+		return err
 	}
 	return s.leave(ctx)
+}
+
+// ended removes the remains of a server that has ended.
+func (s *Server) ended() error {
+	s.proc = nil
+	if err := os.RemoveAll(s.sockets); err != nil {
+		return fmt.Errorf("removing the socket: %w", err)
+	}
+	return removeMemory(s.data())
 }
 
 // leave lets go of the data of a server that has ended; its next start takes it back.

@@ -78,9 +78,8 @@ func (s *Server) putBack(ctx context.Context) error {
 		if err := s.proc.Kill(); err != nil { // its data is thrown away in the next moment
 			return err
 		}
-		s.proc = nil
-		if err := os.RemoveAll(s.sockets); err != nil {
-			return fmt.Errorf("removing the socket: %w", err)
+		if err := s.ended(); err != nil {
+			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -164,11 +163,7 @@ func (s *Server) stopCleanly(ctx context.Context) error {
 	if err := s.proc.Err(); err != nil {
 		return fmt.Errorf("no clean shutdown: %w%w", err, plain.Output(lastLines(s.proc.Tail(), 15)))
 	}
-	s.proc = nil
-	if err := os.RemoveAll(s.sockets); err != nil {
-		return fmt.Errorf("removing the socket: %w", err)
-	}
-	return nil
+	return s.ended()
 }
 
 // wake starts a server that was stopped, or that has died by itself. The other processes of a dead one notice that

@@ -1,0 +1,155 @@
+package postgresql_test
+
+import (
+	"context"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/target/lab/postgresql"
+)
+
+// TestMain lets the test binary play the program that is killed while its server starts.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("POSTGRESQL_TEST_STATE"); dir != "" {
+		_, _ = postgresql.Start(context.Background(), postgresql.Config{Dir: dir})
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// Mapped files of /dev/shm and System V segments; the inode of such a segment is its id.
+var (
+	shmFile    = regexp.MustCompile(`(?m) (/dev/shm/PostgreSQL\.\d+)$`)
+	shmSegment = regexp.MustCompile(`(?m) (\d+) +/SYSV[0-9a-f]{8}`)
+)
+
+// memory is the shared memory of a server.
+type memory struct{ files, segments []string }
+
+// memoryBelow waits until a process that works below dir has shared memory of both kinds.
+func memoryBelow(t *testing.T, dir string) memory {
+	t.Helper()
+	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		all, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range all {
+			if at, err := os.Readlink(p + "/cwd"); err != nil || !strings.HasPrefix(at, dir+"/") {
+				continue
+			}
+			maps, _ := os.ReadFile(p + "/maps") // one that has ended has none
+			m := memory{found(shmFile, maps), found(shmSegment, maps)}
+			if len(m.files) > 0 && len(m.segments) > 0 {
+				return m
+			}
+		}
+	}
+	t.Fatal("no process with shared memory")
+	return memory{}
+}
+
+func found(re *regexp.Regexp, maps []byte) (names []string) {
+	for _, m := range re.FindAllSubmatch(maps, -1) {
+		names = append(names, string(m[1]))
+	}
+	return names
+}
+
+// left returns the memory that still exists.
+func (m memory) left(t *testing.T) (names []string) {
+	t.Helper()
+	for _, f := range m.files {
+		if _, err := os.Stat(f); err == nil {
+			names = append(names, f)
+		}
+	}
+	all, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(all)) {
+		for _, id := range m.segments {
+			if f := strings.Fields(line); len(f) > 1 && f[1] == id {
+				names = append(names, "segment "+id)
+			}
+		}
+	}
+	return names
+}
+
+// reachableDir returns a directory that the server's user can enter, as the server names it.
+func reachableDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := dir; at != os.TempDir() && at != "/"; at = filepath.Dir(at) {
+		if err := os.Chmod(at, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A program that is killed while initdb runs leaves nothing: the guard removes its memory.
+func TestKilledProgramLeavesNoSharedMemory(t *testing.T) {
+	dir := reachableDir(t)
+	program := osexec.Command(os.Args[0])
+	program.Env = append(os.Environ(), "POSTGRESQL_TEST_STATE="+dir)
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m := memoryBelow(t, dir)
+	if err := program.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = program.Wait()
+	end := time.Now().Add(20 * time.Second)
+	for ; len(m.left(t)) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%v are left", m.left(t))
+		}
+	}
+}
+
+// A start that is canceled while initdb runs leaves nothing.
+func TestCanceledStartLeavesNoSharedMemory(t *testing.T) {
+	dir := reachableDir(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := postgresql.Start(ctx, postgresql.Config{Dir: dir})
+		ended <- err
+	}()
+	m := memoryBelow(t, dir)
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("a canceled start succeeds")
+	}
+	if left := m.left(t); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// A server that was killed leaves nothing when it is stopped.
+func TestKilledServerLeavesNoSharedMemory(t *testing.T) {
+	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
+	m := memory{files: sharedMemory(t, s.PIDs()[0])}
+	if err := syscall.Kill(s.PIDs()[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if left := m.left(t); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
