@@ -50,7 +50,7 @@ func TestConsoleOfAComparison(t *testing.T) {
 	b.Says("of block 1 of 1 (again)")
 	b.Says("3 runs")
 	b.Until(`document.querySelector(".state.ended") && [...document.querySelectorAll(".documents button")].some(e => e.textContent === "Report")`)
-	b.Says("1 of 1 block done")
+	b.Says("1 of 1 block judged")
 
 	place(b, "#/history")
 	b.Until(fmt.Sprintf(`document.querySelector("a[href='#/comparison/%s/now']")`, id))

@@ -127,15 +127,15 @@ func TestConsoleBehindTokens(t *testing.T) {
 
 	b.Click(`[...document.querySelectorAll("button")].find(e => e.textContent === "Log out")`)
 	b.Says("This console needs a token.")
-	for range 4 { // with that of the page they are five, of one host
+	for range 60 {
 		if status, answer, _ := s.ask("/api/login", `{"token":"wrong"}`); status != http.StatusUnauthorized {
 			t.Errorf("a wrong token: %d %s", status, answer)
 		}
 	}
-	try(viewer, "too many wrong tokens; wait a minute")
+	try(viewer, "Trend over releases")
 	unproblematic(b, from, s)
-	if status, answer, head := s.ask("/api/live", "", "Authorization: Bearer "+operator); status != http.StatusTooManyRequests || head.Get("Retry-After") == "" {
-		t.Errorf("a right token after five wrong ones: %d %s", status, answer)
+	if status, answer, _ := s.ask("/api/live", "", "Authorization: Bearer "+operator); status != http.StatusOK {
+		t.Errorf("a right token after many wrong ones: %d %s", status, answer)
 	}
 	noSecrets(t, filepath.Join(root, "store"), []string{viewer, operator})
 }

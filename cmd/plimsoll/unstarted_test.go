@@ -39,7 +39,7 @@ func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
 	}
 	c := lastComparison(t, st)
 	failed := 0
-	failures := regexp.MustCompile(`1 of 4 runs of new failed and 0 of [34] of base`) // a busy machine may void one of base
+	failures := regexp.MustCompile(`1 of [4-6] runs of new failed and 0 of [3-6] of base`) // a busy machine may void others
 	for _, r := range c.Runs {
 		if strings.HasPrefix(r.Why, record.StartGate+": ") && r.Cause == record.ByTarget && r.Arm == "new" && r.Dropped {
 			failed++
