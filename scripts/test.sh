@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
 # DIR TEST. Each skips itself where PLIMSOLL_ALONE is not set.
-alone=('cmd/chaos TestChaos' 'cmd/faults TestThreeFaults')
+alone=('cmd/faults TestThreeFaults')
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

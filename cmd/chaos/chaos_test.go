@@ -12,11 +12,8 @@ import (
 )
 
 // TestChaos runs every row. A row that fails and is not in notMet is a defect; one that holds and is in it is to be
-// taken out. It loads the machine for some minutes, so scripts/test.sh runs it alone.
+// taken out.
 func TestChaos(t *testing.T) {
-	if os.Getenv("PLIMSOLL_ALONE") == "" {
-		t.Skip("it needs the machine for some minutes: make test, or PLIMSOLL_ALONE=1")
-	}
 	// Not t.TempDir, into which only its owner may go: the database has a user of its own.
 	dir, err := os.MkdirTemp("", "plimsoll-chaos-") //nolint:usetesting // see above
 	if err != nil {

@@ -16,13 +16,13 @@ func TestTheClosingLineOfTheTests(t *testing.T) {
 		status           int
 		want             string // the last lines
 	}{
-		{"passed", "printf 'ok  \\ta\\t1s\\nok  \\tb\\t(cached)\\n?   \\tc\\t[no test files]\\n'", "", 0, "\ntests: 4 passed, 0 failed, 0 skipped\n"},
+		{"passed", "printf 'ok  \\ta\\t1s\\nok  \\tb\\t(cached)\\n?   \\tc\\t[no test files]\\n'", "", 0, "\ntests: 3 passed, 0 failed, 0 skipped\n"},
 		{"failed", "printf 'FAIL\\ta\\t1s\\nFAIL\\tb [build failed]\\nok  \\tc\\t1s\\nFAIL\\n'; exit 1", "", 1,
-			"\nfailed: a, b\ntests: 3 passed, 2 failed, 0 skipped\n"},
-		{"no package", "exit 1", "", 1, "failed: GO test\ntests: 2 passed, 1 failed, 0 skipped\n"},
+			"\nfailed: a, b\ntests: 2 passed, 2 failed, 0 skipped\n"},
+		{"no package", "exit 1", "", 1, "failed: GO test\ntests: 1 passed, 1 failed, 0 skipped\n"},
 		{"alone failed", "printf 'ok  \\ta\\t1s\\n'", "exit 1", 1,
-			"\nfailed: cmd/chaos TestChaos, cmd/faults TestThreeFaults\ntests: 1 passed, 2 failed, 0 skipped\n"},
-		{"alone skipped", "printf 'ok  \\ta\\t1s\\n'", `echo "--- SKIP: $name (0.00s)"`, 0, "\ntests: 1 passed, 0 failed, 2 skipped\n"},
+			"\nfailed: cmd/faults TestThreeFaults\ntests: 1 passed, 1 failed, 0 skipped\n"},
+		{"alone skipped", "printf 'ok  \\ta\\t1s\\n'", `echo "--- SKIP: $name (0.00s)"`, 0, "\ntests: 1 passed, 0 failed, 1 skipped\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tool := filepath.Join(t.TempDir(), "go")
