@@ -3,12 +3,14 @@ package refchat
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -25,6 +27,7 @@ func openPostgres(ctx context.Context, dsn string, opt Options) (loader, error) 
 	if err != nil {
 		return nil, errDSN
 	}
+	conf.RuntimeParams["application_name"] = "plimsoll load " + rand.Text()
 	db := &postgres{conf: conf, set: map[string]string{
 		"synchronous_commit": "off", "maintenance_work_mem": strconv.FormatInt(opt.Memory>>10, 10) + "kB", "max_parallel_maintenance_workers": "0",
 	}}
@@ -124,12 +127,17 @@ func (db *postgres) settle(ctx context.Context, tables []string) error {
 	return err
 }
 
+// drop ends the other sessions of this load first: a COPY that was canceled may still be on its way to the server, and
+// would write into tables that the next load makes.
 func (db *postgres) drop(ctx context.Context) error {
 	conn, err := db.connect(ctx) // the other one may be dead
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx) //nolint:errcheck // nothing follows
+	if err := endSessions(ctx, conn); err != nil {
+		return fmt.Errorf("ending the sessions of the load: %w", err)
+	}
 	rows, err := conn.Query(ctx, "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()")
 	if err != nil {
 		return err
@@ -140,6 +148,23 @@ func (db *postgres) drop(ctx context.Context) error {
 	}
 	_, err = conn.Exec(ctx, "DROP TABLE "+strings.Join(tables, ", "))
 	return err
+}
+
+// endSessions ends the sessions that have the same name as conn, and waits until they are gone.
+func endSessions(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		var left int
+		err := conn.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`).Scan(&left)
+		if err != nil || left == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 func (db *postgres) session(ctx context.Context) (session, error) {
