@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -25,12 +26,13 @@ type Patience struct {
 	// Log reports that calls begin to be held up. It may be nil.
 	Log func(format string, args ...any)
 
-	mu      sync.Mutex
-	holding int       // calls
-	since   time.Time // the first of them is held
-	held    time.Duration
-	refused int
-	spent   bool // a call has waited in vain: nothing is repeated any more
+	mu        sync.Mutex
+	holding   int       // calls
+	since     time.Time // the first of them is held
+	held      time.Duration
+	refused   int
+	announced bool
+	spent     bool // a call has waited in vain: nothing is repeated any more
 }
 
 // Held returns for how long at least one call was held up, and how many answers were refusals.
@@ -54,9 +56,15 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 		if e.After > 0 {
 			wait, most = e.After+wait, mostAsked
 		}
-		if time.Since(from)+wait > most {
+		if e.After > most {
+			err = fmt.Errorf("%w; it asks for a longer wait than %v", err, most)
 			break
 		}
+		if time.Since(from)+wait > most {
+			err = fmt.Errorf("%w; refused for %v", err, time.Since(from).Round(time.Second))
+			break
+		}
+		p.announce()
 		select {
 		case <-ctx.Done():
 			p.end(false)
@@ -93,14 +101,21 @@ func (p *Patience) begin() bool {
 	if p.spent {
 		return false
 	}
-	if p.refused == 1 && p.Log != nil {
-		p.Log("a rate limit of the server or a proxy refuses calls: waiting, and going on")
-	}
 	if p.holding == 0 {
 		p.since = time.Now()
 	}
 	p.holding++
 	return true
+}
+
+// announce logs, once, that a call is waited for.
+func (p *Patience) announce() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.announced && p.Log != nil {
+		p.Log("a rate limit of the server or a proxy refuses calls: waiting, and going on")
+	}
+	p.announced = true
 }
 
 // end counts the time of a call that was repeated, perhaps in vain.
