@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -177,6 +178,22 @@ func TestPatience(t *testing.T) {
 		}
 		if held, _ := p.Held(); held > mostHeld {
 			t.Errorf("held for %v in all", held)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // the end of the calls beside it does not renew the patience
+		var p Patience
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				p.do(ctx, func() error { return silent })
+				cancel()
+			})
+		}
+		wg.Wait()
+		from := time.Now()
+		if err := p.do(t.Context(), func() error { return silent }); err != silent || time.Since(from) != 0 {
+			t.Errorf("%v after %v more", err, time.Since(from))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 		p.announce()
 		select {
 		case <-ctx.Done():
-			p.end(false)
+			p.end()
 			return context.Cause(ctx)
 		case <-time.After(wait):
 		}
@@ -77,7 +77,10 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 			p.mu.Unlock()
 		}
 	}
-	p.end(held(err))
+	p.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spent = held(err)
 	return err
 }
 
@@ -118,11 +121,10 @@ func (p *Patience) announce() {
 	p.announced = true
 }
 
-// end counts the time of a call that was repeated, perhaps in vain.
-func (p *Patience) end(vain bool) {
+// end counts the time of a call that was repeated.
+func (p *Patience) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.spent = vain
 	if p.holding--; p.holding == 0 {
 		p.held += time.Since(p.since)
 	}
