@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,12 +103,15 @@ func CheckServer(v string) error {
 	if m != nil && strings.Count(m[1], ":") > 1 && m[1][0] != '[' {
 		return fmt.Errorf("%s has an IPv6 address without brackets; write it as in http://[::1]:8065", address(v))
 	}
-	u, err := url.Parse(v)
+	var host []string
+	if m != nil && pathRE.MatchString(m[2]) {
+		host = hostRE.FindStringSubmatch(m[1])
+	}
 	switch {
-	case m == nil || err != nil && !strings.Contains(v, "${"): // the driver's variables, such as ${PORT}
+	case host == nil:
 		return fmt.Errorf("%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(v))
-	case err == nil && u.Port() != "" && !isPort(u.Port()):
-		return fmt.Errorf("%s has the port %s; want one from 1 to 65535", address(v), u.Port())
+	case host[1] != "" && host[1][0] != '$' && !isPort(host[1]):
+		return fmt.Errorf("%s has the port %s; want one from 1 to 65535", address(v), host[1])
 	case apiRE.MatchString(v):
 		return fmt.Errorf("%s ends in the path of the API; write the server's own address: %s", address(v), apiRE.ReplaceAllString(v, ""))
 	}

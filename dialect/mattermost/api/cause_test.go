@@ -183,6 +183,7 @@ func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the end of the calls beside it does not renew the patience
 		var p Patience
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
