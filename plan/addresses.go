@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -99,15 +100,27 @@ func (d *decoder) each(path string, list Addresses, servers bool) {
 // the scheme and of the host name does not matter.
 func CheckServer(v string) error {
 	m := urlRE.FindStringSubmatch(v)
-	switch {
-	case m == nil:
-		return fmt.Errorf("%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(v))
-	case strings.Count(m[1], ":") > 1 && m[1][0] != '[':
+	if m != nil && strings.Count(m[1], ":") > 1 && m[1][0] != '[' {
 		return fmt.Errorf("%s has an IPv6 address without brackets; write it as in http://[::1]:8065", address(v))
+	}
+	var host []string
+	if m != nil && pathRE.MatchString(m[2]) {
+		host = hostRE.FindStringSubmatch(m[1])
+	}
+	switch {
+	case host == nil:
+		return fmt.Errorf("%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(v))
+	case host[1] != "" && host[1][0] != '$' && !isPort(host[1]):
+		return fmt.Errorf("%s has the port %s; want one from 1 to 65535", address(v), host[1])
 	case apiRE.MatchString(v):
 		return fmt.Errorf("%s ends in the path of the API; write the server's own address: %s", address(v), apiRE.ReplaceAllString(v, ""))
 	}
 	return nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // checkInstances checks whether the driver can start so many servers.

@@ -29,9 +29,12 @@ const (
 var (
 	nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	envRE  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	urlRE  = regexp.MustCompile(`^(?i:https?)://([^\s/?#@]+)(/[^\s?#]*)?$`)
-	// The API's own path at the end of an address, to which clients add it once more.
-	apiRE = regexp.MustCompile(`/api(/v[0-9]+)?/*$`)
+	urlRE  = regexp.MustCompile(`^(?i:https?)://([^\s/?#@,]+)(/[^\s?#]*)?$`)
+	// A host, an IPv6 address in brackets perhaps with its zone, and perhaps a port or a variable in its place.
+	hostRE = regexp.MustCompile(`^(?:\[[0-9A-Fa-f:.]+(?:%25[^%\]]+)?\]|[^:\[\]\\%]+)(?::([0-9]*|\$\{\w+\}))?$`)
+	pathRE = regexp.MustCompile(`^(?:[^%]|%[0-9A-Fa-f]{2})*$`)
+	// The API's own path in an address, to which clients add it once more.
+	apiRE = regexp.MustCompile(`/api(/v[0-9]+(/.*)?)?/*$`)
 	// An address that the driver completes, or a whole one.
 	addressRE = regexp.MustCompile(`^((?i:https?)://[^\s/?#@]+)?(/[^\s#]*)?$`)
 	signals   = []string{"TERM", "INT", "QUIT", "HUP", "USR1", "USR2"}

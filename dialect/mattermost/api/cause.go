@@ -30,6 +30,8 @@ const (
 		"and on other hosts of agents in SSL_CERT_FILE"
 	ownCert = "the port requires a client certificate (mTLS), and there is none: " +
 		"exempt this host from it, or write the address of a server behind that proxy"
+	pageCause = "a page in place of the API's answer, such as the login of a proxy: let it pass " +
+		root + " on, or write the server's own address"
 	noAPI     = "there is no API at this address: write it with the path of the server's SiteURL"
 	noUpgrade = "the WebSocket's Upgrade did not reach the application: let the proxy pass it on " +
 		"(nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; " +
@@ -85,6 +87,8 @@ func statusCause(status int, code string, body []byte) string {
 		return ownCert
 	case status == 403:
 		return forbidden
+	case status == 401 && contains(body, "<html"):
+		return pageCause
 	case status == 404:
 		return noAPI
 	case status == 503:
@@ -123,7 +127,7 @@ func redirected(location string) string {
 
 // retryAfter reads the header of that name, in seconds or as a date; 0 if it is neither.
 func retryAfter(v string) time.Duration {
-	if n, err := strconv.Atoi(v); err == nil && n > 0 {
+	if n, err := strconv.Atoi(v); (err == nil || errors.Is(err, strconv.ErrRange)) && n > 0 {
 		return time.Duration(min(n, 3600)) * time.Second
 	}
 	if at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", v); err == nil {

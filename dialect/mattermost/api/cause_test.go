@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -80,6 +81,8 @@ func TestCauses(t *testing.T) {
 		"nginx's limit_req":    {standIn(t, false, 503, "<html>503 Service Temporarily Unavailable</html>"), unavailable},
 		"another path":         {standIn(t, false, 404, "404 page not found"), noAPI},
 		"no server behind":     {standIn(t, false, 502, "<html>502 Bad Gateway</html>"), unreached},
+		"a page":               {standIn(t, false, 200, "<!DOCTYPE html><title>Welcome</title>"), pageCause},
+		"a login page":         {standIn(t, false, 401, "<html><title>Sign in</title></html>"), pageCause},
 		"the application's":    {standIn(t, false, 503, `{"id":"api.context.server_busy.app_error"}`), "api.context.server_busy.app_error"},
 		"a host in Unicode":    {"http://m\u00fcnchen.invalid", "lookup xn--mnchen-3ya.invalid"},
 		"a scheme in capitals": {strings.Replace(standIn(t, false, 502, ""), "http", "HTTP", 1), unreached},
@@ -153,21 +156,45 @@ func TestPatience(t *testing.T) {
 					return tt.answers[min(calls, len(tt.answers))-1]
 				})
 				held, refusals := p.Held()
-				if err != tt.err || held < tt.least || held > tt.most || (refusals == 0) != (tt.most == 0) {
+				if !errors.Is(err, tt.err) || held < tt.least || held > tt.most || (refusals == 0) != (tt.most == 0) {
 					t.Errorf("%v after %d calls, %d refused, held for %v", err, calls, refusals, held)
 				}
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
+		p := Patience{Log: func(format string, _ ...any) { t.Errorf("%q, and nothing is waited for", format) }}
+		err := p.do(t.Context(), func() error { return later })
+		if want := "it asks for a longer wait than 2m0s"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
 		var p Patience
 		for range 20 { // a server that refuses all is waited for once
-			if err := p.do(t.Context(), func() error { return silent }); err != silent {
+			if err := p.do(t.Context(), func() error { return silent }); !errors.Is(err, silent) {
 				t.Error(err)
 			}
 		}
 		if held, _ := p.Held(); held > mostHeld {
 			t.Errorf("held for %v in all", held)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // the end of the calls beside it does not renew the patience
+		var p Patience
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				p.do(ctx, func() error { return silent })
+				cancel()
+			})
+		}
+		wg.Wait()
+		from := time.Now()
+		if err := p.do(t.Context(), func() error { return silent }); err != silent || time.Since(from) != 0 {
+			t.Errorf("%v after %v more", err, time.Since(from))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -177,4 +204,15 @@ func TestPatience(t *testing.T) {
 			t.Errorf("after the end of the context: %v", err)
 		}
 	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": 0, "-5": 0, "soon": 0, "0": 0, "3": 3 * time.Second, "1000000000": time.Hour,
+		"1" + strings.Repeat("0", 30): time.Hour, "Thu, 01 Jan 1970 00:00:00 GMT": 0,
+	} {
+		if got := retryAfter(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
 }

@@ -172,8 +172,11 @@ func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*w
 		case read != nil:
 			if err := c.decode(resp, read); err != nil {
 				e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
-				if challenge(resp) {
+				switch {
+				case challenge(resp):
 					e.Cause = challenged
+				case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"):
+					e.Cause = pageCause
 				}
 			}
 		}

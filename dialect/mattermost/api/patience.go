@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -25,12 +26,13 @@ type Patience struct {
 	// Log reports that calls begin to be held up. It may be nil.
 	Log func(format string, args ...any)
 
-	mu      sync.Mutex
-	holding int       // calls
-	since   time.Time // the first of them is held
-	held    time.Duration
-	refused int
-	spent   bool // a call has waited in vain: nothing is repeated any more
+	mu        sync.Mutex
+	holding   int       // calls
+	since     time.Time // the first of them is held
+	held      time.Duration
+	refused   int
+	announced bool
+	spent     bool // a call has waited in vain: nothing is repeated any more
 }
 
 // Held returns for how long at least one call was held up, and how many answers were refusals.
@@ -54,12 +56,18 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 		if e.After > 0 {
 			wait, most = e.After+wait, mostAsked
 		}
-		if time.Since(from)+wait > most {
+		if e.After > most {
+			err = fmt.Errorf("%w; it asks for a longer wait than %v", err, most)
 			break
 		}
+		if time.Since(from)+wait > most {
+			err = fmt.Errorf("%w; refused for %v", err, time.Since(from).Round(time.Second))
+			break
+		}
+		p.announce()
 		select {
 		case <-ctx.Done():
-			p.end(false)
+			p.end()
 			return context.Cause(ctx)
 		case <-time.After(wait):
 		}
@@ -69,7 +77,10 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 			p.mu.Unlock()
 		}
 	}
-	p.end(held(err))
+	p.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spent = held(err)
 	return err
 }
 
@@ -93,9 +104,6 @@ func (p *Patience) begin() bool {
 	if p.spent {
 		return false
 	}
-	if p.refused == 1 && p.Log != nil {
-		p.Log("a rate limit of the server or a proxy refuses calls: waiting, and going on")
-	}
 	if p.holding == 0 {
 		p.since = time.Now()
 	}
@@ -103,11 +111,20 @@ func (p *Patience) begin() bool {
 	return true
 }
 
-// end counts the time of a call that was repeated, perhaps in vain.
-func (p *Patience) end(vain bool) {
+// announce logs, once, that a call is waited for.
+func (p *Patience) announce() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.spent = vain
+	if !p.announced && p.Log != nil {
+		p.Log("a rate limit of the server or a proxy refuses calls: waiting, and going on")
+	}
+	p.announced = true
+}
+
+// end counts the time of a call that was repeated.
+func (p *Patience) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.holding--; p.holding == 0 {
 		p.held += time.Since(p.since)
 	}

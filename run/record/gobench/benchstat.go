@@ -55,7 +55,9 @@ func ReadStat(source string, data []byte) ([]record.Imported, error) {
 				pkg = name + "."
 			}
 		case f[0] == "" || f[0] == "geomean" || unit == "":
-		case len(f) < 4 || f[1] == "" || f[3] == "":
+		case len(f) < 5:
+			return nil, fmt.Errorf("line %d: the row of %s is cut off: want the median and the CI of both arms", row.Line, f[0])
+		case f[1] == "" || f[3] == "":
 			return nil, fmt.Errorf("line %d: %s has no number of one arm: give benchstat the same benchmarks of both", row.Line, record.QuoteImported(f[0]))
 		default:
 			for i := range arms {

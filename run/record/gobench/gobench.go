@@ -59,9 +59,9 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	pkg := ""
 	fresh := true // the next result is of another process
 	number, repeated := 0, false
-	for line := range strings.Lines(string(data)) {
+	for text := range strings.Lines(string(data)) {
 		number++
-		line = strings.TrimSpace(line)
+		line := strings.TrimSpace(text)
 		name, value, _ := strings.Cut(line, ": ")
 		switch {
 		case name == "pkg":
@@ -73,7 +73,7 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 		}
 		m := result.FindStringSubmatch(line)
 		switch {
-		case m == nil && begun.MatchString(line):
+		case m == nil && begun.MatchString(line), m != nil && !strings.HasSuffix(text, "\n") && !strings.Contains(line, " ns/op"):
 			return nil, fmt.Errorf("line %d: %s is no whole result: the output is cut off, or mixed with that of the benchmark", number, record.QuoteImported(line))
 		case m == nil:
 			continue

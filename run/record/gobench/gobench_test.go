@@ -61,6 +61,7 @@ func TestReadProblems(t *testing.T) {
 		"empty":    {"", "no result of a benchmark"},
 		"failed":   {output + "--- FAIL: BenchmarkOther\n", `line 10: "--- FAIL: BenchmarkOther": the benchmark failed`},
 		"cut off":  {strings.TrimSuffix(output, " ns/op\nPASS\nok  \tplimsoll/a\t4.2s\n"), "line 7: \"BenchmarkDecode-2        \\t  1000\\t      1…\" is no whole result"},
+		"cut unit": {strings.TrimSuffix(output, "s/op\nPASS\nok  \tplimsoll/a\t4.2s\n"), "line 7: \"BenchmarkDecode-2        \\t  1000\\t      1…\" is no whole result"},
 		"no value": {head + "BenchmarkA 100 fast ns/op\n", `line 5: ns/op of A is "fast", want a number`},
 		"NaN":      {head + "BenchmarkA 100 NaN ns/op\n", "line 5: mean(A) is no number"},
 	} {
@@ -90,6 +91,7 @@ func TestReadStat(t *testing.T) {
 		"one arm":       {",new.txt,\n,sec/op,CI\nEncode,2e-06,37%\n", "line 2: want two arms"},
 		"three arms":    {",a,,b,,,c,,,\n,sec/op,CI,sec/op,CI,vs base,P,sec/op,CI,vs base,P\nEncode,1,1%,2,1%,~,,3,1%,~,\n", "line 2: want two arms"},
 		"in one arm":    {",a,,b,,,\n,sec/op,CI,sec/op,CI,vs base,P\nEncode,2e-06,37%,,,,\n", `line 3: "Encode" has no number of one arm`},
+		"cut off":       {",a,,b,,,\n,sec/op,CI,sec/op,CI,vs base,P\nEncode,1.2e-06,1%,1.3", `line 3: the row of Encode is cut off`},
 		"no number":     {",a,,b,,,\n,sec/op,CI,sec/op,CI,vs base,P\nEncode,fast,37%,1,1%,~,\n", `line 3: sec/op of Encode is "fast", want a number`},
 		"no benchmark":  {",a,,b,,,\n,sec/op,CI,sec/op,CI,vs base,P\ngeomean,1,,1,,,\n", "there is no benchmark"},
 		"broken quotes": {",a,,b,,,\n,sec/op,CI,sec/op,CI,vs base,P\n\"Encode,1\n", "line 3: not a CSV"},
