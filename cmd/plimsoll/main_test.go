@@ -24,7 +24,7 @@ import (
 // core: more of them go at once than there are cores. Tests that need a quiet host are not parallel: they run one by
 // one, before those.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(max(7, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err) // package testing has no such flag
 	}
 	testscript.Main(tidy{m}, map[string]func(){"plimsoll": main, fickle: fickleMain})
