@@ -365,11 +365,17 @@ func newCanned(ctx context.Context) (c canned, err error) {
 	if p.Error != "" {
 		return c, errors.New(p.Error)
 	}
-	var sizes struct{ Windows, Deliveries, Between int }
+	var sizes struct{ Packs []int }
 	if err := json.Unmarshal(p.Report, &sizes); err != nil {
 		return c, err
 	}
-	c.report, c.windows = slices.Clone(p.Report), sizes.Windows+sizes.Deliveries+sizes.Between
+	c.report = slices.Clone(p.Report)
+	for _, n := range sizes.Packs {
+		c.windows += n
+	}
+	if c.windows == 0 {
+		return c, errors.New("the report of an agent has no windows")
+	}
 	c.raw = make([]byte, c.windows)
 	_, err = io.ReadFull(in, c.raw)
 	return c, err
