@@ -104,12 +104,12 @@ func TestReportOfGatheredRuns(t *testing.T) {
 	}
 }
 
+// ofBlocks matches the time that blocks take, which is not known of runs that were not made together.
+var ofBlocks = regexp.MustCompile(`(about )?[0-9]+ minutes?, `)
+
 // sameReports holds that the report of the stored runs of a comparison, in the directory got, is that of the
 // comparison: each member of its JSON but for how it was compared, its name, and the time that it took; each section of
 // its text but for those; and the names of its graphs and pages.
-// ofBlocks is the time that blocks take, which is not known of runs that were not made together.
-var ofBlocks = regexp.MustCompile(`(at least |about )[0-9]+ minutes?, `)
-
 func sameReports(t *testing.T, want, got string) {
 	t.Helper()
 	_, a := readReport(t, want)

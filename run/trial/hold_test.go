@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,8 +14,8 @@ import (
 type silent struct {
 	*lab
 	ticks int
-	at    int   // the tick
-	set   []int // of the users, in the ticks that are late
+	at    int // the tick
+	set   int // how often the search decided in the ticks that were late
 	until time.Time
 }
 
@@ -30,7 +29,7 @@ func (s *silent) Collect(context.Context) error {
 
 func (s *silent) SetUsers(n int, over time.Duration) error {
 	if !s.until.IsZero() && time.Now().Equal(s.until) { // the ticks that are made up for take no time
-		s.set = append(s.set, n)
+		s.set++
 	}
 	return s.lab.SetUsers(n, over)
 }
@@ -38,7 +37,7 @@ func (s *silent) SetUsers(n int, over time.Duration) error {
 // A search takes no step in ticks whose reports are more than 3 s late, and says so; it goes on when they are in time,
 // and that time leaves no rule without data.
 func TestSearchHoldsWhileAnAgentIsSilent(t *testing.T) {
-	search := func(hold time.Duration) (steps int, noted bool, kind string) {
+	search := func(hold time.Duration) (decisions int, noted bool, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab(800)
 			s := searchSpec(spec(t, l), 100, 5000)
@@ -55,14 +54,14 @@ func TestSearchHoldsWhileAnAgentIsSilent(t *testing.T) {
 			for _, e := range events {
 				noted = noted || e.Kind == "note" && strings.HasPrefix(e.Text, "the search holds its level: reports of an agent are 10s late")
 			}
-			steps, kind = len(slices.Compact(d.set)), out.Capacity.Kind
+			decisions, kind = d.set, out.Capacity.Kind
 		})
-		return steps, noted, kind
+		return decisions, noted, kind
 	}
 	all, noted, _ := search(0)
 	held, said, kind := search(3 * time.Second)
 	if noted || !said || all < 4 || 2*held > all {
-		t.Errorf("%d steps while reports were late (said: %v), %d without holding (said: %v)", held, said, all, noted)
+		t.Errorf("%d decisions while reports were late (said: %v), %d without holding (said: %v)", held, said, all, noted)
 	}
 	if kind != record.AtLeast {
 		t.Errorf("the search that held ended as %s, want the bound of a ramp whose time is over", kind)
