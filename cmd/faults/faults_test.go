@@ -38,22 +38,31 @@ func TestThreeFaults(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	// Where tests run, the host is rarely its own: the gates of its health are open, and a name may be missed twice.
-	// A rule that does not work misses it always.
+	// A rule that does not work misses it always. Where plimsoll says that others took the host, no name can be
+	// expected, but they rarely take it during all tries of all faults.
 	b := bench{program: program, dir: dir, budget: 28 * time.Second, busy: true, log: t.Logf}
+	named := 0
 	for _, name := range []string{"db-pool", "app-lock", "loss"} {
 		f := faults()[slices.IndexFunc(faults(), func(f fault) bool { return f.name == name })]
 		var r result
+		spoiled := false
 		for try := 1; try <= 3 && !r.ok(); try++ {
 			var err error
 			if r, err = b.once(t.Context(), f, try); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			t.Log(r.line())
+			spoiled = spoiled || r.void()
 		}
-		if !r.ok() {
+		if r.ok() {
+			named++
+		} else if !spoiled {
 			t.Errorf("%s: named %q, want %s; %s; %s; after it %s", name, r.Limiter, strings.Join(f.right, " or "), r.Problem,
 				strings.Join(r.Evidence, "; "), strings.Join(r.Others, "; "))
 		}
+	}
+	if named == 0 {
+		t.Error("no fault was named, and runs of each were void: run it where nothing else runs")
 	}
 	if left, err := filepath.Glob("/run/netns/plimsoll-*"); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

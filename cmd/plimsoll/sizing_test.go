@@ -120,7 +120,7 @@ name: ladder
 target: {driver: refchat, args: ["-hash=bcrypt:4"]}
 database: {engine: [postgresql, mysql]}
 workload: {behavior: poster, pace: 0.02}
-sizing: {steps: [5, 10, 20], ramp: 20/s, settle: 1s, hold: 4s, offer: box}
+sizing: {steps: [5, 10, 20], ramp: 20/s, settle: 1s, hold: 8s, offer: box}
 prices:
   - {name: box, vcpu: 1, memory: 4GB, price: 6, currency: EUR}
   - {name: bigger, vcpu: 2, memory: 8GB, price: 12, currency: EUR}
