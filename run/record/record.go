@@ -231,8 +231,13 @@ type GateOutcome struct {
 	Seconds      int      `json:"seconds"`
 	AmberSeconds int      `json:"amber_seconds"`
 	RedSeconds   int      `json:"red_seconds"`
-	Why          string   `json:"why,omitempty"` // it was not measured, or is not applicable
+	// Why is the reason why the gate was not measured or is not applicable, or why seconds beyond a limit do not count.
+	Why string `json:"why,omitempty"`
 }
+
+// Tolerated returns how many of a gate's seconds in a run may lie beyond a limit without a finding: one in ten, and
+// three of a short phase.
+func Tolerated(seconds int) int { return max(3, seconds/10) }
 
 // A Finding is one gate that was amber or red.
 type Finding struct {
