@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -207,7 +208,7 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 			o.Why = c.Why
 		}
 		if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok { // its finding is amber: it voids no bound
-			ended := []record.Finding{{Gate: gate, Level: record.Red, Text: c.Why}}
+			ended := []record.Finding{{Gate: gate, Level: record.Red, Text: cmp.Or(strings.TrimPrefix(c.Stopped, record.ByHealth), c.Why)}}
 			blame(m, ended, &o)
 			findings = append(findings, ended...)
 		}

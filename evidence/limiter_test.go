@@ -234,7 +234,7 @@ func TestUnstableSearchNamesTheGateThatEndedIt(t *testing.T) {
 	} {
 		r := &record.Run{Manifest: record.Manifest{State: record.Sealed, Generator: []int{1},
 			Phases:   []record.Phase{{Name: "search", To: time.Minute, Users: 10}},
-			Capacity: &record.Capacity{Kind: tt.kind, Reached: 10, Rule: record.ByGate + tt.gate, Why: "held up: 95 %"}}}
+			Capacity: &record.Capacity{Kind: tt.kind, Reached: 10, Rule: record.ByGate + tt.gate, Stopped: record.ByHealth + "95 %", Why: "held up: 95 %"}}}
 		r.Validity.Gates = []record.GateOutcome{{Name: tt.gate, Level: record.Amber}, {Name: "cpu", Level: record.Green, Value: &used}}
 		r.Validity.Add(record.Finding{Gate: tt.gate, Level: record.Amber, Text: "95 %; this ended the search"})
 		o, _, ok := stopped(asked(r), nil)

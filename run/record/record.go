@@ -177,6 +177,9 @@ const (
 // ByGate begins the rule of a search that a gate of the run's health ended; the gate's name follows.
 const ByGate = "gate "
 
+// ByHealth begins the reason for the end of such a search; the gate's reading follows.
+const ByHealth = "health of the run: "
+
 // An Event is a line of events.jsonl.
 type Event struct {
 	At time.Duration `json:"at"`
