@@ -311,6 +311,15 @@ func (s *Shown) Ended() (how, unstable string) {
 	return "", unstable
 }
 
+// Named returns the limiter, but for one that is none and repeats why the search is unstable.
+func (s *Shown) Named() *limiter.Limiter {
+	c, l := s.Manifest.Capacity, s.Limiter
+	if l != nil && l.Name == limiter.LimitNone && c != nil && c.Kind == record.Unstable {
+		return nil
+	}
+	return l
+}
+
 // Unnamed returns the findings that neither the limiter nor the capacity of an unstable search names.
 func (s *Shown) Unnamed() []record.Finding {
 	c := s.Manifest.Capacity

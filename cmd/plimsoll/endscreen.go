@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"plimsoll/evidence"
-	"plimsoll/judge/limiter"
 	"plimsoll/report"
 	"plimsoll/run/record"
 )
@@ -59,7 +58,7 @@ func (s *shown) screen(dir string) report.RunScreen {
 			add("safe", "nine of ten plateaus hold at %.0f users", c.Recommended)
 		}
 	}
-	if l := s.Limiter; l != nil && (l.Name != limiter.LimitNone || m.Capacity == nil || m.Capacity.Kind != record.Unstable) {
+	if l := s.Named(); l != nil {
 		text := l.Sentence
 		if l.Confidence != "" {
 			text += " Confidence: " + l.Confidence + "."
