@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -205,12 +206,11 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 			o.Why = "the search is unstable: " + c.Why
 		default:
 			o.Why = c.Why
-			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok && (!m.SharedHost || record.GateCause(gate) != record.ByEither) {
-				f := record.Finding{Gate: gate, Level: record.Red, Text: c.Why}
-				o.Foreign = record.Foreign(gate) && (o.Foreign || len(o.Generator) == 0)
-				o.Generator = append(o.Generator, c.Why)
-				findings = append(findings, f)
-			}
+		}
+		if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok { // its finding is amber: it voids no bound
+			ended := []record.Finding{{Gate: gate, Level: record.Red, Text: cmp.Or(strings.TrimPrefix(c.Stopped, record.ByHealth), c.Why)}}
+			blame(m, ended, &o)
+			findings = append(findings, ended...)
 		}
 	case isBounded:
 		span = [2]time.Duration{0, bounded.To}

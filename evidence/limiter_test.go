@@ -222,6 +222,28 @@ func TestCoresThatOthersUsed(t *testing.T) {
 	}
 }
 
+// A search that a gate ended names its cause where it found a bound and where it is unstable.
+func TestUnstableSearchNamesTheGateThatEndedIt(t *testing.T) {
+	used := 0.88
+	for _, tt := range []struct{ kind, gate, want string }{
+		{record.AtLeast, "core", limiter.LimitHost},
+		{record.Unstable, "core", limiter.LimitHost},
+		{record.Unstable, "others", limiter.LimitHost},
+		{record.Unstable, "fds", limiter.LimitGenerator},
+		{record.Unstable, "wait", limiter.LimitNone},
+	} {
+		r := &record.Run{Manifest: record.Manifest{State: record.Sealed, Generator: []int{1},
+			Phases:   []record.Phase{{Name: "search", To: time.Minute, Users: 10}},
+			Capacity: &record.Capacity{Kind: tt.kind, Reached: 10, Rule: record.ByGate + tt.gate, Stopped: record.ByHealth + "95 %", Why: "held up: 95 %"}}}
+		r.Validity.Gates = []record.GateOutcome{{Name: tt.gate, Level: record.Amber}, {Name: "cpu", Level: record.Green, Value: &used}}
+		r.Validity.Add(record.Finding{Gate: tt.gate, Level: record.Amber, Text: "95 %; this ended the search"})
+		o, _, ok := stopped(asked(r), nil)
+		if l := limiter.Diagnose(nil, o); !ok || l.Name != tt.want || strings.Count(l.Sentence, "95 %") != 1 {
+			t.Errorf("%s by %s: %+v; want %s", tt.kind, tt.gate, l, tt.want)
+		}
+	}
+}
+
 // While a gate is red, a run that is under way is not reported to have no limiter.
 func TestNoLimiterSoFarIsNotReportedUnderARedGate(t *testing.T) {
 	for readings, want := range map[string]string{

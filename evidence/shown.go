@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/judge/drift"
@@ -291,6 +292,40 @@ func (s *Shown) Title() string {
 func (s *Shown) Found() []record.Finding {
 	return slices.DeleteFunc(slices.Clone(s.Validity.Findings), func(f record.Finding) bool {
 		return f.Gate == "complete" && s.Manifest.State == record.Interrupted
+	})
+}
+
+// Ended returns how the search ended, and why it is unstable, if it is; without the cause that the limiter names.
+func (s *Shown) Ended() (how, unstable string) {
+	c := s.Manifest.Capacity
+	if how = c.Stopped; c.Kind == record.Unstable {
+		unstable = c.Why
+	}
+	cause, byGate := strings.CutPrefix(c.Stopped, record.ByHealth)
+	if !byGate || s.Limiter == nil {
+		return how, unstable
+	}
+	if _, rest, ok := strings.Cut(unstable, cause+"; "); ok {
+		unstable = rest
+	}
+	return "", unstable
+}
+
+// Named returns the limiter, but for one that is none and repeats why the search is unstable.
+func (s *Shown) Named() *limiter.Limiter {
+	c, l := s.Manifest.Capacity, s.Limiter
+	if l != nil && l.Name == limiter.LimitNone && c != nil && c.Kind == record.Unstable {
+		return nil
+	}
+	return l
+}
+
+// Unnamed returns the findings that neither the limiter nor the capacity of an unstable search names.
+func (s *Shown) Unnamed() []record.Finding {
+	c := s.Manifest.Capacity
+	return slices.DeleteFunc(s.Found(), func(f record.Finding) bool {
+		return c != nil && f.Level == record.Amber &&
+			(c.Kind == record.Unstable && f.Gate == "search" || s.Limiter != nil && c.Rule == record.ByGate+f.Gate)
 	})
 }
 

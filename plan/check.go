@@ -279,7 +279,7 @@ func (d *decoder) checkEnv(path string, env map[string]string) {
 		if !envRE.MatchString(key) {
 			d.at(p, "%s cannot name an environment variable; want letters, digits and underscore", clip(key))
 		}
-		d.secret(p, key, value)
+		d.secret(p, key, filledRE.ReplaceAllString(value, "$${ENV:$1}")) // which names a secret just as well
 		if rest := referenceRE.ReplaceAllString(value, ""); rest != value && strings.ContainsRune(rest, '$') && d.good(p) {
 			d.at(p, "holds a reference and another $; beside a reference no variable is filled in. Give the reference a variable of its own")
 		}

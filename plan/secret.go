@@ -17,9 +17,18 @@ var (
 	dsnRE       = regexp.MustCompile(`^[^\s:@/]*:([^\s@]+)@(tcp|unix)\(`)
 	queryRE     = regexp.MustCompile(`(?i)[?&][a-z_-]*(?:passw|secret|token|api[-_]?key)[a-z_-]*=([^&#\s]+)`)
 	bearerRE    = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([a-z0-9._~+/=-]{8,})`)
-	assignRE    = regexp.MustCompile(`^-{0,2}([A-Za-z][A-Za-z0-9_.-]*)=(.*)$`)
-	flagRE      = regexp.MustCompile(`^-{1,2}([A-Za-z][A-Za-z0-9_.-]*)$`)
+	// placeRE is a switch that takes the place of a secret: the name of a variable, or a file; placedRE is such a value.
+	placeRE  = regexp.MustCompile(`(?i)[-_](env|file)$`)
+	placedRE = regexp.MustCompile(`^([A-Z][A-Z0-9_]*|[.~]{0,2}/\S*)$`)
+	filledRE = regexp.MustCompile(`\$\{(` + strings.Join(FilledSecrets, "|") + `)\}`)
+
+	assignRE = regexp.MustCompile(`^-{0,2}([A-Za-z][A-Za-z0-9_.-]*)=(.*)$`)
+	flagRE   = regexp.MustCompile(`^-{1,2}([A-Za-z][A-Za-z0-9_.-]*)$`)
 )
+
+// FilledSecrets names the variables with secrets that drivers fill in for each instance, as in "${DSN}". They may not
+// stand in arguments.
+var FilledSecrets = []string{"DSN", "DSN_BARE", "DSN_REPLICAS", "DSN_REPLICAS_BARE", "DB_PASSWORD"}
 
 const secretRemedy = `write "${ENV:NAME}" or "${FILE:PATH}" instead of the value, and set it where the tool runs`
 
@@ -68,8 +77,9 @@ func secretValue(key, value string) string {
 	if len(openRefRE.FindAllString(value, -1)) != len(referenceRE.FindAllString(value, -1)) {
 		return "holds a reference that is not complete; write ${ENV:NAME} or ${FILE:PATH}"
 	}
-	// A boolean switch about tokens is not a token.
-	if secretKeyRE.MatchString(key) && value != "" && value != "true" && value != "false" && !hasReference(value) {
+	// A boolean switch about tokens is not a token, and the name of a variable or a file that holds one is neither.
+	harmless := value == "" || value == "true" || value == "false" || placeRE.MatchString(key) && placedRE.MatchString(value)
+	if secretKeyRE.MatchString(key) && !harmless && !hasReference(value) {
 		return "looks like a secret, and plans are stored and printed; " + secretRemedy
 	}
 	for _, re := range []*regexp.Regexp{userinfoRE, dsnRE, queryRE, bearerRE} {

@@ -59,6 +59,35 @@ func TestSecretsAreRefused(t *testing.T) {
 	}
 }
 
+// The name of a secret is none: a variable that the driver fills in, or the place that a switch names.
+func TestNamesOfSecretsAreAccepted(t *testing.T) {
+	for _, target := range []string{
+		"{driver: server, env: {DSN: '${DSN}'}}",
+		"{driver: server, env: {MY_DSN: '${DSN_BARE}?charset=utf8mb4', DB_PASSWORD: '${DB_PASSWORD}'}}",
+		"{driver: server, env: {DB: 'postgres://${DB_USER}:${DB_PASSWORD}@${DB_HOST}/db'}}",
+		"{driver: server, env: {DB_PASSWORD_FILE: /run/secrets/db}}",
+		"{driver: server, args: [-dsn-env=DATABASE_URL, --admin-password-env, ADMIN_PASSWORD, -token-file=./token]}",
+	} {
+		src := "name: n\ntarget: " + target + "\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
+		if _, err := plan.Parse([]byte(src)); err != nil {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	for _, target := range []string{
+		"{driver: server, env: {DSN: '${OTHER}'}}",
+		"{driver: server, env: {DB: 'postgres://u:${OTHER}@host/db'}}",
+		"{driver: server, url: 'http://u:${DB_PASSWORD}@host'}", // in which the driver fills no secret in
+		"{driver: server, args: ['-dsn=${DSN}']}",
+		"{driver: server, args: [-dsn-env=hunter2hunter2]}",
+		"{driver: server, args: [-token-file, hunter2hunter2]}",
+	} {
+		src := "name: n\ntarget: " + target + "\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
+		if _, err := plan.Parse([]byte(src)); err == nil {
+			t.Errorf("%s: accepted", target)
+		}
+	}
+}
+
 // An address that is wrong for another reason may still hold a secret.
 func TestWrongAddressIsNotRepeated(t *testing.T) {
 	for _, url := range []string{"admin:hunter2@host", "https://hunter2@host", "http://host/?k=hunter2"} {

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plimsoll/plan"
 	"plimsoll/run/record"
@@ -60,7 +62,11 @@ func (d Document) gateSections() []section {
 		return nil
 	}
 	t := newTable(2, "Gate", "What is read", "State", ">Worst second", ">Amber from", ">Red from", ">Seconds", ">amber", ">red", "Runs")
+	var few []string
 	for _, g := range d.Gates {
+		if g.Level == record.Green && g.AmberSeconds+g.RedSeconds > 0 {
+			few = append(few, g.Name)
+		}
 		unit := plan.Gate{Unit: g.Unit}
 		worst := dash
 		if g.Worst.Known() {
@@ -72,5 +78,10 @@ func (d Document) gateSections() []section {
 		}
 		t.add(g.Name, g.What, g.Level, worst, unit.Format(g.Amber), unit.Format(g.Red), strconv.Itoa(g.Seconds), strconv.Itoa(g.AmberSeconds), strconv.Itoa(g.RedSeconds), runs)
 	}
-	return []section{{Level: 3, Title: "Gates of the generator", Table: t}}
+	s := section{Level: 3, Title: "Gates of the generator", Table: t}
+	if len(few) > 0 {
+		s.Notes = []string{fmt.Sprintf("Green with seconds beyond a limit: %s. Such a second counts where the run has more of them than one in ten, and than three.",
+			strings.Join(few, ", "))}
+	}
+	return []section{s}
 }

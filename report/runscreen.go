@@ -158,10 +158,19 @@ func (r RunScreen) Write(w io.Writer, width int) error {
 	return err
 }
 
-// tableLine breaks a line of a table only where it is too wide.
+// tableLine breaks a line of a table only where it is too wide: the columns that fit stay, and the rest follows below.
 func tableLine(l string, width int) []string {
-	if utf8.RuneCountInString(l) <= width {
+	r := []rune(l)
+	if len(r) <= width {
 		return []string{l}
 	}
-	return Fold(l, width)
+	cut := width
+	for cut > 0 && r[cut] != ' ' {
+		cut--
+	}
+	lines := []string{strings.TrimRight(string(r[:cut]), " ")}
+	for _, more := range Fold(string(r[cut:]), width-8) {
+		lines = append(lines, strings.Repeat(" ", 8)+more)
+	}
+	return lines
 }

@@ -172,11 +172,12 @@ func milli(ms float64) string { return sig(ms, 3) + " ms" }
 
 // stepCells returns the columns of a step as people read them, from the users to the memory.
 func stepCells(s sizing.Step) []string {
-	cells := []string{strconv.Itoa(s.Users)}
-	if s.Count == 0 {
-		cells = append(cells, "0", dash, dash, dash, dash, dash)
-	} else {
-		cells = append(cells, sig(s.Throughput, 3), milli(s.P50), milli(s.P95), milli(s.P99), milli(s.Max), sig(100*s.Failures, 2)+" %")
+	cells := []string{strconv.Itoa(s.Users), sig(s.Throughput, 3), dash, dash, dash, dash, dash}
+	if s.Succeeded() {
+		cells = append(cells[:2], milli(s.P50), milli(s.P95), milli(s.P99), milli(s.Max), dash)
+	}
+	if s.Count > 0 {
+		cells[6] = sig(100*s.Failures, 2) + " %"
 	}
 	cpu, mem := dash, dash
 	if v, ok := s.TotalCPU(); ok {
@@ -314,8 +315,11 @@ func SizingCSV(w io.Writer, d SizingDocument) error {
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	for _, s := range d.Steps {
 		row := []string{strconv.Itoa(s.Users), num(s.Throughput), "", "", "", "", "", "", ""}
+		if s.Succeeded() {
+			row = append(row[:2], num(s.P50), num(s.P95), num(s.P99), num(s.Max), "", "", "")
+		}
 		if s.Count > 0 {
-			row = append(row[:2], num(s.P50), num(s.P95), num(s.P99), num(s.Max), num(s.Failures), "", "")
+			row[6] = num(s.Failures)
 		}
 		if v, ok := s.TotalCPU(); ok {
 			row[7] = num(v)

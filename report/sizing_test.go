@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
@@ -79,6 +80,38 @@ func TestSizingOfLittle(t *testing.T) {
 		if text := string(render(t, func(w io.Writer) error { return Markdown(w, empty) })); !strings.Contains(text, "No step carries a grade") {
 			t.Error(text)
 		}
+	}
+}
+
+// Where nothing succeeded there is no time, where no step has a grade no number of users is extrapolated to another
+// price, and a long reason leaves the columns of its row in place.
+func TestSizingOfFailures(t *testing.T) {
+	d := seedDocument(t)
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		s.P50, s.P95, s.P99, s.Max, s.Failures = 0, 0, 0, 0, 1
+		s.Proxy = []string{"login: status 403, a challenge page of a proxy that stands between the users and the server"}
+	}
+	d.Result = sizing.Size(d.Steps, d.Machine, d.Plan.Prices)
+	screen := string(render(t, func(w io.Writer) error { return SizingScreen(w, d, 0) }))
+	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	if strings.Contains(screen+md, " 0 ms") {
+		t.Errorf("times of no operation:\n%s%s", screen, md)
+	}
+	if strings.Contains(screen, "extrapolated") {
+		t.Errorf("prices:\n%s", screen)
+	}
+	if !strings.Contains(screen, "\n     50   10.0    –    –    –    –   100 %   15 %  922 MiB  none: not the server's answers: login:\n        status 403,") {
+		t.Errorf("the row of 50 users:\n%s", screen)
+	}
+	for line := range strings.Lines(screen) {
+		if n := utf8.RuneCountInString(line) - 1; n > defaultWidth {
+			t.Errorf("%d signs: %s", n, line)
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(render(t, func(w io.Writer) error { return SizingCSV(w, d) })))).ReadAll()
+	if err != nil || strings.Join(rows[1][2:7], ",") != ",,,,1" {
+		t.Errorf("%v, %v", rows, err)
 	}
 }
 

@@ -36,9 +36,9 @@ func SizingScreen(w io.Writer, d SizingDocument, width int) error {
 		text := fmt.Sprintf("%s: %s %s a month", o.Name, fixed(o.Price, 2), o.Currency)
 		if o.Users != nil {
 			text += fmt.Sprintf(", %s %s for 1,000 concurrent users", fixed(*o.Per1000, 2), o.Currency)
-		}
-		if !o.Measured {
-			text += " (extrapolated)"
+			if !o.Measured {
+				text += " (extrapolated)"
+			}
 		}
 		s.entry(label, text)
 		label = ""

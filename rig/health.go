@@ -54,8 +54,8 @@ type health struct {
 	files   float64
 	filesAt time.Time
 
-	// roles are the target's on this host, and targets how many cores it has there; without both, the gate others is
-	// not measured.
+	// roles are the target's on this host, and targets is how many cores of its own it has there. The gate others needs
+	// both: without roles, not all processes of the target are known.
 	roles   []string
 	targets int
 	// foreign are the percentages of the target's cores that others took.
@@ -93,6 +93,26 @@ func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, pla
 		h.cores = len(cpus)
 	}
 	h.ports = ephemeralPorts()
+	return h
+}
+
+// health watches the generator, and the cores of a target on this host that are its own.
+func (s *Session) health(sys *System, last func(string) (float64, time.Time, bool), c *clock.Clock) *health {
+	targets := s.coresOf(sys)
+	h := newHealth(last, c, s.generator, s.onOneHost(sys))
+	if sys.local != nil && s.onOneHost(sys) && !sys.local.apart {
+		h.role = "" // the target may run on the generator's cores
+	}
+	h.device, h.oneStack, h.targets = sys.device, h.oneStack || sys.device == "lo", len(targets)
+	if h.targets == 0 || !s.Plan.Target.OwnHost() { // of others, not all processes are known
+		return h
+	}
+	if sys.placement.wired() {
+		h.wired = targets
+	}
+	for _, r := range sys.roles() {
+		h.roles = append(h.roles, r.Name)
+	}
 	return h
 }
 
@@ -224,8 +244,11 @@ func (l *lately) foreignMean() trial.Reading {
 // others is the share of the target's cores that other processes took, interrupts included: beyond it, neither
 // latency nor capacity is the target's own.
 func (h *health) others() trial.Reading {
-	if len(h.roles) == 0 || h.targets == 0 {
+	switch {
+	case h.targets == 0:
 		return trial.Reading{Why: "the target has no cores of its own on this host"}
+	case len(h.roles) == 0:
+		return trial.Reading{Why: "not all processes of a target that others started are known"}
 	}
 	used := trial.Reading{}
 	for _, role := range h.roles {

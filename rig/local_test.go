@@ -15,8 +15,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/plain"
+	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/target"
 	"plimsoll/target/external"
@@ -104,6 +106,8 @@ func localSession(t *testing.T, at, keys string) (*Session, *System) {
 	return s, &System{Deployment: dep, probes: p.Probes}
 }
 
+func noSample(string) (v float64, at time.Time, ok bool) { return v, at, false }
+
 // A server of others on this host is the target's process, shares the host, and is kept off the generator's cores while
 // it is measured, unless the plan places the generator itself.
 func TestAServerOfOthersOnThisHost(t *testing.T) {
@@ -144,6 +148,16 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 		}
 		if !slices.Equal(names, []string{tt.role}) || !s.onOneHost(sys) || !slices.Equal(now, want) || (len(s.coresOf(sys)) > 0) != tt.confined {
 			t.Errorf("%s: roles %v, shared %v, on cores %v (want %v), the target's own %v", tt.keys, names, s.onOneHost(sys), now, want, s.coresOf(sys))
+		}
+		// The gates report the same cores as the manifest.
+		gates := s.health(sys, noSample, clock.New(time.Now())).Health(1, 1)
+		reason := map[bool]string{true: "no sample of plimsoll_cpu_steal_ratio", false: "share their cores"}[tt.confined]
+		if why := gates["target_steal"].Why; !strings.Contains(why, reason) {
+			t.Errorf("%s: target_steal: %q, want %q", tt.keys, why, reason)
+		}
+		reason = map[bool]string{true: "not all processes", false: "no cores of its own"}[tt.confined]
+		if why := gates["others"].Why; !strings.Contains(why, reason) {
+			t.Errorf("%s: others: %q, want %q", tt.keys, why, reason)
 		}
 		if text := s.placeText(sys.local); !strings.Contains(text, fmt.Sprintf("chatserver %d (%s)", pid, tt.role)) || strings.Contains(text, "kept on") != tt.confined {
 			t.Errorf("%s: %s", tt.keys, text)

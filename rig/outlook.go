@@ -9,7 +9,8 @@ import (
 // An Outlook is a statement about a search before it runs.
 type Outlook struct {
 	Text string // how long it may take, and where its budget ends
-	// Short is why its budget may end before the capacity is met, with the remedy; "" if it is ample.
+	// Short is why its budget may end before the capacity is met, with the remedy; "" if it is ample. Where there is
+	// one, it is printed in place of Text.
 	Short string
 }
 
@@ -62,10 +63,11 @@ func (s *Session) Foretell(pt RunPart) error {
 }
 
 func (s *Session) say(f Outlook) {
-	s.Progress.Say("%s", f.Text)
-	if f.Short != "" {
-		s.Progress.Say("plimsoll: warning: %s", f.Short)
+	if f.Short == "" {
+		s.Progress.Say("%s", f.Text)
+		return
 	}
+	s.Progress.Say("plimsoll: warning: %s", f.Short)
 }
 
 // foretellAll is Foretell for the searches of a comparison, from the plan's starts.

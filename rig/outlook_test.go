@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
 )
 
@@ -30,6 +31,11 @@ unbounded: {max_users: 900, budget: 20s, slo: ["mean(op) < 100ms", "cpu(app) < 8
 		if !strings.HasPrefix(got[i].Text, from) || !strings.Contains(got[i].Short, "unbounded.budget") {
 			t.Errorf("%+v, want %q", got[i], from)
 		}
+	}
+	var out strings.Builder
+	(&Session{Progress: NewReporter(&out, new(plain.Secrets), false)}).say(got[0])
+	if text := out.String(); strings.Count(text, "budget of 20s") != 1 || strings.Contains(text, "of search end") || strings.Contains(text, "unbounded.start") {
+		t.Errorf("the budget is stated twice, or with two remedies: %q", text)
 	}
 	c := (&Session{Plan: p}).Spec(RunPart{Engine: "mysql", Unbounded: true}, nil, nil, nil, nil, nil).Search
 	if c.Saturation != 0.85 || c.Budget != 20*time.Second {

@@ -343,20 +343,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		cores["app"], cores["target"] = targets, targets
 	}
 	arrivals, _ := s.arrivals(sys.mix)
-	h := newHealth(runner.Last, run, s.generator, s.onOneHost(sys))
-	if sys.local != nil && s.onOneHost(sys) && !sys.local.apart {
-		h.role = "" // the target may run on the generator's cores
-	}
-	h.device, h.oneStack = sys.device, h.oneStack || sys.device == "lo"
-	if len(targets) > 0 && s.Plan.Target.OwnHost() { // of others, not all processes are known
-		h.targets = len(targets)
-		if sys.placement.wired() {
-			h.wired = targets
-		}
-		for _, r := range sys.roles() {
-			h.roles = append(h.roles, r.Name)
-		}
-	}
+	h := s.health(sys, runner.Last, run)
 	h.shares = load
 	h.remote = func() []string { return agentSteal(runner) }
 	if lay.processes > 1 || s.fleet != nil {

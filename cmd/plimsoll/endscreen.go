@@ -46,9 +46,10 @@ func (s *shown) screen(dir string) report.RunScreen {
 		if c.Kind == record.Estimate {
 			text += fmt.Sprintf(" users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
 		}
-		add("capacity", "%s; stopped by %s; %s", text, dash(c.Rule), c.Stopped)
-		if c.Kind == record.Unstable {
-			add("unstable", "%s", c.Why)
+		how, unstable := s.Ended()
+		add("capacity", "%s", strings.TrimSuffix(text+"; stopped by "+dash(c.Rule)+"; "+how, "; "))
+		if unstable != "" {
+			add("unstable", "%s", unstable)
 		}
 		if c.Reached > 0 && c.Held > 0 && c.Kind == record.Unstable {
 			add("two capacities", "%.0f users going up, %.0f after an overload", c.Reached, c.Held)
@@ -57,7 +58,7 @@ func (s *shown) screen(dir string) report.RunScreen {
 			add("safe", "nine of ten plateaus hold at %.0f users", c.Recommended)
 		}
 	}
-	if l := s.Limiter; l != nil {
+	if l := s.Named(); l != nil {
 		text := l.Sentence
 		if l.Confidence != "" {
 			text += " Confidence: " + l.Confidence + "."
@@ -88,7 +89,7 @@ func (s *shown) screen(dir string) report.RunScreen {
 // did not hold or were not judged, and errors.
 func (s *shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
-		for _, f := range s.Found() {
+		for _, f := range s.Unnamed() {
 			if f.Level == level {
 				add(level, "%s: %s", f.Gate, f.Text)
 			}

@@ -129,11 +129,12 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		}
 	}
 	for _, f := range forecasts {
-		if _, err = plain.Fprintf(a.stdout, "  %s\n", f.Text); err != nil {
-			return err
-		}
 		if f.Short != "" {
 			plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", f.Short)
+			continue
+		}
+		if _, err = plain.Fprintf(a.stdout, "  %s\n", f.Text); err != nil {
+			return err
 		}
 	}
 	if p.Compare == nil {

@@ -85,7 +85,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	} else {
 		statuses = append(statuses, foundStatus(r.Validity.Valid, out.Capacity))
 	}
-	if c := out.Capacity; c != nil && c.Kind == record.Unstable {
+	if c := out.Capacity; c != nil && c.Kind == record.Unstable && *asJSON {
 		plain.Fprintf(a.stderr, "plimsoll: the search is unstable: %s\n", c.Why)
 	}
 	for _, b := range out.Warned {

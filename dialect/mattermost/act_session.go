@@ -2,6 +2,7 @@ package mattermost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -167,8 +168,12 @@ func proveLogoutLogin(ctx context.Context, s *stage) error {
 		return err
 	}
 	defer c.Close()
-	if _, err := c.Me(ctx); err == nil {
+	_, err = c.Me(ctx)
+	if err == nil {
 		return fmt.Errorf("the old session is still accepted")
+	}
+	if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status != 401 {
+		return fmt.Errorf("the old session is not refused with status 401: %w", err)
 	}
 	return s.hears(ctx)
 }

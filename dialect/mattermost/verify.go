@@ -187,10 +187,10 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 	return a, nil
 }
 
-// client returns another client with a token.
+// client returns another client with a token, for a proof, which itself judges each answer.
 func (s *stage) client(token string) (*api.Client, error) {
 	cfg := s.actor.pool.cfg
-	cfg.Token = token
+	cfg.Token, cfg.Note = token, nil
 	return api.NewClient(cfg)
 }
 

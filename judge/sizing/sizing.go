@@ -89,8 +89,8 @@ func msText(ms float64) string {
 
 func percentText(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
 
-// A Step holds the measurements of one load step. Times are in milliseconds and, like the rates, unknown when
-// Count is 0.
+// A Step holds the measurements of one load step. Times are in milliseconds and unknown where no operation succeeded;
+// rates are unknown where Count is 0.
 type Step struct {
 	Run   string `json:"run"`
 	Users int    `json:"users"`
@@ -118,6 +118,9 @@ type Step struct {
 	Grade Grade  `json:"grade,omitempty"`
 	Rule  string `json:"rule"`
 }
+
+// Succeeded reports whether any operation did, so that the times are known.
+func (s Step) Succeeded() bool { return s.Count > 0 && s.Failures < 1 }
 
 func sum(m map[string]float64) (v float64, ok bool) {
 	for _, x := range m {

@@ -76,7 +76,7 @@ func (f SearchTime) Short() string {
 		return ""
 	}
 	return fmt.Sprintf("the search ends with its budget of %v near %.0f users, %.1f times its start of %d: a target that carries more gets a lower bound only. "+
-		"Raise unbounded.budget to %v or more, or begin nearer to the capacity (unbounded.start)", f.Most, f.Reach, f.Reach/float64(f.start), f.start, coarse(f.Enough))
+		"Raise unbounded.budget to %v or more", f.Most, f.Reach, f.Reach/float64(f.start), f.start, coarse(f.Enough))
 }
 
 // coarse rounds a time for people.

@@ -177,6 +177,9 @@ const (
 // ByGate begins the rule of a search that a gate of the run's health ended; the gate's name follows.
 const ByGate = "gate "
 
+// ByHealth begins the reason for the end of such a search; the gate's reading follows.
+const ByHealth = "health of the run: "
+
 // An Event is a line of events.jsonl.
 type Event struct {
 	At time.Duration `json:"at"`
@@ -231,8 +234,13 @@ type GateOutcome struct {
 	Seconds      int      `json:"seconds"`
 	AmberSeconds int      `json:"amber_seconds"`
 	RedSeconds   int      `json:"red_seconds"`
-	Why          string   `json:"why,omitempty"` // it was not measured, or is not applicable
+	// Why is the reason why the gate was not measured or is not applicable, or why seconds beyond a limit do not count.
+	Why string `json:"why,omitempty"`
 }
+
+// Tolerated returns how many of a gate's seconds in a run may lie beyond a limit without a finding: one in ten, and
+// three of a short phase.
+func Tolerated(seconds int) int { return max(3, seconds/10) }
 
 // A Finding is one gate that was amber or red.
 type Finding struct {

@@ -26,11 +26,10 @@ type Reading struct {
 type Counter interface{ Activity() workload.Activity }
 
 const (
-	lateBy    = 10 * time.Millisecond // when an action counts as late
-	realWait  = time.Millisecond      // a shorter wait is the cost of a connection on a near network
-	grace     = 5 * time.Second       // how long a signal may be without data
-	fewest    = 100                   // actions of which a p99 can be taken
-	tolerated = 10                    // one second in so many may be beyond a limit, and three of a short phase
+	lateBy   = 10 * time.Millisecond // when an action counts as late
+	realWait = time.Millisecond      // a shorter wait is the cost of a connection on a near network
+	grace    = 5 * time.Second       // how long a signal may be without data
+	fewest   = 100                   // actions of which a p99 can be taken
 )
 
 // readers take a reading over a stretch from the trial's own records; all other gates are read by [Signals].
@@ -256,7 +255,7 @@ func (g *watched) judge(rd Reading) (record.Finding, bool) {
 	}
 	text := fmt.Sprintf("%s: %s in the measured phase%s", g.What, g.Format(rd.Value), noted(rd.Note))
 	value := rd.Value
-	many := max(3, g.seconds/tolerated)
+	many := record.Tolerated(g.seconds)
 	switch {
 	case slices.Contains(long, g.Name): // its seconds are all of the phase so far
 	case g.red > many && g.level != record.Red:
@@ -305,10 +304,13 @@ func (g *watched) summary() record.GateOutcome {
 		out.Level, out.Why = record.NotApplicable, g.why
 	case out.Value == nil:
 		out.Level, out.Why = record.NotMeasured, g.why
-	case out.Level == "" && g.value == nil && g.red+g.amber > max(3, g.seconds/tolerated):
+	case out.Level == "" && g.value == nil && g.red+g.amber > record.Tolerated(g.seconds):
 		out.Level = record.Amber // of a search, which went on
 	case out.Level == "":
 		out.Level = record.Green
+		if beyond := g.red + g.amber; beyond > 0 && !slices.Contains(long, g.Name) {
+			out.Why = fmt.Sprintf("beyond a limit in %d of %d seconds; more than %d would count", beyond, g.seconds, record.Tolerated(g.seconds))
+		}
 	}
 	return out
 }

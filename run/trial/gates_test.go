@@ -179,6 +179,10 @@ func TestSecondsBeyondALimit(t *testing.T) {
 				if g.Name == "steal" && (g.RedSeconds != tt.seconds || *g.Worst != 4) {
 					t.Errorf("%d s of steal: %d red seconds, worst %v", tt.seconds, g.RedSeconds, *g.Worst)
 				}
+				words := strings.HasPrefix(g.Why, "beyond a limit in 2 of 20 seconds; more than 3 would count")
+				if g.Name == "steal" && words != (g.Level == record.Green) {
+					t.Errorf("%d s of steal: %s, because: %q", tt.seconds, g.Level, g.Why)
+				}
 			}
 		})
 	}

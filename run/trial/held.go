@@ -95,7 +95,7 @@ func (r *run) gateSearch() {
 			}
 			r.amberInSearch(g, rd.Value, fmt.Sprintf("%s: %s in %d windows of the search in which the number of users stood still and every rule held",
 				g.What, g.Format(rd.Value), r.stood.windows))
-		case slices.Contains(counted, g.Name) && g.value == nil && g.red+g.amber > max(3, g.seconds/tolerated):
+		case slices.Contains(counted, g.Name) && g.value == nil && g.red+g.amber > record.Tolerated(g.seconds):
 			r.amberInSearch(g, g.worst, fmt.Sprintf("%s: beyond the limit in %d of %d seconds of the search, worst %s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst)))
 		}
 	}

@@ -377,7 +377,7 @@ func (r *run) gateColors() []live.GateNow {
 		}
 		limits := fmt.Sprintf("amber %s %s, red %s %s", side, g.Format(g.Amber), side, g.Format(g.Red))
 		level := g.Gate.Level(now.value)
-		many := max(3, g.seconds/tolerated)
+		many := record.Tolerated(g.seconds)
 		text := fmt.Sprintf("%s: %s; %s", g.What, g.Format(now.value), limits)
 		switch {
 		case level == record.Red:

@@ -155,7 +155,7 @@ func (r *run) search(ctx context.Context) error {
 // rule held, whose most users are healthy, invalid.
 func atLeast(bound, healthy float64, held time.Duration, f record.Finding) *record.Capacity {
 	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(bound), Lo: math.Floor(bound), Confirmed: held, Rule: record.ByGate + f.Gate,
-		Stopped: "health of the run: " + f.Text, Why: "the load generator was at its limit: " + f.Text}
+		Stopped: record.ByHealth + f.Text, Why: "the load generator was held up: " + f.Text}
 	if record.Foreign(f.Gate) {
 		c.Why = "the host was not the target's alone: " + f.Text
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/plan"
 	"plimsoll/target"
 )
 
@@ -58,7 +59,7 @@ func (d *deployment) ReadyURLs(ref string) []string {
 			switch v, ok := vars[name]; {
 			case name == "$":
 				return "$"
-			case ok && !slices.Contains(secretVars, name):
+			case ok && !slices.Contains(plan.FilledSecrets, name):
 				return v
 			}
 			return "${" + name + "}"

@@ -31,9 +31,6 @@ type Instance struct {
 	Companions map[string]string
 }
 
-// secretVars must not stand in arguments.
-var secretVars = []string{"DSN", "DSN_BARE", "DSN_REPLICAS", "DSN_REPLICAS_BARE", "DB_PASSWORD"}
-
 // variables returns the values of all variables for this instance.
 func (in Instance) variables() (map[string]string, error) {
 	vars := map[string]string{

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"plimsoll/internal/plain"
+	"plimsoll/plan"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 )
@@ -204,7 +205,7 @@ func (d *deployment) startInstance(ctx context.Context, in Instance) (Process, e
 	}
 	args := make([]string, len(cmd.Args))
 	for i, a := range cmd.Args {
-		if args[i], err = expand(a, fmt.Sprintf("argument %d", i+1), vars, secretVars); err != nil {
+		if args[i], err = expand(a, fmt.Sprintf("argument %d", i+1), vars, plan.FilledSecrets); err != nil {
 			return nil, err
 		}
 	}
@@ -257,7 +258,7 @@ func (d *deployment) instanceURL(in Instance, ref, where string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if ref, err = expand(ref, where, vars, secretVars); err != nil {
+	if ref, err = expand(ref, where, vars, plan.FilledSecrets); err != nil {
 		return "", err
 	}
 	return target.Join(in.URL, ref), nil
