@@ -9,8 +9,9 @@ import (
 
 // A clockTurn is the known part of one turn of a duet. All times are seconds.
 type clockTurn struct {
-	// Length is how long the arm ran with its load, and Pause how long it was frozen since its turn before. The first
-	// turn of a block follows a pause since the last moment at which nothing was frozen.
+	// Length is how long the arm ran with its load, and Pause how long it was frozen since its
+	// turn before. The first turn of a block follows a pause since the last moment at which
+	// nothing was frozen.
 	Length, Pause float64
 	CPU           float64 // of the arm in the turn
 	Ops           int     // that ended in the turn
@@ -26,15 +27,15 @@ type clockArm struct {
 // A clockKind adds work to an arm's requests.
 type clockKind struct {
 	name string
-	// perSecond and perRequest are the CPU time of the added work at scale 1, in continuous time: per second and per
-	// request.
+	// perSecond and perRequest are the CPU time of the added work at scale 1, in continuous time:
+	// per second and per request.
 	perSecond, perRequest float64
 	// start returns the work of one process. A process begins at time 0 with a random age.
 	start func(rng *rand.Rand) clockWork
 }
 
-// A clockWork is called while its arm runs, with the present time, which goes on in pauses. Both return CPU seconds of
-// work to be done, at scale 1; nil stands for none.
+// A clockWork is called while its arm runs, with the present time, which goes on in pauses. Both
+// return CPU seconds of work to be done, at scale 1; nil stands for none.
 type clockWork struct {
 	due   func(now float64) float64 // once a millisecond
 	ended func(now float64) float64 // at the end of each request
@@ -47,11 +48,14 @@ type clockCase struct {
 	arms [2]clockArm // base and new
 	// seats is how many arms take turns: base and new in turn.
 	seats int
-	// even gives all turns of a pair of rounds one length, as a round table does; otherwise each turn has its own.
+	// even gives all turns of a pair of rounds one length, as a round table does; otherwise each
+	// turn has its own.
 	even bool
-	// seam is how long an arm runs without load, and unseen by the reading of its CPU time, before and after each turn.
+	// seam is how long an arm runs without load, and unseen by the reading of its CPU time,
+	// before and after each turn.
 	seam float64
-	// noise is the standard deviation of the host's speed, which is AR(1) with a time constant of 10 s.
+	// noise is the standard deviation of the host's speed, which is AR(1) with a time constant of
+	// 10 s.
 	noise float64
 }
 
@@ -64,8 +68,8 @@ func (c clockCase) truth(arm int) float64 {
 // effect returns the true log ratio of new over base.
 func (c clockCase) effect() float64 { return math.Log(c.truth(1) / c.truth(0)) }
 
-// clockCases returns every kind with no difference, as work that only the new build has, with dearer requests, and with
-// twice the work and cheaper requests.
+// clockCases returns every kind with no difference, as work that only the new build has, with
+// dearer requests, and with twice the work and cheaper requests.
 func clockCases() []clockCase {
 	var all []clockCase
 	for _, k := range clockKinds() {
@@ -83,8 +87,8 @@ func clockCases() []clockCase {
 			}
 			base := clockArm{request: 0.004, rate: 60, scale: plant.before}
 			changed := clockArm{request: 0.004 * plant.ops, rate: 60, scale: plant.after}
-			all = append(all, clockCase{name: k.name + ": " + plant.name, kind: k, arms: [2]clockArm{base, changed},
-				seats: 4, noise: 0.03})
+			all = append(all, clockCase{name: k.name + ": " + plant.name, kind: k,
+				arms: [2]clockArm{base, changed}, seats: 4, noise: 0.03})
 		}
 	}
 	return all
@@ -130,7 +134,8 @@ func catchUp(period, work float64) func(rng *rand.Rand) clockWork {
 	}
 }
 
-// byAllocation makes requests dearer with the heap, up to 0.4 ms each, and does 120 ms after every 400 of them.
+// byAllocation makes requests dearer with the heap, up to 0.4 ms each, and does 120 ms after
+// every 400 of them.
 func byAllocation(rng *rand.Rand) clockWork {
 	const every = 400
 	served := rng.IntN(every)
@@ -162,7 +167,8 @@ func deferred(*rand.Rand) clockWork {
 	}
 }
 
-// bursts does its work on at most half of the core, a period after it began the last time, or when the arm runs again.
+// bursts does its work on at most half of the core, a period after it began the last time, or
+// when the arm runs again.
 func bursts(period, work float64) func(rng *rand.Rand) clockWork {
 	return func(rng *rand.Rand) clockWork {
 		next, left := period*rng.Float64(), 0.0
@@ -206,7 +212,8 @@ func (p *clockProcess) add(seconds float64, request bool) {
 	}
 }
 
-// run lets the arm run for one step that ends now; cost is the relative CPU time of work at present.
+// run lets the arm run for one step that ends now; cost is the relative CPU time of work at
+// present.
 func (p *clockProcess) run(now, cost float64, load bool) {
 	if p.work.due != nil {
 		p.add(p.work.due(now)*p.arm.scale*cost, false)
@@ -251,8 +258,9 @@ func (h *clockHost) run(p *clockProcess, seconds float64, load bool) {
 	}
 }
 
-// block returns the turns of each seat; seat i is of the arm i modulo 2. Rounds come in pairs, a random order and its
-// reverse, and each seat has a turn in each round. Turns have 0.2 to 2 s, evenly spread.
+// block returns the turns of each seat; seat i is of the arm i modulo 2. Rounds come in pairs, a
+// random order and its reverse, and each seat has a turn in each round. Turns have 0.2 to 2 s,
+// evenly spread.
 func (c clockCase) block(seed uint64, rounds int) [][]clockTurn {
 	rng := rand.New(rand.NewPCG(seed, 34))
 	host := &clockHost{rng: rng, noise: c.noise, speed: rng.NormFloat64()}
@@ -302,7 +310,8 @@ func perRequest(turns [][]clockTurn, arm int) float64 {
 	return cpu / float64(ops)
 }
 
-// TestClockTruth runs builds alone for 16 minutes without a pause: their CPU time per request is the stated one.
+// TestClockTruth runs builds alone for 16 minutes without a pause: their CPU time per request is
+// the stated one.
 func TestClockTruth(t *testing.T) {
 	for i, c := range clockCases() {
 		if c.arms[0].request == c.arms[1].request {
@@ -321,8 +330,8 @@ func TestClockTruth(t *testing.T) {
 	}
 }
 
-// TestClockWorkGrowsInADuet shows that the data have the defect that they are for: work that catches up is counted once
-// for each arm of the duet, and deferred work hides in the seams.
+// TestClockWorkGrowsInADuet shows that the data have the defect that they are for: work that
+// catches up is counted once for each arm of the duet, and deferred work hides in the seams.
 func TestClockWorkGrowsInADuet(t *testing.T) {
 	for _, want := range []struct {
 		name        string
@@ -337,12 +346,14 @@ func TestClockWorkGrowsInADuet(t *testing.T) {
 	} {
 		t.Run(want.name, func(t *testing.T) {
 			cases := clockCases()
-			c := cases[slices.IndexFunc(cases, func(c clockCase) bool { return c.name == want.name })]
+			named := func(c clockCase) bool { return c.name == want.name }
+			c := cases[slices.IndexFunc(cases, named)]
 			c.noise, c.seam = 0, want.seam
 			turns := c.block(1, 200)
 			counted := math.Log(perRequest(turns, 1) / perRequest(turns, 0))
 			if got := counted / c.effect(); got < want.least || got > want.most {
-				t.Errorf("counted %.2f times the true %.4f, want %.2f to %.2f", got, c.effect(), want.least, want.most)
+				t.Errorf("counted %.2f times the true %.4f, want %.2f to %.2f",
+					got, c.effect(), want.least, want.most)
 			}
 		})
 	}

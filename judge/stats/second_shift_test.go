@@ -10,8 +10,9 @@ import (
 // An opTimes holds response times by operation.
 type opTimes map[string][]float64
 
-// bruteShift returns the shift of the logarithms from one sample to another, as the median of all pairs (Hodges and
-// Lehmann 1963) and as the difference of the medians. The median of an even number is the mean of its middle two.
+// bruteShift returns the shift of the logarithms from one sample to another, as the median of all
+// pairs (Hodges and Lehmann 1963) and as the difference of the medians. The median of an even
+// number is the mean of its middle two.
 func bruteShift(base, changed []float64) (pairs, medians float64) {
 	logs := func(x []float64) []float64 {
 		out := make([]float64, len(x))
@@ -34,8 +35,11 @@ func bruteShift(base, changed []float64) (pairs, medians float64) {
 	return middle(all), middle(b) - middle(a)
 }
 
-// bruteTypical returns the mean shift of the operations that both arms have, each with the weight of its two counts.
-func bruteTypical(base, changed opTimes, weight func(base, changed int) float64) (pairs, medians float64) {
+// bruteTypical returns the mean shift of the operations that both arms have, each with the weight
+// of its two counts.
+func bruteTypical(
+	base, changed opTimes, weight func(base, changed int) float64,
+) (pairs, medians float64) {
 	total := 0.0
 	for _, op := range slices.Sorted(maps.Keys(base)) {
 		a, b := base[op], changed[op]
@@ -77,7 +81,8 @@ var shiftCases = []struct {
 	// Of 100 pairs 16 are shorter, 48 equal and 36 longer.
 	{"two modes", opTimes{"post": append(many(6, 1), many(4, 100)...)},
 		opTimes{"post": append(many(4, 1), many(6, 100)...)}, 0, math.Log(100)},
-	{"the slowest tenth", opTimes{"post": append(many(9, 1), 2)}, opTimes{"post": append(many(9, 1), 20)}, 0, 0},
+	{"the slowest tenth", opTimes{"post": append(many(9, 1), 2)},
+		opTimes{"post": append(many(9, 1), 20)}, 0, 0},
 }
 
 // TestBruteTypical holds the reference to shifts that follow by hand.
@@ -87,7 +92,8 @@ func TestBruteTypical(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pairs, medians := bruteTypical(c.base, c.changed, both)
 			if math.Abs(pairs-c.pairs) > 1e-12 || math.Abs(medians-c.medians) > 1e-12 {
-				t.Errorf("pairs %.6f and medians %.6f, want %.6f and %.6f", pairs, medians, c.pairs, c.medians)
+				t.Errorf("pairs %.6f and medians %.6f, want %.6f and %.6f",
+					pairs, medians, c.pairs, c.medians)
 			}
 		})
 	}
