@@ -134,7 +134,7 @@ func undecided(c *record.Comparison, engine string) map[string]string {
 	return out
 }
 
-// Takes writes what an endpoint would take: "40 min of load for 15 %; 6 blocks can find 57 %".
+// Takes writes what an endpoint would take: "21 min of load for 15 %; 6 blocks can find 44 %".
 func Takes(x record.Expected) string {
 	margin := strconv.FormatFloat(100*x.Margin, 'g', 4, 64)
 	text := fmt.Sprintf("no sensible time of load for %s %%", margin)
