@@ -63,10 +63,10 @@ func (r *runner) lastLook() record.Look {
 }
 
 // foreseen returns what the blocks up to a look can find of each percentile of which the base has operations, and
-// whether it is judged: one on which the plan does not insist is left out when twice its margin is more than the
-// blocks find in four of five cases. The level is the one that Holm's method leaves to the first of the endpoints; the
-// endpoint that can find least leaves first, so that the others have more of it. Blocks that carry no verdict leave out
-// none, and none is left out when the errors alone would remain.
+// whether it is judged. One on which the plan does not insist is left out when the least change that the blocks find in
+// four of five cases is more than twice its margin. The level is the one that Holm's method leaves to the first of the
+// endpoints; the endpoint that can find least leaves first, so that the others have more of it. Blocks that carry no
+// verdict leave out none, and none is left out when the errors alone would remain.
 func foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers, at record.Look) []record.Expected {
 	if at.Blocks < stats.MinPairs {
 		return nil

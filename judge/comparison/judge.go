@@ -182,8 +182,8 @@ type Judgement struct {
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that were not judged, with the reason: no run has a number for them, because neither arm
 	// had such an operation, or both had too few; neither arm had an error ([verdict.Verdict.Aside]); or the plan could
-	// not decide them, with what that would take ([record.Comparison.Foreseen]). Where one arm had some, ten at least, and the other none, the endpoint is not skipped, but
-	// invalid: the other may have lost them.
+	// not decide them, with what that would take ([record.Comparison.Foreseen]). Where one arm had some, ten at least,
+	// and the other none, the endpoint is not skipped, but invalid: the other may have lost them.
 	Skipped map[string]string
 	// OtherLoad is the reason why only the capacities were compared: the sides had other numbers of users in the
 	// bounded test. Empty if they had the same.
