@@ -134,7 +134,7 @@ func undecided(c *record.Comparison, engine string) map[string]string {
 	return out
 }
 
-// Takes writes what an endpoint would take: "21 min of load for 15 %; 6 blocks can find 44 %".
+// Takes writes what an endpoint would take: "21 min of load for 15 %; 6 blocks can find 45 %".
 func Takes(x record.Expected) string {
 	margin := strconv.FormatFloat(100*x.Margin, 'g', 4, 64)
 	text := fmt.Sprintf("no sensible time of load for %s %%", margin)
@@ -144,5 +144,5 @@ func Takes(x record.Expected) string {
 	if x.MDE == 0 {
 		return text + "; too few operations"
 	}
-	return fmt.Sprintf("%s; %d blocks can find %.0f %%", text, x.Blocks, 100*x.MDE)
+	return fmt.Sprintf("%s; %d blocks can find %.0f %%", text, x.Blocks, math.Ceil(100*x.MDE))
 }

@@ -81,7 +81,7 @@ func TestForeseen(t *testing.T) {
 
 func TestTakes(t *testing.T) {
 	for want, x := range map[string]record.Expected{
-		"40 min of load for 15 %; 6 blocks can find 57 %":            {Margin: 0.15, Blocks: 6, MDE: 0.571, Load: 2390 * time.Second},
+		"40 min of load for 15 %; 6 blocks can find 57 %":            {Margin: 0.15, Blocks: 6, MDE: 0.562, Load: 2390 * time.Second},
 		"no sensible time of load for 10 %; 6 blocks can find 900 %": {Margin: 0.10, Blocks: 6, MDE: 9},
 		"8 min of load for 15 %; too few operations":                 {Margin: 0.15, Blocks: 6, Load: 8 * time.Minute},
 	} {
