@@ -45,6 +45,7 @@
 //     on one database: a pair.
 //   - comparison: arms in blocks.
 //   - endpoint, margin: what is compared, and how far its interval may reach for *same*.
+//   - not judged: an endpoint that the plan could not decide, with what that would take.
 //   - look: a planned moment at which the blocks so far are judged.
 //   - verdict: better, worse, same, inconclusive or invalid; indicative below six blocks.
 package plimsoll

@@ -95,6 +95,12 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 			}
 		}
 	}
+	for i, name := range c.Endpoints {
+		judged := func(e Endpoint) bool { return e.Name == name }
+		if d.good("compare.margin", "compare.endpoints", "bounded", "unbounded") && !slices.ContainsFunc(p.Endpoints(), judged) {
+			d.at(fmt.Sprintf("compare.endpoints[%d]", i), "%s is not judged by this plan; want an endpoint with a margin", clip(name))
+		}
+	}
 	if k.Drivers != nil && d.good("compare.margin", "bounded", "unbounded") && len(p.NotJudged()) > 0 && len(p.Endpoints()) == 0 {
 		d.at("compare.margin", "leaves no endpoint to be judged; remove none of at least one of %s", strings.Join(p.NotJudged(), ", "))
 	}

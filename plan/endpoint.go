@@ -157,6 +157,13 @@ func (p *Plan) NotJudged() []string {
 	return out
 }
 
+// Insists reports whether the plan has an endpoint judged that it could not decide: it names it in compare.endpoints,
+// or gives it another margin than the usual one.
+func (p *Plan) Insists(endpoint string) bool {
+	usual, ok := DefaultMargin()[endpoint]
+	return !ok || p.Compare.Margin[endpoint] != usual || slices.Contains(p.Compare.Endpoints, endpoint)
+}
+
 func (p *Plan) endpoints() (out []Endpoint, dropped []string) {
 	for _, name := range p.Compare.Margin.names() {
 		e, err := ParseEndpoint(name)

@@ -405,6 +405,8 @@ type Compare struct {
 	Retry time.Duration `yaml:"retry"`
 	// Margin holds the differences that do not matter, by endpoint.
 	Margin Margin `yaml:"margin"`
+	// Endpoints names those that are judged also where the plan could not decide them; see [Plan.Insists].
+	Endpoints []string `yaml:"endpoints"`
 }
 
 // Auto reports whether the comparison has as many blocks as it needs, within its Budget.

@@ -14,7 +14,7 @@ import (
 )
 
 // CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then
-// databases against the first. Effects, their intervals and margins are ratios minus one, or percentage points where
+// databases against the first; those that were not judged with the reason alone. Effects, their intervals and margins are ratios minus one, or percentage points where
 // effect_unit is pp. Unknown values are empty.
 func CSV(w io.Writer, d Document) error {
 	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict", "indicative", "base", "new", "base_at_least", "new_at_least",
@@ -32,6 +32,12 @@ func CSV(w io.Writer, d Document) error {
 			rows = append(rows, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name), formulaFree(r.Unit),
 				string(r.Better), string(r.Kind), strconv.FormatBool(r.Indicative), figure(r.Base.Mean), figure(r.New.Mean), strconv.FormatBool(r.Base.AtLeast), strconv.FormatBool(r.New.AtLeast),
 				figure(r.Effect), figure(lo), figure(hi), figure(level), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), formulaFree(r.Reason)})
+		}
+		for _, r := range f.Skipped {
+			row := make([]string, len(rows[0]))
+			copy(row, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name)})
+			row[6], row[len(row)-1] = "not judged", formulaFree(r.Value)
+			rows = append(rows, row)
 		}
 	}
 	for _, f := range d.Verdicts {

@@ -123,8 +123,18 @@ func prefix(s string) string {
 	return s + ": "
 }
 
-// headline is the verdict of one finding in one line, without a period.
+// headline is the verdict of one finding in one line, without a period, and which endpoints it stands on where the plan
+// could not decide all.
 func headline(d Document, f NamedVerdict) string {
+	text := conclusion(d, f)
+	if on := f.Verdict.StandsOn(); on != "" {
+		text += "; " + on
+	}
+	return text
+}
+
+// conclusion is the headline without the endpoints that it stands on.
+func conclusion(d Document, f NamedVerdict) string {
 	v := f.Verdict
 	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
 	name := prefix(d.engineLabel(f.Engine)) + differing(d, f)

@@ -293,11 +293,11 @@ func oneSentence(d Document, f NamedVerdict) string {
 	case len(v.Results) == 0 || v.Indicative || v.Kind == verdict.Invalid:
 		return strings.Replace(headline(d, f), differing(d, f), "", 1)
 	case v.Kind == verdict.Same:
-		names := make([]string, len(v.Results))
-		for i, r := range v.Results {
-			names[i] = r.Name
+		text := fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base, list(resultNames(v.Results)))
+		if len(v.Undecided) > 0 {
+			text += fmt.Sprintf("; %s could not be decided in this time", list(v.Undecided))
 		}
-		return fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base, list(names))
+		return text
 	}
 	found := ofKind(v, v.Kind)
 	slices.SortStableFunc(found, func(a, b verdict.Result) int { return -cmp.Compare(excess(a), excess(b)) })
@@ -308,16 +308,23 @@ func oneSentence(d Document, f NamedVerdict) string {
 		text = reasons(some)
 	}
 	if rest := found[len(some):]; len(rest) > 0 {
-		names := make([]string, len(rest))
-		for i, r := range rest {
-			names[i] = r.Name
-		}
-		text += "; also " + list(names)
+		text += "; also " + list(resultNames(rest))
+	}
+	if on := v.StandsOn(); on != "" {
+		text += "; " + on
 	}
 	if v.Kind == verdict.Inconclusive {
 		return name + "inconclusive: " + text
 	}
 	return fmt.Sprintf("%s%s is %s than %s: %s", name, fresh, v.Kind, base, text)
+}
+
+func resultNames(results []verdict.Result) []string {
+	names := make([]string, len(results))
+	for i, r := range results {
+		names[i] = r.Name
+	}
+	return names
 }
 
 // excess is how many margins an effect is wide.

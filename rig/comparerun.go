@@ -70,7 +70,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		defer stop()
 	}
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
-		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
+		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Foresaw: s.foresaw, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
 	for _, caution := range cautions {
 		cfg.Setup = append(cfg.Setup, record.Row{Name: "Caution", Value: caution})
 		s.Progress.Say("plimsoll: warning: %s", caution)
@@ -133,6 +133,15 @@ func BuildDigest() (string, error) {
 // engineName is the name of an engine before its server has reported one.
 func engineName(engine string) string {
 	return map[string]string{plan.PostgreSQL: "PostgreSQL", plan.MySQL: "MySQL/MariaDB"}[engine]
+}
+
+// foresaw reports the endpoints that are left out, before the first block is judged.
+func (s *Session) foresaw(all []record.Expected) {
+	for _, x := range all {
+		if x.NotJudged {
+			s.Progress.Say("  not judged: %s (%s)", strings.TrimSpace(engineName(x.Engine)+" "+x.Metric), comparison.Takes(x))
+		}
+	}
 }
 
 // looked reports a planned look.

@@ -71,7 +71,9 @@ func (s *Session) register(c *record.Comparison, readers []comparison.Reader) er
 	if err != nil {
 		return err
 	}
-	arms, _, err := comparison.Judge(c, s.Plan, comparison.Loader(c, s.Store.Run), readers...)
+	all := *c
+	all.Foreseen = nil // the noise is of every endpoint, also of those that the plan could not decide
+	arms, _, err := comparison.Judge(&all, s.Plan, comparison.Loader(c, s.Store.Run), readers...)
 	if err != nil {
 		return fmt.Errorf("judging %s: %w", c.ID, err)
 	}

@@ -214,11 +214,6 @@ func TestComparisonFindsTheSlowArm(t *testing.T) {
 	if why := arms[0].Skipped["p95(delivery)"]; why == "" {
 		t.Error("p95(delivery) was judged without a delivery")
 	}
-	for _, r := range arms[0].Verdict.Results { // 1800 operations have 18 beyond p99, and 90 beyond p95
-		if warned := strings.Contains(strings.Join(r.Warnings, "; "), "in 12 of 12 runs fewer than 50 operations lie beyond"); warned != (r.Name == "p99(op)") {
-			t.Errorf("%s: warnings %q", r.Name, r.Warnings)
-		}
-	}
 	if len(databases) != 2 || databases[1].Arm != "new" || databases[1].Verdict.Kind != verdict.Worse {
 		t.Errorf("databases %+v", databases)
 	}

@@ -43,8 +43,9 @@ type Numbers struct {
 	// Portions hold the measured phase of a run of a duet, which lasted Measured, in parts, by endpoint ([Within]).
 	Portions map[string][]Portion
 	Measured time.Duration
-	// Thin are those endpoints that are quantiles with fewer than stats.TailOps effective operations beyond them.
-	Thin map[string]bool
+	// SD is the standard deviation, by their counts alone, of the logarithms of those endpoints that are quantiles
+	// ([stats.QuantileSD]); it leaves out those without operations.
+	SD map[string]float64
 	// Disturbed is true if other processes on the host disturbed the run: then only the cost of its operations
 	// is used.
 	Disturbed bool
@@ -180,8 +181,9 @@ type Judgement struct {
 	Engine, Arm string
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that were not judged, with the reason: no run has a number for them, because neither arm
-	// had such an operation, or both had too few; or neither arm had an error ([verdict.Verdict.Aside]). Where one arm had some, ten at least, and the other none, the endpoint is not skipped, but
-	// invalid: the other may have lost them.
+	// had such an operation, or both had too few; neither arm had an error ([verdict.Verdict.Aside]); or the plan could
+	// not decide them, with what that would take ([record.Comparison.Foreseen]). Where one arm had some, ten at least,
+	// and the other none, the endpoint is not skipped, but invalid: the other may have lost them.
 	Skipped map[string]string
 	// OtherLoad is the reason why only the capacities were compared: the sides had other numbers of users in the
 	// bounded test. Empty if they had the same.
@@ -232,15 +234,18 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				both = append(both, numbersPair{block: b, base: x, fresh: y, first: cameFirst(c, first, second)})
 			}
 		}
+		open := undecided(c, base.engine)
 		if a, b := users(base), users(other); a != b {
 			j.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared", label[0], a, label[1], b)
 		} else {
-			j.Secondary, j.Shifts = family(both, endpoints), shifts(both, p.Seed)
+			judged := slices.DeleteFunc(slices.Clone(endpoints), func(e plan.Endpoint) bool { return open[e.Name] != "" })
+			j.Secondary, j.Shifts = family(both, judged), shifts(both, p.Seed)
 		}
 		x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
 		a, b := unclear(c, most, base.arm, base.engine), unclear(c, most, other.arm, other.engine)
 		hostAlone := x.Failed+y.Failed+a+b == 0 // no run is void for what may be an arm's doing
 		var results []verdict.Result
+		var left []string // of the endpoints, those that the plan could not decide
 		for _, name := range p.NotJudged() {
 			j.Skipped[name] = byPlan
 		}
@@ -280,6 +285,11 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				pairs = append(pairs, pr)
 			}
 			oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
+			if takes := open[e.Name]; takes != "" && !oneSided {
+				j.Skipped[e.Name] = takes
+				left = append(left, e.Name)
+				continue
+			}
 			if found && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
 				j.Skipped[e.Name] = why
 				continue
@@ -297,7 +307,6 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			if isCost {
 				warnUnseen(&r, both)
 			}
-			warnThin(&r, both)
 			tellLevels(&r, both)
 			warnUnstable(&r, both, label)
 			results = append(results, r)
@@ -314,7 +323,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		if b > a {
 			withholdFailed(results, a, b, "are void for a reason that may be the target's doing", label)
 		}
-		j.Verdict = verdict.Combine(name, results)
+		j.Verdict = verdict.Combine(name, results, left...)
 		maps.Copy(j.Skipped, j.Verdict.NotJudged())
 		return j
 	}

@@ -3,11 +3,11 @@ package comparison
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"plimsoll/judge/stats"
-	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/run/record"
@@ -32,13 +32,11 @@ type tail struct {
 	n          uint64
 	of         func(*measure.Window) *measure.Histogram
 	hit, total []uint64
+	quantile   func(float64) time.Duration
 }
 
-// supported reports whether the run carries the quantile: it must have operations enough, also after counting those
-// that depend on each other as fewer.
-func (t *tail) supported() bool {
-	return stats.QuantileSupported(t.p, t.n, stats.EffectiveCount(t.hit, t.total))
-}
+// effective returns how many independent operations the tail is worth.
+func (t *tail) effective() float64 { return stats.EffectiveCount(t.hit, t.total) }
 
 func response(w *measure.Window) *measure.Histogram { return w.Response }
 
@@ -54,7 +52,7 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 	bySeries := map[string][]*tail{}
 	ask := func(name string, p float64, h *measure.Histogram, of func(*measure.Window) *measure.Histogram, series ...string) *tail {
 		q := h.Quantile(p)
-		t := &tail{name: name, p: p, value: float64(q) / float64(time.Millisecond), n: h.Count(), of: of, hit: make([]uint64, seconds), total: make([]uint64, seconds)}
+		t := &tail{name: name, p: p, value: float64(q) / float64(time.Millisecond), n: h.Count(), of: of, hit: make([]uint64, seconds), total: make([]uint64, seconds), quantile: h.Quantile}
 		t.above = q - q/100 // more than one step of the histogram: the bucket of the quantile itself is counted
 		for _, s := range series {
 			bySeries[s] = append(bySeries[s], t)
@@ -62,7 +60,7 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 		return t
 	}
 	names := slices.Sorted(maps.Keys(merged))
-	n.Metrics, n.Thin = map[string]SecondaryValue{}, map[string]bool{}
+	n.Metrics, n.SD = map[string]SecondaryValue{}, map[string]float64{}
 	for _, op := range names {
 		h := merged[op].Response
 		if h.Count() >= stats.TailOps && h.Sum() > 0 {
@@ -106,12 +104,15 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 	course.Close()
 	n.Course = course.Groups
 	for _, t := range further {
-		if t.supported() && t.value > 0 {
+		if stats.QuantileSupported(t.p, t.n, t.effective()) && t.value > 0 {
 			n.Metrics[t.name] = operation(t.value, t.n, false)
 		}
 	}
 	for _, t := range primary {
-		n.Thin[t.name] = t.n > 0 && !t.supported()
+		sd := stats.QuantileSD(t.p, t.effective(), func(p float64) float64 { return t.quantile(p).Seconds() })
+		if !math.IsNaN(sd) && !math.IsInf(sd, 0) {
+			n.SD[t.name] = sd
+		}
 	}
 	return err
 }
@@ -119,22 +120,6 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 // operation is a further number of operations of this program's users, in milliseconds.
 func operation(value float64, n uint64, mean bool) SecondaryValue {
 	return SecondaryValue{Unit: "ms", Better: plan.Lower, Floor: metricFloor, Value: value, Count: float64(n), Mean: mean}
-}
-
-// warnThin warns of the number of runs with too few operations for an endpoint's quantile.
-func warnThin(r *verdict.Result, pairs []numbersPair) {
-	thin := 0
-	for _, p := range pairs {
-		for _, n := range []Numbers{p.base, p.fresh} {
-			if n.Thin[r.Name] {
-				thin++
-			}
-		}
-	}
-	if thin > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("in %d of %d runs fewer than %d operations lie beyond the percentile, counting those that came together as fewer: "+
-			"measure longer, or compare a lower percentile", thin, 2*len(pairs), stats.TailOps))
-	}
 }
 
 // numbersPair holds the numbers of the two runs of a block.

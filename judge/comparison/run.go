@@ -40,11 +40,13 @@ type Config struct {
 	ModeWhy  string
 	// Save puts the comparison on disk; it is called after every run, and in a duet after every block.
 	Save func(*record.Comparison) error
-	// Load opens a run by its id. Planned looks and [Resume] need it.
+	// Load opens a run by its id. Planned looks and [Resume] need it; without it no endpoint is left out.
 	Load func(id string) (*record.Run, error)
 	// Readers add metrics to each run that a planned look judges; [Judge] should be given at least the same readers
 	// at the end.
 	Readers []Reader
+	// Foresaw is called when it is known what the plan can find of its percentiles; it may be nil.
+	Foresaw func([]record.Expected)
 	// Looked is called after each planned look, counted from 1; it may be nil.
 	Looked func(n int, l record.Look)
 	// Now is the clock.
@@ -82,6 +84,8 @@ type runner struct {
 	past []record.ComparisonRun
 	// behind is true while the file on disk does not yet record that the comparison goes on.
 	behind bool
+	// foresaw is true when the first whole block was read; see foresee.
+	foresaw bool
 }
 
 // carryOut does everything that is left to do, and ends the comparison.
@@ -127,6 +131,8 @@ func (r *runner) all(ctx context.Context) error {
 			}
 			if !ok {
 				voided = append(voided, i)
+			} else if err := r.foresee(i + 1); err != nil {
+				return err
 			}
 		}
 		done = to
@@ -146,6 +152,8 @@ func (r *runner) all(ctx context.Context) error {
 			}
 			if !ok {
 				voided = append(voided, i)
+			} else if err := r.foresee(i + 1); err != nil {
+				return err
 			}
 		}
 		for _, i := range voided {

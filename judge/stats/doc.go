@@ -35,7 +35,7 @@
 //   - [WarmupCut]: where the steady state begins, if there is one;
 //   - [TrendOf] and [RunDrift]: whether values in time drift, in spite of their autocorrelation;
 //   - [BatchError] and [BlockBootstrap]: the precision of the mean and the quantiles of one run;
-//   - [EffectiveCount] and [QuantileSupported]: the quantiles that a run can estimate at all.
+//   - [EffectiveCount], [QuantileSupported] and [QuantileSD]: the quantiles that a run can estimate, and how well.
 //
 // docs/statistics.md has the error rates of each of them.
 //

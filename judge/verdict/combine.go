@@ -13,10 +13,11 @@ import (
 // inconclusive, in the copy that the verdict carries. Then any worse makes the verdict worse, else a
 // primary without data makes it invalid, else any inconclusive makes it inconclusive, else any better makes
 // it better, else it is the same. No results at all are invalid. Costs get what they mean for the capacity. Rates
-// that are zero in both arms, of too few operations to judge them, are set aside. The argument is not changed.
-func Combine(database string, results []Result) Verdict {
+// that are zero in both arms, of too few operations to judge them, are set aside. undecided names the endpoints that
+// are not judged, because the plan could not decide them. The argument is not changed.
+func Combine(database string, results []Result, undecided ...string) Verdict {
 	results, aside := setAside(results)
-	v := Verdict{Database: database, Results: make([]Result, len(results)), Aside: aside}
+	v := Verdict{Database: database, Results: make([]Result, len(results)), Aside: aside, Undecided: undecided}
 	p := make([]float64, len(results))
 	for i, r := range results {
 		p[i] = r.P
@@ -43,7 +44,31 @@ func Combine(database string, results []Result) Verdict {
 	v.Indicative = v.Kind == Inconclusive && !slices.ContainsFunc(v.of(Inconclusive), func(r Result) bool { return !r.Indicative })
 	v.Reason = v.reason()
 	v.Lead = v.lead()
+	if on := v.StandsOn(); on != "" {
+		v.Lead = strings.TrimSuffix(v.Lead, ".") + "; " + on + "."
+	}
 	return v
+}
+
+// StandsOn returns the clause that names the endpoints which the verdict stands on, where the plan could not decide all:
+// "judged on cost(app) and errors; p99(op) could not be decided in this time". Empty where it decides all.
+func (v Verdict) StandsOn() string {
+	if len(v.Undecided) == 0 {
+		return ""
+	}
+	names := make([]string, len(v.Results))
+	for i, r := range v.Results {
+		names[i] = r.Name
+	}
+	return fmt.Sprintf("judged on %s; %s could not be decided in this time", listed(names), listed(v.Undecided))
+}
+
+// listed joins names: "a, b and c".
+func listed(names []string) string {
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 // setAside divides results into those that are judged and those that are open only because neither arm had an error in too

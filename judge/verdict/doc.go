@@ -35,7 +35,8 @@
 // # Several endpoints
 //
 // [Combine] holds the level over all endpoints of a database by Holm's method: any worse makes the database
-// worse, else any inconclusive makes it inconclusive, else any better makes it better.
+// worse, else any inconclusive makes it inconclusive, else any better makes it better. Endpoints that the plan could not
+// decide are no part of it; the verdict names them.
 //
 // # Further metrics
 //

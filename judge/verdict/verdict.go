@@ -246,9 +246,12 @@ type Verdict struct {
 	Indicative bool     `json:"indicative,omitempty"`
 	Results    []Result `json:"results"`
 	// Aside are results that decide nothing: neither arm had an error, of too few operations to judge that.
-	Aside  []Result `json:"not_judged,omitempty"`
-	Lead   string   `json:"lead"`   // the sentence that a person would write
-	Reason string   `json:"reason"` // why, a clause
+	Aside []Result `json:"not_judged,omitempty"`
+	// Undecided names the endpoints without a result, because the plan could not decide them.
+	Undecided []string `json:"undecided,omitempty"`
+
+	Lead   string `json:"lead"`   // the sentence that a person would write
+	Reason string `json:"reason"` // why, a clause
 }
 
 // ExitStatus returns the exit status of a program that ends with this verdict.

@@ -245,8 +245,5 @@ func blocks(numbers []int) string {
 	for i, n := range numbers {
 		text[i] = strconv.Itoa(n)
 	}
-	if len(text) == 1 {
-		return "pair " + text[0]
-	}
-	return "pairs " + strings.Join(text[:len(text)-1], ", ") + " and " + text[len(text)-1]
+	return plural(len(text), "pair ", "pairs ") + listed(text)
 }

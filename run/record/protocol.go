@@ -86,6 +86,10 @@ type Expected struct {
 	MDE float64 `json:"mde"`
 	// Needed is how many blocks would find a change of the margin; 0 when no sensible number does.
 	Needed int `json:"blocks_for_margin"`
+	// Of [Comparison.Foreseen]: Load is how long each arm would have to be measured, in all of its runs, for a change of
+	// the margin to be found; 0 when no sensible time is enough. NotJudged is true if the endpoint is left out.
+	Load      time.Duration `json:"load_for_margin,omitempty"`
+	NotJudged bool          `json:"not_judged,omitempty"`
 }
 
 // An AA is the noise of one metric in one comparison of a build with itself: a line of the store's registry.

@@ -318,6 +318,9 @@ type Comparison struct {
 	Budget time.Duration `json:"budget,omitempty"`
 	// Before is the statement made before the first run.
 	Before *Before `json:"before,omitempty"`
+	// Foreseen is what the base's runs of the first whole block show of each endpoint that is a percentile, before any
+	// block is judged: the change that the plan can find, and whether the endpoint is judged.
+	Foreseen []Expected `json:"foreseen,omitempty"`
 	// Resumed holds the times that it went on after it had been cut.
 	Resumed []Resumption `json:"resumed,omitempty"`
 	// Digests are of every other member of the stored object, by its name in JSON ([SaveComparison]). Undigested is

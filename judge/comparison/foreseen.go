@@ -1,0 +1,148 @@
+package comparison
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+)
+
+// foresee notes what the plan can find of each percentile, from the base's runs of the first whole block. It depends on
+// counts and spread of the base alone, never on a difference between arms, and on a single block, whose runs were made
+// before anything was judged: a rule that looked at both arms, or at the spread of all blocks, would select the
+// endpoints that differ by chance. A comparison that is resumed comes to the same result.
+func (r *runner) foresee(block int) error {
+	if r.foresaw || r.c.Foreseen != nil || r.Load == nil {
+		return nil
+	}
+	r.foresaw = true
+	at, endpoints := r.lastLook(), r.Plan.Endpoints()
+	for _, run := range r.c.Runs {
+		if run.Block != block || run.Arm != r.c.Arms[0] || !run.Counts() {
+			continue
+		}
+		stored, err := r.Load(run.Run)
+		if err != nil {
+			return err
+		}
+		base, err := NumbersOf(stored, endpoints, r.Readers...)
+		if err != nil {
+			return err
+		}
+		found := foreseen(endpoints, r.Plan.Insists, base, at)
+		for i := range found {
+			found[i].Engine = run.Engine
+		}
+		r.c.Foreseen = append(r.c.Foreseen, found...)
+	}
+	if r.Foresaw != nil && len(r.c.Foreseen) > 0 {
+		r.Foresaw(r.c.Foreseen)
+	}
+	return nil
+}
+
+// lastLook returns the last look of the comparison; with a budget the last that it has time for by the plan's lengths.
+func (r *runner) lastLook() record.Look {
+	if len(r.c.Looks) == 0 {
+		return record.Look{Blocks: r.c.Blocks, Alpha: stats.FixedAlpha}
+	}
+	last := r.c.Looks[0]
+	for _, l := range r.c.Looks {
+		if b := r.c.Before; b == nil || b.Budget == 0 || l.Blocks <= b.Fits {
+			last = l
+		}
+	}
+	return last
+}
+
+// foreseen returns what the blocks up to a look can find of each percentile of which the base has operations, and
+// whether it is judged. One on which the plan does not insist is left out when the least change that the blocks find in
+// four of five cases is more than twice its margin. The level is the one that Holm's method leaves to the first of the
+// endpoints; the endpoint that can find least leaves first, so that the others have more of it. Blocks that carry no
+// verdict leave out none, and none is left out when the errors alone would remain.
+func foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers, at record.Look) []record.Expected {
+	if at.Blocks < stats.MinPairs {
+		return nil
+	}
+	var percentiles []plan.Endpoint
+	others, besides := 0, 0 // with a number, and of these not the errors
+	for _, e := range endpoints {
+		switch _, counted := base.SD[e.Name]; {
+		case counted:
+			percentiles = append(percentiles, e)
+		case !math.IsNaN(base.Values[e.Name]):
+			others++
+			if e.Stat != "errors" {
+				besides++
+			}
+		}
+	}
+	worst := slices.SortedStableFunc(slices.Values(percentiles), func(a, b plan.Endpoint) int {
+		return -cmp.Compare(base.SD[a.Name]/a.Limit(), base.SD[b.Name]/b.Limit())
+	})
+	left, out := len(percentiles), map[string]bool{}
+	for _, e := range worst {
+		x := expected(e, base, at.Blocks, at.Alpha/float64(others+left))
+		if (x.MDE == 0 || x.MDE > 2*e.Margin) && !insists(e.Name) {
+			out[e.Name] = true
+			left--
+		}
+	}
+	if left+besides == 0 {
+		clear(out)
+		left = len(percentiles)
+	}
+	all := make([]record.Expected, len(percentiles))
+	for i, e := range percentiles {
+		all[i] = expected(e, base, at.Blocks, at.Alpha/float64(others+left))
+		all[i].NotJudged = out[e.Name]
+	}
+	return all
+}
+
+// expected returns what so many blocks can find of a percentile at a level: by the counts of a run of the base, which the
+// other arm is taken to share, and by the spread between deployments that is assumed before blocks have shown it. MDE
+// is 0 where the run has too few operations for the percentile.
+func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.Expected {
+	sd := math.Hypot(base.SD[e.Name], stats.PriorBetween/math.Sqrt2)
+	x := record.Expected{Metric: e.Name, Unit: e.Unit, Margin: e.Margin, RunSD: sd, Blocks: blocks, Alpha: alpha}
+	x.MDE, x.Needed = verdict.Foresee(e, sd, blocks, alpha)
+	x.Load = time.Duration(x.Needed) * base.Measured
+	p, _ := e.Quantile()
+	if least, n := stats.LeastOps(p), base.Had[e.Name]; n < least {
+		x.MDE = 0
+		x.Load = max(x.Load, time.Duration(float64(blocks)*base.Measured.Seconds()*float64(least)/float64(n))*time.Second)
+	}
+	return x
+}
+
+// undecided returns, by endpoint, why the plan could not decide it on an engine.
+func undecided(c *record.Comparison, engine string) map[string]string {
+	out := map[string]string{}
+	for _, x := range c.Foreseen {
+		if x.Engine == engine && x.NotJudged {
+			out[x.Metric] = Takes(x)
+		}
+	}
+	return out
+}
+
+// Takes writes what an endpoint would take: "21 min of load for 15 %; 6 blocks can find 45 %".
+func Takes(x record.Expected) string {
+	margin := strconv.FormatFloat(100*x.Margin, 'g', 4, 64)
+	text := fmt.Sprintf("no sensible time of load for %s %%", margin)
+	if x.Load > 0 {
+		text = fmt.Sprintf("%.0f min of load for %s %%", math.Ceil(x.Load.Minutes()), margin)
+	}
+	if x.MDE == 0 {
+		return text + "; too few operations"
+	}
+	return fmt.Sprintf("%s; %d blocks can find %.0f %%", text, x.Blocks, math.Ceil(100*x.MDE))
+}
