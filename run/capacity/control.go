@@ -117,9 +117,8 @@ type Config struct {
 	// RampFloor is the least growth in users per second (default 4). Where it would add more than a tenth per
 	// window, it adds a tenth per window: a small server deserves a slow ramp too.
 	RampFloor float64
-	// Window is the span of a reading and the least time between two decisions (default 15 s). Settle is added
-	// to it after a change, for logins and queues (default 0).
-	Window, Settle time.Duration
+	// Window is the span of a reading and the least time between two decisions (default 15 s).
+	Window time.Duration
 	// Step is the smallest change when tracking, as a fraction of the users (default 0.005), and StepFloor the
 	// smallest in users (default 4, but never more than a twentieth of the present users, or 1).
 	Step      float64
@@ -186,7 +185,6 @@ func (c Config) withDefaults() (Config, error) {
 	check(in(c.Precision, 0, 1), "precision %v: want a fraction between 0 and 1", c.Precision)
 	check(c.Saturation > 0 && c.Saturation <= 1, "saturation %v: want a fraction above 0, at most 1", c.Saturation)
 	check(c.Window > 0, "window %v: want more than 0", c.Window)
-	check(c.Settle >= 0, "settle time %v: want 0 or more", c.Settle)
 	check(c.Budget > c.Window, "budget %v: want more than a window of %v", c.Budget, c.Window)
 	check(c.Grace > 0, "grace %v: want more than 0", c.Grace)
 	return c, errors.Join(errs...)
@@ -194,10 +192,12 @@ func (c Config) withDefaults() (Config, error) {
 
 // Phases of a search, as in [Action] and [Decision].
 const (
-	Ramp   = "ramp"
-	Track  = "track"
-	Stairs = "stairs"
-	Done   = "done"
+	Ramp     = "ramp"
+	Track    = "track"
+	Stairs   = "stairs"
+	Steady   = "steady"
+	Overload = "overload"
+	Done     = "done"
 )
 
 // An Action is the caller's next step: keep Users active, and stop when Done.

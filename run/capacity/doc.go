@@ -11,7 +11,9 @@
 // beyond its capacity. A violation pauses the growth, and one that lasts for a whole window ends the ramp: a
 // window is how long one bad moment stays visible in a trailing reading, so anything longer is fresh evidence.
 // Then the search backs off, geometrically until a window is healthy, and "track" moves up after a healthy window
-// and down after a violated one, in proportional steps that halve at a reversal and grow again on a long march.
+// and down after a violated one, in proportional steps that halve at a reversal and grow again on a long march. At the
+// end "steady" holds the estimate, since the capacity is defined at constant users, and "overload" returns to the level
+// that ended the ramp: an overload that does not last is of a server that has changed.
 //
 // # The answer
 //

@@ -32,10 +32,10 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 		}
 	}
 	if why == "" {
-		return s.widened(Result{Kind: Estimate, Users: math.Exp(f.x), Lo: math.Exp(f.lo), Hi: math.Exp(f.hi),
+		return s.doubted(s.widened(Result{Kind: Estimate, Users: math.Exp(f.x), Lo: math.Exp(f.lo), Hi: math.Exp(f.hi),
 			Rule: s.rules[binding[0]].name, Estimator: Regression, Windows: f.n, eff: f.eff,
 			Why: fmt.Sprintf("the binding rule crosses its limit there: regression over %d windows near it, "+
-				"%.1f %% more of the limit per 1 %% more users", f.n, f.slope)}), true
+				"%.1f %% more of the limit per 1 %% more users", f.n, f.slope)}), binding, center, f.slope), true
 	}
 	r, ok := s.trackMean(center)
 	if ok {
@@ -51,7 +51,7 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 	}
 	r.Rule = s.rules[binding[0]].name
 	r.Why += "; the regression was refused: " + why
-	return r, true
+	return s.doubted(r, binding, center, 0), true
 }
 
 // widened returns an estimate whose interval also holds that of the cut that best parts healthy windows from violated
@@ -127,6 +127,7 @@ type fit struct {
 type point struct {
 	x, y, w float64
 	early   bool
+	joined  bool // holds the cost of arrivals: it shows the slope, not the crossing
 }
 
 // regress fits y = log(value/limit) of the binding rules over x = log(users) near the crossing, and solves y = 0.
@@ -135,14 +136,7 @@ func (s *Search) regress(binding []int, center, width float64) (fit, string) {
 	var pts []point
 	turn := s.turn(center)
 	for k, w := range s.samples {
-		q := math.Inf(-1)
-		for _, i := range binding {
-			if i >= len(w.ratios) || math.IsNaN(w.ratios[i]) {
-				q = math.NaN()
-				break
-			}
-			q = max(q, w.ratios[i])
-		}
+		q := w.ratio(binding)
 		if math.IsNaN(q) {
 			continue
 		}
@@ -152,7 +146,8 @@ func (s *Search) regress(binding []int, center, width float64) (fit, string) {
 			}
 			continue
 		}
-		pts = append(pts, point{x: math.Log(w.users), y: math.Log(q), early: turn < 0 || k < turn+4})
+		pts = append(pts, point{x: math.Log(w.users), y: math.Log(q), early: turn < 0 || k < turn+4,
+			joined: s.settling > 0 && w.phase == Ramp})
 	}
 	var f fit
 	var why string
@@ -229,11 +224,14 @@ func line(pts []point, c, width float64) (fit, string) {
 	var z, w []float64
 	var swy, swa float64
 	for _, p := range pts {
-		if p.w > 0 {
+		if p.w > 0 && !p.joined {
 			z, w = append(z, p.x-p.y/b), append(w, p.w)
 			swy += p.w * p.y
 			swa += p.w
 		}
+	}
+	if len(z) < least {
+		return fit{}, fmt.Sprintf("only %d windows after the ramp are near the crossing", len(z))
 	}
 	m, v, df, eff := correlatedMean(z, w)
 	bias := swy / swa / b * seb / b
@@ -267,7 +265,9 @@ func (s *Search) trackMean(center float64) (Result, bool) {
 	}
 	var x, w []float64
 	for _, p := range s.samples[turn:] {
-		x, w = append(x, math.Log(p.users)), append(w, 1)
+		if p.phase != Steady {
+			x, w = append(x, math.Log(p.users)), append(w, 1)
+		}
 	}
 	if len(x) < 4 {
 		return Result{}, false

@@ -224,7 +224,8 @@ func TestPrecisionNeedsTrackingWindows(t *testing.T) {
 		}
 		s := windows(40, w...)
 		s.cfg.Precision = 0.02
-		if r, ok := s.precise(); ok != (tracked >= 4) {
+		r, _ := s.estimate(false)
+		if r, ok := s.precise(r, 1); ok != (tracked >= 4) {
 			t.Errorf("%d tracking windows: got %v (%s)", tracked, ok, r.Stopped)
 		}
 	}

@@ -44,9 +44,9 @@ func (c Config) Forecast() (SearchTime, error) {
 		}
 		windows++
 	}
-	f.Least = time.Duration(windows) * (c.Window + c.Settle)
+	f.Least = time.Duration(windows) * c.Window
 	if c.Staircase {
-		f.Least = leastPlateaus * ((plateauSettle+plateauMeasure)*c.Window + max(0, c.Settle-c.Window))
+		f.Least = leastPlateaus * (plateauSettle + plateauMeasure) * c.Window
 	}
 	far, _ := c.rampTo(min(float64(c.Max), ample*float64(c.Start)), math.MaxInt64)
 	f.Enough = far + f.Least

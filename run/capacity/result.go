@@ -37,23 +37,20 @@ const (
 	luck = 1.12
 )
 
-// precise returns the estimate if it has the requested precision.
-func (s *Search) precise() (Result, bool) {
+// precise reports whether the estimate has the requested precision, or lacks no more than a factor. Its interval is then
+// the widened one.
+func (s *Search) precise(r Result, lacks float64) (Result, bool) {
 	n := 0
 	for _, w := range s.samples {
-		if w.phase == Track {
+		if w.phase == Track || w.phase == Steady {
 			n++
 		}
 	}
-	if n < minTrack {
-		return Result{}, false
-	}
-	r, ok := s.estimate(false)
-	if !ok || r.eff < minIndependent {
+	if n < minTrack || r.eff*lacks < minIndependent {
 		return Result{}, false
 	}
 	r.Lo, r.Hi = r.Users*math.Pow(r.Lo/r.Users, luck), r.Users*math.Pow(r.Hi/r.Users, luck)
-	if r.halfWidth() > s.cfg.Precision {
+	if r.halfWidth() > s.cfg.Precision*lacks {
 		return Result{}, false
 	}
 	r.Stopped = r.precision()
@@ -70,6 +67,9 @@ func (r Result) precision() string {
 
 // conclude returns the best result from the windows so far when time is over.
 func (s *Search) conclude(stopped string) Result {
+	if s.phase == Overload {
+		return s.outcome()
+	}
 	if s.phase == Ramp {
 		why := "the ramp was not over: no violation lasted for a whole window"
 		if p, ok := s.Predicted(); ok && p.Users > s.healthyUsers {

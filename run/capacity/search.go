@@ -33,6 +33,10 @@ type Search struct {
 	dir, run  int     // last direction, and how many times in a row
 	topped    int     // healthy decisions in a row at Max
 
+	arrived  arrivals
+	settling time.Duration // wait after users joined, beside a window
+	end      ending
+
 	plateaus  []plateau // of a staircase
 	seen, bad int       // windows of the present plateau, and the violated of them
 
@@ -130,6 +134,12 @@ func (s *Search) Step(o Observation) Action {
 	}
 	if s.phase == Stairs {
 		return s.stairs(w)
+	}
+	switch s.phase {
+	case Steady:
+		return s.constant(w)
+	case Overload:
+		return s.overloaded(w)
 	}
 	return s.track(w)
 }
@@ -293,7 +303,7 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 			s.fullSince = s.last
 		}
 		// The window that looks back on the ramp, then the hold.
-		if _, long := s.Bound(); s.last-s.fullSince >= s.cfg.Window+max(s.cfg.Settle, long) {
+		if _, long := s.Bound(); s.last-s.fullSince >= s.cfg.Window+long {
 			return s.finish(s.censored("max users: every rule held there",
 				fmt.Sprintf("all %d users that the plan allows were supported; the target may carry more", s.cfg.Max)))
 		}
@@ -321,7 +331,7 @@ func (s *Search) backOff(w sample) Action {
 	}
 	s.phase = Track
 	s.users = max(s.users*s.cfg.BackOff, float64(s.cfg.Min))
-	s.hold = s.last + s.cfg.Window + max(s.cfg.Settle, s.cfg.Window/2)
+	s.hold = s.last + s.cfg.Window + s.cfg.Window/2
 	s.decide(w)
 	return s.action("backing off: " + s.rules[w.worst].name + " does not hold")
 }
@@ -333,6 +343,10 @@ func (s *Search) track(w sample) Action {
 	}
 	if !w.complete && !w.violated { // one broken rule is enough, for any value of the missing one
 		return s.action("paused: a rule has no data")
+	}
+	if s.joining(w) {
+		s.hold = s.last + s.cfg.Window
+		return s.action("a second window: joining may cost")
 	}
 	s.record(w)
 	dir := 1
@@ -351,9 +365,8 @@ func (s *Search) track(w sample) Action {
 		s.decide(w)
 		return s.action("the first plateau begins")
 	}
-	if r, ok := s.precise(); ok {
-		s.decide(w)
-		return s.finish(r)
+	if a, over := s.lastTests(w); over {
+		return a
 	}
 	s.stride(dir)
 	if dir > 0 && s.users >= float64(s.cfg.Max) {
@@ -367,7 +380,10 @@ func (s *Search) track(w sample) Action {
 	}
 	delta := max(s.users*s.step, min(float64(s.cfg.StepFloor), max(1, s.users/100)))
 	s.users = min(max(s.users+float64(dir)*delta, float64(s.cfg.Min)), float64(s.cfg.Max))
-	s.hold = s.last + s.cfg.Window + s.cfg.Settle
+	s.hold = s.last + s.cfg.Window
+	if dir > 0 {
+		s.hold += s.settling
+	}
 	s.decide(w)
 	if dir < 0 {
 		return s.action("down: " + s.rules[w.worst].name + " does not hold")

@@ -58,12 +58,12 @@ func TestRatioPointsUp(t *testing.T) {
 
 func TestNewNamesEveryProblem(t *testing.T) {
 	_, err := New(Config{Start: 10, Max: 5, Min: -1, RampRate: math.NaN(), Step: 0.5, StepFloor: -1, BackOff: 1,
-		Precision: 2, Window: -1, Settle: -1, Budget: time.Second, Grace: -1, RampFloor: -1})
+		Precision: 2, Window: -1, Budget: time.Second, Grace: -1, RampFloor: -1})
 	if err == nil {
 		t.Fatal("want an error")
 	}
 	for _, want := range []string{"max users 5", "min users -1", "ramp rate NaN", "ramp floor", "step 0.5", "step floor",
-		"back-off", "precision", "window", "settle", "grace"} {
+		"back-off", "precision", "window", "grace"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}

@@ -63,7 +63,7 @@ func (sc scenario) truth(windows int) float64 {
 		return sc.capacity
 	}
 	sc.drift, sc.alertGap = 0, 0
-	lo, hi := 0.8*sc.capacity, 1.15*sc.capacity
+	lo, hi := 0.6*sc.capacity, 1.15*sc.capacity
 	for range 11 {
 		n := math.Sqrt(lo * hi)
 		w := newWorld(sc, sc.cfg.Window.Seconds(), 4711)

@@ -13,7 +13,7 @@ import (
 const (
 	// loopMost is how much higher, in log users, violations may begin than they end again, in the median of the
 	// search's swings. A tracker that follows noise turns where it came from.
-	loopMost = 0.15
+	loopMost = 0.12
 	// The highest healthy windows lie above the lowest violated ones by the spread of the tracker's users: two to
 	// four of their standard deviations where nothing is remembered. More than overlapSpread is more than noise, if
 	// it is overlapMost in log users.
@@ -215,6 +215,11 @@ func (s *Search) settle(r Result) Result {
 		return r // held since the last violation, which was a false alarm
 	}
 	why, reached, again := s.unstable()
+	if from, to, moved := s.moved(); why == "" && r.Kind == Estimate && moved {
+		u.Lo, u.Hi = min(r.Lo, from, to), max(r.Hi, from, to)
+		u.Why = fmt.Sprintf("the capacity moved while the search tracked it, from about %.0f users to about %.0f", from, to)
+		return u
+	}
 	if why == "" && r.Kind == Estimate && r.Hi > widest*r.Lo {
 		u.Lo, u.Hi = r.Lo, r.Hi
 		u.Why = fmt.Sprintf("the interval reaches from %.0f to %.0f users: too few windows tell where the rules stop to hold", r.Lo, r.Hi)

@@ -183,7 +183,7 @@ func TestConfirmation(t *testing.T) {
 // memory of an overload: such searches were unstable, "up to about 88 users going up, and after an overload 85".
 func TestHerdOfTheStartIsNoSecondCapacity(t *testing.T) {
 	sc := scenario{server: herd, capacity: 88, noise: 0.02, tau: 20, pace: 0.25, cfg: Config{Start: 60, Max: 500, Window: 3750 * time.Millisecond,
-		RampRate: 0.008, Budget: 5 * time.Minute, Settle: time.Second}}
+		RampRate: 0.008, Budget: 5 * time.Minute}}
 	for seed := range uint64(20) {
 		r, _, _ := sc.search(seed + 1)
 		if r.Kind != Estimate || math.Abs(r.Users/sc.capacity-1) > 0.05 {

@@ -65,7 +65,7 @@ func (s *Search) stairs(w sample) Action {
 		dir = 1
 	}
 	s.users = min(max(s.users+dir*max(stair*s.users, 1), float64(s.cfg.Min)), float64(s.cfg.Max))
-	s.hold = s.last + plateauSettle*s.cfg.Window + max(s.cfg.Window, s.cfg.Settle)
+	s.hold = s.last + (plateauSettle+1)*s.cfg.Window
 	s.decide(w)
 	return s.action(why)
 }

@@ -1,0 +1,127 @@
+package capacity
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// run searches the scenario and returns the search.
+func (sc scenario) run(t *testing.T, seed uint64) *Search {
+	t.Helper()
+	s, err := New(sc.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(sc, sc.cfg.Window.Seconds(), seed)
+	for a := (Action{Users: sc.cfg.Start}); !a.Done; {
+		for range 5 {
+			w.advance(float64(a.Users))
+			if a = s.Step(w.observe(25, a.Users)); a.Done {
+				break
+			}
+		}
+	}
+	return s
+}
+
+func named(t *testing.T, all []scenario, name string) scenario {
+	t.Helper()
+	for _, sc := range all {
+		if sc.name == name {
+			return sc
+		}
+	}
+	t.Fatalf("no server is called %q", name)
+	return scenario{}
+}
+
+// A user who costs a minute of steady work when joining made estimates 1.3 % too low. The search
+// waits a window after a rise where that costs, and nowhere else.
+func TestSettlesByTheCostOfArrivals(t *testing.T) {
+	costly, free := 0, 0
+	for seed := range uint64(10) {
+		sc := named(t, changing(), "x10: arrivals of 60 s")
+		if s := sc.run(t, sc.seeds+seed); s.settling > 0 {
+			costly++
+		}
+		sc = named(t, unseen(), "well-behaved, x10")
+		if s := sc.run(t, sc.seeds+seed); s.settling > 0 {
+			free++
+		}
+	}
+	if costly < 9 || free > 1 {
+		t.Errorf("of 10 searches, %d settled where joining costs and %d where it does not; "+
+			"want 9 and 1", costly, free)
+	}
+}
+
+// An autoscaler that needs three minutes of overload without a break never met one, and a quarter
+// of the capacity had an interval of 1.5 %.
+func TestOverloadThatEndsIsUnstable(t *testing.T) {
+	sc := named(t, changing(), "autoscaler, 3 min")
+	right := 0
+	for seed := range uint64(10) {
+		r := sc.run(t, sc.seeds+seed+1).Result()
+		if r.Kind == Unstable || r.Lo <= 2000 && 2000 <= r.Hi {
+			right++
+		}
+	}
+	if right < 9 {
+		t.Errorf("%d of 10 searches are unstable or hold the capacity, want 9", right)
+	}
+}
+
+// A cache that fills while the search watches moves the capacity: the mean of the tracker is no
+// estimate.
+func TestMovingCapacityIsUnstable(t *testing.T) {
+	sc := named(t, changing(), "x10: cache of 5 min, a third")
+	unstable := 0
+	for seed := range uint64(10) {
+		if r := sc.run(t, sc.seeds+seed+1).Result(); r.Kind == Unstable {
+			unstable++
+		}
+	}
+	if unstable < 9 {
+		t.Errorf("%d of 10 searches are unstable, want 9", unstable)
+	}
+}
+
+func TestParted(t *testing.T) {
+	// y rises with slope 4 to 0 at ln 100, and scatters by 0.02 in a pattern.
+	at := func(i int, up float64) reading {
+		x := math.Log(100) + 0.004*float64(i%20-10)
+		return reading{x: x, y: 4*(x-math.Log(100)) + 0.02*math.Sin(float64(7*i)) + up}
+	}
+	var one, half, few []reading
+	for i := range 60 {
+		one = append(one, at(i, 0))
+		half = append(half, at(i, math.Ln2*float64(i*i/3%2)))
+		few = append(few, at(i, 0))
+		if i == 30 {
+			few[i].y += math.Ln2
+		}
+	}
+	if m := parted(one); m.found {
+		t.Error("windows about one line have two modes")
+	}
+	if m := parted(few); m.found {
+		t.Error("a single slow window is a mode")
+	}
+	m := parted(half)
+	near := func(got, want float64) bool { return math.Abs(got/want-1) < 0.02 }
+	if !m.found || !m.even || !near(m.up, 100) || !near(m.slow, 84.1) {
+		t.Errorf("got %+v; want two modes that come alike, with limits of 84 and 100 users", m)
+	}
+}
+
+// Of two modes that come alike, either may decide: the interval holds the limits of both.
+func TestTwoModesWidenTheInterval(t *testing.T) {
+	sc := named(t, changing(), "x10: two modes, 45 %")
+	for seed := range uint64(5) {
+		r := sc.run(t, sc.seeds+seed+1).Result()
+		if r.Kind == Estimate && (r.Hi < 1.15*r.Lo || !strings.Contains(r.Why, "two modes")) {
+			t.Errorf("seed %d: got %.0f [%.0f, %.0f]: %s", seed, r.Users, r.Lo, r.Hi, r.Why)
+		}
+	}
+}
