@@ -296,6 +296,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			}
 			if isCost {
 				warnUnseen(&r, both)
+				r = judgeClockwork(r, both, label, opt)
 			}
 			warnThin(&r, both)
 			tellLevels(&r, both)

@@ -1,0 +1,105 @@
+package comparison
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/judge/verdict"
+)
+
+// Clockwork tells the CPU time of a role that follows the clock from the time that follows the load, in a run that took
+// turns. Timers of a target expire while it is paused, and their work is done at the beginning of its next turn, so that
+// with k runs the work that follows the clock would count k times. Times are CPU seconds between two samples.
+type Clockwork struct {
+	Used float64 // in all
+	// Backlog is what was used between the end of a pause and the start of the clock, Covered the pauses before it, and
+	// Paused all pauses, in seconds of real time.
+	Backlog, Covered, Paused float64
+	// Idle is how many cores the role uses without load and without pauses, and Error the standard error of that.
+	Idle, Error float64
+}
+
+const (
+	// leastCovered is the least share of the pauses of which the backlog has to be known.
+	leastCovered = 0.2
+	// mostByClock is the largest share of the CPU time of a role that pauses may add: beyond it, little is left that
+	// operations cost.
+	mostByClock = 0.5
+	// mostDeferred is the largest difference between two arms in the share of work that was put off. After a pause it
+	// is done at a stretch, and costs less than in continuous time, where each part of it wakes a thread: 22 % more CPU
+	// time were measured as 17 %.
+	mostDeferred = 0.03
+	// leastTold is the smallest share that is told.
+	leastTold = 0.01
+)
+
+// Shares returns the share of the CPU time that pauses added, which continuous time would not cost, and the share of
+// work that the load left for later and that was done in a backlog. A backlog is the clock's as far as the idle rate
+// explains it. That rate is known from a short time, so that twice its error is added to it: a backlog that is all the
+// clock's counts as it is. Where too few backlogs are known, the idle rate alone is used, and nothing is known about
+// work that was put off.
+func (c Clockwork) Shares() (byClock, deferred float64) {
+	if c.Used <= 0 || c.Paused <= 0 {
+		return 0, 0
+	}
+	if c.Covered < leastCovered*c.Paused {
+		return c.Idle * c.Paused / c.Used, 0
+	}
+	clock := min(c.Backlog, (c.Idle+2*c.Error)*c.Covered)
+	whole := c.Paused / c.Covered / c.Used
+	return clock * whole, (c.Backlog - clock) * whole
+}
+
+// Correct takes the share that pauses added out of the cost of a role and of its classes of operations.
+func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
+	cost.ByClock, cost.Deferred = c.Shares()
+	keep := 1 - cost.ByClock
+	cost.Value *= keep
+	for i := range cost.Portions {
+		cost.Portions[i].Sum *= keep
+	}
+	for i := range classes {
+		classes[i].Value *= keep
+	}
+}
+
+// clockwork returns the mean shares of the runs of both arms that [Clockwork.Shares] gives.
+func clockwork(cost string, pairs []numbersPair) (byClock, deferred [2]float64) {
+	for _, p := range pairs {
+		for i, n := range []Numbers{p.base, p.fresh} {
+			byClock[i] += n.Metrics[cost].ByClock / float64(len(pairs))
+			deferred[i] += n.Metrics[cost].Deferred / float64(len(pairs))
+		}
+	}
+	return byClock, deferred
+}
+
+// duetLacks returns the reason why a duet cannot give a difference in the cost of a role; empty where it can.
+func duetLacks(role string, byClock, deferred [2]float64, label [2]string) string {
+	for i, share := range byClock {
+		if share > mostByClock {
+			return fmt.Sprintf("pauses added %.0f %% of the CPU time of %s of %s, which follows the clock and not the load "+
+				"(at most %.0f %%); write mode: sequence", 100*share, role, label[i], 100*mostByClock)
+		}
+	}
+	if math.Abs(deferred[1]-deferred[0]) > mostDeferred {
+		return fmt.Sprintf("%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a pause, where it is "+
+			"done at a stretch (at most %.0f %% of difference); write mode: sequence",
+			100*deferred[0], role, label[0], 100*deferred[1], label[1], 100*mostDeferred)
+	}
+	return ""
+}
+
+// judgeClockwork states how much CPU time that follows the clock was taken out of the costs of each arm, and withholds
+// a difference that a duet cannot give.
+func judgeClockwork(r verdict.Result, pairs []numbersPair, label [2]string, opt verdict.Options) verdict.Result {
+	byClock, deferred := clockwork(r.Name, pairs)
+	if why := duetLacks(r.Of, byClock, deferred, label); why != "" {
+		return verdict.Unknown(r.Endpoint, why, opt)
+	}
+	if max(byClock[0], byClock[1]) >= leastTold {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("pauses added %.1f %% to the CPU time of %s and %.1f %% to that of %s, which follows "+
+			"the clock: it is left out, in each block by itself", 100*byClock[0], label[0], 100*byClock[1], label[1]))
+	}
+	return r
+}
