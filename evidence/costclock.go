@@ -30,7 +30,10 @@ func (x phaseReader) clockwork(ctx context.Context, role string, used float64, f
 		}
 	}
 	for metric, grown := range map[string]*float64{"plimsoll_backlog_cpu_seconds_total": &c.Backlog,
-		"plimsoll_backlog_pause_seconds_total": &c.Covered, "plimsoll_pause_seconds_total": &c.Paused} {
+		"plimsoll_backlog_pause_seconds_total": &c.Covered, "plimsoll_pause_seconds_total": &c.Paused,
+		"plimsoll_turns_total": &c.Turns.N, "plimsoll_turns_pause_seconds_total": &c.Turns.Pause,
+		"plimsoll_turns_pause_squares_total": &c.Turns.PauseSquares, "plimsoll_turns_cpu_ratio_total": &c.Turns.Cores,
+		"plimsoll_turns_cpu_squares_total": &c.Turns.CoresSquares, "plimsoll_turns_cpu_pause_total": &c.Turns.Product} {
 		a, err := of(metric, from)
 		if err != nil {
 			return c, err

@@ -17,6 +17,24 @@ type Clockwork struct {
 	Backlog, Covered, Paused float64
 	// Idle is how many cores the role uses without load and without pauses, and Error the standard error of that.
 	Idle, Error float64
+	Turns       TurnSums
+}
+
+// TurnSums are sums over the turns of a run: of the pauses before them in seconds and of the cores that a role used in
+// them, of their squares and of their product.
+type TurnSums struct{ N, Pause, PauseSquares, Cores, CoresSquares, Product float64 }
+
+// growth returns the share of the CPU time in turns that grows with the pause before them, by a line of least squares,
+// and its standard error; false where it is not known.
+func (t TurnSums) growth() (share, se float64, ok bool) {
+	if t.N < leastTurns || t.Cores <= 0 {
+		return 0, 0, false
+	}
+	xx := t.PauseSquares - t.Pause*t.Pause/t.N
+	xy := t.Product - t.Pause*t.Cores/t.N
+	rest := t.CoresSquares - t.Cores*t.Cores/t.N - xy*xy/xx
+	scale := t.Pause / t.Cores
+	return xy / xx * scale, math.Sqrt(max(rest, 0)/(t.N-2)/xx) * scale, xx > 0
 }
 
 const (
@@ -28,7 +46,12 @@ const (
 	// mostDeferred is the largest difference between two arms in the share of work that was put off. After a pause it
 	// is done at a stretch, and costs less than in continuous time, where each part of it wakes a thread: 22 % more CPU
 	// time were measured as 17 %.
-	mostDeferred = 0.03
+	mostDeferred = 0.05
+	// mostGrowth is the largest difference between two arms in the share of CPU time that grows with the pause before a
+	// turn, where it is growthErrors standard errors at least: a cache that expires by the clock, say, is filled by the
+	// first request after it, so that no backlog shows it.
+	mostGrowth, growthErrors = 0.05, 3
+	leastTurns               = 20
 	// leastTold is the smallest share that is told.
 	leastTold = 0.01
 )
@@ -53,6 +76,9 @@ func (c Clockwork) Shares() (byClock, deferred float64) {
 // Correct takes the share that pauses added out of the cost of a role and of its classes of operations.
 func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
 	cost.ByClock, cost.Deferred = c.Shares()
+	if share, se, ok := c.Turns.growth(); ok {
+		cost.Growth, cost.GrowthVariance = share, se*se
+	}
 	keep := 1 - cost.ByClock
 	cost.Value *= keep
 	for i := range cost.Portions {
@@ -63,29 +89,39 @@ func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
 	}
 }
 
-// clockwork returns the mean shares of the runs of both arms that [Clockwork.Shares] gives.
-func clockwork(cost string, pairs []numbersPair) (byClock, deferred [2]float64) {
+// armClockwork is the means of the shares of the runs of one arm.
+type armClockwork struct{ byClock, deferred, growth, variance float64 }
+
+// clockwork returns these of both arms for a cost.
+func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork) {
+	n := float64(len(pairs))
 	for _, p := range pairs {
-		for i, n := range []Numbers{p.base, p.fresh} {
-			byClock[i] += n.Metrics[cost].ByClock / float64(len(pairs))
-			deferred[i] += n.Metrics[cost].Deferred / float64(len(pairs))
+		for i, run := range []Numbers{p.base, p.fresh} {
+			v, a := run.Metrics[cost], &arms[i]
+			a.byClock, a.deferred = a.byClock+v.ByClock/n, a.deferred+v.Deferred/n
+			a.growth, a.variance = a.growth+v.Growth/n, a.variance+v.GrowthVariance/n/n
 		}
 	}
-	return byClock, deferred
+	return arms
 }
 
 // duetLacks returns the reason why a duet cannot give a difference in the cost of a role; empty where it can.
-func duetLacks(role string, byClock, deferred [2]float64, label [2]string) string {
-	for i, share := range byClock {
-		if share > mostByClock {
+func duetLacks(role string, arms [2]armClockwork, label [2]string) string {
+	for i, a := range arms {
+		if a.byClock > mostByClock {
 			return fmt.Sprintf("pauses added %.0f %% of the CPU time of %s of %s, which follows the clock and not the load "+
-				"(at most %.0f %%); write mode: sequence", 100*share, role, label[i], 100*mostByClock)
+				"(at most %.0f %%); write mode: sequence", 100*a.byClock, role, label[i], 100*mostByClock)
 		}
 	}
-	if math.Abs(deferred[1]-deferred[0]) > mostDeferred {
+	if math.Abs(arms[1].deferred-arms[0].deferred) > mostDeferred {
 		return fmt.Sprintf("%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a pause, where it is "+
 			"done at a stretch (at most %.0f %% of difference); write mode: sequence",
-			100*deferred[0], role, label[0], 100*deferred[1], label[1], 100*mostDeferred)
+			100*arms[0].deferred, role, label[0], 100*arms[1].deferred, label[1], 100*mostDeferred)
+	}
+	if d := arms[1].growth - arms[0].growth; math.Abs(d) > max(mostGrowth, growthErrors*math.Sqrt(arms[0].variance+arms[1].variance)) {
+		return fmt.Sprintf("the CPU time of %s in a turn grows with the pause before it, by %.0f %% in %s and %.0f %% in %s "+
+			"(at most %.0f %% of difference); write mode: sequence",
+			role, 100*arms[0].growth, label[0], 100*arms[1].growth, label[1], 100*mostGrowth)
 	}
 	return ""
 }
@@ -93,13 +129,13 @@ func duetLacks(role string, byClock, deferred [2]float64, label [2]string) strin
 // judgeClockwork states how much CPU time that follows the clock was taken out of the costs of each arm, and withholds
 // a difference that a duet cannot give.
 func judgeClockwork(r verdict.Result, pairs []numbersPair, label [2]string, opt verdict.Options) verdict.Result {
-	byClock, deferred := clockwork(r.Name, pairs)
-	if why := duetLacks(r.Of, byClock, deferred, label); why != "" {
+	arms := clockwork(r.Name, pairs)
+	if why := duetLacks(r.Of, arms, label); why != "" {
 		return verdict.Unknown(r.Endpoint, why, opt)
 	}
-	if max(byClock[0], byClock[1]) >= leastTold {
+	if max(arms[0].byClock, arms[1].byClock) >= leastTold {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("pauses added %.1f %% to the CPU time of %s and %.1f %% to that of %s, which follows "+
-			"the clock: it is left out, in each block by itself", 100*byClock[0], label[0], 100*byClock[1], label[1]))
+			"the clock: it is left out, in each block by itself", 100*arms[0].byClock, label[0], 100*arms[1].byClock, label[1]))
 	}
 	return r
 }

@@ -33,6 +33,8 @@ type SecondaryValue struct {
 	// ByClock is the share of a cost in a duet that was taken out of it, and Deferred the share of work that was put off
 	// ([Clockwork.Shares]).
 	ByClock, Deferred float64
+	// Growth is the share of the CPU time in turns that grows with the pause before them.
+	Growth, GrowthVariance float64
 	// Without is the reason why the run has no value; empty where it has one.
 	Without string
 	// Calls is the name of the calls for reports that they appeared or vanished, "store PostStore.Save"; empty if the

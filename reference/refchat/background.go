@@ -2,12 +2,15 @@ package refchat
 
 import (
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 // background is work besides requests: each period burns CPU time.
 type background struct {
 	tick, cron, later burst
+	lazy              burst
+	refreshed         atomic.Int64 // nanoseconds of Unix time, of lazy
 }
 
 // A burst burns CPU time each period, or so long after a request.
@@ -21,14 +24,14 @@ func (b *background) set(name, value string) bool {
 	if err1 != nil || err2 != nil || x <= 0 || x > time.Second || y < time.Millisecond || y > time.Minute {
 		return false
 	}
-	to := map[string]*burst{"tick": &b.tick, "cron": &b.cron, "later": &b.later}[name]
+	to := map[string]*burst{"tick": &b.tick, "cron": &b.cron, "later": &b.later, "lazy": &b.lazy}[name]
 	*to = burst{x, y}
 	return true
 }
 
 // startBackground begins the work that follows the clock.
 func (s *Server) startBackground() {
-	b := s.faults.background
+	b := &s.faults.background
 	if b.tick.every > 0 {
 		s.bg.Go(func() { s.ticks(b.tick) })
 	}
@@ -58,8 +61,13 @@ func (s *Server) catchesUp(b burst) {
 	}
 }
 
-// leaveForLater burns some time after a request.
-func (s *Server) leaveForLater() {
+// afterRequest burns some time after a request, and in the first one after each period.
+func (s *Server) afterRequest() {
+	b := &s.faults.background
+	now, last := time.Now().UnixNano(), b.refreshed.Load()
+	if b.lazy.every > 0 && now-last >= int64(b.lazy.every) && b.refreshed.CompareAndSwap(last, now) {
+		s.burnAside(b.lazy.cpu)
+	}
 	if b := s.faults.background.later; b.every > 0 {
 		s.bg.Go(func() {
 			if sleep(s.bgCtx, b.every) == nil {

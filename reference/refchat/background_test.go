@@ -12,7 +12,7 @@ import (
 
 // TestBackground burns CPU time each period, and once after a request.
 func TestBackground(t *testing.T) {
-	for fault, least := range map[string]float64{"tick:1ms/100ms": 0.01, "cron:1ms/100ms": 0.01, "later:2ms/300ms": 0.002} {
+	for fault, least := range map[string]float64{"tick:1ms/100ms": 0.01, "cron:1ms/100ms": 0.01, "later:2ms/300ms": 0.002, "lazy:2ms/300ms": 0.002} {
 		synctest.Test(t, func(t *testing.T) {
 			f, err := parseFaults([]string{fault}, 1)
 			if err != nil {
@@ -21,7 +21,7 @@ func TestBackground(t *testing.T) {
 			s := &Server{faults: f, met: &metrics{burnt: prometheus.NewCounter(prometheus.CounterOpts{Name: "b"})}}
 			s.bgCtx, s.bgCancel = context.WithCancel(t.Context())
 			s.startBackground()
-			s.leaveForLater()
+			s.afterRequest()
 			time.Sleep(1050 * time.Millisecond)
 			synctest.Wait()
 			s.bgCancel()

@@ -18,6 +18,12 @@ import (
 //	plimsoll_pause_seconds_total           real time in which the clock of the run stood
 //	plimsoll_backlog_pause_seconds_total   the part of it of which the backlog was read
 //	plimsoll_backlog_cpu_seconds_total{role}   CPU time from the end of these pauses until the start of the clock
+//	plimsoll_turns_total                   turns that ended, of which the following are sums
+//	plimsoll_turns_pause_seconds_total, plimsoll_turns_pause_squares_total      the pause before each, and its square
+//	plimsoll_turns_cpu_ratio_total{role}, plimsoll_turns_cpu_squares_total{role}   cores in use in each, and the square
+//	plimsoll_turns_cpu_pause_total{role}   the product of both
+//
+// The sums of turns are those of a line of least squares, by which the use grows with the pause before.
 //
 // Only roles with a control group are read: the process table counts in hundredths of a second. Its methods are safe
 // for concurrent use.
@@ -28,14 +34,24 @@ type Backlog struct {
 	read    bool      // the backlog since then
 	paused  time.Duration
 	covered time.Duration
+	turns   turnSums
 	out     sink
 }
 
+// turnSums are sums over turns.
+type turnSums struct {
+	n, pause, squares float64
+	began             time.Time       // the turn under way; zero for none
+	before            float64         // its pause
+	used              []time.Duration // at its beginning
+}
+
 type backlogRole struct {
-	cpu         func() (CPUTime, error)
-	labels      []series.Label
-	owed        time.Duration
-	idle, error float64
+	cpu                   func() (CPUTime, error)
+	labels                []series.Label
+	owed                  time.Duration
+	sum, squares, product float64 // of turns
+	idle, idleError       float64
 }
 
 // NewBacklog returns the backlog of roles; nil where none of them can be read.
@@ -94,15 +110,19 @@ func (b *Backlog) Idle(ctx context.Context, length time.Duration) error {
 	for i, r := range b.roles {
 		sum := (last[i] - first[i]).Seconds()
 		r.idle = sum / took
-		r.error = math.Sqrt(max(squares[i]-sum*sum/idleParts, 0)) / took
+		r.idleError = math.Sqrt(max(squares[i]-sum*sum/idleParts, 0)) / took
 	}
 	return nil
 }
 
 // Stand is called when the clock of the run stops, or before its first start.
 func (b *Backlog) Stand() {
+	used, err := b.usage()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err == nil {
+		b.turn(used)
+	}
 	b.stood, b.read = time.Now(), false
 }
 
@@ -137,13 +157,32 @@ func (b *Backlog) CatchUp(limit time.Duration) {
 
 // Start is called when the clock of the run starts.
 func (b *Backlog) Start() {
+	used, err := b.usage()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	pause := time.Since(b.stood)
+	if t := &b.turns; err == nil && b.read {
+		t.began, t.before, t.used = time.Now(), pause.Seconds(), used
+	}
 	b.paused += pause
 	if b.read {
 		b.covered += pause
 	}
+}
+
+// turn adds the turn that ends, if its pause had a backlog that was read: no operation was under way at its beginning.
+func (b *Backlog) turn(used []time.Duration) {
+	t := &b.turns
+	length := time.Since(t.began).Seconds()
+	if t.began.IsZero() || length <= 0 {
+		return
+	}
+	t.n, t.pause, t.squares = t.n+1, t.pause+t.before, t.squares+t.before*t.before
+	for i, r := range b.roles {
+		u := (used[i] - t.used[i]).Seconds() / length
+		r.sum, r.squares, r.product = r.sum+u, r.squares+u*u, r.product+u*t.before
+	}
+	t.began = time.Time{}
 }
 
 // usage reads the CPU time of all roles.
@@ -169,9 +208,15 @@ func (b *Backlog) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	b.out.reset()
 	b.out.add("plimsoll_pause_seconds_total", nil, b.paused.Seconds())
 	b.out.add("plimsoll_backlog_pause_seconds_total", nil, b.covered.Seconds())
+	b.out.add("plimsoll_turns_total", nil, b.turns.n)
+	b.out.add("plimsoll_turns_pause_seconds_total", nil, b.turns.pause)
+	b.out.add("plimsoll_turns_pause_squares_total", nil, b.turns.squares)
 	for _, r := range b.roles {
+		b.out.add("plimsoll_turns_cpu_ratio_total", r.labels, r.sum)
+		b.out.add("plimsoll_turns_cpu_squares_total", r.labels, r.squares)
+		b.out.add("plimsoll_turns_cpu_pause_total", r.labels, r.product)
 		b.out.add("plimsoll_idle_cpu_ratio", r.labels, r.idle)
-		b.out.add("plimsoll_idle_cpu_error_ratio", r.labels, r.error)
+		b.out.add("plimsoll_idle_cpu_error_ratio", r.labels, r.idleError)
 		b.out.add("plimsoll_backlog_cpu_seconds_total", r.labels, r.owed.Seconds())
 	}
 	return b.out.s, nil

@@ -58,7 +58,9 @@ func TestBacklog(t *testing.T) {
 			got[s.Name] += s.Value
 		}
 		for name, want := range map[string]float64{"plimsoll_idle_cpu_ratio": 0.02, "plimsoll_pause_seconds_total": 77,
-			"plimsoll_backlog_pause_seconds_total": 58, "plimsoll_backlog_cpu_seconds_total": 58 * 0.02} {
+			"plimsoll_backlog_pause_seconds_total": 58, "plimsoll_backlog_cpu_seconds_total": 58 * 0.02,
+			"plimsoll_turns_total": 75, "plimsoll_turns_pause_seconds_total": 58, "plimsoll_turns_pause_squares_total": 45,
+			"plimsoll_turns_cpu_ratio_total": 75 * 0.02} {
 			if v := got[name]; math.Abs(v/want-1) > 0.07 {
 				t.Errorf("%s is %v, want about %v", name, v, want)
 			}
