@@ -97,7 +97,7 @@ func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork) {
 	n := float64(len(pairs))
 	for _, p := range pairs {
 		for i, run := range []Numbers{p.base, p.fresh} {
-			v, a := run.Metrics[cost], &arms[i]
+			v, a := run.Costs[cost], &arms[i]
 			a.byClock, a.deferred = a.byClock+v.ByClock/n, a.deferred+v.Deferred/n
 			a.growth, a.variance = a.growth+v.Growth/n, a.variance+v.GrowthVariance/n/n
 		}

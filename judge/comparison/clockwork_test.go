@@ -140,7 +140,7 @@ func TestClockwork(t *testing.T) {
 				var pairs []numbersPair
 				for range blocks {
 					p := numbersPair{base: (clocked{}).run(rng), fresh: test.run(rng)}
-					d = append(d, math.Log(p.fresh.Metrics["cost(app)"].Value/p.base.Metrics["cost(app)"].Value))
+					d = append(d, math.Log(p.fresh.Costs["cost(app)"].Value/p.base.Costs["cost(app)"].Value))
 					pairs = append(pairs, p)
 				}
 				if why := duetLacks("app", clockwork("cost(app)", pairs), [2]string{"base", "new"}); why != "" {
@@ -181,7 +181,7 @@ func (c clocked) run(rng *rand.Rand) Numbers {
 	w, ops := c.duet(rng, 0.01)
 	v := SecondaryValue{Value: w.Used / ops}
 	w.Correct(&v, nil)
-	return Numbers{Metrics: map[string]SecondaryValue{"cost(app)": v}}
+	return Numbers{Costs: map[string]SecondaryValue{"cost(app)": v}}
 }
 
 // TestClockworkOfNone corrects next to nothing where no work follows the clock, and adds no scatter.
@@ -225,6 +225,10 @@ func TestCostOfClockworkIsToldOrRefused(t *testing.T) {
 	if want := "pauses added 6.0 % to the CPU time of base and 6.0 % to that of new"; r.Kind != verdict.Same ||
 		!strings.Contains(strings.Join(r.Warnings, "; "), want) || math.Abs(r.Base.Mean-1.88) > 1e-6 {
 		t.Errorf("%s, %v ms, warnings %q, want %q", r.Kind, r.Base.Mean, r.Warnings, want)
+	}
+	known := Numbers{Costs: map[string]SecondaryValue{"cost(app)": {ByClock: 0.2}}}
+	if got := known.costsAlone().Costs["cost(app)"].ByClock; got != 0.2 {
+		t.Errorf("of a run that others disturbed, %v of the cost is known to follow the clock, want 0.2", got)
 	}
 	r = read(Clockwork{Used: 10, Paused: 30, Covered: 30, Backlog: 6, Idle: 0.2})
 	if r.Kind != verdict.Inconclusive || !strings.Contains(fmt.Sprint(r), "write mode: sequence") {

@@ -84,6 +84,10 @@ func (n *Numbers) read(r *record.Run, readers []Reader) error {
 func (n *Numbers) fillCost(x SecondaryValue) {
 	if _, ok := n.Values[x.Name]; ok {
 		n.Values[x.Name] = x.Value
+		if n.Costs == nil {
+			n.Costs = map[string]SecondaryValue{}
+		}
+		n.Costs[x.Name] = x
 		delete(n.Why, x.Name)
 		if n.Portions != nil && x.Portions != nil {
 			n.Portions[x.Name] = x.Portions
