@@ -76,6 +76,9 @@ const (
 	// runs on every 4 ms, so that a shorter time may see none.
 	backlogQuiet = 6 * time.Millisecond
 	quietShare   = 0.1 // of a core, of one role
+	// A target that has used backlogBurst has to be quiet for backlogRest: others on its core may be in the way.
+	backlogBurst = time.Millisecond
+	backlogRest  = 3 * backlogQuiet
 )
 
 // Idle reads what the roles use without load and without pauses, for a time.
@@ -134,7 +137,8 @@ func (b *Backlog) CatchUp(limit time.Duration) {
 	}
 	last := first
 	began := time.Now()
-	for quiet := began; time.Since(began) < limit && time.Since(quiet) < backlogQuiet; {
+	rest := backlogQuiet
+	for quiet := began; time.Since(began) < limit && time.Since(quiet) < rest; {
 		time.Sleep(backlogPoll)
 		now, err := b.usage()
 		if err != nil {
@@ -143,6 +147,9 @@ func (b *Backlog) CatchUp(limit time.Duration) {
 		for i := range now {
 			if now[i]-last[i] > time.Duration(quietShare*float64(backlogPoll)) {
 				quiet = time.Now()
+			}
+			if now[i]-first[i] > backlogBurst {
+				rest = backlogRest
 			}
 		}
 		last = now

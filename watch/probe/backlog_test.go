@@ -19,7 +19,7 @@ type metronome struct {
 func (m *metronome) read() (CPUTime, error) {
 	now := time.Since(m.from)
 	if !m.frozen {
-		due := time.Duration(now/m.every) * m.cpu
+		due := now / m.every * m.cpu
 		m.used = min(due, m.used+now-m.at)
 		m.at = now
 	}
