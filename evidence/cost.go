@@ -95,14 +95,19 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			}
 			v := comparison.SecondaryValue{Name: "cost(" + role + ")", Unit: "ms", Better: plan.Lower, Floor: cpuFloor,
 				Value: 1000 * (b.cpu - a.cpu) / done, Alone: true}
+			classes, err := x.classCosts(ctx, counter, role, a.newest, b.newest)
+			if err != nil {
+				return nil, err
+			}
 			if x.run.Manifest.Duet != nil {
 				if v.Portions, err = x.stretches(ctx, counter, role, a.newest, b.newest); err != nil {
 					return nil, err
 				}
-			}
-			classes, err := x.classCosts(ctx, counter, role, a.newest, b.newest)
-			if err != nil {
-				return nil, err
+				c, err := x.clockwork(ctx, role, b.cpu-a.cpu, a.newest, b.newest)
+				if err != nil {
+					return nil, err
+				}
+				c.Correct(&v, classes)
 			}
 			out = append(append(out, v), classes...)
 		}

@@ -102,7 +102,8 @@ type place struct {
 	// What follows is the run's, once it has joined.
 	reg    *measure.Registry
 	turns  *probe.Turns
-	target target.Pauser // nil: it runs elsewhere and is not paused
+	owed   *probe.Backlog // nil: no CPU time can be read
+	target target.Pauser  // nil: it runs elsewhere and is not paused
 	run    *clock.Clock
 	began  atomic.Pointer[time.Time] // the first turn; nil before it
 	left   time.Time                 // when the run needed no turns any more
@@ -127,7 +128,13 @@ func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *
 			err = errors.Join(err, p.turns.Close())
 		}
 	}()
-	seated.InFlight, seated.End = p.reg.InFlight, p.turns.End
+	seated.InFlight, seated.End = p.reg.InFlight, p.end
+	if err = p.idle(ctx, sys); err != nil {
+		return ctx, nil, nil, err
+	}
+	if p.owed != nil {
+		seated.CatchUp = p.owed.CatchUp
+	}
 	p.run, err = p.Join(ctx, seated)
 	if err != nil {
 		return ctx, nil, nil, err
@@ -178,8 +185,37 @@ func (p *place) begin() {
 		now := time.Now()
 		p.began.Store(&now)
 	}
+	if p.owed != nil {
+		p.owed.Start()
+	}
 	p.turns.Begin()
 	p.shared.begin(&p.counts)
+}
+
+// end is called at the end of each turn.
+func (p *place) end() {
+	p.turns.End()
+	if p.owed != nil {
+		p.owed.Stand()
+	}
+}
+
+// idleTime is how long the target of a duet is read before its users come.
+const idleTime = 4 * time.Second
+
+// idle reads the CPU time that the target takes without load, before any of the block is paused.
+func (p *place) idle(ctx context.Context, sys *System) error {
+	if p.target == nil {
+		return nil
+	}
+	if p.owed = probe.NewBacklog(sys.roles()); p.owed == nil {
+		return nil
+	}
+	if err := p.owed.Idle(ctx, idleTime); err != nil {
+		return err
+	}
+	p.owed.Stand()
+	return nil
 }
 
 // mostForeign is how much of a core others on the host may take, in percent, before a run of a duet is not valid.
@@ -242,7 +278,8 @@ func (p *place) record() *record.Duet {
 		Seats: p.seats, Turns: st.Turns, SliceMin: st.SliceMin, SliceMax: st.SliceMax, Own: st.Time, Alone: st.Alone,
 		Foreign: foreign, LongestForeign: st.Foreign, Carried: st.Carried, CarriedOps: st.CarriedOps,
 		Guard: st.Guard, Pausing: st.Pausing, LongestPausing: st.PausingMax, Continuing: st.Continuing, LongestContinuing: st.ContinuingMax,
-		PausedBy: by,
+		CatchingUp: st.CatchingUp,
+		PausedBy:   by,
 	}
 }
 

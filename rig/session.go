@@ -334,6 +334,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		return out, seen, err
 	}
 	defer closeProbes()
+	if pt.place != nil && pt.place.owed != nil {
+		runner.Add(pt.place.owed)
+	}
 	cores := map[string][]int{}
 	if len(s.generator) > 0 {
 		cores["generator"] = s.generator

@@ -40,6 +40,8 @@ type Numbers struct {
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
 	Course map[string]*record.Intervals
+	// Costs are those of the endpoints' roles, with what is known of work that follows the clock ([Clockwork]).
+	Costs map[string]SecondaryValue
 	// Portions hold the measured phase of a run of a duet, which lasted Measured, in parts, by endpoint ([Within]).
 	Portions map[string][]Portion
 	Measured time.Duration
@@ -71,7 +73,7 @@ const disturbed = "others on the host disturbed the runs: their times and capaci
 // time is counted by process.
 func (n Numbers) costsAlone() Numbers {
 	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: maps.Clone(n.Had), Disturbed: true,
-		Portions: map[string][]Portion{}, Measured: n.Measured}
+		Costs: n.Costs, Portions: map[string][]Portion{}, Measured: n.Measured}
 	for name, v := range n.Values {
 		if _, isCost := plan.CostOf(name); isCost {
 			out.Values[name], out.Portions[name] = v, n.Portions[name]
@@ -306,6 +308,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			}
 			if isCost {
 				warnUnseen(&r, both)
+				r = judgeClockwork(r, both, label, opt)
 			}
 			tellLevels(&r, both)
 			warnUnstable(&r, both, label)

@@ -30,6 +30,11 @@ type SecondaryValue struct {
 	Alone bool
 	// Portions are the measured phase in parts, of a cost in a duet; nil for others.
 	Portions []Portion
+	// ByClock is the share of a cost in a duet that was taken out of it, and Deferred the share of work that was put off
+	// ([Clockwork.Shares]).
+	ByClock, Deferred float64
+	// Growth is the share of the CPU time in turns that grows with the pause before them.
+	Growth, GrowthVariance float64
 	// Without is the reason why the run has no value; empty where it has one.
 	Without string
 	// Calls is the name of the calls for reports that they appeared or vanished, "store PostStore.Save"; empty if the
@@ -79,6 +84,10 @@ func (n *Numbers) read(r *record.Run, readers []Reader) error {
 func (n *Numbers) fillCost(x SecondaryValue) {
 	if _, ok := n.Values[x.Name]; ok {
 		n.Values[x.Name] = x.Value
+		if n.Costs == nil {
+			n.Costs = map[string]SecondaryValue{}
+		}
+		n.Costs[x.Name] = x
 		delete(n.Why, x.Name)
 		if n.Portions != nil && x.Portions != nil {
 			n.Portions[x.Name] = x.Portions

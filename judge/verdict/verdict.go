@@ -171,6 +171,9 @@ type Result struct {
 	// Levels are the parts of the spread in a duet; nil where they are not known.
 	Levels *Levels `json:"levels,omitempty"`
 
+	// ByClock are the shares of a cost of base and new that pauses of a duet added, and that are left out of it.
+	ByClock [2]float64 `json:"by_clock,omitzero"`
+
 	// Withheld is the reason why the result may be neither the same nor better ([Result.Withhold]); empty where
 	// nothing is withheld.
 	Withheld string `json:"withheld,omitempty"`

@@ -36,6 +36,8 @@ type faults struct {
 	replica       time.Duration // that the replica needs for one post
 	jitter        time.Duration // mean of a random wait of each request
 	jitterCoin    chance
+
+	background background
 }
 
 // serial is a section that one request at a time is in, for d, asleep: contention without CPU time.
@@ -97,7 +99,7 @@ func (c *chance) hit() bool {
 	return c.rng.Float64() < c.p
 }
 
-const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:2048, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
+const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:2048, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, tick:20ms/1s, cron:20ms/1s, later:300us/300ms, lazy:20ms/1s, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
 
 // CheckFault returns an error if the text of one fault is invalid. The faults are:
 //
@@ -118,6 +120,10 @@ const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms
 //	cache:N              each cache holds at most N entries (at least 16)
 //	replica:5ms          reads wait for a replica that replays posts one at a time, each for so long; a post is read back before its answer
 //	jitter:20ms          each request waits a random time with that mean, exponentially distributed
+//	tick:20ms/1s         burn so much CPU time each second besides requests; ticks that nobody waits for are dropped
+//	cron:20ms/1s         the same, and make up for the periods in which the process stood still
+//	later:300us/300ms    burn so much CPU time so long after each request
+//	lazy:20ms/1s         burn so much CPU time in the first request after each second
 //	drop-event:1%        do not send a posted event to a connection
 //	dup-event:1%         send a posted event twice
 //	reorder-event:1%     send a posted event after the connection's next one of the same channel (or 3 s later)
@@ -235,6 +241,10 @@ func (f *faults) add(text string, seed uint64) error {
 	case "tls", "dns", "workers", "outbound", "limit", "cache", "replica", "jitter":
 		if what := f.addOutside(name, value, at, seed); what != "" {
 			return bad(what)
+		}
+	case "tick", "cron", "later", "lazy":
+		if !f.background.set(name, value) {
+			return bad("want CPU/DURATION: a CPU time above 0, at most 1s, and 1ms to 1m")
 		}
 	default:
 		return bad("unknown fault")

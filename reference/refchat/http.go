@@ -218,6 +218,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(q, err)
 	}
 	q.burn() // of a handler that wrote nothing
+	s.afterRequest()
 	s.met.requests.Inc()
 	if q.route.name != "connectWebSocket" {
 		s.met.apiObserver(q.route.name, r.Method, q.status).Observe(time.Since(start).Seconds())

@@ -260,6 +260,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.bus.run()
 	s.bg.Go(func() { s.sendScheduled(s.bgCtx) })
 	s.bg.Go(func() { s.remind(s.bgCtx) })
+	s.startBackground()
 	served := make(chan error, 1)
 	s.bg.Go(func() { served <- hs.Serve(s.ln) })
 	var err error

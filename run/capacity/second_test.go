@@ -68,8 +68,6 @@ func (w world) level(share float64, windows int) float64 {
 	return math.Sqrt(lo * hi)
 }
 
-// settle is the Config.Settle of a trial at pace 1.
-const settle time.Duration = 0
 
 // search carries out one search with the defaults of a plan. They all scale with the pace, also the
 // budget of an hour.
@@ -82,7 +80,7 @@ func (w world) search(truth float64) (r capacity.Result, took time.Duration) {
 	users := int(start * truth)
 	s, err := capacity.New(capacity.Config{Start: users, Max: int(4 * truth),
 		RampRate: 0.002 / w.pace, RampFloor: 4 / w.pace,
-		Window: scale(15 * time.Second), Settle: scale(settle), Budget: scale(time.Hour)})
+		Window: scale(15 * time.Second), Budget: scale(time.Hour)})
 	if err != nil {
 		panic(err)
 	}

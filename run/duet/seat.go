@@ -47,6 +47,10 @@ type Seated struct {
 	// table, which waits for them: they return at once. Either may be nil. A turn in which the seat is left or the
 	// table ends has no End. Only turns have a Begin: the start of the clock by Leave has none.
 	Begin, End func()
+	// CatchUp is called after the target was continued and before the clock is started, where no operation is under way.
+	// It returns when the target has done what its timers left in the pause, at the latest after limit, so that this
+	// work delays no operation. It may be nil.
+	CatchUp func(limit time.Duration)
 	// InFlight returns the number of operations under way. It may be nil: no slice is lengthened then.
 	InFlight func() int
 }
@@ -65,6 +69,7 @@ type SeatStats struct {
 	Foreign                   time.Duration // the longest time between two turns, or before the first one
 	Pausing, PausingMax       time.Duration // pauses of the target, in all and the longest
 	Continuing, ContinuingMax time.Duration
+	CatchingUp                time.Duration // of targets that were continued, before their clocks were started
 }
 
 // String returns the run's name for messages.
@@ -208,8 +213,8 @@ func (s *Seat) pauseFirst(ctx context.Context) {
 	}
 }
 
-// start gives the turn to the seat, and reports whether it has it.
-func (s *Seat) start() bool {
+// start gives the turn to the seat, and reports whether it has it. A turn of a slice has a backlog that takes no longer.
+func (s *Seat) start(slice time.Duration) bool {
 	s.hand.Lock()
 	defer s.hand.Unlock()
 	if s.clock == nil || s.out {
@@ -220,13 +225,20 @@ func (s *Seat) start() bool {
 		s.release(err)
 		return false
 	}
+	continued := time.Now()
+	if s.with.CatchUp != nil && (s.with.InFlight == nil || s.with.InFlight() == 0) {
+		s.with.CatchUp(slice)
+	}
+	caughtUp := time.Since(continued)
 	s.began = s.clock.Start()
 	now := time.Now()
 	s.count(func(c *SeatStats) {
 		c.Turns++
 		c.Foreign = max(c.Foreign, now.Sub(s.stopped))
-		c.Continuing += now.Sub(began)
-		c.ContinuingMax = max(c.ContinuingMax, now.Sub(began))
+		took := now.Sub(began) - caughtUp
+		c.Continuing += took
+		c.ContinuingMax = max(c.ContinuingMax, took)
+		c.CatchingUp += caughtUp
 	})
 	if s.with.Begin != nil {
 		s.with.Begin()

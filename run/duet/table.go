@@ -213,7 +213,7 @@ func (t *RoundTable) slice() time.Duration {
 
 // turn gives a seat its turn. It returns early when the seat is left, and when ctx ends, with the target running.
 func (t *RoundTable) turn(ctx context.Context, s *Seat, length time.Duration) {
-	if ctx.Err() != nil || !s.start() {
+	if ctx.Err() != nil || !s.start(length) {
 		return
 	}
 	if !s.wait(ctx, length) {

@@ -33,6 +33,8 @@ type Duet struct {
 	LongestPausing    time.Duration `json:"longest_pausing"`
 	Continuing        time.Duration `json:"continuing"`
 	LongestContinuing time.Duration `json:"longest_continuing"`
+	// CatchingUp is how long targets that were continued worked off what their timers had left, before the turns began.
+	CatchingUp time.Duration `json:"catching_up"`
 	// PausedBy is the means: "freezer", "signals", or [PausedByNothing].
 	PausedBy string `json:"paused_by"`
 }
