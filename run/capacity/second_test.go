@@ -68,7 +68,6 @@ func (w world) level(share float64, windows int) float64 {
 	return math.Sqrt(lo * hi)
 }
 
-
 // search carries out one search with the defaults of a plan. They all scale with the pace, also the
 // budget of an hour.
 func (w world) search(truth float64) (r capacity.Result, took time.Duration) {
