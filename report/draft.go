@@ -45,7 +45,6 @@ func (b *builder) comments() []string {
 		out = append(out, c.Leads...)
 	}
 	out = append(out, b.limiterComments()...)
-	out = append(out, d.shiftComments()...)
 	out = append(out, d.stabilityComments()...)
 	out = append(out, b.resolution()...)
 	out = append(out, b.disturbanceComments()...)
