@@ -228,7 +228,7 @@ func effects(results []verdict.Result) string {
 	for i, r := range results {
 		switch {
 		case known(r.Effect):
-			parts[i] = r.Name + " " + effect(r)
+			parts[i] = r.Text() + " " + effect(r)
 			if why := r.InsideMargin(); why != "" {
 				parts[i] += " (" + why + ")"
 			}
@@ -249,7 +249,7 @@ func reasons(results []verdict.Result) string {
 		if about[r.Reason] == nil {
 			texts = append(texts, r.Reason)
 		}
-		name := r.Name
+		name := r.Text()
 		if known(r.Effect) {
 			name += " " + effect(r)
 		}
