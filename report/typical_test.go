@@ -11,8 +11,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestTypicalIsReported has the shift of all operations in every form: in words where sentences are, by its name in
-// tables, and with the share of operations that it is of.
+// TestTypicalIsReported has the shift of all operations in every form: in words where sentences
+// are, by its name in tables, and with the share of operations that it is of.
 func TestTypicalIsReported(t *testing.T) {
 	e, err := plan.ParseEndpoint("typical(op)")
 	if err != nil {

@@ -305,6 +305,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				warnUnseen(&r, both)
 			}
 			warnThin(&r, both)
+			warnFew(&r)
 			tellLevels(&r, both)
 			warnUnstable(&r, both, label)
 			results = append(results, r)

@@ -14,12 +14,16 @@ import (
 	"plimsoll/run/trial"
 )
 
-// leastTypical is the number of response times that a kind of operations needs in every run of all blocks for
-// typical(OP). Rarer kinds add noise in proportion to their weight, and no bias (docs/adr/0036-typical.md).
+// leastTypical is the number of response times that a kind of operations needs in every run of all
+// blocks to count in typical(OP). With fewer the noise grows where times have two modes, and with
+// more the operations that count become few (docs/adr/0036-typical.md).
 const leastTypical = 10
 
-// keepKinds keeps the response times of each kind of operations that an endpoint typical(OP) compares: those that
-// p95(OP) is a percentile of. It returns the reason if there is none.
+// fewCompared is the share of operations below which a result warns that it is not of all of them.
+const fewCompared = 0.9
+
+// keepKinds keeps the response times of each kind of operations that an endpoint typical(OP)
+// compares: those that p95(OP) is a percentile of. It returns the reason if there is none.
 func (n *Numbers) keepKinds(e plan.Endpoint, merged map[string]*measure.Window) (why string) {
 	if n.Kinds == nil {
 		n.Kinds = map[string]stats.SparseCounts{}
@@ -37,16 +41,17 @@ func (n *Numbers) keepKinds(e plan.Endpoint, merged map[string]*measure.Window) 
 	return ""
 }
 
-// withTypical returns the pairs with their values of an endpoint typical(OP), and the kinds of operations that were
-// compared; the pairs themselves and nil for other endpoints, and where no pair has response times. The arguments are not
-// changed.
+// withTypical returns the pairs with their values of an endpoint typical(OP), and the kinds of
+// operations that were compared; the pairs themselves and nil for other endpoints, and where no
+// pair has response times. The arguments are not changed.
 //
-// The shift of a pair is the mean over the kinds of [stats.LogShift]. The weights are the counts of a kind in all runs
-// of all pairs, so that the mix of one block is not in the sample. The value of base is the weighted geometric mean of
-// the medians of both runs moved back by half of the shift, and the other the same moved forward: their ratio is the
-// shift.
+// The shift of a pair is the mean over the kinds of [stats.LogShift]. The weights are the counts
+// of a kind in all runs of all pairs, so that the mix of one block is not in the sample. The value
+// of base is the weighted geometric mean of the medians of both runs, moved back by half of the
+// shift, and the other is the same mean moved forward: their ratio is the shift.
 func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.Kinds) {
-	if e.Stat != plan.Typical || !slices.ContainsFunc(pairs, func(p numbersPair) bool { return p.timed(e) }) {
+	timed := func(p numbersPair) bool { return p.timed(e) }
+	if e.Stat != plan.Typical || !slices.ContainsFunc(pairs, timed) {
 		return pairs, nil
 	}
 	weights, kinds := typicalKinds(e, pairs)
@@ -60,7 +65,8 @@ func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.
 		p.base.Values, p.fresh.Values = maps.Clone(p.base.Values), maps.Clone(p.fresh.Values)
 		p.base.Values[e.Name], p.fresh.Values[e.Name] = base, fresh
 		if kinds.Compared == 0 {
-			why := fmt.Sprintf("no kind of operations has %d response times in every run", leastTypical)
+			why := fmt.Sprintf("no kind of operations has %d response times in every run",
+				leastTypical)
 			p.base.Why, p.fresh.Why = map[string]string{e.Name: why}, map[string]string{e.Name: why}
 		}
 	}
@@ -76,48 +82,46 @@ func (p numbersPair) timed(e plan.Endpoint) bool {
 	return has(p.base) && has(p.fresh)
 }
 
-// typicalKinds returns the weights of the kinds of operations that every run of all timed pairs has enough of. They
-// add up to 1.
+// typicalKinds returns the weights of the kinds of operations that every run of all timed pairs has
+// enough of. They add up to 1.
 func typicalKinds(e plan.Endpoint, pairs []numbersPair) (map[string]float64, verdict.Kinds) {
 	selected := trial.Selector(e.Of)
-	count, least := map[string]float64{}, map[string]float64{}
-	all, runs := 0.0, map[string]int{}
-	asked := 0
+	count := map[string]float64{}
+	enough := map[string]int{} // runs
+	all, runs := 0.0, 0
 	for _, p := range pairs {
 		if !p.timed(e) {
 			continue
 		}
+		runs += 2
 		for _, n := range []Numbers{p.base, p.fresh} {
-			asked++
 			for kind, times := range n.Kinds {
 				if !selected(kind) {
 					continue
 				}
 				k := times.Total()
-				if runs[kind] == 0 || k < least[kind] {
-					least[kind] = k
-				}
 				count[kind] += k
-				runs[kind]++
 				all += k
+				if k >= leastTypical {
+					enough[kind]++
+				}
 			}
 		}
 	}
 	kinds := verdict.Kinds{Least: leastTypical}
-	weights, sum := map[string]float64{}, 0.0
+	sum := 0.0
 	for _, kind := range slices.Sorted(maps.Keys(count)) {
-		if runs[kind] < asked || least[kind] < leastTypical {
+		if enough[kind] < runs {
 			kinds.Left = append(kinds.Left, kind)
-			continue
+			delete(count, kind)
 		}
-		weights[kind] = count[kind]
 		sum += count[kind]
 	}
-	for kind := range weights {
-		weights[kind] /= sum
+	for kind := range count {
+		count[kind] /= sum
 	}
-	kinds.Compared, kinds.Share = len(weights), sum/all
-	return weights, kinds
+	kinds.Compared, kinds.Share = len(count), sum/all
+	return count, kinds
 }
 
 // typical returns the values of a pair in milliseconds.
@@ -129,4 +133,11 @@ func (p numbersPair) typical(weights map[string]float64) (base, fresh float64) {
 		shift += weights[kind] * stats.LogShift(x, y)
 	}
 	return math.Exp(middle - shift/2), math.Exp(middle + shift/2)
+}
+
+// warnFew warns where much of the operations is not compared.
+func warnFew(r *verdict.Result) {
+	if r.Kinds != nil && r.Kinds.Share < fewCompared {
+		r.Warnings = append(r.Warnings, r.Kinds.Sentence())
+	}
 }

@@ -15,8 +15,8 @@ import (
 // kindNames are the kinds of operations of the tests below, from fast to slow.
 var kindNames = []string{"ping", "read", "list", "search"}
 
-// kindWindows returns the windows of a second: counts of each kind, whose times are spread around 5, 17, 58 and 200 ms
-// and changed by change.
+// kindWindows returns the windows of a second: counts of each kind, whose times are spread around
+// 5, 17, 58 and 200 ms and changed by change.
 func kindWindows(rng *rand.Rand, counts []int, change func(ms float64) float64) []*measure.Window {
 	var out []*measure.Window
 	for i, n := range counts {
@@ -32,8 +32,10 @@ func kindWindows(rng *rand.Rand, counts []int, change func(ms float64) float64) 
 	return slices.DeleteFunc(out, func(w *measure.Window) bool { return w.Count() == 0 })
 }
 
-// typicalOf carries out and judges a comparison whose runs have these operations beside posts that are alike.
-func typicalOf(t *testing.T, extra func(rng *rand.Rand, c Cell, second int) []*measure.Window) Judgement {
+// typicalOf carries out and judges a comparison whose runs have these operations beside posts that
+// are alike.
+func typicalOf(t *testing.T,
+	extra func(rng *rand.Rand, c Cell, second int) []*measure.Window) Judgement {
 	t.Helper()
 	b := newBench(t)
 	b.extra = func(c Cell, s int) []*measure.Window { return extra(b.rng, c, s) }
@@ -45,8 +47,8 @@ func typicalOf(t *testing.T, extra func(rng *rand.Rand, c Cell, second int) []*m
 	return arms[0]
 }
 
-// TestTypicalIsFreeOfTheMix does the slow kinds of operations four times as often in the new arm: no kind has
-// changed.
+// TestTypicalIsFreeOfTheMix does the slow kinds of operations four times as often in the new arm:
+// no kind has changed.
 func TestTypicalIsFreeOfTheMix(t *testing.T) {
 	j := typicalOf(t, func(rng *rand.Rand, c Cell, _ int) []*measure.Window {
 		counts := []int{400, 200, 50, 50}
@@ -62,7 +64,8 @@ func TestTypicalIsFreeOfTheMix(t *testing.T) {
 	if r.Kinds == nil || r.Kinds.Compared != 5 || r.Kinds.Share != 1 {
 		t.Errorf("kinds %+v, want all five", r.Kinds)
 	}
-	if ratio := r.New.Mean / r.Base.Mean; math.Abs(ratio-1-r.Effect) > 1e-9 || r.Base.Mean < 5 || r.Base.Mean > 60 {
+	ratio := r.New.Mean / r.Base.Mean
+	if math.Abs(ratio-1-r.Effect) > 1e-9 || r.Base.Mean < 5 || r.Base.Mean > 60 {
 		t.Errorf("base %v, new %v: want the ratio %v", r.Base.Mean, r.New.Mean, 1+r.Effect)
 	}
 }
@@ -91,8 +94,8 @@ func TestTypicalFindsADelayOfEveryRequest(t *testing.T) {
 	}
 }
 
-// TestTypicalLeavesOutKindsInAllBlocks: a kind that one arm alone has, and one that is too rare in a single run, count
-// in no block.
+// TestTypicalLeavesOutKindsInAllBlocks: a kind that one arm alone has, and one that is too rare in
+// a single run, count in no block.
 func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
 	slow := func(c Cell) float64 {
 		if c.Arm == "new" {
@@ -112,7 +115,8 @@ func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
 		for _, w := range all {
 			if w.Name == "list" { // which would make the arm worse
 				w.Response.Reset()
-				w.Response.RecordN(time.Duration(50*slow(c)*float64(time.Millisecond)), uint32(w.Count()))
+				ms := time.Duration(50*slow(c)) * time.Millisecond
+				w.Response.RecordN(ms, uint32(w.Count()))
 			}
 		}
 		return all
@@ -121,13 +125,19 @@ func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
 	if r.Kind != verdict.Same {
 		t.Errorf("%s", r.Sentence)
 	}
-	if k := r.Kinds; k == nil || k.Compared != 2 || !slices.Equal(k.Left, []string{"list", "read"}) || k.Share < 0.7 || k.Share > 0.75 {
+	left := []string{"list", "read"}
+	k := r.Kinds
+	if k == nil || k.Compared != 2 || !slices.Equal(k.Left, left) || k.Share < 0.7 || k.Share > 0.75 {
 		t.Errorf("kinds %+v", k)
+	}
+	text := strings.Join(r.Warnings, "; ")
+	if !strings.Contains(text, "left out, with fewer than 10") {
+		t.Errorf("warnings %q", text)
 	}
 }
 
-// TestTypicalOfTooFewOperations has nothing to compare by: deliveries that no run has ten of, and those that one arm
-// has lost.
+// TestTypicalOfTooFewOperations has nothing to compare by: deliveries that no run has ten of, and
+// those that one arm has lost.
 func TestTypicalOfTooFewOperations(t *testing.T) {
 	deliveries := func(n int) []*measure.Window {
 		w := measure.NewWindow("delivery")
@@ -136,7 +146,8 @@ func TestTypicalOfTooFewOperations(t *testing.T) {
 		return []*measure.Window{w}
 	}
 	j := typicalOf(t, func(_ *rand.Rand, _ Cell, _ int) []*measure.Window { return deliveries(1) })
-	if why := j.Skipped["typical(delivery)"]; !strings.Contains(why, "10 response times in every run") {
+	why := j.Skipped["typical(delivery)"]
+	if !strings.Contains(why, "10 response times in every run") {
 		t.Errorf("skipped: %v", j.Skipped)
 	}
 	j = typicalOf(t, func(_ *rand.Rand, c Cell, _ int) []*measure.Window {
@@ -145,7 +156,9 @@ func TestTypicalOfTooFewOperations(t *testing.T) {
 		}
 		return deliveries(50)
 	})
-	if r := resultOf(t, j.Verdict, "typical(delivery)"); r.Kind != verdict.Invalid || !strings.Contains(strings.Join(r.Warnings, ""), "one arm has lost them") {
+	r := resultOf(t, j.Verdict, "typical(delivery)")
+	lost := strings.Contains(strings.Join(r.Warnings, ""), "one arm has lost them")
+	if r.Kind != verdict.Invalid || !lost {
 		t.Errorf("%+v", r)
 	}
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // typicalTimes makes TestTypicalStudy print the table of docs/adr/0036-typical.md.
-var typicalTimes = flag.Int("typical", 0, "simulate so many comparisons for each row of docs/adr/0036-typical.md (400: minutes)")
+var typicalTimes = flag.Int("typical", 0,
+	"simulate so many comparisons for each row of docs/adr/0036-typical.md (300: six minutes)")
 
 // A typicalWorld is a simulated comparison of six blocks.
 type typicalWorld struct {
@@ -25,7 +26,7 @@ type typicalWorld struct {
 	kinds      int
 	ops        int     // of a run; their counts by kind follow Zipf's law
 	deployment float64 // sd of ln(new/base) between deployments
-	mix        float64 // the new arm does the slowest kind e^mix times as often, the fastest e^-mix times
+	mix        float64 // the new arm does the slowest kind e^mix times as often, the fastest e^-mix
 	change     func(kind int, ms float64, rng *rand.Rand) float64
 }
 
@@ -54,7 +55,8 @@ func drawTime(rng *rand.Rand, family string, median, hits, at float64) float64 {
 	return median * math.Exp(0.6*rng.NormFloat64())
 }
 
-var typicalEndpoint = plan.Endpoint{Name: "typical(op)", Stat: plan.Typical, Of: "op", Better: plan.Lower, Margin: 0.0005}
+var typicalEndpoint = plan.Endpoint{Name: "typical(op)", Stat: plan.Typical, Of: "op",
+	Better: plan.Lower, Margin: 0.0005}
 
 // simulate draws the runs of a comparison.
 func (w typicalWorld) simulate(rng *rand.Rand) []numbersPair {
@@ -82,7 +84,8 @@ func (w typicalWorld) simulate(rng *rand.Rand) []numbersPair {
 			ratio := hits[k] + 0.02*rng.NormFloat64()
 			n := int(max(0, mean+math.Sqrt(mean)*rng.NormFloat64()+0.5))
 			for i := range n {
-				ms := drawTime(rng, w.family, 5*math.Pow(40, level[k]), ratio, phase+float64(i)/float64(n))
+				at := phase + float64(i)/float64(n)
+				ms := drawTime(rng, w.family, 5*math.Pow(40, level[k]), ratio, at)
 				if fresh && w.change != nil {
 					ms = w.change(k, ms, rng)
 				}
@@ -102,7 +105,8 @@ func (w typicalWorld) simulate(rng *rand.Rand) []numbersPair {
 }
 
 // judgeTypical judges the pairs by the shift of each.
-func judgeTypical(pairs []numbersPair, shift func(p numbersPair) (base, fresh float64)) verdict.Result {
+func judgeTypical(pairs []numbersPair,
+	shift func(p numbersPair) (base, fresh float64)) verdict.Result {
 	var out []verdict.Pair
 	for _, p := range pairs {
 		base, fresh := shift(p)
@@ -111,8 +115,9 @@ func judgeTypical(pairs []numbersPair, shift func(p numbersPair) (base, fresh fl
 	return verdict.Judge(typicalEndpoint, out, verdict.Fixed(6))
 }
 
-// TestTypicalHoldsItsLevel compares equal builds of five families of response times, in deployments that differ by 5 %
-// and at different mixes: at most 6 % false alarms, within chance, and no bias.
+// TestTypicalHoldsItsLevel compares equal builds of five families of response times, in
+// deployments that differ by 5 % and at different mixes: at most 6 % false alarms, within chance,
+// and no bias.
 func TestTypicalHoldsItsLevel(t *testing.T) {
 	const times = 40
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -120,7 +125,8 @@ func TestTypicalHoldsItsLevel(t *testing.T) {
 	for _, family := range latencyFamilies() {
 		sum := 0.0
 		for range times {
-			w := typicalWorld{family: family, kinds: 10 + rng.IntN(31), ops: 1500, deployment: 0.05, mix: 0.7}
+			w := typicalWorld{family: family, ops: 1500, deployment: 0.05, mix: 0.7}
+			w.kinds = 10 + rng.IntN(31)
 			pairs, _ := withTypical(typicalEndpoint, w.simulate(rng))
 			r := judgeTypical(pairs, func(p numbersPair) (base, fresh float64) {
 				return p.base.Values[typicalEndpoint.Name], p.fresh.Values[typicalEndpoint.Name]
@@ -172,8 +178,10 @@ func pooledMedian(n Numbers) float64 {
 	return all.LogMedian()
 }
 
-// typicalCandidates are the statistics that were compared; all but the first are of each kind against itself.
-func typicalCandidates(weights map[string]float64) (names []string, shifts []func(p numbersPair) (base, fresh float64)) {
+// typicalCandidates are the statistics that were compared; all but the first are of each kind
+// against itself.
+func typicalCandidates(weights map[string]float64) (names []string,
+	shifts []func(p numbersPair) (base, fresh float64)) {
 	add := func(name string, location func(Numbers) float64) {
 		names = append(names, name)
 		shifts = append(shifts, func(p numbersPair) (base, fresh float64) {
@@ -203,38 +211,42 @@ func TestTypicalStudy(t *testing.T) {
 	if *typicalTimes == 0 {
 		t.Skip("a study: -typical=400 -v")
 	}
-	scale := func(by float64) func(int, float64, *rand.Rand) float64 {
-		return func(_ int, ms float64, _ *rand.Rand) float64 { return by * ms }
+	type change func(kind int, ms float64, rng *rand.Rand) float64
+	slower := func(_ int, ms float64, _ *rand.Rand) float64 { return 1.05 * ms }
+	delayed := func(_ int, ms float64, _ *rand.Rand) float64 { return ms + 20 }
+	doubled := func(kind int, ms float64, _ *rand.Rand) float64 {
+		if kind == 4 {
+			ms *= 2
+		}
+		return ms
+	}
+	tail := func(_ int, ms float64, rng *rand.Rand) float64 {
+		if rng.Float64() < 0.05 {
+			ms *= 4
+		}
+		return ms
 	}
 	changes := []struct {
 		name        string
 		mix         float64
 		deployments []float64
-		change      func(kind int, ms float64, rng *rand.Rand) float64
+		change      change
 	}{
 		{"none", 0, []float64{0.02, 0.07}, nil},
 		{"none, other mix", 0.7, []float64{0.02}, nil},
-		{"all +5 %", 0, []float64{0.02, 0.05}, scale(1.05)},
-		{"all +20 ms", 0, []float64{0.07}, func(_ int, ms float64, _ *rand.Rand) float64 { return ms + 20 }},
-		{"one kind doubled", 0, []float64{0.02}, func(kind int, ms float64, _ *rand.Rand) float64 {
-			if kind == 4 {
-				return 2 * ms
-			}
-			return ms
-		}},
-		{"one in 20 four times as long", 0, []float64{0.02}, func(_ int, ms float64, rng *rand.Rand) float64 {
-			if rng.Float64() < 0.05 {
-				return 4 * ms
-			}
-			return ms
-		}},
+		{"all +5 %", 0, []float64{0.02, 0.05}, slower},
+		{"all +20 ms", 0, []float64{0.07}, delayed},
+		{"one kind doubled", 0, []float64{0.02}, doubled},
+		{"one in 20 four times as long", 0, []float64{0.02}, tail},
 	}
 	var b strings.Builder
 	for _, c := range changes {
 		for _, deployment := range c.deployments {
 			for _, family := range latencyFamilies() {
-				w := typicalWorld{family: family, ops: 6000, deployment: deployment, mix: c.mix, change: c.change}
-				fmt.Fprintf(&b, "| %s | %.0f %% | %s |%s\n", c.name, 100*deployment, family, w.studied(*typicalTimes))
+				w := typicalWorld{family: family, ops: 6000, deployment: deployment, mix: c.mix}
+				w.change = c.change
+				fmt.Fprintf(&b, "| %s | %.0f %% | %s |%s\n", c.name, 100*deployment, family,
+					w.studied(*typicalTimes))
 			}
 		}
 	}
@@ -242,7 +254,8 @@ func TestTypicalStudy(t *testing.T) {
 	t.Logf("\n| change | sd | times | %s |\n%s", strings.Join(names, " | "), b.String())
 }
 
-// studied returns the cells of one row: how often each statistic finds a difference, its sd between blocks and its mean.
+// studied returns the cells of one row: how often each statistic finds a difference, its sd
+// between blocks and its mean.
 func (w typicalWorld) studied(times int) string {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var found, mean, variance [6]float64
@@ -262,7 +275,8 @@ func (w typicalWorld) studied(times int) string {
 	}
 	out, n := "", float64(times)
 	for i := range found {
-		out += fmt.Sprintf(" %.0f %% (%+.1f %%, sd %.1f) |", 100*found[i]/n, 100*math.Expm1(mean[i]/n), 100*math.Sqrt(variance[i]/n))
+		out += fmt.Sprintf(" %.0f %% (%+.1f %%, sd %.1f) |", 100*found[i]/n,
+			100*math.Expm1(mean[i]/n), 100*math.Sqrt(variance[i]/n))
 	}
 	return out
 }

@@ -5,9 +5,10 @@ import "math"
 // halfStep is half the largest step of a histogram, as a logarithm: values lie anywhere within it.
 const halfStep = 1.0 / 256
 
-// LogShift returns the Hodges-Lehmann shift of two samples: the median of ln(y/x) over all pairs of an x of base and a
-// y of fresh. The values ascend and are above zero, and each spreads over the step of a histogram around it. The shift
-// is NaN where a sample is empty; exchanging the samples changes its sign.
+// LogShift returns the Hodges-Lehmann shift of two samples: the median of ln(y/x) over all pairs
+// of an x of base and a y of fresh. The values ascend and are above zero, and each spreads over
+// the step of a histogram around it. The shift is NaN where a sample is empty; exchanging the
+// samples changes its sign.
 //
 // Source: Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., 4.2.
 func LogShift(base, fresh SparseCounts) float64 {
@@ -66,7 +67,8 @@ func (c SparseCounts) Total() (n float64) {
 	return n
 }
 
-// LogMedian returns the logarithm of the median, NaN for no values: the smallest value that half of all do not exceed.
+// LogMedian returns the logarithm of the median, NaN for no values: the smallest value that half
+// of all do not exceed.
 func (c SparseCounts) LogMedian() float64 {
 	half, seen := c.Total()/2, 0.0
 	for i, n := range c.N {
