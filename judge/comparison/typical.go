@@ -19,24 +19,31 @@ import (
 // more the operations that count become few (docs/adr/0036-typical.md).
 const leastTypical = 10
 
+// tooRare is why typical(OP) is not judged that has no kind of operations to compare.
+var tooRare = fmt.Sprintf("no kind of operations has %d response times in every run", leastTypical)
+
 // fewCompared is the share of operations below which a result warns that it is not of all of them.
 const fewCompared = 0.9
 
 // keepKinds keeps the response times of each kind of operations that an endpoint typical(OP)
-// compares: those that p95(OP) is a percentile of. It returns the reason if there is none.
+// compares: those that p95(OP) is a percentile of. It returns the reason if they are too few.
 func (n *Numbers) keepKinds(e plan.Endpoint, merged map[string]*measure.Window) (why string) {
 	if n.Kinds == nil {
 		n.Kinds = map[string]stats.SparseCounts{}
 	}
-	selected := trial.Selector(e.Of)
+	selected, most := trial.Selector(e.Of), uint64(0)
 	for name, w := range merged {
 		if k := w.Response.Count(); selected(name) && k > 0 {
 			n.Kinds[name] = record.Sparse(w.Response)
 			n.Had[e.Name] += k
+			most = max(most, k)
 		}
 	}
-	if n.Had[e.Name] == 0 {
+	switch {
+	case most == 0:
 		return "no such operation was measured"
+	case most < leastTypical:
+		return tooRare
 	}
 	return ""
 }
@@ -65,9 +72,8 @@ func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.
 		p.base.Values, p.fresh.Values = maps.Clone(p.base.Values), maps.Clone(p.fresh.Values)
 		p.base.Values[e.Name], p.fresh.Values[e.Name] = base, fresh
 		if kinds.Compared == 0 {
-			why := fmt.Sprintf("no kind of operations has %d response times in every run",
-				leastTypical)
-			p.base.Why, p.fresh.Why = map[string]string{e.Name: why}, map[string]string{e.Name: why}
+			why := map[string]string{e.Name: tooRare}
+			p.base.Why, p.fresh.Why = why, why
 		}
 	}
 	if kinds.Compared == 0 {
