@@ -46,6 +46,7 @@
 //   - comparison: arms in blocks.
 //   - endpoint, margin: what is compared, and how far its interval may reach for *same*.
 //   - not judged: an endpoint that the plan could not decide, with what that would take.
+//   - typical: the shift of response times between two arms, each kind of operations against itself, weighted by counts.
 //   - look: a planned moment at which the blocks so far are judged.
 //   - verdict: better, worse, same, inconclusive or invalid; indicative below six blocks.
 package plimsoll

@@ -9,7 +9,7 @@ import (
 
 // endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower percentiles than are
 // judged: stored plans may have them.
-var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
+var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput|typical)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
 
 // costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a comparison.
 var costRE = regexp.MustCompile(`^cost\(([a-z][a-z0-9_-]{0,63})\)$`)
@@ -85,8 +85,8 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		case key != "errors" && m.Points:
 			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key) && !costRE.MatchString(key):
-			d.at(path, "unknown endpoint; %swant capacity, errors, cost(app), cost(db), or a statistic of an operation such as p95(post) or throughput(post)",
-				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)"}))
+			d.at(path, "unknown endpoint; %swant capacity, errors, cost(app), cost(db), typical(op), or a statistic of an operation such as p95(post) or throughput(post)",
+				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)", "typical(op)"}))
 		case key == "errors" && k.Drivers != nil && p.ToleratesMore() != "":
 			d.at(path, "%s", p.ToleratesMore())
 		default:

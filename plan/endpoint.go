@@ -43,7 +43,7 @@ type Endpoint struct {
 	Absolute bool      `json:"absolute,omitempty"`
 	Unit     string    `json:"unit,omitempty"` // of the numbers: "users", "ms", "%", "1/min"; only printed
 
-	// Stat is the statistic: capacity, errors, cost, throughput, mean, max, or a percentile such as p95. Empty in an
+	// Stat is the statistic: capacity, errors, cost, throughput, typical, mean, max, or a percentile such as p95. Empty in an
 	// endpoint that was not read by [ParseEndpoint].
 	Stat string `json:"-"`
 	// Of is the operation, or the role of a cost; empty for capacity and errors.
@@ -52,8 +52,8 @@ type Endpoint struct {
 	Service bool `json:"-"`
 }
 
-// ParseEndpoint reads the name of an endpoint: capacity, errors, cost(ROLE), throughput(OP), or a latency such as
-// p95(OP), mean(OP) or service.p99(OP). It sets direction, unit and scale; the margin is left zero.
+// ParseEndpoint reads the name of an endpoint: capacity, errors, cost(ROLE), throughput(OP), typical(OP), or a latency
+// such as p95(OP), mean(OP) or service.p99(OP). It sets direction, unit and scale; the margin is left zero.
 func ParseEndpoint(name string) (Endpoint, error) {
 	e := Endpoint{Name: name, Better: Lower, Unit: "ms", Stat: name}
 	switch name {
@@ -74,11 +74,14 @@ func ParseEndpoint(name string) (Endpoint, error) {
 		return e, fmt.Errorf("%s is not an endpoint; want capacity, errors, cost(ROLE), throughput(OP), or a latency such as p95(post)", clip(name))
 	}
 	e.Stat, e.Of, e.Service = m[1], m[2], service
-	if e.Stat == "throughput" {
-		if service {
-			return e, fmt.Errorf("%s is not an endpoint; a throughput has no service time", clip(name))
-		}
+	switch {
+	case e.Stat != "throughput" && e.Stat != Typical:
+	case service:
+		return e, fmt.Errorf("%s is not an endpoint; a %s has no service time", clip(name), e.Stat)
+	case e.Stat == "throughput":
 		e.Better, e.Unit = Higher, "1/min"
+		return e, nil
+	default:
 		return e, nil
 	}
 	var rule SLO
@@ -189,7 +192,7 @@ func (p *Plan) endpoints() (out []Endpoint, dropped []string) {
 // names returns the names of the endpoints in the order of reports: capacity, the usual ones, the others by name,
 // errors.
 func (m Margin) names() []string {
-	order := []string{"capacity", "cost(app)", "cost(db)", "p95(post)", "p99(op)", "p95(delivery)"}
+	order := []string{"capacity", "cost(app)", "cost(db)", "typical(op)", "typical(delivery)", "p95(post)", "p99(op)", "p95(delivery)"}
 	rank := func(name string) int {
 		if name == "errors" {
 			return len(order) + 1

@@ -19,6 +19,7 @@ func TestParseEndpoint(t *testing.T) {
 		{"throughput(post)", plan.Endpoint{Better: plan.Higher, Unit: "1/min", Stat: "throughput", Of: "post"}},
 		{"p95(post)", plan.Endpoint{Better: plan.Lower, Unit: "ms", Stat: "p95", Of: "post"}},
 		{"p99.9(op)", plan.Endpoint{Better: plan.Lower, Unit: "ms", Stat: "p99.9", Of: "op"}},
+		{"typical(op)", plan.Endpoint{Better: plan.Lower, Unit: "ms", Stat: "typical", Of: "op"}},
 		{"mean(op)", plan.Endpoint{Better: plan.Lower, Unit: "ms", Stat: "mean", Of: "op"}},
 		{"service.p99(op)", plan.Endpoint{Better: plan.Lower, Unit: "ms", Stat: "p99", Of: "op", Service: true}},
 	} {
@@ -28,7 +29,7 @@ func TestParseEndpoint(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want %+v", tt.name, got, err, tt.want)
 		}
 	}
-	for _, bad := range []string{"", "p95", "p95()", "speed(op)", "capacity(app)", "cost()", "service.throughput(op)", "service.capacity", "p95(post) < 1s", "p0(op)"} {
+	for _, bad := range []string{"", "p95", "p95()", "speed(op)", "capacity(app)", "cost()", "service.throughput(op)", "service.typical(op)", "typical", "service.capacity", "p95(post) < 1s", "p0(op)"} {
 		if e, err := plan.ParseEndpoint(bad); err == nil || !strings.Contains(err.Error(), "endpoint") {
 			t.Errorf("%q: got %+v, %v; want an error that says what an endpoint is", bad, e, err)
 		}
@@ -58,10 +59,10 @@ func TestEndpointsOfAPlan(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	if got, want := names(), "capacity cost(app) cost(db) p95(post) p99(op) p95(delivery) mean(op) errors"; got != want {
+	if got, want := names(), "capacity cost(app) cost(db) typical(op) typical(delivery) p95(post) p99(op) p95(delivery) mean(op) errors"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	last := p.Endpoints()[7]
+	last := p.Endpoints()[9]
 	if last.Margin != 0.025 || !last.Absolute {
 		t.Errorf("errors: %+v, want a margin of 0.025 points", last)
 	}

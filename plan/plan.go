@@ -468,13 +468,15 @@ type MarginValue struct {
 // plan limits failed operations to less.
 func DefaultMargin() Margin {
 	return Margin{
-		"capacity":      {Value: 0.05},
-		"p95(post)":     {Value: 0.10},
-		"p99(op)":       {Value: 0.15},
-		"p95(delivery)": {Value: 0.10},
-		"errors":        {Value: 0.00025, Points: true},
-		"cost(app)":     {Value: 0.05},
-		"cost(db)":      {Value: 0.05},
+		"capacity":          {Value: 0.05},
+		"typical(op)":       {Value: 0.05},
+		"typical(delivery)": {Value: 0.05},
+		"p95(post)":         {Value: 0.10},
+		"p99(op)":           {Value: 0.15},
+		"p95(delivery)":     {Value: 0.10},
+		"errors":            {Value: 0.00025, Points: true},
+		"cost(app)":         {Value: 0.05},
+		"cost(db)":          {Value: 0.05},
 	}
 }
 

@@ -151,7 +151,7 @@ func TestParseFull(t *testing.T) {
 			Blocks:  6,
 			Retry:   52 * time.Minute,
 			Margin: plan.Margin{
-				"capacity": {Value: 0.03}, "p95(post)": {Value: 0.1}, "p99(op)": {Value: 0.2}, "cost(app)": {Value: 0.05}, "cost(db)": {Value: 0.05},
+				"capacity": {Value: 0.03}, "p95(post)": {Value: 0.1}, "p99(op)": {Value: 0.2}, "typical(op)": {Value: 0.05}, "typical(delivery)": {Value: 0.05}, "cost(app)": {Value: 0.05}, "cost(db)": {Value: 0.05},
 				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.00025, Points: true},
 			},
 		},

@@ -251,7 +251,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.endpoints":   {text: "Endpoints that are judged also where the plan could not decide them. An endpoint with another margin than the usual one is judged too."},
 	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.", pattern: marginPattern},
+	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.", pattern: marginPattern},
 	"report.comments":     {text: "Items below Comments, in Markdown: a text or a list of them."},
 	"report.action_items": {text: "Items below Action Items, in Markdown: a text or a list of them."},
 }

@@ -45,7 +45,6 @@ func (b *builder) comments() []string {
 		out = append(out, c.Leads...)
 	}
 	out = append(out, b.limiterComments()...)
-	out = append(out, d.shiftComments()...)
 	out = append(out, d.stabilityComments()...)
 	out = append(out, b.resolution()...)
 	out = append(out, b.disturbanceComments()...)
@@ -239,7 +238,7 @@ func effects(results []verdict.Result) string {
 	for i, r := range results {
 		switch {
 		case known(r.Effect):
-			parts[i] = r.Name + " " + effect(r)
+			parts[i] = r.Text() + " " + effect(r)
 			if why := r.InsideMargin(); why != "" {
 				parts[i] += " (" + why + ")"
 			}
@@ -260,7 +259,7 @@ func reasons(results []verdict.Result) string {
 		if about[r.Reason] == nil {
 			texts = append(texts, r.Reason)
 		}
-		name := r.Name
+		name := r.Text()
 		if known(r.Effect) {
 			name += " " + effect(r)
 		}

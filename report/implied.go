@@ -1,6 +1,21 @@
 package report
 
-import "plimsoll/judge/verdict"
+import (
+	"fmt"
+
+	"plimsoll/judge/verdict"
+)
+
+// kindNotes state which operations typical(op) compares.
+func kindNotes(f NamedVerdict) []string {
+	var out []string
+	for _, r := range f.Verdict.Results {
+		if k := r.Kinds; k != nil && (k.Compared > 1 || len(k.Left) > 0) {
+			out = append(out, fmt.Sprintf("%s, the %s: %s.", r.Name, r.Text(), k.Sentence()))
+		}
+	}
+	return out
+}
 
 // impliedNotes state what the changes of costs mean for the supported users, a sentence each.
 func impliedNotes(f NamedVerdict) []string {

@@ -227,7 +227,7 @@ func (d JudgeDocument) sections() []section {
 			continue
 		}
 		s := section{Level: 3, Title: title, Table: State{}.endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name),
-			Notes: impliedNotes(NamedVerdict{Verdict: v})}
+			Notes: slices.Concat(kindNotes(NamedVerdict{Verdict: v}), impliedNotes(NamedVerdict{Verdict: v}))}
 		out = append(out, s)
 	}
 	if len(d.Skipped) > 0 {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -28,16 +27,11 @@ func (d Document) shiftSections() []section {
 				s.Table.add(x.Op, "p"+trim(fixed(100*p.P, 1)), shiftWord(p.Kind), sig(p.Base, 3)+" ms", sig(p.New, 3)+" ms", shiftText(p), picture(p, most))
 			}
 		}
-		var distances []string
-		for _, x := range shifts {
-			distances = append(distances, fmt.Sprintf("%s %s %% and %s points", x.Op, sig(100*x.Wasserstein, 2), sig(100*x.KS, 2)))
-		}
 		if len(out) == 0 {
 			s.Notes = append(s.Notes, "Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: "+
 				"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. "+
 				"In the last column │ is no change and ● the shift, between the ends of its band.")
 		}
-		s.Notes = append(s.Notes, "Mean distance of the quantiles, and largest distance of the distribution functions (descriptive, not tested): "+strings.Join(distances, "; ")+".")
 		out = append(out, s)
 	}
 	d.eachFinding("Where the response times shifted", func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Shifts) })
@@ -96,23 +90,4 @@ func picture(p verdict.ShiftPoint, most float64) string {
 	signs[pictureHalf] = '│'
 	signs[at(p.Effect)] = '●'
 	return string(signs)
-}
-
-// shiftComments describe in a sentence where the distribution of all operations moved, if a shift is
-// significant.
-func (d Document) shiftComments() []string {
-	var out []string
-	for _, f := range d.Verdicts {
-		if len(f.Shifts) == 0 {
-			continue
-		}
-		x := f.Shifts[0]
-		for _, p := range x.Points {
-			if p.Kind != verdict.Inconclusive {
-				out = append(out, d.whose(f)+"response times of "+x.Sentence+".")
-				break
-			}
-		}
-	}
-	return out
 }

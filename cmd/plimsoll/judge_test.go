@@ -101,7 +101,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"margin of capacity", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-margin", "3%", "-base", "a.json", "-new", "b.json"}, "-margin is for capacity, but there are only errors, p95, p99, throughput"},
 		{"direction of a tool", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-better", "lower"}, "-better applies to a CSV of pairs only: files of a tool name their metrics"},
 		{"one name", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-arms", "v1", "a.csv"}, `-arms "v1": want two names, such as v11.0.4,v11.1.0-rc2`},
-		{"metric", map[string]string{"a.csv": "metric,pair,base,new\nspeed,1,2,3\n"}, []string{"a.csv"}, `a.csv: metric "speed": want capacity, throughput, errors, cost(app), or p50, p95, p99, mean or max of something, such as p95(post)`},
+		{"metric", map[string]string{"a.csv": "metric,pair,base,new\nspeed,1,2,3\n"}, []string{"a.csv"}, `a.csv: metric "speed": want capacity, throughput, errors, cost(app), typical(op), or p50, p95, p99, mean or max of something, such as p95(post)`},
 		{"format", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-format", "jmeter"}, `a.json: -format "jmeter": want load-test-ng, figures, k6, locust, gobench, benchstat, csv, releases or auto`},
 	}
 	for _, tt := range tests {

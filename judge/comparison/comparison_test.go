@@ -480,8 +480,10 @@ func TestSecondaryMetrics(t *testing.T) {
 	if !slices.Equal(f.Appeared, []string{"thread"}) || len(f.Vanished) > 0 {
 		t.Errorf("appeared %v, vanished %v", f.Appeared, f.Vanished)
 	}
-	if k := arms[0].Verdict.Kind; k != verdict.Same {
-		t.Errorf("a further metric decided the verdict: %s", k)
+	for _, r := range arms[0].Verdict.Results { // which read is a part of
+		if want := r.Name == "typical(op)"; (r.Kind == verdict.Worse) != want || !want && r.Kind != verdict.Same {
+			t.Errorf("a further metric decided the verdict: %s", r.Sentence)
+		}
 	}
 	if f := databases[0].Secondary; len(f.Worsened)+len(f.Improved)+len(f.Appeared) > 0 {
 		t.Errorf("the databases of one arm differ: %+v", f)
@@ -501,8 +503,8 @@ func TestOtherLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range arms {
-		// p95(delivery), and the costs, which no reader reads.
-		if len(j.Verdict.Results) < 3 || len(j.Skipped) != 3 || j.Secondary.Tested == 0 {
+		// p95(delivery) and typical(delivery), and the costs, which no reader reads.
+		if len(j.Verdict.Results) < 3 || len(j.Skipped) != 4 || j.Secondary.Tested == 0 {
 			t.Errorf("arms of one load: %+v, skipped %v", j.Verdict, j.Skipped)
 		}
 	}

@@ -302,7 +302,7 @@ func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.End
 		e.Margin, e.Absolute = 0.1, true
 	case stat == "errors":
 		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", unitText(unit))
-	case stat == "cost":
+	case stat == "cost" || stat == plan.Typical:
 		e.Margin = 0.05
 	case stat == "mean" || stat == "max":
 		e.Margin = 0.10
@@ -312,7 +312,7 @@ func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.End
 			e.Margin = 0.15
 		}
 	default:
-		return e, fmt.Errorf("metric %q: want capacity, throughput, errors, cost(app), or p50, p95, p99, mean or max of something, such as p95(post)", metric)
+		return e, fmt.Errorf("metric %q: want capacity, throughput, errors, cost(app), typical(op), or p50, p95, p99, mean or max of something, such as p95(post)", metric)
 	}
 	for _, key := range []string{metric, stat} {
 		if m, ok := margins[key]; ok {

@@ -73,6 +73,7 @@ func TestEndpointOf(t *testing.T) {
 		{"p95", "ms", plan.Endpoint{Name: "p95", Unit: "ms", Better: plan.Lower, Margin: 0.2}, ""},
 		{"p95(post)", "ms", plan.Endpoint{Name: "p95(post)", Unit: "ms", Better: plan.Lower, Margin: 0.3}, ""},
 		{"p99.9(op)", "s", plan.Endpoint{Name: "p99.9(op)", Unit: "s", Better: plan.Lower, Margin: 0.15}, ""},
+		{"typical(op)", "ms", plan.Endpoint{Name: "typical(op)", Unit: "ms", Better: plan.Lower, Margin: 0.05}, ""}, // pairs.csv has it
 		{"mean", "ms", plan.Endpoint{Name: "mean", Unit: "ms", Better: plan.Lower, Margin: 0.1}, ""},
 		{"errors", "%", plan.Endpoint{Name: "errors", Unit: "%", Better: plan.Lower, Margin: 1, Absolute: true}, ""},
 		{"errors", "", plan.Endpoint{}, "want %, a share"},

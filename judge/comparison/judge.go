@@ -30,6 +30,9 @@ type Numbers struct {
 	// Had is how many operations a run had for each endpoint that is of one kind of operations, also where they are
 	// too few for a value: of a latency those with a response time.
 	Had map[string]uint64
+	// Kinds are the response times by kind of operations, in milliseconds, of the endpoints typical(OP); their values
+	// are numbers of a pair.
+	Kinds map[string]stats.SparseCounts
 	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean, p50, p95 and
 	// p99 of every operation, and those that a [Reader] adds. Counts are how many operations there were by name.
 	Metrics map[string]SecondaryValue
@@ -133,6 +136,8 @@ func operationsOf(r *record.Run, endpoints []plan.Endpoint) (Numbers, error) {
 			}
 		case "cost": // a Reader fills it in
 			why = "the CPU time of the role " + e.Of + " is not visible here"
+		case plan.Typical:
+			why = n.keepKinds(e, merged)
 		case "throughput":
 			v, why = throughput(r, e.Of, window(e.Of))
 			n.Had[e.Name] = window(e.Of).Count()
@@ -256,6 +261,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				j.Skipped[e.Name] = j.OtherLoad
 				continue
 			}
+			both, kinds := withTypical(e, both)
 			var pairs []verdict.Pair
 			seen, found, why := false, false, ""
 			spoiled := 0 // pairs in which others on the host disturbed a run
@@ -299,6 +305,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			opt := opt
 			opt.BaseName, opt.NewName = label[0], label[1]
 			r := verdict.Judge(e, pairs, opt)
+			r.Kinds = kinds
 			_, isCost := plan.CostOf(e.Name)                                                                               // which a neighbor does not take away
 			if len(pairs) == 0 && spoiled == len(both) && spoiled >= stats.MinPairs && hostAlone && !oneSided && !isCost { // nothing follows about an arm
 				r = verdict.Unknown(e, disturbed, opt)
@@ -310,6 +317,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				warnUnseen(&r, both)
 				r = judgeClockwork(r, both, label, opt)
 			}
+			warnFew(&r)
 			tellLevels(&r, both)
 			warnUnstable(&r, both, label)
 			results = append(results, r)

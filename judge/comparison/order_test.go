@@ -14,7 +14,7 @@ func TestOrderOfEndpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"capacity", "cost(app)", "cost(db)", "p95(post)", "p99(op)", "p95(delivery)", "mean(a)", "p95(login)", "errors"}
+	want := []string{"capacity", "cost(app)", "cost(db)", "typical(op)", "typical(delivery)", "p95(post)", "p99(op)", "p95(delivery)", "mean(a)", "p95(login)", "errors"}
 	for range 200 {
 		var got []string
 		for _, e := range p.Endpoints() {

@@ -99,6 +99,9 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 			if capacity.Kind != verdict.Inconclusive || !strings.Contains(capacity.Reason, "others on the host disturbed") {
 				t.Errorf("%s: capacity is %s: %s", j.Engine, capacity.Kind, capacity.Reason)
 			}
+			if why := j.Skipped["typical(op)"]; why != disturbed {
+				t.Errorf("%s: typical(op) is not judged because %q", j.Engine, why)
+			}
 			if !strings.Contains(strings.Join(cost.Warnings, "; "), "others on the host disturbed 6 of 6 blocks") {
 				t.Errorf("warnings %q", cost.Warnings)
 			}

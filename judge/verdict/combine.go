@@ -175,7 +175,7 @@ func (v Verdict) effects(results []Result) string {
 	parts := make([]string, 0, len(results))
 	for _, r := range results {
 		if r.HasEffect() {
-			parts = append(parts, r.Name+" "+delta(r.Endpoint, r.Effect))
+			parts = append(parts, r.Text()+" "+delta(r.Endpoint, r.Effect))
 		} else {
 			parts = append(parts, r.Name+" not known")
 		}

@@ -23,13 +23,8 @@ type Shift struct {
 	Op string `json:"op"`
 	N  int    `json:"n"` // pairs
 	// Points are the quantiles that every run carries, ascending.
-	Points []ShiftPoint `json:"points"`
-	// Wasserstein is the mean distance of the quantiles of the pooled runs as logarithms, 0.05 is 5 %; KS the largest
-	// difference between the shares of operations that are done by any time. They describe, and are not tested: with
-	// enough operations every difference is significant.
-	Wasserstein float64 `json:"wasserstein_log"`
-	KS          float64 `json:"ks"`
-	Sentence    string  `json:"sentence"`
+	Points   []ShiftPoint `json:"points"`
+	Sentence string       `json:"sentence"`
 }
 
 // A ShiftPoint is one quantile of both arms, in milliseconds, as geometric means of the runs, and the shift new/base
@@ -75,10 +70,8 @@ func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool)
 	}
 	s = Shift{Op: op, N: len(pairs)}
 	base, fresh := make([]float64, len(probs)), make([]float64, len(probs)) // sums of logarithms
-	var all [2][]stats.SparseCounts
 	for _, p := range pairs {
 		for side, run := range [2][]stats.SparseCounts{p.Base, p.New} {
-			all[side] = append(all[side], run...)
 			for k, q := range quantiles(run, probs) {
 				[2][]float64{base, fresh}[side][k] += math.Log(q) / float64(len(pairs))
 			}
@@ -98,7 +91,6 @@ func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool)
 		}
 		s.Points = append(s.Points, x)
 	}
-	s.Wasserstein, s.KS = distances(merged(all[0]), merged(all[1]))
 	s.Sentence = s.sentence()
 	return s, true
 }
@@ -151,42 +143,6 @@ func quantiles(run []stats.SparseCounts, probs []float64) []float64 {
 		out[k] = steps[i].at
 	}
 	return out
-}
-
-// distances returns the mean distance of the quantile functions of two distributions, as logarithms, and the largest
-// of their distribution functions.
-func distances(a, b []step) (wasserstein, ks float64) {
-	total := func(s []step) (n float64) {
-		for _, x := range s {
-			n += float64(x.n)
-		}
-		return n
-	}
-	na, nb := total(a), total(b)
-	// The area between the distribution functions over the logarithm of time is the mean distance of the quantiles.
-	var fa, fb, last float64
-	for i, k := 0, 0; i < len(a) || k < len(b); {
-		at := math.Inf(1)
-		if i < len(a) {
-			at = a[i].at
-		}
-		if k < len(b) {
-			at = min(at, b[k].at)
-		}
-		if last > 0 {
-			wasserstein += math.Abs(fa-fb) * math.Log(at/last)
-		}
-		if i < len(a) && a[i].at == at {
-			fa += float64(a[i].n) / na
-			i++
-		}
-		if k < len(b) && b[k].at == at {
-			fb += float64(b[k].n) / nb
-			k++
-		}
-		ks, last = max(ks, math.Abs(fa-fb)), at
-	}
-	return wasserstein, ks
 }
 
 // quantileName writes 0.5 as "p50", 0.999 as "p99.9".

@@ -117,20 +117,6 @@ func five50() []stats.SparseCounts {
 	return []stats.SparseCounts{{Value: []float64{1}, N: []uint32{1000}}}
 }
 
-// The distances of a distribution that is only shifted are the shift, and the share that it moves past.
-func TestShiftDistances(t *testing.T) {
-	base := []stats.SparseCounts{{Value: []float64{10, 20}, N: []uint32{300, 700}}}
-	fresh := []stats.SparseCounts{{Value: []float64{11, 22}, N: []uint32{300, 700}}}
-	s, ok := verdict.FindShift("x", []stats.RunPair{{Base: base, New: fresh}}, 1)
-	if !ok || math.Abs(s.Wasserstein-math.Log(1.1)) > 1e-9 || math.Abs(s.KS-0.7) > 1e-9 {
-		t.Errorf("%v, %v; want %v and 0.7", s.Wasserstein, s.KS, math.Log(1.1))
-	}
-	s, ok = verdict.FindShift("x", []stats.RunPair{{Base: base, New: base}}, 1)
-	if !ok || s.Wasserstein != 0 || s.KS != 0 {
-		t.Errorf("equal: %v, %v", s.Wasserstein, s.KS)
-	}
-}
-
 // TestShiftCalibration compares a build with itself: any finding at all in at most 6 % of comparisons; and counts how
 // often a tail that is 15 % slower is found there, and elsewhere.
 func TestShiftCalibration(t *testing.T) {

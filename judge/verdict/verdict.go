@@ -168,6 +168,9 @@ type Result struct {
 	// cost without an interval or of fewer than six pairs.
 	Implies *Implied `json:"implies,omitempty"`
 
+	// Kinds are the kinds of operations behind typical(OP); nil for other endpoints.
+	Kinds *Kinds `json:"kinds,omitempty"`
+
 	// Levels are the parts of the spread in a duet; nil where they are not known.
 	Levels *Levels `json:"levels,omitempty"`
 

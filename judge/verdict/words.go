@@ -39,7 +39,7 @@ func (r Result) clause() string {
 	if !r.HasEffect() {
 		return r.Name + ": " + r.Reason
 	}
-	return fmt.Sprintf("%s %s %s", r.Name, r.change(), r.evidence())
+	return fmt.Sprintf("%s %s %s", r.Text(), r.change(), r.evidence())
 }
 
 // evidence returns the evidence for the change, in parentheses, and remarks on it.

@@ -99,16 +99,16 @@ func (c *Course) Close() {
 			g = &Intervals{make([]stats.SparseCounts, c.N), make([]time.Duration, c.N), make([]uint64, c.N), make([]uint64, c.N), make([]uint64, c.N)}
 			c.Groups[name] = g
 		}
-		g.Response[c.at], g.Sum[c.at], g.Timed[c.at] = sparse(&o.response), o.response.Sum(), o.response.Count()
+		g.Response[c.at], g.Sum[c.at], g.Timed[c.at] = Sparse(&o.response), o.response.Sum(), o.response.Count()
 		g.Ops[c.at], g.Failed[c.at] = o.ops, o.failed
 		o.response.Reset()
 		o.ops, o.failed = 0, 0
 	}
 }
 
-// sparse writes a histogram as counts in milliseconds. A time of zero counts as a nanosecond: quantiles are compared
+// Sparse returns a histogram as counts in milliseconds. A time of zero counts as a nanosecond: quantiles are compared
 // as ratios.
-func sparse(h *measure.Histogram) stats.SparseCounts {
+func Sparse(h *measure.Histogram) stats.SparseCounts {
 	var c stats.SparseCounts
 	for v, n := range h.Buckets {
 		ms := max(v, time.Nanosecond).Seconds() * 1e3

@@ -1,0 +1,164 @@
+package comparison
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
+)
+
+// kindNames are the kinds of operations of the tests below, from fast to slow.
+var kindNames = []string{"ping", "read", "list", "search"}
+
+// kindWindows returns the windows of a second: counts of each kind, whose times are spread around
+// 5, 17, 58 and 200 ms and changed by change.
+func kindWindows(rng *rand.Rand, counts []int, change func(ms float64) float64) []*measure.Window {
+	var out []*measure.Window
+	for i, n := range counts {
+		w := measure.NewWindow(kindNames[i])
+		for range n {
+			ms := change(5 * math.Pow(40, float64(i)/3) * math.Exp(0.4*rng.NormFloat64()))
+			w.Response.Record(time.Duration(ms * float64(time.Millisecond)))
+		}
+		w.Classes[measure.OK] = uint64(n)
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b *measure.Window) int { return strings.Compare(a.Name, b.Name) })
+	return slices.DeleteFunc(out, func(w *measure.Window) bool { return w.Count() == 0 })
+}
+
+// typicalOf carries out and judges a comparison whose runs have these operations beside posts that
+// are alike.
+func typicalOf(t *testing.T,
+	extra func(rng *rand.Rand, c Cell, second int) []*measure.Window) Judgement {
+	t.Helper()
+	b := newBench(t)
+	b.extra = func(c Cell, s int) []*measure.Window { return extra(b.rng, c, s) }
+	c := b.compare(t.Context(), 0)
+	arms, _, err := Judge(c, parse(t), b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arms[0]
+}
+
+// TestTypicalIsFreeOfTheMix does the slow kinds of operations four times as often in the new arm:
+// no kind has changed.
+func TestTypicalIsFreeOfTheMix(t *testing.T) {
+	j := typicalOf(t, func(rng *rand.Rand, c Cell, _ int) []*measure.Window {
+		counts := []int{400, 200, 50, 50}
+		if c.Arm == "new" {
+			counts = []int{100, 50, 200, 200}
+		}
+		return kindWindows(rng, counts, func(ms float64) float64 { return ms })
+	})
+	r := resultOf(t, j.Verdict, "typical(op)")
+	if r.Kind != verdict.Same || math.Abs(r.Effect) > 0.01 || r.N != 6 {
+		t.Errorf("%s", r.Sentence)
+	}
+	if r.Kinds == nil || r.Kinds.Compared != 5 || r.Kinds.Share != 1 {
+		t.Errorf("kinds %+v, want all five", r.Kinds)
+	}
+	ratio := r.New.Mean / r.Base.Mean
+	if math.Abs(ratio-1-r.Effect) > 1e-9 || r.Base.Mean < 5 || r.Base.Mean > 60 {
+		t.Errorf("base %v, new %v: want the ratio %v", r.Base.Mean, r.New.Mean, 1+r.Effect)
+	}
+}
+
+// TestTypicalFindsADelayOfEveryRequest adds 20 ms to each request, of kinds that take 5 to 200 ms.
+func TestTypicalFindsADelayOfEveryRequest(t *testing.T) {
+	j := typicalOf(t, func(rng *rand.Rand, c Cell, _ int) []*measure.Window {
+		return kindWindows(rng, []int{8, 8, 8, 8}, func(ms float64) float64 {
+			if c.Arm == "new" {
+				ms += 20
+			}
+			return ms
+		})
+	})
+	r := resultOf(t, j.Verdict, "typical(op)")
+	if r.Kind != verdict.Worse || j.Verdict.Kind != verdict.Worse || r.Effect < 0.03 {
+		t.Errorf("%s", r.Sentence)
+	}
+	for _, p := range r.Pairs {
+		if p.New <= p.Base {
+			t.Errorf("block %d: %v and %v", p.Block, p.Base, p.New)
+		}
+	}
+	if !strings.Contains(j.Verdict.Lead, "typical response time of all operations ") {
+		t.Errorf("%q", j.Verdict.Lead)
+	}
+}
+
+// TestTypicalLeavesOutKindsInAllBlocks: a kind that one arm alone has, and one that is too rare in
+// a single run, count in no block.
+func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
+	slow := func(c Cell) float64 {
+		if c.Arm == "new" {
+			return 3
+		}
+		return 1
+	}
+	j := typicalOf(t, func(rng *rand.Rand, c Cell, s int) []*measure.Window {
+		counts := []int{100, 0, 4, 0} // 24 lists in a run
+		if c.Arm == "new" {
+			counts[1] = 300
+		}
+		if c.Block == 4 && c.Arm == "base" && s > 0 {
+			counts[2] = 1 // 9 in this one
+		}
+		all := kindWindows(rng, counts, func(ms float64) float64 { return ms })
+		for _, w := range all {
+			if w.Name == "list" { // which would make the arm worse
+				w.Response.Reset()
+				ms := time.Duration(50*slow(c)) * time.Millisecond
+				w.Response.RecordN(ms, uint32(w.Count()))
+			}
+		}
+		return all
+	})
+	r := resultOf(t, j.Verdict, "typical(op)")
+	if r.Kind != verdict.Same {
+		t.Errorf("%s", r.Sentence)
+	}
+	left := []string{"list", "read"}
+	k := r.Kinds
+	if k == nil || k.Compared != 2 || !slices.Equal(k.Left, left) || k.Share < 0.7 || k.Share > 0.75 {
+		t.Errorf("kinds %+v", k)
+	}
+	text := strings.Join(r.Warnings, "; ")
+	if !strings.Contains(text, "left out, with fewer than 10") {
+		t.Errorf("warnings %q", text)
+	}
+}
+
+// TestTypicalOfTooFewOperations has nothing to compare by: deliveries that no run has ten of, and
+// those that one arm has lost.
+func TestTypicalOfTooFewOperations(t *testing.T) {
+	deliveries := func(n int) []*measure.Window {
+		w := measure.NewWindow("delivery")
+		w.Response.RecordN(5*time.Millisecond, uint32(n))
+		w.Classes[measure.OK] = uint64(n)
+		return []*measure.Window{w}
+	}
+	j := typicalOf(t, func(_ *rand.Rand, _ Cell, _ int) []*measure.Window { return deliveries(1) })
+	why := j.Skipped["typical(delivery)"]
+	if !strings.Contains(why, "10 response times in every run") {
+		t.Errorf("skipped: %v", j.Skipped)
+	}
+	j = typicalOf(t, func(_ *rand.Rand, c Cell, _ int) []*measure.Window {
+		if c.Arm == "new" {
+			return nil
+		}
+		return deliveries(50)
+	})
+	r := resultOf(t, j.Verdict, "typical(delivery)")
+	lost := strings.Contains(strings.Join(r.Warnings, ""), "one arm has lost them")
+	if r.Kind != verdict.Invalid || !lost {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,36 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kinds describes the kinds of operations behind the endpoint typical(op).
+type Kinds struct {
+	// Compared is the number of kinds that were compared, each against itself, and Share their
+	// part of all operations that have a response time, from 0 to 1.
+	Compared int     `json:"compared"`
+	Share    float64 `json:"share"`
+	// Left names the kinds that are left out of every block: some run has fewer than Least of them.
+	Left  []string `json:"left_out,omitempty"`
+	Least int      `json:"least"`
+}
+
+// mostLeft limits the kinds that a sentence names.
+const mostLeft = 5
+
+// Sentence returns the kinds in words: "each of 21 kinds of operations against itself, weighted by
+// counts: 98 % of all operations; left out, with fewer than 10 in a run: pin, upload".
+func (k Kinds) Sentence() string {
+	text := fmt.Sprintf("each of %s of operations against itself, weighted by counts: "+
+		"%s %% of all operations",
+		Count(k.Compared, "kind"), number(100*k.Share, 1))
+	if len(k.Left) == 0 {
+		return text
+	}
+	names := strings.Join(k.Left[:min(len(k.Left), mostLeft)], ", ")
+	if more := len(k.Left) - mostLeft; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s; left out, with fewer than %d in a run: %s", text, k.Least, names)
+}
