@@ -230,6 +230,10 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 			d.value(path, n, reflect.ValueOf(to).Elem(), "")
 		})
 	case *PerEngine:
+		if kind == "users" && n.Value == autoUsersText {
+			*to = PerEngine{"": autoUsers}
+			return
+		}
 		if n.Kind == yaml.ScalarNode {
 			var one int
 			decodeScalar(d, path, n, &one, "a whole number, or one for each engine", parseInt)
