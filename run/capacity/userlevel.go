@@ -22,7 +22,8 @@ const (
 	growth     = 4.0
 	fastGrowth = 10.0
 	hardlyBusy = 0.01
-	// confirmations is how many windows the level that is taken has.
+	// confirmations is how many windows the level that is taken has, and one at which something broke: the host may have
+	// done that once.
 	confirmations = 2
 	// room ends the search between a level that is too low and one that is too high.
 	room = 1.12
@@ -108,7 +109,7 @@ func (s *LevelSearch) First() LevelAction { return s.last }
 // Step takes a window in and returns the next one.
 func (s *LevelSearch) Step(o LevelReading) LevelAction {
 	t := s.add(o)
-	if t.inside() && t.windows < confirmations {
+	if (t.inside() || t.broken != "") && t.windows < confirmations {
 		s.last = LevelAction{Users: t.users}
 		return s.last
 	}
@@ -131,7 +132,7 @@ func (s *LevelSearch) add(o LevelReading) *triedLevel {
 	n := float64(t.windows)
 	t.util += (o.Utilization - t.util) / n
 	t.ops += (o.Ops - t.ops) / n
-	t.broken = cmp.Or(t.broken, o.Broken)
+	t.broken = o.Broken
 	for _, low := range s.tried[:i] {
 		if t.broken == "" && low.broken == "" && min(low.ops, t.ops) >= enoughOps &&
 			t.ops/float64(t.users) < starved*low.ops/float64(low.users) {

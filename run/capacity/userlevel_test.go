@@ -18,6 +18,8 @@ type levelServer struct {
 	lock float64
 	// breaks is where a rule breaks; 0 for nowhere.
 	breaks int
+	// spoiled is the part of the windows that others on the host spoil.
+	spoiled float64
 
 	rest float64 // utilization of the rest
 }
@@ -40,7 +42,7 @@ func (v *levelServer) read(rng *rand.Rand, at time.Duration, users int, window t
 	util := v.util(served) + v.rest
 	o := LevelReading{At: at, Users: users, Ops: served * window.Seconds(), Utilization: util * (1 + v.noise*(2*rng.Float64()-1))}
 	o.Utilization = min(o.Utilization, 1)
-	if v.breaks > 0 && users >= v.breaks {
+	if v.breaks > 0 && users >= v.breaks || v.spoiled > 0 && rng.Float64() < v.spoiled {
 		o.Broken = "p99(op) < 2s broke"
 	}
 	return o
@@ -89,6 +91,7 @@ func TestUserLevel(t *testing.T) {
 		{"noise of 10 %, 600 users", levelServer{util: perUser(0.03, 0.0007), noise: 0.1}, 95},
 		{"users talk to all others", levelServer{util: func(n float64) float64 { return 0.02 + n*n/40_000 }, noise: 0.1}, 95},
 		{"remembers an overload for 15 s", levelServer{util: func(n float64) float64 { return n * n / 4_000 }, noise: 0.1, memory: 15 * time.Second}, 95},
+		{"others spoil a window in twenty", levelServer{util: perUser(0.03, 0.005), noise: 0.1, spoiled: 0.05}, 95},
 		{"too many at the start", levelServer{util: perUser(0.05, 0.12), noise: 0.1}, 95},
 	}
 	for _, tt := range tests {

@@ -67,9 +67,6 @@ func (r *run) roles() []string {
 			roles = append(roles, rule.Arg)
 		}
 	}
-	if r.Level != nil {
-		roles = append(roles, r.Level.Roles...)
-	}
 	return roles
 }
 

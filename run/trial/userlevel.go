@@ -13,14 +13,16 @@ import (
 // A LevelTest finds the number of users at which the target uses a part of its cores and breaks no rule of the Config.
 type LevelTest struct {
 	capacity.LevelConfig
-	// Roles are those of the target whose CPU may be seen; the busiest counts.
-	Roles []string
-	// Quota is the part of their cores that they may use, above 0 and at most 1.
-	Quota float64
+	// Used reads the CPU time that each role of the target has used and could have used so far. A role that is not seen is
+	// not in it.
+	Used func() map[string]CPUTime
 	// Ramp is the time in which users come, Settle the time after it that is not read, Window the time that is; whole
 	// seconds.
 	Ramp, Settle, Window time.Duration
 }
+
+// A CPUTime is in seconds.
+type CPUTime struct{ Used, Total float64 }
 
 // A FoundLevel is the result of a [LevelTest].
 type FoundLevel struct {
@@ -34,30 +36,32 @@ func (r *run) findLevel(ctx context.Context) error {
 	r.beginPhase("pilot")
 	defer r.endPhase()
 	search := capacity.NewLevelSearch(l.LevelConfig)
-	began, users := r.now(), -1
-	role := ""
+	began, users, role, before := r.now(), -1, "", ""
 	for act := search.First(); !act.Done; {
 		if act.Users != users {
-			if err := r.Driver.SetUsers(act.Users, l.Ramp); err != nil {
+			if err := r.reachLevel(ctx, act); err != nil {
 				return err
 			}
-			settle := l.Settle
-			if act.Rest {
-				settle *= 3
-			}
-			if err := r.stay(ctx, l.Ramp+settle, nil); err != nil {
-				return err
-			}
-			users = act.Users
 		}
+		used := l.Used()
 		if err := r.stay(ctx, l.Window, nil); err != nil {
 			return err
 		}
-		o, busiest, err := r.readLevel(ctx)
-		if err != nil {
-			return err
+		o := capacity.LevelReading{At: r.now() - began, Users: act.Users}
+		if role, o.Utilization = busiest(used, l.Used()); role == "" {
+			return plan.Usagef("bounded.users: auto needs the CPU of the target, which is not seen from here; write a number, " +
+				"or add a probe of kind agent, pid or container, or metrics of its hosts")
 		}
-		o.At, o.Users, role = r.now()-began, users, busiest
+		w := r.trail.last(l.Window)
+		f, red := r.generatorFault(w)
+		if users < 0 {
+			before = f.Gate // was red without load to speak of: it is not for the users to lift
+		}
+		if red && f.Gate != before && !record.Foreign(f.Gate) {
+			o.Broken = "the load generator was at its limit: " + f.Text
+		}
+		r.carriedLevel(ctx, w, &o)
+		users = act.Users
 		r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase, Users: users, Text: levelText(o, role)})
 		act = search.Step(o)
 	}
@@ -70,6 +74,18 @@ func (r *run) findLevel(ctx context.Context) error {
 	return nil
 }
 
+// reachLevel brings the users to the level of an action and lets them settle.
+func (r *run) reachLevel(ctx context.Context, act capacity.LevelAction) error {
+	l, settle := r.Level, r.Level.Settle
+	if act.Rest {
+		settle *= 3
+	}
+	if err := r.Driver.SetUsers(act.Users, l.Ramp); err != nil {
+		return err
+	}
+	return r.stay(ctx, l.Ramp+settle, nil)
+}
+
 func levelText(o capacity.LevelReading, role string) string {
 	text := fmt.Sprintf("at %d users %s uses %.0f %% of its cores", o.Users, role, 100*o.Utilization)
 	if o.Broken != "" {
@@ -78,32 +94,33 @@ func levelText(o capacity.LevelReading, role string) string {
 	return text
 }
 
-// readLevel reads the window that ends now, and returns the busiest role.
-func (r *run) readLevel(ctx context.Context) (o capacity.LevelReading, role string, err error) {
-	w := r.trail.last(r.Level.Window)
-	for _, name := range r.Level.Roles {
-		if u, ok := w.cpu(name); ok && (role == "" || u/r.Level.Quota > o.Utilization) {
-			o.Utilization, role = u/r.Level.Quota, name
+// busiest returns the role that used the largest part of its CPU time between two readings, and the part; "" for none.
+func busiest(from, to map[string]CPUTime) (role string, part float64) {
+	for name, t := range to {
+		f, ok := from[name]
+		if !ok || t.Total <= f.Total {
+			continue
+		}
+		if p := (t.Used - f.Used) / (t.Total - f.Total); role == "" || p > part {
+			role, part = name, p
 		}
 	}
-	if role == "" {
-		return o, "", plan.Usagef("bounded.users: auto needs the CPU of the target, which is not seen from here; write a number, " +
-			"or add a probe of kind agent, pid or container, or metrics of its hosts")
-	}
+	return role, part
+}
+
+// carriedLevel reads the operations of the window that ends now, and whether its users are carried.
+func (r *run) carriedLevel(ctx context.Context, w stretch, o *capacity.LevelReading) {
 	o.Ops = float64(w.steady().Count())
 	desired, active, failed := r.Driver.Users()
-	switch f, red := r.generatorFault(w); {
+	switch {
 	case failed > 0:
 		o.Broken = fmt.Sprintf("%d users failed for good", failed)
 	case float64(active) < short*float64(desired):
 		o.Broken = fmt.Sprintf("only %d of %d users came", active, desired)
-	case red && !record.Foreign(f.Gate):
-		o.Broken = "the load generator was at its limit: " + f.Text
 	}
 	for _, rd := range r.readings(ctx, w, true) {
 		if o.Broken == "" && !rd.Warning && rd.Status() == capacity.Violated {
 			o.Broken = rd.Rule + " breaks"
 		}
 	}
-	return o, role, nil
 }

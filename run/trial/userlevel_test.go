@@ -12,8 +12,18 @@ import (
 func levelSpec(t *testing.T, l *lab) Config {
 	s := spec(t, l)
 	s.Level = &LevelTest{LevelConfig: capacity.LevelConfig{Start: 10, Max: 1000, Budget: time.Minute, Step: 8 * time.Second},
-		Roles: []string{"app", "db"}, Quota: 1, Ramp: time.Second, Settle: 3 * time.Second, Window: 4 * time.Second}
+		Used: func() map[string]CPUTime { return l.used("app", "db") }, Ramp: time.Second, Settle: 3 * time.Second, Window: 4 * time.Second}
 	return s
+}
+
+func (l *lab) used(roles ...string) map[string]CPUTime {
+	out := map[string]CPUTime{}
+	for _, role := range roles {
+		if busy, total, err := l.Busy(role); err == nil {
+			out[role] = CPUTime{busy, total}
+		}
+	}
+	return out
 }
 
 // At 0.85 of a core for 400 users, 188 to 235 users use 40 to 50 % of it.
@@ -25,7 +35,9 @@ func TestLevelTrial(t *testing.T) {
 		short       string
 	}{
 		{"linear", func(*lab, *Config) {}, 188, 235, ""},
-		{"half of the cores are its own", func(_ *lab, s *Config) { s.Level.Quota = 0.5 }, 94, 118, ""},
+		{"a neighbor of the generator", func(l *lab, _ *Config) {
+			l.health = func(users int) map[string]Reading { return map[string]Reading{"core": {Value: 99}} }
+		}, 188, 235, ""},
 		{"a rule breaks", func(l *lab, _ *Config) {
 			l.latency = func(users int) time.Duration { return time.Duration(users) * time.Millisecond }
 		}, 80, 99, "mean(op) < 100ms breaks"},
@@ -61,7 +73,7 @@ func TestLevelTrialWithoutCPU(t *testing.T) {
 		l := newLab(400)
 		l.blind = true
 		s := levelSpec(t, l)
-		s.Rules, s.Level.Roles = nil, []string{"app"}
+		s.Rules, s.Level.Used = nil, func() map[string]CPUTime { return l.used("app") }
 		_, err := Run(t.Context(), s)
 		if err == nil || !strings.Contains(err.Error(), "write a number") {
 			t.Errorf("%v; want the remedy", err)
