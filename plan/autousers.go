@@ -20,6 +20,14 @@ func (p *Plan) WithUsers(users PerEngine) *Plan {
 	return &q
 }
 
+// MostAutoUsers is the largest number that a pilot may find: it leaves a search room above it.
+func (p *Plan) MostAutoUsers() int {
+	if p.Unbounded != nil {
+		return max(p.Unbounded.MaxUsers-1, 1)
+	}
+	return maxUsers
+}
+
 // checkAutoUsers refuses users of an unknown number where the load is not theirs alone, or not of any number.
 func (d *decoder) checkAutoUsers(p *Plan) {
 	const path = "bounded.users"

@@ -32,6 +32,13 @@ type CompareJob struct {
 // Compare carries out the comparison of the session's plan. It also returns the results of one that was
 // interrupted.
 func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison, error) {
+	var levels []record.UserLevel
+	if j.Cut == nil {
+		var err error
+		if levels, err = s.findLevels(ctx); err != nil {
+			return nil, err
+		}
+	}
 	began, p := time.Now(), s.Plan
 	build, err := BuildDigest()
 	if err != nil {
@@ -70,7 +77,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		defer stop()
 	}
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
-		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
+		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx), Levels: levels}
 	for _, caution := range cautions {
 		cfg.Setup = append(cfg.Setup, record.Row{Name: "Caution", Value: caution})
 		s.Progress.Say("plimsoll: warning: %s", caution)

@@ -55,6 +55,9 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	if err != nil {
 		return plan.Usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
 	}
+	if j.plan != nil && j.plan.Bounded.AutoUsers() && c.Levels != nil && stored.Bounded != nil {
+		j.plan = j.plan.WithUsers(stored.Bounded.Users)
+	}
 	switch {
 	case j.plan == nil:
 		j.plan = stored.WithUsersAt(c.UsersAt, "")
