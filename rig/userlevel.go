@@ -20,8 +20,6 @@ const (
 	// firstAccounts is for how many users a pilot prepares its target at first: accounts cost a real server most of a
 	// deployment.
 	firstAccounts = 100
-	// levelBudget is how long a pilot looks for the users, at pace 1.
-	levelBudget = time.Minute
 )
 
 // FindUsers has a pilot find the number of users of a part, where the plan leaves it open, and makes it the plan's.
@@ -48,7 +46,8 @@ func (s *Session) findLevels(ctx context.Context) (levels []record.UserLevel, er
 		if err != nil {
 			return nil, err
 		}
-		l.Engine, users[e], levels = e, l.Users, append(levels, l)
+		l.Engine, users[e] = e, l.Users
+		levels = append(levels, l)
 	}
 	if len(engines) == 1 {
 		users = plan.PerEngine{"": users[engines[0]]}
@@ -111,13 +110,19 @@ func (s *Session) pilotUsers(ctx context.Context, pt RunPart) (*record.Run, *tri
 
 // levelTest is the test of a pilot that finds users.
 func (s *Session) levelTest(pt RunPart) *trial.LevelTest {
-	wait := func(d, least time.Duration) time.Duration {
-		return max(s.Plan.Workload.Wait(d).Round(time.Second), least)
-	}
-	t := &trial.LevelTest{Ramp: wait(2*time.Second, time.Second), Settle: wait(4*time.Second, time.Second),
-		Window: wait(5*time.Second, 2*time.Second)}
-	t.LevelConfig = capacity.LevelConfig{Start: pt.Start, Max: pt.most, Budget: wait(levelBudget, 20*time.Second), Step: t.Ramp + t.Settle + t.Window}
+	w := s.Plan.Workload
+	t := &trial.LevelTest{Ramp: paced(w, 2*time.Second, time.Second), Settle: paced(w, 4*time.Second, time.Second),
+		Window: paced(w, 5*time.Second, 2*time.Second)}
+	t.LevelConfig = capacity.LevelConfig{Start: pt.Start, Max: pt.most, Budget: levelTime(w), Step: t.Ramp + t.Settle + t.Window}
 	return t
+}
+
+// levelTime is how long a pilot looks for the users of a workload.
+func levelTime(w plan.Workload) time.Duration { return paced(w, time.Minute, 20*time.Second) }
+
+// paced is a wait at the pace of the users, in whole seconds.
+func paced(w plan.Workload, d, least time.Duration) time.Duration {
+	return max(w.Wait(d).Round(time.Second), least)
 }
 
 // cpuUsed returns the reading of the CPU times of a system's roles. Those on the cores of the target share them, so

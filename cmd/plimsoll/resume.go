@@ -18,6 +18,9 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	if j.AA {
 		return plan.Usagef("-aa and -resume: the stored comparison has its own -aa; leave -aa out")
 	}
+	if j.Minutes != 0 {
+		return plan.Usagef("-minutes and -resume: the stored comparison has its blocks already; leave -minutes out")
+	}
 	if _, err := os.Stat(j.root); err != nil {
 		return plan.UsageError{Err: err}
 	}
@@ -55,15 +58,13 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	if err != nil {
 		return plan.Usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
 	}
-	if j.plan != nil && j.plan.Bounded.AutoUsers() && c.Levels != nil && stored.Bounded != nil {
-		j.plan = j.plan.WithUsers(stored.Bounded.Users)
-	}
 	switch {
 	case j.plan == nil:
 		j.plan = stored.WithUsersAt(c.UsersAt, "")
 	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
 		j.plan = comparison.Twins(j.plan)
 	}
+	j.plan = withFoundUsers(j.plan, stored)
 	build, err := rig.BuildDigest()
 	if err != nil {
 		return err
@@ -76,4 +77,13 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	}
 	j.Cut, j.AA = c, c.AA
 	return a.comparePlan(ctx, j)
+}
+
+// withFoundUsers returns a plan with the users that a pilot found when the stored comparison began, where it leaves them
+// open.
+func withFoundUsers(p, stored *plan.Plan) *plan.Plan {
+	if !p.Bounded.AutoUsers() || stored.Bounded == nil {
+		return p
+	}
+	return p.WithUsers(stored.Bounded.Users)
 }
