@@ -20,6 +20,14 @@ func (p *Plan) WithUsers(users PerEngine) *Plan {
 	return &q
 }
 
+// WithUsersOf returns a plan with the numbers that another one has, which a pilot found, where it leaves them open.
+func (p *Plan) WithUsersOf(found *Plan) *Plan {
+	if !p.Bounded.AutoUsers() || found.Bounded == nil {
+		return p
+	}
+	return p.WithUsers(found.Bounded.Users)
+}
+
 // MostAutoUsers is the largest number that a pilot may find: it leaves a search room above it.
 func (p *Plan) MostAutoUsers() int {
 	if p.Unbounded != nil {

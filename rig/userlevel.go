@@ -127,7 +127,7 @@ func paced(w plan.Workload, d, least time.Duration) time.Duration {
 
 // cpuUsed returns the reading of the CPU times of a system's roles. Those on the cores of the target share them, so
 // they are one role; others on the host are no part of it.
-func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[string]trial.CPUTime {
+func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[string][2]float64 {
 	cores := float64(len(s.coresOf(sys)))
 	if c := s.Plan.Compare; c != nil {
 		if a, _ := c.Arm(arm); a.Deployment != nil && a.Deployment.CPUs > 0 {
@@ -135,14 +135,13 @@ func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[stri
 		}
 	}
 	roles := s.seenRoles(sys)
-	return func() map[string]trial.CPUTime {
-		out := map[string]trial.CPUTime{}
+	return func() map[string][2]float64 {
+		out := map[string][2]float64{}
 		for _, role := range roles {
 			if busy, ok := sig.processes(role); ok && cores > 0 {
-				t := out["target"]
-				out["target"] = trial.CPUTime{Used: t.Used + busy, Total: (sig.clock.Now() - sig.began).Seconds() * cores}
+				out["target"] = [2]float64{out["target"][0] + busy, (sig.clock.Now() - sig.began).Seconds() * cores}
 			} else if busy, total, err := sig.Busy(role); err == nil && cores == 0 {
-				out[role] = trial.CPUTime{Used: busy, Total: total}
+				out[role] = [2]float64{busy, total}
 			}
 		}
 		return out

@@ -66,7 +66,7 @@ func TestAutoUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := dialects.WithDefaultRules(withFoundUsers(file, stored)); p.Digest() != c.PlanDigest {
+	if p := dialects.WithDefaultRules(file.WithUsersOf(stored)); p.Digest() != c.PlanDigest {
 		t.Errorf("the file of the plan has another digest with the number:\n%s\nand the comparison's:\n%s", p, c.Plan)
 	}
 }

@@ -64,7 +64,7 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
 		j.plan = comparison.Twins(j.plan)
 	}
-	j.plan = withFoundUsers(j.plan, stored)
+	j.plan = j.plan.WithUsersOf(stored)
 	build, err := rig.BuildDigest()
 	if err != nil {
 		return err
@@ -77,13 +77,4 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	}
 	j.Cut, j.AA = c, c.AA
 	return a.comparePlan(ctx, j)
-}
-
-// withFoundUsers returns a plan with the users that a pilot found when the stored comparison began, where it leaves them
-// open.
-func withFoundUsers(p, stored *plan.Plan) *plan.Plan {
-	if !p.Bounded.AutoUsers() || stored.Bounded == nil {
-		return p
-	}
-	return p.WithUsers(stored.Bounded.Users)
 }

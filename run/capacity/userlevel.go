@@ -58,8 +58,8 @@ type LevelAction struct {
 	Rest, Done bool
 }
 
-// A Level is a number of users and the utilization that the target has with it.
-type Level struct {
+// A LevelResult is a number of users and the utilization that the target has with it.
+type LevelResult struct {
 	Users       int
 	Utilization float64
 	// Short is why the utilization is not from [LeastBusy] to [MostBusy], a clause; empty if it is.
@@ -233,7 +233,7 @@ func (s *LevelSearch) predicted() float64 {
 }
 
 // Result returns the level that was found, and false if no level was carried.
-func (s *LevelSearch) Result() (Level, bool) {
+func (s *LevelSearch) Result() (LevelResult, bool) {
 	var best *triedLevel
 	for _, t := range s.tried {
 		if t.inside() && (best == nil || math.Abs(t.util-wantBusy) < math.Abs(best.util-wantBusy)) {
@@ -241,27 +241,27 @@ func (s *LevelSearch) Result() (Level, bool) {
 		}
 	}
 	if best != nil {
-		return Level{Users: best.users, Utilization: best.util}, true
+		return LevelResult{Users: best.users, Utilization: best.util}, true
 	}
 	below, above := s.sides()
 	switch {
 	case below == nil && above == nil:
-		return Level{}, false
+		return LevelResult{}, false
 	case below == nil && above.broken != "":
-		return Level{Short: above.broken}, false
+		return LevelResult{Short: above.broken}, false
 	case below == nil:
-		return Level{Users: above.users, Utilization: above.util,
+		return LevelResult{Users: above.users, Utilization: above.util,
 			Short: fmt.Sprintf("%s at the lowest level that was tried", cmp.Or(s.over, "it uses more"))}, true
 	case above == nil:
 		capped := below.users >= s.cfg.Max
 		why := cmp.Or(s.over, fmt.Sprintf("more than %d users are not allowed", s.cfg.Max))
-		return Level{Users: below.users, Utilization: below.util, Short: why, Capped: capped, Wanted: s.want}, true
+		return LevelResult{Users: below.users, Utilization: below.util, Short: why, Capped: capped, Wanted: s.want}, true
 	case above.broken != "":
-		return Level{Users: below.users, Utilization: below.util,
+		return LevelResult{Users: below.users, Utilization: below.util,
 			Short: fmt.Sprintf("at %d users %s", above.users, above.broken)}, true
 	}
 	part := (wantBusy - below.util) / (above.util - below.util)
-	return Level{Users: twoDigits(float64(below.users) + part*float64(above.users-below.users)), Utilization: wantBusy,
+	return LevelResult{Users: twoDigits(float64(below.users) + part*float64(above.users-below.users)), Utilization: wantBusy,
 		Short: fmt.Sprintf("predicted between %.0f %% at %d users and %.0f %% at %d", 100*below.util, below.users,
 			100*above.util, above.users)}, true
 }

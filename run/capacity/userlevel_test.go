@@ -49,7 +49,7 @@ func (v *levelServer) read(rng *rand.Rand, at time.Duration, users int, window t
 }
 
 // find carries a search out and returns its result and the time it took.
-func (v *levelServer) find(seed uint64, limit int) (Level, bool, time.Duration) {
+func (v *levelServer) find(seed uint64, limit int) (LevelResult, bool, time.Duration) {
 	const ramp, settle, window = 2 * time.Second, 4 * time.Second, 5 * time.Second
 	s := NewLevelSearch(LevelConfig{Start: 10, Max: limit, Budget: time.Minute, Step: ramp + settle + window})
 	rng := rand.New(rand.NewPCG(seed, 3))

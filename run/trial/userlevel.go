@@ -13,20 +13,17 @@ import (
 // A LevelTest finds the number of users at which the target uses a part of its cores and breaks no rule of the Config.
 type LevelTest struct {
 	capacity.LevelConfig
-	// Used reads the CPU time that each role of the target has used and could have used so far. A role that is not seen is
-	// not in it.
-	Used func() map[string]CPUTime
+	// Used reads the CPU time that each role of the target has used and could have used so far, in seconds. A role that is
+	// not seen is not in it.
+	Used func() map[string][2]float64
 	// Ramp is the time in which users come, Settle the time after it that is not read, Window the time that is; whole
 	// seconds.
 	Ramp, Settle, Window time.Duration
 }
 
-// A CPUTime is in seconds.
-type CPUTime struct{ Used, Total float64 }
-
 // A FoundLevel is the result of a [LevelTest].
 type FoundLevel struct {
-	capacity.Level
+	capacity.LevelResult
 	Role string // the busiest
 }
 
@@ -95,13 +92,13 @@ func levelText(o capacity.LevelReading, role string) string {
 }
 
 // busiest returns the role that used the largest part of its CPU time between two readings, and the part; "" for none.
-func busiest(from, to map[string]CPUTime) (role string, part float64) {
+func busiest(from, to map[string][2]float64) (role string, part float64) {
 	for name, t := range to {
 		f, ok := from[name]
-		if !ok || t.Total <= f.Total {
+		if !ok || t[1] <= f[1] {
 			continue
 		}
-		if p := (t.Used - f.Used) / (t.Total - f.Total); role == "" || p > part {
+		if p := (t[0] - f[0]) / (t[1] - f[1]); role == "" || p > part {
 			role, part = name, p
 		}
 	}

@@ -12,15 +12,15 @@ import (
 func levelSpec(t *testing.T, l *lab) Config {
 	s := spec(t, l)
 	s.Level = &LevelTest{LevelConfig: capacity.LevelConfig{Start: 10, Max: 1000, Budget: time.Minute, Step: 8 * time.Second},
-		Used: func() map[string]CPUTime { return l.used("app", "db") }, Ramp: time.Second, Settle: 3 * time.Second, Window: 4 * time.Second}
+		Used: func() map[string][2]float64 { return l.used("app", "db") }, Ramp: time.Second, Settle: 3 * time.Second, Window: 4 * time.Second}
 	return s
 }
 
-func (l *lab) used(roles ...string) map[string]CPUTime {
-	out := map[string]CPUTime{}
+func (l *lab) used(roles ...string) map[string][2]float64 {
+	out := map[string][2]float64{}
 	for _, role := range roles {
 		if busy, total, err := l.Busy(role); err == nil {
-			out[role] = CPUTime{busy, total}
+			out[role] = [2]float64{busy, total}
 		}
 	}
 	return out
@@ -73,7 +73,7 @@ func TestLevelTrialWithoutCPU(t *testing.T) {
 		l := newLab(400)
 		l.blind = true
 		s := levelSpec(t, l)
-		s.Rules, s.Level.Used = nil, func() map[string]CPUTime { return l.used("app") }
+		s.Rules, s.Level.Used = nil, func() map[string][2]float64 { return l.used("app") }
 		_, err := Run(t.Context(), s)
 		if err == nil || !strings.Contains(err.Error(), "write a number") {
 			t.Errorf("%v; want the remedy", err)
