@@ -112,7 +112,7 @@ func (b *builder) planRows() []record.Row {
 
 // foundUsers is how a pilot found the number of users on an engine, in parentheses; empty where the plan has it.
 func (b *builder) foundUsers(engine string) string {
-	for _, l := range b.c.Levels {
+	for _, l := range b.c.UserLevels {
 		if l.Engine == engine {
 			return fmt.Sprintf(" (%v; pilot %s)", l, l.Run)
 		}

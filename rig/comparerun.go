@@ -86,7 +86,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		defer stop()
 	}
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
-		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx), Levels: levels}
+		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx), UserLevels: levels}
 	for _, caution := range cautions {
 		cfg.Setup = append(cfg.Setup, record.Row{Name: "Caution", Value: caution})
 		s.Progress.Say("plimsoll: warning: %s", caution)

@@ -89,13 +89,13 @@ func (s *Session) pilotUsers(ctx context.Context, pt RunPart) (*record.Run, *tri
 	}
 	r, out, err := s.Trial(ctx, sys, pt)
 	deployed.Close()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, nil, err
-	case ctx.Err() != nil:
-		return nil, nil, context.Cause(ctx)
 	}
 	deployed.Clear()
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
 	if out.Level != nil {
 		return r, out.Level, nil
 	}

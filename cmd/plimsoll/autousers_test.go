@@ -43,7 +43,7 @@ func TestAutoUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := c.Levels; len(l) != 1 || fmt.Sprint(l[0].Users) != said[1] || l[0].Engine != plan.PostgreSQL || len(c.Runs) != 2 {
+	if l := c.UserLevels; len(l) != 1 || fmt.Sprint(l[0].Users) != said[1] || l[0].Engine != plan.PostgreSQL || len(c.Runs) != 2 {
 		t.Fatalf("levels %+v, %d runs; want %s users and 2 runs", l, len(c.Runs), said[1])
 	}
 	for _, cell := range c.Runs {
@@ -55,8 +55,8 @@ func TestAutoUsers(t *testing.T) {
 			t.Errorf("run %s has the plan %s:\n%s", m.ID, m.PlanDigest, m.Plan)
 		}
 	}
-	if pilot, err := st.Run(c.Levels[0].Run); err != nil || !pilot.Manifest.Pilot || !strings.Contains(pilot.Manifest.Plan, "users: auto\n") {
-		t.Errorf("pilot %s: %v", c.Levels[0].Run, err)
+	if pilot, err := st.Run(c.UserLevels[0].Run); err != nil || !pilot.Manifest.Pilot || !strings.Contains(pilot.Manifest.Plan, "users: auto\n") {
+		t.Errorf("pilot %s: %v", c.UserLevels[0].Run, err)
 	}
 	file, err := known().Parse([]byte(autoUsersPlan + openGates))
 	if err != nil {

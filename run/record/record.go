@@ -284,11 +284,12 @@ type Comparison struct {
 	// Unguided holds, by engine, the reason why the searches begin at the plan's start: the pilot
 	// found nothing.
 	Unguided map[string]string `json:"unguided,omitempty"`
-	// Levels are the numbers of users that a pilot found, by engine; nil where the plan declares them. Plan has the numbers.
-	Levels  []UserLevel     `json:"user_levels,omitempty"`
-	Runs    []ComparisonRun `json:"runs"`
-	Setup   []Row           `json:"setup,omitempty"`
-	Outcome json.RawMessage `json:"outcome,omitempty"` // the verdicts and limiters, as the report shows them
+	// UserLevels are the numbers of users that a pilot found, by engine; nil where the plan declares them. Plan has the
+	// numbers.
+	UserLevels []UserLevel     `json:"user_levels,omitempty"`
+	Runs       []ComparisonRun `json:"runs"`
+	Setup      []Row           `json:"setup,omitempty"`
+	Outcome    json.RawMessage `json:"outcome,omitempty"` // the verdicts and limiters, as the report shows them
 	// Build is the digest of the program that carries it out.
 	Build string `json:"build,omitempty"`
 	// Retried is how long waits for a quiet host and blocks that were run again took so far, Waited the part of the
