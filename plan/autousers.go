@@ -2,17 +2,19 @@ package plan
 
 import "math"
 
-// autoUsers is bounded.users of a test whose number of users a pilot finds, and auto its text in a file.
+// autoUsers is bounded.users of a test whose number of users a pilot finds, and auto its text in a
+// file.
 const (
 	autoUsers     = math.MinInt
 	autoUsersText = "auto"
 )
 
-// AutoUsers reports whether a pilot finds the number of users, on each engine. [Bounded.UsersFor] has none until it has;
-// see [Plan.WithUsers].
+// AutoUsers reports whether a pilot finds the number of users, on each engine. [Bounded.UsersFor]
+// has none until it has; see [Plan.WithUsers].
 func (b *Bounded) AutoUsers() bool { return b != nil && b.Users[""] == autoUsers }
 
-// WithUsers returns a copy of the plan whose bounded test, which it has, has these numbers of users.
+// WithUsers returns a copy of the plan whose bounded test, which it has, has these numbers of
+// users.
 func (p *Plan) WithUsers(users PerEngine) *Plan {
 	q, b := *p, *p.Bounded
 	b.Users = users
@@ -20,7 +22,8 @@ func (p *Plan) WithUsers(users PerEngine) *Plan {
 	return &q
 }
 
-// WithUsersOf returns a plan with the numbers that another one has, which a pilot found, where it leaves them open.
+// WithUsersOf returns a plan with the numbers that another one has, which a pilot found, where it
+// leaves them open.
 func (p *Plan) WithUsersOf(found *Plan) *Plan {
 	if !p.Bounded.AutoUsers() || found.Bounded == nil {
 		return p
@@ -36,14 +39,17 @@ func (p *Plan) MostAutoUsers() int {
 	return maxUsers
 }
 
-// checkAutoUsers refuses users of an unknown number where the load is not theirs alone, or not of any number.
+// checkAutoUsers refuses users of an unknown number where the load is not theirs alone, or not of
+// any number.
 func (d *decoder) checkAutoUsers(p *Plan) {
 	const path = "bounded.users"
 	switch {
 	case !p.Bounded.AutoUsers() || !d.good(path):
 	case p.Workload.Arrival != nil:
-		d.at(path, "auto looks for the load by the number of users, and workload.arrival is load without users; write a number, or remove it")
+		d.at(path, "auto looks for the load by the number of users, and workload.arrival is load "+
+			"without users; write a number, or remove it")
 	case p.Workload.UsersFile != "":
-		d.at(path, "auto leaves open how many accounts of workload.users_file are needed; write a number")
+		d.at(path, "auto leaves open how many accounts of workload.users_file are needed; "+
+			"write a number")
 	}
 }

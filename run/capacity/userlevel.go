@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// The part of its cores that the target of a comparison should use. Below, an operation meets no other one, and a
-// difference of capacity cannot be seen; above, queues amplify differences and noise alike.
+// The part of its cores that the target of a comparison should use. Below, an operation meets no
+// other one, and a difference of capacity cannot be seen; above, queues amplify differences and
+// noise alike.
 const (
 	LeastBusy = 0.40
 	MostBusy  = 0.50
@@ -17,17 +18,18 @@ const (
 )
 
 const (
-	// growth limits the next level to so many times the highest one that was carried, and fastGrowth where that used less
-	// than hardlyBusy.
+	// growth limits the next level to so many times the highest one that was carried, and
+	// fastGrowth where that used less than hardlyBusy.
 	growth     = 4.0
 	fastGrowth = 10.0
 	hardlyBusy = 0.01
-	// confirmations is how many windows the level that is taken has, and one at which something broke: the host may have
-	// done that once.
+	// confirmations is how many windows the level that is taken has, and one at which something
+	// broke: the host may have done that once.
 	confirmations = 2
 	// room ends the search between a level that is too low and one that is too high.
 	room = 1.12
-	// starved is the part of the operations of a user at lower levels below which a queue holds the users.
+	// starved is the part of the operations of a user at lower levels below which a queue holds the
+	// users.
 	starved = 0.7
 	// enoughOps is how many operations a window needs to tell that.
 	enoughOps = 100
@@ -51,8 +53,8 @@ type LevelReading struct {
 	Broken      string  // why the users are not carried; empty if they are
 }
 
-// A LevelAction is the next window. Rest is true after a level that was too high: what it left behind is to be worked
-// off first.
+// A LevelAction is the next window. Rest is true after a level that was too high: what it left
+// behind is to be worked off first.
 type LevelAction struct {
 	Users      int
 	Rest, Done bool
@@ -64,13 +66,14 @@ type LevelResult struct {
 	Utilization float64
 	// Short is why the utilization is not from [LeastBusy] to [MostBusy], a clause; empty if it is.
 	Short string
-	// Capped is true if only LevelConfig.Max kept the search from more users, and Wanted how many it would have tried.
+	// Capped is true if only LevelConfig.Max kept the search from more users, and Wanted how many
+	// it would have tried.
 	Capped bool
 	Wanted int
 }
 
-// A LevelSearch finds the number of users at which the busiest role of a target uses [LeastBusy] to [MostBusy] of its
-// cores. It comes from below, since a target may remember an overload.
+// A LevelSearch finds the number of users at which the busiest role of a target uses [LeastBusy] to
+// [MostBusy] of its cores. It comes from below, since a target may remember an overload.
 type LevelSearch struct {
 	cfg   LevelConfig
 	tried []*triedLevel // ascending
@@ -123,7 +126,9 @@ func (s *LevelSearch) Step(o LevelReading) LevelAction {
 }
 
 func (s *LevelSearch) add(o LevelReading) *triedLevel {
-	i, found := slices.BinarySearchFunc(s.tried, o.Users, func(t *triedLevel, n int) int { return cmp.Compare(t.users, n) })
+	i, found := slices.BinarySearchFunc(s.tried, o.Users, func(t *triedLevel, n int) int {
+		return cmp.Compare(t.users, n)
+	})
 	if !found {
 		s.tried = slices.Insert(s.tried, i, &triedLevel{users: o.Users})
 	}
@@ -143,8 +148,8 @@ func (s *LevelSearch) add(o LevelReading) *triedLevel {
 	return t
 }
 
-// sides returns the highest level that is carried and too low, and the lowest one above it that is too high; nil where
-// there is none.
+// sides returns the highest level that is carried and too low, and the lowest one above it that is
+// too high; nil where there is none.
 func (s *LevelSearch) sides() (below, above *triedLevel) {
 	for _, t := range s.tried {
 		switch {
@@ -197,15 +202,16 @@ func (s *LevelSearch) next(t *triedLevel) int {
 	return min(s.want, s.cfg.Max)
 }
 
-// twoDigits rounds a number of users, at least 1, to two digits, so that comparisons under one load have one number.
+// twoDigits rounds a number of users, at least 1, to two digits, so that comparisons under one load
+// have one number.
 func twoDigits(x float64) int {
 	unit := math.Pow(10, max(0, math.Floor(math.Log10(max(x, 1)))-1))
 	return int(max(1, math.Round(x/unit)*unit))
 }
 
-// predicted returns where the middle of the range is: on the line through the highest levels that are carried, or on
-// the power of the users through the two highest, whichever is lower. The line has the CPU time of an idle target; the
-// power has costs of a user that rise with the users.
+// predicted returns where the middle of the range is: on the line through the highest levels that
+// are carried, or on the power of the users through the two highest, whichever is lower. The line
+// has the CPU time of an idle target; the power has costs of a user that rise with the users.
 func (s *LevelSearch) predicted() float64 {
 	var of []cost
 	for _, t := range s.tried {
@@ -226,7 +232,8 @@ func (s *LevelSearch) predicted() float64 {
 		aim = mx + (wantBusy-my)*sxx/sxy
 	}
 	low := of[len(of)-2]
-	if power := math.Log(top.util/low.util) / math.Log(top.users/low.users); low.util > 0 && power > 1 {
+	power := math.Log(top.util/low.util) / math.Log(top.users/low.users)
+	if low.util > 0 && power > 1 {
 		aim = min(aim, top.users*math.Pow(wantBusy/top.util, 1/power))
 	}
 	return aim
@@ -241,7 +248,7 @@ func (s *LevelSearch) Result() (LevelResult, bool) {
 		}
 	}
 	if best != nil {
-		return LevelResult{Users: best.users, Utilization: best.util}, true
+		return best.result(""), true
 	}
 	below, above := s.sides()
 	switch {
@@ -250,18 +257,21 @@ func (s *LevelSearch) Result() (LevelResult, bool) {
 	case below == nil && above.broken != "":
 		return LevelResult{Short: above.broken}, false
 	case below == nil:
-		return LevelResult{Users: above.users, Utilization: above.util,
-			Short: fmt.Sprintf("%s at the lowest level that was tried", cmp.Or(s.over, "it uses more"))}, true
+		return above.result("the lowest level that was tried"), true
 	case above == nil:
-		capped := below.users >= s.cfg.Max
-		why := cmp.Or(s.over, fmt.Sprintf("more than %d users are not allowed", s.cfg.Max))
-		return LevelResult{Users: below.users, Utilization: below.util, Short: why, Capped: capped, Wanted: s.want}, true
+		r := below.result(cmp.Or(s.over, fmt.Sprintf("more than %d users are not allowed", s.cfg.Max)))
+		r.Capped, r.Wanted = below.users >= s.cfg.Max, s.want
+		return r, true
 	case above.broken != "":
-		return LevelResult{Users: below.users, Utilization: below.util,
-			Short: fmt.Sprintf("at %d users %s", above.users, above.broken)}, true
+		return below.result(fmt.Sprintf("at %d users %s", above.users, above.broken)), true
 	}
 	part := (wantBusy - below.util) / (above.util - below.util)
-	return LevelResult{Users: twoDigits(float64(below.users) + part*float64(above.users-below.users)), Utilization: wantBusy,
-		Short: fmt.Sprintf("predicted between %.0f %% at %d users and %.0f %% at %d", 100*below.util, below.users,
-			100*above.util, above.users)}, true
+	users := float64(below.users) + part*float64(above.users-below.users)
+	short := fmt.Sprintf("predicted between %.0f %% at %d users and %.0f %% at %d",
+		100*below.util, below.users, 100*above.util, above.users)
+	return LevelResult{Users: twoDigits(users), Utilization: wantBusy, Short: short}, true
+}
+
+func (t *triedLevel) result(short string) LevelResult {
+	return LevelResult{Users: t.users, Utilization: t.util, Short: short}
 }

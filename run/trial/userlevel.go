@@ -10,14 +10,15 @@ import (
 	"plimsoll/run/record"
 )
 
-// A LevelTest finds the number of users at which the target uses a part of its cores and breaks no rule of the Config.
+// A LevelTest finds the number of users at which the target uses a part of its cores and breaks no
+// rule of the Config.
 type LevelTest struct {
 	capacity.LevelConfig
-	// Used reads the CPU time that each role of the target has used and could have used so far, in seconds. A role that is
-	// not seen is not in it.
+	// Used reads the CPU time that each role of the target has used and could have used so far, in
+	// seconds. A role that is not seen is not in it.
 	Used func() map[string][2]float64
-	// Ramp is the time in which users come, Settle the time after it that is not read, Window the time that is; whole
-	// seconds.
+	// Ramp is the time in which users come, Settle the time after it that is not read, Window the
+	// time that is; whole seconds.
 	Ramp, Settle, Window time.Duration
 }
 
@@ -46,8 +47,8 @@ func (r *run) findLevel(ctx context.Context) error {
 		}
 		o := capacity.LevelReading{At: r.now() - began, Users: act.Users}
 		if role, o.Utilization = busiest(used, l.Used()); role == "" {
-			return plan.Usagef("bounded.users: auto needs the CPU of the target, which is not seen from here; write a number, " +
-				"or add a probe of kind agent, pid or container, or metrics of its hosts")
+			return plan.Usagef("bounded.users: auto needs the CPU of the target, which is not seen from here; " +
+				"write a number, or add a probe of kind agent, pid or container, or metrics of its hosts")
 		}
 		w := r.trail.last(l.Window)
 		f, red := r.generatorFault(w)
@@ -59,12 +60,14 @@ func (r *run) findLevel(ctx context.Context) error {
 		}
 		r.carriedLevel(ctx, w, &o)
 		users = act.Users
-		r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase, Users: users, Text: levelText(o, role)})
+		r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase, Users: users,
+			Text: levelText(o, role)})
 		act = search.Step(o)
 	}
 	found, ok := search.Result()
 	if !ok {
-		r.out.Validity.Add(record.Finding{Gate: "level", Level: record.Red, Text: "no number of users was carried: " + found.Short})
+		r.out.Validity.Add(record.Finding{Gate: "level", Level: record.Red,
+			Text: "no number of users was carried: " + found.Short})
 		return nil
 	}
 	r.out.Level = &FoundLevel{found, role}
@@ -91,7 +94,8 @@ func levelText(o capacity.LevelReading, role string) string {
 	return text
 }
 
-// busiest returns the role that used the largest part of its CPU time between two readings, and the part; "" for none.
+// busiest returns the role that used the largest part of its CPU time between two readings, and the
+// part; "" for none.
 func busiest(from, to map[string][2]float64) (role string, part float64) {
 	for name, t := range to {
 		f, ok := from[name]
