@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // autoUsers is bounded.users of a test whose number of users a pilot finds, and auto its text in a
 // file.
@@ -8,6 +11,18 @@ const (
 	autoUsers     = math.MinInt
 	autoUsersText = "auto"
 )
+
+// parseUsers reads a number of users for all engines.
+func parseUsers(s string) (int, error) {
+	if s == autoUsersText {
+		return autoUsers, nil
+	}
+	n, err := parseInt(s)
+	if err != nil {
+		err = fmt.Errorf("%s is no number of users; want one such as 200, or auto", clip(s))
+	}
+	return n, err
+}
 
 // AutoUsers reports whether a pilot finds the number of users, on each engine. [Bounded.UsersFor]
 // has none until it has; see [Plan.WithUsers].

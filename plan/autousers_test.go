@@ -44,7 +44,7 @@ func TestAutoUsersRefused(t *testing.T) {
 		{"arrivals", "behavior: poster}", "behavior: poster, arrival: 20/s}", "bounded.users: auto looks for the load by the number of users"},
 		{"accounts", "behavior: poster}", "behavior: poster, users_file: a.csv}", "bounded.users: auto leaves open how many accounts"},
 		{"one engine", "users: auto", "users: {postgresql: auto}", "bounded.users.postgresql:"},
-		{"another word", "users: auto", "users: some", "a whole number"},
+		{"another word", "users: auto", "users: some", "want one such as 200, or auto"},
 		{"start of a search", "bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}", "unbounded: {max_users: 9, start: auto}", "unbounded.start:"},
 	}
 	for _, tt := range tests {

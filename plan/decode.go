@@ -230,12 +230,13 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 			d.value(path, n, reflect.ValueOf(to).Elem(), "")
 		})
 	case *PerEngine:
-		if kind == "users" && n.Value == autoUsersText {
-			*to = PerEngine{"": autoUsers}
-			return
-		}
 		if n.Kind == yaml.ScalarNode {
 			var one int
+			if kind == "users" {
+				decodeScalar(d, path, n, &one, "a number of users, or auto", parseUsers)
+				*to = PerEngine{"": one}
+				return
+			}
 			decodeScalar(d, path, n, &one, "a whole number, or one for each engine", parseInt)
 			*to = PerEngine{"": one}
 			return
