@@ -75,7 +75,7 @@ func (s Set) searchRules(p *plan.Plan) []string {
 func (s Set) listens(p *plan.Plan) bool {
 	users := false
 	for _, n := range p.Bounded.Users {
-		users = users || n > 0
+		users = users || n != 0 // a number, or auto
 	}
 	behaviors := s.Behaviors()
 	for name, share := range p.Workload.Mix() {

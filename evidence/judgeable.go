@@ -22,7 +22,7 @@ func Judgeable(r *record.Run) error {
 		}
 		return fmt.Errorf("run %s is not valid: no verdict rests on it", m.ID)
 	case m.Pilot:
-		return fmt.Errorf("run %s is a pilot, which only finds where searches begin: leave it out", m.ID)
+		return fmt.Errorf("run %s is a pilot, which only finds numbers of users for other runs: leave it out", m.ID)
 	case comparison.VoidOf(m.Capacity) != "":
 		return fmt.Errorf("run %s: %s; leave it out", m.ID, comparison.VoidOf(m.Capacity))
 	}

@@ -394,6 +394,9 @@ func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
 		least = 0
 	}
 	if one, ok := n[""]; ok {
+		if one == autoUsers {
+			return
+		}
 		between(d, path, one, least, maxUsers, showInt)
 		return
 	}
@@ -422,8 +425,9 @@ func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
 func (d *decoder) checkBounded(p *Plan, k Known) {
 	b := p.Bounded
 	if len(b.Users) == 0 && d.good("bounded.users") {
-		d.at("bounded.users", "is missing; write the number of users")
+		d.at("bounded.users", "is missing; write the number of users, or auto")
 	}
+	d.checkAutoUsers(p)
 	d.perEngine("bounded.users", b.Users, p)
 	d.checkMeasure(p, k)
 	d.checkRules("bounded.slo", b.SLO, p, k)

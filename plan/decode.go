@@ -232,6 +232,11 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 	case *PerEngine:
 		if n.Kind == yaml.ScalarNode {
 			var one int
+			if kind == "users" {
+				decodeScalar(d, path, n, &one, "a number of users, or auto", parseUsers)
+				*to = PerEngine{"": one}
+				return
+			}
 			decodeScalar(d, path, n, &one, "a whole number, or one for each engine", parseInt)
 			*to = PerEngine{"": one}
 			return

@@ -173,7 +173,10 @@ func (e *encoder) field(depth int, f field) {
 			e.line(depth, f.key, v.String())
 		}
 	case PerEngine:
-		if one, ok := v[""]; ok {
+		if one, ok := v[""]; ok && one == autoUsers {
+			e.line(depth, f.key, autoUsersText)
+			return
+		} else if ok {
 			e.line(depth, f.key, strconv.Itoa(one))
 			return
 		}

@@ -239,8 +239,8 @@ func (p PerEngine) For(engine string) (int, bool) {
 // A Bounded is a test with a fixed number of users. Its durations, those of its rules among them, are wall-clock
 // time: pace does not touch them.
 type Bounded struct {
-	// Users is how many users there are, at least 1; at least 0 with arrivals.
-	Users PerEngine `yaml:"users"`
+	// Users is how many users there are, at least 1; at least 0 with arrivals. See [Bounded.AutoUsers].
+	Users PerEngine `yaml:"users" kind:"users"`
 	// Ramp is the time from the first user to the last. Default 1m.
 	Ramp time.Duration `yaml:"ramp"`
 	// Settle is the time with all users that is not measured. Default 1m.
@@ -280,7 +280,12 @@ type Stage struct {
 }
 
 // UsersFor returns how many users the test has on an engine and whether the plan sets it.
-func (b *Bounded) UsersFor(engine string) (int, bool) { return b.Users.For(engine) }
+func (b *Bounded) UsersFor(engine string) (int, bool) {
+	if b.AutoUsers() {
+		return 0, false
+	}
+	return b.Users.For(engine)
+}
 
 // An Unbounded is a search for the number of users that a target supports.
 //

@@ -172,7 +172,7 @@ var keyDocs = map[string]keyDoc{
 	"workload.params":            {text: "Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"workload.params.*":          {text: "The value of the setting."},
 
-	"bounded.users":       {text: "Number of users, or one for each engine; 0 only beside workload.arrival.", min: 0, max: maxUsers},
+	"bounded.users":       {text: "Number of users, or one for each engine; 0 only beside workload.arrival. auto: the number at which the busiest role of the base uses 40 to 50 % of its cores, found by a pilot on each engine.", min: 0, max: maxUsers},
 	"bounded.ramp":        {text: "Time from the first user to the last.", def: "1m"},
 	"bounded.settle":      {text: "Time with all users that is not measured.", def: "1m"},
 	"bounded.measure":     {text: "Time that counts; with until the longest. auto: in a duet, until the inside of a block leaves no more variance than deployments have, within measure_min and measure_max.", def: "5m"},
@@ -327,7 +327,11 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		for _, e := range engines {
 			each[e] = n
 		}
-		s = map[string]any{"anyOf": []any{n, map[string]any{"type": "object", "properties": each, "additionalProperties": false, "minProperties": 1}}}
+		forms := []any{n, map[string]any{"type": "object", "properties": each, "additionalProperties": false, "minProperties": 1}}
+		if kind == "users" {
+			forms = append(forms, map[string]any{"type": "string", "enum": []string{autoUsersText}})
+		}
+		s = map[string]any{"anyOf": forms}
 	case reflect.TypeFor[Margin]():
 		s = map[string]any{"anyOf": []any{doc.scalar("string"), named(keyDocs[path+".*"].scalar("string"), path+".*")}}
 	case reflect.TypeFor[Gates]():

@@ -61,7 +61,7 @@ func (b *builder) planRows() []record.Row {
 	if p.Bounded != nil {
 		for _, e := range b.d.Engines {
 			if n, ok := p.Bounded.UsersFor(e.Key); ok {
-				add("Bounded - number of users"+inParens(e.Label), "%d", n)
+				add("Bounded - number of users"+inParens(e.Label), "%d%s", n, b.foundUsers(e.Key))
 			}
 		}
 		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle", duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp), duration(p.Bounded.Settle))
@@ -108,6 +108,16 @@ func (b *builder) planRows() []record.Row {
 	}
 	rows = append(rows, record.Row{Name: "Workload", Value: text}, record.Row{Name: "Accounts", Value: b.accountsText()})
 	return append(rows, b.armRows()...)
+}
+
+// foundUsers is how a pilot found the number of users on an engine, in parentheses; empty where the plan has it.
+func (b *builder) foundUsers(engine string) string {
+	for _, l := range b.c.UserLevels {
+		if l.Engine == engine {
+			return fmt.Sprintf(" (%v; pilot %s)", l, l.Run)
+		}
+	}
+	return ""
 }
 
 // accountsText describes the file of accounts that the users had; empty if they were made.

@@ -21,6 +21,10 @@ import (
 type CompareJob struct {
 	AA   bool // the arms are one build
 	Keep bool // the state directories of the systems under test
+	// Minutes is how long a new comparison takes, in place of the plan's blocks and, with "measure: auto", of the length of
+	// its runs; 0 for the plan's.
+	Minutes int
+	Began   time.Time // from when they count
 	// Cut is the comparison to go on with, which the caller has locked; nil for a new one. lost are runs that were
 	// under way.
 	Cut  *record.Comparison
@@ -32,12 +36,29 @@ type CompareJob struct {
 // Compare carries out the comparison of the session's plan. It also returns the results of one that was
 // interrupted.
 func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison, error) {
-	began, p := time.Now(), s.Plan
+	within := timed{j.Minutes, j.Began}
+	mode, cautions, err := s.modeOf(s.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if j.Cut != nil {
+		mode = CompareMode{Duet: j.Cut.InTurns(), Why: j.Cut.ModeWhy, Lacks: mode.Lacks}
+	}
+	if mode.Lacks != "" {
+		return nil, plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", mode.Lacks)
+	}
+	var levels []record.UserLevel
+	if j.Cut == nil {
+		if levels, err = s.findLevels(ctx); err != nil {
+			return nil, err
+		}
+	}
+	began := time.Now()
 	build, err := BuildDigest()
 	if err != nil {
 		return nil, err
 	}
-	id := store.NewID(began, p.Name)
+	id := store.NewID(began, s.Plan.Name)
 	if j.Cut != nil {
 		id = j.Cut.ID
 	} else {
@@ -48,21 +69,16 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		defer unlock()
 	}
 	// The tests of a comparison: both in one run, or the only one.
-	base := RunPart{Comparison: id, Bounded: p.Bounded != nil, Unbounded: p.Unbounded != nil}
-	mode, cautions, err := s.modeOf(p)
-	if err != nil {
+	base := RunPart{Comparison: id, Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
+	deployed := s.NewDeployments()
+	defer deployed.Close()
+	deployed.Kept, deployed.pausable = j.Keep, mode.Duet
+	if err := within.fit(ctx, deployed, base); err != nil {
 		return nil, err
 	}
-	if j.Cut != nil {
-		mode = CompareMode{Duet: j.Cut.InTurns(), Why: j.Cut.ModeWhy, Lacks: mode.Lacks}
-	}
-	if mode.Lacks != "" {
-		return nil, plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", mode.Lacks)
-	}
-	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.NewDeployments(), past: newPastBlocks()}
+	p := s.Plan
+	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: deployed, past: newPastBlocks()}
 	r.pace = pace{planned: s.length(base) + plan.Between(mode.Duet), block: r.count / p.Compare.Blocks, all: r.count}
-	defer r.deployed.Close()
-	r.deployed.Kept = j.Keep
 	if c, stop, err := s.startCanary(ctx); err != nil {
 		s.Progress.Say("no canary: %v", err)
 	} else {
@@ -70,13 +86,14 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		defer stop()
 	}
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
-		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Foresaw: s.foresaw, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
+		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Foresaw: s.foresaw, Looked: s.looked, Run: r.run,
+		ModeWhy: mode.Why, Readers: j.Readers(ctx), UserLevels: levels}
 	for _, caution := range cautions {
 		cfg.Setup = append(cfg.Setup, record.Row{Name: "Caution", Value: caution})
 		s.Progress.Say("plimsoll: warning: %s", caution)
 	}
 	if mode.Duet {
-		cfg.RunBlock, r.deployed.pausable = r.block, true
+		cfg.RunBlock = r.block
 	}
 	s.Progress.Say("comparison %s: plan %s, %s", id, p.Name, p.Digest())
 	ended := s.openWhole(ctx, s.Store.ComparisonDir(id), s.wholeOf(id, mode.Duet))

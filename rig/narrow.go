@@ -62,6 +62,8 @@ func (pr *Program) Narrow(p *plan.Plan, pt *RunPart, users int) (*plan.Plan, err
 // else the highest step of a ladder. A plan that only names its target is given one user of its kind of server.
 func (pr *Program) UpFor(p *plan.Plan) (*plan.Plan, RunPart) {
 	switch {
+	case p.Bounded.AutoUsers():
+		p = p.WithUsers(plan.PerEngine{"": firstAccounts})
 	case p.Bounded != nil || p.Unbounded != nil:
 	case p.Sizing != nil: // it has steps
 		p = (&Ladder{Plan: p}).Step(slices.Max(p.Sizing.Steps))

@@ -178,10 +178,14 @@ type RunPart struct {
 	Start                   int    // of the search; 0 for the plan's or the bounded test's
 	place                   *place // in a duet; nil: the run has its host for itself
 	step                    bool   // of a sizing
+	most                    int    // users of a pilot that finds their number; 0 for any other part
 }
 
 // Users returns how many users a part may need at most.
 func (s *Session) Users(pt RunPart) int {
+	if pt.most > 0 {
+		return pt.most
+	}
 	n := 0
 	if b := s.Plan.Bounded; b != nil && pt.Bounded {
 		n, _ = b.UsersFor(pt.Engine)
@@ -388,6 +392,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	if d, ok := driver.Driver.(*fleet.RemoteDriver); ok {
 		aud.fleet = d
 	}
+	if spec.Level != nil {
+		spec.Level.Used, spec.Audit = s.cpuUsed(sys, pt.Arm, sig), nil
+	}
 	if f := s.Plan.Fleet; f != nil {
 		spec.Hold = f.Hold
 	}
@@ -441,6 +448,10 @@ func (s *Session) told(ctx context.Context, sys *System, env workload.Env, w *re
 func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, run *clock.Clock) trial.Config {
 	spec := trial.Config{Clock: run, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.Progress.trial, Gates: s.Plan.Gates.All()}
 	spec.Window, spec.Timeout = plan.DefaultWindow, opTimeout
+	if pt.most > 0 {
+		spec.Level, spec.Rules = s.levelTest(pt), s.Plan.BoundedRules()
+		return spec
+	}
 	if b := s.Plan.Bounded; b != nil && pt.Bounded {
 		n, _ := b.UsersFor(pt.Engine)
 		spec.Bounded = &trial.BoundedTest{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window), Rules: s.Plan.BoundedRules()}

@@ -79,6 +79,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	resume := fs.String("resume", "", "go on with the comparison of this `ID`, or the last, which was cut; its plan is stored with it")
 	aa := fs.Bool("aa", false, "compare the plan's base with itself, which measures the noise of this environment (plimsoll ls -aa)")
+	minutes := fs.Int("minutes", 0, "let the comparison take so many minutes in all: as many blocks, and with bounded.measure: auto as long ones, as fit")
 	rate := a.calibrateFlag(fs)
 	keep := keepFlag(fs)
 	a.outwardFlags(fs)
@@ -101,9 +102,12 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 			return plan.Usagef("%s: %s", rest[0], why)
 		}
 	}
-	j := comparing{CompareJob: rig.CompareJob{AA: *aa, Keep: *keep}, plan: p, root: *root, rate: *rate, json: *asJSON}
+	j := comparing{CompareJob: rig.CompareJob{AA: *aa, Keep: *keep, Minutes: *minutes}, plan: p, root: *root, rate: *rate, json: *asJSON}
 	if *resume != "" {
 		return a.resume(ctx, *resume, j)
+	}
+	if err := j.Fits(p); err != nil {
+		return err
 	}
 	if *aa {
 		j.plan = comparison.Twins(p)
@@ -129,6 +133,7 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 		return err
 	}
 	defer end()
+	j.Began = began
 	j.Readers = func(ctx context.Context) []comparison.Reader { return []comparison.Reader{catalog().Costs(ctx)} }
 	c, err := s.Compare(ctx, j.CompareJob)
 	if err != nil {

@@ -172,7 +172,7 @@ func TestJudgeStoredRuns(t *testing.T) {
 	putRun(t, st, storedRun{id: "late", unstable: true, slower: 1, ended: "lag"})
 	putRun(t, st, storedRun{id: "pilot", capacity: 1000, slower: 1, pilot: true})
 	for _, tt := range []struct{ run, want string }{
-		{"pilot", "run pilot is a pilot, which only finds where searches begin: leave it out"},
+		{"pilot", "run pilot is a pilot, which only finds numbers of users for other runs: leave it out"},
 		{"disturbed", "run disturbed: others on the host ended its search (gate others): its lower bound says nothing of the arm; leave it out"},
 		{"late", "run late: the load generator ended its search (gate lag): no level was confirmed before that, which says nothing of the arm; leave it out"},
 		{"open", "run open is truncated: it is running, not sealed"},

@@ -18,6 +18,9 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	if j.AA {
 		return plan.Usagef("-aa and -resume: the stored comparison has its own -aa; leave -aa out")
 	}
+	if j.Minutes != 0 {
+		return plan.Usagef("-minutes and -resume: the stored comparison has its blocks already; leave -minutes out")
+	}
 	if _, err := os.Stat(j.root); err != nil {
 		return plan.UsageError{Err: err}
 	}
@@ -61,6 +64,7 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
 		j.plan = comparison.Twins(j.plan)
 	}
+	j.plan = j.plan.WithUsersOf(stored)
 	build, err := rig.BuildDigest()
 	if err != nil {
 		return err

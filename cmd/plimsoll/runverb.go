@@ -50,6 +50,9 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err := s.Foretell(pt); err != nil {
 		return err
 	}
+	if err := s.FindUsers(ctx, pt); err != nil {
+		return err
+	}
 	deployed := s.NewDeployments()
 	deployed.Kept = *keep
 	defer deployed.Close()

@@ -27,6 +27,8 @@ type Config struct {
 	AA bool
 	// Before is the statement made before the first run; it may be nil.
 	Before *record.Before
+	// UserLevels are the numbers of users of Plan that a pilot found; nil for none.
+	UserLevels []record.UserLevel
 	// Quiet waits until the host is quiet, for most at the longest, before something is run again that was void; nil
 	// for no wait. It ends with ctx.
 	Quiet func(ctx context.Context, most time.Duration) error
@@ -66,7 +68,7 @@ func Run(ctx context.Context, cfg Config) (*record.Comparison, error) {
 	}
 	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Build: cfg.Build, Plan: p.String(), PlanDigest: p.Digest(), UsersAt: p.Workload.UsersAt, Started: cfg.Now(),
 		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Looks: PlannedLooks(p), Budget: p.Compare.Budget,
-		AA: cfg.AA, Before: cfg.Before, Setup: cfg.Setup, Mode: mode, ModeWhy: cfg.ModeWhy}
+		AA: cfg.AA, Before: cfg.Before, UserLevels: cfg.UserLevels, Setup: cfg.Setup, Mode: mode, ModeWhy: cfg.ModeWhy}
 	if c.InTurns() {
 		c.Slice = p.Compare.Slice
 	}

@@ -42,19 +42,15 @@ func (p Prediction) String() string {
 // not tell: fewer than two that are apart, or a utilization that does not rise with the users.
 func (s *Search) Predicted() (Prediction, bool) {
 	n := float64(len(s.costs))
-	var mx, my, sxx, sxy, ss float64
+	var ss float64
 	lo, hi := math.Inf(1), 0.0
 	for _, c := range s.costs {
-		mx, my = mx+c.users/n, my+c.util/n
 		lo, hi = min(lo, c.users), max(hi, c.users)
 	}
 	if !(math.Log(hi/lo) >= apart) { // NaN without windows
 		return Prediction{}, false
 	}
-	for _, c := range s.costs {
-		sxx += (c.users - mx) * (c.users - mx)
-		sxy += (c.users - mx) * (c.util - my)
-	}
+	mx, my, sxx, sxy := trend(s.costs)
 	b := sxy / sxx
 	if b <= 0 {
 		return Prediction{}, false
@@ -70,6 +66,19 @@ func (s *Search) Predicted() (Prediction, bool) {
 		p.Lo, p.Hi = max(p.Users-half, 0), p.Users+half
 	}
 	return p, p.Users > 0
+}
+
+// trend returns the means of users and utilization, and the sums of squares and products about them.
+func trend(of []cost) (mx, my, sxx, sxy float64) {
+	n := float64(len(of))
+	for _, c := range of {
+		mx, my = mx+c.users/n, my+c.util/n
+	}
+	for _, c := range of {
+		sxx += (c.users - mx) * (c.users - mx)
+		sxy += (c.users - mx) * (c.util - my)
+	}
+	return mx, my, sxx, sxy
 }
 
 // costly keeps the utilization of a window of the ramp that held, and predicts the limit once there are enough.

@@ -292,9 +292,12 @@ type Comparison struct {
 	// Unguided holds, by engine, the reason why the searches begin at the plan's start: the pilot
 	// found nothing.
 	Unguided map[string]string `json:"unguided,omitempty"`
-	Runs     []ComparisonRun   `json:"runs"`
-	Setup    []Row             `json:"setup,omitempty"`
-	Outcome  json.RawMessage   `json:"outcome,omitempty"` // the verdicts and limiters, as the report shows them
+	// UserLevels are the numbers of users that a pilot found, by engine; nil where the plan declares them. Plan has the
+	// numbers.
+	UserLevels []UserLevel     `json:"user_levels,omitempty"`
+	Runs       []ComparisonRun `json:"runs"`
+	Setup      []Row           `json:"setup,omitempty"`
+	Outcome    json.RawMessage `json:"outcome,omitempty"` // the verdicts and limiters, as the report shows them
 	// Build is the digest of the program that carries it out.
 	Build string `json:"build,omitempty"`
 	// Retried is how long waits for a quiet host and blocks that were run again took so far, Waited the part of the
@@ -329,6 +332,26 @@ type Comparison struct {
 	Undigested bool              `json:"-"`
 	// Gathered is not nil for one that was put together from stored runs; it is in no file.
 	Gathered *Gathering `json:"-"`
+}
+
+// A UserLevel is a number of users that a pilot found for a plan with "users: auto".
+type UserLevel struct {
+	Engine string `json:"engine"`
+	Users  int    `json:"users"`
+	// Role is the busiest of the target, and Utilization the part of its cores that was in use.
+	Role        string  `json:"role"`
+	Utilization float64 `json:"utilization"`
+	Why         string  `json:"why,omitempty"` // why the utilization is not from 40 to 50 %; empty if it is
+	Run         string  `json:"run"`           // of the pilot
+}
+
+// String returns it as a clause.
+func (l UserLevel) String() string {
+	text := fmt.Sprintf("auto → %d: %s uses %.0f %% of its cores", l.Users, l.Role, 100*l.Utilization)
+	if l.Why != "" {
+		text += " (" + l.Why + ")"
+	}
+	return text
 }
 
 // NotComplete returns why a comparison is not complete, beginning with a verb; empty for one that is.

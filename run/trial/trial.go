@@ -86,10 +86,11 @@ type SearchTest struct {
 	Rush time.Duration
 }
 
-// Config is a trial before it runs. Bounded, Search or both are set.
+// Config is a trial before it runs. Bounded, Search or both are set, or Level alone.
 type Config struct {
 	Bounded *BoundedTest
 	Search  *SearchTest
+	Level   *LevelTest
 	Rules   []plan.SLO // of the search, with times as they are run
 	Window  time.Duration
 	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
@@ -136,6 +137,7 @@ type Progress struct {
 type Outcome struct {
 	Phases   []record.Phase
 	Capacity *record.Capacity
+	Level    *FoundLevel // nil without a LevelTest, or where no level was carried
 	// Broken names the rules that did not hold over the measured phase of a bounded test, Warned those that are only
 	// warnings.
 	Broken   []string
@@ -265,6 +267,9 @@ func (r *run) all(ctx context.Context) error {
 	if err := r.Clock.SleepUntil(ctx, r.now()); err != nil {
 		return err
 	}
+	if r.Level != nil {
+		return r.findLevel(ctx)
+	}
 	if b := r.Bounded; b != nil {
 		if err := r.Driver.SetUsers(b.Users, b.Ramp); err != nil {
 			return err
@@ -381,6 +386,9 @@ func (r *run) plan() {
 		if rule.Stat != "rate" {
 			r.trailing = max(r.trailing, rule.Over)
 		}
+	}
+	if l := r.Level; l != nil {
+		r.trailing, r.total = max(r.trailing, l.Window), l.Budget
 	}
 	r.seen = map[string]bool{}
 	if b := r.Bounded; b != nil {

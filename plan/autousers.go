@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+)
+
+// autoUsers is bounded.users of a test whose number of users a pilot finds, and auto its text in a
+// file.
+const (
+	autoUsers     = math.MinInt
+	autoUsersText = "auto"
+)
+
+// parseUsers reads a number of users for all engines.
+func parseUsers(s string) (int, error) {
+	if s == autoUsersText {
+		return autoUsers, nil
+	}
+	n, err := parseInt(s)
+	if err != nil {
+		err = fmt.Errorf("%s is no number of users; want one such as 200, or auto", clip(s))
+	}
+	return n, err
+}
+
+// AutoUsers reports whether a pilot finds the number of users, on each engine. [Bounded.UsersFor]
+// has none until it has; see [Plan.WithUsers].
+func (b *Bounded) AutoUsers() bool { return b != nil && b.Users[""] == autoUsers }
+
+// WithUsers returns a copy of the plan whose bounded test, which it has, has these numbers of
+// users.
+func (p *Plan) WithUsers(users PerEngine) *Plan {
+	q, b := *p, *p.Bounded
+	b.Users = users
+	q.Bounded = &b
+	return &q
+}
+
+// WithUsersOf returns a plan with the numbers that another one has, which a pilot found, where it
+// leaves them open.
+func (p *Plan) WithUsersOf(found *Plan) *Plan {
+	if !p.Bounded.AutoUsers() || found.Bounded == nil {
+		return p
+	}
+	return p.WithUsers(found.Bounded.Users)
+}
+
+// MostAutoUsers is the largest number that a pilot may find: it leaves a search room above it.
+func (p *Plan) MostAutoUsers() int {
+	if p.Unbounded != nil {
+		return max(p.Unbounded.MaxUsers-1, 1)
+	}
+	return maxUsers
+}
+
+// checkAutoUsers refuses users of an unknown number where the load is not theirs alone, or not of
+// any number.
+func (d *decoder) checkAutoUsers(p *Plan) {
+	const path = "bounded.users"
+	switch {
+	case !p.Bounded.AutoUsers() || !d.good(path):
+	case p.Workload.Arrival != nil:
+		d.at(path, "auto looks for the load by the number of users, and workload.arrival is load "+
+			"without users; write a number, or remove it")
+	case p.Workload.UsersFile != "":
+		d.at(path, "auto leaves open how many accounts of workload.users_file are needed; "+
+			"write a number")
+	}
+}

@@ -1,0 +1,58 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/plan"
+)
+
+const autoUsers = `
+name: auto
+target: {driver: external, url: "http://127.0.0.1:8065"}
+workload: {behavior: poster}
+bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}
+`
+
+func TestAutoUsers(t *testing.T) {
+	p, err := plan.Parse([]byte(autoUsers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := p.Bounded.UsersFor(""); ok || n != 0 || !p.Bounded.AutoUsers() {
+		t.Errorf("%d users, %v; want none before a pilot has found them", n, ok)
+	}
+	if text := p.String(); !strings.Contains(text, "users: auto\n") {
+		t.Errorf("printed as:\n%s", text)
+	}
+	again, err := plan.Parse([]byte(p.String()))
+	if err != nil || again.Digest() != p.Digest() {
+		t.Errorf("read again: %v", err)
+	}
+	found := p.WithUsers(plan.PerEngine{"": 85})
+	if n, ok := found.Bounded.UsersFor(""); n != 85 || !ok || found.Bounded.AutoUsers() || !p.Bounded.AutoUsers() {
+		t.Errorf("%d users, %v; want 85, and the first plan as it was", n, ok)
+	}
+	written, err := plan.Parse([]byte(strings.Replace(autoUsers, "users: auto", "users: 85", 1)))
+	if err != nil || written.Digest() != found.Digest() {
+		t.Errorf("a plan with the number written into it: %v, another digest than with the number found", err)
+	}
+}
+
+func TestAutoUsersRefused(t *testing.T) {
+	tests := []struct{ name, from, to, want string }{
+		{"arrivals", "behavior: poster}", "behavior: poster, arrival: 20/s}", "bounded.users: auto looks for the load by the number of users"},
+		{"accounts", "behavior: poster}", "behavior: poster, users_file: a.csv}", "bounded.users: auto leaves open how many accounts"},
+		{"one engine", "users: auto", "users: {postgresql: auto}", "bounded.users.postgresql:"},
+		{"another word", "users: auto", "users: some", "want one such as 200, or auto"},
+		{"start of a search", "bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}", "unbounded: {max_users: 9, start: auto}", "unbounded.start:"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := plan.Parse([]byte(strings.Replace(autoUsers, tt.from, tt.to, 1)))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v; want %q", err, tt.want)
+			}
+		})
+	}
+}

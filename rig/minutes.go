@@ -1,0 +1,105 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/plan"
+)
+
+// reporting is about how long the judgement after the last block takes.
+const reporting = 5 * time.Second
+
+// A timed comparison takes so many minutes: its blocks fill what pilots and deployments leave.
+type timed struct {
+	minutes int // 0: the plan declares its blocks
+	began   time.Time
+}
+
+// Fits returns why the comparison of a plan cannot take the minutes of the job, by what is known
+// before anything is started; nil if it may, and of a job without minutes.
+func (j CompareJob) Fits(p *plan.Plan) error {
+	t := timed{j.Minutes, time.Now()}
+	switch {
+	case t.minutes == 0:
+		return nil
+	case t.minutes < 0:
+		return plan.Usagef("-minutes %d: want a number above 0", t.minutes)
+	case p.Unbounded != nil:
+		return plan.Usagef("-minutes %d: how long a search takes is not known; "+
+			"remove unbounded, or leave -minutes out", t.minutes)
+	case p.Compare.Auto() || len(p.Compare.Looks) > 0:
+		return plan.Usagef("-minutes %d decides on the number of blocks; "+
+			"remove compare.looks, and compare.blocks: auto, or leave -minutes out", t.minutes)
+	case len(p.Target.Install)+len(p.Target.Reset) > 0:
+		return plan.Usagef("-minutes %d: how long target.install and target.reset take is unknown; "+
+			"write compare.blocks", t.minutes)
+	}
+	pilots := time.Duration(0)
+	if p.Bounded.AutoUsers() {
+		pilots = time.Duration(len(comparison.Engines(p))) * levelTime(p.Workload)
+	}
+	_, err := t.plan(p, plan.Between(ModeOf(p, false).Duet), pilots)
+	return err
+}
+
+// plan fits a plan into the rest of the minutes, of which so much is to be spent before the first
+// block.
+func (t timed) plan(p *plan.Plan, between, before time.Duration) (*plan.Plan, error) {
+	passed := time.Since(t.began) + before + reporting
+	q, least := p.Within(time.Duration(t.minutes)*time.Minute-passed, between)
+	if q != nil {
+		return q, nil
+	}
+	return nil, plan.Usagef("-minutes %d is too short for six blocks of %d runs, which take %v, "+
+		"and %v around them; want at least %d", t.minutes, p.Seats(), least.Round(time.Second),
+		passed.Round(time.Second), (passed+least+time.Minute-1)/time.Minute)
+}
+
+// fit deploys the systems of the comparison, looks at how long the reset of one takes, and makes
+// the session's plan one that fits.
+func (t timed) fit(ctx context.Context, deployed *Deployments, pt RunPart) error {
+	if t.minutes == 0 {
+		return nil
+	}
+	s, began, reset := deployed.s, time.Now(), time.Duration(0)
+	for _, e := range comparison.Engines(s.Plan) {
+		for _, a := range s.Plan.Compare.Arms {
+			pt.Arm, pt.Engine, pt.block = a.Name, s.Plan.EngineOf(a.Name, e), 1
+			took, err := deployed.tried(ctx, pt)
+			if err != nil {
+				return err
+			}
+			reset = max(reset, took)
+		}
+	}
+	q, err := t.plan(s.Plan, plan.Between(deployed.pausable)+reset, 0)
+	if err != nil {
+		return err
+	}
+	s.Plan = q
+	s.Progress.Say("-minutes %d: %d blocks, %v measured in each run; deployments took %v, "+
+		"and a reset takes %v", t.minutes, q.Compare.Blocks, q.Bounded.Measure,
+		time.Since(began).Round(time.Second), reset.Round(100*time.Millisecond))
+	return nil
+}
+
+// tried deploys a system, and resets and halts it as between two runs. A target that does not start
+// is no error: its runs show it.
+func (f *Deployments) tried(ctx context.Context, pt RunPart) (reset time.Duration, err error) {
+	sys, err := f.System(ctx, pt)
+	if err != nil {
+		return 0, err
+	}
+	if _, failed := sys.Deployment.(unprovisioned); failed {
+		return 0, nil
+	}
+	began := time.Now()
+	if err := sys.reset(ctx); err != nil && (ctx.Err() != nil || !f.ofNewArm(pt)) {
+		return 0, fmt.Errorf("resetting %s: %w", pt.Arm, err)
+	}
+	reset = time.Since(began)
+	return reset, sys.halt(ctx)
+}

@@ -1,0 +1,195 @@
+package rig
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/plan"
+	"plimsoll/run/capacity"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+)
+
+const (
+	firstLevel = 10 // users of the first window of a pilot
+	// firstAccounts is for how many users a pilot prepares its target at first: accounts cost a
+	// real server most of a deployment.
+	firstAccounts = 100
+)
+
+// FindUsers has a pilot find the number of users of a part, where the plan leaves it open, and
+// makes it the plan's.
+func (s *Session) FindUsers(ctx context.Context, pt RunPart) error {
+	if !pt.Bounded || !s.Plan.Bounded.AutoUsers() {
+		return nil
+	}
+	l, err := s.findLevel(ctx, pt)
+	if err == nil {
+		s.Plan = s.Plan.WithUsers(plan.PerEngine{"": l.Users})
+	}
+	return err
+}
+
+// findLevels is FindUsers for the base of a comparison on each database.
+func (s *Session) findLevels(ctx context.Context) (levels []record.UserLevel, err error) {
+	p := s.Plan
+	if !p.Bounded.AutoUsers() {
+		return nil, nil
+	}
+	engines, users := comparison.Engines(p), plan.PerEngine{}
+	for _, e := range engines {
+		pt := RunPart{Arm: plan.Base, Engine: p.EngineOf(plan.Base, e), Bounded: true}
+		l, err := s.findLevel(ctx, pt)
+		if err != nil {
+			return nil, err
+		}
+		l.Engine, users[e] = e, l.Users
+		levels = append(levels, l)
+	}
+	if len(engines) == 1 {
+		users = plan.PerEngine{"": users[engines[0]]}
+	}
+	s.Plan = p.WithUsers(users)
+	return levels, nil
+}
+
+// findLevel makes pilots of a part until one has enough accounts for the level. Each has its system
+// for itself, all the time, in a duet too: a turn has the whole of the cores.
+func (s *Session) findLevel(ctx context.Context, pt RunPart) (l record.UserLevel, err error) {
+	if err := s.visible(pt.Arm); err != nil {
+		return l, err
+	}
+	limit := s.Plan.MostAutoUsers()
+	pt.pilot, pt.Unbounded, pt.Start = true, false, firstLevel
+	for pt.most = min(firstAccounts, limit); ; {
+		of := strings.TrimSpace(cmp.Or(pt.Arm, "the target") + " " + pt.Engine)
+		s.Progress.What("pilot  users of "+of, 0)
+		r, found, err := s.pilotUsers(ctx, pt)
+		if err != nil {
+			return l, err
+		}
+		if !found.Capped || pt.most >= limit {
+			l = record.UserLevel{Users: found.Users, Role: found.Role, Utilization: found.Utilization,
+				Why: found.Short, Run: r.Manifest.ID}
+			s.Progress.Say("bounded.users: %s", strings.TrimSpace(engineName(pt.Engine)+" "+l.String()))
+			return l, nil
+		}
+		pt.Start, pt.most = pt.most, min(limit, 2*max(pt.most, found.Wanted))
+	}
+}
+
+// pilotUsers carries one pilot out, on a system that is deployed for it and removed.
+func (s *Session) pilotUsers(ctx context.Context, pt RunPart) (*record.Run, *trial.FoundLevel, error) {
+	deployed := s.NewDeployments()
+	defer deployed.Close()
+	sys, err := deployed.System(ctx, pt)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, out, err := s.Trial(ctx, sys, pt)
+	deployed.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	deployed.Clear()
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if out.Level != nil {
+		return r, out.Level, nil
+	}
+	why := out.Interrupted
+	for _, f := range out.Validity.Findings {
+		if why == "" && f.Level == record.Red {
+			why = f.Text
+		}
+	}
+	return nil, nil, fmt.Errorf("bounded.users: auto found no number of users: pilot %s: %s; write a number",
+		r.Manifest.ID, why)
+}
+
+// levelTest is the test of a pilot that finds users.
+func (s *Session) levelTest(pt RunPart) *trial.LevelTest {
+	w := s.Plan.Workload
+	t := &trial.LevelTest{
+		Ramp:   paced(w, 2*time.Second, time.Second),
+		Settle: paced(w, 4*time.Second, time.Second),
+		Window: paced(w, 5*time.Second, 2*time.Second),
+	}
+	t.LevelConfig = capacity.LevelConfig{Start: pt.Start, Max: pt.most, Budget: levelTime(w),
+		Step: t.Ramp + t.Settle + t.Window}
+	return t
+}
+
+// levelTime is how long a pilot looks for the users of a workload.
+func levelTime(w plan.Workload) time.Duration { return paced(w, time.Minute, 20*time.Second) }
+
+// paced is a wait at the pace of the users, in whole seconds.
+func paced(w plan.Workload, d, least time.Duration) time.Duration {
+	return max(w.Wait(d).Round(time.Second), least)
+}
+
+// cpuUsed returns the reading of the CPU times of a system's roles. Those on the cores of the
+// target share them, so they are one role; others on the host are no part of it.
+func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[string][2]float64 {
+	cores := float64(len(s.coresOf(sys)))
+	if c := s.Plan.Compare; c != nil {
+		if a, _ := c.Arm(arm); a.Deployment != nil && a.Deployment.CPUs > 0 {
+			cores *= a.Deployment.CPUs
+		}
+	}
+	roles := s.seenRoles(sys)
+	return func() map[string][2]float64 {
+		out := map[string][2]float64{}
+		for _, role := range roles {
+			if busy, ok := sig.processes(role); ok && cores > 0 {
+				passed := (sig.clock.Now() - sig.began).Seconds()
+				out["target"] = [2]float64{out["target"][0] + busy, passed * cores}
+			} else if busy, total, err := sig.Busy(role); err == nil && cores == 0 {
+				out[role] = [2]float64{busy, total}
+			}
+		}
+		return out
+	}
+}
+
+// seenRoles are the roles of a system whose CPU may be seen.
+func (s *Session) seenRoles(sys *System) []string {
+	roles := slices.Clone(s.Plan.WatchedRoles())
+	for _, r := range sys.roles() {
+		roles = append(roles, r.Name)
+	}
+	for _, p := range sys.probes {
+		if p.Kind == plan.ProbeAgent || p.OfProcess() {
+			roles = append(roles, p.Role)
+		}
+	}
+	slices.Sort(roles)
+	roles = slices.Compact(roles)
+	return slices.DeleteFunc(roles, func(role string) bool { return role == "generator" })
+}
+
+// visible returns an error if nothing can show the CPU of an arm's target.
+func (s *Session) visible(arm string) error {
+	p := s.Plan
+	seen := func(x plan.Probe) bool { return x.Kind == plan.ProbeAgent || x.OfProcess() }
+	if p.Target.OwnHost() || len(p.MetricsOf(arm).Roles()) > 0 || slices.ContainsFunc(p.ProbesOf(arm), seen) {
+		return nil
+	}
+	t := p.Target
+	if p.Compare != nil {
+		a, _ := p.Compare.Arm(arm)
+		t = t.With(a)
+	}
+	t, err := s.Resolve(t, p.Workload)
+	if err == nil && len(reachedHere(t.URL)) == 0 {
+		err = plan.Usagef("bounded.users: auto needs the CPU of the target, which is elsewhere; " +
+			"write a number, or add a probe of kind agent on its host, or metrics of it")
+	}
+	return err
+}
