@@ -31,7 +31,7 @@ func TestAutoUsers(t *testing.T) {
 	if status := wait(t, cmd, 5*time.Minute, output); status == rig.ExitUsage || status == rig.ExitTool {
 		t.Fatalf("status %d\n%s", status, output)
 	}
-	said := regexp.MustCompile(`bounded\.users: PostgreSQL auto → (\d+): target uses \d+ % of its cores`).FindStringSubmatch(output.String())
+	said := regexp.MustCompile(`bounded\.users: PostgreSQL auto → (\d+): [a-z]+ uses \d+ % of its cores`).FindStringSubmatch(output.String())
 	if said == nil {
 		t.Fatalf("no number of users:\n%s", output)
 	}

@@ -238,7 +238,7 @@ func (row secondRow) run(seeds int) (sum tally, truths []float64) {
 // Of an easy server they must find the capacity.
 func (row secondRow) check(t *testing.T, sum tally) {
 	t.Helper()
-	want := min(0.9, 1-1/float64(sum.runs))
+	want := min(0.9, float64(sum.runs-1)/float64(sum.runs))
 	if share := sum.honest(); share < want {
 		t.Errorf("%.0f %% of %d searches held the capacity or were a true bound or unstable, "+
 			"want %.0f %%", 100*share, sum.runs, 100*want)
