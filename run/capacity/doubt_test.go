@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 // run searches the scenario and returns the search.
@@ -149,5 +150,14 @@ func TestRampThatHeldMoreWidensTheInterval(t *testing.T) {
 	}
 	if r := s.remembered(Result{Lo: 97, Users: 98, Hi: 99}); r.Hi != 99 {
 		t.Errorf("got up to %.0f, want 99: the ramp held no more than noise lets it", r.Hi)
+	}
+}
+
+func TestEstimateStatesForHowLongItWasObserved(t *testing.T) {
+	s := &Search{last: 80 * time.Second, samples: []sample{
+		{at: 5 * time.Second, users: 50}, {at: 20 * time.Second, users: 95}}}
+	const want = "users were near it for 1m0s"
+	if r := s.complete(Result{Kind: Estimate, Users: 100}); !strings.Contains(r.Why, want) {
+		t.Errorf("got %q, want %q in it", r.Why, want)
 	}
 }
