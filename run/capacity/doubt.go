@@ -14,19 +14,22 @@ const (
 	twoModes = 4.8
 	// tail is the share of the windows of two modes that is left out at either end.
 	tail = 0.02
-	// early is how far above the interval the ramp meets the limit, in log users and in standard
-	// deviations of a window, where the server remembers the overload.
-	early, earlySpread = 0.035, 0.5
+	// telling is how much higher the mean users of the windows in the slow mode are, in standard
+	// errors, where the users decide between the modes.
+	telling = 3.5
+	// reach is how far from the center, in log users, a mode's limit is trusted: windows are not
+	// much further away.
+	reach = 0.3
+	// early is how far above the interval rules held on the ramp, in log users, where the server
+	// remembers the overload.
+	early = 0.035
 	// turned is how much the tracker's users changed from the first third of its windows to the
 	// last, in log users and in standard deviations within a third, where the capacity moves.
 	turned, turnedSpread = 0.06, 2.5
 )
 
 // A reading is a window near the crossing: log users, and log of value over limit.
-type reading struct {
-	x, y float64
-	ramp bool
-}
+type reading struct{ x, y float64 }
 
 // around returns the windows around the center in order of time.
 func (s *Search) around(binding []int, center, width float64) []reading {
@@ -34,7 +37,7 @@ func (s *Search) around(binding []int, center, width float64) []reading {
 	for _, w := range s.samples {
 		x, q := math.Log(w.users), w.ratio(binding)
 		if q > 0 && math.Abs(x-center) < width {
-			out = append(out, reading{x, math.Log(q), w.phase == Ramp})
+			out = append(out, reading{x, math.Log(q)})
 		}
 	}
 	return out
@@ -55,7 +58,7 @@ func (w sample) ratio(rules []int) float64 {
 // modes are two groups of readings that equal users have.
 type modes struct {
 	found    bool
-	even     bool    // either comes in about half of the windows, whatever the one before was
+	even     bool    // either comes in about half of the windows, whatever came before
 	slow, up float64 // users at which the slow ones and the others meet the limit
 }
 
@@ -81,13 +84,13 @@ func parted(r []reading) (m modes) {
 			over[i] = z[i] >= cut
 		}
 	}
-	var low, high []float64
+	var low, high, lowX, highX []float64
 	same := 0 // windows like the one before
 	for i := range z {
 		if over[i] {
-			high = append(high, z[i])
+			high, highX = append(high, z[i]), append(highX, r[i].x)
 		} else {
-			low = append(low, z[i])
+			low, lowX = append(low, z[i]), append(lowX, r[i].x)
 		}
 		if i > 0 && over[i] == over[i-1] {
 			same++
@@ -100,7 +103,10 @@ func parted(r []reading) (m modes) {
 	m2, s2 := spread(high)
 	share, alike := float64(len(high))/float64(n), float64(same)/float64(n-1)
 	m.found = m2-m1 > twoModes*math.Sqrt((s1*s1+s2*s2)/2)
-	m.even = math.Abs(share-0.5) < 0.15 && alike < 0.7 && b > 0
+	x1, v1 := spread(lowX)
+	x2, v2 := spread(highX)
+	rises := x2-x1 > telling*math.Sqrt(v1*v1/float64(len(low))+v2*v2/float64(len(high)))
+	m.even = math.Abs(share-0.5) < 0.15 && alike < 0.7 && b > 0 && !rises
 	m.slow, m.up = math.Exp(-m2/b), math.Exp(-m1/b)
 	return m
 }
@@ -187,46 +193,43 @@ func (s *Search) overlap() (lo, hi float64) {
 }
 
 // doubted widens an estimate whose windows do not agree on it. With a slope, it holds the limits
-// that the ramp and constant users met. Where windows fall into two modes, it holds all users at
-// which they both held and did not.
+// that constant users met. It reaches to the end of a ramp that held more. Where windows fall into
+// two modes, it holds all users at which they both held and did not.
 func (s *Search) doubted(r Result, binding []int, center, slope float64) Result {
 	if slope > 0 {
-		r = s.remembered(s.held(r, binding, slope), binding, center, slope)
+		r = s.held(r, binding, slope)
 	}
+	r = s.remembered(r)
 	m := parted(s.around(binding, center, 0.2))
 	if !m.found {
 		return r
 	}
 	lo, hi := s.overlap()
 	if m.even { // either mode may decide, and the tracker may not have met both limits
-		lo, hi = min(lo, m.slow), max(hi, m.up)
+		lo = min(lo, max(m.slow, math.Exp(center-reach)))
+		hi = max(hi, min(m.up, math.Exp(center+reach)))
 	}
 	r.Lo, r.Hi = min(r.Lo, lo), max(r.Hi, hi)
 	r.Why += "; at equal users windows read in two modes, and the interval holds both"
 	return r
 }
 
-// remembered widens an estimate to the limit that the ramp met well above it: before any overload
-// the server carried more.
-func (s *Search) remembered(r Result, binding []int, center, slope float64) Result {
-	var ramp, later []float64
-	for _, p := range s.around(binding, center, 0.12) {
-		if z := p.x - p.y/slope; p.ramp {
-			ramp = append(ramp, z)
-		} else {
-			later = append(later, z)
+// remembered widens an estimate to where the ramp ended, if every rule held on it well above the
+// interval: before any overload the server carried more.
+func (s *Search) remembered(r Result) Result {
+	held, end := 0.0, 0.0
+	for _, w := range s.samples {
+		if w.phase != Ramp {
+			continue
+		}
+		if end = max(end, w.users); !w.violated {
+			held = max(held, w.users)
 		}
 	}
-	if len(ramp) < 3 || len(later) < 3 {
-		return r
-	}
-	first, _ := spread(ramp)
-	_, sd := spread(later)
-	if first-math.Log(r.Hi) > max(early, earlySpread*sd) {
-		r.Hi = math.Exp(first + sd)
-		r.Why += fmt.Sprintf("; before any overload the ramp met the limit at %.0f users, "+
-			"and the interval holds that",
-			math.Exp(first))
+	if math.Log(held/r.Hi) > early {
+		r.Hi = end
+		r.Why += fmt.Sprintf("; before any overload every rule held at %.0f users, "+
+			"and the interval reaches to the end of that ramp, at %.0f", held, end)
 	}
 	return r
 }

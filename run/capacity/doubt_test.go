@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 // run searches the scenario and returns the search.
@@ -93,7 +94,7 @@ func TestParted(t *testing.T) {
 		x := math.Log(100) + 0.004*float64(i%20-10)
 		return reading{x: x, y: 4*(x-math.Log(100)) + 0.02*math.Sin(float64(7*i)) + up}
 	}
-	var one, half, few []reading
+	var one, half, few, risen []reading
 	for i := range 60 {
 		one = append(one, at(i, 0))
 		half = append(half, at(i, math.Ln2*float64(i*i/3%2)))
@@ -107,6 +108,16 @@ func TestParted(t *testing.T) {
 	}
 	if m := parted(few); m.found {
 		t.Error("a single slow window is a mode")
+	}
+	for i := range 200 { // one in five is slow with the fewest users, four with the most
+		slow := 0.0
+		if i*13%17 < 3+i%20*11/20 {
+			slow = 1
+		}
+		risen = append(risen, at(i, slow))
+	}
+	if m := parted(risen); !m.found || m.even {
+		t.Errorf("got %+v; want two modes of which the users decide", m)
 	}
 	m := parted(half)
 	near := func(got, want float64) bool { return math.Abs(got/want-1) < 0.02 }
@@ -123,5 +134,30 @@ func TestTwoModesWidenTheInterval(t *testing.T) {
 		if r.Kind == Estimate && (r.Hi < 1.15*r.Lo || !strings.Contains(r.Why, "two modes")) {
 			t.Errorf("seed %d: got %.0f [%.0f, %.0f]: %s", seed, r.Users, r.Lo, r.Hi, r.Why)
 		}
+	}
+}
+
+// A search that never sees the server without a memory of overload reaches to where the ramp
+// ended, also without a slope.
+func TestRampThatHeldMoreWidensTheInterval(t *testing.T) {
+	s := &Search{}
+	for _, w := range []sample{{users: 95}, {users: 98}, {users: 101}, {users: 104, violated: true}} {
+		w.phase = Ramp
+		s.samples = append(s.samples, w)
+	}
+	if r := s.remembered(Result{Lo: 89, Users: 90, Hi: 91}); r.Lo != 89 || r.Hi != 104 {
+		t.Errorf("got [%.0f, %.0f], want [89, 104]", r.Lo, r.Hi)
+	}
+	if r := s.remembered(Result{Lo: 97, Users: 98, Hi: 99}); r.Hi != 99 {
+		t.Errorf("got up to %.0f, want 99: the ramp held no more than noise lets it", r.Hi)
+	}
+}
+
+func TestEstimateStatesForHowLongItWasObserved(t *testing.T) {
+	s := &Search{last: 80 * time.Second, samples: []sample{
+		{at: 5 * time.Second, users: 50}, {at: 20 * time.Second, users: 95}}}
+	const want = "users were near it for 1m0s"
+	if r := s.complete(Result{Kind: Estimate, Users: 100}); !strings.Contains(r.Why, want) {
+		t.Errorf("got %q, want %q in it", r.Why, want)
 	}
 }

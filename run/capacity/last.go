@@ -206,8 +206,7 @@ func (s *Search) outcome() Result {
 	long := s.last - s.end.since
 	for _, v := range s.end.violated[n*2/3:] {
 		if v {
-			r.Why += fmt.Sprintf("; an overload at %.0f users lasted for %v, "+
-				"and a later change would not have shown",
+			r.Why += fmt.Sprintf("; an overload at %.0f users lasted for %v",
 				s.end.users, long.Round(100*time.Millisecond))
 			return r
 		}

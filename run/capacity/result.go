@@ -99,6 +99,11 @@ func (s *Search) conclude(stopped string) Result {
 // complete adds the fields that every result has.
 func (s *Search) complete(r Result) Result {
 	r.Decisions = s.decisions
+	if r.Kind == Estimate {
+		r.Why += fmt.Sprintf("; users were near it for %v: what the server does later, "+
+			"such as adding an instance or filling a cache, would not have shown",
+			s.nearby(r.Users).Round(time.Second))
+	}
 	for i, b := range s.rules {
 		m := s.margin(i, r.Users)
 		switch {
@@ -124,6 +129,16 @@ func (s *Search) complete(r Result) Result {
 		r.Margins = append(r.Margins, m)
 	}
 	return r
+}
+
+// nearby is the time since there were nine tenths of so many users.
+func (s *Search) nearby(users float64) time.Duration {
+	for _, w := range s.samples {
+		if w.users >= 0.9*users {
+			return s.last - w.at
+		}
+	}
+	return 0
 }
 
 // margin is the median ratio of a rule over the up to eight windows nearest to users.

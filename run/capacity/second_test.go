@@ -130,10 +130,8 @@ func (t *tally) add(r capacity.Result, truth float64, took time.Duration) {
 	}
 }
 
-// honest is the share of searches that held the capacity, gave a true bound or were unstable.
-func (t *tally) honest() float64 {
-	return float64(t.covered+t.unstable+t.bounds-t.falseBounds) / float64(t.runs)
-}
+// honest is how many searches held the capacity, gave a true bound or were unstable.
+func (t *tally) honest() int { return t.covered + t.unstable + t.bounds - t.falseBounds }
 
 func median(x []float64) float64 {
 	if len(x) == 0 {
@@ -163,22 +161,17 @@ func (t *tally) row(name string, pace float64) string {
 	}
 	coverage := percent(float64(t.covered) / float64(t.estimates))
 	unstable := percent(float64(t.unstable) / float64(t.runs))
+	honest := 100 * float64(t.honest()) / float64(t.runs)
 	return fmt.Sprintf("| %s | %g | %s | %d | %s | %s | %d, %d | %.0f %% | %s | %s | %.0f s |\n",
-		name, pace, band, t.estimates, coverage, unstable, t.bounds, t.falseBounds, 100*t.honest(),
+		name, pace, band, t.estimates, coverage, unstable, t.bounds, t.falseBounds, honest,
 		percent(median(t.width)), percent(median(t.bias)), median(t.took))
 }
 
 // unmet are the rows in which a search promises too much: they are checked in the whole table only.
 var unmet = map[string]bool{
-	"overload remembered/pace 1":        true,
-	"overload remembered/pace 0.1":      true,
-	"cache warms for 5 min/pace 0.1":    true,
-	"autoscaler/pace 0.1":               true,
-	"sessions linger 300 s/pace 1":      true,
-	"sessions linger 300 s/pace 0.1":    true,
-	"arrivals cost 30 to 90 s/pace 1":   true,
-	"arrivals cost 30 to 90 s/pace 0.1": true,
-	"slow host/pace 0.1":                true,
+	"autoscaler/pace 0.1":          true,
+	"sessions linger 300 s/pace 1": true,
+	"slow host/pace 0.1":           true,
 }
 
 // quickSeeds is how many searches of a row each test run makes; their capacities are kept in
@@ -238,14 +231,14 @@ func (row secondRow) run(seeds int) (sum tally, truths []float64) {
 // Of an easy server they must find the capacity.
 func (row secondRow) check(t *testing.T, sum tally) {
 	t.Helper()
-	want := min(0.9, float64(sum.runs-1)/float64(sum.runs))
-	if share := sum.honest(); share < want {
-		t.Errorf("%.0f %% of %d searches held the capacity or were a true bound or unstable, "+
-			"want %.0f %%", 100*share, sum.runs, 100*want)
+	most := max(1, sum.runs/10)
+	if wrong := sum.runs - sum.honest(); wrong > most {
+		t.Errorf("%d of %d searches neither held the capacity nor were a true bound or unstable, "+
+			"want at most %d", wrong, sum.runs, most)
 	}
-	if found := float64(sum.covered) / float64(sum.runs); row.family.easy && found < want {
-		t.Errorf("%.0f %% of %d searches held the capacity, want %.0f %%",
-			100*found, sum.runs, 100*want)
+	if missed := sum.runs - sum.covered; row.family.easy && missed > most {
+		t.Errorf("%d of %d searches did not hold the capacity, want at most %d",
+			missed, sum.runs, most)
 	}
 }
 
