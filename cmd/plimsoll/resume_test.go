@@ -152,7 +152,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if status := wait(t, next, 2*time.Minute, said); status != 130 {
 		t.Errorf("interrupted with status %d", status)
 	}
-	for _, want := range []string{"noise of this environment (sd of runs, from 1 comparison of a build with itself)", "1 line was better or worse", "0 of 12 blocks judged", " -resume " + lastComparison(t, st).ID} {
+	for _, want := range []string{"noise of this environment (sd of runs, from 1 comparison of a build with itself)", " better or worse", "0 of 12 blocks judged", " -resume " + lastComparison(t, st).ID} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, said)
 		}
