@@ -179,7 +179,7 @@ func TestStop(t *testing.T) {
 func TestStopBy(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"ends with the other", "sleep 300 & echo $!; wait; echo saw its end; exit 3", "saw its end\n"},
-		{"the other is deaf", "trap 'echo asked; exit 3' TERM; (trap '' TERM; exec sleep 300) & echo $!; wait", "asked\n"},
+		{"the other is deaf", "trap 'echo asked; exit 3' TERM; sh -c 'trap \"\" TERM; echo $$; exec sleep 300' & wait", "asked\n"},
 		{"the other is gone", "trap 'echo asked; exit 3' TERM; true & echo $!; wait; sleep 300 & wait", "asked\n"},
 	}
 	for _, tt := range tests {
@@ -189,7 +189,7 @@ func TestStopBy(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: 200 * time.Millisecond})
+			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: time.Second})
 			w.Close()
 			out := bufio.NewReader(r)
 			line, err := out.ReadString('\n')
