@@ -487,7 +487,7 @@ func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 	seen := map[string]int{}
 	roles, checked := k.Roles[p.Target.Driver]
 	for _, p := range p.Watching() {
-		if (p.Kind == ProbeAgent || p.OfProcess()) && !slices.Contains(roles, p.Role) {
+		if p.ShowsCPU() && !slices.Contains(roles, p.Role) {
 			roles = append(slices.Clip(roles), p.Role)
 		}
 	}

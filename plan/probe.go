@@ -71,6 +71,9 @@ func (p Probe) place() (key, value string) {
 	return "url", p.URL
 }
 
+// ShowsCPU reports whether the probe always shows the CPU time of its role.
+func (p Probe) ShowsCPU() bool { return p.Kind == ProbeAgent || p.OfProcess() }
+
 // OfProcess reports whether the probe reads processes of this host.
 func (p Probe) OfProcess() bool { return p.Kind == ProbePID || p.Kind == ProbeContainer }
 

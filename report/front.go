@@ -294,8 +294,8 @@ func oneSentence(d Document, f NamedVerdict) string {
 		return strings.Replace(headline(d, f), differing(d, f), "", 1)
 	case v.Kind == verdict.Same:
 		text := fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base, list(resultNames(v.Results)))
-		if len(v.Undecided) > 0 {
-			text += fmt.Sprintf("; %s could not be decided in this time", list(v.Undecided))
+		if open := v.LeftOpen(); open != "" {
+			text += "; " + open
 		}
 		return text
 	}

@@ -165,7 +165,7 @@ func (s *Session) seenRoles(sys *System) []string {
 		roles = append(roles, r.Name)
 	}
 	for _, p := range sys.probes {
-		if p.Kind == plan.ProbeAgent || p.OfProcess() {
+		if p.ShowsCPU() {
 			roles = append(roles, p.Role)
 		}
 	}
@@ -177,8 +177,7 @@ func (s *Session) seenRoles(sys *System) []string {
 // visible returns an error if nothing can show the CPU of an arm's target.
 func (s *Session) visible(arm string) error {
 	p := s.Plan
-	seen := func(x plan.Probe) bool { return x.Kind == plan.ProbeAgent || x.OfProcess() }
-	if p.Target.OwnHost() || len(p.MetricsOf(arm).Roles()) > 0 || slices.ContainsFunc(p.ProbesOf(arm), seen) {
+	if p.Target.OwnHost() || len(p.MetricsOf(arm).Roles()) > 0 || slices.ContainsFunc(p.ProbesOf(arm), plan.Probe.ShowsCPU) {
 		return nil
 	}
 	t := p.Target

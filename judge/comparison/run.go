@@ -133,8 +133,6 @@ func (r *runner) all(ctx context.Context) error {
 			}
 			if !ok {
 				voided = append(voided, i)
-			} else if err := r.foresee(i + 1); err != nil {
-				return err
 			}
 		}
 		done = to
@@ -154,8 +152,6 @@ func (r *runner) all(ctx context.Context) error {
 			}
 			if !ok {
 				voided = append(voided, i)
-			} else if err := r.foresee(i + 1); err != nil {
-				return err
 			}
 		}
 		for _, i := range voided {
@@ -269,8 +265,18 @@ func (r *runner) block(ctx context.Context, cells []Cell, again bool, after int)
 		cell.Start, cell.Again, cell.Left = r.c.Start[cell.Engine], again, (after+1)*len(cells)-i-1
 	}
 	if r.c.InTurns() {
-		return r.duet(ctx, cells)
+		valid, err = r.duet(ctx, cells)
+	} else {
+		valid, err = r.sequence(ctx, cells)
 	}
+	if err != nil || !valid {
+		return false, err
+	}
+	return true, r.foresee(cells[0].Block)
+}
+
+// sequence runs the cells of a block one after the other.
+func (r *runner) sequence(ctx context.Context, cells []Cell) (valid bool, err error) {
 	valid = true
 	for _, cell := range cells {
 		run, _, err := r.run(ctx, cell)

@@ -60,11 +60,19 @@ func (v Verdict) StandsOn() string {
 	for i, r := range v.Results {
 		names[i] = r.Name
 	}
-	return fmt.Sprintf("judged on %s; %s could not be decided in this time", listed(names), listed(v.Undecided))
+	return fmt.Sprintf("judged on %s; %s", List(names), v.LeftOpen())
 }
 
-// listed joins names: "a, b and c".
-func listed(names []string) string {
+// LeftOpen returns the clause that names the endpoints which the plan could not decide; empty where it decides all.
+func (v Verdict) LeftOpen() string {
+	if len(v.Undecided) == 0 {
+		return ""
+	}
+	return List(v.Undecided) + " could not be decided in this time"
+}
+
+// List joins names: "a", "a and b", "a, b and c".
+func List(names []string) string {
 	if last := len(names) - 1; last > 0 {
 		return strings.Join(names[:last], ", ") + " and " + names[last]
 	}

@@ -245,5 +245,5 @@ func blocks(numbers []int) string {
 	for i, n := range numbers {
 		text[i] = strconv.Itoa(n)
 	}
-	return plural(len(text), "pair ", "pairs ") + listed(text)
+	return plural(len(text), "pair ", "pairs ") + List(text)
 }

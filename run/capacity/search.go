@@ -129,13 +129,11 @@ func (s *Search) Step(o Observation) Action {
 	if s.phase == Ramp && o.At < s.hold {
 		return s.action("the first window is not full")
 	}
-	if s.phase == Ramp {
-		return s.ramp(w, tick)
-	}
-	if s.phase == Stairs {
-		return s.stairs(w)
-	}
 	switch s.phase {
+	case Ramp:
+		return s.ramp(w, tick)
+	case Stairs:
+		return s.stairs(w)
 	case Steady:
 		return s.constant(w)
 	case Overload:
