@@ -21,6 +21,7 @@ DEMOSFLAGS     ?=
 DUETFLAGS      ?=
 FLEETFLAGS     ?=
 SHOWFLAGS      ?=
+SINCE          ?= main
 comma          := ,
 # Pages and files that studies write.
 RESULTS        := studies/results
@@ -69,13 +70,21 @@ vet: ## go vet alone, which lint contains
 
 lint: $(LINT) ## golangci-lint, pinned; go vet is one of its parts
 	$(LINT) run ./...
-	cd studies && ../$(LINT) run ./...
 
 # go install knows no other name than the program's own, so it is renamed to carry its version.
 $(LINT):
 	@mkdir -p $(TOOLS)
 	GOFLAGS=-trimpath GOBIN='$(abspath $(TOOLS))' $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: lint-studies lint-new
+lint: lint-studies lint-new
+lint-studies: $(LINT)
+	cd studies && ../$(LINT) run ./...
+
+lint-new: $(LINT) ## soft limits of the lines that are new since a revision (SINCE=main): reported, and no failure
+	@if git rev-parse --verify -q '$(SINCE)' >/dev/null; then \
+	$(LINT) run -c .golangci-new.yml --new-from-merge-base='$(SINCE)' --issues-exit-code=0 ./...; fi
 
 arch: ## the shape of the repository
 	$(GO) test ./internal/arch

@@ -22,7 +22,7 @@ type tree struct {
 	modules  []string          // directories of other modules, whose packages are none of ours
 	texts    map[string][]byte // Markdown, YAML, shell and make files, by path
 	paths    map[string]bool   // every file and directory
-	tests    map[string]bool   // functions of tests that go test can run by name, those of other modules too
+	tests    map[string]bool   // tests of all modules that go test can run by name
 	debts    map[string]map[string]int
 }
 
