@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"plimsoll/judge/limiter"
-	"plimsoll/judge/stats"
 )
 
 // An outcome is the score of a run of the held-out suite.
@@ -82,7 +81,7 @@ func share(k, n int) string {
 	if n == 0 {
 		return "0 of 0"
 	}
-	iv := stats.ShareInterval(k, n, 0.95)
+	iv := shareInterval(k, n, 0.95)
 	return fmt.Sprintf("%d of %d, %.0f %% [%.0f, %.0f]", k, n, 100*float64(k)/float64(n), 100*iv.Lo, 100*iv.Hi)
 }
 

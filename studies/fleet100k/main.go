@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"plimsoll/studies/study"
-	"plimsoll/target/lab"
 )
 
 func main() { study.Main(run) }
@@ -114,7 +113,7 @@ func parse(args []string) (*task, error) {
 		text string
 		to   *[]int
 	}{{*agentCPU, &s.agentCPU}, {*server, &s.server}} {
-		if *c.to, err = lab.ListedCPUs(c.text); err != nil {
+		if *c.to, err = study.Cores(c.text); err != nil {
 			return nil, err
 		}
 	}

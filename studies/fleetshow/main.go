@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"plimsoll/studies/study"
-	"plimsoll/target/lab"
 	"plimsoll/target/lab/netns"
 )
 
@@ -116,10 +115,10 @@ func parse(args []string) (*show, error) {
 		s.channels = max(2, s.users/10)
 	}
 	var err error
-	if s.serverCPUs, err = lab.ListedCPUs(*server); err != nil {
+	if s.serverCPUs, err = study.Cores(*server); err != nil {
 		return nil, fmt.Errorf("-server-cores: %w", err)
 	}
-	if s.agentCPUs, err = lab.ListedCPUs(*agent); err != nil {
+	if s.agentCPUs, err = study.Cores(*agent); err != nil {
 		return nil, fmt.Errorf("-agent-cores: %w", err)
 	}
 	if s.self, err = os.Executable(); err != nil {

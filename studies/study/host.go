@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 )
 
@@ -71,6 +72,21 @@ func Machine() string {
 		s += " (" + h.Virtualization + ")"
 	}
 	return s
+}
+
+// Cores reads numbers of CPUs of this host that are separated by commas; an empty text has none.
+func Cores(text string) (cpus []int, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for f := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return nil, fmt.Errorf("%q: want comma-separated numbers of cores", text)
+		}
+		cpus = append(cpus, n)
+	}
+	return cpus, lab.CheckCPUs(cpus)
 }
 
 // Revision returns the commit that runs, marked when files that git knows were changed, other than

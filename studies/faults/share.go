@@ -1,17 +1,21 @@
-package stats
+package main
 
-import "math"
+import (
+	"math"
 
-// ShareInterval is the exact interval of a share by Clopper and Pearson (Biometrika 26, 1934, 404): the chances of
+	"plimsoll/judge/stats"
+)
+
+// shareInterval is the exact interval of a share by Clopper and Pearson (Biometrika 26, 1934, 404): the chances of
 // success p for which k successes in n independent tries, or more, and k or fewer, are each as likely as (1-level)/2
 // at least. It covers the true share with at least the chance level, for each n. Without tries it is [0, 1]. k is 0
 // to n, and level between 0 and 1; else both ends are NaN.
-func ShareInterval(k, n int, level float64) Interval {
+func shareInterval(k, n int, level float64) stats.Interval {
 	if k < 0 || n < k || !(level > 0 && level < 1) {
-		return Interval{Lo: math.NaN(), Hi: math.NaN(), Level: level}
+		return stats.Interval{Lo: math.NaN(), Hi: math.NaN(), Level: level}
 	}
 	tail := (1 - level) / 2
-	iv := Interval{Lo: 0, Hi: 1, Level: level}
+	iv := stats.Interval{Lo: 0, Hi: 1, Level: level}
 	if k > 0 {
 		iv.Lo = crossing(func(p float64) bool { return 1-binomialAtMost(k-1, n, p) >= tail })
 	}
