@@ -41,7 +41,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 .PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 demo: ## set up, build, and compare two builds of the reference chat server as a duet, five minutes (FAULT=cpu:25% or none)
 	@GO='$(GO)' FAULT='$(FAULT)' scripts/demo.sh $(DEMOFLAGS)
