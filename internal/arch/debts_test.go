@@ -268,7 +268,7 @@ func picture(t *tree) (bad []string) {
 func (t *tree) product() func(func(*file) bool) {
 	return func(yield func(*file) bool) {
 		for _, d := range t.dirs() {
-			if slices.Contains([]string{"reference", "bench", "contrib"}, top(d)) || within(d, "internal/absent") ||
+			if slices.Contains([]string{"reference", "contrib"}, top(d)) || within(d, "internal/absent") ||
 				top(d) == "cmd" && !within(d, program) {
 				continue
 			}

@@ -21,7 +21,7 @@ var rows = [][]string{
 	5: {"load/fleet", "judge/comparison", "report"},
 	6: {"evidence"},
 	7: {"rig", "console"},
-	8: {"cmd", "bench"}, // bench is a module of its own
+	8: {"cmd", "studies"}, // studies is a module of its own
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
