@@ -38,7 +38,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
+.PHONY: help demo test check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -55,10 +55,6 @@ build: ## bin/plimsoll, static and without the debugger's tables
 test: setup ## set up and run all tests, those that need the machine for themselves alone, at the end
 	@GO='$(GO)' scripts/test.sh $(TESTFLAGS)
 
-test-full: ## the news feed on real Cassandra, OpenSearch and Kafka, which mvn obtains (166 MB): needs Java 17, mvn and 4 GB of memory
-	@scripts/setup.sh full
-	$(GO) test -count=1 -timeout=40m -tags full -p 1 -v -run '^TestFull' ./target/lab/jvm ./reference/newsfeed ./cmd/plimsoll
-
 check: format lint arch current ## everything but the tests: format, lint with vet, shape, generated files
 
 format: ## every Go file is formatted
@@ -68,8 +64,9 @@ format: ## every Go file is formatted
 vet: ## go vet alone, which lint contains
 	$(GO) vet ./...
 
-lint: $(LINT) ## golangci-lint, pinned; go vet is one of its parts
-	$(LINT) run ./...
+lint: $(LINT) ## golangci-lint, pinned, here and in each module with a Makefile; go vet is one of its parts
+	@for m in . $$(git ls-files '*/Makefile' | xargs -n1 dirname); do echo "$$m: lint"; \
+	(cd $$m && $(abspath $(LINT)) run ./...) || exit 1; done
 
 # go install knows no other name than the program's own, so it is renamed to carry its version.
 $(LINT):
@@ -124,6 +121,7 @@ faults-heldout: setup build ## the same with faults that the limiter's constants
 	bin/faults -suite=heldout -within=25m -results=$(RESULTS) $(FAULTFLAGS)
 
 chaos: setup build ## hostile targets before every command: what becomes of it, in studies/results/chaos.md (three minutes on two cores; CHAOSFLAGS)
+	$(MAKE) --no-print-directory -C newsfeed setup build
 	$(GO) build -C studies -o ../bin/chaos ./chaos
 	bin/chaos $(if $(CHAOSFLAGS),,-results=$(RESULTS)) $(CHAOSFLAGS)
 
@@ -145,9 +143,10 @@ bench-smoke: build ## one short round of the benchmark without other programs; r
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp $(RESULTS)/benchmarks.md "$$dir/" && \
 	bin/bench -short -rounds=1 -alone -only=closed$(comma)memory$(comma)record -results="$$dir"
 
-modules: ## build, vet and test the modules beside the main one
+modules: ## build, vet and test the modules beside the main one; one with a Makefile sets itself up
 	@for m in $$(git ls-files '*/go.mod' | xargs -n1 dirname); do echo "$$m: build, vet, test"; \
-	$(GO) build -C $$m -o /dev/null ./... && $(GO) vet -C $$m ./... && $(GO) test -C $$m ./... || exit 1; done
+	$(GO) build -C $$m -o /dev/null ./... && $(GO) vet -C $$m ./... || exit 1; \
+	if [ -f $$m/Makefile ]; then $(MAKE) --no-print-directory -C $$m test; else $(GO) test -C $$m ./...; fi || exit 1; done
 
 microbench: ## the Go benchmarks alone
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime=$(BENCHTIME) ./...

@@ -52,6 +52,7 @@ type result struct {
 // A suite runs rows.
 type suite struct {
 	program  string
+	feed     string // plimsoll with the news feed
 	dir      string // kept if it was given
 	parallel int
 	users    int // instead of the rows'
@@ -87,7 +88,7 @@ func (s *suite) all(ctx context.Context, chosen []row) (results []result, err er
 		return nil, err
 	}
 	s.people = "Bb2!" + rand.Text() + `'"<&>\%`
-	s.servers, err = startServers(ctx, s.dir, need, "Aa1!"+rand.Text()+`"<&>\`)
+	s.servers, err = startServers(ctx, s.dir, s.feed, need, "Aa1!"+rand.Text()+`"<&>\`)
 	defer func() { err = errors.Join(err, s.servers.close(context.WithoutCancel(ctx))) }()
 	if err != nil {
 		return nil, fmt.Errorf("starting the reference servers: %w", err)
@@ -210,7 +211,7 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 		limit *= 3
 	}
 	began := time.Now()
-	ran, err := execute(ctx, limit, env, s.program, args...)
+	ran, err := execute(ctx, limit, env, s.programOf(r), args...)
 	if err != nil {
 		return out, err
 	}
@@ -346,6 +347,14 @@ func (s *suite) most(r row) int {
 	return mostMemory
 }
 
+// programOf returns the program that knows the server of a row.
+func (s *suite) programOf(r row) string {
+	if r.load == feed {
+		return s.feed
+	}
+	return s.program
+}
+
 // reread looks at the store as people do.
 func (s *suite) reread(ctx context.Context, env []string, r row, store string, runs []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
@@ -359,7 +368,7 @@ func (s *suite) reread(ctx context.Context, env []string, r row, store string, r
 		looks["report"] = []string{"report", "-store", store, "last"}
 	}
 	for name, args := range looks {
-		ran, err := execute(ctx, time.Minute, env, s.program, args...)
+		ran, err := execute(ctx, time.Minute, env, s.programOf(r), args...)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,11 @@ func TestChaos(t *testing.T) {
 	if out, err := exec.Command(filepath.Join("..", "..", "scripts", "build.sh"), program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s := &suite{program: program, dir: filepath.Join(dir, "rows"), parallel: defaultParallel, log: t.Logf}
+	feed := filepath.Join(dir, "plimsoll-newsfeed")
+	if out, err := exec.Command("go", "build", "-C", filepath.Join("..", "..", "newsfeed"), "-o", feed, "./cmd/plimsoll").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := &suite{program: program, feed: feed, dir: filepath.Join(dir, "rows"), parallel: defaultParallel, log: t.Logf}
 	results, err := s.all(t.Context(), rows())
 	if err != nil {
 		t.Fatal(err)

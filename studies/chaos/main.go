@@ -35,6 +35,7 @@ func main() { study.Main(run) }
 func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	program := fs.String("program", "bin/plimsoll", "`path` of plimsoll")
+	feedProgram := fs.String("feed", "newsfeed/bin/plimsoll", "`path` of plimsoll with the news feed")
 	only := fs.String("only", "", "comma-separated `rows`, as in measured/frozen; a star stands for any part of a name (default all)")
 	list := fs.Bool("list", false, "list the rows with what is right for them, and run nothing")
 	users := fs.Int("users", 0, "`users` of each run instead of the row's, 1 to 10000; the limit of memory is then 1 GB")
@@ -64,6 +65,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	s := &suite{parallel: *parallel, users: *users, log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
 	if s.program, err = filepath.Abs(*program); err != nil {
+		return err
+	}
+	if s.feed, err = filepath.Abs(*feedProgram); err != nil {
 		return err
 	}
 	if *keep != "" {
