@@ -17,11 +17,9 @@ import (
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
-	"plimsoll/target/container"
 )
 
 func main() {
-	container.Init()
 	os.Exit(start(os.Args[1:]))
 }
 
