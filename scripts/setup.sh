@@ -163,7 +163,7 @@ if ! have_xfs; then
   failed=1
 fi
 if ! have_podman; then
-  say "no podman or no runc on this host: deployments use namespaces of our own, and so do the tests, except in CI; install podman and runc"
+  say "no podman or no runc on this host: deployments have no containers, and tests of them are skipped, except in CI; install podman and runc"
   failed=1
 fi
 if ! have_chromium; then

@@ -18,7 +18,6 @@ import (
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
-	"plimsoll/target/container"
 )
 
 // Main is the program plimsoll with further services, and returns its exit status. It reads the
@@ -27,7 +26,6 @@ import (
 // Nothing may run before Main: a process that the program has started in namespaces of its own
 // becomes another program there.
 func Main(further ...rig.Service) int {
-	container.Init()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 8)

@@ -6,6 +6,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"plimsoll/target/lab/database"
 )
 
 // TestObtained runs the MySQL that Maven obtains. It needs mvn, and the network the first time, so it has a
@@ -21,7 +23,12 @@ func TestObtained(t *testing.T) {
 	if err != nil || again != path {
 		t.Errorf("second obtain() = %q, %v; want %q from the cache", again, err, path)
 	}
-	s, err := Start(ctx, Config{Dir: t.TempDir(), Binary: path})
+	found, err := inspect(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{found}
+	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"plimsoll/target/lab/database"
 )
 
 // TestObtained runs the server that the embedded-postgres library obtains. It needs the network the first
@@ -21,7 +23,8 @@ func TestObtained(t *testing.T) {
 	if err != nil || again != bin {
 		t.Errorf("second obtain() = %q, %v; want %q from the cache", again, err, bin)
 	}
-	s, err := Start(ctx, Config{Dir: t.TempDir(), BinDir: bin})
+	p := &programs{dir: bin}
+	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
