@@ -25,7 +25,7 @@ database: {engine: postgresql}
 workload: {behavior: newsfeed, params: {preset: mixed-10}}
 bounded: {users: 10, ramp: 500ms, settle: 5s, measure: 5s}
 compare: {arms: {base: {}, new: {args: [-index=commit]}}, mode: sequence, blocks: 1}
-`
+` + openGates
 
 // TestFullNewsFeedCompared compares two arms of the service with real Cassandra, OpenSearch and Kafka: every story of
 // every run is read back, nothing fails, the report names the stores, and nothing is left running.
