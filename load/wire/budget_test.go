@@ -246,7 +246,7 @@ func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
 		if err := w.WriteText(nil); err == nil {
 			t.Errorf("%s: the connection still stands", tt.name)
 		}
-		if peak, most := budget.Peak(), min(tt.limit, 3*DefaultMaxMessage); peak > most || budget.Used() != 0 {
+		if peak, most := budget.Peak(), min(tt.limit, 3*maxMessage); peak > most || budget.Used() != 0 {
 			t.Errorf("%s: held %d bytes at once, want at most %d; %d stay taken", tt.name, peak, most, budget.Used())
 		}
 	}
@@ -254,7 +254,7 @@ func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
 
 // A message as large as a server may send one passes, whole and in fragments, with as many pings as are allowed.
 func TestAWebSocketWithinItsLimitsIsRead(t *testing.T) {
-	text := string(pattern(DefaultMaxMessage))
+	text := string(pattern(maxMessage))
 	cut := text
 	var b strings.Builder
 	for first := byte(1); len(cut) > leastFragment; first = 0 {

@@ -32,9 +32,6 @@ type Config struct {
 	// "HTTP/2" in the package comment.
 	HTTP2 bool
 
-	// ProcessTime leaves the kernel's stamps out: Done is then the moment of the read.
-	ProcessTime bool
-
 	// Clock is that in whose time Timeout counts. While it stands still, no operation begins. Nil means real time.
 	Clock *clock.Clock
 
@@ -84,7 +81,7 @@ func NewClient(cfg Config) (*Client, error) {
 	if !isValue(cfg.UserAgent) {
 		return nil, errors.New("the user agent contains a control character")
 	}
-	o.dial, o.processTime, o.clock = cfg.Dial, cfg.ProcessTime, stoppable(cfg.Clock)
+	o.dial, o.clock = cfg.Dial, stoppable(cfg.Clock)
 	if o.http2 = cfg.HTTP2; o.http2 && o.tls != nil {
 		o.tls = o.tls.Clone()
 		o.tls.NextProtos = []string{"h2", "http/1.1"}

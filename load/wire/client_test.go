@@ -200,76 +200,19 @@ func requestOnTheWire(t *testing.T, srv *httptest.Server) {
 	}
 }
 
-// A template sends the same bytes as the request without one, over both protocols, and refuses requests that it does
-// not match.
-func TestTemplate(t *testing.T) {
-	plain := httptest.NewServer(http.HandlerFunc(handler))
-	defer plain.Close()
-	tmpl, err := NewTemplate(Request{Method: "PUT", ContentType: "text/x", Header: []Field{{"X-Own", "v"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, srv := range []*httptest.Server{plain, serverH2(t, false)} {
-		c := newClient(t, clientConfig(srv, ""))
-		for _, n := range []int{0, 10, 5000} {
-			resp, err := c.Do(t.Context(), &Request{Template: tmpl, Path: "/?mode=echo", Body: pattern(n), Token: "secret"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			h := resp.Header
-			got := []string{h.Get("X-Method"), h.Get("X-Auth"), h.Get("X-Type"), h.Get("X-Own"), h.Get("X-Length")}
-			if want := []string{"PUT", "Bearer secret", "text/x", "v", strconv.Itoa(n)}; fmt.Sprint(got) != fmt.Sprint(want) || !bytes.Equal(resp.Body, pattern(n)) {
-				t.Errorf("got %q and %d bytes, want %q", got, len(resp.Body), want)
-			}
-		}
-	}
-	for _, r := range []Request{
-		{Method: "POST", Path: "/a", ContentType: "c", Header: []Field{{"Accept-Encoding", "br"}, {"connection", "close"}}, Token: "t", Body: []byte("b")},
-		{Path: "/a"},
-	} {
-		short := Request{Path: r.Path, Token: r.Token, Body: r.Body}
-		tm, err := NewTemplate(Request{Method: r.Method, Header: r.Header, ContentType: r.ContentType})
-		if err != nil {
-			t.Fatal(err)
-		}
-		short.Template = tm
-		got := string(short.appendHead(nil, "/base", "Host: h\r\n"))
-		if want := string(r.appendHead(nil, "/base", "Host: h\r\n")); got != want || short.closes() != r.closes() || short.asksEncoding() != r.asksEncoding() || short.replayable() != r.replayable() {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
-	}
-	for _, r := range []Request{{Path: "/"}, {Token: "x"}, {Body: []byte{}}, {SkipBody: true}, {Method: "a b"}, {Header: []Field{{"A", "\n"}}}} {
-		if _, err := NewTemplate(r); err == nil {
-			t.Errorf("%+v was accepted", r)
-		}
-	}
-	for _, r := range []Request{{Template: tmpl}, {Template: tmpl, Path: "/", Method: "GET"}, {Template: tmpl, Path: "/", Token: "\n"}} {
-		if r.check() == nil {
-			t.Errorf("%+v was accepted", r)
-		}
-	}
-}
-
 func BenchmarkHead(b *testing.B) {
 	header := []Field{{"X-Requested-With", "XMLHttpRequest"}, {"Accept-Language", "en"}}
-	tmpl, err := NewTemplate(Request{Method: "POST", ContentType: "application/json", Header: header})
-	if err != nil {
-		b.Fatal(err)
-	}
 	buf := make([]byte, 0, 4096)
-	for name, r := range map[string]Request{
-		"plain":    {Method: "POST", ContentType: "application/json", Header: header, Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz"},
-		"template": {Template: tmpl, Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := r.check(); err != nil {
-					b.Fatal(err)
-				}
-				buf = r.appendHead(buf[:0], "", "Host: h\r\n")
-			}
-		})
+	r := Request{
+		Method: "POST", ContentType: "application/json", Header: header,
+		Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz",
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := r.check(); err != nil {
+			b.Fatal(err)
+		}
+		buf = r.appendHead(buf[:0], "", "Host: h\r\n")
 	}
 }
 

@@ -59,8 +59,8 @@
 //
 //	a response's body, decoded    4 MiB    DefaultMaxBody, Config.MaxBody, Request.MaxBody   ErrBodySize
 //	its status line and header    64 KiB, and so much again for all trailers                ErrHeaderSize
-//	a WebSocket message           1 MiB    DefaultMaxMessage, WSConfig.MaxMessage            ErrMessageSize
-//	its fragments                 1 for each 256 bytes of that limit, at least 16            ErrFragments
+//	a WebSocket message           1 MiB                                                     ErrMessageSize
+//	its fragments                 1 for each 256 bytes of that limit                         ErrFragments
 //	control frames                100 in ten seconds                                         ErrControls
 //	all of these together         192 MiB  DefaultBudget, Budget.SetLimit                    ErrBudget
 //

@@ -109,16 +109,15 @@ func FuzzFrames(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		const limit = 1 << 16
 		read := func(r io.Reader) (msgs []string, last string) {
-			w := &WS{conn: tape{r: r}, timeout: time.Second, max: limit, watch: watch{reads: true}}
+			w := &WS{conn: tape{r: r}, timeout: time.Second, watch: watch{reads: true}}
 			w.rd.open(w.conn)
 			for {
 				op, data, _, err := w.Read(t.Context())
 				if err != nil {
 					return msgs, err.Error()
 				}
-				if len(data) > limit || op != OpText && op != OpBinary {
+				if len(data) > maxMessage || op != OpText && op != OpBinary {
 					t.Fatalf("opcode %d, %d bytes", op, len(data))
 				}
 				msgs = append(msgs, string(data))

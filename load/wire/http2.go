@@ -155,10 +155,10 @@ func (c *Client) request2(ctx context.Context, req *Request) *http.Request {
 	if req.Token != "" {
 		h["Authorization"] = []string{"Bearer " + req.Token}
 	}
-	if ct := req.contentType(); ct != "" {
+	if ct := req.ContentType; ct != "" {
 		h["Content-Type"] = []string{ct}
 	}
-	for _, f := range req.headers() {
+	for _, f := range req.Header {
 		h.Add(f.Name, f.Value)
 	}
 	scheme := "http"
