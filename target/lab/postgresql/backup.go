@@ -25,7 +25,7 @@ func Backup(ctx context.Context, dsn, dir string) (data, version string, err err
 	if err != nil {
 		return "", "", errors.New("the DSN is no address of a PostgreSQL server; want postgres://user:password@host:port/database")
 	}
-	bin, err := findBinaries(ctx, "")
+	bin, err := findBinaries(ctx)
 	if err != nil {
 		return "", "", err
 	}

@@ -19,13 +19,7 @@ import (
 const embeddedVersion = embedded.PostgresVersion("18.3.0")
 
 // findBinaries returns the directory of postgres and initdb.
-func findBinaries(ctx context.Context, dir string) (string, error) {
-	if dir != "" {
-		if !complete(dir) {
-			return "", fmt.Errorf("%s holds no postgres and initdb", dir)
-		}
-		return dir, nil
-	}
+func findBinaries(ctx context.Context) (string, error) {
 	if dir, ok := installed(); ok {
 		return dir, nil
 	}

@@ -21,7 +21,8 @@ func TestObtained(t *testing.T) {
 	if err != nil || again != bin {
 		t.Errorf("second obtain() = %q, %v; want %q from the cache", again, err, bin)
 	}
-	s, err := Start(ctx, Config{Dir: t.TempDir(), BinDir: bin})
+	t.Setenv("PATH", bin) // where it is looked for first
+	s, err := Start(ctx, Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

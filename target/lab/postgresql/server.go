@@ -50,7 +50,6 @@ type Config struct {
 	Addr     string
 	Settings map[string]string // server settings, such as shared_buffers; they win over ours
 	UID      int               // user to run as; 0 means: when root, postgres or nobody; else ourselves
-	BinDir   string            // directory of postgres and initdb; empty means to find them
 	Data     string            // a directory that Export made; it replaces the server's data by a copy
 	Reset    lab.Copying       // how Restore puts Data back; Auto is for all but measurements of it
 }
@@ -106,7 +105,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.conf.UID != 0 {
 		s.uid = uint32(s.conf.UID)
 	}
-	if s.bin, err = findBinaries(ctx, s.conf.BinDir); err != nil {
+	if s.bin, err = findBinaries(ctx); err != nil {
 		return err
 	}
 	if err := lab.Reachable(s.bin, s.uid); err != nil {

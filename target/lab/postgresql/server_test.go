@@ -289,7 +289,6 @@ func TestStartErrors(t *testing.T) {
 		err  string
 	}{
 		{"no directory", t.Context(), postgresql.Config{}, "state directory is required"},
-		{"wrong directory of programs", t.Context(), postgresql.Config{Dir: t.TempDir(), BinDir: t.TempDir()}, "holds no postgres"},
 		{"unknown setting", t.Context(), postgresql.Config{Dir: t.TempDir(), Settings: map[string]string{"no_such_thing": "1"}}, "no_such_thing"},
 		{"ended context", canceled, postgresql.Config{Dir: t.TempDir()}, "canceled"},
 	}
