@@ -33,11 +33,8 @@ type binary struct {
 	install string // MariaDB's program that makes a data directory
 }
 
-// findBinary returns the server program: the wanted one, else one of the system's, else one obtained.
-func findBinary(ctx context.Context, path string) (binary, error) {
-	if path != "" {
-		return inspect(ctx, path)
-	}
+// findBinary returns the server program: one of the system's, else one obtained.
+func findBinary(ctx context.Context) (binary, error) {
 	for _, name := range []string{"mariadbd", "mysqld"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return inspect(ctx, path)

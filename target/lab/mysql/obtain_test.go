@@ -4,6 +4,7 @@ package mysql
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -21,7 +22,8 @@ func TestObtained(t *testing.T) {
 	if err != nil || again != path {
 		t.Errorf("second obtain() = %q, %v; want %q from the cache", again, err, path)
 	}
-	s, err := Start(ctx, Config{Dir: t.TempDir(), Binary: path})
+	t.Setenv("PATH", filepath.Dir(path)) // where it is looked for first
+	s, err := Start(ctx, Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,8 +43,6 @@ type Config struct {
 	// log in with the password.
 	Addr     string
 	Settings map[string]string // server options without dashes, such as innodb_buffer_pool_size; they win over ours
-	UID      int               // user to run as; 0 means: when root, mysql or nobody; else ourselves
-	Binary   string            // mariadbd or mysqld; empty means to find one
 	Data     string            // a directory that Export made; it replaces the server's data by a copy
 	Reset    lab.Copying       // how Restore puts Data back; Auto is for all but measurements of it
 }
@@ -94,10 +92,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	s.uid, s.gid = lab.Unprivileged("mysql")
-	if s.conf.UID != 0 {
-		s.uid = uint32(s.conf.UID)
-	}
-	if s.bin, err = findBinary(ctx, s.conf.Binary); err != nil {
+	if s.bin, err = findBinary(ctx); err != nil {
 		return err
 	}
 	if err := lab.Reachable(filepath.Dir(s.bin.path), s.uid); err != nil {

@@ -317,7 +317,6 @@ func TestStartErrors(t *testing.T) {
 		err  string
 	}{
 		{"no directory", t.Context(), mysql.Config{}, "state directory is required"},
-		{"no such program", t.Context(), mysql.Config{Dir: t.TempDir(), Binary: "/no/such/mysqld"}, "/no/such/mysqld"},
 		{"unknown setting", t.Context(), mysql.Config{Dir: t.TempDir(), Settings: map[string]string{"no_such_thing": "1"}}, "no-such-thing"},
 		{"ended context", canceled, mysql.Config{Dir: t.TempDir()}, "canceled"},
 	}

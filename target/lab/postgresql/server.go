@@ -49,7 +49,6 @@ type Config struct {
 	// log in with the password.
 	Addr     string
 	Settings map[string]string // server settings, such as shared_buffers; they win over ours
-	UID      int               // user to run as; 0 means: when root, postgres or nobody; else ourselves
 	Data     string            // a directory that Export made; it replaces the server's data by a copy
 	Reset    lab.Copying       // how Restore puts Data back; Auto is for all but measurements of it
 }
@@ -102,9 +101,6 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	s.uid, s.gid = lab.Unprivileged("postgres")
-	if s.conf.UID != 0 {
-		s.uid = uint32(s.conf.UID)
-	}
 	if s.bin, err = findBinaries(ctx); err != nil {
 		return err
 	}
