@@ -70,7 +70,7 @@ func (b *Budget) give(n int64) {
 	b.used.Add(-n)
 }
 
-// Limits of a server's answers; those of bodies are in [Config] and [Request]. They come
+// Limits of a server's answers; that of a body is in [Request]. They come
 // wrapped in an [*Error], and [Refused] counts them.
 var (
 	// ErrBudget reports that the answer did not fit into the rest of the process's budget: it need not be large

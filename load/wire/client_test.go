@@ -109,7 +109,7 @@ func TestConformance(t *testing.T) {
 	defer plain.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(handler))
 	defer secure.Close()
-	for _, srv := range []*httptest.Server{plain, secure, serverH2(t, false), serverH2(t, true)} {
+	for _, srv := range []*httptest.Server{plain, secure, serverH2(t)} {
 		c := newClient(t, clientConfig(srv, "/base/"))
 		ops := 0
 		for _, mode := range []string{"length", "chunked", "trailer", "gzip", "close", "early"} {
@@ -148,17 +148,11 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// serverH2 serves with net/http over HTTP/2 alone.
-func serverH2(t testing.TB, secure bool) *httptest.Server {
+// serverH2 serves with net/http over HTTP/2.
+func serverH2(t testing.TB) *httptest.Server {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(handler))
 	srv.EnableHTTP2 = true
-	if secure {
-		srv.StartTLS()
-	} else {
-		srv.Config.Protocols = new(http.Protocols)
-		srv.Config.Protocols.SetUnencryptedHTTP2(true)
-		srv.Start()
-	}
+	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	return srv
 }
@@ -167,7 +161,7 @@ func serverH2(t testing.TB, secure bool) *httptest.Server {
 func clientConfig(srv *httptest.Server, path string) Config {
 	cfg := Config{URL: srv.URL + path, HTTP2: srv.EnableHTTP2}
 	if srv.TLS != nil {
-		cfg.TLS = srv.Client().Transport.(*http.Transport).TLSClientConfig
+		cfg.tls = srv.Client().Transport.(*http.Transport).TLSClientConfig
 	}
 	return cfg
 }
@@ -175,7 +169,7 @@ func clientConfig(srv *httptest.Server, path string) Config {
 func TestRequestOnTheWire(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(handler))
 	defer srv.Close()
-	for _, srv := range []*httptest.Server{srv, serverH2(t, false), serverH2(t, true)} {
+	for _, srv := range []*httptest.Server{srv, serverH2(t)} {
 		requestOnTheWire(t, srv)
 	}
 }
@@ -411,7 +405,7 @@ func TestNastyServers(t *testing.T) {
 		{"never ending body", hang("HTTP/1.1 200 OK\r\n\r\nhello"), PhaseBody, true, "timed out"},
 	} {
 		try := func(t *testing.T, cfg Config) {
-			cfg.MaxBody = 100 << 10
+			cfg.maxBody = 100 << 10
 			c := newClient(t, cfg)
 			resp, err := c.Do(t.Context(), &Request{Path: "/"})
 			e, ok := errors.AsType[*Error](err)

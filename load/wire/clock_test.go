@@ -69,7 +69,7 @@ func TestKernelArrival(t *testing.T) {
 	for _, srv := range []*httptest.Server{plain, secure} {
 		cfg := Config{URL: srv.URL}
 		if srv.TLS != nil {
-			cfg.TLS = srv.Client().Transport.(*http.Transport).TLSClientConfig
+			cfg.tls = srv.Client().Transport.(*http.Transport).TLSClientConfig
 		}
 		c := newClient(t, cfg)
 		req := &Request{Path: "/?mode=length&n=10"}
@@ -123,7 +123,7 @@ func TestWSKernelArrival(t *testing.T) {
 				c.WriteMessage(websocket.TextMessage, []byte("hi"))
 			}
 		})
-		w := mustDialWS(t, WSConfig{URL: url, TLS: conf})
+		w := mustDialWS(t, WSConfig{URL: url, tls: conf})
 		for range 3 {
 			s := sockOf(w.conn)
 			send <- true

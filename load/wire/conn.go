@@ -28,7 +28,7 @@ type dialer struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	clock *clock.Clock // nil unless it can be stopped
-	http2 bool         // offer it
+	http2 bool         // speak nothing else
 }
 
 // An origin is a parsed URL.
@@ -141,7 +141,14 @@ func (d *dialer) connect(ctx context.Context, l limit) (net.Conn, *Error) {
 	tc := tls.Client(sock, d.tls)
 	if err := tc.HandshakeContext(dctx); err != nil {
 		conn.Close()
+		if d.http2 && strings.Contains(err.Error(), "no application protocol") {
+			err = ErrNoHTTP2
+		}
 		return nil, newError(dctx, PhaseTLS, err)
+	}
+	if d.http2 && tc.ConnectionState().NegotiatedProtocol != "h2" {
+		conn.Close()
+		return nil, newError(dctx, PhaseTLS, ErrNoHTTP2)
 	}
 	return tc, nil
 }

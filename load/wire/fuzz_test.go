@@ -51,7 +51,7 @@ func FuzzResponse(f *testing.F) {
 		method := []string{"GET", "HEAD", "POST"}[mode%3]
 		const limit = 1 << 20
 		do := func(r io.Reader, skip bool) (*Response, []byte, error) {
-			c, err := NewClient(Config{URL: "http://h", MaxBody: limit})
+			c, err := NewClient(Config{URL: "http://h", maxBody: limit})
 			if err != nil {
 				t.Fatal(err)
 			}

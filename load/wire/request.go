@@ -20,9 +20,9 @@ type Request struct {
 	Body        []byte  // sent with a Content-Length
 	ContentType string  // of Body
 	Token       string  // if not empty, sent as "Authorization: Bearer Token"
-	MaxBody     int64   // of the response, decoded bytes; 0 means Config.MaxBody
+	MaxBody     int64   // of the response, decoded bytes; 0 means DefaultMaxBody
 	// SkipBody: read, decode and count the response's body, but do not keep it. With a status of 400 or above it is
-	// kept, because it has the reason, and Config.MaxBody is its limit.
+	// kept, because it has the reason, and DefaultMaxBody is its limit.
 	SkipBody bool
 	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed the idle
 	// connection.

@@ -26,10 +26,9 @@ const (
 
 // A WSConfig describes a WebSocket connection.
 type WSConfig struct {
-	URL     string  // ws://host:port/path?query or wss://...
-	Header  []Field // further header lines of the handshake
-	Token   string  // if not empty, sent as "Authorization: Bearer Token"
-	TLS     *tls.Config
+	URL     string        // ws://host:port/path?query or wss://...
+	Header  []Field       // further header lines of the handshake
+	Token   string        // if not empty, sent as "Authorization: Bearer Token"
 	Timeout time.Duration // of the whole handshake, and of every write; 0 means DefaultTimeout
 	Idle    time.Duration // Read fails with a time-out if nothing at all comes for so long; 0 means never
 
@@ -40,8 +39,9 @@ type WSConfig struct {
 	// Dial replaces [Dial]. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Budget is charged for messages; nil means that of the process.
-	Budget *Budget
+	// For tests: TLS of a wss URL, and the budget in place of that of the process.
+	tls    *tls.Config
+	budget *Budget
 }
 
 // A CloseError reports that the server closed the connection with a close frame.
@@ -100,13 +100,13 @@ func DialWS(ctx context.Context, cfg WSConfig) (w *WS, err error) {
 }
 
 func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
-	o, err := parseOrigin(cfg.URL, "ws", "wss", cfg.TLS)
+	o, err := parseOrigin(cfg.URL, "ws", "wss", cfg.tls)
 	if err != nil {
 		return nil, &Error{Err: err}
 	}
 	o.dial, o.clock = cfg.Dial, stoppable(cfg.Clock)
 	w := &WS{clock: o.clock, timeout: cfg.Timeout, idle: cfg.Idle, watch: watch{reads: true}, tally: nextTally()}
-	w.rd.of = cfg.Budget
+	w.rd.of = cfg.budget
 	if w.timeout <= 0 {
 		w.timeout = DefaultTimeout
 	}

@@ -100,7 +100,7 @@ func echo(c *websocket.Conn, _ *http.Request) {
 func TestWSEcho(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		url, conf := gorilla(t, secure, echo)
-		w := mustDialWS(t, WSConfig{URL: url + "/ws?a=b", TLS: conf})
+		w := mustDialWS(t, WSConfig{URL: url + "/ws?a=b", tls: conf})
 		for _, n := range []int{0, 1, 125, 126, 4000, 4096, 65535, 65536, 300_000, 1} {
 			before := time.Now()
 			if err := w.WriteText(pattern(n)); err != nil {
@@ -138,7 +138,7 @@ func echoFragments(c *websocket.Conn, _ *http.Request) {
 func TestWSIdleHoldsNoBuffer(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		url, conf := gorilla(t, secure, echoFragments)
-		w := mustDialWS(t, WSConfig{URL: url, TLS: conf})
+		w := mustDialWS(t, WSConfig{URL: url, tls: conf})
 		w.WriteText(pattern(100_000))
 		if _, data, _, err := w.Read(t.Context()); err != nil || !bytes.Equal(data, pattern(100_000)) {
 			t.Fatalf("%d bytes, %v", len(data), err)
