@@ -4,6 +4,8 @@ GO             ?= go
 GOLANGCI       := v2.15.0
 TOOLS          := .plimsoll/tools
 LINT           := $(TOOLS)/golangci-lint-$(GOLANGCI)
+XTOOLS         := $(shell sed -n 's,^\tgolang.org/x/tools \(v[^ ]*\).*,\1,p' go.mod)
+DEADCODE       := $(TOOLS)/deadcode-$(XTOOLS)
 # Of each fuzz target; without it the targets share FUZZTOTAL seconds.
 FUZZTIME       ?=
 FUZZTOTAL      ?= 1200
@@ -35,7 +37,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -56,7 +58,7 @@ test-full: ## the news feed on real Cassandra, OpenSearch and Kafka, which mvn o
 	@scripts/setup.sh full
 	$(GO) test -count=1 -timeout=40m -tags full -p 1 -v -run '^TestFull' ./target/lab/jvm ./reference/newsfeed ./cmd/plimsoll
 
-check: format lint arch current ## everything but the tests: format, lint with vet, shape, generated files
+check: format lint arch dead current ## everything but the tests: format, lint with vet, shape, dead code, generated files
 
 format: ## every Go file is formatted
 	@bad=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) || exit 1; \
@@ -76,6 +78,14 @@ $(LINT):
 
 arch: ## the shape of the repository
 	$(GO) test ./internal/arch
+
+dead: $(DEADCODE) ## functions that no program of any module calls
+	@scripts/dead.sh $(DEADCODE)
+
+$(DEADCODE):
+	@mkdir -p $(TOOLS)
+	GOFLAGS=-trimpath GOBIN='$(abspath $(TOOLS))' $(GO) install golang.org/x/tools/cmd/deadcode@$(XTOOLS)
+	@mv $(TOOLS)/deadcode $@
 
 # Packages whose tests keep a generated file declare the flag -update; see gen.
 GOLDEN = $(shell git grep -lE 'flag\.Bool."update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
