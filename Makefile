@@ -4,6 +4,8 @@ GO             ?= go
 GOLANGCI       := v2.15.0
 TOOLS          := .plimsoll/tools
 LINT           := $(TOOLS)/golangci-lint-$(GOLANGCI)
+XTOOLS         := $(shell sed -n 's,^\tgolang.org/x/tools \(v[^ ]*\).*,\1,p' go.mod)
+DEADCODE       := $(TOOLS)/deadcode-$(XTOOLS)
 # Of each fuzz target; without it the targets share FUZZTOTAL seconds.
 FUZZTIME       ?=
 FUZZTOTAL      ?= 1200
@@ -38,7 +40,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
+.PHONY: help demo test check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -55,7 +57,7 @@ build: ## bin/plimsoll, static and without the debugger's tables
 test: setup ## set up and run all tests, those that need the machine for themselves alone, at the end
 	@GO='$(GO)' scripts/test.sh $(TESTFLAGS)
 
-check: format lint arch current ## everything but the tests: format, lint with vet, shape, generated files
+check: format lint arch dead current ## everything but the tests: format, lint with vet, shape, dead code, generated files
 
 format: ## every Go file is formatted
 	@bad=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) || exit 1; \
@@ -86,8 +88,13 @@ lint-new: $(LINT) ## soft limits of the lines that are new since a revision (SIN
 arch: ## the shape of the repository
 	$(GO) test ./internal/arch
 
-house: ## print what a reviewer reads: lines, files, comments, examples, golden files, habits of the prose; fails nothing
-	@$(GO) run ./internal/house
+dead: $(DEADCODE) ## functions that no program of any module calls
+	@scripts/dead.sh $(DEADCODE)
+
+$(DEADCODE):
+	@mkdir -p $(TOOLS)
+	GOFLAGS=-trimpath GOBIN='$(abspath $(TOOLS))' $(GO) install golang.org/x/tools/cmd/deadcode@$(XTOOLS)
+	@mv $(TOOLS)/deadcode $@
 
 # Packages whose tests keep a generated file declare the flag -update; see gen.
 GOLDEN = $(shell git grep -lE 'flag\.Bool."update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')

@@ -95,7 +95,7 @@ type client struct {
 }
 
 func newClient(env *workload.Env, set settings, rec recorder, t *table, note func(*opError)) (*client, error) {
-	h, err := wire.NewClient(wire.Config{URL: env.URL, Timeout: env.Timeout, Clock: env.Clock, UserAgent: "plimsoll", Dial: env.Dial})
+	h, err := wire.NewClient(wire.Config{URL: env.URL, HTTP2: env.HTTP2, Timeout: env.Timeout, Clock: env.Clock, UserAgent: "plimsoll", Dial: env.Dial})
 	if err != nil {
 		return nil, err
 	}

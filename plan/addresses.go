@@ -56,6 +56,32 @@ func (d *decoder) checkAddresses(t Target) {
 	}
 }
 
+// checkProtocol checks the protocol of a target against its addresses, and those of the arms.
+func (d *decoder) checkProtocol(p *Plan) {
+	const path = "target.http"
+	t := p.Target
+	if d.known(path, "protocol", t.HTTP, protocols); t.HTTP != HTTP2 || !d.good(path, "target.driver") {
+		return
+	}
+	if t.Driver != External {
+		d.at(path, "has no effect, because the driver %s starts servers without TLS; remove it", t.Driver)
+		return
+	}
+	all := map[string]Addresses{"target.url": t.URL}
+	if p.Compare != nil {
+		for _, a := range p.Compare.Arms {
+			all["compare.arms."+a.Name+".url"] = a.URL
+		}
+	}
+	for at, list := range all {
+		for _, v := range list {
+			if d.good(at) && len(v) > 5 && strings.EqualFold(v[:5], "http:") {
+				d.at(at, "%s is http, and HTTP/2 is agreed over TLS; write an address with https, or remove %s", address(v), path)
+			}
+		}
+	}
+}
+
 // servers checks the addresses of servers and of their metrics, at two paths of the plan.
 func (d *decoder) servers(url string, servers Addresses, metrics string, pages Addresses) {
 	d.each(url, servers, true)

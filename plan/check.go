@@ -42,6 +42,7 @@ var (
 	logins    = []string{LoginWarm, LoginCold}
 	modes     = []string{Tracking, Staircase}
 	divisions = []string{ShareEqual, ShareRating}
+	protocols = []string{HTTP1, HTTP2}
 )
 
 // fill sets a value that the file does not give.
@@ -214,6 +215,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	if t.CA != "" && t.Driver != External && d.good("target.ca", "target.driver") {
 		d.at("target.ca", "has no effect, because the driver %s starts servers without TLS; remove it", t.Driver)
 	}
+	d.checkProtocol(p)
 	switch t.Driver {
 	case External:
 		if t.Filled() && d.good("target.dataset") {

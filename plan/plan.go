@@ -80,6 +80,9 @@ type Target struct {
 	// CA is a file with the certificate, in PEM, of a private authority of a target of the driver external, beside those
 	// of the system; empty means none.
 	CA string `yaml:"ca"`
+	// HTTP is the protocol of the users' requests to a target of the driver external, by its name in ALPN: [HTTP1] or
+	// [HTTP2]; empty means HTTP1. WebSockets are HTTP/1.1.
+	HTTP string `yaml:"http"`
 	// StopSignal is the signal that stops the server: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the
 	// driver's own.
 	StopSignal string `yaml:"stop_signal"`
@@ -103,6 +106,13 @@ type Target struct {
 	// Timeouts bound both, and the wait for the target after them.
 	Timeouts Timeouts `yaml:"timeouts"`
 }
+
+// Protocols of a [Target].
+const (
+	HTTP1 = "http/1.1"
+	// HTTP2 needs addresses that begin with https.
+	HTTP2 = "h2"
+)
 
 // Filled reports whether the target begins with a dataset.
 func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }

@@ -92,6 +92,7 @@ var keyDocs = map[string]keyDoc{
 	"target.ready":       {text: "Path or address that answers 200 once the target can be used. Default the page of its API for that."},
 	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics; with the driver external also a list, of one for each server."},
 	"target.ca":          {text: "File with the certificate, in PEM, of a private authority that signed the certificates of a target of the driver external. The system's authorities stay."},
+	"target.http":        {text: "Protocol of the users' requests to a target of the driver external, by its name in ALPN. h2 needs https; WebSockets stay HTTP/1.1. Default http/1.1.", enum: protocols},
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
 	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1."},
 	"target.install":     {text: "With the driver external: command, program first, that puts an arm's version there. It is run when an arm's turn comes and another one is there."},

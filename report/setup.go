@@ -94,6 +94,9 @@ func (b *builder) planRows() []record.Row {
 	if text := b.companionsText(); text != "" {
 		add("Other stores", "%s", text)
 	}
+	if p.Target.HTTP == plan.HTTP2 {
+		add("Protocol", "HTTP/2, WebSockets over HTTP/1.1")
+	}
 	w := p.Workload
 	mix := []string{w.Behavior}
 	if len(w.With) > 0 {

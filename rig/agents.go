@@ -30,6 +30,7 @@ import (
 type agentSettings struct {
 	URL       string             `json:"url"`
 	URLs      []string           `json:"urls,omitempty"`
+	HTTP2     bool               `json:"http2,omitempty"`
 	Seed      uint64             `json:"seed"`
 	Pace      float64            `json:"pace"`
 	Cold      bool               `json:"cold"`
@@ -104,7 +105,7 @@ func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, e
 // settings collects the settings of the agents, by their numbers: each gets the secrets of its own users.
 func (d driving) settings(mix []engine.Part) (func(agent int) (json.RawMessage, error), error) {
 	e := d.env
-	set := agentSettings{URL: e.URL, URLs: e.URLs, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Ratings: d.layout.ratings}
+	set := agentSettings{URL: e.URL, URLs: e.URLs, HTTP2: e.HTTP2, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Ratings: d.layout.ratings}
 	var shares []float64
 	for _, part := range mix {
 		if _, ok := part.Behavior.(workload.Portable); !ok {
@@ -300,7 +301,7 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 		return nil, err
 	}
 	agent := &fleet.Agent{Registry: measure.NewRegistry(runtime.GOMAXPROCS(0)), Tally: new(workload.Tally), Samples: self.Sample}
-	env := workload.Env{URL: set.URL, URLs: set.URLs, Seed: set.Seed, Pace: set.Pace, Cold: set.Cold, Params: set.Params, Timeout: set.Timeout, Mix: set.Mix, Weights: set.Weights,
+	env := workload.Env{URL: set.URL, URLs: set.URLs, HTTP2: set.HTTP2, Seed: set.Seed, Pace: set.Pace, Cold: set.Cold, Params: set.Params, Timeout: set.Timeout, Mix: set.Mix, Weights: set.Weights,
 		Secret: func(string) string { return "" }, Dial: dialer(set.Sources), Registry: agent.Registry, Tally: agent.Tally, Ledger: workload.NewLedger(0, set.Seed), Secrets: pr.Secrets}
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }

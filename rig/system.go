@@ -127,7 +127,7 @@ func (s *System) roles() []probe.Role {
 // env is the environment that users of a run share, except for their recorder.
 func (s *System) env(p *plan.Plan, at target.Endpoint) workload.Env {
 	return workload.Env{
-		URL: at.URL(), URLs: at.URLs(), Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: s.expanded(p),
+		URL: at.URL(), URLs: at.URLs(), HTTP2: p.Target.HTTP == plan.HTTP2, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: s.expanded(p),
 		Secret: s.secrets, Secrets: s.known, Timeout: opTimeout,
 		Mix: p.Workload.ActionMix, Weights: s.speaks.Weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
 	}

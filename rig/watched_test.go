@@ -52,7 +52,7 @@ func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)
 			t.Fatal(err)
 		}
 	}
-	api := promapi.Handler(promapi.Config{Source: promapi.Of(db)})
+	api := promapi.Handler(promapi.Config{Source: func() (*series.DB, func(), error) { return db, func() {}, nil }})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != "geheim7" {
 			http.Error(w, "no", http.StatusUnauthorized)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the clients that `make bench` measures beside ours, pinned, into .plimsoll/peers. Arguments: names of some
 # (default all). One that cannot be installed is named and the others go on; the benchmark then reports that in its
-# row. Needs what brings each: apt (wrk), go (vegeta, k6), cargo (oha), python3 with venv (locust).
+# row. Needs what brings each: apt (wrk, h2load), go (vegeta, k6), cargo (oha), python3 with venv (locust).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -18,11 +18,15 @@ unset GOWORK
 have() { [ -x "$dir/$1" ] && [ "$(cat "$dir/$1.version" 2>/dev/null)" = "$2" ]; }
 done_with() { echo "$2" >"$dir/$1.version"; }
 
-install_wrk() {
-  command -v wrk >/dev/null && return
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "wrk: install it with the system's packages" >&2; return 1; }
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq wrk >/dev/null
+# PROGRAM PACKAGE
+from_system() {
+  command -v "$1" >/dev/null && return
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "$1: install it with the system's packages" >&2; return 1; }
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null
 }
+
+install_wrk() { from_system wrk wrk; }
+install_h2load() { from_system h2load nghttp2-client; }
 
 # go install would also resolve versions that are not needed; a module of our own requires this one alone.
 install_vegeta() {
@@ -54,10 +58,10 @@ install_locust() {
 }
 
 failed=()
-for peer in "${@:-wrk vegeta k6 oha locust}"; do
+for peer in "${@:-wrk h2load vegeta k6 oha locust}"; do
   for name in $peer; do
     case $name in
-      wrk | vegeta | k6 | oha | locust) install_"$name" || failed+=("$name") ;;
+      wrk | h2load | vegeta | k6 | oha | locust) install_"$name" || failed+=("$name") ;;
       *) echo "peers.sh: no peer $name" >&2; exit 2 ;;
     esac
   done

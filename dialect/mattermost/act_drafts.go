@@ -257,7 +257,7 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 // see.
 func (s *stage) device(f func(c *api.Client) error) error {
 	cfg := api.ClientConfig{
-		URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
+		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
 		Secrets: s.env.Secrets, Patience: s.b.patience,
 	}
 	c, err := api.NewClient(cfg)

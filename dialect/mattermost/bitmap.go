@@ -1,7 +1,5 @@
 package mattermost
 
-import "math/bits"
-
 // A bitmap is a set of small numbers. Its zero value is empty.
 type bitmap []uint64
 
@@ -15,11 +13,4 @@ func (m *bitmap) add(i uint32) {
 		*m = grown
 	}
 	(*m)[i/64] |= 1 << (i % 64)
-}
-
-func (m bitmap) count() (n int) {
-	for _, w := range m {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }

@@ -135,13 +135,6 @@ func (d *directory) tag(n uint32, tag string) {
 	}
 }
 
-// size returns how many accounts are known.
-func (d *directory) size() int {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return len(d.users)
-}
-
 // known returns a channel, or nil if it is not in the directory.
 func (d *directory) known(id api.ID) *channel {
 	d.mu.RLock()
@@ -226,17 +219,6 @@ func (ch *channel) forget(id api.ID) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.posts = slices.DeleteFunc(ch.posts, gone)
-}
-
-// mark sets traits of a post, if it is kept.
-func (ch *channel) mark(id api.ID, flags api.PostFlags) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	for i := range ch.posts {
-		if ch.posts[i].id == id {
-			ch.posts[i].flags |= flags
-		}
-	}
 }
 
 // pick chooses one of the posts that a person sees and keep (nil: all) accepts; rank draws the place, 0 being the

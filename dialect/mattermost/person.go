@@ -359,7 +359,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		a.factor = speedOf(u.Rank)
 	}
 	a.pool = pool{budget: max(1, b.set.connections), cfg: api.ClientConfig{
-		URL: env.URL, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
+		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
 		Dial: env.Dial, Collapse: b.facts.collapsed(), Secrets: env.Secrets, Patience: b.patience,
 	}}
 	c, err := api.NewClient(a.pool.cfg)

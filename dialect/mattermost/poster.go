@@ -151,7 +151,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		}
 	}
 	c, err := api.NewClient(api.ClientConfig{
-		URL: env.URL, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
+		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
 	if err != nil {

@@ -85,7 +85,7 @@ func (s *setup) heldUp() {
 
 func (s *setup) client(token string) (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{
-		URL: s.env.URL, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 		Patience: s.patience,
 	})
 }

@@ -2,8 +2,9 @@
 // pure packages may not have, that packages have a comment, that documents mention only existing files and names,
 // and which names are banned.
 //
-// The rules are data and small functions over a parsed tree; nothing is compiled, so the tests run in a moment and
-// also on a tree that does not build. Each rule carries its reason, which a failure prints, and each is shown to
+// The rules are data and small functions over a parsed tree; nothing is compiled, so they run in a moment and also on a
+// tree that does not build. One test needs types and so a tree that builds: that programs set each option and read each
+// key of a plan. Each rule carries its reason, which a failure prints, and each is shown to
 // fail on a small bad tree in testdata. To change the shape, change the table here and write an ADR in docs/adr.
 //
 // # Exceptions

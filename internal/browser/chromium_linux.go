@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,14 +26,11 @@ const Deadline = 2 * time.Minute
 type Browser struct {
 	T       testing.TB // the test that is charged; subtests put themselves here
 	to      *os.File
+	from    *os.File
+	in      *bufio.Reader // of from
 	session string
-
-	mu      sync.Mutex
-	last    int
-	waiting map[int]chan message
-	events  []message
-	news    chan struct{} // closed and replaced by every event
-	ended   error
+	last    int       // number of the last call
+	events  []message // so far
 }
 
 // A message is an answer or an event of the DevTools protocol.
@@ -116,14 +113,11 @@ func start(t testing.TB, loopback bool) *Browser {
 	}
 	theirIn.Close()
 	theirOut.Close()
-	c := &Browser{T: t, to: ourOut, waiting: map[int]chan message{}, news: make(chan struct{})}
-	done := make(chan struct{})
-	go func() { defer close(done); c.read(bufio.NewReaderSize(ourIn, 1<<20)) }()
+	c := &Browser{T: t, to: ourOut, from: ourIn, in: bufio.NewReaderSize(ourIn, 1<<20)}
 	t.Cleanup(func() {
 		ourOut.Close()                                  // the browser ends with its pipe
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // and with all its processes
 		cmd.Wait()
-		<-done
 		ourIn.Close()
 	})
 	var target struct{ TargetID string }
@@ -137,43 +131,27 @@ func start(t testing.TB, loopback bool) *Browser {
 	return c
 }
 
-func (c *Browser) read(in *bufio.Reader) {
-	for {
-		data, err := in.ReadBytes(0)
-		var m message
-		if err == nil {
-			err = json.Unmarshal(data[:len(data)-1], &m)
-		}
-		c.mu.Lock()
-		switch {
-		case err != nil:
-			c.ended = fmt.Errorf("the browser ended: %w", err)
-		case m.ID > 0:
-			if answer := c.waiting[m.ID]; answer != nil {
-				answer <- m
-				delete(c.waiting, m.ID)
-			}
-		default:
-			c.events = append(c.events, m)
-		}
-		close(c.news)
-		c.news = make(chan struct{})
-		c.mu.Unlock()
-		if err != nil {
-			return
-		}
+// next reads a message, and keeps it if it is an event.
+func (c *Browser) next() (m message) {
+	c.T.Helper()
+	data, err := c.in.ReadBytes(0)
+	if err == nil {
+		err = json.Unmarshal(data[:len(data)-1], &m)
 	}
+	if err != nil {
+		c.T.Fatalf("the browser ended, or was silent for %v: %v", Deadline, err)
+	}
+	if m.ID == 0 {
+		c.events = append(c.events, m)
+	}
+	return m
 }
 
 // Call carries out a command and decodes its result.
 func (c *Browser) Call(method string, params map[string]any, result any) {
 	c.T.Helper()
-	c.mu.Lock()
 	c.last++
-	answer := make(chan message, 1)
-	c.waiting[c.last] = answer
 	request := map[string]any{"id": c.last, "method": method}
-	c.mu.Unlock()
 	if params != nil {
 		request["params"] = params
 	}
@@ -181,43 +159,25 @@ func (c *Browser) Call(method string, params map[string]any, result any) {
 		request["sessionId"] = c.session
 	}
 	data, err := json.Marshal(request)
-	if err != nil {
-		c.T.Fatal(err)
+	if err == nil {
+		err = c.from.SetReadDeadline(time.Now().Add(Deadline))
 	}
-	if _, err := c.to.Write(append(data, 0)); err != nil {
+	if err == nil {
+		_, err = c.to.Write(append(data, 0))
+	}
+	m := message{}
+	for err == nil && m.ID != c.last {
+		m = c.next()
+	}
+	if err == nil && m.Error != nil {
+		err = errors.New(m.Error.Message)
+	}
+	if err == nil && result != nil {
+		err = json.Unmarshal(m.Result, result)
+	}
+	if err != nil {
 		c.T.Fatalf("%s: %v", method, err)
 	}
-	limit := time.After(Deadline)
-	for {
-		c.mu.Lock()
-		news, ended := c.news, c.ended
-		c.mu.Unlock()
-		select {
-		case m := <-answer:
-			if m.Error != nil {
-				c.T.Fatalf("%s: %s", method, m.Error.Message)
-			}
-			if result != nil {
-				if err := json.Unmarshal(m.Result, result); err != nil {
-					c.T.Fatalf("%s: %v", method, err)
-				}
-			}
-			return
-		case <-limit:
-			c.T.Fatalf("%s: no answer within %v", method, Deadline)
-		case <-news:
-		}
-		if ended != nil {
-			c.T.Fatalf("%s: %v", method, ended)
-		}
-	}
-}
-
-// seen returns the events so far, from the given one on.
-func (c *Browser) seen(from int) []message {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.events[from:len(c.events):len(c.events)]
 }
 
 // Open loads a page from a file and returns its position in the events before the load, and its address.
@@ -246,24 +206,13 @@ func (c *Browser) Reload() {
 // load makes a call that loads a page, waits for it, and returns its position in the events before.
 func (c *Browser) load(method string, params map[string]any) (from int) {
 	c.T.Helper()
-	from = len(c.seen(0))
+	from = len(c.events)
 	c.Call(method, params, nil)
-	limit := time.After(Deadline)
-	for {
-		c.mu.Lock()
-		news := c.news
-		c.mu.Unlock()
-		for _, e := range c.seen(from) {
-			if e.Method == "Page.loadEventFired" {
-				return from
-			}
-		}
-		select {
-		case <-news:
-		case <-limit:
-			c.T.Fatalf("the page was not loaded within %v", Deadline)
-		}
+	loaded := func(m message) bool { return m.Method == "Page.loadEventFired" }
+	for !slices.ContainsFunc(c.events[from:], loaded) {
+		c.next()
 	}
+	return from
 }
 
 // Problems returns the faults of the page since an event: requests for anything but the address or, where the address
@@ -273,7 +222,7 @@ func (c *Browser) Problems(from int, address string) []string {
 	// Wait until requests that were begun have been reported.
 	c.Eval("new Promise(done => setTimeout(() => done(0), 30))", nil)
 	var out []string
-	for _, e := range c.seen(from) {
+	for _, e := range c.events[from:] {
 		var p struct {
 			Type    string
 			Request struct{ URL string }

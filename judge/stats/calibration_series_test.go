@@ -19,44 +19,6 @@ func ar(rng *rand.Rand, n int, rho float64) []float64 {
 	return out
 }
 
-// TestWarmupCutOfSteadyRuns cuts runs of 30 min in intervals of 10 s that were steady from the start, and such with a
-// warm-up: how often is a steady run called not stationary, and how much of the warm-up is left?
-func TestWarmupCutOfSteadyRuns(t *testing.T) {
-	t.Parallel()
-	const n, times = 180, 2000
-	for i, rho := range []float64{0, 0.5, 0.8} {
-		rng := rand.New(rand.NewPCG(110, uint64(i)))
-		var refused, cut int
-		for range times {
-			at, ok := stats.WarmupCut(ar(rng, n, rho), ar(rng, n, rho))
-			if !ok {
-				refused++
-			} else {
-				cut += at
-			}
-		}
-		within(t, "steady, correlation "+itoa(int(100*rho))+" %: called not stationary", refused, times, 0, []float64{0.06, 0.07, 0.13}[i])
-		t.Logf("mean cut %.1f of %d intervals", float64(cut)/float64(times-refused), n)
-	}
-	rng := rand.New(rand.NewPCG(111, 1))
-	var late, found int
-	for range times {
-		latency, rate := ar(rng, n, 0.5), ar(rng, n, 0.5)
-		for i := range latency {
-			latency[i] += 10 * math.Exp(-float64(i)/10) // below half an sd after 30 intervals
-		}
-		at, ok := stats.WarmupCut(latency, rate)
-		if ok && at >= 20 {
-			found++
-		}
-		if at < 10 {
-			late++
-		}
-	}
-	within(t, "warm-up: cut after 20 of 30 intervals", found, times, 0.85, 1)
-	within(t, "warm-up: less than ten intervals cut", late, times, 0, 0.001)
-}
-
 // TestNoDriftInSteadyRuns tests steady runs for a trend: at 5 % it may be found in 5 % of them. Where neighbors
 // depend on each other for longer than a stretch, it is found more often: significance alone is not a finding, a
 // drift must also matter.
@@ -71,23 +33,6 @@ func TestNoDriftInSteadyRuns(t *testing.T) {
 			}
 		}
 		within(t, "drift of steady runs, correlation "+itoa(int(100*rho))+" %", found, comparisons, 0.02, []float64{0.06, 0.08, 0.14}[i])
-	}
-}
-
-// TestBatchErrorCovers holds the interval from twenty batch means against the true mean.
-func TestBatchErrorCovers(t *testing.T) {
-	t.Parallel()
-	for i, rho := range []float64{0, 0.5, 0.8} {
-		rng := rand.New(rand.NewPCG(113, uint64(i)))
-		covered := 0
-		for range comparisons {
-			x := ar(rng, 400, rho)
-			half := stats.TQuantile(0.975, stats.TrendBatches-1) * stats.BatchError(x)
-			if math.Abs(sample(t, x...).Mean()) <= half {
-				covered++
-			}
-		}
-		within(t, "batch means cover, correlation "+itoa(int(100*rho))+" %", covered, comparisons, []float64{0.94, 0.92, 0.86}[i], 0.965)
 	}
 }
 

@@ -112,10 +112,10 @@ func TestEquivalencePower(t *testing.T) {
 			var same, five int
 			for range comparisons {
 				s := pairs(t, rng, row.n, sd, 0)
-				if stats.TOST(s, -0.05, 0.05) <= 0.05 {
+				if stats.TInterval(s, 0.90).Inside(-0.05, 0.05) {
 					same++
 				}
-				if stats.TOST(s, -math.Log(1.05), math.Log(1.05)) <= 0.05 {
+				if stats.TInterval(s, 0.90).Inside(-math.Log(1.05), math.Log(1.05)) {
 					five++
 				}
 			}
@@ -137,7 +137,7 @@ func TestMarginIsHeld(t *testing.T) {
 		rng := rand.New(rand.NewPCG(103, 1))
 		var same int
 		for range comparisons {
-			if stats.TOST(pairs(t, rng, 6, 0.01, shift), -margin, margin) <= 0.05 {
+			if stats.TInterval(pairs(t, rng, 6, 0.01, shift), 0.90).Inside(-margin, margin) {
 				same++
 			}
 		}

@@ -19,8 +19,7 @@
 //
 // # Functions
 //
-//   - [TInterval], [TTest] and [TOST]: Student's t on the differences, and the two one-sided tests, the only basis
-//     for "the same";
+//   - [TInterval] and [TTest]: Student's t on the differences; the interval is the only basis for "the same";
 //   - [SignFlip], [SignTest] and [HodgesLehmann]: their robust twins, exact for small samples;
 //   - [MDE] and [PairsFor]: the smallest effect that an experiment of this size could see, and the size that it needs;
 //   - [Holm], [BenjaminiHochberg], [PocockLooks] and [BudgetLooks]: several endpoints, many metrics, and several looks at the
@@ -32,9 +31,9 @@
 //
 // Of the inside of one run, as values in time and histograms of intervals:
 //
-//   - [WarmupCut]: where the steady state begins, if there is one;
+//   - [SettlingOf]: whether the beginning of a phase was warm-up;
 //   - [TrendOf] and [RunDrift]: whether values in time drift, in spite of their autocorrelation;
-//   - [BatchError] and [BlockBootstrap]: the precision of the mean and the quantiles of one run;
+//   - [BlockBootstrap]: the precision of the quantiles of one run;
 //   - [EffectiveCount], [QuantileSupported] and [QuantileSD]: the quantiles that a run can estimate, and how well.
 //
 // docs/statistics.md has the error rates of each of them.

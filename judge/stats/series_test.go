@@ -14,9 +14,7 @@ import (
 type seriesReference struct {
 	Series map[string]struct {
 		Values, Batches []float64
-		Cut             int
-		OK              bool
-		Tau, Error      float64
+		Tau             float64
 	}
 	Effective []struct {
 		Hit               []uint64
@@ -36,14 +34,8 @@ func TestSeriesAgainstNumpy(t *testing.T) {
 		t.Fatal("testdata/series.json is not complete")
 	}
 	for name, want := range ref.Series {
-		if cut, ok := stats.MSER5(want.Values); cut != want.Cut || ok != want.OK {
-			t.Errorf("%s: MSER-5 cuts %d (%v), want %d (%v)", name, cut, ok, want.Cut, want.OK)
-		}
 		if got := stats.AutocorrelationTime(want.Values); !near(got, want.Tau) {
 			t.Errorf("%s: autocorrelation time %v, want %v", name, got, want.Tau)
-		}
-		if got := stats.BatchError(want.Values); !near(got, want.Error) {
-			t.Errorf("%s: batch error %v, want %v", name, got, want.Error)
 		}
 		if got := stats.BatchMeans(want.Values, stats.TrendBatches); !slices.EqualFunc(got, want.Batches, near) {
 			t.Errorf("%s: batch means %v, want %v", name, got, want.Batches)
@@ -57,43 +49,6 @@ func TestSeriesAgainstNumpy(t *testing.T) {
 		}
 		if r := got / want.Direct; r < 0.45 || r > 1.7 { // 60 intervals estimate their autocorrelation only roughly
 			t.Errorf("effective count %d: %v from intervals, %v from the operations themselves", i, got, want.Direct)
-		}
-	}
-	if at := ref.Series["step late"]; at.OK {
-		t.Error("no series of the reference is cut by more than half")
-	}
-}
-
-func TestWarmupCutTakesTheLater(t *testing.T) {
-	early, late, none := make([]float64, 100), make([]float64, 100), make([]float64, 100)
-	for i := range early {
-		wiggle := float64(i%5) * 0.01
-		early[i], late[i], none[i] = wiggle, wiggle, wiggle
-		if i < 10 {
-			early[i] += 3
-		}
-		if i < 30 {
-			late[i] -= 3
-		}
-	}
-	for _, tt := range []struct {
-		name    string
-		a, b    []float64
-		cut     int
-		wantsOK bool
-	}{
-		{"first later", late, early, 30, true},
-		{"second later", early, late, 30, true},
-		{"nothing to cut", none, none, 0, true},
-		{"too short", late[:49], early[:49], 0, false},
-		{"unequal", late, early[:60], 0, false},
-		{"undefined", late, append(slices.Clone(early[:99]), math.NaN()), 30, false},
-	} {
-		if cut, ok := stats.WarmupCut(tt.a, tt.b); cut != tt.cut || ok != tt.wantsOK {
-			if tt.name == "unequal" && !ok {
-				continue
-			}
-			t.Errorf("%s: got %d (%v), want %d (%v)", tt.name, cut, ok, tt.cut, tt.wantsOK)
 		}
 	}
 }

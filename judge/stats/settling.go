@@ -54,7 +54,7 @@ type Settling struct {
 func FewHoles(holes, n int) bool { return 10*holes <= n }
 
 // SettlingOf reports whether the series of a phase, logarithms of mean latency and of throughput at equal distances
-// in time, were steady from the beginning. The statistic of [MSER5] proposes a cut, of each series by itself: the
+// in time, were steady from the beginning. The statistic of MSER-5 proposes a cut, of each series by itself: the
 // earliest that cannot be told from the best at 1 %. The later or worse cut counts. By itself it is not a finding:
 // MSER-5 cuts something off many steady series, and refuses 4 to 10 % of them. A cut counts when
 //

@@ -8,7 +8,7 @@ import (
 const (
 	// MSERBatch is how many values MSER-5 joins before it searches for the cut.
 	MSERBatch = 5
-	// MinWarmup is the smallest number of values in which [MSER5] searches for a cut: ten batches of
+	// MinWarmup is the smallest number of values in which MSER-5 searches for a cut: ten batches of
 	// five.
 	MinWarmup = 10 * MSERBatch
 	// mserRest and a third of all are how many batches a cut must leave. The statistic of few is small by chance: with
@@ -16,31 +16,11 @@ const (
 	mserRest = 5
 )
 
-// MSER5 returns how many of the first values of a series in time belong to its warm-up, a multiple of [MSERBatch]: the
-// cut d for which the standard error of the mean of the rest, taken over means of five values, is smallest. ok is false
-// below [MinWarmup] values, with values that are not finite, and when more than half would have to go: the series
-// is then not stationary, or too short to show that it is. The cut is then a lower bound: no more than two thirds are
-// tried.
-//
-// The series is examined as a whole: values at its end that do not fill a batch are neither cut nor
-// examined.
+// mser returns the statistic of MSER-5 for every cut that it tries, in batches: the squared standard error of the mean
+// of the rest, taken over means of five values. It is nil below [MinWarmup] values and with values that are not finite.
+// Values at the end that do not fill a batch are left out.
 //
 // Source: White, Simulation 69 (1997); White, Cobb and Spratt, Proc. Winter Simulation Conf. 2000.
-func MSER5(values []float64) (cut int, ok bool) {
-	z := mser(values)
-	if z == nil {
-		return 0, false
-	}
-	at := len(z) - 1
-	for d, v := range slices.Backward(z) {
-		if v <= z[at] { // of equal cuts the earliest
-			at = d
-		}
-	}
-	return at * MSERBatch, 2*at <= len(values)/MSERBatch
-}
-
-// mser returns the statistic of MSER-5 for every cut that it tries, in batches; nil where it cannot be had.
 func mser(values []float64) []float64 {
 	if len(values) < MinWarmup {
 		return nil
@@ -65,20 +45,7 @@ func mser(values []float64) []float64 {
 	return out
 }
 
-// WarmupCut returns how many of the first intervals of a run to leave out: the later of the cuts of [MSER5] on its
-// latency (the logarithms of interval means) and on its throughput. ok is false when either series is not
-// stationary or too short; such a run is not valid. Both series must have one value per interval.
-func WarmupCut(logLatency, throughput []float64) (cut int, ok bool) {
-	if len(logLatency) != len(throughput) {
-		return 0, false
-	}
-	a, oka := MSER5(logLatency)
-	b, okb := MSER5(throughput)
-	return max(a, b), oka && okb
-}
-
-// TrendBatches is how many means of equal stretches of a run are tested for a trend, and how many give the
-// standard error of [BatchError].
+// TrendBatches is how many means of equal stretches of a run are tested for a trend.
 const TrendBatches = 20
 
 // BatchMeans returns the means of k stretches of equal length. Values that do not fill a stretch are left out at the
@@ -95,21 +62,6 @@ func BatchMeans(values []float64, k int) []float64 {
 		out[i] = Sample{Values: rest[i*size : (i+1)*size]}.Mean()
 	}
 	return out
-}
-
-// BatchError returns the standard error of the mean of a series in time, from the means of [TrendBatches] stretches:
-// the cheap twin of [BlockBootstrap]. It is honest when a stretch is long against the time over which values depend
-// on each other, and too small when it is not. NaN when there are fewer than two values to a stretch. It is the
-// precision within one run and does not cover the variation between runs.
-func BatchError(values []float64) float64 {
-	if len(values) < 2*TrendBatches {
-		return math.NaN()
-	}
-	means := BatchMeans(values, TrendBatches)
-	if means == nil {
-		return math.NaN()
-	}
-	return Sample{Values: means}.SD() / math.Sqrt(TrendBatches)
 }
 
 // leastBatches is to how few stretches [RunDrift] goes down.

@@ -81,19 +81,6 @@ func TTest(s Sample) float64 {
 	return 2 * upperTail(math.Abs(s.Mean()), s)
 }
 
-// TOST returns the p-value of the two one-sided tests for equivalence: the larger of those for "the mean is
-// at most lo" and "the mean is at least hi". At most alpha exactly when the interval of level 1-2·alpha
-// lies inside [lo, hi]. NaN below [MinInterval] values or when lo >= hi.
-//
-// Source: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987).
-func TOST(s Sample, lo, hi float64) float64 {
-	if s.N() < MinInterval || !(lo < hi) {
-		return math.NaN()
-	}
-	mean := s.Mean()
-	return max(upperTail(mean-lo, s), upperTail(hi-mean, s))
-}
-
 // upperTail returns P(T >= x/se) for Student's t with n-1 degrees of freedom.
 func upperTail(x float64, s Sample) float64 {
 	return tailOf(x, s.SD()/math.Sqrt(float64(s.N())), float64(s.N()-1))

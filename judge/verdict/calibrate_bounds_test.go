@@ -136,10 +136,7 @@ func (w world) hidden(t *testing.T, way hides, k, times int) outcome {
 			way.hide(rng, all[0][:6], k)
 			way.hide(rng, all[0][6:], k)
 			for i, look := range stats.PocockLooks() {
-				opt, err := verdict.AtLook(i + 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				opt := atLook(i + 1)
 				if v = w.judge(all, look.Pairs, opt); v.Kind != verdict.Inconclusive {
 					break
 				}

@@ -151,10 +151,7 @@ func (w world) simulate(t *testing.T, times int) outcome {
 		} else {
 			all := w.session(rng, looks[len(looks)-1].Pairs)
 			for k, look := range looks {
-				opt, err := verdict.AtLook(k + 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				opt := atLook(k + 1)
 				if v = w.judge(all, look.Pairs, opt); v.Kind != verdict.Inconclusive || k == len(looks)-1 {
 					o.blocks += look.Pairs
 					break
@@ -294,7 +291,7 @@ func studentTable() pageTable {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if stats.TOST(s, -0.05, 0.05) <= 0.05 {
+						if stats.TInterval(s, 0.90).Inside(-0.05, 0.05) {
 							same++
 						}
 					}

@@ -190,14 +190,17 @@ func TestEqualBuildsAtLooks(t *testing.T) {
 	within(t, "equal builds at three looks: worse or better", different, n, 0, 0.06)
 }
 
+// atLook returns the options of the k-th of the planned looks of stats.PocockLooks, from 1.
+func atLook(k int) verdict.Options {
+	looks := stats.PocockLooks()
+	return verdict.Options{Alpha: looks[k-1].Alpha, Blocks: looks[k-1].Pairs, Look: k, Looks: len(looks)}
+}
+
 func atLooks(t *testing.T, all [][]verdict.Pair) verdict.Verdict {
 	t.Helper()
 	var v verdict.Verdict
 	for k, look := range stats.PocockLooks() {
-		opt, err := verdict.AtLook(k + 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opt := atLook(k + 1)
 		var results []verdict.Result
 		for i, pairs := range all {
 			results = append(results, verdict.Judge(primaries()[i], pairs[:look.Pairs], opt))
@@ -255,10 +258,7 @@ func TestPlantedChangeAtLooks(t *testing.T) {
 	for range n {
 		all := l.pairs(12, effect{capacity: math.Log(0.95)})[0]
 		for k, look := range stats.PocockLooks() {
-			opt, err := verdict.AtLook(k + 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			opt := atLook(k + 1)
 			r := verdict.Judge(capacity(), all[:look.Pairs], opt)
 			if r.Kind == verdict.Worse {
 				found++

@@ -60,10 +60,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // TestText shows one screen per situation that a reader can meet.
 func TestText(t *testing.T) {
-	look, err := verdict.AtLook(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	look := atLook(1)
 	tests := []struct {
 		name     string
 		endpoint plan.Endpoint

@@ -122,14 +122,8 @@ func TestSignFlipVeto(t *testing.T) {
 	}
 	narrow := capacity()
 	narrow.Margin = 0.001
-	look1, err := verdict.AtLook(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	look2, err := verdict.AtLook(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	look1 := atLook(1)
+	look2 := atLook(2)
 	dissent := []float64{-5, -9, -12, -7, 0.5, -10} // the t interval excludes no change at 0.05 and 0.0221
 	for _, tt := range []struct {
 		name  string
@@ -314,11 +308,6 @@ func TestPlanWarnings(t *testing.T) {
 	}
 	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(6)); len(r.Warnings) != 0 {
 		t.Errorf("as planned: %q", r.Warnings)
-	}
-	for _, k := range []int{0, 4} {
-		if _, err := verdict.AtLook(k); err == nil {
-			t.Errorf("there is a look %d", k)
-		}
 	}
 }
 

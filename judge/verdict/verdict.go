@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -78,16 +77,6 @@ type Options struct {
 
 // Fixed returns the options of a comparison with a declared number of blocks and one look at the end.
 func Fixed(blocks int) Options { return Options{Alpha: stats.FixedAlpha, Blocks: blocks} }
-
-// AtLook returns the options of the k-th of the planned looks of stats.PocockLooks, from 1. A comparison
-// stops at the first look that is not inconclusive.
-func AtLook(k int) (Options, error) {
-	looks := stats.PocockLooks()
-	if k < 1 || k > len(looks) {
-		return Options{}, fmt.Errorf("look %d: there are looks 1 to %d", k, len(looks))
-	}
-	return Options{Alpha: looks[k-1].Alpha, Blocks: looks[k-1].Pairs, Look: k, Looks: len(looks)}, nil
-}
 
 // Summary describes one arm by itself: the geometric mean of its runs and the t interval on their logarithms
 // (arithmetic, and never below zero, for absolute endpoints) at the level of the look. It shows the variation between

@@ -42,18 +42,8 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeHistogram reads one histogram from the front of b and returns the rest. It checks that the counts add
-// up; errors wrap [ErrHistogram].
-func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
-	h := new(Histogram)
-	rest, err := h.Decode(b)
-	if err != nil {
-		return nil, rest, err
-	}
-	return h, rest, nil
-}
-
-// Decode is DecodeHistogram into h, whose values it drops and whose memory it reuses. After an error h is empty.
+// Decode reads one histogram from the front of b into h, whose values it drops and whose memory it reuses, and returns
+// the rest. It checks that the counts add up; errors wrap [ErrHistogram], and after one h is empty.
 func (h *Histogram) Decode(b []byte) ([]byte, error) {
 	h.Reset()
 	rest, err := h.mergeBinary(b)

@@ -111,7 +111,8 @@ func FuzzDecodeHistogram(f *testing.F) {
 	b, _ := h.AppendBinary(nil)
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, in []byte) {
-		h, rest, err := DecodeHistogram(in)
+		var h, again Histogram
+		rest, err := h.Decode(in)
 		if err != nil {
 			if !errors.Is(err, ErrHistogram) {
 				t.Fatalf("untyped error %v", err)
@@ -119,8 +120,7 @@ func FuzzDecodeHistogram(f *testing.F) {
 			return
 		}
 		out, _ := h.AppendBinary(nil)
-		again, _, err := DecodeHistogram(append(out, rest...))
-		if err != nil || again.Count() != h.Count() || again.Sum() != h.Sum() {
+		if _, err := again.Decode(append(out, rest...)); err != nil || again.Count() != h.Count() || again.Sum() != h.Sum() {
 			t.Fatalf("accepted %x, wrote %x, read back %v", in, out, err)
 		}
 	})

@@ -39,11 +39,11 @@ func TestRoomGrowsWithTheRange(t *testing.T) {
 			}
 		}
 		b, _ := h.AppendBinary(nil)
-		again, _, err := DecodeHistogram(b)
-		if err != nil {
+		var again Histogram
+		if _, err := again.Decode(b); err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range []*Histogram{&h, again, h.Clone()} {
+		for _, g := range []*Histogram{&h, &again, h.Clone()} {
 			holds(t, g, list, rng.Int64N(1<<maxBits))
 		}
 	}

@@ -70,16 +70,15 @@ func (b *Budget) give(n int64) {
 	b.used.Add(-n)
 }
 
-// Limits of a server's answers; those of bodies and messages are in [Config], [Request] and [WSConfig]. They come
+// Limits of a server's answers; that of a body is in [Request]. They come
 // wrapped in an [*Error], and [Refused] counts them.
 var (
 	// ErrBudget reports that the answer did not fit into the rest of the process's budget: it need not be large
 	// itself. Its class is that of bodies, or of WebSockets.
 	ErrBudget = errors.New("no room in this process's byte budget for answers")
-	// ErrMessageSize is a WebSocket message beyond [WSConfig.MaxMessage].
+	// ErrMessageSize is a WebSocket message of more than 1 MiB.
 	ErrMessageSize = errors.New("message is larger than allowed")
-	// ErrFragments is a WebSocket message of more than one fragment for each 256 bytes of [WSConfig.MaxMessage], and
-	// more than 16.
+	// ErrFragments is a WebSocket message of more than 4,096 fragments: one for each 256 bytes of 1 MiB.
 	ErrFragments = errors.New("message has more fragments than allowed")
 	// ErrControls is a server that sent more than 100 control frames within ten seconds.
 	ErrControls = errors.New("more control frames than allowed")

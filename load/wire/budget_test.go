@@ -71,7 +71,7 @@ func TestABodyBeyondItsLimitIsRefused(t *testing.T) {
 	for name, server := range hostileBodies(t) {
 		for _, skip := range []bool{false, true} {
 			budget := NewBudget(64 << 20)
-			c := newClient(t, Config{URL: script(t, server, ok(9)), Budget: budget})
+			c := newClient(t, Config{URL: script(t, server, ok(9)), budget: budget})
 			before := Refused()
 			resp, err := c.Do(t.Context(), &Request{Path: "/", SkipBody: skip})
 			e, isError := errors.AsType[*Error](err)
@@ -119,7 +119,7 @@ func TestARequestHasALimitOfItsOwn(t *testing.T) {
 func TestTheReasonOfAFailureIsKept(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(handler))
 	defer plain.Close()
-	for _, srv := range []*httptest.Server{plain, serverH2(t, false)} {
+	for _, srv := range []*httptest.Server{plain, serverH2(t)} {
 		c := newClient(t, clientConfig(srv, "/"))
 		for _, mode := range []string{"length", "chunked", "gzip"} {
 			for _, tt := range []struct {
@@ -153,7 +153,7 @@ func TestABudgetBoundsAllClients(t *testing.T) {
 		for range clients {
 			url := script(t, server, ok(9))
 			wg.Go(func() {
-				c, err := NewClient(Config{URL: url, Budget: budget})
+				c, err := NewClient(Config{URL: url, budget: budget})
 				if err != nil {
 					t.Error(err)
 					return
@@ -181,7 +181,7 @@ func TestABudgetBoundsAllClients(t *testing.T) {
 
 func TestReserveEndsWithTheResponse(t *testing.T) {
 	budget := NewBudget(1000)
-	c := newClient(t, Config{URL: script(t, ok(9)), Budget: budget})
+	c := newClient(t, Config{URL: script(t, ok(9)), budget: budget})
 	if _, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
 		{"no room for fragments", strings.Repeat(frame(1, big[:3000])+strings.Repeat(frame(0, big[:3000]), 30), 2), 20_000, ErrBudget, [4]int64{0, 0, 0, 1}},
 	} {
 		budget := NewBudget(tt.limit)
-		w := mustDialWS(t, WSConfig{URL: frames(t, "\x81\x02hi"+tt.raw, 1<<30), Budget: budget})
+		w := mustDialWS(t, WSConfig{URL: frames(t, "\x81\x02hi"+tt.raw, 1<<30), budget: budget})
 		if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != "hi" {
 			t.Errorf("%s: a small message got %q, %v", tt.name, data, err)
 		}
@@ -246,7 +246,7 @@ func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
 		if err := w.WriteText(nil); err == nil {
 			t.Errorf("%s: the connection still stands", tt.name)
 		}
-		if peak, most := budget.Peak(), min(tt.limit, 3*DefaultMaxMessage); peak > most || budget.Used() != 0 {
+		if peak, most := budget.Peak(), min(tt.limit, 3*maxMessage); peak > most || budget.Used() != 0 {
 			t.Errorf("%s: held %d bytes at once, want at most %d; %d stay taken", tt.name, peak, most, budget.Used())
 		}
 	}
@@ -254,7 +254,7 @@ func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
 
 // A message as large as a server may send one passes, whole and in fragments, with as many pings as are allowed.
 func TestAWebSocketWithinItsLimitsIsRead(t *testing.T) {
-	text := string(pattern(DefaultMaxMessage))
+	text := string(pattern(maxMessage))
 	cut := text
 	var b strings.Builder
 	for first := byte(1); len(cut) > leastFragment; first = 0 {
@@ -263,7 +263,7 @@ func TestAWebSocketWithinItsLimitsIsRead(t *testing.T) {
 	}
 	raw := strings.Repeat("\x89\x01p", mostControls) + frame(0x81, text) + b.String() + frame(0x80, cut)
 	budget := NewBudget(8 << 20)
-	w := mustDialWS(t, WSConfig{URL: frames(t, raw, 1<<30), Budget: budget})
+	w := mustDialWS(t, WSConfig{URL: frames(t, raw, 1<<30), budget: budget})
 	for i := range 2 {
 		if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != text {
 			t.Fatalf("message %d: %d bytes, %v", i, len(data), err)
@@ -292,7 +292,7 @@ func (c large) Read(p []byte) (int, error) {
 func TestBudgetAllocations(t *testing.T) {
 	race.SkipBudget(t)
 	budget := NewBudget(1 << 20)
-	c := newClient(t, Config{URL: "http://h", Budget: budget})
+	c := newClient(t, Config{URL: "http://h", budget: budget})
 	at, most := 0, int64(0)
 	n := testing.AllocsPerRun(500, func() {
 		c.conn = large{at: &at}

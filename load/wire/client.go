@@ -22,18 +22,12 @@ const idleCheck = 250 * time.Millisecond
 
 // A Config describes a [Client].
 type Config struct {
-	URL       string      // http://host:port/base or https://...; Request.Path is appended to it
-	TLS       *tls.Config // for https; nil means the zero Config; cloned if ServerName or NextProtos is missing
+	URL       string // http://host:port/base or https://...; Request.Path is appended to it
 	Timeout   time.Duration
 	UserAgent string // none is sent if empty
-	MaxBody   int64  // of a response, decoded bytes; 0 means DefaultMaxBody; see also Request.MaxBody
 
-	// HTTP2 offers HTTP/2 over TLS, and uses it without negotiation (prior knowledge) for an http URL. See
-	// "HTTP/2" in the package comment.
+	// HTTP2 speaks HTTP/2 alone, which needs an https URL. See "HTTP/2" in the package comment.
 	HTTP2 bool
-
-	// ProcessTime leaves the kernel's stamps out: Done is then the moment of the read.
-	ProcessTime bool
 
 	// Clock is that in whose time Timeout counts. While it stands still, no operation begins. Nil means real time.
 	Clock *clock.Clock
@@ -41,8 +35,11 @@ type Config struct {
 	// Dial replaces [Dial], for instance to choose a source address. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Budget is charged for responses; nil means that of the process.
-	Budget *Budget
+	// For tests: TLS of an https URL, the limit of a decoded body in place of DefaultMaxBody, and the budget in place of
+	// that of the process.
+	tls     *tls.Config
+	maxBody int64
+	budget  *Budget
 }
 
 // A Client is one user's connection to one origin. It dials when it has to, never follows redirects and requests
@@ -72,7 +69,7 @@ type Client struct {
 // NewClient checks the configuration and returns a client without a connection. Timeout limits a whole Do: dial,
 // handshake, write, header and body; 0 means [DefaultTimeout].
 func NewClient(cfg Config) (*Client, error) {
-	o, err := parseOrigin(cfg.URL, "http", "https", cfg.TLS)
+	o, err := parseOrigin(cfg.URL, "http", "https", cfg.tls)
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +81,22 @@ func NewClient(cfg Config) (*Client, error) {
 	if !isValue(cfg.UserAgent) {
 		return nil, errors.New("the user agent contains a control character")
 	}
-	o.dial, o.processTime, o.clock = cfg.Dial, cfg.ProcessTime, stoppable(cfg.Clock)
-	if o.http2 = cfg.HTTP2; o.http2 && o.tls != nil {
+	o.dial, o.clock = cfg.Dial, stoppable(cfg.Clock)
+	if o.http2 = cfg.HTTP2; o.http2 {
+		if o.tls == nil {
+			return nil, fmt.Errorf("URL for host %s is http: HTTP/2 is agreed over TLS; want https", o.host)
+		}
 		o.tls = o.tls.Clone()
-		o.tls.NextProtos = []string{"h2", "http/1.1"}
+		o.tls.NextProtos = []string{"h2"}
 	}
-	c := &Client{o: o, agent: cfg.UserAgent, timeout: cfg.Timeout, maxBody: cfg.MaxBody, tally: nextTally(), watch: watch{lazy: true}}
+	c := &Client{o: o, agent: cfg.UserAgent, timeout: cfg.Timeout, maxBody: cfg.maxBody, tally: nextTally(), watch: watch{lazy: true}}
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
 	if c.maxBody <= 0 {
 		c.maxBody = DefaultMaxBody
 	}
-	c.rd.of = cfg.Budget
+	c.rd.of = cfg.budget
 	c.fixed = "Host: " + o.host + "\r\n"
 	if cfg.UserAgent != "" {
 		c.fixed += "User-Agent: " + cfg.UserAgent + "\r\n"
@@ -190,7 +190,7 @@ func (c *Client) connect(ctx context.Context, l limit) (e *Error) {
 			return
 		}
 		c.resp.Dialed = true
-		if c.o.http2 && spokenH2(c.conn) {
+		if c.o.http2 {
 			var err error
 			if c.h2, err = newH2(c.conn); err != nil {
 				e = newError(ctx, PhaseWrite, err)
@@ -206,13 +206,6 @@ func (c *Client) outdated(now time.Time) bool {
 		return !c.h2.cc.CanTakeNewRequest()
 	}
 	return now.Sub(c.since) >= idleCheck && stale(c.conn)
-}
-
-// spokenH2 reports whether a new connection speaks HTTP/2: over TLS if the server chose it, without TLS by prior
-// knowledge.
-func spokenH2(conn net.Conn) bool {
-	tc, ok := conn.(*tls.Conn)
-	return !ok || tc.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 // exchange writes req and reads the response. With an error, untouched reports whether the request may be sent

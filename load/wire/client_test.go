@@ -109,7 +109,7 @@ func TestConformance(t *testing.T) {
 	defer plain.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(handler))
 	defer secure.Close()
-	for _, srv := range []*httptest.Server{plain, secure, serverH2(t, false), serverH2(t, true)} {
+	for _, srv := range []*httptest.Server{plain, secure, serverH2(t)} {
 		c := newClient(t, clientConfig(srv, "/base/"))
 		ops := 0
 		for _, mode := range []string{"length", "chunked", "trailer", "gzip", "close", "early"} {
@@ -148,17 +148,11 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// serverH2 serves with net/http over HTTP/2 alone.
-func serverH2(t testing.TB, secure bool) *httptest.Server {
+// serverH2 serves with net/http over HTTP/2.
+func serverH2(t testing.TB) *httptest.Server {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(handler))
 	srv.EnableHTTP2 = true
-	if secure {
-		srv.StartTLS()
-	} else {
-		srv.Config.Protocols = new(http.Protocols)
-		srv.Config.Protocols.SetUnencryptedHTTP2(true)
-		srv.Start()
-	}
+	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	return srv
 }
@@ -167,7 +161,7 @@ func serverH2(t testing.TB, secure bool) *httptest.Server {
 func clientConfig(srv *httptest.Server, path string) Config {
 	cfg := Config{URL: srv.URL + path, HTTP2: srv.EnableHTTP2}
 	if srv.TLS != nil {
-		cfg.TLS = srv.Client().Transport.(*http.Transport).TLSClientConfig
+		cfg.tls = srv.Client().Transport.(*http.Transport).TLSClientConfig
 	}
 	return cfg
 }
@@ -175,7 +169,7 @@ func clientConfig(srv *httptest.Server, path string) Config {
 func TestRequestOnTheWire(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(handler))
 	defer srv.Close()
-	for _, srv := range []*httptest.Server{srv, serverH2(t, false), serverH2(t, true)} {
+	for _, srv := range []*httptest.Server{srv, serverH2(t)} {
 		requestOnTheWire(t, srv)
 	}
 }
@@ -200,76 +194,19 @@ func requestOnTheWire(t *testing.T, srv *httptest.Server) {
 	}
 }
 
-// A template sends the same bytes as the request without one, over both protocols, and refuses requests that it does
-// not match.
-func TestTemplate(t *testing.T) {
-	plain := httptest.NewServer(http.HandlerFunc(handler))
-	defer plain.Close()
-	tmpl, err := NewTemplate(Request{Method: "PUT", ContentType: "text/x", Header: []Field{{"X-Own", "v"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, srv := range []*httptest.Server{plain, serverH2(t, false)} {
-		c := newClient(t, clientConfig(srv, ""))
-		for _, n := range []int{0, 10, 5000} {
-			resp, err := c.Do(t.Context(), &Request{Template: tmpl, Path: "/?mode=echo", Body: pattern(n), Token: "secret"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			h := resp.Header
-			got := []string{h.Get("X-Method"), h.Get("X-Auth"), h.Get("X-Type"), h.Get("X-Own"), h.Get("X-Length")}
-			if want := []string{"PUT", "Bearer secret", "text/x", "v", strconv.Itoa(n)}; fmt.Sprint(got) != fmt.Sprint(want) || !bytes.Equal(resp.Body, pattern(n)) {
-				t.Errorf("got %q and %d bytes, want %q", got, len(resp.Body), want)
-			}
-		}
-	}
-	for _, r := range []Request{
-		{Method: "POST", Path: "/a", ContentType: "c", Header: []Field{{"Accept-Encoding", "br"}, {"connection", "close"}}, Token: "t", Body: []byte("b")},
-		{Path: "/a"},
-	} {
-		short := Request{Path: r.Path, Token: r.Token, Body: r.Body}
-		tm, err := NewTemplate(Request{Method: r.Method, Header: r.Header, ContentType: r.ContentType})
-		if err != nil {
-			t.Fatal(err)
-		}
-		short.Template = tm
-		got := string(short.appendHead(nil, "/base", "Host: h\r\n"))
-		if want := string(r.appendHead(nil, "/base", "Host: h\r\n")); got != want || short.closes() != r.closes() || short.asksEncoding() != r.asksEncoding() || short.replayable() != r.replayable() {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
-	}
-	for _, r := range []Request{{Path: "/"}, {Token: "x"}, {Body: []byte{}}, {SkipBody: true}, {Method: "a b"}, {Header: []Field{{"A", "\n"}}}} {
-		if _, err := NewTemplate(r); err == nil {
-			t.Errorf("%+v was accepted", r)
-		}
-	}
-	for _, r := range []Request{{Template: tmpl}, {Template: tmpl, Path: "/", Method: "GET"}, {Template: tmpl, Path: "/", Token: "\n"}} {
-		if r.check() == nil {
-			t.Errorf("%+v was accepted", r)
-		}
-	}
-}
-
 func BenchmarkHead(b *testing.B) {
 	header := []Field{{"X-Requested-With", "XMLHttpRequest"}, {"Accept-Language", "en"}}
-	tmpl, err := NewTemplate(Request{Method: "POST", ContentType: "application/json", Header: header})
-	if err != nil {
-		b.Fatal(err)
-	}
 	buf := make([]byte, 0, 4096)
-	for name, r := range map[string]Request{
-		"plain":    {Method: "POST", ContentType: "application/json", Header: header, Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz"},
-		"template": {Template: tmpl, Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := r.check(); err != nil {
-					b.Fatal(err)
-				}
-				buf = r.appendHead(buf[:0], "", "Host: h\r\n")
-			}
-		})
+	r := Request{
+		Method: "POST", ContentType: "application/json", Header: header,
+		Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz",
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := r.check(); err != nil {
+			b.Fatal(err)
+		}
+		buf = r.appendHead(buf[:0], "", "Host: h\r\n")
 	}
 }
 
@@ -468,7 +405,7 @@ func TestNastyServers(t *testing.T) {
 		{"never ending body", hang("HTTP/1.1 200 OK\r\n\r\nhello"), PhaseBody, true, "timed out"},
 	} {
 		try := func(t *testing.T, cfg Config) {
-			cfg.MaxBody = 100 << 10
+			cfg.maxBody = 100 << 10
 			c := newClient(t, cfg)
 			resp, err := c.Do(t.Context(), &Request{Path: "/"})
 			e, ok := errors.AsType[*Error](err)

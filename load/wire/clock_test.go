@@ -67,35 +67,27 @@ func TestKernelArrival(t *testing.T) {
 	secure := httptest.NewTLSServer(http.HandlerFunc(handler))
 	defer secure.Close()
 	for _, srv := range []*httptest.Server{plain, secure} {
-		for _, process := range []bool{false, true} {
-			cfg := Config{URL: srv.URL, ProcessTime: process}
-			if srv.TLS != nil {
-				cfg.TLS = srv.Client().Transport.(*http.Transport).TLSClientConfig
-			}
-			c := newClient(t, cfg)
-			req := &Request{Path: "/?mode=length&n=10"}
-			if _, err := c.Do(t.Context(), req); err != nil {
-				t.Fatal(err)
-			}
-			before := Stamps()
-			seen := lateBy(sockOf(c.conn), 30*time.Millisecond)
-			resp, err := c.Do(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if resp.Read.Sub(*seen) < 30*time.Millisecond {
-				t.Fatalf("%s: the read was not late", srv.URL[:5])
-			}
-			got := Stamps().Sub(before)
-			if process {
-				if resp.Kernel || !resp.Done.Equal(resp.Read) || !resp.FirstByte.Equal(resp.Read) || got != (Clocks{Process: 1, Requests: 1}) {
-					t.Errorf("%s by the process's clock: %+v, counted %+v", srv.URL[:5], resp, got)
-				}
-				continue
-			}
-			if !resp.Kernel || resp.Done.After(seen.Add(stepLimit)) || resp.Done.Before(resp.Sent) || resp.FirstByte.After(resp.Done) || got != (Clocks{Kernel: 1, Requests: 1}) {
-				t.Errorf("%s: sent 0, done %v, seen %v, read %v, kernel %v, counted %+v", srv.URL[:5], resp.Done.Sub(resp.Sent), seen.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel, got)
-			}
+		cfg := Config{URL: srv.URL}
+		if srv.TLS != nil {
+			cfg.tls = srv.Client().Transport.(*http.Transport).TLSClientConfig
+		}
+		c := newClient(t, cfg)
+		req := &Request{Path: "/?mode=length&n=10"}
+		if _, err := c.Do(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		before := Stamps()
+		seen := lateBy(sockOf(c.conn), 30*time.Millisecond)
+		resp, err := c.Do(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Read.Sub(*seen) < 30*time.Millisecond {
+			t.Fatalf("%s: the read was not late", srv.URL[:5])
+		}
+		got := Stamps().Sub(before)
+		if !resp.Kernel || resp.Done.After(seen.Add(stepLimit)) || resp.Done.Before(resp.Sent) || resp.FirstByte.After(resp.Done) || got != (Clocks{Kernel: 1, Requests: 1}) {
+			t.Errorf("%s: sent 0, done %v, seen %v, read %v, kernel %v, counted %+v", srv.URL[:5], resp.Done.Sub(resp.Sent), seen.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel, got)
 		}
 	}
 }
@@ -131,7 +123,7 @@ func TestWSKernelArrival(t *testing.T) {
 				c.WriteMessage(websocket.TextMessage, []byte("hi"))
 			}
 		})
-		w := mustDialWS(t, WSConfig{URL: url, TLS: conf})
+		w := mustDialWS(t, WSConfig{URL: url, tls: conf})
 		for range 3 {
 			s := sockOf(w.conn)
 			send <- true

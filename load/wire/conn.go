@@ -27,9 +27,8 @@ type dialer struct {
 	tls  *tls.Config // nil for plain TCP
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	clock       *clock.Clock // nil unless it can be stopped
-	processTime bool         // request no stamps
-	http2       bool         // offer it
+	clock *clock.Clock // nil unless it can be stopped
+	http2 bool         // speak nothing else
 }
 
 // An origin is a parsed URL.
@@ -134,7 +133,7 @@ func (d *dialer) connect(ctx context.Context, l limit) (net.Conn, *Error) {
 	if err != nil {
 		return nil, newError(dctx, PhaseDial, err)
 	}
-	sock := newSock(conn, !d.processTime)
+	sock := newSock(conn)
 	sock.clock = d.clock
 	if d.tls == nil {
 		return sock, nil
@@ -142,7 +141,14 @@ func (d *dialer) connect(ctx context.Context, l limit) (net.Conn, *Error) {
 	tc := tls.Client(sock, d.tls)
 	if err := tc.HandshakeContext(dctx); err != nil {
 		conn.Close()
+		if d.http2 && strings.Contains(err.Error(), "no application protocol") {
+			err = ErrNoHTTP2
+		}
 		return nil, newError(dctx, PhaseTLS, err)
+	}
+	if d.http2 && tc.ConnectionState().NegotiatedProtocol != "h2" {
+		conn.Close()
+		return nil, newError(dctx, PhaseTLS, ErrNoHTTP2)
 	}
 	return tc, nil
 }

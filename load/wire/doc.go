@@ -40,9 +40,9 @@
 //
 // # HTTP/2
 //
-// Config.HTTP2 gives a client one HTTP/2 connection with one stream at a time, behind the same Do: as a comparison of
-// protocols, at three times the cost per request and a goroutine of the transport (golang.org/x/net/http2) per
-// connection. Over TLS a server that does not choose h2 gets HTTP/1.1. FirstByte and Done are the arrival of the
+// Config.HTTP2 gives a client one HTTP/2 connection with one stream at a time, behind the same Do, at three times the
+// cost per request and a goroutine of the transport (golang.org/x/net/http2) per connection. It is agreed by ALPN; a
+// server that does not choose h2 fails in [PhaseTLS] with [ErrNoHTTP2]. WebSockets stay HTTP/1.1. FirstByte and Done are the arrival of the
 // frames HEADERS and END_STREAM; Response.Header has no order; a request that could not be written whole fails in
 // [PhaseHeader]; and a stream that the server refused is repeated for any method, because the server declares that it
 // did not process it.
@@ -57,10 +57,10 @@
 // A server may send anything. An answer that exceeds a limit fails with an [*Error], the connection is closed, and
 // [Refused] counts it.
 //
-//	a response's body, decoded    4 MiB    DefaultMaxBody, Config.MaxBody, Request.MaxBody   ErrBodySize
+//	a response's body, decoded    4 MiB    DefaultMaxBody, Request.MaxBody                   ErrBodySize
 //	its status line and header    64 KiB, and so much again for all trailers                ErrHeaderSize
-//	a WebSocket message           1 MiB    DefaultMaxMessage, WSConfig.MaxMessage            ErrMessageSize
-//	its fragments                 1 for each 256 bytes of that limit, at least 16            ErrFragments
+//	a WebSocket message           1 MiB                                                     ErrMessageSize
+//	its fragments                 1 for each 256 bytes of that limit                         ErrFragments
 //	control frames                100 in ten seconds                                         ErrControls
 //	all of these together         192 MiB  DefaultBudget, Budget.SetLimit                    ErrBudget
 //

@@ -65,8 +65,9 @@ func (e *Error) Unwrap() error { return e.Err }
 var (
 	ErrClosed     = errors.New("client is closed")
 	ErrHeaderSize = errors.New("response header is too large")
+	ErrNoHTTP2    = errors.New("the server does not speak HTTP/2: it chose no h2 by ALPN")
 	ErrTLSPort    = errors.New("the answer is a TLS alert, not HTTP")
-	ErrBodySize   = errors.New("response body is larger than allowed") // see Config.MaxBody and Request.MaxBody
+	ErrBodySize   = errors.New("response body is larger than allowed") // see DefaultMaxBody and Request.MaxBody
 )
 
 // A ProtocolError is a message from the server that breaks HTTP or WebSocket.

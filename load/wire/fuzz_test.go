@@ -51,7 +51,7 @@ func FuzzResponse(f *testing.F) {
 		method := []string{"GET", "HEAD", "POST"}[mode%3]
 		const limit = 1 << 20
 		do := func(r io.Reader, skip bool) (*Response, []byte, error) {
-			c, err := NewClient(Config{URL: "http://h", MaxBody: limit})
+			c, err := NewClient(Config{URL: "http://h", maxBody: limit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,16 +109,15 @@ func FuzzFrames(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		const limit = 1 << 16
 		read := func(r io.Reader) (msgs []string, last string) {
-			w := &WS{conn: tape{r: r}, timeout: time.Second, max: limit, watch: watch{reads: true}}
+			w := &WS{conn: tape{r: r}, timeout: time.Second, watch: watch{reads: true}}
 			w.rd.open(w.conn)
 			for {
 				op, data, _, err := w.Read(t.Context())
 				if err != nil {
 					return msgs, err.Error()
 				}
-				if len(data) > limit || op != OpText && op != OpBinary {
+				if len(data) > maxMessage || op != OpText && op != OpBinary {
 					t.Fatalf("opcode %d, %d bytes", op, len(data))
 				}
 				msgs = append(msgs, string(data))

@@ -18,7 +18,7 @@ import (
 // h2 makes connections; it holds none itself.
 //
 //nolint:staticcheck // net/http has no connection of HTTP/2 over a net.Conn of ours
-var h2 = http2.Transport{AllowHTTP: true, DisableCompression: true, MaxHeaderListSize: maxHeader}
+var h2 = http2.Transport{DisableCompression: true, MaxHeaderListSize: maxHeader}
 
 // An h2conn is a connection on which HTTP/2 was agreed. One stream at a time is open.
 type h2conn struct {
@@ -155,18 +155,14 @@ func (c *Client) request2(ctx context.Context, req *Request) *http.Request {
 	if req.Token != "" {
 		h["Authorization"] = []string{"Bearer " + req.Token}
 	}
-	if ct := req.contentType(); ct != "" {
+	if ct := req.ContentType; ct != "" {
 		h["Content-Type"] = []string{ct}
 	}
-	for _, f := range req.headers() {
+	for _, f := range req.Header {
 		h.Add(f.Name, f.Value)
 	}
-	scheme := "http"
-	if c.o.tls != nil {
-		scheme = "https"
-	}
 	r := &http.Request{Method: req.method(), Host: c.o.host, Header: h, Body: http.NoBody, ContentLength: int64(len(req.Body)),
-		URL: &url.URL{Scheme: scheme, Host: c.o.host, Opaque: c.o.path + req.Path}}
+		URL: &url.URL{Scheme: "https", Host: c.o.host, Opaque: c.o.path + req.Path}}
 	if len(req.Body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(req.Body))
 	}

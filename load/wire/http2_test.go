@@ -3,11 +3,12 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -16,26 +17,59 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A server that does not choose h2 gets HTTP/1.1.
+// A server that does not choose h2, with ALPN or without, fails the handshake by name.
 func TestHTTP2Declined(t *testing.T) {
-	srv := httptest.NewTLSServer(http.HandlerFunc(handler))
-	defer srv.Close()
-	cfg := clientConfig(srv, "")
-	cfg.HTTP2 = true
-	c := newClient(t, cfg)
-	resp, err := c.Do(t.Context(), &Request{Path: "/?mode=length&n=10"})
-	if err != nil || resp.BodyBytes != 10 || c.h2 != nil {
-		t.Errorf("%d bytes, HTTP/2 %v, %v", resp.BodyBytes, c.h2 != nil, err)
+	for _, protocols := range [][]string{{"http/1.1"}, nil} {
+		pair, roots := certificate(t)
+		c := newClient(t, Config{HTTP2: true, tls: &tls.Config{RootCAs: roots}, URL: scriptTLS(t,
+			&tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: protocols}, func(conn net.Conn) { io.Copy(io.Discard, conn) })})
+		_, err := c.Do(t.Context(), &Request{Path: "/"})
+		if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseTLS || !errors.Is(err, ErrNoHTTP2) {
+			t.Errorf("a server with %q: %v, want that it does not speak HTTP/2", protocols, err)
+		}
 	}
+	if _, err := NewClient(Config{URL: "http://h", HTTP2: true}); err == nil {
+		t.Error("HTTP/2 without TLS was accepted")
+	}
+}
+
+// certificate returns a certificate for 127.0.0.1, and the pool that trusts it.
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	cert, key := selfSigned(t)
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cert)
+	return pair, roots
+}
+
+// scriptTLS is script over TLS.
+func scriptTLS(t *testing.T, conf *tls.Config, conns ...func(net.Conn)) string {
+	var secure []func(net.Conn)
+	for _, serve := range conns {
+		secure = append(secure, func(conn net.Conn) { serve(tls.Server(conn, conf)) })
+	}
+	return "https" + strings.TrimPrefix(script(t, secure...), "http")
+}
+
+// scriptH2 returns a client of a server that answers by hand, over HTTP/2.
+func scriptH2(t *testing.T, cfg Config, conns ...func(net.Conn)) *Client {
+	pair, roots := certificate(t)
+	cfg.HTTP2, cfg.tls = true, &tls.Config{RootCAs: roots}
+	cfg.URL = scriptTLS(t, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}, conns...)
+	return newClient(t, cfg)
 }
 
 // A client that did not request HTTP/2 does not get it, even if the TLS configuration offers it.
 func TestHTTP2Unasked(t *testing.T) {
-	srv := serverH2(t, true)
+	srv := serverH2(t)
 	cfg := clientConfig(srv, "")
 	cfg.HTTP2 = false
-	cfg.TLS = cfg.TLS.Clone()
-	cfg.TLS.NextProtos = []string{"h2"}
+	cfg.tls = cfg.tls.Clone()
+	cfg.tls.NextProtos = []string{"h2"}
 	c := newClient(t, cfg)
 	if resp, err := c.Do(t.Context(), &Request{Path: "/?mode=length&n=10"}); err != nil || resp.BodyBytes != 10 {
 		t.Errorf("%d bytes, %v", resp.BodyBytes, err)
@@ -45,21 +79,19 @@ func TestHTTP2Unasked(t *testing.T) {
 // The instants are those of the frames, whenever the transport gets round to them.
 func TestHTTP2KernelArrival(t *testing.T) {
 	needStamps(t)
-	for _, secure := range []bool{false, true} {
-		c := newClient(t, clientConfig(serverH2(t, secure), ""))
-		for _, path := range []string{"/?mode=length&n=0", "/?mode=length&n=10", "/?mode=chunked&n=100000", "/?mode=trailer&n=100000", "/?mode=gzip&n=50000", "/?mode=early&n=3"} {
-			for range 20 {
-				resp, err := c.Do(t.Context(), &Request{Path: path})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if resp.Dialed { // the kernel may begin to stamp a moment after the request
-					time.Sleep(10 * time.Millisecond)
-					continue
-				}
-				if !resp.Kernel || resp.FirstByte.Before(resp.Sent) || resp.Done.Before(resp.FirstByte) || resp.Read.Before(resp.Done) {
-					t.Fatalf("secure %v, %s: first byte %v, done %v, read %v after sending, kernel %v", secure, path, resp.FirstByte.Sub(resp.Sent), resp.Done.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel)
-				}
+	c := newClient(t, clientConfig(serverH2(t), ""))
+	for _, path := range []string{"/?mode=length&n=0", "/?mode=length&n=10", "/?mode=chunked&n=100000", "/?mode=trailer&n=100000", "/?mode=gzip&n=50000", "/?mode=early&n=3"} {
+		for range 20 {
+			resp, err := c.Do(t.Context(), &Request{Path: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.Dialed { // the kernel may begin to stamp a moment after the request
+				time.Sleep(10 * time.Millisecond)
+				continue
+			}
+			if !resp.Kernel || resp.FirstByte.Before(resp.Sent) || resp.Done.Before(resp.FirstByte) || resp.Read.Before(resp.Done) {
+				t.Fatalf("%s: first byte %v, done %v, read %v after sending, kernel %v", path, resp.FirstByte.Sub(resp.Sent), resp.Done.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel)
 			}
 		}
 	}
@@ -143,7 +175,7 @@ func TestHTTP2Faults(t *testing.T) {
 				}
 				return tt.serve(f, s, nth)
 			})
-			c := newClient(t, Config{URL: script(t, serve, good), HTTP2: true, MaxBody: 1000, Timeout: time.Minute})
+			c := scriptH2(t, Config{maxBody: 1000, Timeout: time.Minute}, serve, good)
 			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || resp.Status != 204 {
 				t.Fatalf("first: %d, %v", resp.Status, err)
 			}
@@ -166,7 +198,7 @@ func TestHTTP2Faults(t *testing.T) {
 func TestHTTP2Canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := framer(func(*http2.Framer, uint32, int) bool { cancel(); return true })
-	c := newClient(t, Config{URL: script(t, silent), HTTP2: true, Timeout: time.Hour})
+	c := scriptH2(t, Config{Timeout: time.Hour}, silent)
 	_, err := c.Do(ctx, &Request{Path: "/"})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Timeout || !errors.Is(err, context.Canceled) || e.Phase != PhaseHeader {
 		t.Errorf("got %v", err)

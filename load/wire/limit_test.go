@@ -74,7 +74,7 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 	srv := newPausing(t, secure)
 	c := clock.NewStopped(time.Now())
 	client := newClient(t, Config{URL: srv.URL, Timeout: time.Minute, HTTP2: http2, Clock: c, Dial: srv.dial,
-		TLS: &tls.Config{InsecureSkipVerify: true}})
+		tls: &tls.Config{InsecureSkipVerify: true}})
 	type result struct {
 		resp *Response
 		err  error
@@ -201,7 +201,7 @@ func testWSLimitsThroughStops(t *testing.T, secure bool) {
 	c := clock.NewStopped(time.Now())
 	began := time.Now()
 	time.AfterFunc(3*limit, func() { c.Start() })
-	w, err := DialWS(t.Context(), WSConfig{URL: url, Dial: l.dial, TLS: &tls.Config{InsecureSkipVerify: true}, Timeout: time.Minute, Idle: limit, Clock: c})
+	w, err := DialWS(t.Context(), WSConfig{URL: url, Dial: l.dial, tls: &tls.Config{InsecureSkipVerify: true}, Timeout: time.Minute, Idle: limit, Clock: c})
 	if err != nil || time.Since(began) != 3*limit {
 		t.Fatalf("dialed after %v: %v; want it to wait for the clock", time.Since(began), err)
 	}

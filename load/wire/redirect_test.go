@@ -14,7 +14,7 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 	var strayed atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
 	defer other.Close()
-	for _, kind := range []string{"HTTP/1.1", "HTTP/1.1 over TLS", "HTTP/2", "HTTP/2 over TLS"} {
+	for _, kind := range []string{"HTTP/1.1", "HTTP/1.1 over TLS", "HTTP/2 over TLS"} {
 		var asked atomic.Int32
 		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
@@ -24,9 +24,6 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 		if strings.HasSuffix(kind, "TLS") {
 			srv.StartTLS()
 		} else {
-			srv.Config.Protocols = new(http.Protocols)
-			srv.Config.Protocols.SetUnencryptedHTTP2(srv.EnableHTTP2)
-			srv.Config.Protocols.SetHTTP1(!srv.EnableHTTP2)
 			srv.Start()
 		}
 		defer srv.Close()

@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -22,9 +20,9 @@ type Request struct {
 	Body        []byte  // sent with a Content-Length
 	ContentType string  // of Body
 	Token       string  // if not empty, sent as "Authorization: Bearer Token"
-	MaxBody     int64   // of the response, decoded bytes; 0 means Config.MaxBody
+	MaxBody     int64   // of the response, decoded bytes; 0 means DefaultMaxBody
 	// SkipBody: read, decode and count the response's body, but do not keep it. With a status of 400 or above it is
-	// kept, because it has the reason, and Config.MaxBody is its limit.
+	// kept, because it has the reason, and DefaultMaxBody is its limit.
 	SkipBody bool
 	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed the idle
 	// connection.
@@ -33,59 +31,13 @@ type Request struct {
 	// Stamp, if not nil, is called with Body once Sent is known, before the request is written, and may change bytes of it.
 	// A request that is repeated keeps them.
 	Stamp func(body []byte, sent time.Time)
-
-	// Template, if not nil, stands for Method, Header and ContentType, which must be empty.
-	Template *Template
-}
-
-// A Template holds the common part of many requests, checked and encoded once. It may be shared by any number of
-// clients.
-type Template struct {
-	method string
-	header []Field
-	ctype  string
-	lines  string // with Accept-Encoding
-	has    bool   // Accept-Encoding is the template's own
-	close  bool
-}
-
-// NewTemplate returns a template with the Method, Header and ContentType of r; the rest of r must be empty.
-func NewTemplate(r Request) (*Template, error) {
-	if r.Path != "" || r.Body != nil || r.Token != "" || r.SkipBody || r.MaxBody != 0 || r.Template != nil {
-		return nil, errors.New("a template has no other fields than Method, Header and ContentType")
-	}
-	r.Path = "/"
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	t := &Template{method: r.method(), header: slices.Clone(r.Header), ctype: r.ContentType, has: r.asksEncoding(), close: r.closes()}
-	t.lines = string(r.appendLines(nil))
-	return t, nil
 }
 
 func (r *Request) method() string {
-	switch {
-	case r.Template != nil:
-		return r.Template.method
-	case r.Method == "":
+	if r.Method == "" {
 		return "GET"
 	}
 	return r.Method
-}
-
-// headers returns the further header lines.
-func (r *Request) headers() []Field {
-	if r.Template != nil {
-		return r.Template.header
-	}
-	return r.Header
-}
-
-func (r *Request) contentType() string {
-	if r.Template != nil {
-		return r.Template.ctype
-	}
-	return r.ContentType
 }
 
 // replayable reports whether the request may be sent twice without a second effect (RFC 9110, 9.2.1: safe methods).
@@ -102,9 +54,6 @@ func (r *Request) skips(status int) bool { return r.SkipBody && status < 400 }
 
 // check reports a request that would not be one well-formed HTTP message. Values are not shown: they may be secrets.
 func (r *Request) check() error {
-	if r.Template != nil && (r.Method != "" || r.Header != nil || r.ContentType != "") {
-		return errors.New("a request with a template has its own Method, Header or ContentType")
-	}
 	for i := 0; i < len(r.Method); i++ {
 		if !isToken(r.Method[i]) {
 			return fmt.Errorf("method %q is not a token", r.Method)
@@ -154,35 +103,16 @@ func (r *Request) has(name string) bool {
 }
 
 // asksEncoding reports whether the caller chose an Accept-Encoding and so decodes the body.
-func (r *Request) asksEncoding() bool {
-	if r.Template != nil {
-		return r.Template.has
-	}
-	return r.has("accept-encoding")
-}
+func (r *Request) asksEncoding() bool { return r.has("accept-encoding") }
 
 // closes reports whether the request has the server close the connection.
 func (r *Request) closes() bool {
-	if r.Template != nil {
-		return r.Template.close
-	}
 	for _, f := range r.Header {
 		if equalFold(f.Name, "connection") && equalFold(f.Value, "close") {
 			return true
 		}
 	}
 	return false
-}
-
-// appendLines appends the lines of the header that do not depend on token and body.
-func (r *Request) appendLines(b []byte) []byte {
-	if !r.has("accept-encoding") {
-		b = append(b, "Accept-Encoding: gzip\r\n"...)
-	}
-	if r.ContentType != "" {
-		b = appendField(b, "Content-Type: ", r.ContentType)
-	}
-	return appendFields(b, r.Header)
 }
 
 // appendHead appends request line and header. fixed holds the lines of the client.
@@ -194,11 +124,13 @@ func (r *Request) appendHead(b []byte, base, fixed string) []byte {
 	b = append(b, r.Path...)
 	b = append(b, " HTTP/1.1\r\n"...)
 	b = append(b, fixed...)
-	if r.Template != nil {
-		b = append(b, r.Template.lines...)
-	} else {
-		b = r.appendLines(b)
+	if !r.asksEncoding() {
+		b = append(b, "Accept-Encoding: gzip\r\n"...)
 	}
+	if r.ContentType != "" {
+		b = appendField(b, "Content-Type: ", r.ContentType)
+	}
+	b = appendFields(b, r.Header)
 	if r.Token != "" {
 		b = appendField(b, "Authorization: Bearer ", r.Token)
 	}

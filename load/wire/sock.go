@@ -43,7 +43,7 @@ type sock struct {
 }
 
 // newSock takes over conn and, where the kernel supports them, requests stamps.
-func newSock(conn net.Conn, stamps bool) *sock {
+func newSock(conn net.Conn) *sock {
 	s := &sock{Conn: conn}
 	sc, ok := conn.(syscall.Conn)
 	if !ok || !rawReads {
@@ -54,9 +54,7 @@ func newSock(conn net.Conn, stamps bool) *sock {
 		return s
 	}
 	s.raw, s.run, s.look = raw, s.step, s.peek
-	if stamps {
-		_ = raw.Control(askStamps) // without stamps, stamp stays 0, which is counted
-	}
+	_ = raw.Control(askStamps) // without stamps, stamp stays 0, which is counted
 	return s
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -16,12 +15,9 @@ import (
 	"plimsoll/load/clock"
 )
 
-// DefaultMaxMessage limits a WebSocket message in bytes, unless the configuration sets another
-// limit.
-const DefaultMaxMessage = 1 << 20
-
 const (
-	// Bytes that the fragments of a message have on average, of more than 16, or it has too many.
+	maxMessage = 1 << 20 // bytes of a WebSocket message
+	// The fragments of a message have so many bytes on average, or there are too many.
 	leastFragment = 256
 	mostControls  = 100 // control frames within controlsOver
 	// A server's own pings come a few times a minute, and a pong is the reply to a ping of ours.
@@ -30,16 +26,11 @@ const (
 
 // A WSConfig describes a WebSocket connection.
 type WSConfig struct {
-	URL        string  // ws://host:port/path?query or wss://...
-	Header     []Field // further header lines of the handshake
-	Token      string  // if not empty, sent as "Authorization: Bearer Token"
-	TLS        *tls.Config
-	Timeout    time.Duration // of the whole handshake, and of every write; 0 means DefaultTimeout
-	Idle       time.Duration // Read fails with a time-out if nothing at all comes for so long; 0 means never
-	MaxMessage int64         // bytes of one message; 0 means DefaultMaxMessage
-
-	// ProcessTime leaves the kernel's stamps out: a message arrives when it is read.
-	ProcessTime bool
+	URL     string        // ws://host:port/path?query or wss://...
+	Header  []Field       // further header lines of the handshake
+	Token   string        // if not empty, sent as "Authorization: Bearer Token"
+	Timeout time.Duration // of the whole handshake, and of every write; 0 means DefaultTimeout
+	Idle    time.Duration // Read fails with a time-out if nothing at all comes for so long; 0 means never
 
 	// Clock is that in whose time Timeout and Idle count. While it stands still, no handshake begins. Nil means real
 	// time.
@@ -48,8 +39,9 @@ type WSConfig struct {
 	// Dial replaces [Dial]. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Budget is charged for messages; nil means that of the process.
-	Budget *Budget
+	// For tests: TLS of a wss URL, and the budget in place of that of the process.
+	tls    *tls.Config
+	budget *Budget
 }
 
 // A CloseError reports that the server closed the connection with a close frame.
@@ -79,7 +71,6 @@ type WS struct {
 	clock   *clock.Clock // nil unless it can be stopped
 	timeout time.Duration
 	idle    time.Duration
-	max     int64
 
 	// Of the reader:
 	watch watch
@@ -109,18 +100,15 @@ func DialWS(ctx context.Context, cfg WSConfig) (w *WS, err error) {
 }
 
 func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
-	o, err := parseOrigin(cfg.URL, "ws", "wss", cfg.TLS)
+	o, err := parseOrigin(cfg.URL, "ws", "wss", cfg.tls)
 	if err != nil {
 		return nil, &Error{Err: err}
 	}
-	o.dial, o.processTime, o.clock = cfg.Dial, cfg.ProcessTime, stoppable(cfg.Clock)
-	w := &WS{clock: o.clock, timeout: cfg.Timeout, idle: cfg.Idle, max: cfg.MaxMessage, watch: watch{reads: true}, tally: nextTally()}
-	w.rd.of = cfg.Budget
+	o.dial, o.clock = cfg.Dial, stoppable(cfg.Clock)
+	w := &WS{clock: o.clock, timeout: cfg.Timeout, idle: cfg.Idle, watch: watch{reads: true}, tally: nextTally()}
+	w.rd.of = cfg.budget
 	if w.timeout <= 0 {
 		w.timeout = DefaultTimeout
-	}
-	if w.max <= 0 {
-		w.max = DefaultMaxMessage
 	}
 	path := o.path
 	if path == "" || path[0] == '?' {
@@ -279,7 +267,7 @@ func (w *WS) message(ctx context.Context) (Opcode, []byte, error) {
 			switch {
 			case (h.op == opContinuation) != (op != opContinuation):
 				return 0, nil, ProtocolError("a message begins within another, or a continuation without a beginning")
-			case h.length > w.max-int64(kept):
+			case h.length > maxMessage-int64(kept):
 				return 0, nil, ErrMessageSize
 			}
 		}
@@ -315,10 +303,10 @@ func (w *WS) message(ctx context.Context) (Opcode, []byte, error) {
 			}
 			w.kept = getBuffer(w.rd.of)
 		}
-		if fragments++; fragments > max(w.max/leastFragment, 16) {
+		if fragments++; fragments > maxMessage/leastFragment {
 			return 0, nil, ErrFragments
 		}
-		if err := w.kept.grow(kept, kept+len(payload), int(min(w.max, math.MaxInt))); err != nil {
+		if err := w.kept.grow(kept, kept+len(payload), maxMessage); err != nil {
 			return 0, nil, err
 		}
 		kept += copy(w.kept.b[kept:], payload)

@@ -23,10 +23,14 @@ func (w *WS) handshake(req *Request, o *origin) error {
 	var nonce [16]byte
 	crand.Read(nonce[:]) // never fails
 	key := base64.StdEncoding.EncodeToString(nonce[:])
-	fixed := "Host: " + o.host + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + "\r\n"
 	// No Accept-Encoding: a refusal is read unchanged.
-	head := Request{Path: req.Path, Token: req.Token, Template: &Template{method: "GET", lines: string(appendFields(nil, req.Header))}}
-	if _, err := w.conn.Write(head.appendHead(nil, "", fixed)); err != nil {
+	head := []byte("GET " + req.Path + " HTTP/1.1\r\nHost: " + o.host + "\r\nUpgrade: websocket\r\n" +
+		"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + "\r\n")
+	head = appendFields(head, req.Header)
+	if req.Token != "" {
+		head = appendField(head, "Authorization: Bearer ", req.Token)
+	}
+	if _, err := w.conn.Write(append(head, "\r\n"...)); err != nil {
 		return err
 	}
 	w.rd.open(w.conn)

@@ -11,22 +11,15 @@ import (
 	"plimsoll/load/measure"
 )
 
-// An ExpectedAnswer is an answer with a status from 400 on that is right where users work at once: the post that one of
-// them opens was deleted by another a moment ago. A dialect names each by the operation, the status and the server's
-// own identifier of the error. Never by the status alone: a broken endpoint could hide behind that.
-type ExpectedAnswer struct {
-	Op, ID string
-	Status int
-	Why    string // another user's concurrent change
-}
-
 // expected is how the names of series begin that count expected answers: "expected_404 app.post.get.app_error
 // get_thread". Each of their operations is in the series of its name as well, as one that ended ok, so they are never
 // among operations.
 const expected = "expected_"
 
 // Anticipated counts that an operation of the steady state ended in an expected answer, beside its record, as
-// [Answered] does. It is for the rare case and takes locks.
+// [Answered] does. Such an answer has a status from 400 on and is right where users work at once: the post that one of
+// them opens was deleted by another a moment ago. A dialect names each by the operation, the status and the server's own
+// identifier of the error. Never by the status alone: a broken endpoint could hide behind that. It is for the rare case and takes locks.
 func Anticipated(reg *measure.Registry, op string, status int, id string, due time.Duration) {
 	if reg == nil || !Steady(op) {
 		return

@@ -62,6 +62,8 @@ type Env struct {
 	URL string
 	// URLs are those of all servers of one target, over which users are spread; see [Env.Of]. Nil means URL alone.
 	URLs []string
+	// HTTP2 means that users speak HTTP/2; their WebSockets stay HTTP/1.1.
+	HTTP2 bool
 	// Seed is the plan's.
 	Seed uint64
 	// Pace scales every pause inside an action, like the think time: 0.1 is ten times as fast.

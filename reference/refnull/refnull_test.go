@@ -306,7 +306,7 @@ func TestTLS(t *testing.T) {
 }
 
 func TestWebSocket(t *testing.T) {
-	s := start(t, Config{Push: 100, Ping: 50 * time.Millisecond})
+	s := start(t, Config{Push: 100, ping: 50 * time.Millisecond})
 	url := "ws" + strings.TrimPrefix(s.URL(), "http") + "/api/v4/websocket"
 	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), url, http.Header{"Authorization": {"Bearer t"}})
 	if err != nil {

@@ -39,7 +39,7 @@ type Config struct {
 	StallFor time.Duration // stop answering for so long, once ...
 	StallAt  time.Duration // ... this long after the first request
 	Push     float64       // posted events per second to every WebSocket
-	Ping     time.Duration // between two pings of a WebSocket; 0 means one minute
+	ping     time.Duration // between two pings of a WebSocket; 0 means one minute, and tests alone set another
 	Version  string        // that it reports; default DefaultVersion
 	// Of several servers that one test uses, each has a number of its own: then no two make the same id. The ids of the
 	// first are those of a server that is alone.
@@ -76,8 +76,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Body == 0 {
 		cfg.Body = DefaultBody
 	}
-	if cfg.Ping <= 0 {
-		cfg.Ping = time.Minute
+	if cfg.ping <= 0 {
+		cfg.ping = time.Minute
 	}
 	if cfg.Version == "" {
 		cfg.Version = DefaultVersion

@@ -232,7 +232,7 @@ func (s *Server) push(ctx context.Context) {
 			continue
 		}
 		events += n * s.cfg.Push * dt
-		pings += n / s.cfg.Ping.Seconds() * dt
+		pings += n / s.cfg.ping.Seconds() * dt
 		for ; events >= 1 && ctx.Err() == nil; events-- {
 			if w := s.sockets.pick(nextEvent); w != nil && w.event(s, now) {
 				s.sockets.pushed.Add(1)

@@ -57,7 +57,7 @@ func (s *Search) bracket() (r Result, open, ok bool) {
 	chance := int(math.Ceil(2 * math.Sqrt(float64(least))))
 	// A cut below or above everything that was tried reaches one long stride further.
 	edge := func(i int) (lo, hi float64) {
-		lo, hi = all[0].x+math.Log(s.cfg.BackOff), all[len(all)-1].x-math.Log(s.cfg.BackOff)
+		lo, hi = all[0].x+math.Log(afterRamp), all[len(all)-1].x-math.Log(afterRamp)
 		if i > 0 {
 			lo = all[i-1].x
 		}

@@ -33,7 +33,7 @@ type RuleReading struct {
 	OK bool
 	// Warning means that the rule is reported and does not move the users.
 	Warning bool
-	// Grace is how long the rule may be without data; 0 for [Config.Grace].
+	// Grace is how long the rule may be without data; 0 for four windows.
 	Grace time.Duration
 }
 
@@ -109,9 +109,8 @@ type Observation struct {
 // A Config is a search before it runs. Its times are wall-clock time: a caller that scales time has done so.
 // A zero field takes its default.
 type Config struct {
-	// Start is where the search starts, Max how many users there may be (both at least 1, and required) and Min
-	// how far down the search may go when Start is already too much (default 1).
-	Start, Max, Min int
+	// Start is where the search starts, and Max how many users there may be (both at least 1, and required).
+	Start, Max int
 	// RampRate is the growth of the ramp, as a fraction of the present users per second (default 0.002).
 	RampRate float64
 	// RampFloor is the least growth in users per second (default 4). Where it would add more than a tenth per
@@ -119,12 +118,8 @@ type Config struct {
 	RampFloor float64
 	// Window is the span of a reading and the least time between two decisions (default 15 s).
 	Window time.Duration
-	// Step is the smallest change when tracking, as a fraction of the users (default 0.005), and StepFloor the
-	// smallest in users (default 4, but never more than a twentieth of the present users, or 1).
-	Step      float64
-	StepFloor int
-	// BackOff multiplies the users when the ramp has ended, in (0.5, 1) (default 0.90).
-	BackOff float64
+	// Step is the smallest change when tracking, as a fraction of the users (default 0.005). See stepFloor.
+	Step float64
 	// Staircase measures plateaus once the ramp has shown where, instead of tracking: 12 windows each, and at least
 	// 12 of them. They differ by 2.5 % for any Step.
 	Staircase bool
@@ -135,10 +130,18 @@ type Config struct {
 	// Saturation is the CPU utilization at which the target is at its limit, in (0, 1]: 1, or that of a rule (default
 	// 1). The search predicts the limit for it, where observations have a utilization.
 	Saturation float64
-	// Grace is how long a rule may be without data, or the users below the requested number, before the search
-	// gives up (default four windows).
-	Grace time.Duration
+	// grace is how long a rule may be without data, or the users below the requested number, before the search
+	// gives up: four windows, but for tests.
+	grace time.Duration
 }
+
+const (
+	// stepFloor is the smallest change when tracking, in users, but never more than a hundredth of the present users,
+	// or 1.
+	stepFloor = 4
+	// afterRamp multiplies the users when the ramp has ended.
+	afterRamp = 0.90
+)
 
 // withDefaults returns the config with its zero fields filled in, or everything that is wrong with it.
 func (c Config) withDefaults() (Config, error) {
@@ -155,18 +158,11 @@ func (c Config) withDefaults() (Config, error) {
 	set(&c.RampRate, 0.002)
 	set(&c.RampFloor, 4)
 	set(&c.Step, 0.005)
-	set(&c.BackOff, 0.90)
 	set(&c.Precision, 0.02)
 	set(&c.Saturation, 1)
 	dur(&c.Window, 15*time.Second)
 	dur(&c.Budget, 20*time.Minute)
-	dur(&c.Grace, 4*c.Window)
-	if c.Min == 0 {
-		c.Min = 1
-	}
-	if c.StepFloor == 0 {
-		c.StepFloor = 4
-	}
+	dur(&c.grace, 4*c.Window)
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -174,19 +170,15 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	in := func(v, lo, hi float64) bool { return v > lo && v < hi } // also false for NaN
-	check(c.Min >= 1, "min users %d: want at least 1", c.Min)
-	check(c.Start >= c.Min, "start %d: want at least the minimum of %d users", c.Start, c.Min)
+	check(c.Start >= 1, "start %d: want at least 1 user", c.Start)
 	check(c.Max >= c.Start, "max users %d: want at least the start of %d users", c.Max, c.Start)
 	check(in(c.RampRate, 0, 1), "ramp rate %v per second: want a fraction between 0 and 1", c.RampRate)
 	check(in(c.RampFloor, 0, 1e6), "ramp floor %v users per second: want more than 0", c.RampFloor)
 	check(in(c.Step, 0, 0.2), "step %v: want a fraction between 0 and 0.2", c.Step)
-	check(c.StepFloor >= 1, "step floor %d users: want at least 1", c.StepFloor)
-	check(in(c.BackOff, 0.5, 1), "back-off factor %v: want a number between 0.5 and 1", c.BackOff)
 	check(in(c.Precision, 0, 1), "precision %v: want a fraction between 0 and 1", c.Precision)
 	check(c.Saturation > 0 && c.Saturation <= 1, "saturation %v: want a fraction above 0, at most 1", c.Saturation)
 	check(c.Window > 0, "window %v: want more than 0", c.Window)
 	check(c.Budget > c.Window, "budget %v: want more than a window of %v", c.Budget, c.Window)
-	check(c.Grace > 0, "grace %v: want more than 0", c.Grace)
 	return c, errors.Join(errs...)
 }
 

@@ -24,6 +24,6 @@
 // # Missing data
 //
 // A reading that is absent, not a number or infinite is missing: it is neither healthy nor violated, it pauses
-// the search, and after [Config.Grace] it makes the result Invalid. A reading with fewer operations than its rule
+// the search, and after four windows it makes the result Invalid. A reading with fewer operations than its rule
 // requires is undecided: it does not stop the search, and the result warns of a rule that was never decided.
 package capacity

@@ -13,7 +13,7 @@ import (
 // windows builds a search that has seen such windows of one rule, by users and ratio; from is the first of the
 // tracking.
 func windows(from int, usersRatio ...[2]float64) *Search {
-	s := &Search{cfg: Config{Step: 0.005, BackOff: 0.9}, rules: []ruleBook{{name: "p99"}}, phase: Track}
+	s := &Search{cfg: Config{Step: 0.005}, rules: []ruleBook{{name: "p99"}}, phase: Track}
 	for i, w := range usersRatio {
 		phase := Ramp
 		if i >= from {

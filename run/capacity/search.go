@@ -85,7 +85,7 @@ func New(c Config) (*Search, error) {
 }
 
 // maxStep is the longest stride of the tracking phase: a quarter of the back-off.
-func maxStep(c Config) float64 { return max(c.Step, (1-c.BackOff)/4) }
+func maxStep(c Config) float64 { return max(c.Step, (1-afterRamp)/4) }
 
 // Step takes the next observation and returns the next action. After an action with Done it repeats that
 // action.
@@ -117,7 +117,7 @@ func (s *Search) Step(o Observation) Action {
 	if s.lagging(o) {
 		return s.finish(s.censored("users: the active users do not follow", fmt.Sprintf(
 			"only %d of the %d users that were asked for were active for more than %v",
-			o.Users, int(math.Round(s.users)), s.cfg.Grace)))
+			o.Users, int(math.Round(s.users)), s.cfg.grace)))
 	}
 	if o.At-s.start+tick > s.cfg.Budget { // the next tick would be too late
 		return s.finish(s.conclude(fmt.Sprintf("budget: the time of %v is over", s.cfg.Budget)))
@@ -177,7 +177,7 @@ func (s *Search) observe(o Observation) sample {
 		if s.rule(r.Rule) < 0 {
 			b := ruleBook{name: r.Rule, lastData: o.At, minCount: r.MinCount, grace: r.Grace, warning: r.Warning, rate: r.Rate, limit: r.Limit}
 			if b.grace <= 0 {
-				b.grace = s.cfg.Grace
+				b.grace = s.cfg.grace
 			}
 			s.rules = append(s.rules, b)
 		}
@@ -247,8 +247,8 @@ func (s *Search) rule(name string) int {
 // starved returns a rule that has been without data for longer than its grace. A rule that is only a warning never
 // ends a search; the result notes that it had none.
 func (s *Search) starved(at time.Duration) (string, time.Duration, bool) {
-	if len(s.rules) == 0 && at-s.start > s.cfg.Grace {
-		return "every rule", s.cfg.Grace, true
+	if len(s.rules) == 0 && at-s.start > s.cfg.grace {
+		return "every rule", s.cfg.grace, true
 	}
 	for _, b := range s.rules {
 		if !b.warning && at-b.lastData > b.grace {
@@ -268,7 +268,7 @@ func (s *Search) lagging(o Observation) bool {
 	if s.shortSince < 0 {
 		s.shortSince = o.At
 	}
-	return o.At-s.shortSince > s.cfg.Grace
+	return o.At-s.shortSince > s.cfg.grace
 }
 
 // sustained reports whether every observation of a whole window was violated. One bad moment stays visible in
@@ -313,10 +313,10 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 
 // backOff ends the ramp, or goes further down while no window has been healthy since.
 func (s *Search) backOff(w sample) Action {
-	if s.users <= float64(s.cfg.Min) {
+	if s.users <= 1 {
 		rule := s.rules[w.worst].name
 		return s.finish(Result{Kind: Invalid, Rule: rule, Stopped: "min users: a rule is violated there",
-			Why: fmt.Sprintf("%s is violated at %d users, the fewest that the search may try", rule, s.cfg.Min)})
+			Why: rule + " is violated at 1 users, the fewest that the search may try"})
 	}
 	// The window that decided is worth recording. It may overlap the last one of the ramp; if by more than half,
 	// it takes its place.
@@ -328,7 +328,7 @@ func (s *Search) backOff(w sample) Action {
 		s.lastSample = s.last
 	}
 	s.phase = Track
-	s.users = max(s.users*s.cfg.BackOff, float64(s.cfg.Min))
+	s.users = max(s.users*afterRamp, 1)
 	s.hold = s.last + s.cfg.Window + s.cfg.Window/2
 	s.decide(w)
 	return s.action("backing off: " + s.rules[w.worst].name + " does not hold")
@@ -376,8 +376,8 @@ func (s *Search) track(w sample) Action {
 	} else {
 		s.topped = 0
 	}
-	delta := max(s.users*s.step, min(float64(s.cfg.StepFloor), max(1, s.users/100)))
-	s.users = min(max(s.users+float64(dir)*delta, float64(s.cfg.Min)), float64(s.cfg.Max))
+	delta := max(s.users*s.step, min(stepFloor, max(1, s.users/100)))
+	s.users = min(max(s.users+float64(dir)*delta, 1), float64(s.cfg.Max))
 	s.hold = s.last + s.cfg.Window
 	if dir > 0 {
 		s.hold += s.settling

@@ -57,13 +57,12 @@ func TestRatioPointsUp(t *testing.T) {
 }
 
 func TestNewNamesEveryProblem(t *testing.T) {
-	_, err := New(Config{Start: 10, Max: 5, Min: -1, RampRate: math.NaN(), Step: 0.5, StepFloor: -1, BackOff: 1,
-		Precision: 2, Window: -1, Budget: time.Second, Grace: -1, RampFloor: -1})
+	_, err := New(Config{Start: 10, Max: 5, RampRate: math.NaN(), Step: 0.5,
+		Precision: 2, Window: -1, Budget: time.Second, RampFloor: -1})
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, want := range []string{"max users 5", "min users -1", "ramp rate NaN", "ramp floor", "step 0.5", "step floor",
-		"back-off", "precision", "window", "grace"} {
+	for _, want := range []string{"max users 5", "ramp rate NaN", "ramp floor", "step 0.5", "precision", "window"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
@@ -209,10 +208,10 @@ func TestViolatedAtStartSearchesDownward(t *testing.T) {
 }
 
 func TestViolatedAtTheMinimumIsInvalid(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 200, Min: 50}, func(int, time.Duration) []RuleReading {
+	sc := newScript(t, Config{Start: 2, Max: 200}, func(int, time.Duration) []RuleReading {
 		return []RuleReading{ok("p99"), bad("rate(5xx)")}
 	})
-	want(t, sc.result(), Invalid, 0, "rate(5xx) is violated at 50 users", "min users")
+	want(t, sc.result(), Invalid, 0, "rate(5xx) is violated at 1 users", "min users")
 }
 
 func TestMissingDataIsInvalid(t *testing.T) {
@@ -232,7 +231,7 @@ func TestMissingDataIsInvalid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var held int
-			sc := newScript(t, Config{Start: 100, Max: 2000, Grace: 10 * time.Second}, nil)
+			sc := newScript(t, Config{Start: 100, Max: 2000, grace: 10 * time.Second}, nil)
 			sc.rules = func(n int, at time.Duration) []RuleReading {
 				if at < 30*time.Second {
 					held = n
@@ -258,7 +257,7 @@ func TestMissingDataIsInvalid(t *testing.T) {
 }
 
 func TestAShortGapInTheDataIsForgiven(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 150, Grace: 10 * time.Second}, func(_ int, at time.Duration) []RuleReading {
+	sc := newScript(t, Config{Start: 100, Max: 150, grace: 10 * time.Second}, func(_ int, at time.Duration) []RuleReading {
 		r := ok("p99")
 		r.OK = at%(15*time.Second) < 7*time.Second
 		return []RuleReading{r}
@@ -353,7 +352,7 @@ func TestRampIsGentle(t *testing.T) {
 }
 
 func TestUsersThatDoNotFollowCensor(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 1000, Grace: 40 * time.Second}, func(int, time.Duration) []RuleReading {
+	sc := newScript(t, Config{Start: 100, Max: 1000, grace: 40 * time.Second}, func(int, time.Duration) []RuleReading {
 		return []RuleReading{ok("p99")}
 	})
 	sc.active = func(n int) int { return min(n, 150) }

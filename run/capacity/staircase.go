@@ -64,7 +64,7 @@ func (s *Search) stairs(w sample) Action {
 	if held {
 		dir = 1
 	}
-	s.users = min(max(s.users+dir*max(stair*s.users, 1), float64(s.cfg.Min)), float64(s.cfg.Max))
+	s.users = min(max(s.users+dir*max(stair*s.users, 1), 1), float64(s.cfg.Max))
 	s.hold = s.last + (plateauSettle+1)*s.cfg.Window
 	s.decide(w)
 	return s.action(why)

@@ -271,7 +271,7 @@ func TestViolatedForTooShortATime(t *testing.T) {
 
 func TestGraceOfARule(t *testing.T) {
 	gone := func(grace time.Duration) (Result, time.Duration) {
-		sc := newScript(t, Config{Start: 300, Max: 5000, Grace: time.Hour, Budget: 50 * time.Minute}, func(int, time.Duration) []RuleReading {
+		sc := newScript(t, Config{Start: 300, Max: 5000, grace: time.Hour, Budget: 50 * time.Minute}, func(int, time.Duration) []RuleReading {
 			return []RuleReading{ok("p99"), {Rule: "promql: x < 1", Grace: grace}}
 		})
 		r := sc.result()
@@ -287,7 +287,7 @@ func TestGraceOfARule(t *testing.T) {
 
 // A server that is overloaded may not answer its metrics page. The tracker must leave that load, not wait there.
 func TestViolatedWithoutAllDataStillGoesDown(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute, Grace: 5 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute, grace: 5 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
 		page := ok("page")
 		if n > 500 {
 			page = RuleReading{Rule: "page"}
@@ -301,7 +301,7 @@ func TestViolatedWithoutAllDataStillGoesDown(t *testing.T) {
 
 // On a staircase, too: a plateau whose rules are violated is left, whatever else has no data.
 func TestAViolatedPlateauWithoutAllDataIsLeft(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Staircase: true, Budget: 30 * time.Minute, Precision: 0.03, Grace: 3 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Staircase: true, Budget: 30 * time.Minute, Precision: 0.03, grace: 3 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
 		page := ok("page")
 		if n > 500 {
 			page = RuleReading{Rule: "page"}

@@ -25,7 +25,7 @@
 //
 // which is too high by a quarter with D = 50 ms and S = 200 ms, and only when it is overloaded, where capacity is
 // found. So a slice is not drained. It is lengthened a little instead, with its load, and ends early in that
-// lengthening when nothing is in flight ([Config.Guard]). That time counts on the clock, and gives away nothing.
+// lengthening when nothing is in flight (by a tenth of the slice at most). That time counts on the clock, and gives away nothing.
 //
 // The same formula bounds the rest: the target works without load while it is being paused, and from its continuing
 // until the clock starts. D is then [SeatStats.Pausing] and [SeatStats.Continuing] per turn. The host's own work for a

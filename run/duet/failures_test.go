@@ -170,7 +170,7 @@ func TestRaces(t *testing.T) {
 	for seed := range uint64(60) {
 		ctx, cancel := testContext(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
-		h := newHouse(t, Config{Seats: 6, Seed: seed, Slice: time.Millisecond, Guard: time.Millisecond})
+		h := newHouse(t, Config{Seats: 6, Seed: seed, Slice: time.Millisecond, guard: time.Millisecond})
 		after := func(most int) time.Duration { return time.Duration(rng.IntN(most)) * time.Microsecond }
 		var bodies []func() error
 		for i, name := range []string{"a", "b", "c", "d", "e", "f"} {

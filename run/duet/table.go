@@ -38,9 +38,9 @@ type Config struct {
 	// 200 ms and at most 5 s, and 100 ms before the first report ([Seat.Report]). It is the same for all turns of a
 	// pair of rounds.
 	Slice time.Duration
-	// Guard is how long a slice is lengthened at most, to end at a moment with nothing in flight. 0 means a tenth of
-	// the slice.
-	Guard time.Duration
+	// guard is how long a slice is lengthened at most, to end at a moment with nothing in flight. 0 means a tenth of
+	// the slice, and tests alone set another.
+	guard time.Duration
 	// Log receives lines on the course of the duet. It may be nil. It is called from several goroutines.
 	Log func(format string, args ...any)
 }
@@ -232,7 +232,7 @@ func (t *RoundTable) turn(ctx context.Context, s *Seat, length time.Duration) {
 		}
 		return
 	}
-	guard := t.cfg.Guard
+	guard := t.cfg.guard
 	if guard <= 0 {
 		guard = length / 10
 	}

@@ -158,7 +158,7 @@ func TestGuard(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			ctx, _ := testContext(t)
-			h := newHouse(t, Config{Seats: 2, Guard: test.guard})
+			h := newHouse(t, Config{Seats: 2, guard: test.guard})
 			a, b := h.sit("a", ""), h.sit("b", "")
 			polls := 0 // of a, in the table's goroutine
 			a.onBegin = func() { polls = 0 }

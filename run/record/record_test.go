@@ -124,7 +124,7 @@ func TestKilledRunIsReadable(t *testing.T) {
 	last := -1
 	for cut := 0; cut <= len(whole); cut++ {
 		n := 0
-		truncated, err := ReadWindows(bytes.NewReader(whole[:cut]), func(int, []*measure.Window) bool { n++; return true })
+		truncated, err := readFresh(bytes.NewReader(whole[:cut]), func(int, []*measure.Window) bool { n++; return true })
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
@@ -156,7 +156,7 @@ func TestDamageIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	b[len(windowsMagic)+10] ^= 0xff
-	if _, err := ReadWindows(bytes.NewReader(b), func(int, []*measure.Window) bool { return true }); !errors.Is(err, ErrWindows) {
+	if _, err := readFresh(bytes.NewReader(b), func(int, []*measure.Window) bool { return true }); !errors.Is(err, ErrWindows) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNotRun) {
@@ -174,7 +174,7 @@ func FuzzReadWindows(f *testing.F) {
 		var out bytes.Buffer
 		ww, _ := NewWindowWriter(&out)
 		n := 0
-		_, err := ReadWindows(bytes.NewReader(in), func(s int, ws []*measure.Window) bool {
+		_, err := readFresh(bytes.NewReader(in), func(s int, ws []*measure.Window) bool {
 			n++
 			if err := ww.Write(s, ws); err != nil {
 				t.Fatal(err)
@@ -185,7 +185,7 @@ func FuzzReadWindows(f *testing.F) {
 			return
 		}
 		again := 0
-		if tr, err := ReadWindows(&out, func(int, []*measure.Window) bool { again++; return true }); err != nil || tr || again != n {
+		if tr, err := readFresh(&out, func(int, []*measure.Window) bool { again++; return true }); err != nil || tr || again != n {
 			t.Fatalf("read %d, wrote and read %d: %v", n, again, err)
 		}
 	})
@@ -243,7 +243,7 @@ func TestEachSecondIsReadWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := ReadWindows(f, seconds(&own)); err != nil {
+	if _, err := readFresh(f, seconds(&own)); err != nil {
 		t.Fatal(err)
 	}
 	if len(own) < 80 || !slices.Equal(recycled, own) {
@@ -275,7 +275,7 @@ func TestZerosAtTheEndAreACut(t *testing.T) {
 		{"zeros and then something", append(make([]byte, 5000), 1), false, true},
 	} {
 		seconds := 0
-		truncated, err := ReadWindows(bytes.NewReader(append(bytes.Clone(b.Bytes()[:whole]), tt.tail...)), func(int, []*measure.Window) bool { seconds++; return true })
+		truncated, err := readFresh(bytes.NewReader(append(bytes.Clone(b.Bytes()[:whole]), tt.tail...)), func(int, []*measure.Window) bool { seconds++; return true })
 		if seconds != 1 || truncated != tt.truncated || (err != nil) != tt.bad || tt.bad && !errors.Is(err, ErrWindows) {
 			t.Errorf("%s: %d seconds, truncated %v, %v", tt.name, seconds, truncated, err)
 		}

@@ -54,13 +54,6 @@ func (ww *WindowWriter) Write(second int, windows []*measure.Window) error {
 	return err
 }
 
-// ReadWindows calls fn for each second of a windows.hdr stream in order, until fn returns false. truncated
-// reports that the last frame was cut short, as a killed run leaves it; everything before it was passed on.
-// Damage elsewhere is an error that wraps [ErrWindows].
-func ReadWindows(r io.Reader, fn func(second int, windows []*measure.Window) bool) (truncated bool, err error) {
-	return readWindows(r, func(int) *measure.Window { return measure.NewWindow("") }, fn)
-}
-
 // recycled returns memory for the i-th window of a frame, the same for every frame.
 func recycled() func(i int) *measure.Window {
 	var all []*measure.Window
@@ -72,7 +65,9 @@ func recycled() func(i int) *measure.Window {
 	}
 }
 
-// readWindows is ReadWindows with memory for the i-th window of each frame.
+// readWindows calls fn for each second of a windows.hdr stream in order, until fn returns false, in memory for the i-th
+// window of each frame. truncated reports that the last frame was cut short, as a killed run leaves it; everything
+// before it was passed on. Damage elsewhere is an error that wraps [ErrWindows].
 func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second int, windows []*measure.Window) bool) (truncated bool, err error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	head := make([]byte, len(windowsMagic))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -38,9 +39,14 @@ func reportWindows(t testing.TB) []byte {
 	return b.Bytes()
 }
 
+// readFresh is readWindows in memory that no frame shares.
+func readFresh(r io.Reader, fn func(second int, windows []*measure.Window) bool) (truncated bool, err error) {
+	return readWindows(r, func(int) *measure.Window { return measure.NewWindow("") }, fn)
+}
+
 // readAndMerge decodes a windows.hdr and merges what it holds.
 func readAndMerge(b []byte, into *measure.Registry) error {
-	truncated, err := ReadWindows(bytes.NewReader(b), func(_ int, ws []*measure.Window) bool {
+	truncated, err := readFresh(bytes.NewReader(b), func(_ int, ws []*measure.Window) bool {
 		into.Merge(ws)
 		return true
 	})

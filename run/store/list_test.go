@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -34,6 +35,26 @@ func TestListWithoutAnIndex(t *testing.T) {
 		if got[i].ID != want[i].ID || got[i].Valid != want[i].Valid || got[i].State != want[i].State {
 			t.Errorf("%+v, by the index %+v", got[i], want[i])
 		}
+	}
+}
+
+// An index of another version is not believed: an entry of it may lack fields.
+func TestIndexOfAnotherVersion(t *testing.T) {
+	s := open(t)
+	put(t, s, "a1", true)
+	list(t, s)
+	path := filepath.Join(s.Root(), indexFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(b, []byte("\n"))
+	rest = bytes.Replace(rest, []byte(`"capacity":321`), []byte(`"capacity":7`), 1)
+	if err := os.WriteFile(path, append([]byte(record.DigestOf(rest)+"\n"), rest...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e := list(t, s); e[0].Capacity != 321 {
+		t.Errorf("capacity %v of an index without a version, want 321 of the run", e[0].Capacity)
 	}
 }
 

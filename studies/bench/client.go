@@ -41,6 +41,7 @@ func client(ctx context.Context, args []string) error {
 	keys := fs.String("keys", "", "coordinator, agents: `directory` of their keys")
 	posts := fs.Int("posts", 0, "agents: messages a second, of all together")
 	sequence := fs.Bool("sequence", false, "coordinator: the agents account for messages by sequence")
+	second := fs.Bool("http2", false, "plimsoll, nethttp: speak HTTP/2")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -75,13 +76,22 @@ func client(ctx context.Context, args []string) error {
 	}()
 	switch *kind {
 	case "plimsoll":
-		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return wireDo(ctx, *url) })
+		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return wireDo(ctx, *url, *second) })
 	case "fasthttp":
 		c := &fasthttp.HostClient{Addr: (*url)[len("http://"):], MaxConns: *n}
 		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return fastDo(c, *url), nil })
 	case "nethttp":
-		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *n, MaxConnsPerHost: *n, DisableCompression: true}}
-		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return netDo(c, *url), nil })
+		fresh := func() *http.Client {
+			return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *n, MaxConnsPerHost: *n,
+				DisableCompression: true, ForceAttemptHTTP2: *second}}
+		}
+		shared := fresh()
+		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) {
+			if *second { // one would put all requests onto one connection
+				return netDo(fresh(), *url), nil
+			}
+			return netDo(shared, *url), nil
+		})
 	case "paced":
 		return simulate(ctx, *url, &getter{*interval}, *n, 1, *ramp, *length, reg)
 	case "users":
@@ -116,8 +126,8 @@ func loop(ctx context.Context, n int, reg *measure.Registry, connect func() (fun
 	return errors.Join(errs...)
 }
 
-func wireDo(ctx context.Context, url string) (func() (time.Time, time.Time, error), error) {
-	c, err := wire.NewClient(wire.Config{URL: url, UserAgent: "bench"})
+func wireDo(ctx context.Context, url string, second bool) (func() (time.Time, time.Time, error), error) {
+	c, err := wire.NewClient(wire.Config{URL: url, HTTP2: second, UserAgent: "bench"})
 	req := &wire.Request{Path: "/", SkipBody: true}
 	return func() (time.Time, time.Time, error) {
 		resp, err := c.Do(ctx, req)

@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 	fs.IntVar(&s.agents, "agents", 1000, "stub agents of the fleet")
 	fs.IntVar(&s.posts, "posts", 100, "messages a second of all stub agents together")
 	fs.BoolVar(&s.alone, "alone", false, "leave out the peers that are programs of their own, installed or not")
-	only := fs.String("only", "", "comma-separated `rows`: closed, paced, memory, users, record, fleet, truth (default all)")
+	only := fs.String("only", "", "comma-separated `rows`: closed, secure, paced, memory, users, record, fleet, truth (default all)")
 	results := fs.String("results", "", "`directory` of benchmarks.md and benchmarks.json (default "+study.Results+")")
 	if err := study.Parse(fs, args); err != nil {
 		return err
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 	if *only != "" {
 		s.only = strings.Split(*only, ",")
 		for _, o := range s.only {
-			if !slices.Contains([]string{"closed", "paced", "memory", "users", "record", "fleet", "truth"}, o) {
+			if !slices.Contains([]string{"closed", "secure", "paced", "memory", "users", "record", "fleet", "truth"}, o) {
 				return fmt.Errorf("-only %s: no such row", o)
 			}
 		}
@@ -146,7 +146,7 @@ func (s *setup) measure(ctx context.Context, r *report) error {
 	for _, part := range []struct {
 		name string
 		f    func(context.Context, *report) error
-	}{{"closed", s.closed}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"record", s.record}, {"fleet", s.fleet}, {"truth", s.truth}} {
+	}{{"closed", s.closed}, {"secure", s.secure}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"record", s.record}, {"fleet", s.fleet}, {"truth", s.truth}} {
 		if !s.wants(part.name) {
 			continue
 		}

@@ -89,7 +89,7 @@ func (e *portError) Unwrap() error { return e.error }
 
 // startInstances starts the instances side by side and waits until each is ready.
 func (d *deployment) startInstances(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.conf.ReadyTimeout, fmt.Errorf("not ready within %v", d.conf.ReadyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, d.conf.readyTimeout, fmt.Errorf("not ready within %v", d.conf.readyTimeout))
 	defer cancel()
 	if err := d.startedStores(); err != nil {
 		return err

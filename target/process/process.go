@@ -64,8 +64,8 @@ type Config struct {
 	// Provision fills a new deployment, whose instances are ready, before the snapshot is taken; nil means
 	// that there is nothing to do.
 	Provision func(ctx context.Context, at target.Endpoint) error
-	// ReadyTimeout is how long an instance may take until it is ready; default DefaultReadyTimeout.
-	ReadyTimeout time.Duration
+	// readyTimeout is how long an instance may take until it is ready: DefaultReadyTimeout, but for tests.
+	readyTimeout time.Duration
 	Placed
 }
 
@@ -80,8 +80,8 @@ func New(conf Config) *Launcher {
 	if conf.Database == "" {
 		conf.Database = DefaultDatabase
 	}
-	if conf.ReadyTimeout <= 0 {
-		conf.ReadyTimeout = DefaultReadyTimeout
+	if conf.readyTimeout <= 0 {
+		conf.readyTimeout = DefaultReadyTimeout
 	}
 	if conf.Command == nil {
 		conf.Command = func(spec target.Spec, _ Instance) (Command, error) {

@@ -335,7 +335,7 @@ func TestDeployErrors(t *testing.T) {
 		{"unknown variable", func(s *target.Spec) { s.Args = []string{"${PROT}"} }, process.Config{}, []string{"argument 1", "${PROT}"}},
 		{"a secret in arguments", func(s *target.Spec) { s.Args = []string{"-dsn=${DSN}"} }, process.Config{}, []string{"argument 1", "every user of this host", "environment"}},
 		{"a database variable without a database", func(s *target.Spec) { s.Env["X"] = "${DSN}" }, process.Config{}, []string{"variable X", "name an engine"}},
-		{"never ready", func(s *target.Spec) { s.Ready = "/nothing" }, process.Config{ReadyTimeout: 500 * time.Millisecond}, []string{"instance 0", "not ready within 500ms", "404"}},
+		{"never ready", func(s *target.Spec) { s.Ready = "/nothing" }, process.ReadyWithin(500 * time.Millisecond), []string{"instance 0", "not ready within 500ms", "404"}},
 		{"ends at once", func(s *target.Spec) { s.Env["TALK"] = "1" }, process.Config{}, []string{"ended before it was ready", "exit status 7", "my secret is (secret) and"}},
 		{"provisioning fails", func(*target.Spec) {}, process.Config{Provision: func(context.Context, target.Endpoint) error { return errors.New("no users") }}, []string{"provisioning: no users (log of the server: ", "app-0.log)"}},
 	}

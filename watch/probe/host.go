@@ -21,9 +21,6 @@ type HostOptions struct {
 	// iowait; stolen time counts as busy), plimsoll_cpu_busy_hottest_ratio (the busiest core) and
 	// plimsoll_cpu_steal_ratio, over the time since the last sample.
 	Roles map[string][]int
-	// Cgroups gives the cgroup directory of a role, whose cpu.stat counts throttling. The program's
-	// own cgroup is watched as role "self" if it has a quota's counters.
-	Cgroups map[string]string
 	// Turns are those of the run that the samples are for; counters grow during these only, and ratios are over
 	// them. Loads, memory, sockets and other states are the host's, at the end of the last turn at the earliest. nil:
 	// all time is the run's.
@@ -143,11 +140,6 @@ func NewHost(o HostOptions) (*HostProbe, error) {
 	proc("sys/net/netfilter/nf_conntrack_count", true, single("node_nf_conntrack_entries"))
 	proc("sys/net/netfilter/nf_conntrack_max", true, single("node_nf_conntrack_entries_limit"))
 	counting("net/stat/nf_conntrack", true, parseConntrack)
-	for r, dir := range o.Cgroups {
-		s := &source{name: "cgroup of role " + r, file: file{path: filepath.Join(dir, "cpu.stat")}, parse: throttling(r)}
-		s.counts()
-		h.sources = append(h.sources, s)
-	}
 	if p := ownCPUStat(o.Proc, o.Sys); p != "" {
 		s := &source{name: "own cgroup", file: file{path: p}, parse: throttling("self"), optional: true}
 		s.counts()

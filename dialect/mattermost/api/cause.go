@@ -25,6 +25,7 @@ const (
 	unavailable = "a proxy refused it: a rate limit such as nginx's limit_req, " +
 		"or no server behind the proxy"
 	tlsPort   = "the port speaks TLS: write the address with https://"
+	noHTTP2   = "the server chose no HTTP/2 by ALPN: remove target.http, or switch h2 on there"
 	plainPort = "the port speaks no TLS: write the address with http://"
 	authority = "a private authority signed the certificate: name its file with -ca or target.ca, " +
 		"and on other hosts of agents in SSL_CERT_FILE"
@@ -152,6 +153,8 @@ func brokenCause(err error) string {
 		return authority
 	case noTLS:
 		return plainPort
+	case errors.Is(err, wire.ErrNoHTTP2):
+		return noHTTP2
 	case errors.Is(err, wire.ErrTLSPort):
 		return tlsPort
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

@@ -53,6 +53,7 @@ type Client struct {
 // A ClientConfig describes a [Client].
 type ClientConfig struct {
 	URL       string        // base URL of the server, http or https
+	HTTP2     bool          // speaks HTTP/2, over https; WebSockets stay HTTP/1.1
 	Token     string        // session, personal or bot token; see also SetToken
 	Timeout   time.Duration // of one operation; 0 means wire.DefaultTimeout
 	Clock     *clock.Clock  // in whose time operations time out; nil means real time
@@ -75,7 +76,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.New(time.Now())
 	}
-	h, err := wire.NewClient(wire.Config{URL: cfg.URL, Timeout: cfg.Timeout, Clock: cfg.Clock, UserAgent: cfg.UserAgent, Dial: cfg.Dial})
+	h, err := wire.NewClient(wire.Config{URL: cfg.URL, HTTP2: cfg.HTTP2, Timeout: cfg.Timeout, Clock: cfg.Clock, UserAgent: cfg.UserAgent, Dial: cfg.Dial})
 	if err != nil {
 		return nil, err
 	}

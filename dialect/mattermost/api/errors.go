@@ -23,8 +23,8 @@ type OpError struct {
 	Cause string
 	After time.Duration // the wait that a refusal requests; 0 if it requests none
 	Err   error         // the error, if it is not just the status
-	// Expected reports that the answer is one of those of [Expected]: recorded as ok, although the call did not have
-	// its effect.
+	// Expected reports that the answer is right where another user was faster: recorded as ok, although the call did not
+	// have its effect.
 	Expected bool
 }
 

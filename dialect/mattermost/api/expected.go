@@ -1,7 +1,5 @@
 package api
 
-import "plimsoll/load/workload"
-
 // noPost is the server's identifier for a post that does not exist, or not any more. With another status it means
 // that the server could not read the post.
 const noPost = "app.post.get.app_error"
@@ -19,7 +17,7 @@ var expected = []struct {
 	op     op
 	status int
 	id     string
-	why    string
+	why    string // for the table of docs/workload.md
 }{
 	{opGetThread, 404, noPost, "the post was deleted, by itself or with its root, since the user saw it"},
 	{opReadThread, 404, noPost, "the thread's root was deleted since the user read the inbox"},
@@ -35,13 +33,4 @@ func anticipated(o op, e *OpError) bool {
 		}
 	}
 	return false
-}
-
-// Expected lists the answers that are not errors although their status is 400 or above.
-func Expected() []workload.ExpectedAnswer {
-	out := make([]workload.ExpectedAnswer, len(expected))
-	for i, x := range expected {
-		out[i] = workload.ExpectedAnswer{Op: opNames[x.op], Status: x.status, ID: x.id, Why: x.why}
-	}
-	return out
 }

@@ -61,24 +61,25 @@ func windows(reg *measure.Registry) map[string]*measure.Window {
 // name; the calling action still learns that it got nothing. So for each of the list.
 func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 	seen := map[string]bool{}
-	for _, x := range Expected() {
-		c, reg := answering(t, x.Status, x.ID, "")
-		if calls(t, c)[x.Op] == nil {
-			t.Fatalf("%s: no test calls it", x.Op)
+	for _, x := range expected {
+		name := opNames[x.op]
+		c, reg := answering(t, x.status, x.id, "")
+		if calls(t, c)[name] == nil {
+			t.Fatalf("%s: no test calls it", name)
 		}
-		if err := calls(t, c)[x.Op](); err == nil || x.Why == "" {
-			t.Errorf("%s: error %v, reason %q; want both", x.Op, err, x.Why)
+		if err := calls(t, c)[name](); err == nil || x.why == "" {
+			t.Errorf("%s: error %v, reason %q; want both", name, err, x.why)
 		}
 		merged := windows(reg)
-		w := merged[x.Op]
+		w := merged[name]
 		if w == nil || w.Errors() != 0 || w.Classes[measure.OK] != 1 || w.Response.Count() != 1 {
-			t.Errorf("%s: %+v, want one ok operation with a latency", x.Op, w)
+			t.Errorf("%s: %+v, want one ok operation with a latency", name, w)
 		}
 		got := workload.ExpectedOf(merged, workload.Steady)
-		if len(got) != 1 || got[0] != (workload.ExpectedCount{Op: x.Op, Status: x.Status, ID: x.ID, N: 1}) {
-			t.Errorf("%s: counted %+v", x.Op, got)
+		if len(got) != 1 || got[0] != (workload.ExpectedCount{Op: name, Status: x.status, ID: x.id, N: 1}) {
+			t.Errorf("%s: counted %+v", name, got)
 		}
-		seen[x.Op] = true
+		seen[name] = true
 	}
 	if len(seen) == 0 {
 		t.Error("the dialect expects nothing")
@@ -131,12 +132,12 @@ func TestEveryExpectedAnswerIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range Expected() {
-		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", x.Op, x.Status, x.ID, x.Why); !strings.Contains(string(doc), row) {
+	for _, x := range expected {
+		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", opNames[x.op], x.status, x.id, x.why); !strings.Contains(string(doc), row) {
 			t.Errorf("docs/workload.md lacks %q", row)
 		}
 	}
-	if rows := strings.Count(string(doc), "| 404 | `"); rows != len(Expected()) {
-		t.Errorf("%d rows, want %d", rows, len(Expected()))
+	if rows := strings.Count(string(doc), "| 404 | `"); rows != len(expected) {
+		t.Errorf("%d rows, want %d", rows, len(expected))
 	}
 }

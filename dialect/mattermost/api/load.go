@@ -23,7 +23,6 @@ var (
 	opMyChannels       = newOp("my_channels")
 	opMyChannelMembers = newOp("my_channel_members")
 	opMyStatus         = newOp("my_status")
-	opChannelUnread    = newOp("channel_unread")
 	opPublicChannels   = newOp("public_channels")
 	opCreateDirect     = newOp("create_direct_channel")
 	opCreateGroup      = newOp("create_group_channel")
@@ -152,11 +151,6 @@ func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perP
 // MyStatus reads the user's presence.
 func (c *Client) MyStatus(ctx context.Context, userID string) error {
 	return c.get(ctx, opMyStatus, "/users/"+url.PathEscape(userID)+"/status", shown("user_id", userID, "status", ""))
-}
-
-// ChannelUnread reads the user's unread counts of a channel.
-func (c *Client) ChannelUnread(ctx context.Context, userID, channelID string) error {
-	return c.get(ctx, opChannelUnread, "/users/"+url.PathEscape(userID)+"/channels/"+url.PathEscape(channelID)+"/unread", shown("channel_id", channelID))
 }
 
 // UsersSince requests those of these users that changed after a moment, in Unix milliseconds, and returns how

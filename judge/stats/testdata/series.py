@@ -9,7 +9,7 @@ instead of tables of counts.
 """
 import json, math
 import numpy as np
-from scipy import signal, stats
+from scipy import signal
 
 rng = np.random.default_rng(1997)
 
@@ -25,7 +25,7 @@ def mser5(x):
     y = x[: 5 * m].reshape(m, 5).mean(axis=1)
     z = [np.sum((y[d:] - y[d:].mean()) ** 2) / (m - d) ** 2 for d in range(m - max(5, m // 3) + 1)]
     d = int(np.argmin(z))
-    return 5 * d, 2 * d <= m
+    return 5 * d
 
 
 def tau(x):
@@ -52,13 +52,13 @@ series = {
 out = {"series": {}, "effective": [], "quantiles": []}
 for name, x in series.items():
     x = np.round(x, 6)
-    cut, ok = mser5(x)
+    cut = mser5(x)
     k = 20
     rest = x[len(x) - len(x) // k * k :] if len(x) >= 2 * k else None
     means = rest.reshape(k, -1).mean(axis=1) if rest is not None else None
     out["series"][name] = {
-        "values": x.tolist(), "cut": cut, "ok": bool(ok), "tau": tau(x),
-        "batches": means.tolist(), "error": float(stats.sem(means)),
+        "values": x.tolist(), "cut": cut, "tau": tau(x),
+        "batches": means.tolist(),
     }
 
 # Exceedances by interval, from operations one by one that depend on their neighbors.

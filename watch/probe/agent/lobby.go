@@ -58,10 +58,3 @@ func (g *guest) Close() error {
 	g.admit()
 	return g.Conn.Close()
 }
-
-// size returns how many connections wait.
-func (l *lobby) size() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.guests)
-}

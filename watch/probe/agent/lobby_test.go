@@ -228,3 +228,10 @@ func TestCAIsARegularFile(t *testing.T) {
 		t.Errorf("a token in a pipe: %v", err)
 	}
 }
+
+// size returns how many connections wait.
+func (l *lobby) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.guests)
+}

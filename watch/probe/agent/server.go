@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -25,8 +24,8 @@ const (
 	MaxReaders = 8
 	// maxGuests is how many connections may be open at once that have not shown the token.
 	maxGuests = 128
-	// DefaultSampleTime is how long the probes of one answer may take: readers have a second.
-	DefaultSampleTime = 700 * time.Millisecond
+	// sampleTime is how long the probes of one answer may take: readers have a second.
+	sampleTime = 700 * time.Millisecond
 
 	headerTimeout = 5 * time.Second // of a handshake, and again of the first header
 	writeTimeout  = 5 * time.Second
@@ -44,8 +43,7 @@ type Config struct {
 	What        What
 	Token       string
 	Certificate tls.Certificate
-	Version     string        // of this program, for readers to see
-	SampleTime  time.Duration // 0 means DefaultSampleTime
+	Version     string // of this program, for readers to see
 }
 
 // A Server answers readers. See the package comment for the page.
@@ -74,7 +72,6 @@ func New(c Config) (*Server, error) {
 	if len(c.Certificate.Certificate) == 0 {
 		return nil, errors.New("the certificate is missing")
 	}
-	c.SampleTime = cmp.Or(c.SampleTime, DefaultSampleTime)
 	w, err := newWatch(c.What)
 	if err != nil {
 		return nil, err
@@ -228,7 +225,7 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request) {
 		}
 		r.watch = watch
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), s.conf.SampleTime)
+	ctx, cancel := context.WithTimeout(req.Context(), sampleTime)
 	defer cancel()
 	failed := r.watch.sample(ctx, &r.page)
 	for _, f := range failed {

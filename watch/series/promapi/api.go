@@ -36,11 +36,6 @@ type Source func() (db *series.DB, release func(), err error)
 // ErrNoRun is returned by a Source between runs.
 var ErrNoRun = errors.New("no run is under way; ask again when one has begun")
 
-// Of returns the Source of one run that stays open.
-func Of(db *series.DB) Source {
-	return func() (*series.DB, func(), error) { return db, func() {}, nil }
-}
-
 // Metadata describes the name of a series.
 type Metadata struct {
 	Name string `json:"-"`

@@ -64,7 +64,7 @@ func serve(t *testing.T, c Config) string {
 // TestPrometheusClient queries with the client of the Prometheus project.
 func TestPrometheusClient(t *testing.T) {
 	known := []Metadata{{Name: "odd", Type: "gauge", Help: "What is odd.", Unit: "oddities"}}
-	addr := serve(t, Config{Source: Of(stored(t)), Version: "1.2.3", Known: known})
+	addr := serve(t, Config{Source: of(stored(t)), Version: "1.2.3", Known: known})
 	client, err := api.NewClient(api.Config{Address: addr})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func asError(err error, to **v1.Error) bool {
 
 // TestAnswers holds single answers to the documented form.
 func TestAnswers(t *testing.T) {
-	addr := serve(t, Config{Source: Of(stored(t)), Hosts: boundary.Loopback})
+	addr := serve(t, Config{Source: of(stored(t)), Hosts: boundary.Loopback})
 	for _, c := range []struct {
 		name, path string
 		status     int
@@ -243,7 +243,12 @@ func TestNoRun(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status, got := get(t, serve(t, Config{Source: Of(db)})+"/api/v1/labels"); status != 503 {
+	if status, got := get(t, serve(t, Config{Source: of(db)})+"/api/v1/labels"); status != 503 {
 		t.Errorf("%d %s", status, got)
 	}
+}
+
+// of returns the Source of one run that stays open.
+func of(db *series.DB) Source {
+	return func() (*series.DB, func(), error) { return db, func() {}, nil }
 }

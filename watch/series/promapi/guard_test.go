@@ -52,7 +52,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 			r.Header.Set(c.header, c.value)
 		}
 		w := httptest.NewRecorder()
-		Handler(Config{Source: Of(db), Hosts: c.listener}).ServeHTTP(w, r)
+		Handler(Config{Source: of(db), Hosts: c.listener}).ServeHTTP(w, r)
 		if w.Code != c.want {
 			t.Errorf("%s at %s, %s: %s: status %d, want %d", c.method, c.host, c.header, c.value, w.Code, c.want)
 		}
@@ -61,7 +61,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 
 // TestCostlyRequestIsRefused sends requests that would take gigabytes.
 func TestCostlyRequestIsRefused(t *testing.T) {
-	addr := serve(t, Config{Source: Of(stored(t))}) + "/api/v1/"
+	addr := serve(t, Config{Source: of(stored(t))}) + "/api/v1/"
 	for name, c := range map[string]struct{ path, want string }{
 		"subquery":       {"query?query=max_over_time(vector(1)[100y:1s])", "bad_data"},
 		"range of one":   {"query_range?query=max_over_time(vector(1)[100y:1s])&start=1&end=60&step=1", "bad_data"},

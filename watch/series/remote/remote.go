@@ -46,13 +46,13 @@ type Config struct {
 	Authorization string
 	// Labels are added to every series that does not have them already.
 	Labels map[string]string
-	// Client carries requests; nil for one of the Sender's own.
-	Client                   *http.Client
-	Queue, Batch             int
-	Deadline, Timeout, Pause time.Duration
 	// Failed is called, from the sending goroutine, when the first request of a row fails, and with nil when requests
 	// succeed again.
 	Failed func(error)
+
+	// For tests: the way of requests, and the sizes in place of DefaultQueue and DefaultBatch.
+	transport    http.RoundTripper
+	queue, batch int
 }
 
 // Stats count samples.
@@ -122,13 +122,10 @@ func New(c Config) (*Sender, error) {
 	if err := Check(c.URL); err != nil {
 		return nil, err
 	}
-	c.Queue, c.Batch = cmp.Or(c.Queue, DefaultQueue), cmp.Or(c.Batch, DefaultBatch)
-	c.Deadline, c.Timeout, c.Pause = cmp.Or(c.Deadline, DefaultDeadline), cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Pause, firstPause)
+	c.queue, c.batch = cmp.Or(c.queue, DefaultQueue), cmp.Or(c.batch, DefaultBatch)
 	s := &Sender{c: c, address: printable(c.URL), wake: make(chan struct{}, 1), done: make(chan struct{}), series: map[labels.Labels]int{}}
 	s.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if c.Client != nil {
-		s.client.Transport = c.Client.Transport
-	} else {
+	if s.client.Transport = c.transport; c.transport == nil {
 		s.client.Transport = &http.Transport{Proxy: proxy(http.ProxyFromEnvironment), IdleConnTimeout: time.Minute}
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
@@ -152,14 +149,14 @@ func (s *Sender) Offer(t time.Time, n int, samples iter.Seq2[labels.Labels, floa
 	ms := t.UnixMilli()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.queue)+n > s.c.Queue {
-		s.lose(n, fmt.Errorf("the queue of %d samples was full", s.c.Queue))
+	if s.closed || len(s.queue)+n > s.c.queue {
+		s.lose(n, fmt.Errorf("the queue of %d samples was full", s.c.queue))
 		return
 	}
 	for l, v := range samples {
 		s.queue = append(s.queue, sample{l, ms, v})
 	}
-	if len(s.queue) >= s.c.Batch {
+	if len(s.queue) >= s.c.batch {
 		select {
 		case s.wake <- struct{}{}:
 		default:
@@ -228,7 +225,7 @@ func (s *Sender) loop() {
 func (s *Sender) take() []sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := min(len(s.queue), s.c.Batch)
+	n := min(len(s.queue), s.c.batch)
 	batch := slices.Clone(s.queue[:n])
 	s.queue = s.queue[:copy(s.queue, s.queue[n:])]
 	return batch
@@ -246,7 +243,7 @@ func (s *Sender) deliver(batch []sample) {
 		return
 	}
 	began := time.Now()
-	for pause := s.c.Pause; ; pause = min(2*pause, longPause) {
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		again, after, err := s.post(body)
 		if err == nil || !again {
 			s.over(len(batch), err)
@@ -254,7 +251,7 @@ func (s *Sender) deliver(batch []sample) {
 		}
 		s.tell(err)
 		after = max(after, pause)
-		if time.Since(began)+after > s.c.Deadline {
+		if time.Since(began)+after > DefaultDeadline {
 			s.over(len(batch), fmt.Errorf("given up after %v: %w", time.Since(began).Round(time.Second), err))
 			return
 		}
@@ -295,7 +292,7 @@ func (s *Sender) tell(err error) {
 // post makes one request. again reports whether another one may succeed, after the given time at
 // the earliest.
 func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(s.ctx, s.c.Timeout)
+	ctx, cancel := context.WithTimeout(s.ctx, DefaultTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.c.URL, bytes.NewReader(body))
 	if err != nil {

@@ -87,7 +87,7 @@ func start(t *testing.T, srv http.RoundTripper, c Config) *Sender {
 	if c.URL == "" {
 		c.URL = "http://metrics.example/api/v1/write"
 	}
-	c.Client = &http.Client{Transport: srv}
+	c.transport = srv
 	s, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func (hung) RoundTrip(r *http.Request) (*http.Response, error) {
 // deadline.
 func TestNeverInTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, hung{}, Config{Queue: 1000, Batch: 100})
+		s := start(t, hung{}, Config{queue: 1000, batch: 100})
 		names := make([]string, 100)
 		for i := range names {
 			names[i] = fmt.Sprint("m", i)
