@@ -106,7 +106,7 @@ func (pr *Program) Attend(ctx context.Context, a Attendance) error {
 	progress.Say("agent %s: build %s", token.Name, build)
 	return join.Attend(ctx, join.AgentConfig{Token: token, URL: a.URL, Build: build, Introduce: func() join.Introduction { return in },
 		Say: func(format string, args ...any) { progress.Say("agent "+token.Name+": "+format, args...) },
-		Serve: func(ctx context.Context, st *join.Stream) error {
+		Serve: func(ctx context.Context, st *join.Session) error {
 			watched, err := watchHost()
 			if err != nil {
 				return err

@@ -1,0 +1,119 @@
+package join
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A Session is an agent's end of a [Link]. Read returns the bytes of requests, each once, and each Write is the reply to
+// the last one. It is kept, and sent again when it was lost, until the next request comes or another session begins, also
+// after Close. Reads wait until the session is closed. Methods are safe for concurrent use.
+type Session struct {
+	nc *nats.Conn
+	to string // the subject of replies
+
+	mu      sync.Mutex
+	changed sync.Cond
+	number  uint64 // of the last request
+	reply   []byte // to it; nil while there is none
+	inbox   []byte
+	heard   time.Time
+	closed  bool
+}
+
+func newSession(nc *nats.Conn, to string) *Session {
+	s := &Session{nc: nc, to: to, heard: time.Now()}
+	s.changed.L = &s.mu
+	return s
+}
+
+// send sends a message of the last request. Errors are not reported: the reply stays. s.mu is held.
+func (s *Session) send(number uint64, st state, body []byte) {
+	_ = s.nc.PublishMsg(numbered(s.to, "", number, st, body))
+}
+
+// receive takes in a message of the coordinator.
+func (s *Session) receive(number uint64, st state, body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = time.Now()
+	switch st {
+	case whole:
+		if number > s.number && !s.closed {
+			s.number, s.reply, s.inbox = number, nil, append(s.inbox, body...)
+			s.changed.Broadcast()
+		}
+	case ask:
+		switch {
+		case number > s.number:
+			s.send(number, lacks, nil)
+		case number == s.number && s.reply != nil:
+			s.send(number, replied, nil)
+		}
+	case repeat:
+		if number == s.number && s.reply != nil {
+			s.send(number, whole, s.reply)
+		}
+	case here:
+	default:
+		return errMessage
+	}
+	return nil
+}
+
+// Write replies to the last request. It keeps no reference to b.
+func (s *Session) Write(b []byte) (int, error) {
+	if err := fits(s.nc, len(b)); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, errClosed
+	}
+	s.reply = bytes.Clone(b)
+	s.send(s.number, whole, s.reply)
+	return len(b), nil
+}
+
+// Read returns bytes of requests.
+func (s *Session) Read(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.inbox) == 0 && !s.closed {
+		s.changed.Wait()
+	}
+	if len(s.inbox) == 0 {
+		return 0, io.ErrClosedPipe
+	}
+	n := copy(b, s.inbox)
+	s.inbox = s.inbox[n:]
+	return n, nil
+}
+
+// Close ends the session at this end.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.changed.Broadcast()
+	return nil
+}
+
+// Silent is how long nothing has come from the coordinator.
+func (s *Session) Silent() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.heard)
+}
+
+// over reports whether the session is closed.
+func (s *Session) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
