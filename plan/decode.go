@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -307,10 +308,20 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 	}
 }
 
-// retired reports whether earlier versions had a key, which their records may hold: the engine of containers.
-func retired(path string) bool {
-	return strings.HasPrefix(path, "compare.arms.") && strings.HasSuffix(path, ".deployment.engine")
+// retired returns what takes the place of a key that earlier versions had, and that their records may hold; empty for
+// other keys.
+func retired(path string) string {
+	switch {
+	case strings.HasPrefix(path, "compare.arms.") && strings.HasSuffix(path, ".deployment.engine"):
+		return "containers are podman's"
+	case retiredProbe.MatchString(path):
+		return servedAgent
+	}
+	return ""
 }
+
+// retiredProbe matches the keys of agents that served their samples.
+var retiredProbe = regexp.MustCompile(`probes\[\d+\]\.(token|fingerprint|ca)$`)
 
 // object decodes a mapping into a struct.
 func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
@@ -321,7 +332,10 @@ func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
 	}
 	d.mapping(path, n, "a mapping of "+strings.Join(keys, ", "), func(key string, k, c *yaml.Node) {
 		i := slices.Index(keys, key)
-		if i < 0 && d.stored && retired(join(path, key)) {
+		if remedy := retired(join(path, key)); i < 0 && remedy != "" {
+			if !d.stored {
+				d.fail(k, join(path, key), "is gone: %s", remedy)
+			}
 			return
 		}
 		if i < 0 {

@@ -2,21 +2,18 @@ package join
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
-// greeting is the body of a hello.
+// greeting is the body of a call.
 type greeting struct {
-	Half    []byte `json:"half"` // the coordinator's, of the session
 	Build   string `json:"build"`
 	Version string `json:"version"`
 }
@@ -34,6 +31,8 @@ type Introduction struct {
 	// Rating is that of the host as it is; nil if it has none.
 	Rating *Rating `json:"rating,omitempty"`
 	Busy   bool    `json:"busy,omitempty"` // a run has it
+	// Role is that of a host that has no users: it sends what its probes read.
+	Role string `json:"role,omitempty"`
 }
 
 // A Rating is how much load plimsoll calibrate found that a host can make.
@@ -44,23 +43,12 @@ type Rating struct {
 	Date             time.Time `json:"date"`
 }
 
-// reception is the body of a welcome.
+// reception is the body of the answer to a call.
 type reception struct {
-	To           []byte       `json:"to"`   // the half of the hello
-	Half         []byte       `json:"half"` // the agent's
 	Received     time.Time    `json:"received"`
 	Replied      time.Time    `json:"replied"`
 	Refused      string       `json:"refused,omitempty"`
 	Introduction Introduction `json:"introduction"`
-}
-
-// halfSize is how many bytes of a session each end draws.
-const halfSize = 16
-
-func sessionOf(down, up []byte) (id sessionID) {
-	sum := sha256.Sum256(append(append([]byte("plimsoll session "), down...), up...))
-	copy(id[:], sum[:])
-	return id
 }
 
 // otherBuild is the refusal of another program.
@@ -68,7 +56,7 @@ func otherBuild(what, build, version, ownBuild, ownVersion string) string {
 	return fmt.Sprintf("%s is build %s of version %s, and the other end build %s of version %s: both must be the same program file", what, build, version, ownBuild, ownVersion)
 }
 
-// AgentConfig configures [Attend]. All fields but Labels are required.
+// AgentConfig configures [Attend]. Either Sample or Serve may be nil, the others are required.
 type AgentConfig struct {
 	Token *Token
 	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for a certificate that
@@ -80,8 +68,10 @@ type AgentConfig struct {
 	Build string
 	// Say gets one line for each change of state, and for each message that was refused.
 	Say func(format string, args ...any)
-	// Serve is the agent in one session, until the stream ends or ctx does.
-	Serve func(ctx context.Context, s *Stream) error
+	// Sample answers a reader of the probes of a host that has a role and no users.
+	Sample func(ctx context.Context, reader string) ([]byte, error)
+	// Serve is the agent in one session, until that is closed or ctx ends; nil for a host without users.
+	Serve func(ctx context.Context, s *Responder) error
 
 	insecure bool // for tests: without TLS
 }
@@ -89,14 +79,11 @@ type AgentConfig struct {
 // attendant is an agent's state.
 type attendant struct {
 	conf AgentConfig
-	seal *sealer
 	nc   *nats.Conn
+	up   string // how the subjects begin that it publishes on
 
 	mu      sync.Mutex
-	pending []sessionID // that a coordinator may begin, the last few
-	greeted map[string]bool
-	stream  *Stream
-	ended   sessionID // the last one: what was under way at its end is no stranger's
+	session *Responder // the last one; nil before the first
 	cancel  context.CancelFunc
 	failing string // why there is no connection, as it was said
 	serving sync.WaitGroup
@@ -110,14 +97,15 @@ func Attend(ctx context.Context, c AgentConfig) error {
 	if err != nil {
 		return err
 	}
-	a := &attendant{conf: c, greeted: map[string]bool{}, told: rarely{say: c.Say}}
-	if a.seal, err = newSealer(c.Token.Curve, c.Token.Coordinator); err != nil {
-		return fmt.Errorf("token file: %w", err)
-	}
 	opts, err := options(c.Token.NKey)
 	if err != nil {
 		return fmt.Errorf("token file: %w", err)
 	}
+	own, err := publicOf(c.Token.NKey)
+	if err != nil {
+		return fmt.Errorf("token file: %w", err)
+	}
+	a := &attendant{conf: c, up: "plimsoll." + own + ".up.", told: rarely{say: c.Say}}
 	switch {
 	case c.insecure:
 	case at.secure:
@@ -135,9 +123,6 @@ func Attend(ctx context.Context, c AgentConfig) error {
 		nats.ReconnectHandler(func(*nats.Conn) {
 			a.fails("")
 			c.Say("connected to %s again", c.URL)
-			if s := a.current(); s != nil {
-				s.resume()
-			}
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { a.fails(err.Error()) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.told.line("the server refuses: %v", err) }))
@@ -145,11 +130,7 @@ func Attend(ctx context.Context, c AgentConfig) error {
 		return fmt.Errorf("connecting to %s: %w", c.URL, err)
 	}
 	defer a.nc.Close()
-	own, err := publicOf(c.Token.NKey)
-	if err != nil {
-		return err
-	}
-	if _, err := a.nc.Subscribe(downTo(own), func(m *nats.Msg) { a.receive(ctx, own, m.Data) }); err != nil {
+	if _, err := a.nc.Subscribe(downTo(own), func(m *nats.Msg) { a.receive(ctx, m) }); err != nil {
 		return err
 	}
 	if !a.nc.IsConnected() {
@@ -172,17 +153,17 @@ func (a *attendant) fails(why string) {
 	}
 }
 
-func (a *attendant) current() *Stream {
+func (a *attendant) current() *Responder {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.stream
+	return a.session
 }
 
 // leave ends the session under way.
 func (a *attendant) leave() {
 	a.mu.Lock()
-	s, cancel := a.stream, a.cancel
-	a.stream = nil
+	s, cancel := a.session, a.cancel
+	a.session = nil
 	a.mu.Unlock()
 	if s != nil {
 		cancel()
@@ -191,83 +172,66 @@ func (a *attendant) leave() {
 }
 
 // receive takes in a message. Only one goroutine calls it.
-func (a *attendant) receive(ctx context.Context, own string, b []byte) {
+func (a *attendant) receive(ctx context.Context, m *nats.Msg) {
 	received := time.Now()
-	p, err := a.seal.open(b)
-	if err == nil && p.direction != down {
-		err = errors.New("it goes the other way: a message of this end, played back?")
-	}
-	if err != nil {
-		a.told.line("a message to this agent is refused: %v", err)
-		return
-	}
-	send := func(p packet) error {
-		b, err := a.seal.seal(p)
-		if err != nil {
-			return err
-		}
-		return a.nc.Publish(upFrom(own), b)
-	}
-	if p.kind == hello {
-		if err := a.greet(p, received, send); err != nil {
-			a.told.line("a coordinator's call is refused: %v", err)
-		}
-		return
-	}
-	a.mu.Lock()
-	s := a.stream
-	over := s == nil && p.session == a.ended
-	begin := slices.Contains(a.pending, p.session) && (s == nil || s.id != p.session)
-	a.mu.Unlock()
+	n, st, err := numberOf(m)
+	s := a.current()
 	switch {
-	case over:
-		return
-	case begin:
-		s = a.begin(ctx, p.session, send)
-	case s == nil:
-		err = errors.New("it is of no session that is open: an old message, played again?")
-	}
-	if err == nil {
-		err = s.receive(p)
+	case err != nil || !strings.HasPrefix(m.Reply, a.up):
+		err = errMessage
+	case st == call:
+		err = a.greet(m, n, received)
+	case st == sample && a.conf.Sample != nil:
+		a.serving.Go(func() { a.answer(ctx, m, n) })
+	case a.conf.Serve == nil:
+		err = errors.New("this agent has no users")
+	case s != nil && s.to == m.Reply:
+		err = s.receive(n, st, m.Data)
+	case n != 1: // a session begins with the first request
+		err = errors.New("it is of a run in which this agent has no part; was it started anew, or has another run taken it?")
+	case st == whole:
+		err = a.begin(ctx, m.Reply).receive(n, st, m.Data)
+	default:
+		err = newResponder(a.nc, m.Reply).receive(n, st, nil)
 	}
 	if err != nil {
 		a.told.line("a message to this agent is refused: %v", err)
 	}
 }
 
+// answer answers a reader of this host's probes.
+func (a *attendant) answer(ctx context.Context, m *nats.Msg, number uint64) {
+	b, err := a.conf.Sample(ctx, string(m.Data))
+	if err == nil {
+		err = fits(a.nc, len(b))
+	}
+	if err == nil {
+		err = a.nc.PublishMsg(numbered(m.Reply, "", number, sample, b))
+	}
+	if err != nil {
+		a.told.line("the samples of this host cannot be sent: %v", err)
+	}
+}
+
 // greet answers a coordinator's call.
-func (a *attendant) greet(p packet, received time.Time, send func(packet) error) error {
+func (a *attendant) greet(m *nats.Msg, number uint64, received time.Time) error {
 	var g greeting
-	if json.Unmarshal(p.body, &g) != nil || len(g.Half) != halfSize {
-		return errPacket
+	if json.Unmarshal(m.Data, &g) != nil {
+		return errMessage
 	}
-	if a.greeted[string(g.Half)] {
-		return errors.New("it was there: a message played again")
-	}
-	if len(a.greeted) >= 10_000 { // hours; an older one begins a session that nobody can go on with
-		clear(a.greeted)
-	}
-	a.greeted[string(g.Half)] = true
-	r := reception{To: g.Half, Half: make([]byte, halfSize), Received: received, Introduction: a.conf.Introduce()}
-	if _, err := rand.Read(r.Half); err != nil {
-		return err
-	}
+	r := reception{Received: received, Introduction: a.conf.Introduce()}
 	r.Introduction.Build = a.conf.Build
-	a.mu.Lock()
-	r.Introduction.Busy = a.stream != nil
+	s := a.current()
+	r.Introduction.Busy = s != nil && !s.over()
 	if g.Build != a.conf.Build {
 		r.Refused = otherBuild("this agent", a.conf.Build, r.Introduction.Version, g.Build, g.Version)
-	} else {
-		a.pending = append(a.pending, sessionOf(g.Half, r.Half))
-		a.pending = a.pending[max(0, len(a.pending)-8):]
 	}
-	a.mu.Unlock()
 	r.Replied = time.Now()
 	b, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	if err := send(packet{direction: up, kind: welcome, body: b}); err != nil {
+	if err := a.nc.PublishMsg(numbered(m.Reply, "", number, call, b)); err != nil {
 		return err
 	}
 	if r.Refused != "" {
@@ -276,29 +240,18 @@ func (a *attendant) greet(p packet, received time.Time, send func(packet) error)
 	return nil
 }
 
-// begin makes the session current; one that was there has lost its coordinator.
-func (a *attendant) begin(ctx context.Context, id sessionID, send func(packet) error) *Stream {
+// begin makes a session current; one that was there has lost its coordinator.
+func (a *attendant) begin(ctx context.Context, to string) *Responder {
 	a.leave()
-	s := newStream(id, up, send, a.told.line)
+	s := newResponder(a.nc, to)
 	ctx, cancel := context.WithCancel(ctx)
 	a.mu.Lock()
-	a.stream, a.cancel, a.pending = s, cancel, nil
+	a.session, a.cancel = s, cancel
 	a.mu.Unlock()
 	a.conf.Say("a run begins")
-	a.serving.Go(s.live)
 	a.serving.Go(func() {
 		defer cancel()
 		err := a.conf.Serve(ctx, s)
-		if err == nil {
-			s.settle(lastAnswer)
-		} else {
-			s.settle(lastWord)
-		}
-		a.mu.Lock()
-		if a.stream == s {
-			a.stream, a.ended = nil, id
-		}
-		a.mu.Unlock()
 		_ = s.Close()
 		if err != nil {
 			a.conf.Say("the run has ended: %v; waiting for the next", err)
@@ -308,14 +261,6 @@ func (a *attendant) begin(ctx context.Context, id sessionID, send func(packet) e
 	})
 	return s
 }
-
-// lastAnswer is how long a session's stream stays at most until the other end has its last answer, which may have to be
-// sent again: as long as a coordinator waits for it. lastWord is so when the session ended with an error: the other end
-// may be gone.
-const (
-	lastAnswer = 20 * time.Second
-	lastWord   = 200 * time.Millisecond
-)
 
 // rarely says lines, but the same only once a second.
 type rarely struct {

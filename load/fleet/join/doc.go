@@ -4,27 +4,27 @@
 // # Who speaks
 //
 // An agent dials out, subscribes to its own subject and waits ([Attend]). A coordinator opens a [Hall] and calls each
-// agent that its key file names, about twice a second, until it answers; [Hall.Link] then gives a stream to it. An
+// agent that its key file names, about twice a second, until it answers; [Hall.Link] then begins a session with it. An
 // agent sends nothing but answers.
 //
 //	plimsoll.AGENT.down   to the agent, which alone may subscribe to it
-//	plimsoll.AGENT.up     to the coordinator; the agent alone may publish on it
+//	plimsoll.AGENT.up.>   to coordinators; the agent alone may publish there
 //
-// AGENT is the public half of the agent's nkey. A server of ours refuses every other subject.
+// AGENT is the public half of the agent's nkey. A server of ours refuses every other subject. What an agent answers goes
+// to the subject of one session of one hall, which the message names that it answers.
 //
-// # Who can read
+// # Who is trusted
 //
-// Each message is sealed to the keys of both ends (X25519, XSalsa20 and Poly1305: the curve keys of nkeys, format
-// xkv1), so that a cluster of somebody else carries bytes only. Inside are a session, a direction and a number that
-// grows with every message. A message of another session, of the wrong direction, or with a number that was there is
-// refused, whoever sent it: a recorded one cannot be played again. The session is new for each run: both ends draw a
-// half of it.
+// The server: that of this process, or the one that the user names. TLS 1.3 with a pinned certificate, nkeys and the
+// permissions of subjects keep everybody else from reading, changing and sending. Who runs the server can do all three.
 //
 // # What arrives
 //
-// A stream's writes are numbered and cut into pieces of 64 KiB, each kept until the other end has acknowledged it, and
-// sent again after a connection was lost. NATS keeps the order of one sender, so a piece that did not come is known by
-// the next message, and nothing is sent twice because a way is slow. One write has at most 64 MiB.
+// A [Requester] has one request at a time, with a number, and its reply is one message of the same number. While there is
+// none, the link asks for it about twice a second, and the agent says what has come. NATS keeps the order of one sender,
+// so each end knows what was lost with a connection, and nothing is sent twice because a way is slow. A request that
+// comes twice is carried out once, and a reply is kept until the next request. The deadline is the caller's: it closes the
+// link. A message has as many bytes as the server takes: 64 MiB with one of ours.
 //
 // # Out of scope
 //

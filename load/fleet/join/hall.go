@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -63,6 +64,7 @@ type HallConfig struct {
 // A Hall is where agents come to. Methods are safe for concurrent use.
 type Hall struct {
 	conf   HallConfig
+	id     string         // a token of the subjects of its sessions
 	server *server.Server // nil for a cluster's
 	nc     *nats.Conn
 	guests map[string]*guest // by nkey
@@ -82,41 +84,32 @@ type Member struct {
 
 // guest is an agent as the hall sees it.
 type guest struct {
-	key  AgentKey
-	seal *sealer
+	key AgentKey
 
 	mu       sync.Mutex
-	called   [4]call // the last ones
-	n        int
+	called   [4]time.Time // when the last ones were, by number
+	calls    uint64
 	answered time.Time
-	session  sessionID
 	member   Member
 	refused  string
-	stream   *Stream
-	ended    sessionID     // the last one: what was under way at its end is no stranger's
+	link     *Requester
+	links    int    // so far
+	asked    uint64 // questions of readers
+	waiting  map[uint64]chan []byte
 	best     time.Duration // the shortest way so far
-}
-
-type call struct {
-	half []byte
-	at   time.Time
 }
 
 // Open begins to listen, or connects to a cluster, and calls the agents from then on until Close.
 func Open(c HallConfig) (*Hall, error) {
-	h := &Hall{conf: c, guests: map[string]*guest{}, told: rarely{say: c.Say}, stop: make(chan struct{})}
+	h := &Hall{conf: c, id: rand.Text(), guests: map[string]*guest{}, told: rarely{say: c.Say}, stop: make(chan struct{})}
 	for _, a := range c.Keys.Agents {
-		seal, err := newSealer(c.Keys.Curve, a.Curve)
-		if err != nil {
-			return nil, fmt.Errorf("key file: agent %s: %w", a.Name, err)
-		}
-		h.guests[a.NKey] = &guest{key: a, seal: seal}
+		h.guests[a.NKey] = &guest{key: a, waiting: map[uint64]chan []byte{}}
 	}
 	opts, err := options(c.Keys.NKey)
 	if err != nil {
 		return nil, fmt.Errorf("key file: %w", err)
 	}
-	opts = append(opts, nats.Name("plimsoll coordinator"), nats.ReconnectHandler(func(*nats.Conn) { h.resume() }),
+	opts = append(opts, nats.Name("plimsoll coordinator"),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			h.told.line("the fleet's server refuses: %v", err)
 		}))
@@ -137,7 +130,7 @@ func Open(c HallConfig) (*Hall, error) {
 		h.Close()
 		return nil, fmt.Errorf("connecting to the fleet's server: %w", err)
 	}
-	if _, err := h.nc.Subscribe(allUp, h.receive); err != nil {
+	if _, err := h.nc.Subscribe("plimsoll.*.up."+h.id+".*", h.receive); err != nil {
 		h.Close()
 		return nil, err
 	}
@@ -154,11 +147,8 @@ func (h *Hall) Close() {
 		close(h.stop)
 	}
 	for _, g := range h.guests {
-		g.mu.Lock()
-		s := g.stream
-		g.mu.Unlock()
-		if s != nil {
-			_ = s.Close()
+		if l := g.linked(); l != nil {
+			_ = l.Close()
 		}
 	}
 	h.done.Wait()
@@ -178,27 +168,26 @@ func (h *Hall) Addr() string {
 	return "nats://" + h.server.Addr().String()
 }
 
-func (h *Hall) resume() {
-	for _, g := range h.guests {
-		g.mu.Lock()
-		s := g.stream
-		g.mu.Unlock()
-		if s != nil {
-			s.resume()
-		}
-	}
+func (g *guest) linked() *Requester {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.link
 }
 
-// callAll calls the agents without a link, again and again.
+// sessionTo is the subject of what an agent answers in one session.
+func (h *Hall) sessionTo(g *guest, session string) string {
+	return "plimsoll." + g.key.NKey + ".up." + h.id + "." + session
+}
+
+// callAll calls the agents without a link, again and again, and gives those with one a sign of life.
 func (h *Hall) callAll() {
 	t := time.NewTicker(calls)
 	defer t.Stop()
 	for {
 		for _, g := range h.guests {
-			g.mu.Lock()
-			linked := g.stream != nil
-			g.mu.Unlock()
-			if !linked {
+			if l := g.linked(); l != nil {
+				l.beat()
+			} else {
 				h.call(g)
 			}
 		}
@@ -211,53 +200,40 @@ func (h *Hall) callAll() {
 }
 
 func (h *Hall) call(g *guest) {
-	half := make([]byte, halfSize)
-	if _, err := rand.Read(half); err != nil {
-		return
-	}
-	body, err := json.Marshal(greeting{Half: half, Build: h.conf.Build, Version: h.conf.Version})
+	body, err := json.Marshal(greeting{Build: h.conf.Build, Version: h.conf.Version})
 	if err != nil {
 		return
 	}
 	g.mu.Lock()
-	g.called[g.n%len(g.called)] = call{half, time.Now()}
-	g.n++
+	g.calls++
+	n := g.calls
+	g.called[n%uint64(len(g.called))] = time.Now()
 	g.mu.Unlock()
-	_ = h.publish(g, packet{direction: down, kind: hello, body: body}) // the next call is soon
-}
-
-func (h *Hall) publish(g *guest, p packet) error {
-	b, err := g.seal.seal(p)
-	if err != nil {
-		return err
-	}
-	return h.nc.Publish(downTo(g.key.NKey), b)
+	_ = h.nc.PublishMsg(numbered(downTo(g.key.NKey), h.sessionTo(g, string(call)), n, call, body)) // the next call is soon
 }
 
 // receive takes in a message.
 func (h *Hall) receive(m *nats.Msg) {
 	came := time.Now()
-	g := h.guests[strings.TrimSuffix(strings.TrimPrefix(m.Subject, "plimsoll."), ".up")]
+	if m.Header.Get("Status") != "" { // of the server: nobody listens at present
+		return
+	}
+	parts := strings.Split(m.Subject, ".")
+	g, session := h.guests[parts[1]], parts[len(parts)-1]
 	if g == nil {
 		h.told.line("a message on %s is refused: no agent has this subject", m.Subject)
 		return
 	}
-	p, err := g.seal.open(m.Data)
-	if err == nil && p.direction != up {
-		err = errors.New("it goes the other way: a message of this end, played back?")
-	}
-	if err == nil {
-		g.mu.Lock()
-		s, ended := g.stream, g.ended
-		g.mu.Unlock()
-		switch {
-		case s == nil && p.kind != welcome && p.session == ended:
-		case p.kind == welcome:
-			err = h.welcomed(g, p, came)
-		case s == nil:
-			err = errors.New("it is of no session that is open: an old message, played again?")
-		default:
-			err = s.receive(p)
+	n, st, err := numberOf(m)
+	switch {
+	case err != nil:
+	case st == call:
+		err = h.welcomed(g, n, m.Data, came)
+	case st == sample:
+		g.answeredReader(n, m.Data)
+	default:
+		if l := g.linked(); l != nil && session == l.session {
+			l.receive(n, st, m.Data)
 		}
 	}
 	if err != nil {
@@ -266,19 +242,17 @@ func (h *Hall) receive(m *nats.Msg) {
 }
 
 // welcomed takes in the answer to a call.
-func (h *Hall) welcomed(g *guest, p packet, came time.Time) error {
+func (h *Hall) welcomed(g *guest, number uint64, body []byte, came time.Time) error {
 	var r reception
-	if json.Unmarshal(p.body, &r) != nil || len(r.Half) != halfSize {
-		return errPacket
+	if json.Unmarshal(body, &r) != nil {
+		return errMessage
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	i := slices.IndexFunc(g.called[:], func(c call) bool { return c.half != nil && string(c.half) == string(r.To) })
-	if i < 0 {
-		return errors.New("it answers no call: an old message, played again?")
+	if g.link != nil || number > g.calls || g.calls-number >= uint64(len(g.called)) {
+		return nil // to a call from before the link, or long ago
 	}
-	sent := g.called[i]
-	g.called[i].half = nil
+	sent := g.called[number%uint64(len(g.called))]
 	if r.Introduction.Build != h.conf.Build && r.Refused == "" {
 		r.Refused = otherBuild("it", r.Introduction.Build, r.Introduction.Version, h.conf.Build, h.conf.Version)
 	}
@@ -286,18 +260,15 @@ func (h *Hall) welcomed(g *guest, p packet, came time.Time) error {
 		g.answered = time.Time{}
 		return errors.New(g.refused)
 	}
-	out, back := r.Received.Sub(sent.at.Round(0)), r.Replied.Sub(came.Round(0))
-	way := came.Sub(sent.at) - r.Replied.Sub(r.Received)
+	out, back := r.Received.Sub(sent.Round(0)), r.Replied.Sub(came.Round(0))
+	way := came.Sub(sent) - r.Replied.Sub(r.Received)
 	m := Member{Name: g.key.Name, Introduction: r.Introduction, Offset: (out + back) / 2, Error: max(way, 0) / 2}
 	if !g.answered.IsZero() && g.best > 0 && way > g.best { // the shortest way knows best
 		m.Offset, m.Error = g.member.Offset, g.member.Error
 	} else {
 		g.best = way
 	}
-	if g.stream != nil {
-		return nil // to a call from before the link
-	}
-	g.answered, g.member, g.session = came, m, sessionOf(r.To, r.Half)
+	g.answered, g.member = came, m
 	return nil
 }
 
@@ -331,9 +302,9 @@ func (h *Hall) Missing() (out []string) {
 	return out
 }
 
-// Link opens a stream to an agent that answers, and that no other coordinator's run has. Until it is closed, the agent is
-// not called.
-func (h *Hall) Link(name string) (*Stream, error) {
+// Link begins a session with an agent that answers, and that no other coordinator's run has. Until it is closed, the
+// agent is not called.
+func (h *Hall) Link(name string) (*Requester, error) {
 	for _, g := range h.guests {
 		if g.key.Name != name {
 			continue
@@ -341,27 +312,77 @@ func (h *Hall) Link(name string) (*Stream, error) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		switch {
-		case g.stream != nil:
+		case g.link != nil:
 			return nil, fmt.Errorf("agent %s has a link already", name)
 		case time.Since(g.answered) >= gone:
 			return nil, fmt.Errorf("agent %s does not answer", name)
-		case g.member.Busy && g.ended == sessionID{}: // it would leave that run; not one of this hall, which is over
+		case g.member.Role != "":
+			return nil, fmt.Errorf("agent %s has the probes of role %s and no users", name, g.member.Role)
+		case g.member.Busy && g.links == 0: // it would leave that run; not one of this hall, which is over
 			return nil, fmt.Errorf("agent %s: another run has it", name)
 		}
-		s := newStream(g.session, down, func(p packet) error { return h.publish(g, p) }, func(format string, args ...any) {
-			h.told.line("agent "+name+": "+format, args...)
-		})
-		g.stream, g.answered = s, time.Time{}
-		h.done.Go(s.live)
-		h.done.Go(func() {
-			<-s.stop
+		g.links++
+		session := strconv.Itoa(g.links)
+		g.link = newRequester(h.nc, downTo(g.key.NKey), h.sessionTo(g, session), func() {
 			g.mu.Lock()
-			g.stream, g.ended = nil, s.id
-			g.mu.Unlock()
+			defer g.mu.Unlock()
+			g.link = nil
 		})
-		return s, nil
+		g.link.session, g.answered = session, time.Time{}
+		return g.link, nil
 	}
 	return nil, fmt.Errorf("no agent %s is known", name)
+}
+
+// answeredReader hands an answer to the reader that waits for it.
+func (g *guest) answeredReader(number uint64, body []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if came := g.waiting[number]; came != nil {
+		delete(g.waiting, number)
+		came <- body // there is room for one
+	}
+}
+
+// Reader returns a new reader of the probes of an agent that has a role. Each call is one question.
+func (h *Hall) Reader(name string) func(ctx context.Context) ([]byte, error) {
+	reader := []byte(rand.Text())
+	return func(ctx context.Context) ([]byte, error) {
+		for _, g := range h.guests {
+			if g.key.Name == name {
+				return h.ask(ctx, g, reader)
+			}
+		}
+		return nil, fmt.Errorf("no agent %s is known", name)
+	}
+}
+
+func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error) {
+	came := make(chan []byte, 1)
+	g.mu.Lock()
+	g.asked++
+	n := g.asked
+	g.waiting[n] = came
+	g.mu.Unlock()
+	err := h.nc.PublishMsg(numbered(downTo(g.key.NKey), h.sessionTo(g, string(sample)), n, sample, reader))
+	if err == nil {
+		select {
+		case b := <-came:
+			return b, nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.waiting, n)
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded):
+		return nil, err
+	case time.Since(g.answered) >= gone:
+		return nil, fmt.Errorf("agent %s does not answer; does plimsoll agent -join run there?", g.key.Name)
+	}
+	return nil, errors.New("no answer in time; is that host overloaded?")
 }
 
 // Context returns a context that ends with the hall.

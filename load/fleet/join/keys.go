@@ -1,7 +1,6 @@
 package join
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -43,18 +42,16 @@ var nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // Keys are a coordinator's, and the public halves of its agents'. They are secret.
 type Keys struct {
 	Format string     `json:"format"`
-	NKey   string     `json:"nkey"`  // seed
-	Curve  string     `json:"curve"` // seed
+	NKey   string     `json:"nkey"` // seed
 	Cert   string     `json:"certificate"`
 	Key    string     `json:"certificate_key"`
 	Agents []AgentKey `json:"agents"`
 }
 
-// An AgentKey names an agent, and has the public halves of its keys.
+// An AgentKey names an agent, and has the public half of its nkey.
 type AgentKey struct {
-	Name  string `json:"name"`
-	NKey  string `json:"nkey"`
-	Curve string `json:"curve"`
+	Name string `json:"name"`
+	NKey string `json:"nkey"`
 }
 
 // A Token is all that an agent needs besides an address. It is secret.
@@ -62,19 +59,12 @@ type Token struct {
 	Format      string `json:"format"`
 	Name        string `json:"name"`
 	NKey        string `json:"nkey"`        // seed
-	Curve       string `json:"curve"`       // seed
-	Coordinator string `json:"coordinator"` // its public curve key
 	Fingerprint string `json:"fingerprint"` // of its server's certificate
 }
 
-// pair makes a pair of keys: the seed, and the public half.
-func pair(kind nkeys.PrefixByte) (seed, public string, err error) {
-	var kp nkeys.KeyPair
-	if kind == nkeys.PrefixByteCurve {
-		kp, err = nkeys.CreateCurveKeys()
-	} else {
-		kp, err = nkeys.CreatePair(kind)
-	}
+// pair makes an nkey: the seed, and the public half.
+func pair() (seed, public string, err error) {
+	kp, err := nkeys.CreateUser()
 	if err != nil {
 		return "", "", err
 	}
@@ -88,16 +78,7 @@ func pair(kind nkeys.PrefixByte) (seed, public string, err error) {
 
 // publicOf returns the public half of a seed.
 func publicOf(seed string) (string, error) {
-	prefix, _, err := nkeys.DecodeSeed([]byte(seed))
-	if err != nil {
-		return "", errors.New("a key in it is damaged")
-	}
-	var kp nkeys.KeyPair
-	if prefix == nkeys.PrefixByteCurve {
-		kp, err = nkeys.FromCurveSeed([]byte(seed))
-	} else {
-		kp, err = nkeys.FromSeed([]byte(seed))
-	}
+	kp, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
 		return "", errors.New("a key in it is damaged")
 	}
@@ -108,10 +89,7 @@ func publicOf(seed string) (string, error) {
 func newKeys() (*Keys, error) {
 	k := &Keys{Format: keysFormat}
 	var err error
-	if k.NKey, _, err = pair(nkeys.PrefixByteUser); err != nil {
-		return nil, err
-	}
-	if k.Curve, _, err = pair(nkeys.PrefixByteCurve); err != nil {
+	if k.NKey, _, err = pair(); err != nil {
 		return nil, err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -169,13 +147,7 @@ func (k *Keys) add(name string) (*Token, error) {
 	t := &Token{Format: tokenFormat, Name: name}
 	a := AgentKey{Name: name}
 	var err error
-	if t.NKey, a.NKey, err = pair(nkeys.PrefixByteUser); err != nil {
-		return nil, err
-	}
-	if t.Curve, a.Curve, err = pair(nkeys.PrefixByteCurve); err != nil {
-		return nil, err
-	}
-	if t.Coordinator, err = publicOf(k.Curve); err != nil {
+	if t.NKey, a.NKey, err = pair(); err != nil {
 		return nil, err
 	}
 	cert, err := k.certificate()
@@ -265,9 +237,7 @@ func readSecret(what, path string, to any) error {
 	if err != nil {
 		return fmt.Errorf("%s %s cannot be read: %w", what, path, err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if dec.Decode(to) != nil {
+	if json.Unmarshal(b, to) != nil {
 		return fmt.Errorf("%s %s is not what plimsoll fleet -new-token writes", what, path)
 	}
 	return nil
@@ -289,7 +259,7 @@ func ReadKeys(path string) (*Keys, error) {
 		return nil, fmt.Errorf("key file %s: its certificate is damaged", path)
 	}
 	for _, a := range k.Agents {
-		if !nameRE.MatchString(a.Name) || !nkeys.IsValidPublicUserKey(a.NKey) || !nkeys.IsValidPublicCurveKey(a.Curve) {
+		if !nameRE.MatchString(a.Name) || !nkeys.IsValidPublicUserKey(a.NKey) {
 			return nil, fmt.Errorf("key file %s: the entry of an agent is damaged", path)
 		}
 	}
@@ -312,7 +282,7 @@ func ReadToken(path string) (*Token, error) {
 }
 
 // Secrets returns the values that nothing may show.
-func (k *Keys) Secrets() []string { return []string{k.NKey, k.Curve, k.Key} }
+func (k *Keys) Secrets() []string { return []string{k.NKey, k.Key} }
 
 // Secrets returns the values that nothing may show.
-func (t *Token) Secrets() []string { return []string{t.NKey, t.Curve} }
+func (t *Token) Secrets() []string { return []string{t.NKey} }

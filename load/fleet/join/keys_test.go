@@ -30,7 +30,7 @@ func TestTokensAtTheSameTime(t *testing.T) {
 	if len(keys.Agents) != n {
 		t.Errorf("the key file knows %d of %d agents", len(keys.Agents), n)
 	}
-	own, err := publicOf(keys.Curve)
+	cert, err := keys.certificate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTokensAtTheSameTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tok.Coordinator != own {
+		if tok.Fingerprint != fingerprint(cert.Certificate[0]) {
 			t.Errorf("the token of %s is of another coordinator", tok.Name)
 		}
 	}

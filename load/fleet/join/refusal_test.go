@@ -9,15 +9,13 @@ import (
 
 // TestReasonOfARefusalIsCut takes in the answer of an agent that refuses with a long text.
 func TestReasonOfARefusalIsCut(t *testing.T) {
-	half := make([]byte, halfSize)
-	body, err := json.Marshal(reception{To: half, Half: half, Refused: strings.Repeat("no ", 30_000)})
+	body, err := json.Marshal(reception{Refused: strings.Repeat("no ", 30_000)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := new(guest)
-	g.called[0] = call{half, time.Now()}
+	g := &guest{calls: 1}
 	h := &Hall{conf: HallConfig{}, guests: map[string]*guest{"a": g}}
-	err = h.welcomed(g, packet{body: body}, time.Now())
+	err = h.welcomed(g, 1, body, time.Now())
 	if err == nil || len(err.Error()) > 2000 || len(h.Missing()[0]) > 2000 {
 		t.Errorf("%.100s… of %d bytes", err, len(err.Error()))
 	}

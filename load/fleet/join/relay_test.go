@@ -3,7 +3,6 @@ package join
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -18,6 +17,7 @@ type relay struct {
 	to    string
 	mu    sync.Mutex
 	conns []net.Conn
+	seen  bytes.Buffer // all that went through
 }
 
 func newRelay(t *testing.T, to string) *relay {
@@ -41,12 +41,19 @@ func newRelay(t *testing.T, to string) *relay {
 			r.mu.Lock()
 			r.conns = append(r.conns, c, d)
 			r.mu.Unlock()
-			go func() { _, _ = io.Copy(c, d); _ = c.Close() }()
-			go func() { _, _ = io.Copy(d, c); _ = d.Close() }()
+			go func() { _, _ = io.Copy(c, io.TeeReader(d, r)); _ = c.Close() }()
+			go func() { _, _ = io.Copy(d, io.TeeReader(c, r)); _ = d.Close() }()
 		}
 	}()
 	t.Cleanup(func() { _ = l.Close(); r.cut() })
 	return r
+}
+
+// Write keeps a copy of what goes through.
+func (r *relay) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen.Write(b)
 }
 
 func (r *relay) cut() {
@@ -56,6 +63,30 @@ func (r *relay) cut() {
 		_ = c.Close()
 	}
 	r.conns = nil
+}
+
+// A capture of the link shows no token, key or text.
+func TestCaptureOfALink(t *testing.T) {
+	keys, tokens := keyFiles(t, "a")
+	h, _ := hall(t, HallConfig{Keys: keys})
+	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
+	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String()})
+	await(t, h, 1)
+	l, err := h.Link("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange(t, l, 200_000)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen.Len() < 400_000 {
+		t.Errorf("the capture has %d bytes, want all that went both ways", r.seen.Len())
+	}
+	for _, secret := range append(append(keys.Secrets(), tokens[0].Secrets()...), "xxxxxxxx", "plimsoll.", "zone") {
+		if bytes.Contains(r.seen.Bytes(), []byte(secret)) {
+			t.Errorf("the capture shows %q", secret)
+		}
+	}
 }
 
 // A connection that is cut in the middle of a message loses nothing of it.
@@ -87,7 +118,7 @@ func TestCutConnectionAtTheLastAnswer(t *testing.T) {
 	h, _ := hall(t, HallConfig{Keys: keys})
 	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
 	last := bytes.Repeat([]byte("the last report "), 1<<16)
-	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(), Serve: func(_ context.Context, st *Stream) error {
+	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(), Serve: func(_ context.Context, st *Responder) error {
 		if _, err := io.ReadFull(st, make([]byte, 4)); err != nil {
 			return err
 		}
@@ -103,7 +134,7 @@ func TestCutConnectionAtTheLastAnswer(t *testing.T) {
 	if _, err := s.Write([]byte("stop")); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(patience, func() { s.end(errors.New("no answer")) })
+	timer := time.AfterFunc(patience, func() { _ = s.Close() })
 	defer timer.Stop()
 	got := make([]byte, len(last))
 	if _, err := io.ReadFull(s, got); err != nil || !bytes.Equal(got, last) {

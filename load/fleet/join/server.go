@@ -19,11 +19,11 @@ import (
 
 // Subjects of an agent, by the public half of its nkey.
 func downTo(agent string) string { return "plimsoll." + agent + ".down" }
-func upFrom(agent string) string { return "plimsoll." + agent + ".up" }
+func upFrom(agent string) string { return "plimsoll." + agent + ".up.>" }
 
 // allUp are the subjects that a coordinator listens to, and allDown those on which it speaks.
 const (
-	allUp   = "plimsoll.*.up"
+	allUp   = "plimsoll.*.up.>"
 	allDown = "plimsoll.*.down"
 )
 
@@ -80,7 +80,7 @@ func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, er
 		return nil, err
 	}
 	s, err := server.NewServer(&server.Options{
-		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true, Nkeys: users, MaxPayload: mostPayload,
+		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true, Nkeys: users, MaxPayload: mostMessage, MaxPending: 4 * mostMessage,
 		TLS: true, TLSTimeout: 5, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 		PingInterval: 2 * time.Second, MaxPingsOut: 2, WriteDeadline: time.Minute, NoSystemAccount: true,
 	})
