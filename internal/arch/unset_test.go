@@ -192,8 +192,8 @@ func literal(info *types.Info, lit *ast.CompositeLit, mark func(v *types.Var, se
 // access reports whether a selected field is set, read or both, by the nodes around it.
 func access(sel ast.Expr, stack []ast.Node) (set, read bool) {
 	whole := true // not only a part of the field
-	for i := len(stack) - 1; i >= 0; i-- {
-		switch n := stack[i].(type) {
+	for _, around := range slices.Backward(stack) {
+		switch n := around.(type) {
 		case *ast.AssignStmt:
 			if slices.Contains(n.Lhs, sel) {
 				return true, !whole
