@@ -23,7 +23,10 @@ DEMOSFLAGS     ?=
 DUETFLAGS      ?=
 FLEETFLAGS     ?=
 SHOWFLAGS      ?=
+SINCE          ?= main
 comma          := ,
+# Pages and files that studies write.
+RESULTS        := studies/results
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
 ifneq ($(shell git rev-parse --verify -q HEAD >/dev/null 2>&1 && echo yes),yes)
@@ -37,10 +40,10 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
+.PHONY: help demo test check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 demo: ## set up, build, and compare two builds of the reference chat server as a duet, five minutes (FAULT=cpu:25% or none)
 	@GO='$(GO)' FAULT='$(FAULT)' scripts/demo.sh $(DEMOFLAGS)
@@ -54,10 +57,6 @@ build: ## bin/plimsoll, static and without the debugger's tables
 test: setup ## set up and run all tests, those that need the machine for themselves alone, at the end
 	@GO='$(GO)' scripts/test.sh $(TESTFLAGS)
 
-test-full: ## the news feed on real Cassandra, OpenSearch and Kafka, which mvn obtains (166 MB): needs Java 17, mvn and 4 GB of memory
-	@scripts/setup.sh full
-	$(GO) test -count=1 -timeout=40m -tags full -p 1 -v -run '^TestFull' ./target/lab/jvm ./reference/newsfeed ./cmd/plimsoll
-
 check: format lint arch dead current ## everything but the tests: format, lint with vet, shape, dead code, generated files
 
 format: ## every Go file is formatted
@@ -67,14 +66,24 @@ format: ## every Go file is formatted
 vet: ## go vet alone, which lint contains
 	$(GO) vet ./...
 
-lint: $(LINT) ## golangci-lint, pinned; go vet is one of its parts
-	$(LINT) run ./...
+lint: $(LINT) ## golangci-lint, pinned, here and in each module with a Makefile; go vet is one of its parts
+	@for m in . $$(git ls-files '*/Makefile' | xargs -n1 dirname); do echo "$$m: lint"; \
+	(cd $$m && $(abspath $(LINT)) run ./...) || exit 1; done
 
 # go install knows no other name than the program's own, so it is renamed to carry its version.
 $(LINT):
 	@mkdir -p $(TOOLS)
 	GOFLAGS=-trimpath GOBIN='$(abspath $(TOOLS))' $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: lint-studies lint-new
+lint: lint-studies lint-new
+lint-studies: $(LINT)
+	cd studies && ../$(LINT) run ./...
+
+lint-new: $(LINT) ## soft limits of the lines that are new since a revision (SINCE=main): reported, and no failure
+	@if git rev-parse --verify -q '$(SINCE)' >/dev/null; then \
+	$(LINT) run -c .golangci-new.yml --new-from-merge-base='$(SINCE)' --issues-exit-code=0 ./...; fi
 
 arch: ## the shape of the repository
 	$(GO) test ./internal/arch
@@ -104,45 +113,47 @@ calibrate: ## simulate 4,000 comparisons of each kind and write the tables of do
 	$(GO) test -count=1 -timeout=60m ./judge/stats
 	$(GO) test -count=1 -timeout=60m -run StatisticsPage ./judge/verdict -calibrate
 
-bench: build ## this generator and its peers side by side, written to docs/benchmarks.md (SHORT=1: two minutes; BENCHFLAGS), then the Go benchmarks
+bench: build ## this generator and its peers side by side, written to studies/results (SHORT=1: two minutes; BENCHFLAGS), then the Go benchmarks
 	@scripts/peers.sh || echo "the rows of these peers will say FAILED"
-	$(GO) build -C bench -o ../bin/bench .
-	cd bench && ../bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
+	$(GO) build -C studies -o ../bin/bench ./bench
+	bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
 	$(if $(SHORT),,@$(MAKE) --no-print-directory microbench)
 
-faults: setup build ## limit a server in known ways, score what is called the limiter, write docs/limiter.md (50 minutes on a quiet machine, root; SHORT=1: three faults; FAULTFLAGS)
-	$(GO) build -o bin/faults ./cmd/faults
-	bin/faults $(if $(SHORT),-runs=1 -only=db-pool$(comma)app-lock$(comma)loss,-docs=docs) $(FAULTFLAGS)
+faults: setup build ## limit a server in known ways, score what is called the limiter, write studies/results/limiter.md (50 minutes on a quiet machine, root; SHORT=1: three faults; FAULTFLAGS)
+	$(GO) build -C studies -o ../bin/faults ./faults
+	bin/faults $(if $(SHORT),-runs=1 -only=db-pool$(comma)app-lock$(comma)loss,-results=$(RESULTS)) $(FAULTFLAGS)
 
 faults-heldout: setup build ## the same with faults that the limiter's constants were not tuned on (25 minutes on a quiet machine, root; FAULTFLAGS; -dir=DIR goes on)
-	$(GO) build -o bin/faults ./cmd/faults
-	bin/faults -suite=heldout -within=25m -docs=docs $(FAULTFLAGS)
+	$(GO) build -C studies -o ../bin/faults ./faults
+	bin/faults -suite=heldout -within=25m -results=$(RESULTS) $(FAULTFLAGS)
 
-chaos: setup build ## hostile targets before every command: what becomes of it, in docs/chaos.md (three minutes on two cores; CHAOSFLAGS)
-	$(GO) build -o bin/chaos ./cmd/chaos
-	bin/chaos $(if $(CHAOSFLAGS),,-docs=docs) $(CHAOSFLAGS)
+chaos: setup build ## hostile targets before every command: what becomes of it, in studies/results/chaos.md (three minutes on two cores; CHAOSFLAGS)
+	$(MAKE) --no-print-directory -C newsfeed setup build
+	$(GO) build -C studies -o ../bin/chaos ./chaos
+	bin/chaos $(if $(CHAOSFLAGS),,-results=$(RESULTS)) $(CHAOSFLAGS)
 
-duet-study: setup build ## how much less a duet scatters than a sequence, quiet and beside a neighbor, written to docs/duet.md (an hour; DUETFLAGS='-length 20m')
-	$(GO) build -C bench -o ../bin/neighbor ./neighbor
-	$(GO) build -o bin/duetstudy ./cmd/duetstudy
+duet-study: setup build ## how much less a duet scatters than a sequence, quiet and beside a neighbor, written to studies/results/duet.md (an hour; DUETFLAGS='-length 20m')
+	$(GO) build -C studies -o ../bin/neighbor ./bench/neighbor
+	$(GO) build -C studies -o ../bin/duetstudy ./duetstudy
 	bin/duetstudy $(DUETFLAGS)
 
-fleet-100k: build ## 100,000 users with 200,000 sockets on this machine for ten minutes, in docs/fleet-100k.md (root; FLEETFLAGS='-users 30000 -hold 1m')
-	$(GO) build -o bin/fleet100k ./cmd/fleet100k
-	bin/fleet100k -docs=docs $(FLEETFLAGS)
+fleet-100k: build ## 100,000 users with 200,000 sockets on this machine for ten minutes, in studies/results/fleet-100k.md (root; FLEETFLAGS='-users 30000 -hold 1m')
+	$(GO) build -C studies -o ../bin/fleet100k ./fleet100k
+	bin/fleet100k -results=$(RESULTS) $(FLEETFLAGS)
 
 fleet-show: build ## the same plan on one process and on agents of five hosts, 13 minutes: their counts side by side (root; SHOWFLAGS='-users 50 -measure 15s')
-	$(GO) build -o bin/fleetshow ./cmd/fleetshow
+	$(GO) build -C studies -o ../bin/fleetshow ./fleetshow
 	bin/fleetshow $(SHOWFLAGS)
 
-bench-smoke: build ## one short round of the benchmark without other programs; docs stay as they are (under a minute)
-	$(GO) build -C bench -o ../bin/bench .
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp docs/benchmarks.md "$$dir/" && cd bench && \
-	../bin/bench -short -rounds=1 -alone -only=closed$(comma)memory$(comma)record -out="$$dir"
+bench-smoke: build ## one short round of the benchmark without other programs; results stay as they are (under a minute)
+	$(GO) build -C studies -o ../bin/bench ./bench
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp $(RESULTS)/benchmarks.md "$$dir/" && \
+	bin/bench -short -rounds=1 -alone -only=closed$(comma)memory$(comma)record -results="$$dir"
 
-modules: ## build, vet and test the modules beside the main one
+modules: ## build, vet and test the modules beside the main one; one with a Makefile sets itself up
 	@for m in $$(git ls-files '*/go.mod' | xargs -n1 dirname); do echo "$$m: build, vet, test"; \
-	$(GO) build -C $$m -o /dev/null ./... && $(GO) vet -C $$m ./... && $(GO) test -C $$m ./... || exit 1; done
+	$(GO) build -C $$m -o /dev/null ./... && $(GO) vet -C $$m ./... || exit 1; \
+	if [ -f $$m/Makefile ]; then $(MAKE) --no-print-directory -C $$m test; else $(GO) test -C $$m ./...; fi || exit 1; done
 
 microbench: ## the Go benchmarks alone
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime=$(BENCHTIME) ./...
@@ -161,12 +172,12 @@ race: export CGO_ENABLED = 1
 race: ## tests of all packages under the race detector (RACE='./load/engine ./load/wire')
 	$(GO) test -race $(RACEFLAGS) $(RACE)
 
-acceptance: setup build ## simulated calibrations, then duets of real servers with known differences, kept in docs/acceptance (ACCEPTANCEFLAGS='-only cost -rounds 1')
+acceptance: setup build ## simulated calibrations, then duets of real servers with known differences, kept in studies/results (ACCEPTANCEFLAGS='-only cost -rounds 1')
 	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)
 
-demos: build ## demos one after the other, each outcome kept in docs/acceptance (DEMOSFLAGS='-n 20 -fault none -neighbor bin/neighbor')
-	$(GO) build -C bench -o ../bin/neighbor ./neighbor
-	$(GO) build -o bin/acceptance ./cmd/acceptance
+demos: build ## demos one after the other, each outcome kept in studies/results (DEMOSFLAGS='-n 20 -fault none -neighbor bin/neighbor')
+	$(GO) build -C studies -o ../bin/neighbor ./bench/neighbor
+	$(GO) build -C studies -o ../bin/acceptance ./acceptance
 	bin/acceptance demos $(DEMOSFLAGS)
 
 image: ## the program as a container image from scratch, by podman; prints its digest (docs/agents-deploy.md)

@@ -10,7 +10,7 @@ import (
 // A Dialect is all that Plimsoll knows about one kind of server. It is a value without state: its functions may be
 // called from several goroutines.
 type Dialect struct {
-	// Name identifies the dialect, such as "mattermost". Title stands for its servers in sentences: "the news feed".
+	// Name identifies the dialect, such as "mattermost". Title stands for its servers in sentences: "the chat server".
 	Name, Title string
 	// Behaviors makes the behaviors of simulated users.
 	Behaviors Registry

@@ -307,6 +307,11 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 	}
 }
 
+// retired reports whether earlier versions had a key, which their records may hold: the engine of containers.
+func retired(path string) bool {
+	return strings.HasPrefix(path, "compare.arms.") && strings.HasSuffix(path, ".deployment.engine")
+}
+
 // object decodes a mapping into a struct.
 func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
 	fs := fields(v)
@@ -316,6 +321,9 @@ func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
 	}
 	d.mapping(path, n, "a mapping of "+strings.Join(keys, ", "), func(key string, k, c *yaml.Node) {
 		i := slices.Index(keys, key)
+		if i < 0 && d.stored && retired(join(path, key)) {
+			return
+		}
 		if i < 0 {
 			if d.full() { // a remedy costs more than all the rest
 				d.fail(k, join(path, shortened(key)), "unknown key")

@@ -13,13 +13,6 @@ const (
 	NetworkHost   = "host"
 )
 
-// Container engines of an arm; see [Deployment].
-const (
-	EngineAuto       = "auto"
-	EnginePodman     = "podman"
-	EngineNamespaces = "namespaces"
-)
-
 // Whose CPU time and memory a [Deployment] limits.
 const (
 	OfTarget = "target"
@@ -35,8 +28,6 @@ type Deployment struct {
 	// host. Each has users, server and stores in three networks of their own with wires between them. Empty, in all
 	// arms, means this host's loopback device.
 	Network string `yaml:"network"`
-	// Engine is [EngineAuto] (default), [EnginePodman] or [EngineNamespaces]; empty where there is no container.
-	Engine string `yaml:"engine"`
 	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores are 1.8. 0 means
 	// no quota.
 	CPUs float64 `yaml:"cpus" kind:"percent"`
@@ -63,7 +54,7 @@ func (d *Deployment) String() string {
 	var parts []string
 	switch {
 	case d.Contained():
-		parts = append(parts, fmt.Sprintf("container (%s), network %s", d.Engine, d.Network))
+		parts = append(parts, "container, network "+d.Network)
 	case d.Network != "":
 		parts = append(parts, "no container")
 	}
@@ -95,9 +86,8 @@ func (c *Compare) Limited() bool {
 }
 
 var (
-	networks      = []string{NetworkNone, NetworkBridge, NetworkHost}
-	containerEngs = []string{EngineAuto, EnginePodman, EngineNamespaces}
-	limitedWhose  = []string{OfTarget, OfApp}
+	networks     = []string{NetworkNone, NetworkBridge, NetworkHost}
+	limitedWhose = []string{OfTarget, OfApp}
 )
 
 // leastMemory is the least memory that any server of ours starts in.
@@ -134,9 +124,6 @@ func (d *decoder) fillDeployments(c *Compare) {
 		if network {
 			fill(d, path+".network", &to.Network, NetworkNone)
 		}
-		if to.Contained() {
-			fill(d, path+".engine", &to.Engine, EngineAuto)
-		}
 		if quota {
 			fill(d, path+".cpus", &to.CPUs, 1)
 		}
@@ -163,13 +150,6 @@ func (d *decoder) checkDeployments(p *Plan) {
 			continue
 		}
 		d.known(path+".network", "network", to.Network, networks)
-		if to.Engine == "docker" && d.good(path+".engine") {
-			d.at(path+".engine", "docker keeps its bridge and its rules in the network of the host, which is left as it is; want %s", strings.Join(containerEngs, ", "))
-		}
-		d.known(path+".engine", "engine", to.Engine, containerEngs)
-		if d.given(path+".engine") && d.good(path+".engine", path+".network") && !to.Contained() {
-			d.at(path+".engine", "has no effect without a container; write network: %s or %s, or remove it", NetworkBridge, NetworkHost)
-		}
 		if d.given(path + ".cpus") {
 			between(d, path+".cpus", to.CPUs, 0.01, 1, formatPercent)
 		}

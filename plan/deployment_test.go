@@ -28,10 +28,10 @@ func TestDeployments(t *testing.T) {
 			"base": {CPUs: 1, Of: plan.OfApp}, "new": {CPUs: 0.5, Of: plan.OfApp}}, false},
 		"memory": {"base: {}, new: {deployment: {memory: 512MiB}}", arms{
 			"base": {Of: plan.OfTarget}, "new": {Memory: 512 << 20, Of: plan.OfTarget}}, false},
-		"networks": {"base: {}, br: {deployment: {network: bridge}}, ho: {deployment: {network: host, engine: namespaces, cpus: 80%}}", arms{
+		"networks": {"base: {}, br: {deployment: {network: bridge}}, ho: {deployment: {network: host, cpus: 80%}}", arms{
 			"base": {Network: plan.NetworkNone, CPUs: 1, Of: plan.OfTarget},
-			"br":   {Network: plan.NetworkBridge, Engine: plan.EngineAuto, CPUs: 1, Of: plan.OfTarget},
-			"ho":   {Network: plan.NetworkHost, Engine: plan.EngineNamespaces, CPUs: 0.8, Of: plan.OfTarget}}, true},
+			"br":   {Network: plan.NetworkBridge, CPUs: 1, Of: plan.OfTarget},
+			"ho":   {Network: plan.NetworkHost, CPUs: 0.8, Of: plan.OfTarget}}, true},
 	} {
 		p := mustParse(t, deployed(c.arms))
 		got := arms{}
@@ -52,12 +52,9 @@ func TestDeployments(t *testing.T) {
 
 func TestWrongDeployments(t *testing.T) {
 	for arm, say := range map[string]string{
-		"bridge":                            "is a single value; want a mapping of network, engine, cpus, memory, of",
+		"bridge":                            "is a single value; want a mapping of network, cpus, memory, of",
 		"{network: macvlan}":                "not a known network",
-		"{network: bridge, engine: docker}": "docker keeps its bridge",
-		"{network: bridge, engine: rocket}": "not a known engine",
-		"{network: none, engine: podman}":   "no effect without a container",
-		"{engine: podman}":                  "no effect without a container",
+		"{network: bridge, engine: podman}": "unknown key",
 		"{cpus: 0.9}":                       "write 0.9%, or 90% if a fraction is meant",
 		"{cpus: 110%}":                      "110% is out of range; want 1% to 100%",
 		"{cpus: 0%}":                        "out of range",
@@ -80,5 +77,17 @@ func TestWrongDeployments(t *testing.T) {
 	src = strings.Replace(deployed("base: {}, new: {deployment: {cpus: 50%}}"), "driver: s", "driver: external, url: http://h", 1)
 	if _, err := plan.Parse([]byte(src)); err == nil || !strings.Contains(err.Error(), "starts nothing") {
 		t.Errorf("external: %v", err)
+	}
+}
+
+// TestStoredEngine: a record of an earlier version names the engine of its containers.
+func TestStoredEngine(t *testing.T) {
+	src := deployed("base: {}, new: {deployment: {network: bridge, engine: namespaces}}")
+	p, err := plan.ParseStored([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Compare.Arms[1].Deployment; got == nil || got.Network != plan.NetworkBridge {
+		t.Errorf("the deployment is %+v, want the network bridge", got)
 	}
 }

@@ -237,7 +237,6 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.deployment":  {text: "How this arm's server is run. What one arm sets, all have: the others none and 100%."},
 
 	"compare.arms.*.deployment.network": {text: "none: a plain process. bridge: a container behind a bridge, its port published by address translation. host: a container with its host's network. Each with users, server and stores in networks of their own.", enum: networks},
-	"compare.arms.*.deployment.engine":  {text: "What runs the container. auto: podman if it is there, else namespaces of our own.", enum: containerEngs},
 	"compare.arms.*.deployment.cpus":    {text: "CPU time that may be used, of the target's cores, by a quota of a control group.", pattern: percentPattern},
 	"compare.arms.*.deployment.memory":  {text: "Memory that may be used, such as 512MB, by a limit of a control group.", pattern: memoryPattern},
 	"compare.arms.*.deployment.of":      {text: "Whose: target is the server and all its stores together, app the server alone. Default target.", enum: limitedWhose},

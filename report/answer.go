@@ -131,34 +131,6 @@ const (
 	answerSmall  = 9.5
 )
 
-// A shape is a piece of a drawing. Kind is line, rect, disc, diamond or text; a line goes from X, Y to X2, Y2, a rect
-// likewise. Class names its look: see answerStyle and answerLook.
-type shape struct {
-	kind, class  string
-	x, y, x2, y2 float64
-	r            float64 // of a disc or diamond; the size of a text
-	text         string
-	anchor       string // of a text: "", middle or end
-	tail, look   string // more text behind it, and its class
-}
-
-func textAt(class string, x, y, size float64, text, anchor string) shape {
-	return shape{kind: "text", class: class, x: x, y: y, r: size, text: text, anchor: anchor}
-}
-
-func lineAt(class string, x, y, x2, y2 float64) shape {
-	return shape{kind: "line", class: class, x: x, y: y, x2: x2, y2: y2}
-}
-
-func rectAt(class string, x, y, x2, y2 float64) shape {
-	return shape{kind: "rect", class: class, x: x, y: y, x2: x2, y2: y2}
-}
-
-// markAt is a disc or a diamond of radius r.
-func markAt(kind, class string, x, y, r float64) shape {
-	return shape{kind: kind, class: class, x: x, y: y, r: r}
-}
-
 // height returns that of a panel.
 func (p answerPanel) height() float64 {
 	h := float64(answerHead + answerFoot)

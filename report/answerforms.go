@@ -3,14 +3,8 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"image/color"
-	"image/png"
 	"io"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // answerStyle is the look of the picture that stands alone; inside a page the page's style takes its place.
@@ -78,47 +72,6 @@ func (a Answer) writeHTML(b *bytes.Buffer) {
 	b.WriteString("</details></figure>\n")
 }
 
-func writeShapes(b *bytes.Buffer, shapes []shape) {
-	for _, s := range shapes {
-		switch s.kind {
-		case "text":
-			if s.text+s.tail == "" {
-				continue
-			}
-			anchor := ""
-			if s.anchor != "" {
-				anchor = ` text-anchor="` + s.anchor + `"`
-			}
-			fmt.Fprintf(b, `<text class="%s" x="%s" y="%s" font-size="%s"%s>%s</text>`, s.class, coord(s.x), coord(s.y), coord(s.r), anchor, esc(s.text)+s.tailHTML())
-		case "line":
-			fmt.Fprintf(b, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, s.class, coord(s.x), coord(s.y), coord(s.x2), coord(s.y2))
-		case "rect":
-			fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, markClass(s.class), coord(s.x), coord(s.y), coord(s.x2-s.x), coord(s.y2-s.y))
-		case "disc":
-			fmt.Fprintf(b, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`, markClass(s.class), coord(s.x), coord(s.y), coord(s.r))
-		case "diamond":
-			fmt.Fprintf(b, `<path class="%s" d="M%s %sL%s %sL%s %sL%s %sZ"/>`, markClass(s.class), coord(s.x-s.r), coord(s.y), coord(s.x), coord(s.y-s.r), coord(s.x+s.r), coord(s.y), coord(s.x), coord(s.y+s.r))
-		}
-		b.WriteByte('\n')
-	}
-}
-
-// tailHTML returns the markup of the text behind a label.
-func (s shape) tailHTML() string {
-	if s.tail == "" {
-		return ""
-	}
-	return `<tspan class="` + s.look + `"> ` + esc(s.tail) + "</tspan>"
-}
-
-// markClass adds the class of marks to the class of an arm's color.
-func markClass(class string) string {
-	if strings.HasPrefix(class, "a") {
-		return class + " mark"
-	}
-	return class
-}
-
 // answerScale is how many pixels a PNG has for a unit of the picture: enough for a screen with two pixels for each of
 // its own.
 const answerScale = 2
@@ -126,86 +79,10 @@ const answerScale = 2
 // PNG draws the picture, its panels in columns of two, with two pixels to a unit.
 func (a Answer) PNG(w io.Writer) error {
 	width, height := a.size()
-	// A unit is a point of the canvas, and a pixel an answerScale-th of it.
-	c := vgimg.NewWith(vgimg.UseWH(vg.Length(width+16), vg.Length(height+12)), vgimg.UseDPI(72*answerScale))
-	dc := draw.New(c)
+	var all []shape
 	a.places(func(p answerPanel, x, y float64) {
-		for _, s := range p.shapes() {
-			drawShape(dc, s, vg.Length(8+x), dc.Max.Y-vg.Length(6+y))
-		}
+		all = append(all, shape{kind: "open", x: 8 + x, y: 6 + y})
+		all = append(append(all, p.shapes()...), groupEnd)
 	})
-	enc := png.Encoder{CompressionLevel: png.BestSpeed}
-	return enc.Encode(w, paletted(c.Image()))
-}
-
-// answerLook is the color of a class.
-func answerLook(class string) color.NRGBA {
-	name, rest, _ := strings.Cut(class, " ")
-	c := ink
-	switch name {
-	case "soft":
-		c = color.NRGBA{0x59, 0x63, 0x6e, 0xff}
-	case "grid":
-		c = color.NRGBA{0xcc, 0xd2, 0xd9, 0xff}
-	case "axis":
-		c = gray
-	case "margin":
-		c = color.NRGBA{0x99, 0x99, 0x99, 0x48}
-	case "k-worse":
-		c = color.NRGBA{0xb3, 0x26, 0x1e, 0xff}
-	case "k-better", "k-same":
-		c = color.NRGBA{0x1a, 0x7f, 0x37, 0xff}
-	case "k-inconclusive", "k-indicative":
-		c = color.NRGBA{0x8a, 0x5a, 0x00, 0xff}
-	case "k-invalid":
-		c = color.NRGBA{0x6e, 0x40, 0xc9, 0xff}
-	default:
-		if len(name) == 2 && name[0] == 'a' {
-			c = armColor(int(name[1] - '0'))
-		}
-	}
-	if strings.Contains(rest, "hollow") {
-		c = faded(c, 0x30)
-	}
-	return c
-}
-
-// drawShape draws a shape whose origin is at left, top: the canvas counts upward.
-func drawShape(dc draw.Canvas, s shape, left, top vg.Length) {
-	at := func(x, y float64) vg.Point { return vg.Point{X: left + vg.Length(x), Y: top - vg.Length(y)} }
-	c := answerLook(s.class)
-	switch s.kind {
-	case "text":
-		style := letters(vg.Length(s.r), c, strings.Contains(s.class, "strong"))
-		behind := letters(vg.Length(s.r), answerLook(s.look), strings.Contains(s.look, "strong"))
-		style.YAlign, behind.YAlign = draw.YBottom, draw.YBottom
-		tail := s.tail
-		if tail != "" && s.text != "" {
-			tail = " " + tail
-		}
-		p := at(s.x, s.y)
-		p.Y -= vg.Length(s.r) - style.FontExtents().Ascent // y is the line that letters stand on
-		switch width := style.Width(s.text) + behind.Width(tail); s.anchor {
-		case "middle":
-			p.X -= width / 2
-		case "end":
-			p.X -= width
-		}
-		dc.FillText(style, p, s.text)
-		p.X += style.Width(s.text)
-		dc.FillText(behind, p, tail)
-	case "line":
-		width := vg.Length(1)
-		if s.class == "span" {
-			width = 1.8
-		}
-		from, to := at(s.x, s.y), at(s.x2, s.y2)
-		dc.StrokeLine2(draw.LineStyle{Color: c, Width: width}, from.X, from.Y, to.X, to.Y)
-	case "rect":
-		dc.FillPolygon(c, []vg.Point{at(s.x, s.y), at(s.x2, s.y), at(s.x2, s.y2), at(s.x, s.y2)})
-	case "disc":
-		dc.DrawGlyph(draw.GlyphStyle{Color: c, Radius: vg.Length(s.r), Shape: draw.CircleGlyph{}}, at(s.x, s.y))
-	case "diamond":
-		dc.FillPolygon(c, []vg.Point{at(s.x-s.r, s.y), at(s.x, s.y-s.r), at(s.x+s.r, s.y), at(s.x, s.y+s.r)})
-	}
+	return writePNG(w, width+16, height+12, answerScale, all)
 }

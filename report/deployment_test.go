@@ -31,7 +31,7 @@ func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 		"no deployment": {[]RunData{run("base", "postgresql", "d1", `{}`, "15"), run("new", "postgresql", "d2", `{}`, "15")}, ""},
 	} {
 		b := &builder{c: &record.Comparison{Engines: []string{"postgresql"}, Arms: []string{"base", "new"}}, d: &Document{}, judged: c.runs}
-		b.in.Plan = &plan.Plan{Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {Name: "new", Deployment: &plan.Deployment{Network: plan.NetworkBridge, Engine: plan.EngineAuto}}}}}
+		b.in.Plan = &plan.Plan{Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {Name: "new", Deployment: &plan.Deployment{Network: plan.NetworkBridge}}}}}
 		if got := b.sameText(); got != c.same {
 			t.Errorf("%s: same %q, want %q", name, got, c.same)
 		}
@@ -44,7 +44,7 @@ func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 		if want := "engine podman 4.3.1 with runc 1.1.5; network bridge"; c.same != "" && !strings.Contains(row, want) {
 			t.Errorf("%s: %q, want %q in it", name, row, want)
 		}
-		if want := "deployment container (auto), network bridge"; c.same == "" && !strings.Contains(row, want) {
+		if want := "deployment container, network bridge"; c.same == "" && !strings.Contains(row, want) {
 			t.Errorf("%s: %q, want what was planned", name, row)
 		}
 	}

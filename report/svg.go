@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
-	"strings"
 )
 
-// Width of an SVG in its own units, and the place of the area in it. A page of 400 pixels shows it at three quarters of
+// Width of a graph in its own units, and the place of the area in it. A page of 400 pixels shows it at three quarters of
 // its size, where the text can still be read; the height of the head depends on the legend.
 const (
 	svgWidth  = 460
@@ -22,9 +19,18 @@ const (
 	signWidth = 6.3 // of a letter of the legend, on average
 )
 
+// Size of the PNG of a graph in pixels. Reports show two beside each other, each at about half of this width: its letters
+// are large enough for that.
+const (
+	pngWidth  = 800
+	pngHeight = 440
+	pngScale  = float64(pngWidth) / svgWidth
+)
+
 // svgStyle is the look of a graph that stands alone; inside an HTML page the page's style takes its place.
 const svgStyle = `<style>
 .chart{font:12px sans-serif;background:#fff}.chart text{fill:#222}.chart .title{font-weight:bold;font-size:14px}.chart .how{fill:#666;font-size:11px}
+.area line,.area polyline{vector-effect:non-scaling-stroke}
 .grid{stroke:#ddd}.axis{stroke:#777}.mark{stroke:#777;stroke-dasharray:5 4;fill:none}.limit{stroke:#b00020;stroke-dasharray:5 4;fill:none}
 .broken{fill:#b00020;opacity:.13}.unknown{fill:#777;opacity:.2}
 .mean{fill:none;stroke-width:2}.thin{fill:none;stroke-width:.8;opacity:.5}.band{stroke:none;opacity:.18}
@@ -43,79 +49,95 @@ func (g Graph) SVG(w io.Writer) error {
 	return err
 }
 
-// svg draws the graph. Curves lie in an inner svg whose units are those of the outer one, so that a script can zoom
-// by changing its view box; data-end, data-lo and data-hi on it give the range of the axes.
+// PNG draws the graph, 800 × 440 pixels.
+func (g Graph) PNG(w io.Writer) error {
+	const height = pngHeight / pngScale
+	_, head := g.legend()
+	return writePNG(w, svgWidth, height, pngScale, g.shapes(max(height-head-belowArea, 60)))
+}
+
+// svg draws the graph with attributes and a style.
 func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
-	legend := rows(g.keys(), svgWidth-16, func(k key) float64 { return 25 + signWidth*float64(len([]rune(svgText(k)))) + 12 })
-	head := titleRow + 8 + keyRow*len(legend)
-	how := g.how()
-	if how != "" {
+	_, head := g.legend()
+	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 0 %d %s" role="img" aria-label="%s">`+"\n%s",
+		attributes, svgWidth, coord(head+areaH+belowArea), esc(g.title()), style)
+	writeShapes(b, g.shapes(areaH))
+	b.WriteString("</svg>\n")
+}
+
+// legend returns the rows of the legend, and the height of all above the area.
+func (g Graph) legend() (legend [][]key, head float64) {
+	width := func(k key) float64 { return 25 + signWidth*float64(len([]rune(svgText(k)))) + 12 }
+	legend = rows(g.keys(), svgWidth-16, width)
+	head = titleRow + 8 + keyRow*float64(len(legend)) + 9
+	if g.how() != "" {
 		head += keyRow
 	}
-	head += 9
-	height := head + areaH + belowArea
-	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n%s", attributes, svgWidth, height, esc(g.title()), style)
-	fmt.Fprintf(b, `<text class="title" x="8" y="%d">%s</text>`+"\n", titleRow, esc(short(g.title(), 52)))
+	return legend, head
+}
+
+// shapes draws the graph with an area of a height. Curves lie in a group that is an inner svg, whose units are those of
+// the outer one, so that a script can zoom by changing its view box; data-end, data-lo and data-hi on it give the range
+// of the axes.
+func (g Graph) shapes(height float64) []shape {
+	legend, head := g.legend()
+	out := []shape{textAt("title", 8, titleRow, 0, short(g.title(), 52), "")}
+	add := func(s ...shape) { out = append(out, s...) }
 	if g.data.NoData != "" {
-		g.svgNoData(b, head)
-		return
+		return append(out, g.noData(head, height)...)
 	}
-	g.svgKeys(b, legend, how)
+	add(g.svgKeys(legend)...)
 	end := g.end()
 	marks, unit := clock(end)
 	ys := ticks(g.bottom(), g.top()*1.02, 5)
-	lo, hi := ys[0].at, ys[len(ys)-1].at
-	x := func(t float64) float64 { return t / end * areaW }
-	y := func(v float64) float64 { return areaH - (v-lo)/(hi-lo)*areaH }
+	a := area{end: end, lo: ys[0].at, hi: ys[len(ys)-1].at, height: height}
+	foot := head + height
 	for _, t := range ys {
-		at := float64(head) + y(t.at)
-		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%[3]s" y2="%[3]s"/><text x="%d" y="%[5]s" text-anchor="end">%s</text>`+"\n",
-			areaX, areaX+areaW, coord(at), areaX-6, coord(at+4), t.label)
+		at := head + a.y(t.at)
+		add(lineAt("grid", areaX, at, areaX+areaW, at), textAt("", areaX-6, at+4, 0, t.label, "end"))
 	}
-	b.WriteString(`<g class="clock">`)
+	add(group("clock", ""))
 	for _, t := range marks {
-		fmt.Fprintf(b, `<text x="%s" y="%d" text-anchor="middle">%s</text>`, coord(areaX+x(t.at)), head+areaH+16, t.label)
+		add(textAt("", areaX+a.x(t.at), foot+16, 0, t.label, "middle"))
 	}
-	b.WriteString("</g>\n")
-	fmt.Fprintf(b, `<line class="axis" x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`, areaX, areaX+areaW, head+areaH)
-	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">time since the start of the test (%s)</text>`, areaX+areaW/2, height-8, unit)
-	fmt.Fprintf(b, `<text transform="translate(13 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", head+areaH/2, esc(g.yLabel()))
-	fmt.Fprintf(b, `<svg class="area" x="%d" y="%d" width="%[3]d" height="%[4]d" viewBox="0 0 %[3]d %[4]d" preserveAspectRatio="none" data-end="%s" data-lo="%s" data-hi="%s" data-unit="%s">`+"\n",
-		areaX, head, areaW, areaH, decimal(end), decimal(lo), decimal(hi), esc(g.data.Unit))
-	svgSpans(b, "broken", g.data.Broken, x)
-	svgSpans(b, "unknown", g.data.Unknown, x)
-	for _, a := range g.data.Arms {
-		fmt.Fprintf(b, `<g class="arm a%d" data-arm="%s">`+"\n", a.Index%len(palette), esc(a.Arm))
-		for _, s := range g.bands(a, (hi-lo)/areaH) {
-			b.WriteString(`<path class="band" d="M`)
-			points(b, a.T[s.from:s.to], a.Hi[s.from:s.to], x, y, false)
-			b.WriteString("L")
-			points(b, a.T[s.from:s.to], a.Lo[s.from:s.to], x, y, true)
-			b.WriteString(`Z"/>` + "\n")
+	add(groupEnd, lineAt("axis", areaX, foot, areaX+areaW, foot),
+		textAt("", areaX+areaW/2, foot+belowArea-8, 0, "time since the start of the test ("+unit+")", "middle"),
+		turned(textAt("", 13, head+height/2, 0, g.yLabel(), "middle"), -90))
+	inner := fmt.Sprintf(`<svg class="area" x="%d" y="%s" width="%[3]d" height="%[4]s" viewBox="0 0 %[3]d %[4]s" preserveAspectRatio="none" data-end="%s" data-lo="%s" data-hi="%s" data-unit="%s">`,
+		areaX, coord(head), areaW, coord(height), decimal(end), decimal(a.lo), decimal(a.hi), esc(g.data.Unit))
+	add(shape{kind: "open", x: areaX, y: head, text: inner})
+	add(a.spans("broken", g.data.Broken)...)
+	add(a.spans("unknown", g.data.Unknown)...)
+	for _, arm := range g.data.Arms {
+		add(group(fmt.Sprintf("arm a%d", arm.Index%len(palette)), ` data-arm="`+esc(arm.Arm)+`"`))
+		for _, s := range g.bands(arm, (a.hi-a.lo)/height) {
+			add(a.band(arm, s))
 		}
-		for _, l := range a.Each {
-			polylines(b, "thin", l.T, l.V, a.Step, x, y)
+		for _, l := range arm.Each {
+			add(a.curves("thin", l.T, l.V, arm.Step)...)
 		}
-		polylines(b, "mean", a.T, a.Median, a.Step, x, y)
-		b.WriteString("</g>\n")
+		add(a.curves("mean", arm.T, arm.Median, arm.Step)...)
+		add(groupEnd)
 	}
 	if g.hasLimit() {
-		fmt.Fprintf(b, `<line class="limit" x1="0" x2="%d" y1="%[2]s" y2="%[2]s" vector-effect="non-scaling-stroke"/>`, areaW, coord(y(g.data.Limit)))
+		add(lineAt("limit", 0, a.y(g.data.Limit), areaW, a.y(g.data.Limit)))
 	}
 	if m := g.data.MeasuredFrom; m > 0 && m < end {
-		fmt.Fprintf(b, `<line class="mark" x1="%[1]s" x2="%[1]s" y1="0" y2="%d" vector-effect="non-scaling-stroke"/>`, coord(x(m)), areaH)
+		add(lineAt("mark", a.x(m), 0, a.x(m), height))
 	}
-	b.WriteString("</svg>\n</svg>\n")
+	add(shape{kind: "close", text: "</svg>"})
+	return out
 }
 
-// svgNoData draws the text in the place of curves.
-func (g Graph) svgNoData(b *bytes.Buffer, head int) {
-	fmt.Fprintf(b, `<line class="axis" x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", areaX, areaX+areaW, head+areaH)
+// noData writes the text in the place of curves.
+func (g Graph) noData(head, height float64) []shape {
+	out := []shape{lineAt("axis", areaX, head+height, areaX+areaW, head+height)}
 	lines := wrap("no data: "+oneLine(g.data.NoData), 58, 6)
 	for i, l := range lines {
-		fmt.Fprintf(b, `<text class="nodata" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", svgWidth/2, head+areaH/2+17*i-17*(len(lines)-1)/2, esc(l))
+		y := head + height/2 + 17*(float64(i)-float64(len(lines)-1)/2)
+		out = append(out, textAt("nodata", svgWidth/2, y, 0, l, "middle"))
 	}
-	b.WriteString("</svg>\n")
+	return out
 }
 
 // bands returns the stretches of an arm's band that can be seen: between its gaps, and where it is wider than fine
@@ -137,21 +159,54 @@ func (g Graph) bands(a ArmLine, fine float64) []piece {
 	return out
 }
 
-func svgSpans(b *bytes.Buffer, class string, spans []Stretch, x func(float64) float64) {
+// An area is the place of curves: its range and its height.
+type area struct{ end, lo, hi, height float64 }
+
+func (a area) x(t float64) float64 { return t / a.end * areaW }
+
+func (a area) y(v float64) float64 { return a.height - (v-a.lo)/(a.hi-a.lo)*a.height }
+
+func (a area) spans(class string, spans []Stretch) (out []shape) {
 	for _, s := range spans {
-		from, to := max(x(s.From), 0), min(x(s.To), areaW)
+		from, to := max(a.x(s.From), 0), min(a.x(s.To), areaW)
 		if to > from {
-			fmt.Fprintf(b, `<rect class="%s" x="%s" y="0" width="%s" height="%d"/>`+"\n", class, coord(from), coord(max(to-from, 1)), areaH)
+			out = append(out, rectAt(class, from, 0, from+max(to-from, 1), a.height))
 		}
 	}
+	return out
 }
 
-// svgText is the entry of a legend as an SVG shows it.
+func (a area) band(arm ArmLine, s piece) shape {
+	xy := make([]float64, 0, 4*(s.to-s.from))
+	for i := s.from; i < s.to; i++ {
+		xy = append(xy, a.x(arm.T[i]), a.y(arm.Hi[i]))
+	}
+	for i := s.to - 1; i >= s.from; i-- {
+		xy = append(xy, a.x(arm.T[i]), a.y(arm.Lo[i]))
+	}
+	return shape{kind: "band", class: "band", points: xy}
+}
+
+func (a area) curves(class string, t, v []float64, step float64) (out []shape) {
+	for _, s := range pieces(t, step) {
+		xy := make([]float64, 0, 2*(s.to-s.from)+2)
+		for i := s.from; i < s.to; i++ {
+			xy = append(xy, a.x(t[i]), a.y(v[i]))
+		}
+		if len(xy) == 2 { // a point by itself would not be seen
+			xy = append(xy, xy[0]+1.5, xy[1])
+		}
+		out = append(out, shape{kind: "curve", class: class, points: xy})
+	}
+	return out
+}
+
+// svgText is the entry of a legend as it is shown.
 func svgText(k key) string { return short(k.text, 52) }
 
-// svgKeys writes the legend below the title.
-func (g Graph) svgKeys(b *bytes.Buffer, legend [][]key, how string) {
-	at := titleRow + 8
+// svgKeys draws the legend below the title, and so never over the data.
+func (g Graph) svgKeys(legend [][]key) (out []shape) {
+	at := float64(titleRow + 8)
 	for _, row := range legend {
 		left := 10.0
 		for _, k := range row {
@@ -159,77 +214,21 @@ func (g Graph) svgKeys(b *bytes.Buffer, legend [][]key, how string) {
 			y := at + 8
 			switch k.kind {
 			case "arm":
-				fmt.Fprintf(b, `<g class="key a%d" data-key="%d" tabindex="0" role="button"><line class="mean" x1="%s" x2="%s" y1="%[5]d" y2="%[5]d"/>`,
-					k.index%len(palette), k.arm, coord(left), coord(left+20), y)
+				class := fmt.Sprintf("key a%d", k.index%len(palette))
+				out = append(out, group(class, fmt.Sprintf(` data-key="%d" tabindex="0" role="button"`, k.arm)),
+					lineAt("mean", left, y, left+20, y))
 			case "limit", "mark":
-				fmt.Fprintf(b, `<g class="key"><line class="%s" x1="%s" x2="%s" y1="%[4]d" y2="%[4]d"/>`, k.kind, coord(left), coord(left+20), y)
+				out = append(out, group("key", ""), lineAt(k.kind, left, y, left+20, y))
 			case "broken", "unknown":
-				fmt.Fprintf(b, `<g class="key"><rect class="%s" x="%s" y="%d" width="20" height="10"/>`, k.kind, coord(left), y-5)
+				out = append(out, group("key", ""), rectAt(k.kind, left, y-5, left+20, y+5))
 			default:
-				b.WriteString(`<g class="key">`)
+				out = append(out, group("key", ""))
 				left -= 25
 			}
-			fmt.Fprintf(b, `<text x="%s" y="%d">%s</text></g>`+"\n", coord(left+25), y+4, esc(text))
+			out = append(out, textAt("", left+25, y+4, 0, text, ""), groupEnd)
 			left += 25 + signWidth*float64(len([]rune(text))) + 12
 		}
 		at += keyRow
 	}
-	if how != "" {
-		fmt.Fprintf(b, `<text class="how" x="10" y="%d">%s</text>`+"\n", at+12, esc(short(how, 78)))
-	}
-}
-
-func polylines(b *bytes.Buffer, class string, t, v []float64, step float64, x, y func(float64) float64) {
-	for _, s := range pieces(t, step) {
-		fmt.Fprintf(b, `<polyline class="%s" vector-effect="non-scaling-stroke" points="`, class)
-		points(b, t[s.from:s.to], v[s.from:s.to], x, y, false)
-		if s.to-s.from == 1 { // a point by itself would not be seen
-			fmt.Fprintf(b, " %s,%s", coord(x(t[s.from])+1.5), coord(y(v[s.from])))
-		}
-		b.WriteString(`"/>` + "\n")
-	}
-}
-
-// points writes places as "x,y x,y", backwards if asked.
-func points(b *bytes.Buffer, t, v []float64, x, y func(float64) float64, backwards bool) {
-	buf := b.AvailableBuffer()
-	for i := range t {
-		k := i
-		if backwards {
-			k = len(t) - 1 - i
-		}
-		if i > 0 {
-			buf = append(buf, ' ')
-		}
-		buf = appendCoord(buf, x(t[k]))
-		buf = append(buf, ',')
-		buf = appendCoord(buf, y(v[k]))
-	}
-	b.Write(buf)
-}
-
-// coord writes a coordinate with one decimal.
-func coord(v float64) string { return string(appendCoord(nil, v)) }
-
-func appendCoord(b []byte, v float64) []byte {
-	tenths := int64(math.Round(v * 10))
-	if tenths < 0 {
-		b, tenths = append(b, '-'), -tenths
-	}
-	b = strconv.AppendInt(b, tenths/10, 10)
-	if d := tenths % 10; d != 0 {
-		b = append(b, '.', byte('0'+d))
-	}
-	return b
-}
-
-func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// short cuts a text to n signs.
-func short(s string, n int) string {
-	r := []rune(strings.TrimRight(s, " "))
-	if len(r) <= n {
-		return string(r)
-	}
-	return string(r[:n-1]) + "…"
+	return append(out, textAt("how", 10, at+12, 0, short(g.how(), 78), ""))
 }

@@ -198,8 +198,7 @@ func (d Document) endpointSections() []section {
 	var out []section
 	for i, f := range d.Verdicts {
 		base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
-		notes := slices.Concat(kindNotes(f), impliedNotes(f), clockNotes(f, base, fresh), skippedNotes(f))
-		notes = append(notes, d.omissionNotes(f)...)
+		notes := append(endpointNotes(f, base, fresh), d.omissionNotes(f)...)
 		if i == 0 {
 			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
 				"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).")
@@ -210,9 +209,18 @@ func (d Document) endpointSections() []section {
 		out = append(out, blocksSection(d.BlocksForSame))
 	}
 	for _, f := range d.Databases {
-		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: d.State.endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: slices.Concat(kindNotes(f), impliedNotes(f), skippedNotes(f))})
+		base, fresh := d.Engines[0].Label, d.engineLabel(f.Engine)
+		out = append(out, section{
+			Level: 3, Title: d.titleBetween("Databases", f),
+			Table: d.State.endpointTable(f, base, fresh), Notes: endpointNotes(f, base, fresh),
+		})
 	}
 	return out
+}
+
+// endpointNotes are the notes below every table of endpoints.
+func endpointNotes(f NamedVerdict, base, fresh string) []string {
+	return slices.Concat(kindNotes(f), impliedNotes(f), clockNotes(f, base, fresh), skippedNotes(f))
 }
 
 func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {

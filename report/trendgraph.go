@@ -3,19 +3,10 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"image/png"
 	"io"
 	"math"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // A TrendGraph is the picture of one database: the level of each release against the first of its chain, with
@@ -113,7 +104,7 @@ func (g TrendGraph) alternative() string {
 	return "Supported users in % of the first release of each chain: " + strings.Join(parts, "; ") + "."
 }
 
-// Size of the SVG, and the place of the area in it.
+// Width of the picture in its own units, height of its area, and the place of the area in it.
 const (
 	trendWidth = 860
 	trendX     = 58
@@ -134,119 +125,65 @@ func (g TrendGraph) SVG(w io.Writer) error {
 }
 
 func (g TrendGraph) svg(b *bytes.Buffer, attributes, style string) {
-	ys := g.scale()
-	lo, hi := ys[0].at, ys[len(ys)-1].at
-	longest := 0
-	for _, m := range g.marks {
-		longest = max(longest, len([]rune(short(m.name, 18))))
-	}
-	height := trendY + trendH + 24 + 7*longest/2 // names are written at 30 degrees, with letters 7 wide
-	x := func(v float64) string { return coord(trendX + v/g.span()*trendW) }
-	y := func(v float64) string { return coord(trendY + trendH - (v-lo)/(hi-lo)*trendH) }
-	fmt.Fprintf(b, `<svg class="chart trend"%s viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n%s", attributes, trendWidth, height, esc(g.title), style)
-	fmt.Fprintf(b, `<text class="title" x="8" y="18">%s</text>`+"\n", esc(g.title))
-	for _, t := range ys {
-		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%[3]s" y2="%[3]s"/><text x="%[4]d" y="%[3]s" dy="4" text-anchor="end">%[5]s</text>`+"\n", trendX, trendX+trendW, y(t.at), trendX-6, t.label)
-	}
-	fmt.Fprintf(b, `<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", trendY+trendH/2, trendAxis)
-	for _, at := range g.gaps {
-		fmt.Fprintf(b, `<line class="gap" x1="%[1]s" x2="%[1]s" y1="%[2]d" y2="%[3]d"/>`+"\n", x(at-0.25), trendY, trendY+trendH)
-	}
-	b.WriteString(`<g class="a0">` + "\n")
-	for _, l := range g.lines {
-		from, to := g.marks[l[0]], g.marks[l[1]]
-		fmt.Fprintf(b, `<line class="mean" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", x(from.x), x(to.x), y(from.level), y(to.level))
-	}
-	for _, m := range g.marks {
-		if known(m.lo) {
-			fmt.Fprintf(b, `<line class="whisker" x1="%[1]s" x2="%[1]s" y1="%[2]s" y2="%[3]s"/>`, x(m.x), y(m.lo), y(m.hi))
-		}
-		fmt.Fprintf(b, `<circle class="dot" cx="%s" cy="%s" r="4"/>`+"\n", x(m.x), y(m.level))
-	}
-	b.WriteString("</g>\n<g>\n")
-	for _, m := range g.marks {
-		fmt.Fprintf(b, `<text transform="translate(%s %d) rotate(-30)" text-anchor="end">%s</text>`+"\n", x(m.x), trendY+trendH+16, esc(short(m.name, 18)))
-		if m.change != "" {
-			fmt.Fprintf(b, `<line class="change" x1="%[1]s" x2="%[1]s" y1="%[2]d" y2="%[3]d"/><text class="called" x="%[1]s" y="%[4]d" dx="4">%[5]s</text>`+"\n", x(m.x-0.5), trendY, trendY+trendH, trendY+12, esc(m.change))
-		}
-	}
-	b.WriteString("</g>\n</svg>\n")
+	fmt.Fprintf(b, `<svg class="chart trend"%s viewBox="0 0 %d %s" role="img" aria-label="%s">`+"\n%s",
+		attributes, trendWidth, coord(trendY+trendH+g.below()), esc(g.title), style)
+	writeShapes(b, g.shapes(trendH))
+	b.WriteString("</svg>\n")
 }
 
 // PNG draws the picture, 1200 × 560 pixels.
 func (g TrendGraph) PNG(w io.Writer) error {
-	p := plot.New()
-	p.Title.Text = g.title
-	p.Y.Label.Text = trendAxis
+	const scale = 1200.0 / trendWidth
+	const height = 560 / scale
+	return writePNG(w, trendWidth, height, scale, g.shapes(height-trendY-g.below()))
+}
+
+// below is the height of the names, which are written at 30 degrees with letters 7 wide.
+func (g TrendGraph) below() float64 {
+	longest := 0
+	for _, m := range g.marks {
+		longest = max(longest, len([]rune(short(m.name, 18))))
+	}
+	return float64(24 + 7*longest/2)
+}
+
+// shapes draws the picture with an area of a height.
+func (g TrendGraph) shapes(height float64) []shape {
 	ys := g.scale()
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, g.span(), ys[0].at, ys[len(ys)-1].at
-	names := make(plot.ConstantTicks, len(g.marks))
-	for i, m := range g.marks {
-		names[i] = plot.Tick{Value: m.x, Label: short(m.name, 18)}
+	lo, hi := ys[0].at, ys[len(ys)-1].at
+	foot := trendY + height
+	x := func(v float64) float64 { return trendX + v/g.span()*trendW }
+	y := func(v float64) float64 { return foot - (v-lo)/(hi-lo)*height }
+	out := []shape{textAt("title", 8, 18, 0, g.title, "")}
+	add := func(s ...shape) { out = append(out, s...) }
+	for _, t := range ys {
+		add(lineAt("grid", trendX, y(t.at), trendX+trendW, y(t.at)),
+			textAt("", trendX-6, y(t.at)+4, 0, t.label, "end"))
 	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = names, constant(ys)
-	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/6, draw.XRight, draw.YTop
-	p.Title.TextStyle.Font.Size, p.Title.TextStyle.Font.Variant, p.Title.TextStyle.Font.Weight = 16, "Sans", bold
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Label.TextStyle.Font.Size, a.Label.TextStyle.Font.Variant, a.Label.TextStyle.Color = 13, "Sans", ink
-		a.Tick.Label.Font.Size, a.Tick.Label.Font.Variant, a.Tick.Label.Color = 13, "Sans", ink
-		a.LineStyle.Color, a.Tick.LineStyle.Color = gray, gray
-		a.Padding = 0
+	add(turned(textAt("", 14, trendY+height/2, 0, trendAxis, "middle"), -90))
+	for _, at := range g.gaps {
+		add(lineAt("gap", x(at-0.25), trendY, x(at-0.25), foot))
 	}
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Width = pale, 0
-	p.Add(grid)
-	inf, dashes := math.Inf(1), []vg.Length{5, 4}
-	line := func(x1, y1, x2, y2 float64, style draw.LineStyle) error {
-		return addLine(p, []float64{x1, x2}, []float64{y1, y2}, inf, style)
-	}
-	var points plotter.XYs
+	add(group("a0", ""))
 	for _, l := range g.lines {
 		from, to := g.marks[l[0]], g.marks[l[1]]
-		if err := line(from.x, from.level, to.x, to.level, draw.LineStyle{Color: palette[0], Width: 2}); err != nil {
-			return err
-		}
-	}
-	for _, at := range g.gaps {
-		if err := line(at-0.25, p.Y.Min, at-0.25, p.Y.Max, draw.LineStyle{Color: pale, Width: 2}); err != nil {
-			return err
-		}
+		add(lineAt("mean", x(from.x), y(from.level), x(to.x), y(to.level)))
 	}
 	for _, m := range g.marks {
-		points = append(points, plotter.XY{X: m.x, Y: m.level})
 		if known(m.lo) {
-			if err := line(m.x, m.lo, m.x, m.hi, draw.LineStyle{Color: palette[0], Width: 1.6}); err != nil {
-				return err
-			}
+			add(lineAt("whisker", x(m.x), y(m.lo), x(m.x), y(m.hi)))
 		}
-		if m.change == "" {
-			continue
-		}
-		if err := line(m.x-0.5, p.Y.Min, m.x-0.5, p.Y.Max, draw.LineStyle{Color: alarm, Width: 1.6, Dashes: dashes}); err != nil {
-			return err
-		}
-		label, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: m.x - 0.5, Y: p.Y.Max}}, Labels: []string{m.change}})
-		if err != nil {
-			return err
-		}
-		label.TextStyle[0] = draw.TextStyle{Color: alarm, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: 13, Weight: bold}, Handler: text.Plain{Fonts: font.DefaultCache}, YAlign: draw.YTop}
-		label.Offset = vg.Point{X: 4, Y: -4}
-		p.Add(label)
+		add(markAt("disc", "dot", x(m.x), y(m.level), 4))
 	}
-	if len(points) > 0 {
-		dots, err := plotter.NewScatter(points)
-		if err != nil {
-			return err
+	add(groupEnd)
+	for _, m := range g.marks {
+		add(turned(textAt("", x(m.x), foot+16, 0, short(m.name, 18), "end"), -30))
+		if m.change != "" {
+			at := x(m.x - 0.5)
+			add(lineAt("change", at, trendY, at, foot), textAt("called", at+4, trendY+12, 0, m.change, ""))
 		}
-		dots.GlyphStyle = draw.GlyphStyle{Color: palette[0], Radius: 4, Shape: draw.CircleGlyph{}}
-		p.Add(dots)
 	}
-	const width, height = 1200, 560
-	size := vgimg.UseWH(width*vg.Inch/dpi, height*vg.Inch/dpi)
-	c := vgimg.NewWith(size, vgimg.UseDPI(dpi))
-	p.Draw(draw.Crop(draw.New(c), 8, -18, 6, -8))
-	enc := png.Encoder{CompressionLevel: png.BestSpeed}
-	return enc.Encode(w, paletted(c.Image()))
+	return out
 }
 
 // writeDrawing writes the picture into a page, with its description as text.

@@ -49,7 +49,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	}
 	var levels []record.UserLevel
 	if j.Cut == nil {
-		if levels, err = s.findLevels(ctx); err != nil {
+		if levels, err = s.findLevels(ctx, j.Minutes); err != nil {
 			return nil, err
 		}
 	}

@@ -35,6 +35,7 @@ import (
 type DataServer interface {
 	target.Database
 	Export(ctx context.Context, dst string) error
+	DropDatabase(ctx context.Context, name string) error
 	// Load runs a script of SQL in a database, in which the owners are roles, and collects statistics.
 	Load(ctx context.Context, name string, script io.Reader, owners []string) error
 }
@@ -281,8 +282,8 @@ func (m *Maker) keep(ctx context.Context, man dump.Manifest, from string, settin
 	man.Made, man.Tool = time.Now().UTC(), m.Tool
 	m.Progress.Doing("starting a server on a copy", 0)
 	err = Temporarily(ctx, man.Engine, dir, from, settings, func(s DataServer) error {
-		if pg, ok := s.(*postgresql.Server); ok { // the template of resets would double the dump
-			if err := pg.DropDatabase(ctx, man.Database+"_snapshot"); err != nil {
+		if man.Engine == plan.PostgreSQL { // the template of resets would double the dump
+			if err := s.DropDatabase(ctx, man.Database+"_snapshot"); err != nil {
 				return err
 			}
 		}

@@ -47,12 +47,12 @@ func periodOf(cores float64, turns bool) time.Duration {
 type placement struct {
 	deployment *plan.Deployment // nil: this host's loopback device, without limits
 	net        *netns.Network
-	lan        *netns.LAN     // of a topology whose roles are hosts; then there is no net
-	links      *plan.Topology // of lan
-	group      *cgroup.Group  // of all programs; nil: they are in no group of ours
-	parted     bool           // each role has a part of group, of which the CPU time is counted
-	freezes    bool           // group freezes
-	engine     container.Engine
+	lan        *netns.LAN        // of a topology whose roles are hosts; then there is no net
+	links      *plan.Topology    // of lan
+	group      *cgroup.Group     // of all programs; nil: they are in no group of ours
+	parted     bool              // each role has a part of group, of which the CPU time is counted
+	freezes    bool              // group freezes
+	engine     *container.Podman // nil: no container
 	described  map[string]string
 }
 
@@ -95,25 +95,13 @@ func (f *Deployments) place(ctx context.Context, t plan.Target, d *plan.Deployme
 	}
 	h.described["network"] = d.Network
 	if d.Contained() {
-		if h.engine, err = ContainerEngine(ctx, d.Engine); err != nil {
+		if h.engine, err = container.FindPodman(ctx); err != nil {
 			return h, err
 		}
 		h.described["engine"] = h.engine.Name()
 	}
 	h.net, err = netns.NewNetwork(ctx, index, d.Network == plan.NetworkBridge, netns.Sides{Users: f.s.generator, Server: f.s.targets})
 	return h, err
-}
-
-// ContainerEngine finds the program that runs containers.
-func ContainerEngine(ctx context.Context, name string) (container.Engine, error) {
-	if name == plan.EngineNamespaces {
-		return container.Namespaces{}, nil
-	}
-	e, err := container.FindPodman(ctx)
-	if err != nil && name == plan.EngineAuto {
-		return container.Namespaces{}, nil
-	}
-	return e, err
 }
 
 // enclose makes the control group, for limits, for pauses, and to count the CPU time of each role. Limits need it.
@@ -247,14 +235,18 @@ func (h *placement) placed(state string) process.Placed {
 		if err := h.net.Publish(ctx, in.Ports[0]); err != nil {
 			return nil, err
 		}
-		if h.engine != nil {
-			return h.engine.Start(ctx, container.Job{Spec: spec, Name: h.net.Server().Name(), State: state})
+		if h.engine == nil {
+			proc, err := lab.Start(ctx, spec)
+			if err != nil {
+				return nil, err // not a nil *lab.Process as a Process
+			}
+			return proc, nil
 		}
-		proc, err := lab.Start(ctx, spec)
+		box, err := h.engine.Start(ctx, container.Job{Spec: spec, Name: h.net.Server().Name(), State: state})
 		if err != nil {
-			return nil, err // not a nil *lab.Process as a Process
+			return nil, err
 		}
-		return proc, nil
+		return box, nil
 	}
 	return p
 }
@@ -311,6 +303,11 @@ func (pr *Program) Isolate(ctx context.Context, p *plan.Plan) (done bool, err er
 	}
 	if pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {
 		return false, plan.Usagef("-serve, -remote-write: with deployment.network or target.topology.hosts: netns the run is in a network of its own, which reaches no other host; remove them, and use plimsoll serve afterwards")
+	}
+	if p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a plan.Arm) bool { return a.Deployment.Contained() }) {
+		if _, err := container.FindPodman(ctx); err != nil {
+			return false, plan.Usagef("compare.arms: deployment.network: %w", err)
+		}
 	}
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {

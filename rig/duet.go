@@ -218,17 +218,26 @@ func (p *place) idle(ctx context.Context, sys *System) error {
 	return nil
 }
 
-// mostForeign is how much of a core others on the host may take, in percent, before a run of a duet is not valid.
-const mostForeign = 75
+// Limits of a duet, in percent of a core, beyond which a run is not valid: what others on the host take of the target's
+// cores, and what everybody takes of the generator's busiest core. The second is out of reach.
+const (
+	mostForeign = 75
+	mostOfCore  = 100
+)
 
 // gates returns the limits of a run of a duet. Others on the host, and the hypervisor, meet all runs of a block alike:
-// they widen the intervals of differences and move none of them, so that they are red only where little is left for
-// the runs. Limits of the plan's own stay.
+// they widen the intervals of differences and move none of them. A busy core is as often a neighbor's as the
+// generator's; the gates cpu, sched and lag tell whether the generator itself had to wait. Limits of the plan's own
+// stay.
 func (p *place) gates(all []plan.Gate) []plan.Gate {
 	out := slices.Clone(all)
 	for i, g := range out {
-		if record.Foreign(g.Name) && g.Source != plan.GateOfPlan {
+		switch {
+		case g.Source == plan.GateOfPlan:
+		case record.Foreign(g.Name):
 			out[i].Red = mostForeign
+		case g.Name == "core":
+			out[i].Red = mostOfCore
 		}
 	}
 	return out

@@ -58,6 +58,18 @@ func (t timed) plan(p *plan.Plan, between, before time.Duration) (*plan.Plan, er
 		passed.Round(time.Second), (passed+least+time.Minute-1)/time.Minute)
 }
 
+// overrun returns the plan of the shortest comparison, once pilots and deployments have taken more time than could be
+// foreseen: what they found would be lost. It is nil where that takes over half again the minutes.
+func (t timed) overrun(p *plan.Plan, between time.Duration) *plan.Plan {
+	most := time.Duration(t.minutes) * time.Minute * 3 / 2
+	_, least := p.Within(0, between)
+	if time.Since(t.began)+reporting+least > most {
+		return nil
+	}
+	q, _ := p.Within(least, between)
+	return q
+}
+
 // fit deploys the systems of the comparison, looks at how long the reset of one takes, and makes
 // the session's plan one that fits.
 func (t timed) fit(ctx context.Context, deployed *Deployments, pt RunPart) error {
@@ -75,9 +87,13 @@ func (t timed) fit(ctx context.Context, deployed *Deployments, pt RunPart) error
 			reset = max(reset, took)
 		}
 	}
-	q, err := t.plan(s.Plan, plan.Between(deployed.pausable)+reset, 0)
+	between := plan.Between(deployed.pausable) + reset
+	q, err := t.plan(s.Plan, between, 0)
 	if err != nil {
-		return err
+		if q = t.overrun(s.Plan, between); q == nil {
+			return err
+		}
+		s.Progress.Say("%v; it goes on", err)
 	}
 	s.Plan = q
 	s.Progress.Say("-minutes %d: %d blocks, %v measured in each run; deployments took %v, "+

@@ -24,6 +24,7 @@ import (
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/target"
 	"plimsoll/target/external"
+	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/postgresql"
 	"plimsoll/target/process"
@@ -491,5 +492,4 @@ func (pr *Program) Lookup(kind, name string) (string, error) {
 	return strings.TrimRight(string(b), "\r\n"), nil
 }
 
-var _ target.Database = (*postgresql.Server)(nil)
-var _ target.Database = (*mysql.Server)(nil)
+var _ target.Database = (*database.Server)(nil)

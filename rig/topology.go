@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/target"
-	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/nginx"
 	"plimsoll/target/lab/postgresql"
 	"plimsoll/target/process"
@@ -48,26 +48,18 @@ func ofPrimary(t *plan.Topology, settings func() map[string]string) map[string]s
 	return settings()
 }
 
-// followerName is the name by which a PostgreSQL knows a standby.
-func followerName(index int) string { return fmt.Sprintf("replica_%d", index) }
-
 // startReplica starts a copy of a database of either engine.
 func startReplica(ctx context.Context, of target.Database, dir string, cpus []int, index int, at Side) (target.Replica, error) {
-	switch of := of.(type) {
-	case *postgresql.Server:
-		s, err := postgresql.StartStandby(ctx, postgresql.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr}, of, followerName(index))
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
-	case *mysql.Server:
-		s, err := mysql.StartMirror(ctx, mysql.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr}, of, index)
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
+	primary, ok := of.(*database.Server)
+	if !ok {
+		return nil, fmt.Errorf("there are no replicas of a %T", of)
 	}
-	return nil, fmt.Errorf("there are no replicas of a %T", of)
+	conf := database.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr}
+	r, err := primary.StartReplica(ctx, conf, index)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // A proxied deployment may have a proxy before its instances.
@@ -142,7 +134,7 @@ func openLag(sys *System, replica string, index int) (source, error) {
 		}
 		return source{probe: p, close: p.Close}, nil
 	}
-	p, err := pgprobe.NewLag(dsn, followerName(index), labels...)
+	p, err := pgprobe.NewLag(dsn, postgresql.StandbyName(index), labels...)
 	if err != nil {
 		return source{}, err
 	}
@@ -155,6 +147,5 @@ func labelsOf(role, instance string) []series.Label {
 
 var (
 	_ target.Companion = (*nginx.Proxy)(nil)
-	_ target.Replica   = (*postgresql.Standby)(nil)
-	_ target.Replica   = (*mysql.Mirror)(nil)
+	_ target.Replica   = (*database.Replica)(nil)
 )

@@ -20,6 +20,8 @@ const (
 	// firstAccounts is for how many users a pilot prepares its target at first: accounts cost a
 	// real server most of a deployment.
 	firstAccounts = 100
+	// accountsPart is the part of the minutes of a comparison that its accounts may take.
+	accountsPart = 0.25
 )
 
 // FindUsers has a pilot find the number of users of a part, where the plan leaves it open, and
@@ -28,15 +30,16 @@ func (s *Session) FindUsers(ctx context.Context, pt RunPart) error {
 	if !pt.Bounded || !s.Plan.Bounded.AutoUsers() {
 		return nil
 	}
-	l, err := s.findLevel(ctx, pt)
+	l, err := s.findLevel(ctx, pt, 0)
 	if err == nil {
 		s.Plan = s.Plan.WithUsers(plan.PerEngine{"": l.Users})
 	}
 	return err
 }
 
-// findLevels is FindUsers for the base of a comparison on each database.
-func (s *Session) findLevels(ctx context.Context) (levels []record.UserLevel, err error) {
+// findLevels is FindUsers for the base of a comparison on each database. The comparison takes so many minutes; 0 for
+// any time.
+func (s *Session) findLevels(ctx context.Context, minutes int) (levels []record.UserLevel, err error) {
 	p := s.Plan
 	if !p.Bounded.AutoUsers() {
 		return nil, nil
@@ -44,7 +47,7 @@ func (s *Session) findLevels(ctx context.Context) (levels []record.UserLevel, er
 	engines, users := comparison.Engines(p), plan.PerEngine{}
 	for _, e := range engines {
 		pt := RunPart{Arm: plan.Base, Engine: p.EngineOf(plan.Base, e), Bounded: true}
-		l, err := s.findLevel(ctx, pt)
+		l, err := s.findLevel(ctx, pt, minutes)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +63,7 @@ func (s *Session) findLevels(ctx context.Context) (levels []record.UserLevel, er
 
 // findLevel makes pilots of a part until one has enough accounts for the level. Each has its system
 // for itself, all the time, in a duet too: a turn has the whole of the cores.
-func (s *Session) findLevel(ctx context.Context, pt RunPart) (l record.UserLevel, err error) {
+func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l record.UserLevel, err error) {
 	if err := s.visible(pt.Arm); err != nil {
 		return l, err
 	}
@@ -69,9 +72,13 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart) (l record.UserLevel
 	for pt.most = min(firstAccounts, limit); ; {
 		of := strings.TrimSpace(cmp.Or(pt.Arm, "the target") + " " + pt.Engine)
 		s.Progress.What("pilot  users of "+of, 0)
-		r, found, err := s.pilotUsers(ctx, pt)
+		r, found, took, err := s.pilotUsers(ctx, pt)
 		if err != nil {
 			return l, err
+		}
+		if minutes > 0 && found.Capped {
+			pilots := len(comparison.Engines(s.Plan))
+			afford(found, accountsFor(minutes, pt.most, took, pilots, s.Plan.Seats()), minutes)
 		}
 		if !found.Capped || pt.most >= limit {
 			l = record.UserLevel{Users: found.Users, Role: found.Role, Utilization: found.Utilization,
@@ -79,29 +86,53 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart) (l record.UserLevel
 			s.Progress.Say("bounded.users: %s", strings.TrimSpace(engineName(pt.Engine)+" "+l.String()))
 			return l, nil
 		}
-		pt.Start, pt.most = pt.most, min(limit, 2*max(pt.most, found.Wanted))
+		pt.Start, pt.most = pt.most, min(limit, max(2*pt.most, found.Wanted+found.Wanted/2))
 	}
 }
 
-// pilotUsers carries one pilot out, on a system that is deployed for it and removed.
-func (s *Session) pilotUsers(ctx context.Context, pt RunPart) (*record.Run, *trial.FoundLevel, error) {
+// accountsFor returns for how many users each system of a comparison can have accounts, at the pace of a deployment
+// that made some: the pilots' and all of the arms', which are deployed one after the other.
+func accountsFor(minutes, made int, took time.Duration, pilots, seats int) int {
+	each := took * time.Duration(pilots+seats) / time.Duration(max(made, 1))
+	return int(accountsPart * float64(time.Duration(minutes)*time.Minute) / float64(max(each, 1)))
+}
+
+// afford ends the search for users at so many, where the minutes of a comparison pay for no more. The use is the one
+// that grows with the users.
+func afford(f *trial.FoundLevel, most, minutes int) {
+	most = max(most, f.Users)
+	if f.Wanted <= most {
+		return
+	}
+	f.Utilization *= float64(most) / float64(f.Users)
+	f.Users, f.Capped = most, false
+	f.Short = fmt.Sprintf("predicted; accounts for more would take over %.0f %% of the %d minutes",
+		100*accountsPart, minutes)
+}
+
+// pilotUsers carries one pilot out, on a system that is deployed for it, in a time that it returns, and removed.
+func (s *Session) pilotUsers(ctx context.Context, pt RunPart) (
+	r *record.Run, found *trial.FoundLevel, took time.Duration, err error,
+) {
 	deployed := s.NewDeployments()
 	defer deployed.Close()
+	began := time.Now()
 	sys, err := deployed.System(ctx, pt)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
+	took = time.Since(began)
 	r, out, err := s.Trial(ctx, sys, pt)
 	deployed.Close()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	deployed.Clear()
 	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+		return nil, nil, 0, context.Cause(ctx)
 	}
 	if out.Level != nil {
-		return r, out.Level, nil
+		return r, out.Level, took, nil
 	}
 	why := out.Interrupted
 	for _, f := range out.Validity.Findings {
@@ -109,25 +140,25 @@ func (s *Session) pilotUsers(ctx context.Context, pt RunPart) (*record.Run, *tri
 			why = f.Text
 		}
 	}
-	return nil, nil, fmt.Errorf("bounded.users: auto found no number of users: pilot %s: %s; write a number",
+	return nil, nil, 0, fmt.Errorf("bounded.users: auto found no number of users: pilot %s: %s; write a number",
 		r.Manifest.ID, why)
 }
 
-// levelTest is the test of a pilot that finds users.
+// levelTest is the test of a pilot that finds users. Its least times are the target's own: a faster pace makes no
+// server work off faster what arrivals cost.
 func (s *Session) levelTest(pt RunPart) *trial.LevelTest {
 	w := s.Plan.Workload
 	t := &trial.LevelTest{
 		Ramp:   paced(w, 2*time.Second, time.Second),
-		Settle: paced(w, 4*time.Second, time.Second),
-		Window: paced(w, 5*time.Second, 2*time.Second),
+		Window: paced(w, 5*time.Second, 3*time.Second),
 	}
 	t.LevelConfig = capacity.LevelConfig{Start: pt.Start, Max: pt.most, Budget: levelTime(w),
-		Step: t.Ramp + t.Settle + t.Window}
+		Step: t.Ramp + 2*t.Window}
 	return t
 }
 
 // levelTime is how long a pilot looks for the users of a workload.
-func levelTime(w plan.Workload) time.Duration { return paced(w, time.Minute, 20*time.Second) }
+func levelTime(w plan.Workload) time.Duration { return paced(w, time.Minute, 40*time.Second) }
 
 // paced is a wait at the pace of the users, in whole seconds.
 func paced(w plan.Workload, d, least time.Duration) time.Duration {

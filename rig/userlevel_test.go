@@ -1,11 +1,14 @@
 package rig
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/plan"
+	"plimsoll/run/capacity"
+	"plimsoll/run/trial"
 )
 
 func TestVisible(t *testing.T) {
@@ -36,19 +39,38 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// A pilot takes a minute at the pace of people, and is not so short that nothing is read.
+// A pilot takes a minute at the pace of people. A faster pace makes no server faster, so that its windows keep 3 s.
 func TestLevelTimes(t *testing.T) {
-	for pace, want := range map[float64][3]time.Duration{
-		1:   {time.Minute, 4 * time.Second, 5 * time.Second},
-		0.1: {20 * time.Second, time.Second, 2 * time.Second},
+	for pace, want := range map[float64][2]time.Duration{
+		1:   {time.Minute, 5 * time.Second},
+		0.1: {40 * time.Second, 3 * time.Second},
 	} {
 		s := &Session{Plan: &plan.Plan{Workload: plan.Workload{Pace: pace}, Bounded: &plan.Bounded{}}}
 		l := s.Spec(RunPart{Bounded: true, Start: 10, most: 100}, nil, nil, nil, nil, nil)
 		if l.Bounded != nil || l.Level == nil {
 			t.Fatalf("a pilot with the test %+v", l.Bounded)
 		}
-		if c := l.Level; c.Start != 10 || c.Max != 100 || [3]time.Duration{c.Budget, c.Settle, c.Window} != want {
+		if c := l.Level; c.Start != 10 || c.Max != 100 || [2]time.Duration{c.Budget, c.Window} != want {
 			t.Errorf("pace %v: %+v; want %v", pace, c, want)
+		}
+	}
+}
+
+// Accounts take a quarter of the minutes of a comparison at most: a hundred of them cost 17 s in each of three
+// deployments, so that 8 minutes pay for 235.
+func TestAccountsFitIntoTheMinutes(t *testing.T) {
+	most := accountsFor(8, 100, 17*time.Second, 1, 2)
+	if most != 235 {
+		t.Errorf("%d accounts, want 235", most)
+	}
+	for wanted, want := range map[int]int{140: 100, 490: 235} {
+		f := &trial.FoundLevel{LevelResult: capacity.LevelResult{Users: 100, Utilization: 0.1, Capped: true, Wanted: wanted}}
+		afford(f, most, 8)
+		if f.Users != want || f.Capped != (want == 100) {
+			t.Errorf("%d users are wanted: %+v, want %d", wanted, f, want)
+		}
+		if want == 235 && (math.Abs(f.Utilization-0.235) > 1e-9 || !strings.Contains(f.Short, "25 % of the 8 minutes")) {
+			t.Errorf("%d users are wanted: %+v", wanted, f)
 		}
 	}
 }

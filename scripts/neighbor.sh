@@ -6,5 +6,5 @@
 # it prints the CPU time that it got. Ctrl-C and SIGTERM end it earlier.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-"${GO:-go}" build -C bench -o ../bin/neighbor ./neighbor
+"${GO:-go}" build -C studies -o ../bin/neighbor ./bench/neighbor
 exec bin/neighbor -core "${1:-0}" -d "${2:-10m}" -seed "${3:-1}"

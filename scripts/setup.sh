@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis,
+# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family,
 # nginx, ip, nft, mkfs.xfs, podman, runc, systemd-analyze, Chromium, and npm with the libraries of the console's page. It
 # does so through apt, as root, without starting any service; elsewhere it prints what the program will do instead. Below
 # .plimsoll/tools it puts kubernetes-validate, by pip, and the schema of cloud-init's user data, out of Debian's package,
-# which is not installed. With the argument "full" also Java 17 and Maven, for `make test-full`.
+# which is not installed. Arguments are further Debian packages, which the tests of another module need.
 # It may be run again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is
 # a failure.
 set -euo pipefail
@@ -32,7 +32,6 @@ have_xfs() { command -v mkfs.xfs >/dev/null || [ -x /usr/sbin/mkfs.xfs ]; }
 have_podman() { command -v podman >/dev/null && { command -v runc >/dev/null || [ -x /usr/sbin/runc ]; }; }
 have_analyze() { command -v systemd-analyze >/dev/null; }
 have_venv() { command -v python3 >/dev/null && python3 -c 'import ensurepip, venv' 2>/dev/null; }
-have_redis() { command -v redis-server >/dev/null || [ -x /usr/bin/redis-server ] || [ -x /usr/local/bin/redis-server ]; }
 have_chromium() {
   local name
   for name in chromium chromium-browser google-chrome-stable google-chrome; do
@@ -45,26 +44,14 @@ have_chromium() {
 
 have_npm() { command -v npm >/dev/null; }
 
-have_java17() {
-  local home
-  for home in "${JAVA_HOME:-}" /usr/lib/jvm/* /usr/java/* /opt/java/*; do
-    if [ -x "$home/bin/javac" ] && grep -q '^JAVA_VERSION="17' "$home/release" 2>/dev/null; then
-      return 0
-    fi
-  done
-  return 1
-}
-full=${1:-}
-
 if ! command -v go >/dev/null; then
   say "go is not in PATH; install the version that go.mod names"
   exit 1
 fi
 
-packages=()
+packages=("$@")
 have_postgres || packages+=(postgresql)
 have_mysql || packages+=(mariadb-server)
-have_redis || packages+=(redis-server)  # the news feed's cache
 have_nginx || packages+=(nginx-light) # the tests of package wire, and the proxy of the fault suite
 have_ip || packages+=(iproute2)       # network namespaces
 have_nft || packages+=(nftables)      # packet loss in the fault suite, published ports of deployments
@@ -74,10 +61,6 @@ have_analyze || packages+=(systemd)    # the tests of contrib/agents verify the 
 have_venv || packages+=(python3-venv)  # and the chart's manifests
 have_chromium || packages+=(chromium fonts-liberation) # the tests of packages report and console open pages
 have_npm || packages+=(npm)           # the page of the console is built and tested with libraries from npm
-if [ "$full" = full ]; then
-  have_java17 || packages+=(openjdk-17-jdk-headless)
-  command -v mvn >/dev/null || packages+=(maven)
-fi
 
 # No service may start: the program supervises its own servers. A policy file tells the packages' scripts so during
 # the installation, unless the host has one already.
@@ -167,10 +150,6 @@ if ! have_mysql; then
     failed=1
   fi
 fi
-if ! have_redis; then
-  say "no Redis on this host: plans with the news feed need it; install redis-server"
-  failed=1
-fi
 if ! have_nginx; then
   say "no nginx on this host: the tests of package wire do without, except in CI; install nginx"
   failed=1
@@ -184,7 +163,7 @@ if ! have_xfs; then
   failed=1
 fi
 if ! have_podman; then
-  say "no podman or no runc on this host: deployments use namespaces of our own, and so do the tests, except in CI; install podman and runc"
+  say "no podman or no runc on this host: deployments have no containers, and tests of them are skipped, except in CI; install podman and runc"
   failed=1
 fi
 if ! have_chromium; then
@@ -202,10 +181,6 @@ elif [ ! -e "$page/node_modules/.package-lock.json" ] || [ "$page/package-lock.j
     say "npm could not install the libraries of the console's page"
     failed=1
   fi
-fi
-if [ "$full" = full ] && { ! have_java17 || ! command -v mvn >/dev/null; }; then
-  say "no Java 17 development kit or no mvn on this host: install openjdk-17-jdk-headless and maven"
-  exit 1
 fi
 if [ "$failed" = 1 ] && [ "${CI:-}" = true ]; then
   exit 1

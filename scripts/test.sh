@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs all tests: first those of every package beside each other, then, one after the other, those that need the machine
-# for themselves. Arguments are flags of go test for the first part. The last line counts packages and lone tests; the
+# Runs all tests of the program: first those of every package beside each other, then, one after the other, those that
+# need the machine for themselves. Arguments are flags of go test for the first part. The last line counts packages and lone tests; the
 # line before it names those that failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
-# DIR TEST. Each skips itself where PLIMSOLL_ALONE is not set.
-alone=('cmd/faults TestThreeFaults')
+# MODULE DIR TEST. Each skips itself where PLIMSOLL_ALONE is not set.
+alone=('studies faults TestThreeFaults')
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -20,9 +20,9 @@ fi
 passed=$(grep -c $'^ok  \t' "$log")
 skipped=0
 for test in "${alone[@]}"; do
-  read -r dir name <<<"$test"
-  if ! PLIMSOLL_ALONE=1 "$go" test -count=1 -timeout=20m -v -run "^$name\$" "./$dir" 2>&1 | tee "$log"; then
-    failed+=("$dir $name")
+  read -r module dir name <<<"$test"
+  if ! PLIMSOLL_ALONE=1 "$go" test -C "$module" -count=1 -timeout=20m -v -run "^$name\$" "./$dir" 2>&1 | tee "$log"; then
+    failed+=("$module/$dir $name")
   elif grep -q "^--- SKIP: $name " "$log"; then
     skipped=$((skipped + 1))
   else

@@ -20,9 +20,9 @@ func grouped(n float64) string {
 	return digits
 }
 
-// The columns of docs/agents-deploy.md that follow from measured figures are those of docs/benchmarks.json.
+// The columns of docs/agents-deploy.md that follow from measured figures are those of studies/results/benchmarks.json.
 func TestRent(t *testing.T) {
-	b, err := os.ReadFile(root + "/docs/benchmarks.json")
+	b, err := os.ReadFile(root + "/studies/results/benchmarks.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestRent(t *testing.T) {
 		}
 	}
 	if perCore == 0 || kib == 0 {
-		t.Fatalf("docs/benchmarks.json has %v users on a core and %v KiB for a user", perCore, kib)
+		t.Fatalf("studies/results/benchmarks.json has %v users on a core and %v KiB for a user", perCore, kib)
 	}
 	page, err := os.ReadFile(root + "/docs/agents-deploy.md")
 	if err != nil {

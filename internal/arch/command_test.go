@@ -21,7 +21,7 @@ func TestTheClosingLineOfTheTests(t *testing.T) {
 			"\nfailed: a, b\ntests: 2 passed, 2 failed, 0 skipped\n"},
 		{"no package", "exit 1", "", 1, "failed: GO test\ntests: 1 passed, 1 failed, 0 skipped\n"},
 		{"alone failed", "printf 'ok  \\ta\\t1s\\n'", "exit 1", 1,
-			"\nfailed: cmd/faults TestThreeFaults\ntests: 1 passed, 1 failed, 0 skipped\n"},
+			"\nfailed: studies/faults TestThreeFaults\ntests: 1 passed, 1 failed, 0 skipped\n"},
 		{"alone skipped", "printf 'ok  \\ta\\t1s\\n'", `echo "--- SKIP: $name (0.00s)"`, 0, "\ntests: 1 passed, 0 failed, 1 skipped\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

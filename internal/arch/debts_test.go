@@ -71,7 +71,7 @@ func (t *tree) owed(rule, thing string, f found) (bad []string) {
 }
 
 // program is the package that only wires: verbs, flags, environment, exit status.
-const program = "cmd/plimsoll"
+const program = "cmd/verbs"
 
 // mostOfProgram are its lines without tests.
 const mostOfProgram = 4500
@@ -86,7 +86,7 @@ var notInProgram = []string{
 var promQL = regexp.MustCompile(`[a-z]\{\w*(?:=|!=|!~)|\b(?:rate|irate|increase|delta|deriv|\w+_over_time)\([a-z]+_|` +
 	`\b(?:sum|avg|min|max|count|histogram_quantile)(?: by ?\([\w, ]*\))? ?\((?:[\d., ]*)[a-z]+(?:_[a-z]|\([a-z]+_|\([a-z]+\()`)
 
-// programWires holds cmd/plimsoll to its size, its imports and its want of PromQL.
+// programWires holds cmd/verbs to its size, its imports and its want of PromQL.
 func programWires(t *tree) (bad []string) {
 	p := t.packages[program]
 	if p == nil {
@@ -182,7 +182,7 @@ func selects(x ast.Expr, of string, names ...string) bool {
 }
 
 // driverNames are the drivers of a target as a plan writes them.
-var driverNames = []string{"refchat", "newsfeed", "process", "container", "external"}
+var driverNames = []string{"refchat", "process", "container", "external"}
 
 // speakers may hold them: dialects, and watch, whose probes and hosts use the same words for other things.
 var speakers = []string{"dialect", "watch"}
@@ -268,7 +268,7 @@ func picture(t *tree) (bad []string) {
 func (t *tree) product() func(func(*file) bool) {
 	return func(yield func(*file) bool) {
 		for _, d := range t.dirs() {
-			if slices.Contains([]string{"reference", "bench", "contrib"}, top(d)) || within(d, "internal/absent") ||
+			if slices.Contains([]string{"reference", "contrib"}, top(d)) || within(d, "internal/absent") ||
 				top(d) == "cmd" && !within(d, program) {
 				continue
 			}

@@ -14,14 +14,14 @@ import (
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
 	0: {"console/ui", "internal/files", "internal/parallel", "internal/plain", "load/clock"},
-	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "reference/newsfeed", "contrib"},
+	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3: {"run/record", "dialect", "reference/dataset"},
 	4: {"load/engine", "run/trial", "target", "run/store", "judge"},
 	5: {"load/fleet", "judge/comparison", "report"},
 	6: {"evidence"},
 	7: {"rig", "console"},
-	8: {"cmd", "bench"}, // bench is a module of its own
+	8: {"cmd", "studies"}, // studies is a module of its own
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
@@ -30,12 +30,12 @@ var outside = []string{".", "internal/arch", "internal/browser", "internal/race"
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
 	"contrib/grafana",
-	"dialect/mattermost", "dialect/newsfeed",
+	"dialect/mattermost",
 	"load/engine/calibration", "load/fleet/join",
-	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat", "reference/newsfeed/perf",
+	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat",
 	"run/record/figures", "run/record/gobench", "run/record/k6", "run/record/loadtestng", "run/record/locust",
 	"target/container", "target/external", "target/process",
-	"target/lab/cgroup", "target/lab/jvm", "target/lab/mysql", "target/lab/netns", "target/lab/nginx", "target/lab/postgresql", "target/lab/redis",
+	"target/lab/cgroup", "target/lab/mysql", "target/lab/netns", "target/lab/nginx", "target/lab/postgresql",
 	"watch/probe/agent", "watch/probe/mysql", "watch/probe/postgresql",
 	"watch/series/promapi", "watch/series/remote",
 }
@@ -48,7 +48,7 @@ var pure = []string{"judge/stats", "plan", "judge/verdict", "judge/limiter", "ju
 
 // inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
 // whether the race detector is on.
-var inTests = []string{"internal/browser", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql", "target/lab/redis", "target/lab/jvm"}
+var inTests = []string{"internal/browser", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
 
 // named are the directories that may speak of one particular server.
 var named = []string{"dialect", "reference", "cmd", "internal/arch"}
@@ -66,7 +66,7 @@ var rules = []rule{
 	{"picture", "the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it", picture},
 	{"drivers", "drivers are chosen by name where a run is put together, in rig and cmd; other packages that import one are " +
 		"bound to it for good", drivers},
-	{"program", "cmd/plimsoll only wires: what it computes itself cannot be used, read or tested without it. " + ratchet, programWires},
+	{"program", "cmd/verbs only wires: what it computes itself cannot be used, read or tested without it. " + ratchet, programWires},
 	{"plans", "a stored plan may be of an older version; one place decides what is done then. " + ratchet, storedPlans},
 	{"driver-names", "a driver is added in its dialect and in one registry; a name written elsewhere is a place to forget. " + ratchet, driverLiterals},
 	{"doubles", "one word has one meaning, for types too. " + ratchet, doubles},
@@ -163,7 +163,7 @@ func drivers(t *tree) (bad []string) {
 }
 
 // servers of reference, which share no code with the clients that measure them, nor with each other.
-var references = []string{"reference/refchat", "reference/refnull", "reference/newsfeed"}
+var references = []string{"reference/refchat", "reference/refnull"}
 
 func strangers(t *tree) (bad []string) {
 	reference := func(dir string) string {
@@ -231,7 +231,7 @@ func top1(imported string) string {
 // room that reports its progress.
 func prints(t *tree) (bad []string) {
 	var files []*file
-	for _, d := range []string{"cmd/plimsoll", "rig"} {
+	for _, d := range []string{program, "rig"} {
 		if p := t.packages[d]; p != nil {
 			files = append(files, p.files...)
 		}
@@ -395,7 +395,7 @@ func names(t *tree) (bad []string) {
 	return bad
 }
 
-var serverName = regexp.MustCompile(`(?i)mattermost|news[ _-]?feed`)
+var serverName = regexp.MustCompile(`(?i)mattermost`)
 
 func servers(t *tree) (bad []string) {
 	for _, d := range t.dirs() {

@@ -22,7 +22,7 @@ type tree struct {
 	modules  []string          // directories of other modules, whose packages are none of ours
 	texts    map[string][]byte // Markdown, YAML, shell and make files, by path
 	paths    map[string]bool   // every file and directory
-	tests    map[string]bool   // functions of tests that go test can run by name
+	tests    map[string]bool   // tests of all modules that go test can run by name
 	debts    map[string]map[string]int
 }
 
@@ -66,7 +66,14 @@ func load(fsys fs.FS) (*tree, error) {
 		}
 		switch {
 		case strings.HasSuffix(name, ".go") && slices.ContainsFunc(t.modules, func(m string) bool { return strings.HasPrefix(name, m) }):
-			return nil
+			if !strings.HasSuffix(name, "_test.go") {
+				return nil
+			}
+			parsed, _, err := t.parse(fsys, name)
+			if err == nil {
+				t.addTests(parsed)
+			}
+			return err
 		case strings.HasSuffix(name, ".go"):
 			return t.add(fsys, name)
 		case slices.Contains([]string{".md", ".yaml", ".yml", ".sh"}, path.Ext(name)), base == "Makefile", path.Dir(name) == ".ci":
@@ -85,14 +92,21 @@ func load(fsys fs.FS) (*tree, error) {
 	return t, err
 }
 
+func (t *tree) parse(fsys fs.FS, name string) (parsed *ast.File, src []byte, err error) {
+	if src, err = fs.ReadFile(fsys, name); err != nil {
+		return nil, nil, err
+	}
+	parsed, err = parser.ParseFile(t.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		err = fmt.Errorf("reading the tree: %w", err)
+	}
+	return parsed, src, err
+}
+
 func (t *tree) add(fsys fs.FS, name string) error {
-	src, err := fs.ReadFile(fsys, name)
+	parsed, src, err := t.parse(fsys, name)
 	if err != nil {
 		return err
-	}
-	parsed, err := parser.ParseFile(t.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return fmt.Errorf("reading the tree: %w", err)
 	}
 	dir := path.Dir(name)
 	p := t.packages[dir]
@@ -107,12 +121,17 @@ func (t *tree) add(fsys fs.FS, name string) error {
 		export(p.exported, parsed)
 		return nil
 	}
+	t.addTests(parsed)
+	return nil
+}
+
+// addTests adds the functions of a file of tests.
+func (t *tree) addTests(parsed *ast.File) {
 	for _, d := range parsed.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil {
 			t.tests[d.Name.Name] = true
 		}
 	}
-	return nil
 }
 
 // export adds the names that a file declares: exported ones, methods as "Type.Method", fields as "Type.Field".

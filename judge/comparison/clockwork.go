@@ -50,9 +50,10 @@ const (
 	// mostGrowth is the same for the share of CPU time that grows with the pause before a turn: a cache that expires by
 	// the clock, say, is filled by the first request after it, so that no backlog shows it.
 	mostGrowth = 0.05
-	// certain is how many standard errors such a difference has at least.
-	certain    = 3
-	leastTurns = 20
+	// Such differences have so many standard errors at least. That of deferred work is by the scatter between blocks:
+	// where it is large, work comes in bursts that are rounds apart.
+	certainDeferred, certainGrowth = 2, 3
+	leastTurns                     = 20
 )
 
 // Shares returns the share of the CPU time that pauses added, which continuous time would not cost, and the share of
@@ -119,13 +120,13 @@ func duetLacks(role string, arms [2]armClockwork, deferredError float64, label [
 				"(at most %.0f %%); write mode: sequence", 100*a.byClock, role, label[i], 100*mostByClock)
 		}
 	}
-	if math.Abs(arms[1].deferred-arms[0].deferred) > max(mostDeferred, certain*deferredError) {
+	if math.Abs(arms[1].deferred-arms[0].deferred) > max(mostDeferred, certainDeferred*deferredError) {
 		return fmt.Sprintf("%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a pause, "+
 			"where it is done at a stretch (at most %.0f %% of difference); write mode: sequence",
 			100*arms[0].deferred, role, label[0], 100*arms[1].deferred, label[1], 100*mostDeferred)
 	}
 	se := math.Sqrt(arms[0].variance + arms[1].variance)
-	if math.Abs(arms[1].growth-arms[0].growth) > max(mostGrowth, certain*se) {
+	if math.Abs(arms[1].growth-arms[0].growth) > max(mostGrowth, certainGrowth*se) {
 		return fmt.Sprintf("the CPU time of %s in a turn grows with the pause before it, by %.0f %% in %s and %.0f %% in %s "+
 			"(at most %.0f %% of difference); write mode: sequence",
 			role, 100*arms[0].growth, label[0], 100*arms[1].growth, label[1], 100*mostGrowth)

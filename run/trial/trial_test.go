@@ -45,6 +45,8 @@ type lab struct {
 	stop     chan struct{}
 	wg       sync.WaitGroup
 	max      int
+	arrival  float64 // CPU seconds of "app" that a new user costs
+	owed     float64 // the rest of them
 }
 
 // unanswered is the latency of an op that the server never answers, and that is not waited for.
@@ -84,8 +86,13 @@ func newLab(capacity float64) *lab {
 				}
 			}
 			for role, share := range map[string]float64{"app": float64(n) / l.capacity * 0.85, "generator": 0.3} {
-				b := l.busy[role]
-				l.busy[role] = [2]float64{b[0] + 0.05*min(share, 1), b[1] + 0.05}
+				b, used := l.busy[role], 0.05*min(share, 1)
+				if role == "app" {
+					late := min(l.owed, 0.05-used)
+					l.owed -= late
+					used += late
+				}
+				l.busy[role] = [2]float64{b[0] + used, b[1] + 0.05}
 			}
 			l.mu.Unlock()
 		}
@@ -96,6 +103,7 @@ func newLab(capacity float64) *lab {
 func (l *lab) SetUsers(n int, _ time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.owed += l.arrival * float64(max(n-l.users, 0))
 	l.users = n
 	l.max = max(l.max, n)
 	return nil

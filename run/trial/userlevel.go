@@ -17,10 +17,20 @@ type LevelTest struct {
 	// Used reads the CPU time that each role of the target has used and could have used so far, in
 	// seconds. A role that is not seen is not in it.
 	Used func() map[string][2]float64
-	// Ramp is the time in which users come, Settle the time after it that is not read, Window the
-	// time that is; whole seconds.
-	Ramp, Settle, Window time.Duration
+	// Ramp is the time in which users come, Window the time of one reading; whole seconds. Windows
+	// are read until the work that arrivals cause is done.
+	Ramp, Window time.Duration
 }
+
+const (
+	// settling is the most windows that the work of arrivals may take.
+	settling = 6
+	// A use that fell by more than falling of itself, and by more than a hundredth of the cores, may
+	// fall on; one of almost all cores may be a queue of arrivals.
+	falling   = 0.1
+	leastFall = 0.01
+	allCores  = 0.95
+)
 
 // A FoundLevel is the result of a [LevelTest].
 type FoundLevel struct {
@@ -36,20 +46,19 @@ func (r *run) findLevel(ctx context.Context) error {
 	search := capacity.NewLevelSearch(l.LevelConfig)
 	began, users, role, before := r.now(), -1, "", ""
 	for act := search.First(); !act.Done; {
+		windows := 1
 		if act.Users != users {
 			if err := r.reachLevel(ctx, act); err != nil {
 				return err
 			}
+			windows = settling
 		}
-		used := l.Used()
-		if err := r.stay(ctx, l.Window, nil); err != nil {
+		o := capacity.LevelReading{Users: act.Users}
+		var err error
+		if role, o.Utilization, err = r.settledUse(ctx, windows); err != nil {
 			return err
 		}
-		o := capacity.LevelReading{At: r.now() - began, Users: act.Users}
-		if role, o.Utilization = busiest(used, l.Used()); role == "" {
-			return plan.Usagef("bounded.users: auto needs the CPU of the target, which is not seen from here; " +
-				"write a number, or add a probe of kind agent, pid or container, or metrics of its hosts")
-		}
+		o.At = r.now() - began
 		w := r.trail.last(l.Window)
 		f, red := r.generatorFault(w)
 		if users < 0 {
@@ -74,16 +83,35 @@ func (r *run) findLevel(ctx context.Context) error {
 	return nil
 }
 
-// reachLevel brings the users to the level of an action and lets them settle.
+// settledUse reads windows, so many at most, until the use of the busiest role does not fall any
+// more, and returns the last.
+func (r *run) settledUse(ctx context.Context, windows int) (role string, used float64, err error) {
+	for k := range windows {
+		was, before := used, r.Level.Used()
+		if err := r.stay(ctx, r.Level.Window, nil); err != nil {
+			return "", 0, err
+		}
+		if role, used = busiest(before, r.Level.Used()); role == "" {
+			return "", 0, plan.Usagef("bounded.users: auto needs the CPU of the target, which is not seen from here; " +
+				"write a number, or add a probe of kind agent, pid or container, or metrics of its hosts")
+		}
+		if k > 0 && used < allCores && was-used <= max(falling*was, leastFall) {
+			break
+		}
+	}
+	return role, used, nil
+}
+
+// reachLevel brings the users to the level of an action.
 func (r *run) reachLevel(ctx context.Context, act capacity.LevelAction) error {
-	l, settle := r.Level, r.Level.Settle
+	l, rest := r.Level, time.Duration(0)
 	if act.Rest {
-		settle *= 3
+		rest = 2 * l.Window
 	}
 	if err := r.Driver.SetUsers(act.Users, l.Ramp); err != nil {
 		return err
 	}
-	return r.stay(ctx, l.Ramp+settle, nil)
+	return r.stay(ctx, l.Ramp+rest, nil)
 }
 
 func levelText(o capacity.LevelReading, role string) string {

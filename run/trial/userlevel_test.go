@@ -11,8 +11,8 @@ import (
 
 func levelSpec(t *testing.T, l *lab) Config {
 	s := spec(t, l)
-	s.Level = &LevelTest{LevelConfig: capacity.LevelConfig{Start: 10, Max: 1000, Budget: time.Minute, Step: 8 * time.Second},
-		Used: func() map[string][2]float64 { return l.used("app", "db") }, Ramp: time.Second, Settle: 3 * time.Second, Window: 4 * time.Second}
+	s.Level = &LevelTest{LevelConfig: capacity.LevelConfig{Start: 10, Max: 1000, Budget: time.Minute, Step: 9 * time.Second},
+		Used: func() map[string][2]float64 { return l.used("app", "db") }, Ramp: time.Second, Window: 4 * time.Second}
 	return s
 }
 
@@ -35,6 +35,7 @@ func TestLevelTrial(t *testing.T) {
 		short       string
 	}{
 		{"linear", func(*lab, *Config) {}, 188, 235, ""},
+		{"arrivals of a tenth of a second", func(l *lab, _ *Config) { l.arrival = 0.1 }, 188, 235, ""},
 		{"a neighbor of the generator", func(l *lab, _ *Config) {
 			l.health = func(users int) map[string]Reading { return map[string]Reading{"core": {Value: 99}} }
 		}, 188, 235, ""},

@@ -3,6 +3,7 @@ package container_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,7 +20,6 @@ import (
 
 // TestMain lets the test binary play the server in a container, and the program that runs one and is killed.
 func TestMain(m *testing.M) {
-	container.Init()
 	switch os.Getenv("CONTAINER_TEST_ROLE") {
 	case "server":
 		serve()
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 type sight struct {
 	PID, Host, Dir string
 	Args, Root     []string
-	Secret, Caps   string
+	Secret         string
 	Processes      int
 }
 
@@ -51,12 +51,6 @@ func serve() {
 	}
 	procs, _ := filepath.Glob("/proc/[0-9]*")
 	s.Processes = len(procs)
-	status, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(status)) {
-		if v, ok := strings.CutPrefix(line, "CapBnd:"); ok {
-			s.Caps = strings.TrimSpace(v)
-		}
-	}
 	b, err := json.Marshal(s)
 	if err == nil {
 		err = os.WriteFile("sight.part", b, 0o644)
@@ -71,7 +65,7 @@ func serve() {
 
 // run starts a container and waits to be killed.
 func run() {
-	e, err := engineOf(context.Background(), os.Getenv("CONTAINER_TEST_ENGINE"))
+	e, err := container.FindPodman(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -83,13 +77,6 @@ func run() {
 	}
 	fmt.Println("pid", p.PID())
 	<-p.Done()
-}
-
-func engineOf(ctx context.Context, name string) (container.Engine, error) {
-	if name == "podman" {
-		return container.FindPodman(ctx)
-	}
-	return container.Namespaces{}, nil
 }
 
 func job(state string) container.Job {
@@ -107,25 +94,20 @@ func job(state string) container.Job {
 	}}
 }
 
-// engines runs a test with each engine. Under CI, the programs that setup installs must be present.
-func engines(t *testing.T, f func(t *testing.T, name string, e container.Engine)) {
-	for _, name := range []string{"namespaces", "podman"} {
-		t.Run(name, func(t *testing.T) {
-			if os.Geteuid() != 0 {
-				if os.Getenv("CI") == "true" {
-					t.Fatal("containers need root")
-				}
-				t.Skip("containers need root")
-			}
-			e, err := engineOf(t.Context(), name)
-			if err != nil && os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			} else if err != nil {
-				t.Skip(err)
-			}
-			f(t, name, e)
-		})
+// engine finds podman. Under CI, the programs that setup installs must be present.
+func engine(t *testing.T) *container.Podman {
+	t.Helper()
+	err := errors.New("containers need root")
+	var e *container.Podman
+	if os.Geteuid() == 0 {
+		e, err = container.FindPodman(t.Context())
 	}
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatal(err)
+	} else if err != nil {
+		t.Skip(err)
+	}
+	return e
 }
 
 // state is a directory that containers and their databases' users can reach.
@@ -138,8 +120,15 @@ func state(t *testing.T) string {
 	return dir
 }
 
+// A process is the container, or the program that runs it.
+type process interface {
+	Done() <-chan struct{}
+	Err() error
+	Tail() string
+}
+
 // look waits for the server's view.
-func look(t *testing.T, dir string, p container.Process) (s sight) {
+func look(t *testing.T, dir string, p process) (s sight) {
 	t.Helper()
 	for range 2000 {
 		if b, err := os.ReadFile(filepath.Join(dir, "sight")); err == nil {
@@ -160,79 +149,74 @@ func look(t *testing.T, dir string, p container.Process) (s sight) {
 
 // TestARelativeState: the state directory of a store such as ".plimsoll", the default, has its whole path inside.
 func TestARelativeState(t *testing.T) {
-	engines(t, func(t *testing.T, _ string, e container.Engine) {
-		dir := state(t)
-		t.Chdir(filepath.Dir(dir))
-		j := job(dir)
-		j.State = filepath.Base(dir)
+	e := engine(t)
+	dir := state(t)
+	t.Chdir(filepath.Dir(dir))
+	j := job(dir)
+	j.State = filepath.Base(dir)
+	p, err := e.Start(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if s := look(t, dir, p); s.Dir != dir {
+		t.Errorf("it is in %s, want %s", s.Dir, dir)
+	}
+}
+
+func TestContainer(t *testing.T) {
+	e := engine(t)
+	dir := state(t)
+	j := job(dir)
+	for round := range 2 { // again in the same place, as after a reset
+		_ = os.Remove(filepath.Join(dir, "sight"))
 		p, err := e.Start(t.Context(), j)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
-			if err := p.Stop(context.Background()); err != nil {
-				t.Error(err)
-			}
-		}()
-		if s := look(t, dir, p); s.Dir != dir {
-			t.Errorf("it is in %s, want %s", s.Dir, dir)
+		s := look(t, dir, p)
+		if s.PID != "1" || s.Host != j.Name || s.Dir != dir || !slices.Equal(s.Args, j.Spec.Args) || s.Secret != "hush" || s.Processes != 1 {
+			t.Errorf("it sees %+v", s)
 		}
-	})
-}
-
-func TestContainer(t *testing.T) {
-	engines(t, func(t *testing.T, name string, e container.Engine) {
-		dir := state(t)
-		j := job(dir)
-		for round := range 2 { // again in the same place, as after a reset
-			_ = os.Remove(filepath.Join(dir, "sight"))
-			p, err := e.Start(t.Context(), j)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := look(t, dir, p)
-			if s.PID != "1" || s.Host != j.Name || s.Dir != dir || !slices.Equal(s.Args, j.Spec.Args) || s.Secret != "hush" || s.Processes != 1 {
-				t.Errorf("it sees %+v", s)
-			}
-			for _, name := range []string{"etc", "usr", "home", "var", "root"} {
-				// Podman makes /etc for hosts and names, and below /run.
-				if slices.Contains(s.Root, name) && !strings.HasPrefix(dir, "/"+name) && name != "etc" {
-					t.Errorf("it sees /%s: %v", name, s.Root)
-				}
-			}
-			if name == "namespaces" && strings.Trim(s.Caps, "0") != "" {
-				t.Errorf("its capabilities are %s", s.Caps)
-			}
-			id, err := lab.Identify(p.PID())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID)); err != nil || !strings.Contains(string(line), "two words") || strings.Contains(string(line), "podman") {
-				t.Errorf("round %d: process %d is %q, %v; want the server", round, id.PID, line, err)
-			}
-			args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID))
-			if strings.Contains(string(args), "hush") {
-				t.Error("a secret is on the command line")
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			if err := p.Stop(ctx); err != nil {
-				t.Error(err)
-			}
-			cancel()
-			if id.Alive() {
-				t.Error("it runs after Stop")
-			}
-			if err := p.Err(); err != nil {
-				t.Errorf("after Stop: %v", err)
-			}
-			if !strings.Contains(p.Tail(), "asked to stop") {
-				t.Errorf("it was not asked to stop:\n%s", p.Tail())
-			}
-			if left := left(t, j.Name); len(left) > 0 {
-				t.Errorf("round %d left %v", round, left)
+		for _, name := range []string{"etc", "usr", "home", "var", "root"} {
+			// Podman makes /etc for hosts and names, and below /run.
+			if slices.Contains(s.Root, name) && !strings.HasPrefix(dir, "/"+name) && name != "etc" {
+				t.Errorf("it sees /%s: %v", name, s.Root)
 			}
 		}
-	})
+		id, err := lab.Identify(p.PID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID)); err != nil || !strings.Contains(string(line), "two words") || strings.Contains(string(line), "podman") {
+			t.Errorf("round %d: process %d is %q, %v; want the server", round, id.PID, line, err)
+		}
+		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID))
+		if strings.Contains(string(args), "hush") {
+			t.Error("a secret is on the command line")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if err := p.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if id.Alive() {
+			t.Error("it runs after Stop")
+		}
+		if err := p.Err(); err != nil {
+			t.Errorf("after Stop: %v", err)
+		}
+		if !strings.Contains(p.Tail(), "asked to stop") {
+			t.Errorf("it was not asked to stop:\n%s", p.Tail())
+		}
+		if left := left(t, j.Name); len(left) > 0 {
+			t.Errorf("round %d left %v", round, left)
+		}
+	}
 }
 
 // left returns the remaining control groups and mounts of a container.
@@ -258,53 +242,40 @@ func left(t *testing.T, name string) (all []string) {
 // TestKilledRunner kills the program that runs a container with SIGKILL, and expects container, monitor and control
 // groups to go with it.
 func TestKilledRunner(t *testing.T) {
-	engines(t, func(t *testing.T, name string, _ container.Engine) {
-		dir := state(t)
-		runner, err := lab.Start(t.Context(), lab.Spec{Name: "runner", Path: os.Args[0],
-			Env: append(os.Environ(), "CONTAINER_TEST_ROLE=runner", "CONTAINER_TEST_ENGINE="+name, "CONTAINER_TEST_STATE="+dir)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = runner.Kill() }()
-		look(t, dir, runner)
-		ours := func() (pids []string) {
-			all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-			for _, file := range all {
-				b, _ := os.ReadFile(file)
-				if strings.Contains(string(b), dir) || strings.Contains(string(b), "two words") {
-					pids = append(pids, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(b), "\x00", " "))
-				}
-			}
-			return pids
-		}
-		if len(ours()) == 0 {
-			t.Fatal("nothing seems to run")
-		}
-		mark := fmt.Sprintf("plimsoll-%d-%d-box", runner.PID(), runner.Identity().Start)
-		if err := runner.Signal(syscall.SIGKILL); err != nil { // not Kill, which would kill the group
-			t.Fatal(err)
-		}
-		<-runner.Done()
-		for range 1000 {
-			if len(ours()) == 0 && len(left(t, mark)) == 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if left := append(ours(), left(t, mark)...); len(left) > 0 {
-			t.Errorf("still there: %q", left)
-		}
-	})
-}
-
-func TestOnlyPrograms(t *testing.T) {
+	engine(t)
 	dir := state(t)
-	j := job(dir)
-	j.Spec.Path = filepath.Join(dir, "script")
-	if err := os.WriteFile(j.Spec.Path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+	runner, err := lab.Start(t.Context(), lab.Spec{Name: "runner", Path: os.Args[0],
+		Env: append(os.Environ(), "CONTAINER_TEST_ROLE=runner", "CONTAINER_TEST_STATE="+dir)})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (container.Namespaces{}).Start(t.Context(), j); err == nil || !strings.Contains(err.Error(), "only programs") {
-		t.Errorf("a script in a container: %v", err)
+	defer func() { _ = runner.Kill() }()
+	look(t, dir, runner)
+	ours := func() (pids []string) {
+		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, file := range all {
+			b, _ := os.ReadFile(file)
+			if strings.Contains(string(b), dir) || strings.Contains(string(b), "two words") {
+				pids = append(pids, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(b), "\x00", " "))
+			}
+		}
+		return pids
+	}
+	if len(ours()) == 0 {
+		t.Fatal("nothing seems to run")
+	}
+	mark := fmt.Sprintf("plimsoll-%d-%d-box", runner.PID(), runner.Identity().Start)
+	if err := runner.Signal(syscall.SIGKILL); err != nil { // not Kill, which would kill the group
+		t.Fatal(err)
+	}
+	<-runner.Done()
+	for range 1000 {
+		if len(ours()) == 0 && len(left(t, mark)) == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if left := append(ours(), left(t, mark)...); len(left) > 0 {
+		t.Errorf("still there: %q", left)
 	}
 }

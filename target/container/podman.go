@@ -20,18 +20,18 @@ import (
 // podmanPatience bounds the start of a container, and each question to podman.
 const podmanPatience = 30 * time.Second
 
-// A podman runs containers by the programs podman and runc, as root. Its images, containers and logs are in the state
+// A Podman runs containers by the programs podman and runc, as root. Its images, containers and logs are in the state
 // directory of each container, its mounts in a mount namespace of its own, and its control groups below one that
-// bears this program's mark.
-type podman struct{ path, runtime, unshare, name string }
+// bears this program's mark. Its methods may be called by several goroutines.
+type Podman struct{ path, runtime, unshare, name string }
 
-// FindPodman returns the engine podman, or an error that names the missing part.
-func FindPodman(ctx context.Context) (Engine, error) {
-	var p podman
+// FindPodman returns the engine, or an error that names the missing part.
+func FindPodman(ctx context.Context) (*Podman, error) {
+	var p Podman
 	for name, to := range map[string]*string{"podman": &p.path, "runc": &p.runtime, "unshare": &p.unshare, "conmon": new(string)} {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			return nil, fmt.Errorf("no %s on this host: install it (on Debian: apt-get install podman runc), or write engine: namespaces", name)
+			return nil, fmt.Errorf("no %s on this host: install it (on Debian: apt-get install podman runc)", name)
 		}
 		*to = path
 	}
@@ -47,14 +47,34 @@ func FindPodman(ctx context.Context) (Engine, error) {
 		parts = append(parts, strings.Replace(first, " version ", " ", 1))
 	}
 	p.name = strings.Join(parts, " with ")
-	return p, nil
+	return &p, nil
 }
 
-// Name implements [Engine].
-func (p podman) Name() string { return p.name }
+// Name returns the names and versions of the programs, for manifests and reports.
+func (p *Podman) Name() string { return p.name }
 
-// A contained process is a container of podman. The embedded process is podman itself, which ends with the container.
-type contained struct {
+// A Job is a program to be run in a container.
+type Job struct {
+	Spec lab.Spec // as for a process: program and working directory are those of the host
+	Name string   // of the container; begins with lab.Mark
+	// Directory that the container shares with the host, under the same whole path, and where its root file system goes.
+	State string
+}
+
+// whole returns the job with whole paths: inside, relative ones would lead elsewhere.
+func (j Job) whole() (Job, error) {
+	for _, path := range []*string{&j.State, &j.Spec.Dir} {
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return j, fmt.Errorf("finding the state directory: %w", err)
+		}
+		*path = abs
+	}
+	return j, nil
+}
+
+// A Contained process is a container. The embedded process is podman itself, which ends with the container.
+type Contained struct {
 	*lab.Process
 	name            string
 	monitor, server lab.Identity
@@ -62,8 +82,8 @@ type contained struct {
 	grouped         func() // the guard need not remove its control groups
 }
 
-// Start implements [Engine]: it starts podman and waits until the container's process is there.
-func (p podman) Start(ctx context.Context, j Job) (Process, error) {
+// Start starts podman and waits until the container's process is there. The context bounds the start only.
+func (p *Podman) Start(ctx context.Context, j Job) (*Contained, error) {
 	c, err := p.start(ctx, j)
 	if err != nil {
 		return nil, fmt.Errorf("starting a container by podman: %w", err)
@@ -71,7 +91,7 @@ func (p podman) Start(ctx context.Context, j Job) (Process, error) {
 	return c, nil
 }
 
-func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
+func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	if j, err = j.whole(); err != nil {
 		return nil, err
 	}
@@ -86,7 +106,7 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		return nil, err
 	}
-	c := &contained{name: j.Name}
+	c := &Contained{name: j.Name}
 	if c.grouped, err = lab.UndoCgroup(j.Name); err != nil {
 		return nil, err
 	}
@@ -128,7 +148,7 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 }
 
 // arguments are those of podman run up to the root file system.
-func (p podman) arguments(j Job, pidFile, monitor string) []string {
+func (p *Podman) arguments(j Job, pidFile, monitor string) []string {
 	network := "host"
 	if j.Spec.NetNS != "" {
 		network = "ns:" + j.Spec.NetNS
@@ -161,7 +181,7 @@ func (p podman) arguments(j Job, pidFile, monitor string) []string {
 }
 
 // await reads a process id from a file that podman writes.
-func (c *contained) await(ctx context.Context, file string) (lab.Identity, error) {
+func (c *Contained) await(ctx context.Context, file string) (lab.Identity, error) {
 	t := time.NewTicker(5 * time.Millisecond)
 	defer t.Stop()
 	for {
@@ -181,7 +201,7 @@ func (c *contained) await(ctx context.Context, file string) (lab.Identity, error
 }
 
 // PID is that of the server in the container, as the host sees it.
-func (c *contained) PID() int {
+func (c *Contained) PID() int {
 	if c.server.PID == 0 {
 		return c.Process.PID()
 	}
@@ -190,7 +210,7 @@ func (c *contained) PID() int {
 
 // Stop sends the stop signal to the server, waits for podman to end with it, and kills the remaining processes. Podman
 // is not asked to pass the signal on: one that does not yet do so would end at once, without the server's output.
-func (c *contained) Stop(ctx context.Context) error {
+func (c *Contained) Stop(ctx context.Context) error {
 	err := c.Process.StopBy(ctx, c.server)
 	// The monitor ends by itself.
 	for id, grace := range map[lab.Identity]time.Duration{c.server: 0, c.monitor: time.Second} {
@@ -237,7 +257,7 @@ func removeGroups(name string) (gone bool) {
 }
 
 // Watched returns the server in the container, which ends with podman, for a [lab.Crashes].
-func (c *contained) Watched() lab.Watched {
+func (c *Contained) Watched() lab.Watched {
 	w := c.Process.Watched()
 	w.PID = c.PID()
 	return w

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +31,17 @@ func TestRootHasTheLibrariesOfADynamicProgram(t *testing.T) {
 		if fi, err := os.Stat(filepath.Join(root, name)); err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestOnlyPrograms(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := makeRoot(filepath.Join(dir, "rootfs"), script)
+	if err == nil || !strings.Contains(err.Error(), "only programs") {
+		t.Errorf("a script in a container: %v", err)
 	}
 }

@@ -77,21 +77,6 @@ func CheckCPUs(cpus []int) error {
 	return nil
 }
 
-// ListedCPUs reads numbers of CPUs of this host that are separated by commas; an empty text has none.
-func ListedCPUs(text string) (cpus []int, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for f := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return nil, fmt.Errorf("%q: want comma-separated numbers of cores", text)
-		}
-		cpus = append(cpus, n)
-	}
-	return cpus, CheckCPUs(cpus)
-}
-
 // onlineCPUs reads the kernel's list, such as "0-3,8".
 func onlineCPUs() ([]int, error) {
 	b, err := os.ReadFile("/sys/devices/system/cpu/online")

@@ -104,9 +104,6 @@ func (s *Space) Dir() string {
 	return s.state
 }
 
-// Shares reports whether a copy within the space shares its blocks with the original.
-func (s *Space) Shares() bool { return s.by != Plain }
-
 // By returns the way in which a copy within the space is made: never Auto.
 func (s *Space) By() Copying { return s.by }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/target"
+	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/postgresql"
 	"plimsoll/target/process"
@@ -25,10 +26,7 @@ func TestReplicas(t *testing.T) {
 					return mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Settings: mysql.ForMirrors()})
 				},
 			}, StartReplica: func(ctx context.Context, of target.Database, dir string, cpus []int, index int) (target.Replica, error) {
-				if p, ok := of.(*postgresql.Server); ok {
-					return postgresql.StartStandby(ctx, postgresql.Config{Dir: dir, CPUs: cpus}, p, "r")
-				}
-				return mysql.StartMirror(ctx, mysql.Config{Dir: dir, CPUs: cpus}, of.(*mysql.Server), index)
+				return of.(*database.Server).StartReplica(ctx, database.Config{Dir: dir, CPUs: cpus}, index)
 			}, Provision: func(ctx context.Context, at target.Endpoint) error {
 				visit(t, ctx, at.URL())
 				return nil

@@ -1,21 +1,44 @@
+// Package own is the registry of the servers that this program contains: refchat and the null server.
+// It starts them as targets of a test, and by themselves.
 package own
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"regexp"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/dialect/newsfeed"
 	data "plimsoll/reference/dataset/refchat"
 	"plimsoll/reference/refchat"
+	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
 
-// Drivers is the registry of the drivers that start this program's own servers, by the names that the dialects give
-// them.
-var Drivers = map[string]rig.OwnDriver{
+// Chat is the service that the program always has.
+var Chat = rig.Service{
+	Dialect: mattermost.Dialect,
+	Drivers: drivers,
+	Servers: []rig.ServerVerb{
+		{
+			Name: mattermost.Refchat, Short: "the reference chat server by itself",
+			Run: refchat.Main, BadUsage: refchat.ErrUsage,
+		},
+		{
+			Name: mattermost.Refnull, Short: "a server that does almost nothing, for measuring clients",
+			Run: runRefnull, BadUsage: refnull.ErrUsage,
+		},
+	},
+}
+
+func runRefnull(ctx context.Context, args []string, _ func(string) string, stdout, _ io.Writer) error {
+	return refnull.Main(ctx, args, stdout)
+}
+
+// drivers start the servers, by the names that the dialect gives them.
+var drivers = map[string]rig.OwnDriver{
 	mattermost.Refchat: {
 		Configure: func(conf *process.Config, _ string, _ rig.Side) {
 			conf.Command, conf.Files = refchatCommand, []string{uploads}
@@ -26,10 +49,6 @@ var Drivers = map[string]rig.OwnDriver{
 	mattermost.Refnull: {Configure: func(conf *process.Config, _ string, _ rig.Side) {
 		conf.Databases, conf.Command = nil, refnullCommand
 	}},
-	newsfeed.Driver: {Configure: func(conf *process.Config, profile string, at rig.Side) {
-		conf.Database = newsfeed.Driver
-		conf.Command, conf.Companions = feedCommand(profile), feedCompanions(profile, at)
-	}, Telemetry: feedTelemetry},
 }
 
 // uploads is where several servers, or one on a dataset, have their files. One without a dataset has a temporary

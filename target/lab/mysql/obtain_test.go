@@ -4,9 +4,10 @@ package mysql
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
+
+	"plimsoll/target/lab/database"
 )
 
 // TestObtained runs the MySQL that Maven obtains. It needs mvn, and the network the first time, so it has a
@@ -22,8 +23,12 @@ func TestObtained(t *testing.T) {
 	if err != nil || again != path {
 		t.Errorf("second obtain() = %q, %v; want %q from the cache", again, err, path)
 	}
-	t.Setenv("PATH", filepath.Dir(path)) // where it is looked for first
-	s, err := Start(ctx, Config{Dir: t.TempDir()})
+	found, err := inspect(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{found}
+	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

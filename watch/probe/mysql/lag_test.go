@@ -32,7 +32,7 @@ func TestLag(t *testing.T) {
 	if err := s.CreateDatabase(ctx, "chat"); err != nil {
 		t.Fatal(err)
 	}
-	m, err := server.StartMirror(ctx, server.Config{Dir: t.TempDir()}, s, 0)
+	m, err := s.StartReplica(ctx, server.Config{Dir: t.TempDir()}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

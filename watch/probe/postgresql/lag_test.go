@@ -16,7 +16,7 @@ var _ probe.Probe = (*postgresql.StandbyLag)(nil)
 // when it has all.
 func TestLag(t *testing.T) {
 	ctx, s := start(t, server.ForStandbys())
-	r, err := server.StartStandby(ctx, server.Config{Dir: t.TempDir()}, s, "replica_0")
+	r, err := s.StartReplica(ctx, server.Config{Dir: t.TempDir()}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestLag(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	p, err := postgresql.NewLag(s.DSN("postgres"), "replica_0", role...)
+	p, err := postgresql.NewLag(s.DSN("postgres"), server.StandbyName(0), role...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,150 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// onlyRun opens the one run of a store, with its events.
+func onlyRun(t *testing.T, root string) (*record.Run, []record.Event) {
+	t.Helper()
+	st, err := store.Open(filepath.Join(root, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := st.List(context.Background())
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%d runs, %v", len(entries), err)
+	}
+	r, err := st.Run(entries[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := r.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, events
+}
+
+// joined returns the process numbers of the agents that a run's events name.
+func joined(t *testing.T, events []record.Event) (pids []int) {
+	t.Helper()
+	for _, e := range events {
+		var k, n, pid int
+		if _, err := fmt.Sscanf(e.Text, "agent %d of %d joined: process %d", &k, &n, &pid); e.Kind == "agent" && err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func ended(pids []int) bool {
+	return !slices.ContainsFunc(pids, func(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+}
+
+// Users in two processes write to each other, and the run is one: its operations, messages and mix are those of all.
+func TestRunInSeveralProcesses(t *testing.T) {
+	t.Parallel()
+	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "5s")+openGates+"placement: {processes: 2}\n", "run", "-database", "postgresql")
+	if status := wait(t, cmd, 150*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
+		t.Fatalf("exit status %d\n%s", status, output.String())
+	}
+	r, events := onlyRun(t, root)
+	pids := joined(t, events)
+	if r.Manifest.Processes != 2 || len(pids) != 2 || pids[0] == pids[1] || !ended(pids) {
+		t.Errorf("%d processes %v, ended: %v", r.Manifest.Processes, pids, ended(pids))
+	}
+	for _, e := range events {
+		if e.Kind == "error" {
+			t.Errorf("error: %s", e.Text)
+		}
+	}
+	m, err := r.Merged(0, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := r.Users()
+	if err != nil || u == nil {
+		t.Fatalf("no account of the users: %v", err)
+	}
+	// 5 posters write twice a second for 7 s; 5 persons receive their posts.
+	if m["post"].Count() < 30 || m["post"].Errors() > 0 || int64(m["post"].Count()) != u.Whole.Acked {
+		t.Errorf("%d posts, %d errors, %d acknowledged", m["post"].Count(), m["post"].Errors(), u.Whole.Acked)
+	}
+	if w := u.Whole; w.Seen < w.Acked*3 || w.Lost+w.Late+w.Duplicated+w.Misordered+w.Foreign != 0 {
+		t.Errorf("messages: %+v", w)
+	}
+	if d := m["delivery"]; d == nil || int64(d.Count()) < u.Whole.Seen*9/10 || d.Response.Quantile(0.5) > time.Second {
+		t.Errorf("deliveries: %+v", d)
+	}
+	if u.Audit == nil || u.Audit.Missing > 0 || u.Audit.Readable < int(m["post"].Count())/2 {
+		t.Errorf("audit: %+v", u.Audit)
+	}
+	if a := r.Manifest.Answers; a == nil || a.Held == 0 || a.Held > a.Budget || len(a.Findings()) > 0 {
+		t.Errorf("answers under way: %+v", a)
+	}
+	if len(u.Mixes) != 2 || u.Mixes[0].Attempts == 0 || u.Mixes[1].Attempts == 0 {
+		t.Errorf("mixes: %+v", u.Mixes)
+	}
+	var gates []string
+	for _, g := range r.Validity.Gates {
+		if g.Level == record.NotMeasured && slices.Contains([]string{"cpu", "sched", "pause", "gc", "fds", "ports", "clock", "lag", "little"}, g.Name) {
+			gates = append(gates, g.Name+": "+g.Why)
+		}
+	}
+	if len(gates) > 0 {
+		t.Errorf("gates not measured: %s", strings.Join(gates, "; "))
+	}
+}
+
+// A run that loses an agent is invalid, names the agent, and ends at once; its records stay.
+func TestKilledAgentVoidsTheRun(t *testing.T) {
+	t.Parallel()
+	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "60s")+openGates+"placement: {processes: 3}\n", "run", "-database", "postgresql")
+	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	files, _ := filepath.Glob(filepath.Join(root, "store", "runs", "*", "events.jsonl"))
+	if len(files) != 1 {
+		t.Fatalf("%d runs\n%s", len(files), output.String())
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if i := strings.Index(string(b), "agent 2 of 3 joined"); i < 0 {
+		t.Fatalf("agent 2 has not joined\n%s", b)
+	} else if _, err := fmt.Sscanf(string(b)[i:], "agent 2 of 3 joined: process %d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {
+		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
+	}
+	r, events := onlyRun(t, root)
+	lost := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
+		return f.Gate == "agents" && f.Level == record.Red && strings.Contains(f.Text, "2 of 3")
+	})
+	if !lost || r.Manifest.State != record.Interrupted || !ended(joined(t, events)) {
+		t.Errorf("state %s, findings %+v", r.Manifest.State, r.Validity.Findings)
+	}
+	if m, err := r.Merged(0, time.Hour); err != nil || m["post"] == nil || m["post"].Count() == 0 {
+		t.Errorf("the run holds no posts: %v", err)
+	}
+}

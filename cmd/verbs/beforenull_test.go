@@ -1,0 +1,35 @@
+package verbs
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	"plimsoll/reference/refnull"
+)
+
+// beforeNull starts a null server and before it a server of the test, which answers itself or hands on to forward; it
+// returns the latter's URL. Both end with the test.
+func beforeNull(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, forward http.Handler)) string {
+	t.Helper()
+	null, err := refnull.New(refnull.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := inBackground(func() error { return null.Run(t.Context()) })
+	t.Cleanup(func() {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	behind, err := url.Parse(null.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(behind)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, forward) }))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}

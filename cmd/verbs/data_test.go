@@ -1,0 +1,299 @@
+package verbs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/rig"
+	"plimsoll/target"
+)
+
+// dataVerb runs plimsoll data and returns its status and output.
+func dataVerb(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	status = a.run(ctx, append([]string{"data"}, args...))
+	return status, out.String(), errs.String()
+}
+
+// reachable makes a directory that database servers, which run as other users, can pass through.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "plimsoll-data-") //nolint:usetesting // a TempDir is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestDataEndToEnd makes a dump, checks it, runs a test on it, keeps the state after the run, restores it, and breaks
+// it.
+func TestDataEndToEnd(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"postgresql", "mysql"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			dir := reachable(t)
+			made := filepath.Join(dir, "made")
+			ok := func(args ...string) string {
+				t.Helper()
+				status, out, errs := dataVerb(t, args...)
+				if status != rig.ExitOK {
+					t.Fatalf("data %v: status %d\n%s%s", args, status, out, errs)
+				}
+				return out
+			}
+			var list []madeDump
+			if err := json.Unmarshal([]byte(ok("generate", "tiny", "-engine", engine, "-posts=3000", "-o", made, "-json", "-hash=bcrypt:4")), &list); err != nil || len(list) != 1 {
+				t.Fatalf("%v: %+v", err, list)
+			}
+			if d := list[0]; d.Result.Rows["posts"] != 3000 || d.Bytes == 0 || len(d.Digest) != 64 {
+				t.Errorf("made %+v", d)
+			}
+			if out := ok("verify", made); !strings.Contains(out, "is what its manifest says") {
+				t.Errorf("verify says %q", out)
+			}
+			if out := ok("info", made); !strings.Contains(out, "3,000 rows") {
+				t.Errorf("info says %q", out)
+			}
+			runOn(t, dir, engine, made)
+			kept := filepath.Join(dir, "kept")
+			ok("snapshot", filepath.Join(dir, "store", "state", engine, engine), kept)
+			ok("verify", kept)
+			var r restored
+			if err := json.Unmarshal([]byte(ok("restore", "-plain", "-json", kept, filepath.Join(dir, "back"))), &r); err != nil || r.Restore <= 0 || r.Reset <= 0 || r.Copy <= 0 {
+				t.Errorf("restored %+v: %v", r, err)
+			}
+			// One byte of the largest file.
+			path := filepath.Join(kept, largest(t, kept))
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[len(b)/3] ^= 4
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if status, out, _ := dataVerb(t, "verify", "-files", kept); status != rig.ExitTool || !strings.Contains(out, "other contents") {
+				t.Errorf("a flipped byte: status %d, %q", status, out)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+			if left := survivors(dir); len(left) > 0 {
+				t.Errorf("processes survived: %v", left)
+			}
+		})
+	}
+}
+
+// runOn carries out a short bounded test on a dump.
+func runOn(t *testing.T, dir, engine, dump string) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := filepath.Join(dir, "plan.yaml")
+	if err := os.WriteFile(plan, []byte(`
+name: filled
+target: {driver: refchat, dataset: `+dump+`, args: ["-hash=bcrypt:4"]}
+database: {engine: `+engine+`}
+workload: {behavior: mattermost, share: 50%, with: {poster: 50%}, pace: 0.1, params: {speed: "0.2"}}
+bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd, output := command(path, "run", "-keep", "-store", filepath.Join(dir, "store"), "-json", plan)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// A busy machine may void the run.
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+		t.Fatalf("run: status %d\n%s", status, output.String())
+	}
+	var got shown
+	if i := strings.Index(output.String(), "\n{"); i < 0 {
+		t.Fatalf("no JSON in\n%s", output.String())
+	} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	var d target.Description
+	if err := json.Unmarshal(got.Manifest.Target, &d); err != nil || !strings.HasPrefix(d.Dataset, "tiny: 100 users, 3,000 posts, seed 1, sha256 ") {
+		t.Errorf("the manifest says dataset %q: %v", d.Dataset, err)
+	}
+	for _, o := range got.Ops {
+		if o.Errors > 0 {
+			t.Errorf("%s: %d errors: %v", o.Name, o.Errors, o.Class)
+		}
+	}
+}
+
+// largest returns the path of a dump's largest file.
+func largest(t *testing.T, dump string) (name string) {
+	t.Helper()
+	var size int64
+	err := filepath.WalkDir(filepath.Join(dump, "data"), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if fi, err := e.Info(); err == nil && fi.Size() > size {
+			size, name = fi.Size(), path
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel, err := filepath.Rel(dump, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rel
+}
+
+// canceler ends a context when a text is written.
+type canceler struct {
+	safeBuffer
+	text   string
+	cancel context.CancelFunc
+}
+
+func (c *canceler) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(c.text)) {
+		c.cancel()
+	}
+	return c.safeBuffer.Write(p)
+}
+
+func TestDataInterrupted(t *testing.T) {
+	for _, step := range []string{"indexes", "copying the data"} {
+		dir := reachable(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		errs := &canceler{text: step, cancel: cancel}
+		a := &app{stdout: &bytes.Buffer{}, stderr: errs, env: func(string) string { return "" }}
+		if status := a.run(ctx, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != rig.ExitTool {
+			t.Errorf("interrupted at %q: status %d\n%s", step, status, errs.String())
+		}
+		cancel()
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) > 0 {
+			t.Errorf("interrupted at %q, left behind: %v", step, left)
+		}
+		if left := survivors(dir); len(left) > 0 {
+			t.Errorf("interrupted at %q, processes survived: %v", step, left)
+		}
+	}
+}
+
+func TestDataErrors(t *testing.T) {
+	dir := t.TempDir()
+	spec := filepath.Join(dir, "spec.yaml")
+	if err := os.WriteFile(spec, []byte("name: a\nusers: 2\npost: 7\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	full := filepath.Join(dir, "full")
+	if err := os.MkdirAll(full, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(dir, "cut") // of a copy that was cut short
+	manifest := []byte(`{"format": 1, "engine": "postgresql", "files": [{"path": "data/PG_VERSION", "bytes": 3}]}`)
+	if err := errors.Join(os.Mkdir(cut, 0o755), os.WriteFile(filepath.Join(cut, "dataset.json"), manifest, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"", "want data generate, snapshot"},
+		{"make", "want data generate, snapshot"},
+		{"generate", "want either -o DIR"},
+		{"generate nothing -o " + dir + "/x", "neither a preset (tiny, small"},
+		{"generate " + spec + " -o " + dir + "/x", "line 3: field post not found"},
+		{"generate tiny -users=1 -o " + dir + "/x", "users: 1 is out of range"},
+		{"generate tiny -engine=oracle -o " + dir + "/x", "-engine=oracle: want postgresql, mysql"},
+		{"generate tiny -format=tar -o " + dir + "/x", "want refchat or mattermost"},
+		{"generate tiny -format=mattermost", "needs -o FILE"},
+		{"generate tiny -dsn-env=NONE", "the environment variable is not set"},
+		{"generate tiny -o " + full, "exists already"},
+		{"verify " + full, "this is no dump"},
+		{"verify " + spec + "l", "this is no dump"},
+		{"restore " + full + " " + dir + "/x", "this is no dump"},
+		{"restore " + cut + " " + dir + "/x", "cut is not whole: data/PG_VERSION is missing"},
+		{"snapshot " + full + " " + dir + "/x", "no state directory of a database server"},
+		{"info nothing", "neither a preset"},
+	} {
+		status, _, errs := dataVerb(t, strings.Fields(c.args)...)
+		if status == rig.ExitOK || !strings.Contains(errs, c.want) {
+			t.Errorf("data %s: status %d, %q; want %q", c.args, status, errs, c.want)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "x*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestDataMattermost(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sub", "data.jsonl")
+	if status, out, errs := dataVerb(t, "generate", "tiny", "-posts=1000", "-format=mattermost", "-o", file, "-attachments"); status != rig.ExitOK || !strings.Contains(out, "mattermost import bulk") {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	if status, out, errs := dataVerb(t, "verify", file); status != rig.ExitOK || !strings.Contains(out, "1,000 posts") {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(b, []byte(`"create_at"`), []byte(`"created_at"`), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := dataVerb(t, "verify", file); status != rig.ExitTool || !strings.Contains(errs, "unknown field") {
+		t.Errorf("a broken file: status %d, %s", status, errs)
+	}
+}
+
+// Existing files at the destination of -plain stay.
+func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "data"), filepath.Join(dir, "back.plain")
+	for _, d := range []string{from, to} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := filepath.Join(to, "mine")
+	if err := os.WriteFile(mine, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := plainCopy(t.Context(), from, to); statusOf(err) != rig.ExitUsage {
+		t.Errorf("it copied to a directory that was there: %v", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Errorf("somebody's file is gone: %v", err)
+	}
+}
+
+// A server for a dump is beside it also when its name ends with a slash; otherwise a directory stands where the dump
+// is to go.
+func TestATemporaryServerIsBesideTheDump(t *testing.T) {
+	dir := t.TempDir()
+	if err := rig.Temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil, func(rig.DataServer) error { return nil }); err == nil {
+		t.Error("a server of an unknown engine has started")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,469 @@
+package verbs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/evidence"
+	"plimsoll/plan"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+	"plimsoll/target/lab"
+	"plimsoll/watch/series"
+)
+
+// built is the directory of the program that program has built; empty before.
+var built string
+
+// program builds the program as it is shipped, once for all tests that run it with its children. TestMain removes it.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "plimsoll-test-")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "plimsoll")
+	out, err := exec.Command(filepath.Join("..", "..", "scripts", "build.sh"), path).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+const e2ePlan = `
+name: e2e
+target: {driver: refchat, args: ["-hash=bcrypt:4"]}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: poster, share: 50%%, with: {mattermost: 50%%}, pace: 0.1, params: {channels: "2", speed: "0.2"}}
+bounded: {users: 10, ramp: 1s, settle: 1s, measure: %s}
+unbounded: {max_users: 12, start: 8, budget: 4s, slo: ["mean(op) < 5s", "p99(op) < 5s"]}
+compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}
+`
+
+// safeBuffer is an output that is read while it is written.
+type safeBuffer = lab.Transcript
+
+// startProgram runs the program with a plan in a fresh store. The gates are open: the test's other work on the machine
+// voids no run.
+func startProgram(t *testing.T, measure string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
+	t.Helper()
+	return startPlan(t, fmt.Sprintf(e2ePlan, measure)+openGates, args...)
+}
+
+func startPlan(t *testing.T, text string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
+	t.Helper()
+	return startPlanWith(t, nil, text, args...)
+}
+
+// startPlanWith is startPlan with further variables in the program's environment, as NAME=VALUE.
+func startPlanWith(t *testing.T, env []string, text string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err = os.MkdirTemp("", "plimsoll-e2e-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	planFile := filepath.Join(root, "plan.yaml")
+	if err := os.WriteFile(planFile, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd, output = command(path, append(append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...), planFile)...)
+	cmd.Env = append(cmd.Env, env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, root, output
+}
+
+// command prepares the program; its output goes to one buffer.
+func command(path string, args ...string) (*exec.Cmd, *safeBuffer) {
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "PLIMSOLL_CALIBRATE=false") // a rating would take 20 s in every fresh store
+	output := new(safeBuffer)
+	cmd.Stdout, cmd.Stderr = output, output
+	return cmd, output
+}
+
+// wait waits for the program's end, with a deadline, and returns its exit status.
+func wait(t *testing.T, cmd *exec.Cmd, limit time.Duration, output *safeBuffer) int {
+	t.Helper()
+	timer := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
+	err := cmd.Wait()
+	if !timer.Stop() {
+		t.Fatalf("the program had not ended after %v; its output:\n%s", limit, output.String())
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0
+}
+
+// survivors returns the processes whose command line, directory or environment names root.
+func survivors(root string) map[int]string {
+	out := map[int]string{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(d))
+		if pid == os.Getpid() {
+			continue
+		}
+		for _, f := range []string{"cmdline", "environ"} {
+			if b, err := os.ReadFile(filepath.Join(d, f)); err == nil && bytes.Contains(b, []byte(root)) {
+				line, _ := os.ReadFile(filepath.Join(d, "cmdline"))
+				out[pid] = string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
+			}
+		}
+	}
+	return out
+}
+
+func TestRunLeavesARun(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"postgresql", "mysql"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			keep := engine == "postgresql" // its logs may hold no secret either
+			cmd, root, output := startProgram(t, "4s", "run", "-json", "-database", engine, fmt.Sprintf("-keep=%v", keep))
+			var secrets []string
+			for deadline := time.Now().Add(90 * time.Second); len(secrets) == 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+				secrets = secretsOfChildren(cmd.Process.Pid)
+			}
+			status := wait(t, cmd, 120*time.Second, output)
+			// A host that stalls may void the run in spite of open gates; it must not fail.
+			if status != rig.ExitOK && status != rig.ExitInvalid {
+				t.Fatalf("exit status %d\n%s", status, output.String())
+			}
+			var got shown
+			if i := strings.Index(output.String(), "\n{"); i < 0 {
+				t.Fatalf("no JSON in\n%s", output.String())
+			} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
+				t.Fatalf("%v in\n%s", err, output.String())
+			}
+			ops := map[string]evidence.ShownOp{}
+			for _, o := range got.Ops {
+				ops[o.Name] = o
+				if o.Errors > 0 {
+					t.Errorf("%s: %d errors: %v", o.Name, o.Errors, o.Class)
+				}
+			}
+			if ops["post"].Count < 20 || ops["delivery"].Count == 0 {
+				t.Errorf("%d posts, %d deliveries", ops["post"].Count, ops["delivery"].Count)
+			}
+			if got.Manifest.State != record.Sealed || len(got.Changed) > 0 {
+				t.Errorf("state %s, changed %v", got.Manifest.State, got.Changed)
+			}
+			blocks, _ := filepath.Glob(filepath.Join(root, "store", "runs", "*", "series", "*", "index"))
+			if len(blocks) != 1 {
+				t.Fatalf("%d blocks of series", len(blocks))
+			}
+			hasSeries(t, filepath.Dir(filepath.Dir(blocks[0])), map[string]string{
+				"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
+				"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
+			}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
+			if left := survivors(root); len(left) > 0 {
+				t.Errorf("processes survived: %v", left)
+			}
+			if there := rig.IsDir(filepath.Join(root, "store", "state")); there != keep {
+				t.Errorf("-keep=%v: the state directory is there: %v", keep, there)
+			}
+			if len(secrets) < 2 {
+				t.Fatalf("the test found %d secrets to look for", len(secrets))
+			}
+			noSecrets(t, filepath.Join(root, "store"), secrets)
+			for _, s := range secrets {
+				if strings.Contains(output.String(), s) {
+					t.Error("a secret was printed")
+				}
+			}
+		})
+	}
+}
+
+// hasSeries looks for at least three samples of each series in a run's block.
+func hasSeries(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	db, err := series.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, name := range names {
+		res, err := db.Query(t.Context(), "count_over_time("+name+"[10m]) >= 3", time.Now())
+		if err != nil || len(res) != 1 {
+			t.Errorf("%s in the run: %v, %v; want one series of at least three samples", name, res, err)
+		}
+	}
+}
+
+// secretsOfChildren reads the secrets that the program gave to its server: the DSN's password and the administrator's.
+func secretsOfChildren(parent int) []string {
+	var out []string
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		stat, err := os.ReadFile(filepath.Join(d, "stat"))
+		if err != nil {
+			continue
+		}
+		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(f) < 2 || f[1] != strconv.Itoa(parent) {
+			continue
+		}
+		environ, _ := os.ReadFile(filepath.Join(d, "environ"))
+		for kv := range bytes.SplitSeq(environ, []byte{0}) {
+			if v, ok := bytes.CutPrefix(kv, []byte("REFCHAT_DSN=")); ok {
+				if m := regexp.MustCompile(`://[^:]+:([^@]+)@`).FindSubmatch(v); m != nil {
+					out = append(out, string(m[1]))
+				}
+			}
+			if v, ok := bytes.CutPrefix(kv, []byte("REFCHAT_ADMIN_PASSWORD=")); ok {
+				out = append(out, string(v))
+			}
+		}
+	}
+	return out
+}
+
+// noSecrets greps all files of a store, except for the databases' own data, in which the server keeps
+// verifiers.
+func noSecrets(t *testing.T, root string, secrets []string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files++
+		for _, s := range secrets {
+			if bytes.Contains(b, []byte(s)) {
+				t.Errorf("%s holds a secret", path)
+			}
+		}
+		return nil
+	})
+	if err != nil || files < 5 {
+		t.Errorf("looked through %d files: %v", files, err)
+	}
+}
+
+// Whenever the interrupt comes, users, servers and databases end within 10 s, nothing survives, and a run that had
+// begun is readable and not valid.
+func TestInterruptAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		when func(output string) bool
+		runs int // at least
+	}{
+		{"at once", func(string) bool { return true }, 0},
+		{"deploying", func(o string) bool { return strings.Contains(o, "deploying") }, 0},
+		{"provisioning", func(o string) bool { return strings.Contains(o, "provisioning") }, 0},
+		{"resetting", func(o string) bool { return strings.Contains(o, "resetting") }, 0},
+		{"ramp", func(o string) bool { return strings.Contains(o, " ramp ") }, 1},
+		{"measure", func(o string) bool { return strings.Contains(o, " measure ") }, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd, root, output := startProgram(t, "60s", "run")
+			for deadline := time.Now().Add(90 * time.Second); !tt.when(output.String()) && time.Now().Before(deadline); {
+				time.Sleep(20 * time.Millisecond)
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			// Before the program has asked for signals, the first one ends it at once (-1).
+			if status := wait(t, cmd, 2*time.Minute, output); status != rig.SignalStatus(syscall.SIGINT) && !(status == -1 && tt.name == "at once") {
+				t.Errorf("exit status %d\n%s", status, output.String())
+			}
+			if left := survivors(root); len(left) > 0 {
+				t.Errorf("processes survived: %v", left)
+			}
+			st, err := store.Open(filepath.Join(root, "store"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries, warnings, err := st.List(context.Background())
+			if err != nil || len(warnings) > 0 || len(entries) < tt.runs {
+				t.Fatalf("%d runs, warnings %v, %v", len(entries), warnings, err)
+			}
+			for _, e := range entries {
+				if e.Valid || e.State != record.Interrupted {
+					t.Errorf("run %s: valid %v, state %s", e.ID, e.Valid, e.State)
+				}
+			}
+		})
+	}
+}
+
+// A killed program takes its children with it, and leaves a run that reads and is not valid.
+func TestKilledProgramLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
+	cmd, root, output := startProgram(t, "60s", "run")
+	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	time.Sleep(2 * time.Second)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	var left map[int]string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if left = survivors(root); len(left) == 0 {
+			break
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+	st, err := store.Open(filepath.Join(root, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := st.List(context.Background())
+	if err != nil || len(entries) != 1 || entries[0].Valid {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	r, err := st.Run(entries[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Merged(0, time.Hour)
+	if err != nil || m["post"] == nil || m["post"].Count() == 0 {
+		t.Errorf("the killed run holds no posts: %v", err)
+	}
+}
+
+// A target by itself: up prints its address, status finds it, down stops it and everything it started.
+func TestTargetUpAndDown(t *testing.T) {
+	t.Parallel()
+	cmd, root, output := startProgram(t, "2s", "target", "up")
+	plimsoll := func(args ...string) (string, int) {
+		c := exec.Command(cmd.Path, append([]string{"target"}, args...)...)
+		out, _ := c.CombinedOutput()
+		return string(out), c.ProcessState.ExitCode()
+	}
+	store := "-store=" + filepath.Join(root, "store")
+	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), "up: http") && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if out, status := plimsoll("status", store); status != 0 || !strings.Contains(out, "  ready, up since") || !strings.Contains(out, "db: pids") {
+		t.Errorf("status %d: %s\n%s", status, out, output.String())
+	}
+	if out, status := plimsoll("down", store); status != 0 {
+		t.Errorf("down %d: %s", status, out)
+	}
+	if status := wait(t, cmd, 2*time.Minute, output); status != 0 {
+		t.Errorf("up ended with %d\n%s", status, output.String())
+	}
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+}
+
+// One block of everything: two databases, two arms, both tests, report, and the same report again from the store.
+func TestCompareEndToEnd(t *testing.T) {
+	t.Parallel()
+	cmd, root, output := startProgram(t, "2s", "compare")
+	status := wait(t, cmd, 8*time.Minute, output)
+	if status != rig.ExitInconclusive && status != rig.ExitInvalid {
+		t.Fatalf("exit status %d for one block\n%s", status, output.String())
+	}
+	dirs, _ := filepath.Glob(filepath.Join(root, "store", "comparisons", "*"))
+	if len(dirs) != 1 {
+		t.Fatalf("%d comparisons", len(dirs))
+	}
+	for _, f := range []string{"report.md", "report-full.md", "report.html", "report.json", "comparison.json"} {
+		if fi, err := os.Stat(filepath.Join(dirs[0], f)); err != nil || fi.Size() == 0 {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	runs := judgedRuns(t, filepath.Join(root, "store"), filepath.Base(dirs[0]))
+	if status == rig.ExitInconclusive && len(runs) == 0 {
+		t.Error("there is a verdict, and no run counts")
+	}
+	for _, r := range runs {
+		g, err := r.Graphs()
+		if err != nil || g == nil {
+			t.Fatalf("run %s kept no graphs (%v)", r.Manifest.ID, err)
+		}
+		p, err := plan.Parse([]byte(r.Manifest.Plan))
+		if err != nil || g.Definition != catalog().Definition(r.Manifest, p.Workload.Pace) {
+			t.Errorf("run %s kept graphs that its report does not use (%v)", r.Manifest.ID, err)
+		}
+	}
+	before, err := os.ReadFile(filepath.Join(dirs[0], "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := exec.Command(cmd.Path, "report", "-store", filepath.Join(root, "store"), filepath.Base(dirs[0]))
+	out, _ := again.CombinedOutput()
+	after, err := os.ReadFile(filepath.Join(dirs[0], "report.md"))
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("rendering again gave another report (%v)\n%s", err, out)
+	}
+	if again.ProcessState.ExitCode() != status {
+		t.Errorf("report exits with %d, compare did with %d", again.ProcessState.ExitCode(), status)
+	}
+	if status != rig.ExitInvalid {
+		gatheredAgain(t, filepath.Join(root, "store"), filepath.Base(dirs[0]), status)
+	}
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+}
+
+// judgedRuns opens the runs of a comparison that count.
+func judgedRuns(t *testing.T, root, id string) (runs []*record.Run) {
+	t.Helper()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := st.Comparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cell := range c.Runs {
+		if !cell.Counts() {
+			continue
+		}
+		r, err := st.Run(cell.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}

@@ -1,0 +1,412 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/evidence"
+	"plimsoll/reference/refnull"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// commandedPlan compares two versions that commands of the plan put onto one server. DIR is the directory of the
+// commands.
+const commandedPlan = `
+name: commanded
+target:
+  driver: external
+  url: "URL"
+  ready: /api/v4/system/ping
+  install: [DIR/install]
+  reset: [DIR/reset]
+  env: {HERE: "DIR", SITE_TOKEN: "${FILE:DIR/token}"}
+  timeouts: {ready: 20s}
+workload: {behavior: poster, pace: 0.02, params: {admin_password: "${FILE:DIR/password}"}}
+bounded: {users: 2, ramp: 0s, settle: 0s, measure: 1s, slo: ["rate(errors) < 60%"]}
+compare: {arms: {base: {version: "11.0"}, new: {version: "11.1-rc2"}}, blocks: BLOCKS, retry: RETRY, margin: {errors: 50pp}}
+` + openGates
+
+// siteToken is a secret that the commands get by a reference, and print.
+const siteToken = "0123456789-site-token"
+
+// A commandedComparison is one of commandedPlan: where its server is, its scripts by name, and the numbers that it has.
+type commandedComparison struct {
+	dir, url      string
+	scripts       map[string]string
+	blocks, retry string
+	arms          string // instead of the plan's, without commands
+}
+
+// commandDir returns a directory for the commands of a comparison, with their secrets and other files.
+func commandDir(t *testing.T, contents map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"token": siteToken, "password": "Aa1!of-the-tests"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range contents {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// compare carries it out.
+func (c commandedComparison) compare(t *testing.T) (status int, root string, output *safeBuffer) {
+	t.Helper()
+	for name, text := range c.scripts {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte("#!/bin/sh\nset -eu\n"+text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := strings.NewReplacer("URL", c.url, "DIR", c.dir, "BLOCKS", c.blocks, "RETRY", c.retry).Replace(commandedPlan)
+	if c.arms != "" {
+		var kept []string
+		for line := range strings.SplitSeq(src, "\n") {
+			key, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+			if key != "url" && key != "install" && key != "reset" && key != "env" {
+				kept = append(kept, line)
+			}
+		}
+		src = strings.Replace(strings.Join(kept, "\n"), `{base: {version: "11.0"}, new: {version: "11.1-rc2"}}`, c.arms, 1)
+	}
+	cmd, root, output := startPlan(t, src, "compare")
+	return wait(t, cmd, 3*time.Minute, output), root, output
+}
+
+// done fails for a status that a comparison of fewer than six blocks does not have. On a busy host some of its runs may
+// be void, and so all of it.
+func done(t *testing.T, status int) {
+	t.Helper()
+	if status != rig.ExitInconclusive && status != rig.ExitInvalid {
+		t.Errorf("status %d, want %d of a few blocks", status, rig.ExitInconclusive)
+	}
+}
+
+// deployedRuns returns the comparison of a store and its runs.
+func deployedRuns(t *testing.T, root string) (*store.Store, *record.Comparison, []*record.Run) {
+	t.Helper()
+	st, err := store.Open(filepath.Join(root, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := lastComparison(t, st)
+	var runs []*record.Run
+	for _, cell := range c.Runs {
+		r, err := st.Run(cell.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, r)
+	}
+	return st, c, runs
+}
+
+// TestArmsOfOwnCommands compares two directories of a server, each started and stopped by a script of ours: a version
+// is installed when its turn comes and another one is there, the state is put back before every run, the server's own
+// version stands in the runs, and no secret in any file.
+func TestArmsOfOwnCommands(t *testing.T) {
+	t.Parallel()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, port := commandDir(t, nil), freePort(t)
+	at := fmt.Sprintf("http://127.0.0.1:%d", port)
+	// The server leaves the process group of the command, and the command waits until it has.
+	install := fmt.Sprintf(`
+echo "$PLIMSOLL_ARM $PLIMSOLL_VERSION block $PLIMSOLL_BLOCK run $PLIMSOLL_RUN engine '$PLIMSOLL_ENGINE' at $PLIMSOLL_URL" >> $HERE/calls
+echo "with the token $SITE_TOKEN"
+[ -z "${PLIMSOLL_CALIBRATE:-}" ] || { echo "a variable of the program itself" >&2; exit 1; }
+if [ -s $HERE/pid ]; then
+  kill $(cat $HERE/pid)
+  while kill -0 $(cat $HERE/pid) 2>/dev/null; do sleep 0.05; done
+  rm $HERE/pid
+fi
+setsid -f sh -c 'echo $$ > $HERE/pid.new; mv $HERE/pid.new $HERE/pid; exec %s refnull -listen 127.0.0.1:%d -version $PLIMSOLL_VERSION' > $HERE/server.log 2>&1 < /dev/null
+while [ ! -s $HERE/pid ]; do sleep 0.05; done
+`, path, port)
+	t.Cleanup(func() { // the server is no child of ours, but it has the directory in its environment
+		for pid := range survivors(dir) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	status, root, output := commandedComparison{dir: dir, url: at, blocks: "2", retry: "0s",
+		scripts: map[string]string{"install": install, "reset": `echo "$PLIMSOLL_ARM" >> $HERE/resets` + "\n"}}.compare(t)
+	done(t, status)
+	st, c, runs := deployedRuns(t, root)
+	if c.State != record.Sealed || len(runs) != 4 {
+		t.Fatalf("state %s, %d runs\n%s", c.State, len(runs), output)
+	}
+	var calls, resets []string
+	standing := ""
+	for i, r := range runs {
+		m := r.Manifest
+		resets = append(resets, m.Arm)
+		version := map[string]string{"base": "11.0", "new": "11.1-rc2"}[m.Arm]
+		if m.Arm != standing {
+			calls = append(calls, fmt.Sprintf("%s %s block %d run %d engine '' at %s", m.Arm, version, m.Block, m.Order, at))
+			standing = m.Arm
+		}
+		d, _ := evidence.TargetOf(m)
+		if record.CauseOf(r.Validity) == record.ByDeployment || d.Version != version || d.Settings["install"] != "install" || d.Settings["state"] != "9 users, 5 channels, 0 posts" || d.Settings["provisioned users"] != "survive the reset" {
+			t.Errorf("run %d: valid %v, target %+v", i, r.Validity.Valid, d)
+		}
+		log, err := os.ReadFile(filepath.Join(r.Dir, "commands.log"))
+		if err != nil || !strings.Contains(string(log), "# reset of "+m.Arm) {
+			t.Errorf("run %d: %v, output of the commands\n%s", i, err, log)
+		}
+	}
+	if got := lines(t, filepath.Join(dir, "calls")); got != strings.Join(calls, "\n") {
+		t.Errorf("installed\n%s\nwant\n%s", got, strings.Join(calls, "\n"))
+	}
+	if got := lines(t, filepath.Join(dir, "resets")); got != strings.Join(resets, "\n") {
+		t.Errorf("reset\n%s\nwant\n%s", got, strings.Join(resets, "\n"))
+	}
+	report := lines(t, filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
+	for _, want := range []string{"Installation of an arm", "when its turn comes and another one is there, by the plan's command install", "before every run by the plan's command reset; checked each time: 9 users, 5 channels, 0 posts", "survive the reset"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report does not have %q", want)
+		}
+	}
+	noSecret(t, root, output)
+	if t.Failed() {
+		t.Log(output)
+	}
+}
+
+// freePort returns a port of the loopback device on which nothing listens.
+func freePort(t *testing.T) int {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port
+}
+
+// lines returns the content of a file without its last newline.
+func lines(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimRight(string(b), "\n")
+}
+
+// noSecret fails where the token of the commands is in a file of the store or in the output.
+func noSecret(t *testing.T, root string, output *safeBuffer) {
+	t.Helper()
+	if strings.Contains(output.String(), siteToken) {
+		t.Errorf("the output has the secret:\n%s", output)
+	}
+	masked := false
+	err := filepath.WalkDir(filepath.Join(root, "store"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), siteToken) {
+			t.Errorf("%s has the secret", path)
+		}
+		masked = masked || strings.Contains(string(b), "with the token [redacted]")
+		return err
+	})
+	if err != nil || !masked {
+		t.Errorf("no output of a command is kept with the secret masked: %v", err)
+	}
+}
+
+// A site is a server in this process whose version, posts and users are in files, which commands write. Provisioning
+// removes that of the users, of whom there are nine then.
+func site(t *testing.T, dir string) string {
+	t.Helper()
+	null, err := refnull.New(refnull.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := inBackground(func() error { return null.Run(ctx) })
+	to, err := url.Parse(null.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	read := func(name, otherwise string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return otherwise
+		}
+		return strings.TrimSpace(string(b))
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v4/config/client":
+			fmt.Fprintf(w, `{"Version":%q,"BuildNumber":"dev"}`, read("version", "0.0.0"))
+		case "/api/v4/analytics/old":
+			fmt.Fprintf(w, `[{"name":"channel_open_count","value":5},{"name":"channel_private_count","value":0},{"name":"post_count","value":%s},{"name":"unique_user_count","value":%s}]`, read("posts", "0"), read("users", "9"))
+		case "/api/v4/users/me": // whose session is missing is provisioned
+			_ = os.Remove(filepath.Join(dir, "users"))
+			proxy.ServeHTTP(w, r)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		srv.Close()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return srv.URL
+}
+
+// installVersion is an install command that fails as long as the file failing has a number above 0, for the new arm.
+const installVersion = `
+echo "with the token $SITE_TOKEN"
+n=$(cat $HERE/failing 2>/dev/null || echo 0)
+if [ $PLIMSOLL_ARM = new ] && [ $n -gt 0 ]; then
+  echo $((n - 1)) > $HERE/failing
+  echo "the package is not there" >&2
+  exit 3
+fi
+echo $PLIMSOLL_VERSION > $HERE/version
+`
+
+// TestInstallThatFailsTwice: the runs are void and neither arm's failure, and their blocks are run again.
+func TestInstallThatFailsTwice(t *testing.T) {
+	t.Parallel()
+	dir := commandDir(t, map[string]string{"failing": "2"})
+	status, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "2", retry: "12s",
+		scripts: map[string]string{"install": installVersion, "reset": "true\n"}}.compare(t)
+	done(t, status)
+	_, c, _ := deployedRuns(t, root)
+	void, good := 0, 0
+	for _, r := range c.Runs {
+		switch {
+		case r.Cause != record.ByDeployment:
+			good++
+		case r.Arm == "new" && r.Cause == record.ByDeployment && strings.HasPrefix(r.Why, record.DeployGate+": ") && strings.Contains(r.Why, "exit status 3") && strings.Contains(r.Why, "the package is not there"):
+			void++
+		default:
+			t.Errorf("run %s of %s is void: %s %s", r.Run, r.Arm, r.Cause, r.Why)
+		}
+	}
+	// On a busy host the time for repetitions is over before the second block is run again.
+	if void != 2 || good < 4 || c.State != record.Sealed {
+		t.Errorf("%d void and %d good runs, state %s", void, good, c.State)
+	}
+	noSecret(t, root, output)
+	if t.Failed() {
+		t.Log(output)
+	}
+}
+
+// TestInstallThatFailsThreeTimes: the comparison ends and names the command's last words; when the command is mended,
+// it goes on.
+func TestInstallThatFailsThreeTimes(t *testing.T) {
+	t.Parallel()
+	dir := commandDir(t, map[string]string{"failing": "3"})
+	status, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "2", retry: "12s",
+		scripts: map[string]string{"install": installVersion, "reset": "true\n"}}.compare(t)
+	if status != rig.ExitTool || !strings.Contains(output.String(), "3 runs in a row had no target as the plan wants it") || !strings.Contains(output.String(), "| the package is not there") {
+		t.Fatalf("status %d\n%s", status, output)
+	}
+	if _, c, runs := deployedRuns(t, root); c.State != record.Interrupted || runs[len(runs)-1].Validity.Valid {
+		t.Errorf("state %s, %d runs", c.State, len(runs))
+	}
+	if left := lines(t, filepath.Join(dir, "failing")); left != "0" {
+		t.Errorf("%s failures are left", left)
+	}
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, again := command(path, "compare", "-store", filepath.Join(root, "store"), "-resume", "last")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done(t, wait(t, cmd, 2*time.Minute, again))
+	if _, c, _ := deployedRuns(t, root); c.State != record.Sealed {
+		t.Errorf("resumed: state %s\n%s", c.State, again)
+	}
+}
+
+// TestStateIsChecked: a reset that leaves one post more than the first run found, and a version that is not the arm's,
+// make their runs void.
+func TestStateIsChecked(t *testing.T) {
+	t.Parallel()
+	t.Run("one post too many", func(t *testing.T) {
+		t.Parallel()
+		const reset = `
+n=$(cat $HERE/resets 2>/dev/null || echo 0)
+echo $((n + 1)) > $HERE/resets
+echo 7 > $HERE/posts
+echo 3 > $HERE/users
+[ $n = 0 ] || echo 8 > $HERE/posts
+`
+		dir := commandDir(t, nil)
+		_, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "1", retry: "0s", scripts: map[string]string{"install": installVersion, "reset": reset}}.compare(t)
+		_, c, runs := deployedRuns(t, root)
+		if d, _ := evidence.TargetOf(runs[0].Manifest); d.Settings["state"] != "3 users, 5 channels, 7 posts" || d.Settings["provisioned users"] != "made again after the reset (6)" {
+			t.Errorf("run 0: %v", d.Settings)
+		}
+		for i, r := range c.Runs {
+			if void := i == 1; (r.Cause == record.ByDeployment) != void || void && (r.Valid || !strings.Contains(r.Why, "has 8 posts, where the first run found 7 ±0")) {
+				t.Errorf("run %d: valid %v, %s %s\n%s", i, r.Valid, r.Cause, r.Why, output)
+			}
+		}
+	})
+	t.Run("another version", func(t *testing.T) {
+		t.Parallel()
+		dir := commandDir(t, nil)
+		_, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "1", retry: "0s",
+			scripts: map[string]string{"install": "echo 11.0.2 > $HERE/version\n", "reset": "true\n"}}.compare(t)
+		_, c, _ := deployedRuns(t, root)
+		for i, r := range c.Runs {
+			if void := r.Arm == "new"; (r.Cause == record.ByDeployment) != void || void && !strings.Contains(r.Why, "reports the version 11.0.2, dev, and the arm is 11.1-rc2") {
+				t.Errorf("run %d: valid %v, %s %s\n%s", i, r.Valid, r.Cause, r.Why, output)
+			}
+		}
+	})
+}
+
+// TestArmsAtOwnAddresses compares two servers that are up: each arm's users reach its own, without a command.
+func TestArmsAtOwnAddresses(t *testing.T) {
+	t.Parallel()
+	blue, green := commandDir(t, map[string]string{"version": "11.0.3"}), commandDir(t, map[string]string{"version": "11.1.0-rc2"})
+	at := map[string]string{"base": site(t, blue), "new": site(t, green)}
+	status, root, output := commandedComparison{dir: blue, blocks: "1", retry: "0s",
+		arms: fmt.Sprintf(`{base: {version: "11.0", url: %q}, new: {version: 11.1-rc2, url: %q}}`, at["base"], at["new"])}.compare(t)
+	done(t, status)
+	_, c, runs := deployedRuns(t, root)
+	for _, r := range runs {
+		d, _ := evidence.TargetOf(r.Manifest)
+		want := map[string]string{"base": "11.0.3", "new": "11.1.0-rc2"}[r.Manifest.Arm]
+		if record.CauseOf(r.Validity) == record.ByDeployment || d.Version != want || d.URLs[0] != at[r.Manifest.Arm] {
+			t.Errorf("run of %s: valid %v, version %s at %v", r.Manifest.Arm, r.Validity.Valid, d.Version, d.URLs)
+		}
+	}
+	if c.State != record.Sealed || len(runs) != 2 || t.Failed() {
+		t.Errorf("state %s, %d runs\n%s", c.State, len(runs), output)
+	}
+}

@@ -1,0 +1,215 @@
+package verbs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/evidence"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/target/lab/netns"
+	"plimsoll/watch/series"
+)
+
+const hostsPlan = `
+name: hosts
+seed: 7
+target:
+  driver: refchat
+  args: ["-hash=bcrypt:4"]
+  topology: {apps: 2, proxy: nginx, replicas: 1, hosts: netns, links: {all: {rate: 1Gbit/s}}}
+database: {engine: postgresql}
+workload: {behavior: poster, share: 50%, with: {mattermost: 50%}, pace: 0.1, params: {channels: "4", speed: "10"}}
+bounded: {users: 20, ramp: 500ms, settle: 500ms, measure: 3s}
+` + openGates
+
+// TestHostsOfTheirOwn: servers, proxy, database and replica are network namespaces. Both servers get the same load by
+// their own counters, each host counts its own segments and sockets, the run names the hosts' addresses, and nothing
+// is left when the program ends, or is killed.
+func TestHostsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	withNginx(t)
+	before := links(t)
+	cmd, root, output := startPlan(t, hostsPlan, "run", "-calibrate=false")
+	marks := []string{fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid)}
+	inner := 0
+	for end := time.Now().Add(time.Minute); inner == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		inner = isolatedIn(root)
+	}
+	marks = append(marks, fmt.Sprintf("plimsoll-%d-", inner))
+	// A host that stalls may void the run in spite of open gates.
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+		t.Fatalf("exit status %d\n%s", status, output)
+	}
+	r, _ := onlyRun(t, root)
+	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	value := func(query string) float64 {
+		res, err := db.Query(t.Context(), query, time.Now())
+		if err != nil || len(res) != 1 {
+			t.Errorf("%s: %v, %v; want one value", query, res, err)
+			return 0
+		}
+		return res[0].Value
+	}
+	grown := func(name, labels string) float64 {
+		of := name + "{" + labels + "}[10m]"
+		return value("max_over_time(" + of + ") - min_over_time(" + of + ")")
+	}
+	requests := func(app string) float64 {
+		return grown("mattermost_http_requests_total", fmt.Sprintf("instance=%q", app))
+	}
+	if a, b := requests("app-0"), requests("app-1"); a < 50 || b < 50 || a/(a+b) < 0.48 || a/(a+b) > 0.52 {
+		t.Errorf("%v and %v requests, want halves within 2 points", a, b)
+	}
+	for _, instance := range []string{"app-0", "app-1", "proxy-0", "db-0", "replica-0"} {
+		of := fmt.Sprintf("instance=%q", instance)
+		if sent := grown("node_netstat_Tcp_OutSegs", of); sent < 20 {
+			t.Errorf("%s sent %v segments", instance, sent)
+		}
+		if carried := grown("node_network_transmit_bytes_total", of+fmt.Sprintf(", device=%q", netns.HostDevice)); carried < 1000 {
+			t.Errorf("the link of %s carried %v bytes", instance, carried)
+		}
+	}
+	// The users' own side is this program's network, with its end of their link.
+	if sent := grown("node_network_transmit_bytes_total", `instance="", device="lan0"`); sent < 1000 {
+		t.Errorf("the users sent %v bytes over their link", sent)
+	}
+	// 20 users with HTTP, and 10 of them with WebSockets, reach the proxy alone.
+	if open := value(`max_over_time(node_netstat_Tcp_CurrEstab{role="proxy", instance="proxy-0"}[10m])`); open < 20 {
+		t.Errorf("the proxy had %v connections open", open)
+	}
+	d, ok := evidence.TargetOf(r.Manifest)
+	if !ok || len(d.Hosts) != 5 || d.Hosts[3].Name != "db-0" || d.Links != "all rate 1Gbit/s" {
+		t.Errorf("described as %+v, links %q", d.Hosts, d.Links)
+	}
+	if len(d.URLs) != 1 || !strings.HasPrefix(d.URLs[0], "http://"+d.Hosts[2].Addr+":") {
+		t.Errorf("users had %v, want the proxy at %s", d.URLs, d.Hosts[2].Addr)
+	}
+	gone(t, root, marks)
+
+	// It is killed as soon as there are hosts: four without the replica, and a switch.
+	cmd, root, output = startPlan(t, strings.Replace(hostsPlan, "replicas: 1, ", "", 1), "target", "up")
+	there := []string{}
+	for end := time.Now().Add(time.Minute); len(there) < 5 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		marks = []string{fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid), fmt.Sprintf("plimsoll-%d-", isolatedIn(root))}
+		there, _ = filepath.Glob("/run/netns/" + marks[1] + "*")
+	}
+	if len(there) < 5 {
+		t.Errorf("there are %v, want four hosts and their switch\n%s", there, output)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	gone(t, root, marks)
+	if after := links(t); after != before {
+		t.Errorf("this host had the devices\n%s\nand has\n%s", before, after)
+	}
+}
+
+// isolatedIn returns the program that carries a verb out in a network of its own; 0 while there is none.
+func isolatedIn(root string) int {
+	own, _ := os.Readlink("/proc/self/ns/net")
+	for pid, line := range survivors(root) {
+		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && at != own && (strings.Contains(line, " run -store") || strings.Contains(line, " target -store")) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// gone waits until no namespace and no control group of these marks is there, and no process below root.
+func gone(t *testing.T, root string, marks []string) {
+	t.Helper()
+	left := func() []string {
+		all := named(marks)
+		for pid, line := range survivors(root) {
+			all = append(all, fmt.Sprint(pid, " ", line))
+		}
+		return all
+	}
+	for end := time.Now().Add(20 * time.Second); len(left()) > 0 && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if l := left(); len(l) > 0 {
+		t.Errorf("left: %q", l)
+	}
+}
+
+// links lists this host's network devices of plimsoll.
+func links(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("ip", "-o", "link").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, " lan") || strings.Contains(line, "plimsoll") {
+			own = append(own, line)
+		}
+	}
+	return strings.Join(own, "")
+}
+
+// TestHostsRefuse: what a network of its own does not reach is refused before anything is made.
+func TestHostsRefuse(t *testing.T) {
+	needsRoot(t)
+	for want, text := range map[string]string{
+		"probes[0]: with target.topology.hosts: netns":             hostsPlan + "probes: [{kind: nginx, role: proxy, url: \"http://127.0.0.1/s\"}]\n",
+		"metrics: with target.topology.hosts: netns":               hostsPlan + "metrics: {prometheus: \"http://127.0.0.1:9090\", labels: {app: 'instance=\"a\"'}}\n",
+		"and deployment.network of an arm both say which networks": hostsPlan + "compare: {arms: {base: {}, new: {deployment: {network: bridge}}}}\n",
+	} {
+		if _, err := known().Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("plan check says %v, want %q", err, want)
+		}
+	}
+	p, err := known().Parse([]byte(hostsPlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{env: func(string) string { return "" }, out: &rig.Export{Listen: "127.0.0.1:0"}}
+	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "-serve") {
+		t.Errorf("-serve: %v", err)
+	}
+}
+
+// TestDelayNeedsNetem: a kernel without netem is named by plan check, and the run is refused before it begins; a kernel
+// with it is no problem.
+func TestDelayNeedsNetem(t *testing.T) {
+	needsRoot(t)
+	text := strings.Replace(hostsPlan, "rate: 1Gbit/s", "delay: 1ms", 1)
+	p, err := known().Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacks := netns.Linkable(t.Context(), netns.Shaping{Delay: time.Millisecond})
+	path := filepath.Join(t.TempDir(), "plan.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(string) string { return "" }}
+	if status := a.run(t.Context(), []string{"plan", "check", path}); status != rig.ExitOK {
+		t.Errorf("plan check ends with %d\n%s", status, &out)
+	}
+	if says := strings.Contains(out.String(), "it cannot be carried out here: target.topology.links: delay: this kernel has no netem"); says != (lacks != nil) {
+		t.Errorf("this kernel: %v; plan check says\n%s", lacks, &out)
+	}
+	if lacks == nil {
+		return
+	}
+	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "or remove delay") {
+		t.Errorf("the run: %v", err)
+	}
+}

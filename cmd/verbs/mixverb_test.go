@@ -1,0 +1,163 @@
+package verbs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/rig"
+	"plimsoll/watch/series"
+)
+
+// fakePrometheus answers instant queries over two hours of a production server's calls, by the PromQL engine that
+// runs use.
+func fakePrometheus(t *testing.T, end time.Time) *httptest.Server {
+	t.Helper()
+	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	perMinute := map[[2]string]float64{
+		{"createPost", "201"}: 108, {"createPost", "400"}: 12, {"saveReaction", "201"}: 15,
+		{"getChannelStats", "200"}: 900, {"getUsersByIds", "200"}: 300, {"patchPost", "200"}: 6,
+	}
+	for i := range 131 {
+		var samples []series.Sample
+		for k, rate := range perMinute {
+			samples = append(samples, series.Sample{Name: "mattermost_api_time_count", Labels: []series.Label{{Name: "handler", Value: k[0]}, {Name: "status_code", Value: k[1]}}, Value: rate * float64(i)})
+		}
+		if err := db.Append(end.Add(time.Duration(i-130)*time.Minute), samples); err != nil {
+			t.Fatal(err)
+		}
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer s3cret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.URL.Path != "/prom/api/v1/query" {
+			http.NotFound(w, r)
+			return
+		}
+		at := end
+		if s := r.FormValue("time"); s != "" {
+			sec, err := strconv.ParseFloat(s, 64)
+			if err != nil {
+				t.Error(err)
+			}
+			at = time.UnixMilli(int64(sec * 1e3))
+		}
+		results, err := db.Query(r.Context(), r.FormValue("query"), at)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"status":"error","errorType":"bad_data","error":%q}`, err)
+			return
+		}
+		vector := []any{}
+		for _, res := range results {
+			vector = append(vector, map[string]any{"metric": res.Labels, "value": []any{float64(at.UnixMilli()) / 1e3, strconv.FormatFloat(res.Value, 'f', -1, 64)}})
+		}
+		if err := json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "vector", "result": vector}}); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func TestImportMix(t *testing.T) {
+	end := time.Date(2026, 5, 7, 18, 0, 0, 0, time.UTC)
+	srv := fakePrometheus(t, end)
+	dir := t.TempDir()
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verb := func(args ...string) (status int, stdout, stderr string) {
+		var out, errs bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
+		status = a.run(context.Background(), append([]string{"plan", "mix"}, args...))
+		return status, out.String(), errs.String()
+	}
+	file := filepath.Join(dir, "mix.yaml")
+	status, out, errs := verb("-prometheus", srv.URL+"/prom", "-token-file", token, "-at", end.Format(time.RFC3339), "-o", file)
+	if status != rig.ExitOK || !strings.Contains(out, "weights of ") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# query: sum by (handler) (rate(mattermost_api_time_count[2h]))\n", "# at:    2026-05-07T18:00:00Z\n", "# createPost: 2 calls/s\n",
+		"getUsersByIds", "\ncreate_post: 1\n", "\nadd_reaction: 0.125\n", "\nscroll_channel: 0\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "s3cret") {
+		t.Error("the token is in the file")
+	}
+	if w, err := known().ParseWeights(text); err != nil || w["add_reaction"] != 0.125 {
+		t.Errorf("%v, %v", w, err)
+	}
+	for _, tt := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{nil, rig.ExitUsage, "want one of -prometheus URL and -file"},
+		{[]string{"-prometheus", "ftp://x"}, rig.ExitUsage, "-prometheus: want http"},
+		{[]string{"-prometheus", srv.URL, "-window", "5"}, rig.ExitUsage, "-window \"5\": want a time"},
+		{[]string{"-prometheus", srv.URL, "-at", "noon"}, rig.ExitUsage, "-at \"noon\": want a moment"},
+		{[]string{"-prometheus", srv.URL + "/prom"}, rig.ExitTool, "401 Unauthorized"},
+		{[]string{"-prometheus", srv.URL, "-token-file", token}, rig.ExitTool, "404 Not Found"},
+		{[]string{"-prometheus", srv.URL + "/prom", "-token-file", token, "-at", "2020-01-01T00:00:00Z"}, rig.ExitTool, "names no handler"},
+		{[]string{"-prometheus", "http://127.0.0.1:1"}, rig.ExitTool, "refused"},
+	} {
+		if status, out, errs := verb(tt.args...); status != tt.status || !strings.Contains(errs, tt.want) || out != "" {
+			t.Errorf("%v: status %d, %q%q", tt.args, status, out, errs)
+		}
+	}
+}
+
+func TestRatesOfASavedAnswer(t *testing.T) {
+	for _, tt := range []struct{ name, answer, want string }{
+		{"page", "<html>login</html>", "no answer of a Prometheus server"},
+		{"error", `{"status":"error","error":"query timed out"}`, "the query failed: query timed out"},
+		{"matrix", `{"status":"success","data":{"resultType":"matrix","result":[]}}`, `of type "matrix"`},
+		{"empty", `{"status":"success","data":{"resultType":"vector","result":[]}}`, "names no handler"},
+		{"not a number", `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"handler":"x"},"value":[1,"y"]}]}}`, "value 1 of the vector"},
+	} {
+		if _, _, err := ratesOf([]byte(tt.answer)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	rates, at, err := ratesOf([]byte(`{"status":"success","data":{"resultType":"vector","result":[
+		{"metric":{"handler":"createPost"},"value":[1778176800.5,"2.5"]},{"metric":{},"value":[1778176800.5,"7"]},
+		{"metric":{"handler":"login"},"value":[1778176800.5,"NaN"]}]}}`))
+	if err != nil || rates["createPost"] != 2.5 || len(rates) != 2 || at.UnixMilli() != 1778176800500 {
+		t.Errorf("%v at %v, %v", rates, at, err)
+	}
+}
+
+func FuzzRatesOf(f *testing.F) {
+	f.Add([]byte(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"handler":"createPost"},"value":[1,"2"]}]}}`))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		rates, _, err := ratesOf(answer)
+		if err == nil && len(rates) == 0 {
+			t.Error("neither rates nor an error")
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"plimsoll/cmd/internal/own"
+	"plimsoll/evidence"
+	"plimsoll/judge/comparison"
+	"plimsoll/plan"
+	"plimsoll/rig"
+	"plimsoll/run/store"
+)
+
+// resume goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
+func (a *app) resume(ctx context.Context, id string, j comparing) error {
+	if j.AA {
+		return plan.Usagef("-aa and -resume: the stored comparison has its own -aa; leave -aa out")
+	}
+	if j.Minutes != 0 {
+		return plan.Usagef("-minutes and -resume: the stored comparison has its blocks already; leave -minutes out")
+	}
+	if _, err := os.Stat(j.root); err != nil {
+		return plan.UsageError{Err: err}
+	}
+	st, err := store.Open(j.root)
+	if err != nil {
+		return err
+	}
+	c, err := st.Comparison(id)
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	// This comes before the lock, which another process of this program needs.
+	if stored, err := evidence.Plan(c.Plan); err == nil {
+		if done, err := a.program().Isolate(ctx, stored); err != nil {
+			return err
+		} else if done {
+			return nil
+		}
+	}
+	unlock, err := st.LockComparison(c.ID)
+	if errors.Is(err, store.ErrBusy) {
+		return plan.Usagef("%w; wait for it, or end it first", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if c, err = st.Comparison(c.ID); err != nil { // as it is, now that no other process writes it
+		return err
+	}
+	stored, err := a.planOf(c)
+	if errors.Is(err, comparison.ErrAltered) {
+		return err
+	}
+	if err != nil {
+		return plan.Usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
+	}
+	switch {
+	case j.plan == nil:
+		j.plan = stored.WithUsersAt(c.UsersAt, "")
+	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
+		j.plan = comparison.Twins(j.plan)
+	}
+	j.plan = j.plan.WithUsersOf(stored)
+	build, err := rig.BuildDigest()
+	if err != nil {
+		return err
+	}
+	if err := comparison.Resumable(c, comparison.Config{Plan: a.dialects().WithDefaultRules(j.plan), Tool: own.Version(), Build: build, Load: st.Run}); err != nil {
+		return plan.UsageError{Err: err}
+	}
+	if j.Lost, err = a.program().Lost(ctx, st, c); err != nil {
+		return err
+	}
+	j.Cut, j.AA = c, c.AA
+	return a.comparePlan(ctx, j)
+}

@@ -1,0 +1,118 @@
+package verbs
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"plimsoll/internal/plain"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+)
+
+// bounded is the verb run: one bounded trial.
+func (a *app) bounded(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	return a.single(ctx, fs, args, true)
+}
+
+// capacity is the verb for one unbounded trial.
+func (a *app) capacity(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	return a.single(ctx, fs, args, false)
+}
+
+// single carries out one trial of a plan.
+func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bounded bool) error {
+	root := a.storeFlag(fs)
+	asJSON := fs.Bool("json", false, "write the run as JSON")
+	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	users := fs.Int("users", 0, "users of the bounded test, or start of the search, instead of the plan's")
+	rate := a.calibrateFlag(fs)
+	keep := keepFlag(fs)
+	a.outwardFlags(fs)
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	p, err := a.readPlan(rest[0])
+	if err != nil {
+		return err
+	}
+	pt := rig.RunPart{Arm: *arm, Engine: *engine, Bounded: bounded, Unbounded: !bounded, Start: *users}
+	if p, err = a.program().Narrow(p, &pt, *users); err != nil {
+		return fmt.Errorf("%s: %w", rest[0], err)
+	}
+	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := s.Foretell(pt); err != nil {
+		return err
+	}
+	if err := s.FindUsers(ctx, pt); err != nil {
+		return err
+	}
+	deployed := s.NewDeployments()
+	deployed.Kept = *keep
+	defer deployed.Close()
+	s.Progress.What(rest[0], 0)
+	sys, err := deployed.System(ctx, pt)
+	if err != nil {
+		return err
+	}
+	r, out, err := s.Trial(ctx, sys, pt)
+	deployed.Close()
+	if err != nil {
+		return err
+	}
+	if out.Interrupted == "" {
+		deployed.Clear()
+	}
+	s.Progress.End()
+	sh, err := a.look(context.WithoutCancel(ctx), r)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		err = a.json(sh)
+	} else {
+		err = sh.screen(r.Dir).Write(a.stdout, 0)
+	}
+	if err != nil {
+		return err
+	}
+	var statuses []int
+	if out.Interrupted != "" && ctx.Err() != nil {
+		statuses = append(statuses, rig.ExitTool)
+	} else {
+		statuses = append(statuses, foundStatus(r.Validity.Valid, out.Capacity))
+	}
+	if c := out.Capacity; c != nil && c.Kind == record.Unstable && *asJSON {
+		plain.Fprintf(a.stderr, "plimsoll: the search is unstable: %s\n", c.Why)
+	}
+	for _, b := range out.Warned {
+		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", b)
+	}
+	if len(out.Broken) > 0 {
+		for _, b := range out.Broken {
+			plain.Fprintf(a.stderr, "plimsoll: rule broken: %s\n", b)
+		}
+		statuses = append(statuses, rig.ExitSLO)
+	}
+	if status := rig.Worst(statuses...); status != rig.ExitOK {
+		return rig.StatusError(status)
+	}
+	return nil
+}
+
+// foundStatus is the exit status of a run by its validity and by the result of its search.
+func foundStatus(valid bool, c *record.Capacity) int {
+	switch {
+	case !valid || c != nil && c.Kind == record.Invalid:
+		return rig.ExitInvalid
+	case c != nil && c.Kind == record.Unstable:
+		return rig.ExitInconclusive
+	}
+	return rig.ExitOK
+}

@@ -1,0 +1,203 @@
+package verbs
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/rig"
+)
+
+// published are tables of supported users that Mattermost's release team published, cell for cell, with the numbers
+// that they come from: the comparisons of v10.6.1 with v10.7.0-rc1, v9.11.16 with v10.5.7 (two runs, two databases),
+// and v11.0.4 with v11.1.0-rc2.
+var published = []struct {
+	name, arms, csv string
+	flags           []string
+	tables          []publishedTable
+	// blocks is the table that is added: the blocks that finding the same within 5 % would have
+	// taken.
+	blocks [][]string
+}{
+	{
+		"v10.7", "v10.6.1,v10.7.0-rc1", "database,pair,base,new\nMySQL,1,16347,16301\nPostgres,1,17504,17310\n", []string{"-databases=false"},
+		[]publishedTable{{"Supported users in unbounded tests", [][]string{
+			{"Test", "v10.6.1", "v10.7.0-rc1", "Delta"},
+			{"MySQL", "16347", "16301", "-0.28%"},
+			{"Postgres", "17504", "17310", "-1.11%"},
+		}}},
+		[][]string{
+			{"Test", "Endpoint", "Delta", "Margin", "Pairs", "sd 1 %", "sd 2 %", "sd 3 %", "sd 5 %"},
+			{"MySQL", "capacity", "-0.28%", "5 %", "1", "6", "6", "9", "20"},
+			{"Postgres", "capacity", "-1.11%", "5 %", "1", "6", "6", "10", "24"},
+		},
+	},
+	{
+		"v10.5", "v9.11.16,v10.5.7", "database,pair,base,new\nMySQL,1,14186,16007\nPostgres,1,15232,16942\nMySQL,2,14989,16371\nPostgres,2,15870,17102\n", nil,
+		[]publishedTable{
+			{"Supported users in unbounded tests/Run 1", [][]string{
+				{"Test", "v9.11.16", "v10.5.7", "Delta"},
+				{"MySQL", "14186", "16007", "12.84%"},
+				{"Postgres", "15232", "16942", "11.23%"},
+				{"Delta", "7.37%", "5.84%", ""},
+			}},
+			{"Supported users in unbounded tests/Run 2", [][]string{
+				{"Test", "v9.11.16", "v10.5.7", "Delta"},
+				{"MySQL", "14989", "16371", "9.22%"},
+				{"Postgres", "15870", "17102", "7.76%"},
+				{"Delta", "5.88%", "4.47%", ""},
+			}},
+		},
+		[][]string{
+			{"Test", "Endpoint", "Delta", "Margin", "Pairs", "sd 1 %", "sd 2 %", "sd 3 %", "sd 5 %"},
+			{"MySQL", "capacity", "11.01%", "5 %", "2", "never", "never", "never", "never"},
+			{"Postgres", "capacity", "9.48%", "5 %", "2", "never", "never", "never", "never"},
+			{"Postgres against MySQL, v9.11.16", "capacity", "6.62%", "5 %", "2", "never", "never", "never", "never"},
+			{"Postgres against MySQL, v10.5.7", "capacity", "5.15%", "5 %", "2", "never", "never", "never", "never"},
+		},
+	},
+	{
+		"v11.1", "v11.0.4,v11.1.0-rc2", "pair,base,new\n1,16997,16378\n", nil,
+		[]publishedTable{{"Supported users in unbounded test", [][]string{
+			{"v11.0.4", "v11.1.0-rc2", "Delta"},
+			{"16997", "16378", "-3.64%"},
+		}}},
+		[][]string{
+			{"Endpoint", "Delta", "Margin", "Pairs", "sd 1 %", "sd 2 %", "sd 3 %", "sd 5 %"},
+			{"capacity", "-3.64%", "5 %", "1", "11", "38", "83", "228"},
+		},
+	},
+}
+
+type publishedTable struct {
+	heading string // with the one above it, if it is a run's
+	cells   [][]string
+}
+
+// call runs the program in a directory of its own with these files and returns its status and output.
+func call(t *testing.T, files map[string]string, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	a := &app{stdin: strings.NewReader(files["-"]), stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}
+	status = a.run(context.Background(), args)
+	return status, stdout.String(), stderr.String()
+}
+
+// tables returns the tables of a Markdown text by heading; that of a run has the heading above it in front.
+func tables(text string) map[string][][]string {
+	out := map[string][][]string{}
+	var above, heading string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		level := len(line) - len(strings.TrimLeft(line, "#"))
+		switch title := strings.TrimSpace(strings.TrimLeft(line, "#")); {
+		case level == 4:
+			heading = above + "/" + title
+		case level > 0:
+			above, heading = title, title
+		case strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "| --"):
+			var cells []string
+			for cell := range strings.SplitSeq(strings.Trim(line, "|"), "|") {
+				cells = append(cells, strings.TrimPrefix(strings.TrimSpace(cell), `\`))
+			}
+			out[heading] = append(out[heading], cells)
+		}
+	}
+	return out
+}
+
+func equal(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
+
+// resultsText is the file results.txt of load-test-ng with the supported users of one run, as its command writes it.
+// The published reports do not have the errors.
+func resultsText(arms [2]string, rows [][3]string) string {
+	const ruler = "=================================================="
+	var b strings.Builder
+	for i, r := range rows {
+		b.WriteString(ruler + "Comparison result:Report: report_" + string(rune('0'+i)) + "_" + r[0] + "_unbounded.md\nGrafana Dashboard: \n")
+		for k, arm := range arms {
+			b.WriteString(arm + ":\n  Type: unbounded\n  DB Engine: " + r[0] + "\n  Supported Users: " + r[1+k] + "\n  Errors: 0\n")
+		}
+		b.WriteString(ruler + "\n\n")
+	}
+	return b.String()
+}
+
+// The tables that people published follow from their numbers, cell for cell, with the missing
+// columns.
+func TestPublishedTables(t *testing.T) {
+	for _, tt := range published {
+		t.Run(tt.name, func(t *testing.T) {
+			checkPublished(t, tt.tables, tt.blocks, map[string]string{"a.csv": tt.csv}, append([]string{"judge", "-md", "-unit", "users", "-arms", tt.arms, "a.csv"}, tt.flags...)...)
+		})
+		t.Run(tt.name+" by report", func(t *testing.T) {
+			checkPublished(t, tt.tables, tt.blocks, map[string]string{"a.csv": tt.csv}, append([]string{"report", "-unit", "users", "-arms", tt.arms, "a.csv"}, tt.flags...)...)
+		})
+	}
+	t.Run("v10.5 from results.txt", func(t *testing.T) {
+		arms := [2]string{"v9.11.16", "v10.5.7"}
+		checkPublished(t, published[1].tables, published[1].blocks, map[string]string{
+			"run1/results.txt": resultsText(arms, [][3]string{{"mysql", "14186", "16007"}, {"postgresql", "15232", "16942"}}),
+			"run2/results.txt": resultsText(arms, [][3]string{{"mysql", "14989", "16371"}, {"postgresql", "15870", "17102"}}),
+		}, "judge", "-md", "run1/results.txt", "run2/results.txt")
+	})
+}
+
+func checkPublished(t *testing.T, want []publishedTable, blocks [][]string, files map[string]string, args ...string) {
+	t.Helper()
+	status, out, errOut := call(t, files, args...)
+	if status != rig.ExitInconclusive || errOut != "" {
+		t.Errorf("status %d, stderr %q; want 4 and silence", status, errOut)
+	}
+	if n := strings.Count(out, "**INDICATIVE**"); n == 0 || strings.Contains(out, "**SAME**") || strings.Contains(out, "**BETTER**") {
+		t.Errorf("one or two runs are more than indicative:\n%s", out)
+	}
+	got := tables(out)
+	for _, w := range want {
+		if !equal(got[w.heading], w.cells) {
+			t.Errorf("%s:\ngot  %q\nwant %q", w.heading, got[w.heading], w.cells)
+		}
+	}
+	if !equal(got["Blocks to say the same"], blocks) {
+		t.Errorf("blocks:\ngot  %q\nwant %q", got["Blocks to say the same"], blocks)
+	}
+}
+
+// With several databases, those of one run are compared too by default.
+func TestDatabasesAreComparedByDefault(t *testing.T) {
+	_, out, _ := call(t, map[string]string{"a.csv": published[0].csv}, "judge", "-md", "-arms", published[0].arms, "a.csv")
+	got := tables(out)["Supported users in unbounded tests"]
+	if len(got) != 4 || !equal(got[:3], published[0].tables[0].cells) || !slices.Equal(got[3], []string{"Delta", "7.08%", "6.19%", ""}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Input from a pipe is read like a file.
+func TestPublishedTablesByPipe(t *testing.T) {
+	arms := [2]string{"v9.11.16", "v10.5.7"}
+	for name, text := range map[string]string{
+		"results": resultsText(arms, [][3]string{{"mysql", "14186", "16007"}, {"postgresql", "15232", "16942"}}),
+		"pairs":   "database,pair,base,new\nMySQL,1,14186,16007\nPostgres,1,15232,16942\n",
+	} {
+		_, out, errOut := call(t, map[string]string{"-": text}, "judge", "-md", "-unit", "users", "-arms", strings.Join(arms[:], ","), "-")
+		if name == "results" {
+			_, out, errOut = call(t, map[string]string{"-": text}, "judge", "-md", "-")
+		}
+		if got := tables(out)["Supported users in unbounded tests"]; !equal(got, published[1].tables[0].cells) {
+			t.Errorf("%s: %q, stderr %q", name, got, errOut)
+		}
+	}
+}

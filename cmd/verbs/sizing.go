@@ -1,0 +1,121 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"plimsoll/cmd/internal/own"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/report"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// sizing is the verb for a ladder of load steps: a grade for each, and advice.
+func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	asJSON := fs.Bool("json", false, "write the report as JSON")
+	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	rate := a.calibrateFlag(fs)
+	keep := keepFlag(fs)
+	a.outwardFlags(fs)
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	p, err := a.readPlan(rest[0])
+	if err != nil {
+		return err
+	}
+	if p.Sizing == nil {
+		return plan.Usagef("%s: the plan has no section sizing; add one, such as sizing: {steps: [50, 200, 400]}", rest[0])
+	}
+	pt := rig.RunPart{Arm: *arm, Engine: *engine}
+	if p, err = a.program().Narrow(p, &pt, 0); err != nil {
+		return fmt.Errorf("%s: %w", rest[0], err)
+	}
+	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate)
+	if err != nil {
+		return err
+	}
+	defer end()
+	deployed := s.NewDeployments()
+	deployed.Kept = *keep
+	defer deployed.Close()
+	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: own.Version(), Plan: p.String(), PlanDigest: p.Digest(),
+		Engine: pt.Engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
+	pt.Comparison = z.ID
+	l := &rig.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: rest[0]}
+	err = l.Climb(ctx, deployed)
+	deployed.Close()
+	z.Ended = time.Now()
+	switch {
+	case err != nil:
+		z.State, z.Why = record.Interrupted, err.Error()
+	case ctx.Err() != nil:
+		z.State, z.Why = record.Interrupted, context.Cause(ctx).Error()
+	default:
+		z.State = record.Sealed
+		deployed.Clear()
+	}
+	if serr := s.Store.SaveSizing(z); err != nil || serr != nil {
+		return errors.Join(err, serr)
+	}
+	s.Progress.End()
+	// The results of an interrupted ladder are reported too.
+	return a.concludeSizing(context.WithoutCancel(ctx), s.Store, z, *asJSON)
+}
+
+// concludeSizing writes all forms of the report, prints one, and returns its status.
+func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Sizing, asJSON bool) error {
+	d, err := a.catalog().Sizing(ctx, z, st.Run)
+	if err != nil {
+		return err
+	}
+	dir := st.SizingDir(z.ID)
+	forms := map[string]func(io.Writer) error{
+		"report.md": func(w io.Writer) error { return report.Markdown(w, d) }, "report.html": func(w io.Writer) error { return report.HTML(w, d) },
+		"report.csv": func(w io.Writer) error { return report.SizingCSV(w, d) }, "report.json": func(w io.Writer) error { return report.JSON(w, d) },
+	}
+	written := makeDir(dir)
+	for name, write := range forms {
+		if written == nil {
+			if written = writeFile(filepath.Join(dir, name), write); written != nil {
+				written = fmt.Errorf("report %s: %w", name, written)
+			}
+		}
+	}
+	if written != nil && !unwritable(written) {
+		return written
+	}
+	show := func(w io.Writer) error { return report.SizingScreen(w, d, 0) }
+	if asJSON {
+		show = forms["report.json"]
+	}
+	if err := show(a.stdout); err != nil {
+		return err
+	}
+	if written != nil {
+		plain.Fprintf(a.stderr, notWritten, written)
+	} else {
+		plain.Fprintf(a.stderr, "report: %s (and .html, .csv, .json)\n", filepath.Join(dir, "report.md"))
+	}
+	if z.State != record.Sealed {
+		plain.Fprintf(a.stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
+	}
+	for _, w := range d.LostWarnings() {
+		plain.Fprintf(a.stderr, "plimsoll: %s\n", w)
+	}
+	if status := rig.SizedStatus(z.State, d); status != rig.ExitOK {
+		return rig.StatusError(status)
+	}
+	return nil
+}

@@ -1,0 +1,355 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/judge/sizing"
+	"plimsoll/reference/refnull"
+	"plimsoll/report"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+func TestStepsAround(t *testing.T) {
+	for _, tt := range []struct {
+		c    record.Capacity
+		most int
+		want []int
+	}{
+		{record.Capacity{Kind: record.Estimate, Users: 500}, 5000, []int{50, 200, 400, 500, 750}},
+		{record.Capacity{Kind: record.Estimate, Users: 1234}, 1500, []int{120, 490, 990, 1200, 1500}},
+		{record.Capacity{Kind: record.AtLeast, Users: 500}, 5000, []int{50, 200, 400, 500}},
+		{record.Capacity{Kind: record.Estimate, Users: 3}, 5000, []int{1, 2, 3, 5}},
+		{record.Capacity{Kind: record.Estimate, Users: 1}, 5000, []int{1, 2}},
+	} {
+		if got := rig.StepsAround(tt.c, tt.most); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: %v, want %v", tt.c, got, tt.want)
+		}
+	}
+}
+
+// A system that stands by itself is made for the users of its plan's test, also when that is a ladder alone.
+func TestUpForEachTest(t *testing.T) {
+	for _, tt := range []struct {
+		tests string
+		users int
+	}{
+		{"bounded: {users: 7}\nunbounded: {max_users: 50}\nsizing: {steps: [3, 9]}\n", 7},
+		{"unbounded: {max_users: 50}\n", 50},
+		{"unbounded: {max_users: 50}\nsizing: {hold: 1s}\n", 50},
+		{"sizing: {steps: [3, 9]}\n", 9},
+		{"sizing: {steps: [3, 9]}\ncompare: {arms: {base: {}, new: {}}}\n", 9},
+	} {
+		p, err := known().Parse([]byte("name: up\ntarget: {driver: refnull}\nworkload: {behavior: poster}\n" + tt.tests))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, pt := new(app).program().UpFor(p)
+		if p, err = new(app).program().Narrow(p, &pt, 0); err != nil {
+			t.Errorf("%s: %v", tt.tests, err)
+			continue
+		}
+		if got := (&rig.Session{Plan: p}).Users(pt); got != tt.users {
+			t.Errorf("%s: made for %d users, want %d", tt.tests, got, tt.users)
+		}
+	}
+}
+
+// runSizing runs the verb with a plan in a fresh store and returns its report, output and status.
+func runSizing(t *testing.T, text string, env ...string) (report.SizingDocument, string, int, string) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.MkdirTemp("", "plimsoll-sizing-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, "plan.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
+	cmd.Env = append(cmd.Env, env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	status := wait(t, cmd, 120*time.Second, output)
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+	var d report.SizingDocument
+	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.json"))
+	if len(files) != 1 {
+		return d, output.String(), status, root
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d, output.String(), status, root
+}
+
+// Three small steps on the reference server and PostgreSQL give the table: the measurements are in it, a step that
+// the machine spoiled carries no grade, and the stored runs give the same report again.
+func TestSizingOnRefchat(t *testing.T) {
+	t.Parallel()
+	d, output, status, root := runSizing(t, `
+name: ladder
+target: {driver: refchat, args: ["-hash=bcrypt:4"]}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: poster, pace: 0.02}
+sizing: {steps: [5, 10, 20], ramp: 20/s, settle: 1s, hold: 8s, offer: box}
+prices:
+  - {name: box, vcpu: 1, memory: 4GB, price: 6, currency: EUR}
+  - {name: bigger, vcpu: 2, memory: 8GB, price: 12, currency: EUR}
+setup: {stack: refchat}
+`+openGates)
+	if status != rig.ExitOK && status != rig.ExitInvalid || len(d.Steps) != 3 || !d.Complete {
+		t.Fatalf("status %d, %d steps\n%s", status, len(d.Steps), output)
+	}
+	graded := 0
+	for i, s := range d.Steps {
+		if s.Users != []int{5, 10, 20}[i] || s.Count < 100 || s.P50 <= 0 || s.P99 < s.P95 || s.Max < s.P99 || s.Failures != 0 {
+			t.Errorf("%+v", s)
+		}
+		if cpu, ok := s.TotalCPU(); !ok || cpu <= 0 || len(s.CPU) != 2 {
+			t.Errorf("CPU of %d users: %v", s.Users, s.CPU)
+		}
+		if mem, ok := s.TotalMemory(); !ok || mem < 10<<20 || len(s.Memory) != 2 {
+			t.Errorf("memory of %d users: %v", s.Users, s.Memory)
+		}
+		if (s.Grade != "") != s.Valid {
+			t.Errorf("%d users: valid %v, grade %q (%s)", s.Users, s.Valid, s.Grade, s.Rule)
+		}
+		if s.Grade != "" {
+			graded++
+		}
+	}
+	if (status == rig.ExitOK) != (graded == 3) || graded == 0 {
+		t.Errorf("status %d with %d grades", status, graded)
+	}
+	if n := strings.Count(output, "resetting"); n != 1 {
+		t.Errorf("%d resets, want one before the first step", n)
+	}
+	// Twice the users make about twice the requests: the steps have the users of their labels.
+	if a, b := d.Steps[0].Throughput, d.Steps[2].Throughput; b < 2*a {
+		t.Errorf("%.1f requests/s of 5 users, %.1f of 20", a, b)
+	}
+	for _, want := range []string{"Performance test results: box · complete · 3 steps\n", "\nbottleneck ", "\ncost ", " Grade\n"} {
+		if !strings.Contains(output, want) {
+			t.Errorf("the screen lacks %q in\n%s", want, output)
+		}
+	}
+	forms, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.md"))
+	markdown, err := os.ReadFile(forms[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# Performance test results: box", "| Concurrent users |", "## Recommended capacity", "## Cost", "PostgreSQL"} {
+		if !strings.Contains(string(markdown), want) {
+			t.Errorf("the report lacks %q in\n%s", want, markdown)
+		}
+	}
+	st, err := store.Open(filepath.Join(root, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := st.List(context.Background())
+	if err != nil || len(entries) != 3 {
+		t.Fatalf("%d runs, %v", len(entries), err)
+	}
+	z, err := st.Sizing(entries[0].Comparison)
+	if err != nil || z.State != record.Sealed || len(z.Steps) != 3 || z.Engine != "postgresql" {
+		t.Errorf("%+v, %v", z, err)
+	}
+	path, _ := program()
+	again, out := command(path, "report", "-json", "-store", filepath.Join(root, "store"), entries[0].Comparison)
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(t, again, 2*time.Minute, out); got != status {
+		t.Errorf("report: status %d, sizing ended with %d\n%s", got, status, out.String())
+	}
+	var same report.SizingDocument
+	if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&same); err != nil || fmt.Sprint(same.Comfortable, same.Bottleneck) != fmt.Sprint(d.Comfortable, d.Bottleneck) {
+		t.Errorf("%+v, %v", same, err)
+	}
+	// A run that was changed afterwards is not believed.
+	manifest := filepath.Join(root, "store", "runs", entries[0].ID, record.ManifestFile)
+	if b, err := os.ReadFile(manifest); err != nil || os.WriteFile(manifest, append(b, '\n'), 0o644) != nil {
+		t.Fatal(err)
+	}
+	if changed, err := catalog().Sizing(t.Context(), z, st.Run); err != nil || changed.Steps[0].Valid || changed.Steps[0].Grade != "" {
+		t.Errorf("%+v, %v", changed.Steps, err)
+	}
+}
+
+// A proxy that shows posts a challenge page is named, and its answers get no grade. Address, channel and token come
+// from the environment.
+func TestSizingBehindAProxy(t *testing.T) {
+	t.Parallel()
+	s, err := refnull.New(refnull.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := inBackground(func() error { return s.Run(ctx) })
+	defer func() { cancel(); <-done }()
+	u, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(u)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts") {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, "<title>Just a moment...</title>")
+			return
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	const text = `
+name: behind
+target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
+workload: {behavior: poster, pace: 0.02, params: {channel: "${ENV:TEST_CHANNEL}", bot_token: "${ENV:TEST_TOKEN}"}}
+sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
+`
+	if _, output, status, _ := runSizing(t, text); status != rig.ExitUsage || !strings.Contains(output, "TEST_URL is not set") {
+		t.Errorf("without the environment: status %d\n%s", status, output)
+	}
+	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy.URL, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
+	if status != rig.ExitInvalid || len(d.Steps) != 1 {
+		t.Fatalf("status %d\n%s", status, output)
+	}
+	step := d.Steps[0]
+	if step.Grade != "" || step.Failures < 0.5 || len(step.Proxy) == 0 || !strings.Contains(step.Proxy[0], "challenge page of a proxy") {
+		t.Errorf("%+v", step)
+	}
+	if d.Bottleneck.Name != sizing.ProxyBound || !strings.Contains(output, "allow this host's address at the proxy") {
+		t.Errorf("%+v\n%s", d.Bottleneck, output)
+	}
+	if strings.Contains(output, "tokentoken") {
+		t.Error("the token was printed")
+	}
+}
+
+// An interrupted ladder leaves a report of its measurements, which states that it is not complete.
+func TestInterruptedSizing(t *testing.T) {
+	t.Parallel()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	file := filepath.Join(root, "plan.yaml")
+	text := "name: cut\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nsizing: {steps: [5, 10], ramp: 20/s, settle: 0s, hold: 3s}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(output.String(), "step 2/2") && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if status := wait(t, cmd, 2*time.Minute, output); status != 130 {
+		t.Errorf("status %d\n%s", status, output.String())
+	}
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.md"))
+	if len(files) != 1 {
+		t.Fatalf("%d reports\n%s", len(files), output.String())
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil || !strings.Contains(string(b), "**Not complete**: interrupted by SIGINT") || !strings.Contains(string(b), "\n|                5 |") {
+		t.Errorf("%v in\n%s", err, b)
+	}
+}
+
+// A ladder whose target lost acknowledged messages is not good, whatever its grades: in a step, in one that was repeated,
+// or in the first search. One of these that is gone is named.
+func TestSizingThatLostMessages(t *testing.T) {
+	const text = "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster}\nunbounded: {max_users: 90}\nsizing: {steps: [50, 60]}\n"
+	p, err := known().Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const warning, unknown = "the target lost messages that it had acknowledged (", "it is not known whether the target lost messages that it had acknowledged ("
+	for _, tt := range []struct {
+		name                            string
+		step, invalid, repeated, search int // messages that were lost; invalid those of a step that is not valid
+		gone                            bool
+		status                          int
+		says                            []string
+	}{
+		{"nothing", 0, 0, 0, 0, false, rig.ExitOK, nil},
+		{"in a step", 3, 0, 0, 0, false, rig.ExitSLO, []string{warning + "60 users, run step): 3 of 90 cannot be read"}},
+		{"in a step that is not valid", 0, 4, 0, 0, false, rig.ExitInvalid, []string{warning + "60 users, run step): 4 of 90 cannot be read"}},
+		{"in a step that was repeated", 0, 0, 5, 0, false, rig.ExitSLO, []string{warning + "60 users, run repeated): 5 of 90 cannot be read"}},
+		{"in the first search", 0, 0, 0, 6, false, rig.ExitSLO, []string{warning + "first search, run search): 6 of 90 cannot be read"}},
+		{"in several, and one is gone", 3, 0, 5, 0, true, rig.ExitSLO, []string{warning + "60 users, run step): 3", warning + "60 users, run repeated): 5", unknown + "first search, run search): "}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			st, err := store.Open(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			z := &record.Sizing{ID: "z1", Name: p.Name, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed, Planned: []int{50, 60}, Search: "search",
+				Steps:    []record.SizingStep{{Users: 50, Run: "first", Digest: putRun(t, st, storedRun{id: "first", slower: 1, series: true})}},
+				Repeated: []record.SizingStep{{Users: 60, Run: "repeated", Digest: putRun(t, st, storedRun{id: "repeated", slower: 1, invalid: true, lost: tt.repeated})}}}
+			last := putRun(t, st, storedRun{id: "step", slower: 1, series: true, invalid: tt.invalid > 0, lost: tt.step + tt.invalid})
+			z.Steps = append(z.Steps, record.SizingStep{Users: 60, Run: "step", Digest: last})
+			if !tt.gone {
+				putRun(t, st, storedRun{id: "search", slower: 1, lost: tt.search})
+			}
+			if err := st.SaveSizing(z); err != nil {
+				t.Fatal(err)
+			}
+			status, out, errOut := inStore(t, root, "report", "z1")
+			if status != tt.status || strings.Contains(errOut, "lost messages") != (len(tt.says) > 0) {
+				t.Errorf("status %d, want %d: %q\n%s", status, tt.status, errOut, out)
+			}
+			for _, text := range tt.says {
+				if !strings.Contains(errOut, text) || !strings.Contains(strings.Join(strings.Fields(out), " "), text) {
+					t.Errorf("%q is not in %q or\n%s", text, errOut, out)
+				}
+			}
+			_, out, _ = inStore(t, root, "report", "-json", "z1")
+			var d report.SizingDocument
+			if err := json.Unmarshal([]byte(out), &d); err != nil || d.AcknowledgedLost != tt.step+tt.invalid+tt.repeated+tt.search {
+				t.Errorf("%d lost, %v", d.AcknowledgedLost, err)
+			}
+		})
+	}
+}

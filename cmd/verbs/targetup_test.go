@@ -1,0 +1,35 @@
+package verbs
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A plan that only names a server is enough to start that server; a workload that is there is checked.
+func TestTargetUpNeedsNoTest(t *testing.T) {
+	const server = "name: n\ntarget: {driver: refnull}\n"
+	for src, want := range map[string]string{
+		server:                                   "interrupted by SIGINT",
+		server + "workload: {behavior: postr}\n": `did you mean "poster"?`,
+		"name: n\ntarget: {driver: refnul}\n":    `did you mean "refnull"?`,
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "plan.yaml")
+		if err := os.WriteFile(file, []byte(src), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(interrupted{syscall.SIGINT})
+		var out, errs bytes.Buffer
+		a := &app{stdout: &out, stderr: &errs, env: func(string) string { return "" }}
+		a.run(ctx, []string{"target", "up", "-store", filepath.Join(dir, "store"), file})
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("%q: %s\nwant %q", src, errs.String(), want)
+		}
+	}
+}

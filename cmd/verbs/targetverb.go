@@ -1,0 +1,133 @@
+package verbs
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/rig"
+	"plimsoll/run/store"
+	"plimsoll/target"
+)
+
+// target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays in the
+// foreground: it supervises the programs, which never outlive it.
+func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	asJSON := fs.Bool("json", false, "status, verify: write it as JSON")
+	var vf verifyFlags
+	fs.StringVar(&vf.tokenFile, "token-file", "", "verify: `file` with an administrator's token (environment: PLIMSOLL_ADMIN_TOKEN, or PLIMSOLL_ADMIN_PASSWORD)")
+	fs.StringVar(&vf.admin, "admin", "", "verify: login `name` of the administrator, with a password (default sysadmin)")
+	fs.StringVar(&vf.team, "team", "", "verify: `name` of the team that is used or created (default plimsoll-verify)")
+	fs.StringVar(&vf.only, "only", "", "verify: only these `actions`, separated by commas")
+	fs.StringVar(&vf.ca, "ca", "", "verify: `file` with the certificate of a private authority, in PEM")
+	fs.IntVar(&vf.users, "users", 100, "verify: `number` of users of the run that the settings of the server are compared with")
+	fs.DurationVar(&vf.timeout, "timeout", 10*time.Second, "verify: of one call")
+	rest, err := parse(fs, args, 1, 2)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(*root, "target")
+	switch {
+	case rest[0] == "up" && len(rest) == 2:
+		k := a.known()
+		k.ServerOnly = true
+		p, err := a.readPlanFor(rest[1], k)
+		if err != nil {
+			return err
+		}
+		p, pt := a.program().UpFor(p)
+		pt.Arm, pt.Engine = *arm, *engine
+		if p, err = a.program().Narrow(p, &pt, 0); err != nil {
+			return fmt.Errorf("%s: %w", rest[1], err)
+		}
+		return a.targetUp(ctx, p, pt, *root, dir)
+	case rest[0] == "down" && len(rest) == 1:
+		return target.Down(ctx, dir)
+	case rest[0] == "status" && len(rest) == 1:
+		return a.targetStatus(ctx, dir, *asJSON)
+	case rest[0] == "verify" && len(rest) == 2:
+		vf.asJSON = *asJSON
+		return a.verify(ctx, &vf, rest[1])
+	}
+	return plan.Usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
+}
+
+func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, dir string) error {
+	if err := target.Free(dir); err != nil {
+		return err
+	}
+	if done, err := a.program().Isolate(ctx, p); done || err != nil {
+		return err
+	}
+	st, err := store.Open(root)
+	if err != nil {
+		return err
+	}
+	s, err := rig.NewSession(a.program(), p, st)
+	if err != nil {
+		return err
+	}
+	f := s.NewDeployments()
+	f.Kept = true
+	defer f.Close()
+	sys, err := f.System(ctx, pt)
+	if err != nil {
+		return err
+	}
+	s.Progress.End()
+	if err := target.Save(dir, sys.Deployment, sys.Ready, time.Now()); err != nil {
+		return err
+	}
+	defer func() { _ = target.Forget(dir) }()
+	plain.Fprintf(a.stdout, "up: %s\n", sys.Deployment.URL())
+	if p.Networked() {
+		plain.Fprintf(a.stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.Deployment.URL())
+	}
+	plain.Fprintf(a.stderr, "Ctrl-C, or plimsoll target down, stops it\n")
+	<-ctx.Done()
+	return nil
+}
+
+func (a *app) targetStatus(ctx context.Context, dir string, asJSON bool) error {
+	state, err := target.Load(dir)
+	if err != nil {
+		return err
+	}
+	asked := state
+	asked.Ready = nil
+	for _, u := range state.Ready {
+		full, err := plan.Expand(u, a.program().Lookup)
+		if err != nil {
+			return plan.Usagef("the target's ready address: %w", err)
+		}
+		asked.Ready = append(asked.Ready, full)
+	}
+	status := asked.Status(ctx, rig.DialOf(state))
+	if asJSON {
+		return a.json(struct {
+			State  target.StateFile `json:"state"`
+			Status target.Status    `json:"status"`
+		}{state, status})
+	}
+	ready := "ready"
+	if !status.Ready {
+		ready = "NOT ready: " + status.Why
+	}
+	for _, u := range state.URLs {
+		plain.Fprintf(a.stdout, "%s  %s, up since %s\n", u, ready, state.Started.Local().Format(time.DateTime))
+	}
+	for _, role := range slices.Sorted(maps.Keys(status.PIDs)) {
+		plain.Fprintf(a.stdout, "  %s: pids %v\n", role, status.PIDs[role])
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package verbs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/evidence"
+	"plimsoll/judge/limiter"
+	"plimsoll/report"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/target/lab/nginx"
+	"plimsoll/watch/series"
+)
+
+// withNginx is where nginx is missing: an error in CI, which installs it.
+func withNginx(t *testing.T) {
+	t.Helper()
+	if _, err := nginx.Find(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+const topologyPlan = `
+name: topology
+seed: 7
+target:
+  driver: refchat
+  args: ["-hash=bcrypt:4"]
+  topology: {apps: 2, proxy: nginx, replicas: 1}
+database: {engine: postgresql}
+workload: {behavior: poster, share: 50%, with: {mattermost: 50%}, pace: 0.1, params: {channels: "4", speed: "10"}}
+bounded:
+  users: 30
+  ramp: 500ms
+  settle: 500ms
+  measure: 9s
+  slo: ["promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2"]
+unbounded: {max_users: 40, window: 1s, budget: 10s} # run has no search; its rules look back over this window
+`
+
+// TestTopology is one run through a proxy to two servers with a replica, whose replay is stopped for five seconds. Both
+// servers get the load and hold WebSockets, by their own counters; no message is lost between them; the proxy's own
+// figures are in the run. The lag is in its series, its graphs and its pages, and the rule that it breaks names the
+// replica.
+func TestTopology(t *testing.T) {
+	withNginx(t)
+	cmd, root, output := startPlan(t, topologyPlan, "run")
+	atPhase(t, root, "measure", output)
+	pid := replayer(root)
+	if pid == 0 {
+		_ = cmd.Process.Kill()
+		t.Fatal("no process replays in the replica")
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second) // of the measured phase
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	// A busy machine may void the run, which comes before its rules.
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitSLO && status != rig.ExitInvalid {
+		t.Fatalf("exit status %d\n%s", status, output)
+	}
+	if !strings.Contains(output.String(), "rule broken: promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2: ") ||
+		!strings.Contains(output.String(), " (replica-0, worst ") {
+		t.Errorf("the broken rule or the replica is not named\n%s", output)
+	}
+	r, _ := onlyRun(t, root)
+	bothServe(t, r)
+	u, err := r.Users()
+	if err != nil || u == nil || u.Whole.Acked < 20 || u.Whole.Lost > 0 {
+		t.Errorf("messages %+v, %v: want some, and none lost", u, err)
+	}
+	lagShown(t, r)
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+}
+
+// bothServe looks at what the servers and the proxy of a run of topologyPlan counted.
+func bothServe(t *testing.T, r *record.Run) {
+	t.Helper()
+	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	value := func(query string) float64 {
+		res, err := db.Query(t.Context(), query, time.Now())
+		if err != nil || len(res) != 1 {
+			t.Errorf("%s: %v, %v; want one value", query, res, err)
+			return 0
+		}
+		return res[0].Value
+	}
+	for _, app := range []string{"app-0", "app-1"} {
+		if got := value(`max_over_time(mattermost_http_websockets_total{instance="` + app + `"}[10m])`); got < 1 || got > 29 {
+			t.Errorf("%s held %v WebSockets of 30", app, got)
+		}
+		if got := value(`max_over_time(refchat_replica_statements_total{instance="` + app + `"}[10m])`); got < 10 {
+			t.Errorf("%s read %v times from the replica", app, got)
+		}
+	}
+	requests := func(app string) float64 {
+		return value(`max_over_time(mattermost_http_requests_total{instance="` + app + `"}[10m]) - min_over_time(mattermost_http_requests_total{instance="` + app + `"}[10m])`)
+	}
+	if a, b := requests("app-0"), requests("app-1"); a < 50 || b < 50 || a/(a+b) < 0.4 || a/(a+b) > 0.6 {
+		t.Errorf("%v and %v requests", a, b)
+	}
+	if got := value(`max_over_time(nginx_http_requests_total{role="proxy", instance="proxy-0"}[10m])`); got < 100 {
+		t.Errorf("the proxy counted %v requests", got)
+	}
+	if got := value(`count(count by (upstream) (max_over_time(plimsoll_proxy_upstream_requests_total{role="proxy", code="2xx"}[10m])))`); got != 2 {
+		t.Errorf("the proxy's log names %v upstreams, want 2", got)
+	}
+	if got := value(`max_over_time(plimsoll_replication_lag_seconds{role="replica", instance="replica-0"}[10m])`); got < 3 {
+		t.Errorf("the replica was %v s behind at most", got)
+	}
+}
+
+// lagShown looks for the lag of the replica where a person would.
+func lagShown(t *testing.T, stored *record.Run) {
+	t.Helper()
+	r := catalog().Of(stored)
+	db, err := r.Series()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := r.Drawing(t.Context(), db, 0.1)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if line := drawn.Lines[report.Bounded]["replication-lag-0"]; len(line.V) < 5 || slices.Max(line.V) < 3 {
+		t.Errorf("the graph of the replica: %v, %q", line.V, drawn.Why[report.Bounded])
+	}
+	events, err := r.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The disk of a shared host may be slower at that moment, and is named then; the lag qualifies all the same.
+	const lag = "replication-lag replica"
+	qualifies := func(s limiter.Suspect) bool { return s.Name == lag && strings.HasPrefix(s.Why, "qualifies as well") }
+	if l, err := r.Limiter(t.Context(), events); err != nil || l == nil ||
+		r.Validity.Valid && l.Name != lag && !slices.ContainsFunc(l.Others, qualifies) {
+		t.Errorf("limiter %+v, %v", l, err)
+	}
+	pages, err := r.Pages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for _, p := range pages {
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		all += b.String()
+		if strings.Contains(b.String(), "Replicas of the database: Time behind the first server") { // a row of the panels without values
+			t.Errorf("%s has no values of the lag", p.Name)
+		}
+	}
+	for _, want := range []string{"Time behind the first server", "Broken over the measured phase: promql: max(max_over_time(plimsoll_replication_lag_seconds", "limit 2; replica-0, worst "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no page has %q", want)
+		}
+	}
+	// The proxy, the replica and their versions are those that ran.
+	setup := fmt.Sprint(evidence.Setup(stored.Manifest))
+	d, _ := evidence.TargetOf(stored.Manifest)
+	if len(d.Companions) != 2 || d.Companions["replica-0"].Version != d.Database.Version || !strings.Contains(setup, "1 × "+d.Companions["proxy"].Name+" "+d.Companions["proxy"].Version) {
+		t.Errorf("setup %s of %+v", setup, d.Companions)
+	}
+}
+
+// TestKilledPartsOfATopology kills the replica and then the proxy of a run: it is not valid, a finding names each, and
+// the program ends with nothing left of them.
+func TestKilledPartsOfATopology(t *testing.T) {
+	withNginx(t)
+	cmd, root, output := startPlan(t, strings.Replace(topologyPlan, "measure: 9s", "measure: 20s", 1), "run")
+	atPhase(t, root, "ramp", output)
+	started := family(cmd.Process.Pid)
+	parts := []int{journaled(t, root, "replica-0/postgresql.journal"), journaled(t, root, "*/nginx.journal")}
+	atPhase(t, root, "measure", output)
+	for _, pid := range parts {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, event := range []string{`"rule":"replica"`, `"rule":"proxy"`} {
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			if b, _ := os.ReadFile(filepath.Join(crashedRun(root), record.EventsFile)); bytes.Contains(b, []byte(event)) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Errorf("no event of %s", event)
+				break
+			}
+		}
+	}
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid && status != rig.ExitSLO {
+		t.Errorf("exit status %d\n%s", status, output)
+	}
+	r, err := record.Open(crashedRun(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"the target did not stay up: replica replica-0: postgres ended: signal: killed", "the target did not stay up: proxy nginx: nginx ended: signal: killed"} {
+		if !slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
+			return f.Gate == record.CrashGate && f.Level == record.Red && strings.HasPrefix(f.Text, want)
+		}) {
+			t.Errorf("no finding %q: %+v", want, r.Validity.Findings)
+		}
+	}
+	if r.Validity.Valid {
+		t.Error("the run is valid")
+	}
+	nothingLeft(t, root, cmd.Process.Pid, started)
+	if left, _ := filepath.Glob(filepath.Join(root, "store", "state", "*")); len(left) > 0 {
+		t.Errorf("state is left: %v", left)
+	}
+}
+
+// TestKilledProgramTakesItsTopology kills the program while proxy and replica are up: no process, control group or
+// mount of theirs is left.
+func TestKilledProgramTakesItsTopology(t *testing.T) {
+	withNginx(t)
+	cmd, root, output := startPlan(t, topologyPlan, "run")
+	atPhase(t, root, "ramp", output)
+	started := family(cmd.Process.Pid)
+	if replayer(root) == 0 || len(started) < 10 {
+		t.Errorf("%d processes, and that of the replica is %d", len(started), replayer(root))
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	nothingLeft(t, root, cmd.Process.Pid, started)
+	if pid := replayer(root); pid > 0 {
+		t.Errorf("process %d replays in the replica", pid)
+	}
+	if b, err := os.ReadFile("/proc/self/mounts"); err != nil || bytes.Contains(b, []byte(root)) {
+		t.Errorf("a mount is left (%v):\n%s", err, b)
+	}
+}
+
+// replayer returns the process that replays the log in the replica below root; 0 without one.
+func replayer(root string) int {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		title, err := os.ReadFile(filepath.Join(d, "cmdline"))
+		at, _ := os.Readlink(filepath.Join(d, "cwd"))
+		if err == nil && strings.HasPrefix(string(title), "postgres: startup ") && strings.HasPrefix(at, root) && strings.Contains(at, "replica-0") {
+			pid, _ := strconv.Atoi(filepath.Base(d))
+			return pid
+		}
+	}
+	return 0
+}

@@ -1,0 +1,38 @@
+// Command plimsoll is plimsoll with one more kind of server, the news feed: all verbs of the product,
+// which know its behavior, its driver and its graphs, and the verb newsfeed, which runs its reference
+// server.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"plimsoll/cmd/verbs"
+	"plimsoll/newsfeed"
+	"plimsoll/newsfeed/driver"
+	"plimsoll/newsfeed/perf"
+	"plimsoll/newsfeed/server"
+	"plimsoll/rig"
+)
+
+func main() {
+	os.Exit(verbs.Main(rig.Service{
+		Dialect: newsfeed.Dialect,
+		Drivers: map[string]rig.OwnDriver{newsfeed.Driver: driver.New()},
+		Servers: []rig.ServerVerb{{
+			Name: newsfeed.Driver, Args: "[store|perf]", Run: serve, BadUsage: server.ErrUsage,
+			Short: "the reference news feed by itself, one of its own stores, " +
+				"or the figures per minute from its telemetry",
+		}},
+	}))
+}
+
+// serve runs the reference news feed, one of its own stores, or the reader of its telemetry.
+func serve(ctx context.Context, args []string, env func(string) string,
+	stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == "perf" {
+		return perf.Main(ctx, args[1:], env, stdout, stderr)
+	}
+	return server.Main(ctx, args, env, stdout, stderr)
+}

@@ -1,0 +1,178 @@
+// Package driver deploys the reference news feed with its stores as the target of a test, and reads
+// the telemetry that it leaves behind.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/plain"
+	"plimsoll/newsfeed"
+	"plimsoll/newsfeed/jvm"
+	"plimsoll/newsfeed/redis"
+	"plimsoll/newsfeed/server"
+	"plimsoll/rig"
+	"plimsoll/target"
+	"plimsoll/target/lab"
+	"plimsoll/target/process"
+)
+
+// New returns the driver of a program that has the verb [newsfeed.Driver], which runs the service
+// and its own stores.
+func New() rig.OwnDriver {
+	return rig.OwnDriver{Configure: func(conf *process.Config, profile string, at rig.Side) {
+		conf.Database = newsfeed.Driver
+		conf.Command, conf.Companions = feedCommand(profile), feedCompanions(profile, at)
+	}, Telemetry: feedTelemetry}
+}
+
+// fullPatience is the service's -store-timeout in the full profile, unless the plan's args say another: a young Java
+// process on a small host may take seconds for its first answers.
+const fullPatience = "10s"
+
+// feedCompanions are the stores of a profile: Redis, and in the quick one this program's own in the places of
+// Cassandra, OpenSearch and Kafka.
+func feedCompanions(profile string, at rig.Side) map[string]target.StartCompanion {
+	all := map[string]target.StartCompanion{
+		"cache": func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
+			s, err := redis.Start(ctx, redis.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
+	for _, st := range feedStores {
+		all[st.role] = func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
+			if profile != newsfeed.Full {
+				return startOwnStore(ctx, st.role, st.title, dir, cpus, at)
+			}
+			s, err := st.start(ctx, jvm.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr, Journal: storeJournal(dir, st.role)})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		}
+	}
+	return all
+}
+
+// feedStores are the stores besides the database and the cache.
+var feedStores = []struct {
+	role, title string
+	scheme      string // of the real one's address
+	start       func(context.Context, jvm.Config) (*jvm.Server, error)
+}{
+	{server.KindWide, "Cassandra", "cassandra://", jvm.StartCassandra},
+	{server.KindSearch, "OpenSearch", "http://", jvm.StartOpenSearch},
+	{server.KindBus, "Kafka", "kafka://", jvm.StartKafka},
+}
+
+// storeJournal is the undo journal of a store. It stands beside the store's directory, which is emptied before each
+// start.
+func storeJournal(dir, role string) string { return filepath.Join(filepath.Dir(dir), role+".journal") }
+
+// An ownStore is this program as a store of the news feed.
+type ownStore struct {
+	proc        *lab.Process
+	addr, other string
+}
+
+// startOwnStore starts it on a free port and waits until it answers.
+func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at rig.Side) (*ownStore, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	port, err := lab.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &ownStore{addr: net.JoinHostPort(at.Host(), strconv.Itoa(port)), other: other}
+	s.proc, err = lab.Start(ctx, lab.Spec{
+		Name: kind + " store", Path: exe, Args: []string{newsfeed.Driver, "store", "-kind", kind, "-listen", s.addr, "-dir", dir},
+		CPUs: cpus, NetNS: at.NetNS, Journal: storeJournal(dir, kind), StopTimeout: 3 * time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 15*time.Second, errors.New("not ready within 15 s"))
+	defer cancel()
+	t := time.NewTicker(10 * time.Millisecond)
+	defer t.Stop()
+	for {
+		d := net.Dialer{Timeout: time.Second}
+		if c, err := d.DialContext(ctx, "tcp", s.addr); err == nil {
+			return s, c.Close()
+		}
+		select {
+		case <-s.proc.Done():
+			err = errors.New("it ended before it was ready")
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-t.C:
+			continue
+		}
+		return nil, errors.Join(fmt.Errorf("%w%w", err, plain.Output(s.proc.Tail())), s.proc.Kill())
+	}
+}
+
+// Addr implements target.Companion.
+func (s *ownStore) Addr() string { return s.addr }
+
+// Describe implements target.Companion.
+func (s *ownStore) Describe(context.Context) (lab.ProgramInfo, error) {
+	return lab.ProgramInfo{Name: "built-in, in the place of " + s.other, Version: server.Version(),
+		Settings: map[string]string{"sync": server.DefaultSync.String()}}, nil
+}
+
+// PIDs implements target.Companion.
+func (s *ownStore) PIDs() []int {
+	select {
+	case <-s.proc.Done():
+		return nil
+	default:
+		return []int{s.proc.PID()}
+	}
+}
+
+// Watched is for a lab.Crashes.
+func (s *ownStore) Watched() lab.Watched { return s.proc.Watched() }
+
+// Stop implements target.Companion.
+func (s *ownStore) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
+
+// feedAddress is the address of a profile's store, in the service's format.
+func feedAddress(profile, role, hostport string) string {
+	for _, st := range feedStores {
+		if profile == newsfeed.Full && st.role == role {
+			return st.scheme + hostport
+		}
+	}
+	return hostport
+}
+
+// feedCommand starts this program's news feed, or another build of it, with the stores of a profile.
+func feedCommand(profile string) func(target.Spec, process.Instance) (process.Command, error) {
+	return func(spec target.Spec, _ process.Instance) (process.Command, error) {
+		args := []string{newsfeed.Driver, "-listen=${HOSTPORT}", "-redis=${CACHE}"}
+		for _, st := range feedStores {
+			args = append(args, "-"+st.role+"="+feedAddress(profile, st.role, "${"+strings.ToUpper(st.role)+"}"))
+		}
+		if profile == newsfeed.Full {
+			args = append(args, "-store-timeout="+fullPatience)
+		}
+		env := map[string]string{"NEWSFEED_DSN": "${DSN}"}
+		if n := len(spec.CPUs); n > 0 {
+			env["GOMAXPROCS"] = strconv.Itoa(n)
+		}
+		return process.Command{Path: spec.Binary, Args: append(args, spec.Args...), Env: env}, nil
+	}
+}

@@ -1,0 +1,31 @@
+package rig
+
+import (
+	"context"
+	"io"
+
+	"plimsoll/dialect"
+)
+
+// A Service is one kind of server: how users load it, and the servers of that kind that the program
+// contains. It is a value without state. Names of behaviors, drivers and verbs differ from those of
+// the program's other services.
+type Service struct {
+	// Dialect is required.
+	Dialect *dialect.Dialect
+	// Drivers deploy the servers, by the names of Dialect.Drivers; nil if the program contains none.
+	// A driver starts the program again, with the verb of the driver's name.
+	Drivers map[string]OwnDriver
+	// Servers are verbs that run the servers by themselves.
+	Servers []ServerVerb
+}
+
+// A ServerVerb is a verb of the program that runs a server until its context ends.
+type ServerVerb struct {
+	// Name is the verb, Args its arguments and Short its purpose, as help prints them.
+	Name, Args, Short string
+	// Run parses args, which may ask for help. Its errors of usage wrap BadUsage.
+	Run func(ctx context.Context, args []string, env func(string) string,
+		stdout, stderr io.Writer) error
+	BadUsage error
+}

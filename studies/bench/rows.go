@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/studies/study"
+	"plimsoll/target/lab"
+)
+
+// A peer is a client in a closed loop of 64 connections.
+type peer struct {
+	name  string
+	warm  time.Duration // how long it takes until it runs at its speed
+	goal  float64       // that ours is to reach as a multiple of it; 0: none
+	start func(ctx context.Context, url string) (*lab.Process, error)
+}
+
+const connections = 64
+
+// clients are all clients of the closed loop, ours first.
+func (s *setup) clients(dir string) []peer {
+	self := func(engine string) func(context.Context, string) (*lab.Process, error) {
+		return func(ctx context.Context, url string) (*lab.Process, error) {
+			return s.start(ctx, "", s.self, "client", "-engine="+engine, "-url="+url, fmt.Sprint("-n=", connections))
+		}
+	}
+	program := func(name string, stdin func(url string) string, args func(url string) []string) func(context.Context, string) (*lab.Process, error) {
+		return func(ctx context.Context, url string) (*lab.Process, error) {
+			path := filepath.Join(s.peers, name)
+			if _, err := os.Stat(path); err != nil {
+				var lerr error
+				if path, lerr = exec.LookPath(filepath.Base(name)); lerr != nil {
+					return nil, fmt.Errorf("not installed (scripts/peers.sh %s)", filepath.Base(name))
+				}
+			}
+			in := ""
+			if stdin != nil {
+				in = stdin(url)
+			}
+			return s.start(ctx, in, path, args(url)...)
+		}
+	}
+	builtIn := []peer{
+		{"plimsoll", time.Second, 0, self("plimsoll")},
+		{"fasthttp", time.Second, 0, self("fasthttp")},
+		{"net/http", time.Second, 0, self("nethttp")},
+	}
+	if s.alone {
+		return builtIn
+	}
+	c := fmt.Sprint(connections)
+	return append(builtIn, []peer{
+		{"wrk", time.Second, 0.95, program("wrk", nil, func(url string) []string { return []string{"-t1", "-c" + c, "-d3600", url + "/"} })},
+		{"vegeta", 2 * time.Second, 3, program("vegeta", func(url string) string { return "GET " + url + "/\n" }, func(string) []string {
+			return []string{"attack", "-rate=0", "-duration=3600s", "-workers=" + c, "-max-workers=" + c, "-connections=" + c, "-output=/dev/null"}
+		})},
+		{"oha", time.Second, 0, program("oha", nil, func(url string) []string { return []string{"-c", c, "-z", "3600s", "--no-tui", url + "/"} })},
+		{"k6", 4 * time.Second, 10, program("k6", nil, func(url string) []string {
+			return []string{"run", "--quiet", "--no-usage-report", "--vus", c, "--duration", "3600s", "--env", "URL=" + url + "/", filepath.Join(dir, "k6.js")}
+		})},
+		{"Locust FastHttpUser", 5 * time.Second, 10, program("locust", nil, func(url string) []string {
+			return []string{"-f", filepath.Join(dir, "locustfile.py"), "--headless", "-u", c, "-r", c, "--host", url, "--loglevel", "ERROR"}
+		})},
+	}...)
+}
+
+// closed is the row of the closed loop.
+func (s *setup) closed(ctx context.Context, r *report) error {
+	dir := filepath.Join(s.root, "studies", "bench", "scripts")
+	clients := s.clients(dir)
+	length := 4 * time.Second
+	if s.short {
+		length = 2 * time.Second
+	}
+	per := map[string][]float64{}
+	failures := map[string]error{}
+	for round := range s.rounds {
+		n, err := s.serve(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range clients {
+			c := clients[(i+round)%len(clients)]
+			if failures[c.name] != nil {
+				continue
+			}
+			w, err := s.one(ctx, n, c, length)
+			if ctx.Err() != nil {
+				n.stop()
+				return context.Cause(ctx)
+			}
+			if err != nil {
+				failures[c.name] = err
+				continue
+			}
+			per[c.name] = append(per[c.name], w.requests/w.cpu)
+			fmt.Fprintf(os.Stderr, "bench: round %d: %-20s %9.0f requests/s, %9.0f per CPU-second\n", round+1, c.name, w.requests/w.wall, w.requests/w.cpu)
+		}
+		n.stop()
+	}
+	ours := per["plimsoll"]
+	if err := failures["plimsoll"]; err != nil {
+		return fmt.Errorf("our own client: %w", err)
+	}
+	r.Closed = ours
+	for _, c := range clients {
+		l := client64{Name: c.name, Goal: c.goal, PerCPUSecond: spreadOf(per[c.name])}
+		if err := failures[c.name]; err != nil {
+			l.Failure = study.OneLine(err.Error())
+		} else {
+			l.Ratio = spreadOf(ratios(ours, per[c.name]))
+		}
+		r.Clients = append(r.Clients, l)
+	}
+	return nil
+}
+
+func (s *setup) one(ctx context.Context, n *null, c peer, length time.Duration) (window, error) {
+	p, err := c.start(ctx, n.url)
+	if err != nil {
+		return window{}, err
+	}
+	defer halt(p)
+	return n.watch(ctx, p, c.warm, length)
+}
+
+// paced is the row of many users with pauses, against our own closed loop in the same round.
+func (s *setup) paced(ctx context.Context, r *report) error {
+	length, users := 6*time.Second, 5000
+	if s.short {
+		length = 3 * time.Second
+	}
+	ours := s.clients("")[0]
+	var costs, ratio, rate []float64
+	for range s.rounds {
+		n, err := s.serve(ctx)
+		if err != nil {
+			return err
+		}
+		loop, err := s.one(ctx, n, ours, length/2)
+		if err == nil {
+			var w window
+			w, err = s.one(ctx, n, peer{warm: 4 * time.Second, start: func(ctx context.Context, url string) (*lab.Process, error) {
+				return s.start(ctx, "", s.self, "client", "-engine=paced", "-url="+url, fmt.Sprint("-n=", users), "-interval=100ms", "-ramp=2s")
+			}}, length)
+			if err == nil {
+				costs = append(costs, w.cpu/w.requests*1e6)
+				ratio = append(ratio, w.cpu/w.requests/(loop.cpu/loop.requests))
+				rate = append(rate, w.requests/w.wall)
+			}
+		}
+		n.stop()
+		if err != nil {
+			return err
+		}
+	}
+	r.Figures = append(r.Figures, figure{Name: fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording", users), Unit: "us",
+		Value: spreadOf(costs), Goal: "<= 12", Met: median(costs) <= 12, Note: fmt.Sprintf("%.0f ops/s reached of %d", median(rate), users*10)})
+	r.Figures = append(r.Figures, figure{Name: fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording, of our closed loop's", users), Unit: "×",
+		Value: spreadOf(ratio), Goal: "<= 2.5", Met: median(ratio) <= 2.5,
+		Note: fmt.Sprintf("%.1f us per op; %.0f ops/s reached of %d", median(costs), median(rate), users*10)})
+	return nil
+}
+
+// sim runs simulated users of behavior mattermost in a child process and returns its outcome.
+func (s *setup) sim(ctx context.Context, n *null, users int, pace float64, ramp, length time.Duration) (o outcome, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*ramp+length+3*time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	p, err := lab.Start(ctx, lab.Spec{Name: "simulated users", Path: s.self, CPUs: []int{s.core}, Env: append(os.Environ(), "GOMAXPROCS=1"), Stdout: &out,
+		Args: []string{"client", "-engine=users", "-url=" + n.url, fmt.Sprint("-n=", users), fmt.Sprint("-pace=", pace), "-ramp=" + ramp.String(), "-length=" + length.String()}})
+	if err != nil {
+		return o, err
+	}
+	defer halt(p)
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		return o, context.Cause(ctx)
+	}
+	if err := p.Err(); err != nil {
+		return o, err
+	}
+	if err := json.Unmarshal(out.Bytes(), &o); err != nil {
+		return o, fmt.Errorf("%w in %q", err, out.String())
+	}
+	if o.FirstError != "" || o.Failed > 0 || o.Active < users {
+		return o, fmt.Errorf("%d of %d users active, %d failed: %s", o.Active, users, o.Failed, o.FirstError)
+	}
+	return o, nil
+}
+
+// memory is the row of the memory that a connected user takes.
+func (s *setup) memory(ctx context.Context, r *report) error {
+	users, length := 3000, 10*time.Second
+	if s.short {
+		users, length = 1000, 5*time.Second
+	}
+	var kib, running, stacks, heap []float64
+	for range min(s.rounds, 3) {
+		n, err := s.serve(ctx, "-push=0.1")
+		if err != nil {
+			return err
+		}
+		o, err := s.sim(ctx, n, users, 0.1, time.Duration(users)*5*time.Millisecond, length) // 200 logins a second
+		n.stop()
+		if err != nil {
+			return err
+		}
+		kib, running = append(kib, o.KiBPerUser), append(running, o.Running)
+		stacks, heap = append(stacks, o.Stacks), append(heap, o.Heap)
+	}
+	r.Figures = append(r.Figures, figure{Name: "memory per connected simulated user (HTTP + WebSocket + client state), resident after a collection", Unit: "KiB", Value: spreadOf(kib), Goal: "<= 40",
+		Met: median(kib) <= 40, Note: fmt.Sprintf("%d users that act at pace 0.1; %.1f KiB live objects and %.1f KiB stacks; between two collections %.1f KiB are resident; the kernel's socket buffers are not in it",
+			users, median(heap), median(stacks), median(running))})
+	return nil
+}
+
+// users is the row of users at default pace in one process on one core.
+func (s *setup) users(ctx context.Context, r *report) error {
+	ramp, length := 40*time.Second, 60*time.Second
+	if s.short {
+		ramp, length = 25*time.Second, 20*time.Second
+	}
+	n, err := s.serve(ctx, "-push=0.05")
+	if err != nil {
+		return err
+	}
+	defer n.stop()
+	o, err := s.sim(ctx, n, s.sockets, 1, ramp, length)
+	if err != nil {
+		return err
+	}
+	c, err := n.stats(ctx)
+	if err != nil {
+		return err
+	}
+	met := o.LagP99 <= 5 && o.Errors == 0
+	f := figure{Name: "simulated users at default pace in one process on one core", Unit: "users", Value: spreadOf([]float64{float64(o.Active)}), Goal: ">= 9,000", Met: met && o.Active >= 9000,
+		Note: fmt.Sprintf("%d sockets for %v, lag p99 %.2f ms (n %d), %.0f ops/s, %d errors", 2*o.Active, length, o.LagP99, o.LagN, o.OpsPerSecond, o.Errors)}
+	if len(c.Unknown) > 0 {
+		f.Note += fmt.Sprintf("; requests that the null server does not know: %v", c.Unknown)
+	}
+	r.Figures = append(r.Figures, f)
+	return nil
+}
+
+var benchLine = regexp.MustCompile(`(?m)^BenchmarkRecord(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+\d+ B/op\s+(\d+) allocs/op`)
+
+// record is the row of recording one op.
+func (s *setup) record(ctx context.Context, r *report) error {
+	count := fmt.Sprint("-count=", s.rounds)
+	cmd := exec.CommandContext(ctx, "taskset", "-c", fmt.Sprint(s.core), "go", "test", "-run=^$", "-bench=^BenchmarkRecord$", "-benchmem", "-benchtime=300ms", count, "./load/measure")
+	cmd.Dir, cmd.Env = s.root, append(os.Environ(), "GOMAXPROCS=1", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go test: %w: %s", err, study.OneLine(string(out)))
+	}
+	var ns []float64
+	allocs := "0"
+	for _, m := range benchLine.FindAllStringSubmatch(string(out), -1) {
+		v, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return err
+		}
+		ns = append(ns, v)
+		if m[2] != "0" {
+			allocs = m[2]
+		}
+	}
+	if len(ns) == 0 {
+		return fmt.Errorf("no line of BenchmarkRecord in %q", study.OneLine(string(out)))
+	}
+	r.Figures = append(r.Figures, figure{Name: "record one op, clock read excluded", Unit: "ns", Value: spreadOf(ns), Goal: "<= 10, 0 allocations", Met: median(ns) <= 10 && allocs == "0",
+		Note: allocs + " allocations"})
+	return nil
+}
+
+// truth is the row of the clock; the program truth in this module measures it.
+func (s *setup) truth(ctx context.Context, r *report) error {
+	args := []string{"run", "./bench/truth"}
+	if s.short {
+		args = append(args, "-d=4s")
+	}
+	for _, p := range []string{"vegeta", "locust"} {
+		if path := filepath.Join(s.peers, p); !s.alone && exists(path) {
+			args = append(args, "-"+p+"="+path)
+		}
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = filepath.Join(s.root, "studies")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if out.Len() == 0 {
+		return fmt.Errorf("%w: %s", err, study.OneLine(errs.String()))
+	}
+	r.Truth = strings.TrimSpace(out.String())
+	f := figure{Name: "truth of the clock: p50 and p99 against known service times of 1 to 100 ms, generator core at 95 %", Goal: "within 5 %", Met: err == nil, Note: "see the table below"}
+	if err != nil {
+		f.Note += "; " + study.OneLine(errs.String())
+	}
+	r.Figures = append(r.Figures, f)
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,50 @@
+package study
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// marks are the lines around a part of a page that a program writes.
+func marks(name string) (begin, end string) {
+	return "<!-- " + name + " -->\n", "<!-- end of " + name + " -->"
+}
+
+// Part is a text with its marks, as it stands in a page.
+func Part(name, text string) string {
+	begin, end := marks(name)
+	return begin + strings.TrimRight(text, "\n") + "\n" + end
+}
+
+// Insert puts a text between the marks of a page, in the place of the text that is there.
+func Insert(page, name, text string) error {
+	b, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	begin, end := marks(name)
+	head, rest, ok := strings.Cut(string(b), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s: the marks %q and %q are missing; put them where the table belongs",
+			page, begin, end)
+	}
+	return os.WriteFile(page, []byte(head+Part(name, text)+tail), 0o644)
+}
+
+// Append adds a value to a file of JSON lines.
+func Append(file string, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}

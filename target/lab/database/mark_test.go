@@ -1,0 +1,42 @@
+package database_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/database"
+)
+
+// A data directory of another program is made again. When that is cut short, no mark shows it as finished.
+func TestUnfinishedDataHasNoMark(t *testing.T) {
+	dir := t.TempDir()
+	other, err := lab.PrivateDir(dir, 65534) // where a server that is not root has its state
+	if os.Geteuid() != 0 {
+		other, err = dir, nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(other, "mark")
+	if err := os.WriteFile(mark, []byte("another program"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	none := database.Product{
+		Title: "a server", Kind: "none", Mark: "mark",
+		Find: func(context.Context) (database.Programs, error) {
+			return database.Programs{Name: "none", Path: "/bin/false", Dir: "/"}, nil
+		},
+		Init: func(*database.View) (lab.Spec, error) { return lab.Spec{Path: "/bin/false"}, nil },
+	}
+	if _, err := database.Start(t.Context(), none, database.Config{Dir: dir}); err == nil {
+		t.Fatal("a program that is none made a data directory")
+	}
+	if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the mark of the program before is there (%v)", err)
+	}
+}

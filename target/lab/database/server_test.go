@@ -1,0 +1,474 @@
+package database_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/database"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
+)
+
+// deadline bounds a whole test; the slowest machine needs a small part of it.
+const deadline = 5 * time.Minute
+
+// An engine is one of the two with the facts that its tests need.
+type engine struct {
+	start    func(context.Context, database.Config) (*database.Server, error)
+	replicas map[string]string
+	driver   string
+	vital    string // directory of the data without which no server starts
+	setting  string // as an unknown one is reported
+}
+
+var engines = map[string]engine{
+	"postgresql": {postgresql.Start, postgresql.ForStandbys(), "pgx", "base", "no_such_thing"},
+	"mysql":      {mysql.Start, mysql.ForMirrors(), "mysql", "mysql", "no-such-thing"},
+}
+
+// both runs a test with each engine.
+func both(t *testing.T, test func(t *testing.T, e engine)) {
+	for name, e := range engines {
+		t.Run(name, func(t *testing.T) { test(t, e) })
+	}
+}
+
+func (e engine) server(t *testing.T, conf database.Config) (context.Context, *database.Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	s, err := e.start(ctx, conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return ctx, s
+}
+
+// open connects as a client of the server under test would: over TCP, with the password.
+func (e engine) open(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(e.driver, strings.TrimPrefix(dsn, "mysql://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (e engine) exec(t *testing.T, ctx context.Context, dsn string, statements ...string) {
+	t.Helper()
+	db := e.open(t, dsn)
+	defer db.Close()
+	for _, stmt := range statements {
+		if _, err := db.ExecContext(ctx, stmt); err != nil {
+			t.Fatalf("%s: %v", stmt, err)
+		}
+	}
+}
+
+func (e engine) count(t *testing.T, ctx context.Context, dsn, query string) (n int) {
+	t.Helper()
+	db := e.open(t, dsn)
+	defer db.Close()
+	if err := db.QueryRowContext(ctx, query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// filled returns a server with the database chat of three posts.
+func (e engine) filled(t *testing.T, conf database.Config) (context.Context, *database.Server) {
+	t.Helper()
+	ctx, s := e.server(t, conf)
+	if err := s.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	e.exec(t, ctx, s.DSN("chat"), "CREATE TABLE posts (id int PRIMARY KEY)", "INSERT INTO posts VALUES (1), (2), (3)")
+	return ctx, s
+}
+
+const (
+	posts = "SELECT count(*) FROM posts"
+	extra = "SELECT count(*) FROM information_schema.tables WHERE table_name = 'extra'"
+)
+
+func TestSnapshotAndRestore(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
+		if err := s.Snapshot(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		for run := range 3 {
+			before := s.PIDs()
+			if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
+				t.Errorf("run %d starts with %d posts, want 3", run, got)
+			}
+			// A client that forgot to disconnect must not keep the reset from happening.
+			if err := e.open(t, s.DSN("chat")).PingContext(ctx); err != nil {
+				t.Fatal(err)
+			}
+			e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts SELECT id + 10 FROM posts",
+				"DELETE FROM posts WHERE id < 3", "CREATE TABLE extra (id int)")
+			began := time.Now()
+			if err := s.Restore(ctx, "chat"); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("reset took %v", time.Since(began))
+			if after := s.PIDs(); len(after) != 1 || slices.Equal(before, after) {
+				t.Errorf("process before the reset %v, after %v: not restarted", before, after)
+			}
+		}
+		if got := e.count(t, ctx, s.DSN("chat"), extra); got != 0 {
+			t.Error("a table made during a run survived the reset")
+		}
+		if err := s.DropDatabase(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.open(t, s.DSN("chat")).PingContext(ctx); err == nil {
+			t.Error("the database survived its drop")
+		}
+	})
+}
+
+// A server that died by itself, as when the host runs out of memory, is up again after a reset, at the
+// same address.
+func TestRestoreOfAServerThatDied(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
+		if err := s.Snapshot(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		e.exec(t, ctx, s.DSN("chat"), "DELETE FROM posts")
+		dsn, pid := s.DSN("chat"), s.PIDs()[0]
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-s.Done():
+		case <-ctx.Done():
+			t.Fatal("the server survived SIGKILL")
+		}
+		if err := s.Restore(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.DSN("chat"); got != dsn {
+			t.Error("the address changed")
+		}
+		if got := s.PIDs(); len(got) != 1 || got[0] == pid {
+			t.Errorf("processes %v after the reset, %d before", got, pid)
+		}
+		if got := e.count(t, ctx, dsn, posts); got != 3 {
+			t.Errorf("%d posts after the reset, want 3", got)
+		}
+	})
+}
+
+func TestRestoreWithoutSnapshot(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
+		err := s.Restore(ctx, "chat")
+		if err == nil || !strings.Contains(err.Error(), "there is no snapshot") {
+			t.Errorf("Restore() = %v, want a complaint about the missing snapshot", err)
+		}
+		// The refused reset must have left the database alone.
+		e.count(t, ctx, s.DSN("chat"), posts)
+	})
+}
+
+// TestSecondServer starts a second server on a directory whose server runs, and expects the first to stay.
+func TestSecondServer(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		dir := t.TempDir()
+		_, s := e.server(t, database.Config{Dir: dir})
+		second, err := e.start(t.Context(), database.Config{Dir: dir})
+		if err == nil {
+			_ = second.Stop(t.Context())
+		}
+		if !errors.Is(err, lab.ErrInUse) {
+			t.Errorf("second Start() = %v, want ErrInUse", err)
+		}
+		if len(s.PIDs()) != 1 {
+			t.Error("the first server is gone")
+		}
+	})
+}
+
+func TestStateOutlivesTheServer(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		dir := t.TempDir()
+		ctx, s := e.filled(t, database.Config{Dir: dir})
+		if err := s.Snapshot(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		old := s.DSN("chat")
+		if err := s.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.PIDs(); len(got) != 0 {
+			t.Errorf("PIDs() after Stop = %v", got)
+		}
+		ctx, s = e.server(t, database.Config{Dir: dir})
+		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
+			t.Errorf("%d posts after a restart on the same directory, want 3", got)
+		}
+		if s.DSN("chat") == old {
+			t.Error("the password did not change between two starts")
+		}
+		// The snapshot holds the old password's hash; the new one must be valid after a reset all the same.
+		if err := s.Restore(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
+			t.Errorf("%d posts after a reset to a snapshot of an earlier server, want 3", got)
+		}
+		if err := s.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		data := filepath.Join(stateDir(t, dir), "data")
+		if _, err := os.Stat(filepath.Join(filepath.Dir(data), "snapshot")); err != nil {
+			return // it is inside the data
+		}
+		// A kill -9 while a reset removes the data: they have lost their name, and half of the files.
+		if err := os.Rename(data, data+".old"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(data+".old", e.vital)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, s = e.server(t, database.Config{Dir: dir})
+		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
+			t.Errorf("%d posts after a reset that was cut short, want 3", got)
+		}
+		if _, err := os.Stat(data + ".old"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("half of the old data is still there (%v)", err)
+		}
+	})
+}
+
+// stateDir returns where the state of a server with this directory really is.
+func stateDir(t *testing.T, dir string) string {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, "elsewhere"))
+	if errors.Is(err, os.ErrNotExist) {
+		return dir
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return real
+}
+
+func TestStrangersAreRefused(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		dir := t.TempDir()
+		ctx, s := e.filled(t, database.Config{Dir: dir})
+		password := passwordOf(t, s.DSN("chat"))
+		if len(password) < 20 {
+			t.Fatalf("the password has only %d characters", len(password))
+		}
+		wrong := strings.Replace(s.DSN("chat"), password, "guess", 1)
+		if err := e.open(t, wrong).PingContext(ctx); err == nil {
+			t.Error("a wrong password was accepted over TCP")
+		}
+		files := 0
+		for _, root := range []string{dir, stateDir(t, dir)} {
+			err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+				if err != nil || !d.Type().IsRegular() {
+					return err
+				}
+				b, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				files++
+				if strings.Contains(string(b), password) {
+					t.Errorf("%s holds the password", path)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if files < 50 {
+			t.Errorf("looked into %d files only: that is no data directory", files)
+		}
+	})
+}
+
+func passwordOf(t *testing.T, dsn string) string {
+	t.Helper()
+	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
+		conf, err := driver.ParseDSN(rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conf.Passwd
+	}
+	conf, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf.Password
+}
+
+func TestPlacement(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		all, err := lab.AllowedCPUs(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := all[:1]
+		_, s := e.server(t, database.Config{Dir: t.TempDir(), CPUs: want})
+		got, err := lab.AllowedCPUs(s.PIDs()[0])
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("the server may use CPUs %v (%v), want %v", got, err, want)
+		}
+	})
+}
+
+func TestStartErrors(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		unknown := map[string]string{"no_such_thing": "1"}
+		tests := []struct {
+			name string
+			ctx  context.Context
+			conf database.Config
+			err  string
+		}{
+			{"no directory", t.Context(), database.Config{}, "state directory is required"},
+			{"unknown setting", t.Context(), database.Config{Dir: t.TempDir(), Settings: unknown}, e.setting},
+			{"ended context", canceled, database.Config{Dir: t.TempDir()}, "canceled"},
+		}
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				s, err := e.start(tt.ctx, tt.conf)
+				if err == nil {
+					_ = s.Stop(t.Context())
+				}
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("Start() error = %v, want %q", err, tt.err)
+				}
+			})
+		}
+	})
+}
+
+// TestExport takes the data out of one server and begins two others with it, one of which had data of its
+// own.
+func TestExport(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
+		dump := filepath.Join(t.TempDir(), "data")
+		if err := s.Export(ctx, dump); err != nil {
+			t.Fatal(err)
+		}
+		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)") // it goes on, and the export does not
+		dir := t.TempDir()
+		for range 2 {
+			ctx, other := e.server(t, database.Config{Dir: dir, Data: dump})
+			if got := e.count(t, ctx, other.DSN("chat"), posts); got != 3 {
+				t.Errorf("the other server has %d posts, want 3", got)
+			}
+			e.exec(t, ctx, other.DSN("chat"), "DELETE FROM posts WHERE id = 1")
+			if err := other.Stop(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		none := filepath.Join(dump, "none")
+		if s, err := e.start(ctx, database.Config{Dir: t.TempDir(), Data: none}); err == nil {
+			t.Error("a server starts on data that is not there")
+			_ = s.Stop(ctx)
+		}
+	})
+}
+
+// TestReplica: a replica has what its primary has, repeats its changes, and is its snapshot again after a
+// reset.
+func TestReplica(t *testing.T) {
+	both(t, func(t *testing.T, e engine) {
+		ctx, s := e.filled(t, database.Config{Dir: t.TempDir(), Settings: e.replicas})
+		dir := t.TempDir()
+		if d, err := s.Describe(ctx); err != nil || d.Name == "MySQL" {
+			_, err := s.StartReplica(ctx, database.Config{Dir: dir}, 0)
+			if err == nil || !strings.Contains(err.Error(), "install mariadb-server") {
+				t.Errorf("a mirror of %s: %v", d.Name, err)
+			}
+			return
+		}
+		r, err := s.StartReplica(ctx, database.Config{Dir: dir}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := r.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		becomes := func(n int) {
+			t.Helper()
+			for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+				got := e.count(t, ctx, r.DSN("chat"), posts)
+				if got == n {
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatalf("the replica has %d posts, want %d", got, n)
+				}
+			}
+		}
+		if got := e.count(t, ctx, r.DSN("chat"), posts); got != 3 {
+			t.Errorf("the replica begins with %d posts, want 3", got)
+		}
+		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)")
+		becomes(4)
+		if err := s.Snapshot(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		e.exec(t, ctx, s.DSN("chat"), "DELETE FROM posts")
+		for _, lost := range []bool{false, true, false} {
+			began := time.Now()
+			if err := s.Restore(ctx, "chat"); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Follow(ctx); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("a reset took %v", time.Since(began))
+			if got := e.count(t, ctx, r.DSN("chat"), posts); got != 4 {
+				t.Errorf("after a reset the replica has %d posts, want 4", got)
+			}
+			e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (5)")
+			becomes(5)
+			if err := r.Stop(ctx); err != nil { // as a halt does
+				t.Fatal(err)
+			}
+			if !lost {
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join(stateDir(t, dir), "data", e.vital)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
