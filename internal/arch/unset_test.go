@@ -25,9 +25,6 @@ var seams = map[string]string{
 	"probe.HostOptions.Sys":  "and a recorded /sys",
 }
 
-// feed are the packages of the news feed, whose options are its own.
-var feed = []string{"reference/newsfeed", "target/lab/jvm", "target/lab/redis"}
-
 // TestOptionsAreSet requires of each exported field of an option type that a program sets it, and of each key of a
 // plan that a program reads it. A test is not a program.
 func TestOptionsAreSet(t *testing.T) {
@@ -104,8 +101,7 @@ func loadFields(t *testing.T) []*structField {
 
 // declared adds the exported fields of a package's exported structs.
 func declared(p *packages.Package, root string, fields map[*types.Var]*structField) {
-	dir, _ := ours(p.PkgPath)
-	if p.Name == "main" || p.Module.Path != "plimsoll" || slices.ContainsFunc(feed, func(of string) bool { return within(dir, of) }) {
+	if p.Name == "main" || p.Module.Path != "plimsoll" {
 		return
 	}
 	scope := p.Types.Scope()
@@ -192,8 +188,8 @@ func literal(info *types.Info, lit *ast.CompositeLit, mark func(v *types.Var, se
 // access reports whether a selected field is set, read or both, by the nodes around it.
 func access(sel ast.Expr, stack []ast.Node) (set, read bool) {
 	whole := true // not only a part of the field
-	for i := len(stack) - 1; i >= 0; i-- {
-		switch n := stack[i].(type) {
+	for _, around := range slices.Backward(stack) {
+		switch n := around.(type) {
 		case *ast.AssignStmt:
 			if slices.Contains(n.Lhs, sel) {
 				return true, !whole

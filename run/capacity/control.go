@@ -169,13 +169,13 @@ func (c Config) withDefaults() (Config, error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	in := func(v, lo, hi float64) bool { return v > lo && v < hi } // also false for NaN
+	below := func(v, most float64) bool { return v > 0 && v < most } // also false for NaN
 	check(c.Start >= 1, "start %d: want at least 1 user", c.Start)
 	check(c.Max >= c.Start, "max users %d: want at least the start of %d users", c.Max, c.Start)
-	check(in(c.RampRate, 0, 1), "ramp rate %v per second: want a fraction between 0 and 1", c.RampRate)
-	check(in(c.RampFloor, 0, 1e6), "ramp floor %v users per second: want more than 0", c.RampFloor)
-	check(in(c.Step, 0, 0.2), "step %v: want a fraction between 0 and 0.2", c.Step)
-	check(in(c.Precision, 0, 1), "precision %v: want a fraction between 0 and 1", c.Precision)
+	check(below(c.RampRate, 1), "ramp rate %v per second: want a fraction between 0 and 1", c.RampRate)
+	check(below(c.RampFloor, 1e6), "ramp floor %v users per second: want more than 0", c.RampFloor)
+	check(below(c.Step, 0.2), "step %v: want a fraction between 0 and 0.2", c.Step)
+	check(below(c.Precision, 1), "precision %v: want a fraction between 0 and 1", c.Precision)
 	check(c.Saturation > 0 && c.Saturation <= 1, "saturation %v: want a fraction above 0, at most 1", c.Saturation)
 	check(c.Window > 0, "window %v: want more than 0", c.Window)
 	check(c.Budget > c.Window, "budget %v: want more than a window of %v", c.Budget, c.Window)
