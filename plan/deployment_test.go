@@ -54,7 +54,7 @@ func TestWrongDeployments(t *testing.T) {
 	for arm, say := range map[string]string{
 		"bridge":                            "is a single value; want a mapping of network, cpus, memory, of",
 		"{network: macvlan}":                "not a known network",
-		"{network: bridge, engine: podman}": "unknown key",
+		"{network: bridge, engine: podman}": "is gone: containers are podman's",
 		"{cpus: 0.9}":                       "write 0.9%, or 90% if a fraction is meant",
 		"{cpus: 110%}":                      "110% is out of range; want 1% to 100%",
 		"{cpus: 0%}":                        "out of range",
