@@ -49,7 +49,6 @@ var pageRE = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?(\?[^\s#]*)?$`)
 const servedAgent = "agents join the run by themselves (plimsoll agent -join URL -token-file FILE -role ROLE), and have no address; " +
 	"write {kind: agent, role: ROLE}"
 
-
 // place returns the key that names the source of the probe, and its value as text.
 func (p Probe) place() (key, value string) {
 	switch p.Kind {
