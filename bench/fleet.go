@@ -402,7 +402,7 @@ func stubs(ctx context.Context, dir, url string, n, posts int) error {
 		wg.Go(func() {
 			errs <- join.Attend(ctx, join.AgentConfig{Token: tok, URL: url, Build: build, Say: func(string, ...any) {},
 				Introduce: func() join.Introduction { return join.Introduction{Host: "stub", Version: build} },
-				Serve:     func(ctx context.Context, s *join.Session) error { return c.serve(ctx, s, k, each) }})
+				Serve:     func(ctx context.Context, s *join.Responder) error { return c.serve(ctx, s, k, each) }})
 		})
 	}
 	wg.Wait()
@@ -414,7 +414,7 @@ func stubs(ctx context.Context, dir, url string, n, posts int) error {
 }
 
 // serve answers the requests of one coordinator.
-func (c canned) serve(ctx context.Context, s *join.Session, k, posts int) error {
+func (c canned) serve(ctx context.Context, s *join.Responder, k, posts int) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	dec := json.NewDecoder(s)
 	messages := stubMessages{agent: k, posts: posts}

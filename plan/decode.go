@@ -316,6 +316,12 @@ func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
 	}
 	d.mapping(path, n, "a mapping of "+strings.Join(keys, ", "), func(key string, k, c *yaml.Node) {
 		i := slices.Index(keys, key)
+		if remedy, old := retired[key]; i < 0 && old && slices.Contains(keys, ProbeContainer) {
+			if !d.stored {
+				d.fail(k, join(path, key), "is gone: %s", remedy)
+			}
+			return
+		}
 		if i < 0 {
 			if d.full() { // a remedy costs more than all the rest
 				d.fail(k, join(path, shortened(key)), "unknown key")

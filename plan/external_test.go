@@ -48,8 +48,8 @@ func TestArmsAtAddresses(t *testing.T) {
 target: {driver: external, metrics_url: /metrics}` + commandedTail + `probes: [{kind: nginx, role: proxy, url: "http://p/status"}]
 compare:
   arms:
-    base: {version: "1.0", url: https://blue, probes: [{kind: agent, role: app, url: "https://b:9", token: "${FILE:t}", ca: system}]}
-    new: {version: "1.1", url: https://green, metrics_url: "https://green:9/m", probes: [{kind: agent, role: app, url: "https://g:9", token: "${FILE:t}", ca: system}]}
+    base: {version: "1.0", url: https://blue, probes: [{kind: agent, role: app, agent: blue}]}
+    new: {version: "1.1", url: https://green, metrics_url: "https://green:9/m", probes: [{kind: agent, role: app, agent: green}]}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ compare:
 	if b, n := p.Target.With(base), p.Target.With(fresh); b.URL.First() != "https://blue" || b.MetricsURL.First() != "/metrics" || n.URL.First() != "https://green" || n.MetricsURL.First() != "https://green:9/m" {
 		t.Errorf("base %s %s, new %s %s", b.URL, b.MetricsURL, n.URL, n.MetricsURL)
 	}
-	if got := p.ProbesOf("new"); len(got) != 2 || got[1].URL != "https://g:9" {
+	if got := p.ProbesOf("new"); len(got) != 2 || got[1].Agent != "green" {
 		t.Errorf("probes of new: %+v", got)
 	}
 	if got := p.Watching(); len(got) != 2 || got[1].Role != "app" {

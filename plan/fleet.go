@@ -57,7 +57,7 @@ const DefaultRelay = 100
 
 // fillFleet sets the times of a plan whose users are on other hosts.
 func (d *decoder) fillFleet(p *Plan) {
-	if p.Fleet == nil && p.Placement.Agents != nil {
+	if p.Fleet == nil && (p.Placement.Agents != nil || p.WatchedByAgents()) {
 		p.Fleet = new(Fleet)
 	}
 	if p.Placement.Agents != nil && !d.stored { // one of an earlier version keeps its digest
@@ -101,8 +101,8 @@ func (d *decoder) checkFleet(p *Plan) {
 	if f == nil {
 		return
 	}
-	if p.Placement.Agents == nil {
-		d.at("fleet", "has the settings of agents on other hosts, and placement.agents names none; add it, or remove this")
+	if p.Placement.Agents == nil && !p.WatchedByAgents() {
+		d.at("fleet", "has the settings of agents on other hosts, and neither placement.agents nor a probe of kind agent names one; add it, or remove this")
 	}
 	between(d, "fleet.join", f.Join, time.Second, time.Hour, formatDuration)
 	between(d, "fleet.hold", f.Hold, time.Second, time.Minute, formatDuration)

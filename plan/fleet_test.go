@@ -63,7 +63,7 @@ func TestImpossibleAgents(t *testing.T) {
 		"placement: {agents: 2, share: 3}":              "placement.share: \"3\" is no way to divide users; want equal or rating",
 		"placement: {agents: 2, share: by rating}":      "is no way to divide users",
 		"placement: {share: rating}":                    "placement.share: is about other hosts, and placement.agents names none",
-		"fleet: {join: 5s}":                             "placement.agents names none",
+		"fleet: {join: 5s}":                             "neither placement.agents nor a probe of kind agent names one",
 		"placement: {agents: 1}\nfleet: {resend: 30s}":  "30s is out of range; want 5s to 20s",
 		"placement: {agents: 1}\nfleet: {leave: 20s}":   "is not more than fleet.resend",
 		"placement: {agents: 1}\nfleet: {hold: 0}":      "0s is out of range",

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,13 +34,8 @@ type Probe struct {
 	// names a container of podman or docker on this host for the same.
 	PID       int    `yaml:"pid" kind:"optional"`
 	Container string `yaml:"container"`
-	// Token is a reference to the content of the agent's token file.
-	Token string `yaml:"token"`
-	// Fingerprint pins the agent's certificate: "sha256:" and 64 hexadecimal digits.
-	Fingerprint string `yaml:"fingerprint"`
-	// CA is a file of certificate authorities, or "system" for this host's, that verify the agent's certificate
-	// instead.
-	CA string `yaml:"ca"`
+	// Agent is the name of an agent that joins with the role; "" for any that no other probe names.
+	Agent string `yaml:"agent"`
 }
 
 const maxProbes = 64
@@ -49,11 +45,12 @@ var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMyS
 // pageRE is an address with a path and a query, and without a user.
 var pageRE = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?(\?[^\s#]*)?$`)
 
-var (
-	// agentRE is the address of an agent.
-	agentRE       = regexp.MustCompile(`^https://[^\s/?#@]+/?$`)
-	fingerprintRE = regexp.MustCompile(`^sha256:([0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$`)
-)
+// servedAgent is the remedy for the keys of a probe of kind agent that served a page of its own.
+const servedAgent = "agents join the run by themselves (plimsoll agent -join URL -token-file FILE -role ROLE), and have no address; " +
+	"write {kind: agent, role: ROLE}"
+
+// retired are keys of probes that earlier versions had.
+var retired = map[string]string{"token": servedAgent, "fingerprint": servedAgent, "ca": servedAgent}
 
 // place returns the key that names the source of the probe, and its value as text.
 func (p Probe) place() (key, value string) {
@@ -67,6 +64,8 @@ func (p Probe) place() (key, value string) {
 		return "pid", strconv.Itoa(p.PID)
 	case ProbeContainer:
 		return ProbeContainer, p.Container
+	case ProbeAgent:
+		return ProbeAgent, p.Agent
 	}
 	return "url", p.URL
 }
@@ -101,13 +100,21 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 			}
 		}
 		need, value := p.place()
-		for _, other := range []string{"url", "dsn", ProbePID, ProbeContainer} {
-			if other != need && d.given(path+"."+other) {
-				d.at(path+"."+other, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind, need)
+		for _, other := range []string{"url", "dsn", ProbePID, ProbeContainer, ProbeAgent} {
+			switch at := path + "." + other; {
+			case other == need || !d.given(at) || d.stored:
+			case p.Kind == ProbeAgent:
+				d.at(at, "has no effect on a probe of kind agent: %s", servedAgent)
+			default:
+				d.at(at, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind, need)
 			}
 		}
 		switch at := path + "." + need; {
 		case !d.good(at):
+		case p.Kind == ProbeAgent:
+			if value != "" {
+				d.name(at, value)
+			}
 		case value == "" && p.OfProcess():
 			d.at(at, "is missing; want the number of a process (kind pid) or the name of a container (kind container) on this host")
 		case p.OfProcess():
@@ -119,14 +126,11 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 			d.secret(at, need, value)
 			switch {
 			case need != "url" || !d.good(at) || hasReference(value):
-			case p.Kind == ProbeAgent && !agentRE.MatchString(value):
-				d.at(at, "%s is not the address of an agent; want https://HOST:PORT, as plimsoll agent -probe prints it", address(value))
-			case p.Kind != ProbeAgent && !pageRE.MatchString(value):
+			case !pageRE.MatchString(value):
 				d.at(at, "%s is not the address of a page; want http://HOST[:PORT]/PATH or https, without a user", address(value))
 			}
 		}
-		d.checkAgent(path, p)
-		if first, twice := seen[p]; twice && d.good(path) {
+		if first, twice := seen[p]; twice && d.good(path) && (p.Kind != ProbeAgent || p.Agent != "") {
 			d.at(path, "is the same as %s[%d]; keep one", key, first)
 		} else {
 			seen[p] = i
@@ -134,30 +138,9 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 	}
 }
 
-// checkAgent checks the keys that only a probe of kind agent has.
-func (d *decoder) checkAgent(path string, p Probe) {
-	if p.Kind != ProbeAgent {
-		for _, key := range []string{"token", "fingerprint", "ca"} {
-			if d.given(path + "." + key) {
-				d.at(path+"."+key, "has no effect on a probe of kind %s; only agents have one; remove it", p.Kind)
-			}
-		}
-		return
-	}
-	switch at := path + ".token"; {
-	case !d.good(at):
-	case p.Token == "":
-		d.at(at, "is missing; a probe of kind agent needs a reference to what the agent's token file holds, such as ${FILE:/etc/plimsoll/probe.token}")
-	default:
-		d.secret(at, "token", p.Token)
-	}
-	switch at := path + ".fingerprint"; {
-	case !d.good(at) || !d.good(path+".ca"):
-	case p.Fingerprint == "" && p.CA == "":
-		d.at(at, "is missing; the certificate of an agent is verified by the fingerprint that plimsoll agent -probe prints, or by a ca: a file of authorities, or system")
-	case p.Fingerprint != "" && p.CA != "":
-		d.at(at, "and ca both say how the certificate is verified; keep one")
-	case p.Fingerprint != "" && !hasReference(p.Fingerprint) && !fingerprintRE.MatchString(p.Fingerprint):
-		d.at(at, "%s is not a fingerprint; want sha256: and 64 hexadecimal digits, as plimsoll agent -probe prints them", clip(p.Fingerprint))
-	}
+// WatchedByAgents reports whether agents that join have probes of the plan or of one of its arms.
+func (p *Plan) WatchedByAgents() bool {
+	of := func(x Probe) bool { return x.Kind == ProbeAgent }
+	return slices.ContainsFunc(p.Probes, of) || p.Compare != nil &&
+		slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return slices.ContainsFunc(a.Probes, of) })
 }

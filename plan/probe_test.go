@@ -16,8 +16,6 @@ workload: {behavior: poster}
 bounded: {users: 5}
 `
 
-const pin = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF"
-
 func TestProbes(t *testing.T) {
 	p := mustParse(t, probed+`probes:
   - {kind: prometheus, role: app, url: "http://10.0.0.5:9100/metrics?collect[]=cpu"}
@@ -25,8 +23,9 @@ func TestProbes(t *testing.T) {
   - {kind: postgresql, role: db, dsn: "${ENV:PG_DSN}"}
   - {kind: mysql, role: db, dsn: "monitor:${ENV:MYSQL_PASSWORD}@tcp(10.0.0.7:3306)/"}
   - {kind: nginx, role: proxy, url: "http://10.0.0.4/nginx_status"}
-  - {kind: agent, role: proxy, url: "https://10.0.0.4:9443", token: "${FILE:/etc/plimsoll/probe.token}", fingerprint: "`+pin+`"}
-  - {kind: agent, role: db, url: "https://db.example:9443/", token: "${ENV:TOKEN}", ca: /etc/plimsoll/ca.pem}
+  - {kind: agent, role: app}
+  - {kind: agent, role: app}
+  - {kind: agent, role: db, agent: db-1}
   - {kind: pid, role: app, pid: 4711}
   - {kind: container, role: db, container: chat-db-1}
 `)
@@ -36,8 +35,9 @@ func TestProbes(t *testing.T) {
 		{Kind: plan.ProbePostgreSQL, Role: "db", DSN: "${ENV:PG_DSN}"},
 		{Kind: plan.ProbeMySQL, Role: "db", DSN: "monitor:${ENV:MYSQL_PASSWORD}@tcp(10.0.0.7:3306)/"},
 		{Kind: plan.ProbeNginx, Role: "proxy", URL: "http://10.0.0.4/nginx_status"},
-		{Kind: plan.ProbeAgent, Role: "proxy", URL: "https://10.0.0.4:9443", Token: "${FILE:/etc/plimsoll/probe.token}", Fingerprint: pin},
-		{Kind: plan.ProbeAgent, Role: "db", URL: "https://db.example:9443/", Token: "${ENV:TOKEN}", CA: "/etc/plimsoll/ca.pem"},
+		{Kind: plan.ProbeAgent, Role: "app"},
+		{Kind: plan.ProbeAgent, Role: "app"},
+		{Kind: plan.ProbeAgent, Role: "db", Agent: "db-1"},
 		{Kind: plan.ProbePID, Role: "app", PID: 4711},
 		{Kind: plan.ProbeContainer, Role: "db", Container: "chat-db-1"},
 	}
@@ -58,7 +58,7 @@ func TestProbes(t *testing.T) {
 func TestRuleOfAnAgentsRole(t *testing.T) {
 	k := plan.Known{Roles: map[string][]string{"external": {"generator"}}}
 	const in = probed + `unbounded: {max_users: 10, slo: ["cpu(proxy) < 85%%"]}
-probes: [{kind: agent, role: %s, url: "https://h:1", token: "${ENV:A}", ca: system}]
+probes: [{kind: agent, role: %s}]
 `
 	if _, err := k.Parse(fmt.Appendf(nil, in, "proxy")); err != nil {
 		t.Error(err)
@@ -88,16 +88,13 @@ func TestProbesRefused(t *testing.T) {
 		"twice":          {"{kind: nginx, role: p, url: \"http://h/s\"}, {kind: nginx, role: p, url: \"http://h/s\"}", "probes[1]: is the same as probes[0]; keep one"},
 		"no list":        {"", ""},
 
-		"agent without token":  {"{kind: agent, role: p, url: \"https://h:1\", ca: system}", "probes[0].token: is missing; a probe of kind agent needs a reference"},
-		"agent, plain token":   {"{kind: agent, role: p, url: \"https://h:1\", ca: system, token: geheim}", "probes[0].token: looks like a secret"},
-		"agent, not verified":  {"{kind: agent, role: p, url: \"https://h:1\", token: \"${ENV:A}\"}", "probes[0].fingerprint: is missing; the certificate of an agent is verified by"},
-		"agent, both":          {"{kind: agent, role: p, url: \"https://h:1\", token: \"${ENV:A}\", ca: system, fingerprint: \"" + pin + "\"}", "probes[0].fingerprint: and ca both say how"},
-		"agent, short pin":     {"{kind: agent, role: p, url: \"https://h:1\", token: \"${ENV:A}\", fingerprint: \"sha256:0123\"}", `probes[0].fingerprint: "sha256:0123" is not a fingerprint`},
-		"agent, not https":     {"{kind: agent, role: p, url: \"http://h:1\", token: \"${ENV:A}\", ca: system}", `probes[0].url: "http://h:1" is not the address of an agent; want https://HOST:PORT`},
-		"agent, a path":        {"{kind: agent, role: p, url: \"https://h:1/metrics\", token: \"${ENV:A}\", ca: system}", `probes[0].url: "https://h:1/metrics" is not the address of an agent`},
-		"agent without url":    {"{kind: agent, role: p, token: \"${ENV:A}\", ca: system}", "probes[0].url: is missing"},
-		"token of a page":      {"{kind: nginx, role: p, url: \"http://h/s\", token: \"${ENV:A}\"}", "probes[0].token: has no effect on a probe of kind nginx; only agents have one"},
-		"fingerprint of a DSN": {"{kind: mysql, role: db, dsn: \"${ENV:A}\", fingerprint: \"" + pin + "\"}", "probes[0].fingerprint: has no effect on a probe of kind mysql"},
+		"agent twice":        {"{kind: agent, role: p, agent: a}, {kind: agent, role: p, agent: a}", "probes[1]: is the same as probes[0]; keep one"},
+		"agent, bad name":    {"{kind: agent, role: p, agent: \"a b\"}", `probes[0].agent: "a b" cannot be a name`},
+		"agent with a page":  {"{kind: agent, role: p, url: \"https://h:1\"}", "probes[0].url: has no effect on a probe of kind agent: agents join the run by themselves (plimsoll agent -join URL -token-file FILE -role ROLE), and have no address; write {kind: agent, role: ROLE}"},
+		"agent with a token": {"{kind: agent, role: p, token: \"${ENV:A}\"}", "probes[0].token: is gone: agents join the run by themselves"},
+		"agent, pinned":      {"{kind: agent, role: p, fingerprint: \"sha256:0123\"}", "probes[0].fingerprint: is gone: agents join the run by themselves"},
+		"agent, authority":   {"{kind: agent, role: p, ca: system}", "probes[0].ca: is gone: agents join the run by themselves"},
+		"agent of a page":    {"{kind: nginx, role: p, url: \"http://h/s\", agent: a}", "probes[0].agent: has no effect on a probe of kind nginx, which has a url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := probed + "probes: [" + c.in + "]\n"

@@ -121,20 +121,18 @@ var keyDocs = map[string]keyDoc{
 	"target.topology.links.*.rate":  {text: "Bits per second over the link in each direction, such as 100Mbit/s, from 64kbit/s to 100Gbit/s. Needs the kernel's tbf.", pattern: bitratePattern},
 
 	"probes.*":      {text: "One source."},
-	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's probes, from plimsoll agent -probe there. pid, container: processes of this host.", enum: probeKinds},
+	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's probes, from plimsoll agent -join -role there. pid, container: processes of this host.", enum: probeKinds},
 	"probes.*.role": {text: "The label role of its series, such as app, db or proxy.", pattern: nameRE.String()},
-	"probes.*.url":  {text: "Address of the page, of kinds prometheus, pprof and nginx; of kind agent https://HOST:PORT. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
+	"probes.*.url":  {text: "Address of the page, of kinds prometheus, pprof and nginx. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
 	"probes.*.dsn":  {text: "Reference to the address of the database, of kinds postgresql and mysql: ${ENV:NAME} or ${FILE:PATH}."},
 
 	"metrics.prometheus": {text: "Base address of its HTTP API. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
 	"metrics.labels":     {text: "For each role (app, db, proxy), the label matchers of its series."},
 	"metrics.labels.*":   {text: "Matchers without braces, such as instance=~\"app-.*\",env=\"test\"."},
 
-	"probes.*.pid":         {text: "Of kind pid: number of a process on this host; the processes that it started count too.", min: 1},
-	"probes.*.container":   {text: "Of kind container: name of a container of podman or docker on this host."},
-	"probes.*.token":       {text: "Of kind agent: reference to what its token file holds, ${FILE:PATH} or ${ENV:NAME}."},
-	"probes.*.fingerprint": {text: "Of kind agent: the certificate that it must have, as plimsoll agent -probe prints it."},
-	"probes.*.ca":          {text: "Of kind agent, instead of fingerprint: file of the authorities that verify its certificate, or system."},
+	"probes.*.pid":       {text: "Of kind pid: number of a process on this host; the processes that it started count too.", min: 1},
+	"probes.*.container": {text: "Of kind container: name of a container of podman or docker on this host."},
+	"probes.*.agent":     {text: "Of kind agent: name of the agent, as that of its token file. Default: any that has joined with the role.", pattern: nameRE.String()},
 
 	"database.engine":          {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
 	"placement.generator":      {text: "CPUs of the simulated users.", min: 0, max: maxCPU},

@@ -67,7 +67,10 @@ func (r Roll) Text(w io.Writer) error {
 			labels = append(labels, k+"="+v)
 		}
 		busy := ""
-		if m.Busy {
+		switch {
+		case m.Role != "":
+			busy = " (probes of " + m.Role + ")"
+		case m.Busy:
 			busy = " (in a run)"
 		}
 		rated := "-"

@@ -21,6 +21,7 @@ import (
 	"plimsoll/run/record"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
+	"plimsoll/watch/probe/agent"
 )
 
 // FleetDoor is where agents on other hosts come to.
@@ -87,10 +88,20 @@ type Attendance struct {
 	// Store is the directory that may hold the rating of this host. With Calibrate, a host without one is rated first.
 	Store     string
 	Calibrate bool
+	// Watch is what a host without users sends, for its role; nil for one with users.
+	Watch *agent.What
 }
 
 // Attend is this program as an agent, until ctx ends.
 func (pr *Program) Attend(ctx context.Context, a Attendance) error {
+	var readers *agent.Readers
+	if a.Watch != nil {
+		var err error
+		if readers, err = agent.NewReaders(*a.Watch, pr.Version); err != nil {
+			return plan.UsageError{Err: err}
+		}
+		defer readers.Close()
+	}
 	token, err := join.ReadToken(a.TokenFile)
 	if err != nil {
 		return plan.UsageError{Err: err}
@@ -102,28 +113,38 @@ func (pr *Program) Attend(ctx context.Context, a Attendance) error {
 	}
 	progress := NewReporter(pr.RawErr, pr.Secrets, false)
 	in := pr.introduce(a.Labels)
-	in.Rating = pr.ratingOf(ctx, a, progress)
+	c := join.AgentConfig{Token: token, URL: a.URL, Build: build, Introduce: func() join.Introduction { return in },
+		Say: func(format string, args ...any) { progress.Say("agent "+token.Name+": "+format, args...) }}
+	if readers != nil {
+		in.Role, c.Sample = a.Watch.Role, readers.Answer
+	} else {
+		in.Rating, c.Serve = pr.ratingOf(ctx, a, progress), pr.serveUsers(progress)
+	}
 	progress.Say("agent %s: build %s", token.Name, build)
-	return join.Attend(ctx, join.AgentConfig{Token: token, URL: a.URL, Build: build, Introduce: func() join.Introduction { return in },
-		Say: func(format string, args ...any) { progress.Say("agent "+token.Name+": "+format, args...) },
-		Serve: func(ctx context.Context, st *join.Session) error {
-			watched, err := watchHost()
-			if err != nil {
-				return err
-			}
-			defer watched.close()
-			return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Samples: watched.sample, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
-				exe, err := ownProgram()
-				if err != nil {
-					return nil, nil, err
-				}
-				l, err := launch(ctx, exe, n, nil, progress.Say)
-				if err != nil {
-					return nil, nil, err
-				}
-				return l.links, func() { l.end(ctx) }, nil
-			}})
-		}})
+	return join.Attend(ctx, c)
+}
+
+// serveUsers is this program as an agent with users in one session.
+func (pr *Program) serveUsers(progress *Reporter) func(context.Context, *join.Responder) error {
+	start := func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
+		exe, err := ownProgram()
+		if err != nil {
+			return nil, nil, err
+		}
+		l, err := launch(ctx, exe, n, nil, progress.Say)
+		if err != nil {
+			return nil, nil, err
+		}
+		return l.links, func() { l.end(ctx) }, nil
+	}
+	return func(ctx context.Context, st *join.Responder) error {
+		watched, err := watchHost()
+		if err != nil {
+			return err
+		}
+		defer watched.close()
+		return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Samples: watched.sample, Launch: start})
+	}
 }
 
 // A launched holds processes of this host with users.
@@ -181,10 +202,10 @@ type joined struct {
 	crew []string // the names of those of the run before; the next one has the same, without those that were lost
 }
 
-// openFleet opens the door when the plan's users are on other hosts, and prints what an agent needs. The caller calls
+// openFleet opens the door when the plan's users or probes are on other hosts, and prints what an agent needs. The caller calls
 // closed.
 func (s *Session) openFleet(root string) (closed func(), err error) {
-	if s.Plan.Placement.Agents == nil {
+	if s.Plan.Placement.Agents == nil && !s.Plan.WatchedByAgents() {
 		return func() {}, nil
 	}
 	var d FleetDoor
@@ -197,7 +218,10 @@ func (s *Session) openFleet(root string) (closed func(), err error) {
 		return nil, err
 	}
 	s.Progress.Say("agents join by: %s", JoinCommand(hall))
-	s.fleet = &joined{hall: hall}
+	s.watchers = &watchers{hall: hall, names: map[string][]string{}}
+	if s.Plan.Placement.Agents != nil {
+		s.fleet = &joined{hall: hall}
+	}
 	return hall.Close, nil
 }
 
@@ -210,7 +234,7 @@ func (j *joined) chosen(a *plan.Agents, all []join.Member, missing int) ([]join.
 	busy := 0
 	for _, m := range all {
 		switch {
-		case !a.Matches(m.Labels), slices.Contains(j.lost, m.Name), len(crew) > 0 && !slices.Contains(crew, m.Name):
+		case m.Role != "", !a.Matches(m.Labels), slices.Contains(j.lost, m.Name), len(crew) > 0 && !slices.Contains(crew, m.Name):
 		case m.Busy:
 			busy++
 		default:
@@ -245,6 +269,8 @@ func (s *Session) await(ctx context.Context) ([]join.Member, error) {
 	lines := s.missing()
 	for _, m := range all {
 		switch {
+		case m.Role != "":
+			lines = append(lines, fmt.Sprintf("agent %s: it has the probes of role %s and no users", m.Name, m.Role))
 		case m.Busy:
 			lines = append(lines, fmt.Sprintf("agent %s: another run has it", m.Name))
 		case !a.Matches(m.Labels):

@@ -44,7 +44,7 @@ func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, func() {
 		done <- join.Attend(ctx, join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf,
 			Introduce: func() join.Introduction { return join.Introduction{} },
-			Serve:     func(ctx context.Context, _ *join.Session) error { <-ctx.Done(); return nil }})
+			Serve:     func(ctx context.Context, _ *join.Responder) error { <-ctx.Done(); return nil }})
 	})
 	defer func() { cancel(); <-done }()
 	links, names, err := j.lead(t.Context(), run, 20*time.Second)

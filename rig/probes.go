@@ -80,7 +80,7 @@ func (s *Session) sources(sys *System) (out []source, err error) {
 
 // listed opens the plan's probes. Each has an instance of its own, so that two of one role never share a series.
 func (s *Session) listed(sys *System) (out []source, err error) {
-	next := map[string]int{"app": len(sys.metricsURLs())}
+	next, unnamed := map[string]int{"app": len(sys.metricsURLs())}, map[string]int{}
 	if d, ok := sys.Deployment.(databased); ok && d.DSN() != "" {
 		next["db"] = 1
 	}
@@ -91,17 +91,19 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 		if p.OfProcess() { // among the roles
 			continue
 		}
-		for _, v := range []*string{&p.URL, &p.DSN, &p.Token, &p.Fingerprint, &p.CA} {
+		for _, v := range []*string{&p.URL, &p.DSN} {
 			if *v, err = plan.Expand(*v, s.Lookup); err != nil {
 				return out, plan.Usagef("probes[%d]: %w", i, err)
 			}
 		}
-		s.Secrets.Add(p.Token)
 		s.hide(p.DSN, p.URL)
 		instance := fmt.Sprintf("%s-%d", p.Role, next[p.Role])
 		var src source
 		if p.Kind == plan.ProbeAgent {
-			src, err = openAgent(p, instance)
+			src, err = s.openAgent(p, instance, unnamed)
+			if p.Agent == "" {
+				unnamed[p.Role]++
+			}
 		} else {
 			src, err = openProbe(p.Kind, p.URL+p.DSN, p.Role, instance)
 		}
@@ -154,13 +156,15 @@ func openProbe(kind, at, role, instance string) (source, error) {
 	return source{}, fmt.Errorf("there is no probe of kind %q", kind)
 }
 
-// openAgent makes the probe of another host. p has no references any more.
-func openAgent(p plan.Probe, instance string) (source, error) {
-	r, err := agent.NewRemote(agent.RemoteConfig{URL: p.URL, Token: p.Token, Fingerprint: p.Fingerprint, CA: p.CA, Role: p.Role, Instance: instance})
+// openAgent makes the probe of another host; before are how many agents of each role probes before it have, by role
+// alone.
+func (s *Session) openAgent(p plan.Probe, instance string, before map[string]int) (source, error) {
+	name, err := s.watchers.of(s.Plan, p, before[p.Role])
 	if err != nil {
 		return source{}, err
 	}
-	return source{probe: r, close: r.Close}, nil
+	r := agent.NewRemote(agent.RemoteConfig{Ask: s.watchers.hall.Reader(name), Role: p.Role, Instance: instance})
+	return source{probe: r, close: func() error { return nil }}, nil
 }
 
 // agentOf returns the role and instance of an agent in a probe's name.
@@ -235,15 +239,20 @@ func (p namedScraper) Name() string { return p.name }
 // survey finds the network device towards a deployed target and tries each of the plan's probes once, so that a
 // wrong address or a missing privilege is known before the first run and not after it.
 func (s *Session) survey(ctx context.Context, sys *System) error {
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
-	defer cancel()
 	u, err := url.Parse(sys.Deployment.URL())
 	if err != nil {
 		return errors.New("the target's URL cannot be parsed")
 	}
-	if sys.device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
+	route, found := context.WithTimeout(ctx, probePatience)
+	sys.device, err = probe.RouteDevice(route, u.Hostname())
+	if found(); err != nil {
 		return err
 	}
+	if err := s.awaitWatchers(ctx, sys.probes); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
 	sources, err := s.listed(sys)
 	defer closeSources(sources)
 	if err != nil {

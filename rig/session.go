@@ -54,8 +54,9 @@ type Session struct {
 	// accounts are those that the users have, of the file that usersFile describes; nil: behaviors make them.
 	accounts  *workload.Accounts
 	usersFile *record.AccountsFile
-	fleet     *joined // agents on other hosts; nil when the users are on this one
-	whole     *whole  // the comparison or sizing that is watched; nil for none
+	fleet     *joined   // agents on other hosts; nil when the users are on this one
+	watchers  *watchers // nil when no agent of another host has anything to do
+	whole     *whole    // the comparison or sizing that is watched; nil for none
 }
 
 // Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an

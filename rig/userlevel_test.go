@@ -9,7 +9,7 @@ import (
 )
 
 func TestVisible(t *testing.T) {
-	agent := plan.Probe{Kind: plan.ProbeAgent, Role: "app", URL: "https://192.0.2.1:9"}
+	agent := plan.Probe{Kind: plan.ProbeAgent, Role: "app"}
 	tests := []struct {
 		name   string
 		driver string

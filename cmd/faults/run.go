@@ -189,10 +189,11 @@ func (b bench) measure(ctx context.Context, t *topology, f fault, r *result) err
 	}
 	var out, talk lab.Transcript
 	// ip shows the namespace's own devices in /sys, from which the generator reads its network card.
-	args := []string{"netns", "exec", t.users.Name(), b.program, "capacity", "-json", "-calibrate=false", "-store=" + filepath.Join(b.dir, "runs"), planPath}
+	args := []string{"netns", "exec", t.users.Name(), b.program, "capacity", "-json", "-calibrate=false", "-store=" + filepath.Join(b.dir, "runs"),
+		"-fleet-listen=" + t.joinAt(), "-fleet-keys=" + t.fleetKeys(), planPath}
 	p, err := lab.Start(ctx, lab.Spec{
 		Name: "plimsoll", Path: "ip", Args: args,
-		Env:    append(os.Environ(), "FAULTS_DSN="+dsn, "FAULTS_TOKEN="+token, "PLIMSOLL_ADMIN_PASSWORD="+adminPassword),
+		Env:    append(os.Environ(), "FAULTS_DSN="+dsn, "PLIMSOLL_ADMIN_PASSWORD="+adminPassword),
 		Stdout: &out, Stderr: &talk, StopTimeout: 10 * time.Second,
 	})
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
+	disk "plimsoll/internal/files"
+	"plimsoll/load/fleet/join"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/cgroup"
 	"plimsoll/target/lab/netns"
@@ -170,18 +171,18 @@ func (t *topology) before(ctx context.Context, l layout) (err error) {
 	return err
 }
 
-// token is the token of the agents, in namespaces that nothing else reaches.
-const token = "faults-sample-token-of-no-worth-0123456789"
+// joinAt is where the agents join the search, and fleetKeys the file with their keys.
+func (t *topology) joinAt() string    { return t.lan.WatchUsersAddr() + ":4222" }
+func (t *topology) fleetKeys() string { return filepath.Join(t.dir, "fleet.json") }
 
 // watch starts an agent with probes in each role's namespace, when the processes are in their control groups.
 func (t *topology) watch(ctx context.Context) error {
-	file := filepath.Join(t.dir, "token")
-	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-		return err
-	}
 	for _, role := range hosts {
-		addr := t.lan.WatchAddr(role)
-		args := []string{"agent", "-probe", "-listen=" + addr + ":9443", "-token-file=" + file, "-role=" + role, "-cpus=0"}
+		token := filepath.Join(t.dir, role+".nk")
+		if _, err := join.NewToken(disk.OS{}, t.fleetKeys(), token); err != nil {
+			return err
+		}
+		args := []string{"agent", "-join=nats://" + t.joinAt(), "-token-file=" + token, "-role=" + role, "-cpus=0"}
 		for _, pid := range t.pids(role) {
 			args = append(args, fmt.Sprintf("-pid=%s=%d", role, pid))
 		}
@@ -193,12 +194,10 @@ func (t *topology) watch(ctx context.Context) error {
 			return err
 		}
 		t.agents = append(t.agents, p)
-		if err := p.Says(ctx, "fingerprint=", 10*time.Second); err != nil {
+		if err := p.Says(ctx, "no coordinator", 10*time.Second); err != nil {
 			return err
 		}
-		_, print, _ := strings.Cut(p.Tail(), "fingerprint=")
-		print, _, _ = strings.Cut(print, "\n")
-		t.watched = append(t.watched, fmt.Sprintf(`{kind: agent, role: %s, url: "https://%s:9443", token: "${ENV:FAULTS_TOKEN}", fingerprint: "%s"}`, role, addr, strings.TrimSpace(print)))
+		t.watched = append(t.watched, fmt.Sprintf(`{kind: agent, role: %s}`, role))
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func skewedAgent(ctx context.Context, args []string) error {
 	}
 	return join.Attend(ctx, join.AgentConfig{Token: token, URL: *url, Build: build, Say: say,
 		Introduce: func() join.Introduction { return join.Introduction{Host: token.Name, Cores: 1, Files: limits.Files} },
-		Serve: func(ctx context.Context, st *join.Session) error {
+		Serve: func(ctx context.Context, st *join.Responder) error {
 			h := fleet.HostAgent{Silent: st.Silent, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
 				return launch(ctx, *program, n)
 			}}

@@ -88,7 +88,7 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 	}
 	for path, kind := range irregular(t) {
 		want := path + " is " + kind + "; want a regular file"
-		probe := []string{"agent", "-probe", "-listen=127.0.0.1:0", "-role=db", "-token-file=" + token}
+		probes := []string{"agent", "-join=nats://127.0.0.1:1", "-role=db", "-token-file=" + token}
 		for name, args := range map[string][]string{
 			"numbers":         {"judge", path},
 			"numbers of arms": {"judge", "-base", path, "-new", path},
@@ -96,9 +96,8 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 			"trend":           {"report", "trend", path},
 			"import":          {"data", "verify", path},
 			"administrator":   {"target", "verify", "-token-file", path, "http://127.0.0.1:9"},
-			"process":         append(probe, "-pid", "db="+path),
-			"certificate":     append(probe, "-cert", path, "-key", token),
-			"token":           {"agent", "-probe", "-listen=127.0.0.1:0", "-role=db", "-token-file", path},
+			"process":         append(probes, "-pid", "db="+path),
+			"token":           {"agent", "-join=nats://127.0.0.1:1", "-role=db", "-token-file", path},
 		} {
 			switch {
 			case name == "import":

@@ -137,7 +137,7 @@ func TestDefaultRules(t *testing.T) {
 		{"a server with metrics", plan.Plan{Target: plan.Target{Driver: "external", MetricsURL: plan.Addresses{"http://app:8067/metrics"}}}, 6, 0, "mattermost_api_time_count"},
 		{"and with node exporters", plan.Plan{Target: plan.Target{Driver: "external", MetricsURL: plan.Addresses{"/metrics"}}, Probes: nodes}, 10, 0, `{role="proxy"}`},
 		{"with the proxy's alone", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: nodes[1:]}, 6, 0, `{role="proxy"}`},
-		{"with an agent of the proxy", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbeAgent, Role: "proxy", URL: "https://proxy:9443"}}}, 6, 0, `{role="proxy"}`},
+		{"with an agent of the proxy", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbeAgent, Role: "proxy"}}}, 6, 0, `{role="proxy"}`},
 		{"another exporter is not a host's", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbePrometheus, Role: "proxy", URL: "http://proxy:9113/metrics"}}}, 5, 0, "p99(op) < 2s"},
 	} {
 		tt.p.Unbounded, tt.p.Workload.Behavior = &plan.Unbounded{MaxUsers: 1}, "mattermost"

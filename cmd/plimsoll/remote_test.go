@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,28 +20,23 @@ import (
 	"plimsoll/watch/series"
 )
 
-const probeToken = "geheim-0123456789abcdef"
-
-// startProbes starts "agent -probe" and returns the contents of its ready line.
-func startProbes(t *testing.T, tokenFile string, args ...string) (cmd *exec.Cmd, output *safeBuffer, url, fingerprint string) {
+// startProbes starts an agent that has no users and the role proxy, of a coordinator at an address.
+func startProbes(t *testing.T, addr, keys string, args ...string) (cmd *exec.Cmd, output *safeBuffer) {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, output = command(path, append([]string{"agent", "-probe", "-listen", "127.0.0.1:0", "-token-file", tokenFile, "-role", "proxy"}, args...)...)
+	token := filepath.Join(filepath.Dir(keys), "watcher.nk")
+	if out, err := exec.Command(path, "fleet", "-fleet-keys", keys, "-new-token", token).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd, output = command(path, append([]string{"agent", "-join", "nats://" + addr, "-token-file", token, "-role", "proxy"}, args...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if n, _ := fmt.Sscanf(output.String(), "plimsoll agent: ready url=%s role=proxy fingerprint=%s\n", &url, &fingerprint); n == 2 {
-			return cmd, output, url, fingerprint
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the agent is not ready:\n%s", output.String())
-		}
-	}
+	return cmd, output
 }
 
 // waitFor waits until the program reports a phase.
@@ -68,40 +62,19 @@ func silence(r *record.Run, level string) string {
 	return ""
 }
 
-// stored looks for a text in every file below a directory.
-func stored(t *testing.T, root, text string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		if err == nil && strings.Contains(string(b), text) {
-			t.Errorf("%s holds %s", path, text)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // A run that watches another host has its numbers; when the agent there is killed, the run is invalid and names the
-// agent. The token is nowhere.
+// agent.
 func TestRunLosesAnAgent(t *testing.T) {
 	t.Parallel()
-	tokenFile := filepath.Join(t.TempDir(), "probe.token")
-	if err := os.WriteFile(tokenFile, []byte(probeToken+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	agent, said, url, fingerprint := startProbes(t, tokenFile, "-cpus", "0")
-	cmd, root, output := startPlan(t, fmt.Sprintf(`
+	keys, addr := filepath.Join(t.TempDir(), "fleet.json"), fmt.Sprint("127.0.0.1:", freePort(t))
+	agent, _ := startProbes(t, addr, keys, "-cpus", "0")
+	cmd, root, output := startPlan(t, `
 name: watched
 target: {driver: refnull}
 workload: {behavior: poster, pace: 0.1}
 bounded: {users: 5, ramp: 1s, settle: 1s, measure: 9s}
-probes: [{kind: agent, role: proxy, url: %q, token: "${FILE:%s}", fingerprint: %q}]
-`, url, tokenFile, fingerprint), "run")
+probes: [{kind: agent, role: proxy}]
+`, "run", "-fleet-listen", addr, "-fleet-keys", keys)
 	waitFor(t, output, "measure")
 	time.Sleep(500 * time.Millisecond) // some samples more; how many does not matter
 	if err := agent.Process.Signal(syscall.SIGKILL); err != nil {
@@ -112,7 +85,7 @@ probes: [{kind: agent, role: proxy, url: %q, token: "${FILE:%s}", fingerprint: %
 		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
 	}
 	r, _ := onlyRun(t, root)
-	if f := silence(r, record.Red); !strings.HasPrefix(f, "agent proxy-0 has had no data since ") || !strings.Contains(f, "does plimsoll agent -probe run there?") || !strings.Contains(unwrapped(output), f) {
+	if f := silence(r, record.Red); !strings.HasPrefix(f, "agent proxy-0 has had no data since ") || !strings.Contains(f, "does plimsoll agent -join run there?") || !strings.Contains(unwrapped(output), f) {
 		t.Errorf("findings %+v\n%s", r.Validity.Findings, output.String())
 	}
 	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
@@ -130,19 +103,16 @@ probes: [{kind: agent, role: proxy, url: %q, token: "${FILE:%s}", fingerprint: %
 			t.Errorf("%s: %d results, %v", expr, len(res), err)
 		}
 	}
-	stored(t, root, probeToken)
-	if all := output.String() + said.String(); strings.Contains(all, "geheim") {
-		t.Errorf("the token was printed:\n%s", all)
-	}
 }
 
 // An agent ends well when it is asked to.
 func TestAgentEnds(t *testing.T) {
-	tokenFile := filepath.Join(t.TempDir(), "probe.token")
-	if err := os.WriteFile(tokenFile, []byte(probeToken), 0o600); err != nil {
-		t.Fatal(err)
+	agent, output := startProbes(t, "127.0.0.1:1", filepath.Join(t.TempDir(), "fleet.json"))
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(output.String(), "no coordinator"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the agent does not wait:\n%s", output.String())
+		}
 	}
-	agent, output, _, _ := startProbes(t, tokenFile)
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -153,37 +123,30 @@ func TestAgentEnds(t *testing.T) {
 
 // Flags that an agent requires, and those that it refuses.
 func TestAgentFlags(t *testing.T) {
-	dir := t.TempDir()
-	token, open := filepath.Join(dir, "token"), filepath.Join(dir, "open")
-	for file, mode := range map[string]os.FileMode{token: 0o600, open: 0o644} {
-		if err := os.WriteFile(file, []byte(probeToken), mode); err != nil {
-			t.Fatal(err)
-		}
+	open := filepath.Join(t.TempDir(), "open")
+	if err := os.WriteFile(open, nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	right := []string{"-probe", "-listen", "127.0.0.1:0", "-role", "proxy", "-token-file", token}
+	right := []string{"-join", "nats://127.0.0.1:1", "-role", "proxy", "-token-file", open}
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"nothing":        {nil, "what is this agent for? -join: users of runs on another host; -stdio: users of a run on this host; -probe:"},
-		"both":           {[]string{"-probe", "-stdio"}, "choose one"},
-		"no address":     {[]string{"-probe"}, "-listen is missing"},
-		"no token":       {[]string{"-probe", "-listen", "127.0.0.1:0"}, "-token-file is missing"},
-		"no role":        {[]string{"-probe", "-listen", "127.0.0.1:0", "-token-file", token}, "-role is missing"},
-		"all addresses":  {slices.Concat(right, []string{"-listen", ":9443"}), "names no host"},
-		"open token":     {slices.Concat(right, []string{"-token-file", open}), "has mode 0644, so others may read or change it; run: chmod 600"},
+		"nothing":        {nil, "what is this agent for? -join: users of runs on another host, or with -role this host's numbers for them; -stdio:"},
+		"both":           {[]string{"-join", "nats://127.0.0.1:1", "-stdio"}, "choose one"},
+		"a page":         {[]string{"-probe", "-listen", "127.0.0.1:0"}, "an agent serves no page any more; it joins runs: plimsoll agent -join URL -token-file FILE -role ROLE"},
+		"no role":        {[]string{"-join", "nats://127.0.0.1:1", "-nic", "lo"}, "give its -role"},
+		"open token":     {right, "has mode 0644, so others may read or change it; run: chmod 600"},
 		"no such core":   {slices.Concat(right, []string{"-cpus", "4000"}), "there is no CPU 4000"},
 		"no cores":       {slices.Concat(right, []string{"-cpus", "a"}), "want a form such as 0-3,8"},
 		"no such device": {slices.Concat(right, []string{"-nic", "nix0"}), "there is no device nix0"},
 		"bad process":    {slices.Concat(right, []string{"-pid", "app"}), "want ROLE=FILE or ROLE=NUMBER"},
 		"reserved role":  {slices.Concat(right, []string{"-pid", "host=1"}), `role "host" of processes is reserved`},
-		"half a pair":    {slices.Concat(right, []string{"-cert", token}), "-cert and -key come together"},
-		"no certificate": {slices.Concat(right, []string{"-cert", token, "-key", token}), "to make them: openssl req -x509"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out safeBuffer
 			a := &app{stdout: &out, stderr: &out, env: func(string) string { return "" }}
-			if status := a.run(t.Context(), append([]string{"agent"}, c.args...)); status != rig.ExitUsage || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "geheim") {
+			if status := a.run(t.Context(), append([]string{"agent"}, c.args...)); status != rig.ExitUsage || !strings.Contains(out.String(), c.want) {
 				t.Errorf("status %d, want %d and %q:\n%s", status, rig.ExitUsage, c.want, out.String())
 			}
 		})

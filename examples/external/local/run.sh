@@ -33,7 +33,7 @@ release 11.0.1 -fault cpu:25% # a quarter more CPU time for each request
 . "$CLUSTER/env"
 
 # A comparison that is told to end finishes its records; this script waits for it.
-"$PROGRAM" compare "$@" "${PLAN:-$here/plan.yaml}" &
+"$PROGRAM" compare -fleet-listen "$CLUSTER_NET.1:4222" -fleet-keys "$CLUSTER/fleet.json" "$@" "${PLAN:-$here/plan.yaml}" &
 compare=$!
 trap : INT
 trap 'kill -s TERM "$compare" 2>/dev/null || :' TERM HUP

@@ -50,7 +50,7 @@ done
 # The secrets.
 (
   umask 077
-  for s in admin user chat monitor replica agent; do
+  for s in admin user chat monitor replica; do
     printf 'Aa1-%s\n' "$(openssl rand -hex 20)" >"$CLUSTER/$s.secret"
   done
 )
@@ -113,12 +113,12 @@ sed "s/NET/$net/g" "$here/nginx.conf" >"$CLUSTER/proxy/nginx.conf"
 start proxy proxy $nobody "$nginx" -p "$CLUSTER/proxy" -c "$CLUSTER/proxy/nginx.conf" -e stderr
 await 10 "proxy answers" curl --fail --silent --max-time 1 "http://$net.10:8065/nginx_status"
 
-# The agents, all with one certificate.
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=chat -keyout "$CLUSTER/agent.key" -out "$CLUSTER/agent.crt" 2>/dev/null
+# The agents, which wait for the comparison.
 for p in $places; do
-  start "$p" "$p-agent" "$program" agent -probe -listen "$(address "$p"):9443" -token-file "$CLUSTER/agent.secret" -cert "$CLUSTER/agent.crt" -key "$CLUSTER/agent.key" \
+  make "$program" fleet -fleet-keys "$CLUSTER/fleet.json" -new-token "$CLUSTER/$p.nk"
+  start "$p" "$p-agent" "$program" agent -join "nats://$net.1:4222" -token-file "$CLUSTER/$p.nk" \
     -role "$(role "$p")" -cpus "$cores" -nic eth0 -pid "$(role "$p")=$CLUSTER/$p.pid"
-  await 10 "$p-agent answers" grep -q "agent: ready" "$CLUSTER/$p-agent.log"
+  await 10 "$p-agent waits" grep -q "no coordinator" "$CLUSTER/$p-agent.log"
 done
 
 # What plan.yaml refers to.
@@ -129,6 +129,5 @@ export CLUSTER='$CLUSTER' CLUSTER_NET='$net' CLUSTER_NAME='$prefix' CLUSTER_CORE
 export PLIMSOLL_ADMIN_PASSWORD='$(secret admin)' PLIMSOLL_USER_PASSWORD='$(secret user)'
 export CHAT_DB='$(dsn db monitor chat)' CHAT_REPLICA='$(dsn replica monitor chat)'
 export CHAT_MDB='$(dsn mdb monitor chat)' CHAT_MREPLICA='$(dsn mreplica monitor chat)'
-export CHAT_AGENT='$(secret agent)' CHAT_AGENT_PRINT='sha256:$(openssl x509 -in "$CLUSTER/agent.crt" -outform DER | openssl dgst -sha256 -r | cut -d ' ' -f 1)'
 END
 )

@@ -31,6 +31,8 @@ type Introduction struct {
 	// Rating is that of the host as it is; nil if it has none.
 	Rating *Rating `json:"rating,omitempty"`
 	Busy   bool    `json:"busy,omitempty"` // a run has it
+	// Role is that of a host that has no users: it sends what its probes read.
+	Role string `json:"role,omitempty"`
 }
 
 // A Rating is how much load plimsoll calibrate found that a host can make.
@@ -54,7 +56,7 @@ func otherBuild(what, build, version, ownBuild, ownVersion string) string {
 	return fmt.Sprintf("%s is build %s of version %s, and the other end build %s of version %s: both must be the same program file", what, build, version, ownBuild, ownVersion)
 }
 
-// AgentConfig configures [Attend]. All fields but Labels are required.
+// AgentConfig configures [Attend]. Either Sample or Serve may be nil, the others are required.
 type AgentConfig struct {
 	Token *Token
 	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for a certificate that
@@ -66,8 +68,10 @@ type AgentConfig struct {
 	Build string
 	// Say gets one line for each change of state, and for each message that was refused.
 	Say func(format string, args ...any)
-	// Serve is the agent in one session, until that is closed or ctx ends.
-	Serve func(ctx context.Context, s *Session) error
+	// Sample answers a reader of the probes of a host that has a role and no users.
+	Sample func(ctx context.Context, reader string) ([]byte, error)
+	// Serve is the agent in one session, until that is closed or ctx ends; nil for a host without users.
+	Serve func(ctx context.Context, s *Responder) error
 
 	insecure bool // for tests: without TLS
 }
@@ -79,7 +83,7 @@ type attendant struct {
 	up   string // how the subjects begin that it publishes on
 
 	mu      sync.Mutex
-	session *Session // the last one; nil before the first
+	session *Responder // the last one; nil before the first
 	cancel  context.CancelFunc
 	failing string // why there is no connection, as it was said
 	serving sync.WaitGroup
@@ -149,7 +153,7 @@ func (a *attendant) fails(why string) {
 	}
 }
 
-func (a *attendant) current() *Session {
+func (a *attendant) current() *Responder {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.session
@@ -177,6 +181,10 @@ func (a *attendant) receive(ctx context.Context, m *nats.Msg) {
 		err = errMessage
 	case st == call:
 		err = a.greet(m, n, received)
+	case st == sample && a.conf.Sample != nil:
+		a.serving.Go(func() { a.answer(ctx, m, n) })
+	case a.conf.Serve == nil:
+		err = errors.New("this agent has no users")
 	case s != nil && s.to == m.Reply:
 		err = s.receive(n, st, m.Data)
 	case n != 1: // a session begins with the first request
@@ -184,10 +192,24 @@ func (a *attendant) receive(ctx context.Context, m *nats.Msg) {
 	case st == whole:
 		err = a.begin(ctx, m.Reply).receive(n, st, m.Data)
 	default:
-		err = newSession(a.nc, m.Reply).receive(n, st, nil)
+		err = newResponder(a.nc, m.Reply).receive(n, st, nil)
 	}
 	if err != nil {
 		a.told.line("a message to this agent is refused: %v", err)
+	}
+}
+
+// answer answers a reader of this host's probes.
+func (a *attendant) answer(ctx context.Context, m *nats.Msg, number uint64) {
+	b, err := a.conf.Sample(ctx, string(m.Data))
+	if err == nil {
+		err = fits(a.nc, len(b))
+	}
+	if err == nil {
+		err = a.nc.PublishMsg(numbered(m.Reply, "", number, sample, b))
+	}
+	if err != nil {
+		a.told.line("the samples of this host cannot be sent: %v", err)
 	}
 }
 
@@ -219,9 +241,9 @@ func (a *attendant) greet(m *nats.Msg, number uint64, received time.Time) error 
 }
 
 // begin makes a session current; one that was there has lost its coordinator.
-func (a *attendant) begin(ctx context.Context, to string) *Session {
+func (a *attendant) begin(ctx context.Context, to string) *Responder {
 	a.leave()
-	s := newSession(a.nc, to)
+	s := newResponder(a.nc, to)
 	ctx, cancel := context.WithCancel(ctx)
 	a.mu.Lock()
 	a.session, a.cancel = s, cancel

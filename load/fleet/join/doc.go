@@ -20,7 +20,7 @@
 //
 // # What arrives
 //
-// A [Link] has one request at a time, with a number, and its reply is one message of the same number. While there is
+// A [Requester] has one request at a time, with a number, and its reply is one message of the same number. While there is
 // none, the link asks for it about twice a second, and the agent says what has come. NATS keeps the order of one sender,
 // so each end knows what was lost with a connection, and nothing is sent twice because a way is slow. A request that
 // comes twice is carried out once, and a reply is kept until the next request. The deadline is the caller's: it closes the

@@ -92,8 +92,10 @@ type guest struct {
 	answered time.Time
 	member   Member
 	refused  string
-	link     *Link
-	links    int           // so far
+	link     *Requester
+	links    int    // so far
+	asked    uint64 // questions of readers
+	waiting  map[uint64]chan []byte
 	best     time.Duration // the shortest way so far
 }
 
@@ -101,7 +103,7 @@ type guest struct {
 func Open(c HallConfig) (*Hall, error) {
 	h := &Hall{conf: c, id: rand.Text(), guests: map[string]*guest{}, told: rarely{say: c.Say}, stop: make(chan struct{})}
 	for _, a := range c.Keys.Agents {
-		h.guests[a.NKey] = &guest{key: a}
+		h.guests[a.NKey] = &guest{key: a, waiting: map[uint64]chan []byte{}}
 	}
 	opts, err := options(c.Keys.NKey)
 	if err != nil {
@@ -166,7 +168,7 @@ func (h *Hall) Addr() string {
 	return "nats://" + h.server.Addr().String()
 }
 
-func (g *guest) linked() *Link {
+func (g *guest) linked() *Requester {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.link
@@ -227,6 +229,8 @@ func (h *Hall) receive(m *nats.Msg) {
 	case err != nil:
 	case st == call:
 		err = h.welcomed(g, n, m.Data, came)
+	case st == sample:
+		g.answeredReader(n, m.Data)
 	default:
 		if l := g.linked(); l != nil && session == l.session {
 			l.receive(n, st, m.Data)
@@ -300,7 +304,7 @@ func (h *Hall) Missing() (out []string) {
 
 // Link begins a session with an agent that answers, and that no other coordinator's run has. Until it is closed, the
 // agent is not called.
-func (h *Hall) Link(name string) (*Link, error) {
+func (h *Hall) Link(name string) (*Requester, error) {
 	for _, g := range h.guests {
 		if g.key.Name != name {
 			continue
@@ -312,12 +316,14 @@ func (h *Hall) Link(name string) (*Link, error) {
 			return nil, fmt.Errorf("agent %s has a link already", name)
 		case time.Since(g.answered) >= gone:
 			return nil, fmt.Errorf("agent %s does not answer", name)
+		case g.member.Role != "":
+			return nil, fmt.Errorf("agent %s has the probes of role %s and no users", name, g.member.Role)
 		case g.member.Busy && g.links == 0: // it would leave that run; not one of this hall, which is over
 			return nil, fmt.Errorf("agent %s: another run has it", name)
 		}
 		g.links++
 		session := strconv.Itoa(g.links)
-		g.link = newLink(h.nc, downTo(g.key.NKey), h.sessionTo(g, session), func() {
+		g.link = newRequester(h.nc, downTo(g.key.NKey), h.sessionTo(g, session), func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.link = nil
@@ -326,6 +332,57 @@ func (h *Hall) Link(name string) (*Link, error) {
 		return g.link, nil
 	}
 	return nil, fmt.Errorf("no agent %s is known", name)
+}
+
+// answeredReader hands an answer to the reader that waits for it.
+func (g *guest) answeredReader(number uint64, body []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if came := g.waiting[number]; came != nil {
+		delete(g.waiting, number)
+		came <- body // there is room for one
+	}
+}
+
+// Reader returns a new reader of the probes of an agent that has a role. Each call is one question.
+func (h *Hall) Reader(name string) func(ctx context.Context) ([]byte, error) {
+	reader := []byte(rand.Text())
+	return func(ctx context.Context) ([]byte, error) {
+		for _, g := range h.guests {
+			if g.key.Name == name {
+				return h.ask(ctx, g, reader)
+			}
+		}
+		return nil, fmt.Errorf("no agent %s is known", name)
+	}
+}
+
+func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error) {
+	came := make(chan []byte, 1)
+	g.mu.Lock()
+	g.asked++
+	n := g.asked
+	g.waiting[n] = came
+	g.mu.Unlock()
+	err := h.nc.PublishMsg(numbered(downTo(g.key.NKey), h.sessionTo(g, string(sample)), n, sample, reader))
+	if err == nil {
+		select {
+		case b := <-came:
+			return b, nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.waiting, n)
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded):
+		return nil, err
+	case time.Since(g.answered) >= gone:
+		return nil, fmt.Errorf("agent %s does not answer; does plimsoll agent -join run there?", g.key.Name)
+	}
+	return nil, errors.New("no answer in time; is that host overloaded?")
 }
 
 // Context returns a context that ends with the hall.

@@ -130,7 +130,7 @@ func attend(t *testing.T, c AgentConfig) *said {
 }
 
 // echo replies to each request, a line, with itself.
-func echo(ctx context.Context, s *Session) error {
+func echo(ctx context.Context, s *Responder) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	for lines := bufio.NewReader(s); ; {
 		line, err := lines.ReadBytes('\n')
@@ -153,7 +153,7 @@ func await(t *testing.T, h *Hall, n int) []Member {
 }
 
 // exchange sends a request of so many bytes and reads its reply.
-func exchange(t *testing.T, l *Link, n int) {
+func exchange(t *testing.T, l *Requester, n int) {
 	t.Helper()
 	out := append(bytes.Repeat([]byte("x"), n-1), '\n')
 	if _, err := l.Write(out); err != nil {
@@ -333,7 +333,7 @@ func TestLargeMessage(t *testing.T) {
 	keys, tokens := keyFiles(t, "a")
 	h, _ := hall(t, HallConfig{Keys: keys})
 	replied := make(chan error, 1)
-	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr(), Serve: func(_ context.Context, s *Session) error {
+	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr(), Serve: func(_ context.Context, s *Responder) error {
 		_, err := s.Write(make([]byte, 100<<20))
 		replied <- err
 		return err

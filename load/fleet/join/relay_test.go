@@ -118,7 +118,7 @@ func TestCutConnectionAtTheLastAnswer(t *testing.T) {
 	h, _ := hall(t, HallConfig{Keys: keys})
 	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
 	last := bytes.Repeat([]byte("the last report "), 1<<16)
-	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(), Serve: func(_ context.Context, st *Session) error {
+	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(), Serve: func(_ context.Context, st *Responder) error {
 		if _, err := io.ReadFull(st, make([]byte, 4)); err != nil {
 			return err
 		}

@@ -187,6 +187,14 @@ func (l *LAN) addr(subnet int, name string) string {
 	return l.at(subnet, firstHost+i)
 }
 
+// WatchUsersAddr returns the address of the users for probes; "" unless the LAN is Watched.
+func (l *LAN) WatchUsersAddr() string {
+	if !l.conf.Watched {
+		return ""
+	}
+	return l.at(watchSubnet, 1)
+}
+
 // UsersAddr returns the address of the users.
 func (l *LAN) UsersAddr() string { return l.at(lanSubnet, 1) }
 

@@ -2,22 +2,12 @@ package agent
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
+	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,83 +15,42 @@ import (
 	"plimsoll/watch/series"
 )
 
-const geheim = "geheim-0123456789abcdef"
-
-// serve starts a server on the loopback device. stop ends it; the end of the test does so too.
-func serve(t *testing.T, c Config) (s *Server, url string, stop func()) {
+// reading makes the readers of this host.
+func reading(t testing.TB, w What) *Readers {
 	t.Helper()
-	if c.Token == "" {
-		c.Token = geheim
+	if w.Role == "" {
+		w.Role = "proxy"
 	}
-	if c.What.Role == "" {
-		c.What.Role = "proxy"
-	}
-	if c.Certificate.Certificate == nil {
-		var err error
-		if c.Certificate, err = SelfMade(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := New(c)
+	r, err := NewReaders(w, "v1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
-	ended := false
-	stop = func() {
-		if ended {
-			return
-		}
-		ended = true
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(stop)
-	return s, "https://" + l.Addr().String(), stop
-}
-
-func remote(t *testing.T, c RemoteConfig) *Remote {
-	t.Helper()
-	if c.Token == "" {
-		c.Token = geheim
-	}
-	if c.Role == "" {
-		c.Role = "proxy"
-	}
-	c.Instance = c.Role + "-0"
-	r, err := NewRemote(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
+	t.Cleanup(r.Close)
 	return r
 }
 
-func sample(t *testing.T, r *Remote) ([]series.Sample, error) {
+// remote is the probe of some readers.
+func remote(r *Readers, name string) *Remote {
+	ask := func(ctx context.Context) ([]byte, error) { return r.Answer(ctx, name) }
+	return NewRemote(RemoteConfig{Ask: ask, Role: r.what.Role, Instance: r.what.Role + "-0"})
+}
+
+func take(t *testing.T, r *Remote) ([]series.Sample, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	return r.Sample(ctx, time.Now())
 }
 
-// One host's numbers through TLS: each series once, with the role that it is about and an instance, and none that
-// could be taken for the generator's own.
+// One host's numbers: each series once, with the role that it is about and an instance, and none that could be taken
+// for the generator's own.
 func TestRemoteHost(t *testing.T) {
-	s, url, stop := serve(t, Config{What: What{Role: "proxy", Processes: []Processes{{"app", []string{fmt.Sprint(os.Getpid())}}}, NICs: []string{"lo"}}})
-	r := remote(t, RemoteConfig{URL: url, Fingerprint: s.Fingerprint()})
+	r := remote(reading(t, What{Processes: []Processes{{"app", []string{fmt.Sprint(os.Getpid())}}}, NICs: []string{"lo"}}), "a run")
 	if r.Name() != "agent proxy-0" {
 		t.Errorf("name %q", r.Name())
 	}
 	for range 3 {
-		got, err := sample(t, r)
+		got, err := take(t, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +70,7 @@ func TestRemoteHost(t *testing.T) {
 		for name, role := range map[string]string{
 			"node_cpu_seconds_total": "proxy", "node_netstat_TcpExt_ListenOverflows": "proxy", "node_sockstat_TCP_inuse": "proxy",
 			"plimsoll_process_count": "app", "plimsoll_probe_up": "proxy", "plimsoll_agent_clock_offset_seconds": "proxy",
-			"node_network_receive_missed_errors_total": "proxy",
+			"node_network_receive_missed_errors_total": "proxy", "plimsoll_agent_info": "proxy",
 		} {
 			if names[name] != role {
 				t.Errorf("%s has role %q, want %q", name, names[name], role)
@@ -137,21 +86,14 @@ func TestRemoteHost(t *testing.T) {
 	if c := r.best(); c.offset.Abs() > c.way/2+10*time.Microsecond {
 		t.Errorf("the same clock is %v ahead, give or take %v", c.offset, c.way/2)
 	}
-	// An agent that ends in the middle is a failure at once, and its error names the cause to
-	// check.
-	stop()
-	if got, err := sample(t, r); err == nil || len(got) > 0 || !strings.Contains(err.Error(), "does plimsoll agent -probe run there?") {
-		t.Errorf("%d samples, error %v", len(got), err)
-	}
 }
 
 // Cores of a role on a shared host.
 func TestCores(t *testing.T) {
-	s, url, _ := serve(t, Config{What: What{Role: "proxy", CPUs: []int{0}}})
-	r := remote(t, RemoteConfig{URL: url, Fingerprint: s.Fingerprint()})
+	r := remote(reading(t, What{CPUs: []int{0}}), "a run")
 	cores := map[string]bool{}
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		got, err := sample(t, r)
+		got, err := take(t, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,110 +127,37 @@ func TestCores(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
-	s, url, _ := serve(t, Config{})
-	other, err := SelfMade()
-	if err != nil {
-		t.Fatal(err)
+// An answer that no agent of this program gives is a failure, and nothing of it is kept.
+func TestLyingAgent(t *testing.T) {
+	small := func() Reply {
+		role := []series.Label{{Name: "role", Value: "proxy"}}
+		return Reply{Role: "proxy", Received: time.Now(), Replied: time.Now(), Probes: []string{"host", "nginx"},
+			Samples: []series.Sample{{Name: "a", Labels: role, Value: 1}, {Name: "b", Labels: role, Value: 2}}}
 	}
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
 	for name, c := range map[string]struct {
-		conf RemoteConfig
-		want string
+		change func(*Reply)
+		want   string
 	}{
-		"wrong token":       {RemoteConfig{URL: url, Fingerprint: s.Fingerprint(), Token: "geheim-anders"}, "the agent refuses the token (401)"},
-		"longer token":      {RemoteConfig{URL: url, Fingerprint: s.Fingerprint(), Token: geheim + "x"}, "the agent refuses the token (401)"},
-		"wrong fingerprint": {RemoteConfig{URL: url, Fingerprint: Fingerprint(other.Certificate[0])}, "the certificate there has the fingerprint " + s.Fingerprint()},
-		"unknown authority": {RemoteConfig{URL: url, CA: SystemCA}, "the certificate there is not trusted"},
-		"no TLS":            {RemoteConfig{URL: strings.Replace(plain.URL, "http:", "https:", 1), Fingerprint: s.Fingerprint()}, "the server there does not speak TLS"},
-		"other role":        {RemoteConfig{URL: url, Fingerprint: s.Fingerprint(), Role: "db"}, "the agent there has the role proxy, and the plan says db; start it with -role db"},
+		"whole":          {func(*Reply) {}, ""},
+		"other role":     {func(a *Reply) { a.Role = "db" }, "the agent there has the role db, and the plan says proxy; start it with -role proxy"},
+		"refused":        {func(a *Reply) { a.Refused = "no room" }, "the agent has no answer: no room"},
+		"no role":        {func(a *Reply) { a.Samples[0].Labels = nil }, "a has no role"},
+		"instance":       {func(a *Reply) { a.Samples[0].Labels = append(a.Samples[0].Labels, series.Label{Name: "instance"}) }, `it has a label "instance" already`},
+		"label twice":    {func(a *Reply) { a.Samples[1].Labels = append(a.Samples[1].Labels, a.Samples[1].Labels[0]) }, `it has a label "role" already`},
+		"name":           {func(a *Reply) { a.Samples[0].Name = "a b" }, `"a b" is no name of a metric`},
+		"name of labels": {func(a *Reply) { a.Samples[0].Labels = append(a.Samples[0].Labels, series.Label{Name: "a-b"}) }, `"a-b" is no name of a label`},
+		"too many":       {func(a *Reply) { a.Samples = make([]series.Sample, mostSamples+1) }, "more than 50000 samples"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := sample(t, remote(t, c.conf))
-			if err == nil || len(got) > 0 || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "geheim") {
-				t.Errorf("%d samples, error %v; want %q", len(got), err, c.want)
-			}
-		})
-	}
-	t.Run("without TLS", func(t *testing.T) {
-		res, err := http.Get(strings.Replace(url, "https", "http", 1) + "/metrics")
-		if err != nil {
-			return
-		}
-		defer res.Body.Close()
-		if b, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusBadRequest || strings.Contains(string(b), "node_") {
-			t.Errorf("%s: %s", res.Status, b)
-		}
-	})
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: remote(t, RemoteConfig{URL: url, Fingerprint: s.Fingerprint()}).client.Transport.(*http.Transport).TLSClientConfig.Clone(), DisableKeepAlives: true}}
-	for name, c := range map[string]struct {
-		method, path, auth string
-		want               int
-	}{
-		"no token":    {"GET", "/metrics", "", 401},
-		"not bearer":  {"GET", "/metrics", geheim, 401},
-		"other path":  {"GET", "/", "Bearer " + geheim, 404},
-		"secret path": {"GET", "/nothing", "", 401},
-		"method":      {"POST", "/metrics", "Bearer " + geheim, 405},
-		"right":       {"GET", "/metrics", "Bearer " + geheim, 200},
-	} {
-		t.Run(name, func(t *testing.T) {
-			req, _ := http.NewRequestWithContext(t.Context(), c.method, url+c.path, nil)
-			if c.auth != "" {
-				req.Header.Set("Authorization", c.auth)
-			}
-			res, err := client.Do(req)
+			a := small()
+			c.change(&a)
+			body, err := json.Marshal(a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer res.Body.Close()
-			if b, _ := io.ReadAll(res.Body); res.StatusCode != c.want || strings.Contains(string(b), "geheim") || (c.want != 200) == strings.Contains(string(b), "node_") {
-				t.Errorf("%d: %.200s", res.StatusCode, b)
-			}
-		})
-	}
-}
-
-// scripted is a Remote of a lying or dying agent.
-func scripted(t *testing.T, answer http.HandlerFunc) *Remote {
-	t.Helper()
-	srv := httptest.NewTLSServer(answer)
-	t.Cleanup(srv.Close)
-	return remote(t, RemoteConfig{URL: srv.URL, Fingerprint: Fingerprint(srv.Certificate().Raw)})
-}
-
-const small = `# TYPE a unknown
-a{role="proxy"} 1
-plimsoll_agent_info{role="proxy",version="1"} 1
-plimsoll_agent_received_timestamp_seconds{role="proxy"} 1.7e9
-plimsoll_agent_replied_timestamp_seconds{role="proxy"} 1.7e9
-plimsoll_probe_up{probe="host",role="proxy"} 1
-plimsoll_probe_up{probe="nginx",role="proxy"} 1
-# EOF
-`
-
-func TestLyingAgent(t *testing.T) {
-	for name, c := range map[string]struct{ page, kind, want string }{
-		"whole":          {small, contentType, ""},
-		"cut at a line":  {strings.TrimSuffix(small, "# EOF\n"), contentType, "the agent's page cannot be read"},
-		"cut in a line":  {small[:60], contentType, "the agent's page cannot be read"},
-		"empty":          {"", contentType, "the agent's page cannot be read"},
-		"no series":      {"# EOF\n", contentType, "the answer is not the page of plimsoll agent -probe"},
-		"other exporter": {"a{role=\"proxy\"} 1\n# EOF\n", contentType, "the answer is not the page of plimsoll agent -probe"},
-		"HTML":           {"<html>", "text/html", "the answer is not the page of plimsoll agent -probe"},
-		"no role":        {strings.Replace(small, `a{role="proxy"}`, "a", 1), contentType, "a has no role"},
-		"instance":       {strings.Replace(small, `a{role="proxy"}`, `a{role="proxy",instance="app-0"}`, 1), contentType, `it has a label "instance" already`},
-		"time stamp":     {strings.Replace(small, `a{role="proxy"} 1`, `a{role="proxy"} 1 1700000000`, 1), contentType, "has a time stamp of its own"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", c.kind)
-				_, _ = io.WriteString(w, c.page)
-			})
-			got, err := sample(t, r)
+			got, err := take(t, NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: func(context.Context) ([]byte, error) { return body, nil }}))
 			if c.want == "" {
-				if err != nil || len(got) != 6 {
+				if err != nil || len(got) != 4 {
 					t.Errorf("%d samples, %v", len(got), err)
 				}
 			} else if err == nil || len(got) > 0 || !strings.Contains(err.Error(), c.want) {
@@ -296,36 +165,21 @@ func TestLyingAgent(t *testing.T) {
 			}
 		})
 	}
-	t.Run("connection cut", func(t *testing.T) {
-		r := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", contentType)
-			w.Header().Set("Content-Length", "100000")
-			_, _ = io.WriteString(w, small)
-		})
-		if got, err := sample(t, r); err == nil || len(got) > 0 || !strings.Contains(err.Error(), "reading the agent's page: unexpected EOF") {
+	t.Run("cut", func(t *testing.T) {
+		r := NewRemote(RemoteConfig{Role: "proxy", Ask: func(context.Context) ([]byte, error) { return []byte(`{"role":"proxy"`), nil }})
+		if got, err := take(t, r); err == nil || len(got) > 0 || !strings.Contains(err.Error(), "the agent's answer cannot be read") {
 			t.Errorf("%d samples, error %v", len(got), err)
 		}
 	})
 	t.Run("probe gone", func(t *testing.T) {
-		page := small
-		r := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", contentType)
-			_, _ = io.WriteString(w, page)
-		})
-		if _, err := sample(t, r); err != nil {
+		a := small()
+		r := NewRemote(RemoteConfig{Role: "proxy", Ask: func(context.Context) ([]byte, error) { return json.Marshal(a) }})
+		if _, err := take(t, r); err != nil {
 			t.Fatal(err)
 		}
-		page = strings.Replace(small, "plimsoll_probe_up{probe=\"nginx\",role=\"proxy\"} 1\n", "", 1)
-		if got, err := sample(t, r); err == nil || len(got) != 5 || !strings.Contains(err.Error(), "its probe nginx is there no more") {
+		a.Probes = a.Probes[:1]
+		if got, err := take(t, r); err == nil || len(got) != 4 || !strings.Contains(err.Error(), "its probe nginx is there no more") {
 			t.Errorf("%d samples, error %v", len(got), err)
-		}
-	})
-	t.Run("silent", func(t *testing.T) {
-		r := scripted(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		if _, err := r.Sample(ctx, time.Now()); err == nil || !strings.Contains(err.Error(), "no answer in time") {
-			t.Errorf("error %v", err)
 		}
 	})
 }
@@ -342,13 +196,12 @@ func TestProbeFailsThere(t *testing.T) {
 		fmt.Fprint(w, "Active connections: 3 \nserver accepts handled requests\n 10 10 20 \nReading: 0 Writing: 1 Waiting: 2 \n")
 	}))
 	defer nginx.Close()
-	s, url, _ := serve(t, Config{What: What{Role: "proxy", Nginx: nginx.URL + "/status?token=geheim"}})
-	r := remote(t, RemoteConfig{URL: url, Fingerprint: s.Fingerprint()})
-	if _, err := sample(t, r); err != nil {
+	r := remote(reading(t, What{Nginx: nginx.URL + "/status?token=geheim"}), "a run")
+	if _, err := take(t, r); err != nil {
 		t.Fatal(err)
 	}
 	up = false
-	got, err := sample(t, r)
+	got, err := take(t, r)
 	if err == nil || !strings.Contains(err.Error(), "its probe nginx fails there: answer 502 Bad Gateway, want 200") || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("error %v", err)
 	}
@@ -360,8 +213,7 @@ func TestProbeFailsThere(t *testing.T) {
 		t.Errorf("%d samples, nginx up: %v %v", len(got), v, ok)
 	}
 	// A missing process, and a path that is not a file.
-	s, url, _ = serve(t, Config{What: What{Role: "proxy", Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}})
-	_, err = sample(t, remote(t, RemoteConfig{URL: url, Fingerprint: s.Fingerprint()}))
+	_, err = take(t, remote(reading(t, What{Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}), "a run"))
 	if err == nil || !strings.Contains(err.Error(), "its probe process fails there: role app: no process") || !strings.Contains(err.Error(), "/nowhere/app.pid") {
 		t.Errorf("error %v", err)
 	}
@@ -385,91 +237,73 @@ func TestLateProbe(t *testing.T) {
 	}
 	w.probes = append(w.probes, &watched{name: "stuck", probe: stuck{until}, close: func() error { return nil }})
 	defer w.close()
-	var p page
-	once := func(limit time.Duration) (string, []failure) {
+	once := func(limit time.Duration) (up map[string]float64, late int, failed []failure) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		failed := w.sample(ctx, &p)
-		return string(p.bytes()), failed
+		samples, failed := w.sample(ctx)
+		up = map[string]float64{}
+		for _, s := range samples {
+			switch s.Name {
+			case "plimsoll_probe_up":
+				up[label(s, "probe")] = s.Value
+			case "late":
+				late++
+			}
+		}
+		return up, late, failed
 	}
 	for range 2 {
-		text, failed := once(100 * time.Millisecond)
-		if len(failed) != 1 || failed[0].probe != "stuck" || !strings.Contains(text, `plimsoll_probe_up{probe="host",role="app"} 1`) || !strings.Contains(text, `plimsoll_probe_up{probe="stuck",role="app"} 0`) {
-			t.Errorf("failed %v, page:\n%s", failed, text)
+		up, _, failed := once(100 * time.Millisecond)
+		if len(failed) != 1 || failed[0].probe != "stuck" || up["host"] != 1 || up["stuck"] != 0 || len(up) != 2 {
+			t.Errorf("failed %v, up %v", failed, up)
 		}
 	}
 	close(until)
 	w.running.Wait()
-	text, failed := once(10 * time.Second)
-	if len(failed) != 0 || strings.Count(text, "late{") != 1 {
-		t.Errorf("failed %v, page:\n%s", failed, text)
+	if _, late, failed := once(10 * time.Second); len(failed) != 0 || late != 1 {
+		t.Errorf("failed %v, %d late samples", failed, late)
 	}
 }
 
-// Each reader has probes of its own, a bounded number of times, and a place is free again when its connection has
-// ended.
+// Each reader has probes of its own, a bounded number of times, and the place of one that asks no more is free again.
 func TestReaders(t *testing.T) {
-	s, url, _ := serve(t, Config{})
-	conf := RemoteConfig{URL: url, Fingerprint: s.Fingerprint()}
-	var all []*Remote
-	for range MaxReaders {
-		r := remote(t, conf)
-		if _, err := sample(t, r); err != nil {
+	rs := reading(t, What{})
+	for k := range mostReaders {
+		if _, err := take(t, remote(rs, fmt.Sprint(k))); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, r)
 	}
-	if _, err := sample(t, remote(t, conf)); err == nil || !strings.Contains(err.Error(), "8 readers are here already") {
+	if _, err := take(t, remote(rs, "more")); err == nil || !strings.Contains(err.Error(), "8 readers are here already") {
 		t.Errorf("one reader too many: %v", err)
 	}
-	_ = all[0].Close()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		_, err := sample(t, remote(t, conf))
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
+	rs.by["3"].asked = time.Now().Add(-2 * forgotten)
+	if _, err := take(t, remote(rs, "more")); err != nil {
+		t.Error(err)
+	}
+	if len(rs.by) != mostReaders || rs.by["3"] != nil {
+		t.Errorf("%d readers", len(rs.by))
+	}
+}
+
+// What cannot be watched is known at the start.
+func TestNothingToWatch(t *testing.T) {
+	for want, w := range map[string]What{
+		`role "host" of processes is reserved`: {Role: "app", Processes: []Processes{{"host", []string{"1"}}}},
+		"there is no device nix0":              {Role: "app", NICs: []string{"nix0"}},
+		"want a regular file":                  {Role: "app", Processes: []Processes{{"app", []string{"/"}}}},
+	} {
+		if _, err := NewReaders(w, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
 		}
 	}
 }
 
-// A certificate of an authority is verified by its name.
-func TestCA(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	make := func(ip string) (tls.Certificate, string) {
-		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-			IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.ParseIP(ip)}}
-		der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), "ca.pem")
-		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
-	}
-	for ip, want := range map[string]string{"127.0.0.1": "", "127.0.0.2": "certificate is valid for 127.0.0.2, not 127.0.0.1"} {
-		cert, ca := make(ip)
-		_, url, _ := serve(t, Config{Certificate: cert})
-		_, err := sample(t, remote(t, RemoteConfig{URL: url, CA: ca}))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, want %q", ip, err, want)
-		}
-	}
-}
-
-// The four instants of a request: the agent's clock is 30 ms ahead, the way takes 4 ms there and 4 back, the sample
+// The four instants of a question: the agent's clock is 30 ms ahead, the way takes 4 ms there and 4 back, the sample
 // 10 ms.
 func TestClockOffset(t *testing.T) {
 	sent := time.Unix(1_700_000_000, 0)
-	a := answer{sent: sent, came: sent.Add(18 * time.Millisecond)}
-	c := a.clock(seconds(sent.Add(34*time.Millisecond)), seconds(sent.Add(44*time.Millisecond)))
-	if c.offset.Round(10*time.Microsecond) != 30*time.Millisecond || c.way.Round(10*time.Microsecond) != 8*time.Millisecond {
+	c := between(sent, sent.Add(18*time.Millisecond), Reply{Received: sent.Add(34 * time.Millisecond), Replied: sent.Add(44 * time.Millisecond)})
+	if c.offset != 30*time.Millisecond || c.way != 8*time.Millisecond {
 		t.Errorf("ahead %v, way %v", c.offset, c.way)
 	}
 }
@@ -494,66 +328,17 @@ func TestBestClock(t *testing.T) {
 	}
 }
 
-func TestReadToken(t *testing.T) {
-	for name, c := range map[string]struct {
-		text string
-		mode os.FileMode
-		want string
-	}{
-		"right":          {geheim + "\n", 0o600, ""},
-		"group":          {geheim, 0o640, ""},
-		"others read":    {geheim, 0o604, "has mode 0604, so others may read or change it; run: chmod 600"},
-		"group writes":   {geheim, 0o660, "has mode 0660"},
-		"short":          {"geheim", 0o600, "want 16 to 4096 characters"},
-		"empty":          {"", 0o600, "want 16 to 4096 characters"},
-		"two lines":      {geheim + "\n" + geheim, 0o600, "want one line of visible ASCII characters"},
-		"longer than ok": {strings.Repeat("a", 5000), 0o600, "want 16 to 4096 characters"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "token")
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
+// FuzzAnswer reads answers of any content: an error or samples that can be stored.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(`{"role":"proxy","received":"2026-01-02T03:04:05Z","replied":"2026-01-02T03:04:05Z","probes":["host"],"samples":[{"Name":"a","Labels":[{"Name":"role","Value":"proxy"}],"Value":1}]}`))
+	f.Add([]byte(`{`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: func(context.Context) ([]byte, error) { return body, nil }})
+		got, err := r.Sample(t.Context(), time.Now())
+		for _, s := range got {
+			if label(s, "role") == "" || label(s, "instance") != "proxy-0" {
+				t.Errorf("%+v, %v", s, err)
 			}
-			if err := os.Chmod(file, c.mode); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadToken(file)
-			if c.want == "" {
-				if err != nil || got != geheim {
-					t.Errorf("%q, %v", got, err)
-				}
-			} else if err == nil || got != "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "geheim") {
-				t.Errorf("%q, error %v; want %q", got, err, c.want)
-			}
-		})
-	}
-	if _, err := ReadToken(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a directory; want a regular file") {
-		t.Errorf("a directory: %v", err)
-	}
-}
-
-// A written page is read unchanged, and reading it again gives the same.
-func FuzzPage(f *testing.F) {
-	f.Add(small)
-	f.Add("a 1\n# EOF\n")
-	f.Add("a{b=\"x\\\"\\\\\\n\"} NaN\n# EOF\n")
-	f.Fuzz(func(t *testing.T, in string) {
-		first := parser{add: []series.Label{{Name: "instance", Value: "x-0"}}}
-		got, err := first.parse([]byte(in), nil)
-		if err != nil {
-			return
-		}
-		var p page
-		p.add(got...)
-		text := string(p.bytes())
-		var second parser
-		again, err := second.parse([]byte(text), nil)
-		if err != nil || len(again) != len(got) {
-			t.Fatalf("%q became %q: %v", in, text, err)
-		}
-		p.add(again...)
-		if third := string(p.bytes()); third != text {
-			t.Fatalf("%q became %q and then %q", in, text, third)
 		}
 	})
 }

@@ -107,7 +107,7 @@ func (l located) Sample(ctx context.Context, t time.Time) ([]series.Sample, erro
 	return s, err
 }
 
-// A watch is a set of probes and their samples of one reader.
+// A watch is the set of probes of one reader.
 type watch struct {
 	what    What
 	probes  []*watched
@@ -193,9 +193,9 @@ type failure struct {
 	err   error
 }
 
-// sample calls every probe at once and adds their samples to the page until ctx ends; it never runs twice at once. A
-// probe that is late has failed, and is not called again before it has ended.
-func (w *watch) sample(ctx context.Context, p *page) (failed []failure) {
+// sample calls every probe at once and returns their samples until ctx ends; it never runs twice at once. A probe that is
+// late has failed, and is not called again before it has ended.
+func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failure) {
 	now := time.Now()
 	for _, x := range w.probes {
 		if x.busy != nil {
@@ -239,15 +239,16 @@ func (w *watch) sample(ctx context.Context, p *page) (failed []failure) {
 			up = 0
 			failed = append(failed, failure{x.name, got.err})
 		}
-		w.add(p, got.samples)
+		out = w.add(out, got.samples)
 		ls := []series.Label{{Name: "probe", Value: x.name}, {Name: "role", Value: w.what.Role}}
-		p.add(series.Sample{Name: metricUp, Labels: ls, Value: up}, series.Sample{Name: metricSeconds, Labels: ls, Value: got.took.Seconds()})
+		out = append(out, series.Sample{Name: "plimsoll_probe_up", Labels: ls, Value: up},
+			series.Sample{Name: "plimsoll_probe_seconds", Labels: ls, Value: got.took.Seconds()})
 	}
-	return failed
+	return out, failed
 }
 
-// add gives each sample its role.
-func (w *watch) add(p *page, samples []series.Sample) {
+// add adds samples, each with its role.
+func (w *watch) add(out, samples []series.Sample) []series.Sample {
 	for _, s := range samples {
 		role, labels := w.what.Role, s.Labels
 		if i := slices.IndexFunc(s.Labels, func(l series.Label) bool { return l.Name == "role" }); i >= 0 {
@@ -255,7 +256,7 @@ func (w *watch) add(p *page, samples []series.Sample) {
 			case own == "self":
 				continue // the agent's own control group
 			case own != "host":
-				p.add(s)
+				out = append(out, s)
 				continue
 			case len(w.what.CPUs) > 0:
 				continue // the ratios of the role's cores stand for it
@@ -266,8 +267,9 @@ func (w *watch) add(p *page, samples []series.Sample) {
 			continue
 		}
 		s.Labels = append(slices.Clone(labels), series.Label{Name: "role", Value: role})
-		p.add(s)
+		out = append(out, s)
 	}
+	return out
 }
 
 // covers reports whether a sample is about the role's cores, or about no single one. Packets stay: whichever core was

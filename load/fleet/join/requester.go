@@ -29,6 +29,7 @@ const (
 	repeat  state = "repeat"  // of one that knows that the reply was lost
 	lacks   state = "lacks"   // to ask: the request did not come
 	replied state = "replied" // to ask: the reply went before this
+	sample  state = "sample"  // of a reader of an agent's probes
 )
 
 // again is the least time between two repetitions.
@@ -72,10 +73,10 @@ func fits(nc *nats.Conn, size int) error {
 	return nil
 }
 
-// A Link is the coordinator's end of a session with an agent. Each Write is a request, and Read returns the bytes of the
+// A Requester is the coordinator's end of a session with an agent. Each Write is a request, and Read returns the bytes of the
 // replies. A request is sent again when it was lost, and so is its reply. Reads wait until the link is closed. Methods
 // are safe for concurrent use.
-type Link struct {
+type Requester struct {
 	nc      *nats.Conn
 	to      string // the agent's subject
 	session string // one of the hall's with the agent
@@ -91,14 +92,14 @@ type Link struct {
 	closed  bool
 }
 
-func newLink(nc *nats.Conn, to, reply string, unlink func()) *Link {
-	l := &Link{nc: nc, to: to, reply: reply, unlink: unlink}
+func newRequester(nc *nats.Conn, to, reply string, unlink func()) *Requester {
+	l := &Requester{nc: nc, to: to, reply: reply, unlink: unlink}
 	l.changed.L = &l.mu
 	return l
 }
 
 // send sends a message of the last request. Errors are not reported: what was lost is sent again. l.mu is held.
-func (l *Link) send(s state, body []byte) {
+func (l *Requester) send(s state, body []byte) {
 	if s == whole || s == repeat {
 		l.sent = time.Now()
 	}
@@ -106,7 +107,7 @@ func (l *Link) send(s state, body []byte) {
 }
 
 // Write sends a request, the only one until it has its reply. It keeps no reference to b.
-func (l *Link) Write(b []byte) (int, error) {
+func (l *Requester) Write(b []byte) (int, error) {
 	if err := fits(l.nc, len(b)); err != nil {
 		return 0, err
 	}
@@ -122,7 +123,7 @@ func (l *Link) Write(b []byte) (int, error) {
 }
 
 // Read returns bytes of replies.
-func (l *Link) Read(b []byte) (int, error) {
+func (l *Requester) Read(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.inbox) == 0 && !l.closed {
@@ -137,7 +138,7 @@ func (l *Link) Read(b []byte) (int, error) {
 }
 
 // Close ends the link at this end. The agent finds out by its own deadline.
-func (l *Link) Close() error {
+func (l *Requester) Close() error {
 	l.mu.Lock()
 	was := l.closed
 	l.closed = true
@@ -150,7 +151,7 @@ func (l *Link) Close() error {
 }
 
 // beat gives a sign of life, and asks for a reply that has not come.
-func (l *Link) beat() {
+func (l *Requester) beat() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -164,7 +165,7 @@ func (l *Link) beat() {
 
 // receive takes in a message of the agent. NATS keeps the order of one sender: what an answer to ask does not know of,
 // or what should have come before it, is lost. A reply that comes twice counts once.
-func (l *Link) receive(number uint64, s state, body []byte) {
+func (l *Requester) receive(number uint64, s state, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if number != l.number || l.request == nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A Session is an agent's end of a [Link]. Read returns the bytes of requests, each once, and each Write is the reply to
+// A Responder is an agent's end of a [Requester]. Read returns the bytes of requests, each once, and each Write is the reply to
 // the last one. It is kept, and sent again when it was lost, until the next request comes or another session begins, also
 // after Close. Reads wait until the session is closed. Methods are safe for concurrent use.
-type Session struct {
+type Responder struct {
 	nc *nats.Conn
 	to string // the subject of replies
 
@@ -25,19 +25,19 @@ type Session struct {
 	closed  bool
 }
 
-func newSession(nc *nats.Conn, to string) *Session {
-	s := &Session{nc: nc, to: to, heard: time.Now()}
+func newResponder(nc *nats.Conn, to string) *Responder {
+	s := &Responder{nc: nc, to: to, heard: time.Now()}
 	s.changed.L = &s.mu
 	return s
 }
 
 // send sends a message of the last request. Errors are not reported: the reply stays. s.mu is held.
-func (s *Session) send(number uint64, st state, body []byte) {
+func (s *Responder) send(number uint64, st state, body []byte) {
 	_ = s.nc.PublishMsg(numbered(s.to, "", number, st, body))
 }
 
 // receive takes in a message of the coordinator.
-func (s *Session) receive(number uint64, st state, body []byte) error {
+func (s *Responder) receive(number uint64, st state, body []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = time.Now()
@@ -66,7 +66,7 @@ func (s *Session) receive(number uint64, st state, body []byte) error {
 }
 
 // Write replies to the last request. It keeps no reference to b.
-func (s *Session) Write(b []byte) (int, error) {
+func (s *Responder) Write(b []byte) (int, error) {
 	if err := fits(s.nc, len(b)); err != nil {
 		return 0, err
 	}
@@ -81,7 +81,7 @@ func (s *Session) Write(b []byte) (int, error) {
 }
 
 // Read returns bytes of requests.
-func (s *Session) Read(b []byte) (int, error) {
+func (s *Responder) Read(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.inbox) == 0 && !s.closed {
@@ -96,7 +96,7 @@ func (s *Session) Read(b []byte) (int, error) {
 }
 
 // Close ends the session at this end.
-func (s *Session) Close() error {
+func (s *Responder) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -105,14 +105,14 @@ func (s *Session) Close() error {
 }
 
 // Silent is how long nothing has come from the coordinator.
-func (s *Session) Silent() time.Duration {
+func (s *Responder) Silent() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.heard)
 }
 
 // over reports whether the session is closed.
-func (s *Session) over() bool {
+func (s *Responder) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed

@@ -1,0 +1,82 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/load/fleet/join"
+	"plimsoll/plan"
+)
+
+// watchers are the agents that have probes and no users, for a plan's probes of kind agent.
+type watchers struct {
+	hall  *join.Hall
+	names map[string][]string // by role, in the order of the probes that name none
+}
+
+// of returns the name of the agent of a probe: the one that it names, or the one after so many others of its role.
+func (w *watchers) of(p *plan.Plan, x plan.Probe, before int) (string, error) {
+	if x.Agent != "" {
+		return x.Agent, nil
+	}
+	if w == nil {
+		return "", errors.New("this verb lets no agents join")
+	}
+	have := w.names[x.Role]
+	for _, m := range w.hall.Members() {
+		if m.Role == x.Role && !slices.Contains(have, m.Name) && !namesAgent(p, m.Name) {
+			have = append(have, m.Name)
+		}
+	}
+	w.names[x.Role] = have
+	if before >= len(have) {
+		return "", fmt.Errorf("%d agents of role %s have joined, want %d; on each host: %s -role %[2]s", len(have), x.Role, before+1, JoinCommand(w.hall))
+	}
+	return have[before], nil
+}
+
+// namesAgent reports whether a probe of the plan names an agent.
+func namesAgent(p *plan.Plan, agent string) bool {
+	of := func(x plan.Probe) bool { return x.Kind == plan.ProbeAgent && x.Agent == agent }
+	return slices.ContainsFunc(p.Probes, of) || p.Compare != nil &&
+		slices.ContainsFunc(p.Compare.Arms, func(a plan.Arm) bool { return slices.ContainsFunc(a.Probes, of) })
+}
+
+// awaitWatchers waits until each probe of kind agent has its agent. The error names the first that is missing.
+func (s *Session) awaitWatchers(ctx context.Context, probes []plan.Probe) error {
+	if !slices.ContainsFunc(probes, func(x plan.Probe) bool { return x.Kind == plan.ProbeAgent }) || s.watchers == nil {
+		return nil
+	}
+	var missing error
+	_, err := s.watchers.hall.Await(ctx, s.Plan.Fleet.Join, func(ms []join.Member) bool {
+		missing = s.missingWatcher(probes, ms)
+		return missing == nil
+	})
+	if errors.Is(err, join.ErrMissing) {
+		return fmt.Errorf("%w (waited %v)", missing, s.Plan.Fleet.Join.Round(time.Second))
+	}
+	return err
+}
+
+func (s *Session) missingWatcher(probes []plan.Probe, here []join.Member) error {
+	before := map[string]int{}
+	for i, x := range probes {
+		if x.Kind != plan.ProbeAgent {
+			continue
+		}
+		if x.Agent == "" {
+			if _, err := s.watchers.of(s.Plan, x, before[x.Role]); err != nil {
+				return fmt.Errorf("probes[%d] of the plan (agent, role %s): %w", i, x.Role, err)
+			}
+			before[x.Role]++
+			continue
+		}
+		if !slices.ContainsFunc(here, func(m join.Member) bool { return m.Name == x.Agent }) {
+			return fmt.Errorf("probes[%d] of the plan (agent, role %s): agent %s has not joined; on its host: %s -role %[2]s", i, x.Role, x.Agent, JoinCommand(s.watchers.hall))
+		}
+	}
+	return nil
+}
