@@ -65,6 +65,9 @@ compare:
 	if got := p.ProbesOf("new"); len(got) != 2 || got[1].Agent != "green" {
 		t.Errorf("probes of new: %+v", got)
 	}
+	if q := p.WithoutAgents(); q.WatchedByAgents() || len(q.ProbesOf("new")) != 1 || !p.WatchedByAgents() {
+		t.Errorf("without agents: %+v; with them: %+v", q.ProbesOf("new"), p.ProbesOf("new"))
+	}
 	if got := p.Watching(); len(got) != 2 || got[1].Role != "app" {
 		t.Errorf("probes of all arms: %+v", got)
 	}

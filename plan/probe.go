@@ -138,9 +138,26 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 	}
 }
 
+// ofAgent reports whether the probe is another host's.
+func (p Probe) ofAgent() bool { return p.Kind == ProbeAgent }
+
 // WatchedByAgents reports whether agents that join have probes of the plan or of one of its arms.
 func (p *Plan) WatchedByAgents() bool {
-	of := func(x Probe) bool { return x.Kind == ProbeAgent }
-	return slices.ContainsFunc(p.Probes, of) || p.Compare != nil &&
-		slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return slices.ContainsFunc(a.Probes, of) })
+	return slices.ContainsFunc(p.Probes, Probe.ofAgent) || p.Compare != nil &&
+		slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return slices.ContainsFunc(a.Probes, Probe.ofAgent) })
+}
+
+// WithoutAgents returns the plan without the probes of agents, which join runs alone.
+func (p *Plan) WithoutAgents() *Plan {
+	q := *p
+	q.Probes = slices.DeleteFunc(slices.Clone(p.Probes), Probe.ofAgent)
+	if p.Compare != nil {
+		c := *p.Compare
+		c.Arms = slices.Clone(c.Arms)
+		for i, a := range c.Arms {
+			c.Arms[i].Probes = slices.DeleteFunc(slices.Clone(a.Probes), Probe.ofAgent)
+		}
+		q.Compare = &c
+	}
+	return &q
 }

@@ -61,6 +61,7 @@ func (pr *Program) Narrow(p *plan.Plan, pt *RunPart, users int) (*plan.Plan, err
 // UpFor returns the test for whose users a system is made that stands by itself: the bounded one, or the search, or
 // else the highest step of a ladder. A plan that only names its target is given one user of its kind of server.
 func (pr *Program) UpFor(p *plan.Plan) (*plan.Plan, RunPart) {
+	p = p.WithoutAgents()
 	switch {
 	case p.Bounded.AutoUsers():
 		p = p.WithUsers(plan.PerEngine{"": firstAccounts})

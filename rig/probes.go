@@ -243,16 +243,14 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 	if err != nil {
 		return errors.New("the target's URL cannot be parsed")
 	}
-	route, found := context.WithTimeout(ctx, probePatience)
-	sys.device, err = probe.RouteDevice(route, u.Hostname())
-	if found(); err != nil {
-		return err
-	}
 	if err := s.awaitWatchers(ctx, sys.probes); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
+	if sys.device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
+		return err
+	}
 	sources, err := s.listed(sys)
 	defer closeSources(sources)
 	if err != nil {

@@ -19,11 +19,11 @@ type watchers struct {
 
 // of returns the name of the agent of a probe: the one that it names, or the one after so many others of its role.
 func (w *watchers) of(p *plan.Plan, x plan.Probe, before int) (string, error) {
-	if x.Agent != "" {
-		return x.Agent, nil
-	}
 	if w == nil {
 		return "", errors.New("this verb lets no agents join")
+	}
+	if x.Agent != "" {
+		return x.Agent, nil
 	}
 	have := w.names[x.Role]
 	for _, m := range w.hall.Members() {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -83,13 +81,10 @@ type Requester struct {
 	reply   string // the subject of what the agent answers in it
 	unlink  func()
 
-	mu      sync.Mutex
-	changed sync.Cond
+	inbox
 	number  uint64    // of the last request
 	request []byte    // without a reply; nil for none
 	sent    time.Time // when it or a repetition was last sent
-	inbox   []byte
-	closed  bool
 }
 
 func newRequester(nc *nats.Conn, to, reply string, unlink func()) *Requester {
@@ -122,29 +117,9 @@ func (l *Requester) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Read returns bytes of replies.
-func (l *Requester) Read(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.inbox) == 0 && !l.closed {
-		l.changed.Wait()
-	}
-	if len(l.inbox) == 0 {
-		return 0, io.ErrClosedPipe
-	}
-	n := copy(b, l.inbox)
-	l.inbox = l.inbox[n:]
-	return n, nil
-}
-
 // Close ends the link at this end. The agent finds out by its own deadline.
 func (l *Requester) Close() error {
-	l.mu.Lock()
-	was := l.closed
-	l.closed = true
-	l.changed.Broadcast()
-	l.mu.Unlock()
-	if !was {
+	if l.shut() {
 		l.unlink()
 	}
 	return nil
@@ -174,8 +149,8 @@ func (l *Requester) receive(number uint64, s state, body []byte) {
 	late := time.Since(l.sent) >= again
 	switch {
 	case s == whole:
-		l.request, l.inbox = nil, append(l.inbox, body...)
-		l.changed.Broadcast()
+		l.request = nil
+		l.put(body)
 	case s == lacks && late:
 		l.send(whole, l.request)
 	case s == replied && late:

@@ -2,8 +2,6 @@ package join
 
 import (
 	"bytes"
-	"io"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,13 +14,10 @@ type Responder struct {
 	nc *nats.Conn
 	to string // the subject of replies
 
-	mu      sync.Mutex
-	changed sync.Cond
-	number  uint64 // of the last request
-	reply   []byte // to it; nil while there is none
-	inbox   []byte
-	heard   time.Time
-	closed  bool
+	inbox
+	number uint64 // of the last request
+	reply  []byte // to it; nil while there is none
+	heard  time.Time
 }
 
 func newResponder(nc *nats.Conn, to string) *Responder {
@@ -44,8 +39,8 @@ func (s *Responder) receive(number uint64, st state, body []byte) error {
 	switch st {
 	case whole:
 		if number > s.number && !s.closed {
-			s.number, s.reply, s.inbox = number, nil, append(s.inbox, body...)
-			s.changed.Broadcast()
+			s.number, s.reply = number, nil
+			s.put(body)
 		}
 	case ask:
 		switch {
@@ -80,27 +75,9 @@ func (s *Responder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Read returns bytes of requests.
-func (s *Responder) Read(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.inbox) == 0 && !s.closed {
-		s.changed.Wait()
-	}
-	if len(s.inbox) == 0 {
-		return 0, io.ErrClosedPipe
-	}
-	n := copy(b, s.inbox)
-	s.inbox = s.inbox[n:]
-	return n, nil
-}
-
 // Close ends the session at this end.
 func (s *Responder) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	s.changed.Broadcast()
+	s.shut()
 	return nil
 }
 
