@@ -138,24 +138,24 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 	}
 }
 
-// ofAgent reports whether the probe is another host's.
-func (p Probe) ofAgent() bool { return p.Kind == ProbeAgent }
+// OfAgent reports whether the probe is another host's.
+func (p Probe) OfAgent() bool { return p.Kind == ProbeAgent }
 
 // WatchedByAgents reports whether agents that join have probes of the plan or of one of its arms.
 func (p *Plan) WatchedByAgents() bool {
-	return slices.ContainsFunc(p.Probes, Probe.ofAgent) || p.Compare != nil &&
-		slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return slices.ContainsFunc(a.Probes, Probe.ofAgent) })
+	return slices.ContainsFunc(p.Probes, Probe.OfAgent) || p.Compare != nil &&
+		slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return slices.ContainsFunc(a.Probes, Probe.OfAgent) })
 }
 
 // WithoutAgents returns the plan without the probes of agents, which join runs alone.
 func (p *Plan) WithoutAgents() *Plan {
 	q := *p
-	q.Probes = slices.DeleteFunc(slices.Clone(p.Probes), Probe.ofAgent)
+	q.Probes = slices.DeleteFunc(slices.Clone(p.Probes), Probe.OfAgent)
 	if p.Compare != nil {
 		c := *p.Compare
 		c.Arms = slices.Clone(c.Arms)
 		for i, a := range c.Arms {
-			c.Arms[i].Probes = slices.DeleteFunc(slices.Clone(a.Probes), Probe.ofAgent)
+			c.Arms[i].Probes = slices.DeleteFunc(slices.Clone(a.Probes), Probe.OfAgent)
 		}
 		q.Compare = &c
 	}

@@ -17,7 +17,8 @@ type watchers struct {
 	names map[string][]string // by role, in the order of the probes that name none
 }
 
-// of returns the name of the agent of a probe: the one that it names, or the one after so many others of its role.
+// of returns the name of the agent of a probe: the one that it names, or the one after so many
+// others of its role.
 func (w *watchers) of(p *plan.Plan, x plan.Probe, before int) (string, error) {
 	if w == nil {
 		return "", errors.New("this verb lets no agents join")
@@ -33,21 +34,23 @@ func (w *watchers) of(p *plan.Plan, x plan.Probe, before int) (string, error) {
 	}
 	w.names[x.Role] = have
 	if before >= len(have) {
-		return "", fmt.Errorf("%d agents of role %s have joined, want %d; on each host: %s -role %[2]s", len(have), x.Role, before+1, JoinCommand(w.hall))
+		return "", fmt.Errorf("%d agents of role %s have joined, want %d; on each host: %s -role %[2]s",
+			len(have), x.Role, before+1, JoinCommand(w.hall))
 	}
 	return have[before], nil
 }
 
 // namesAgent reports whether a probe of the plan names an agent.
 func namesAgent(p *plan.Plan, agent string) bool {
-	of := func(x plan.Probe) bool { return x.Kind == plan.ProbeAgent && x.Agent == agent }
-	return slices.ContainsFunc(p.Probes, of) || p.Compare != nil &&
-		slices.ContainsFunc(p.Compare.Arms, func(a plan.Arm) bool { return slices.ContainsFunc(a.Probes, of) })
+	of := func(x plan.Probe) bool { return x.Agent == agent }
+	inArm := func(a plan.Arm) bool { return slices.ContainsFunc(a.Probes, of) }
+	return slices.ContainsFunc(p.Probes, of) || p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, inArm)
 }
 
-// awaitWatchers waits until each probe of kind agent has its agent. The error names the first that is missing.
+// awaitWatchers waits until each probe of kind agent has its agent. The error names the first that
+// is missing.
 func (s *Session) awaitWatchers(ctx context.Context, probes []plan.Probe) error {
-	if !slices.ContainsFunc(probes, func(x plan.Probe) bool { return x.Kind == plan.ProbeAgent }) || s.watchers == nil {
+	if s.watchers == nil || !slices.ContainsFunc(probes, plan.Probe.OfAgent) {
 		return nil
 	}
 	var missing error
@@ -64,7 +67,7 @@ func (s *Session) awaitWatchers(ctx context.Context, probes []plan.Probe) error 
 func (s *Session) missingWatcher(probes []plan.Probe, here []join.Member) error {
 	before := map[string]int{}
 	for i, x := range probes {
-		if x.Kind != plan.ProbeAgent {
+		if !x.OfAgent() {
 			continue
 		}
 		if x.Agent == "" {
@@ -75,7 +78,8 @@ func (s *Session) missingWatcher(probes []plan.Probe, here []join.Member) error 
 			continue
 		}
 		if !slices.ContainsFunc(here, func(m join.Member) bool { return m.Name == x.Agent }) {
-			return fmt.Errorf("probes[%d] of the plan (agent, role %s): agent %s has not joined; on its host: %s -role %[2]s", i, x.Role, x.Agent, JoinCommand(s.watchers.hall))
+			return fmt.Errorf("probes[%d] of the plan (agent, role %s): agent %s has not joined; on its host: %s -role %[2]s",
+				i, x.Role, x.Agent, JoinCommand(s.watchers.hall))
 		}
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 	"plimsoll/watch/probe/agent"
 )
 
-// Probes of kind agent get the agents of their roles: those that they name, and for the others any that is left. One
-// that is missing is named with the command for its host.
+// Probes of kind agent get the agents of their roles: those that they name, and for the others any
+// that is left. One that is missing is named with the command for its host.
 func TestWatchersOfRoles(t *testing.T) {
 	pr := &Program{Secrets: new(plain.Secrets)}
 	hall, joins := roleAgents(t, pr, "app-1", "app-2", "app-3", "db-1")
@@ -53,7 +53,8 @@ func TestWatchersOfRoles(t *testing.T) {
 	}
 }
 
-// roleAgents opens a door for agents of these names. joins lets one join with a role until the end of the test.
+// roleAgents opens a door for agents of these names. joins lets one join with a role until the end
+// of the test.
 func roleAgents(t *testing.T, pr *Program, names ...string) (hall *join.Hall, joins func(name, role string)) {
 	t.Helper()
 	dir := t.TempDir()

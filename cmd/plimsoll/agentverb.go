@@ -74,8 +74,8 @@ func (f *watchFlags) any() bool {
 	return f.cpus != "" || len(w.Processes)+len(w.NICs) > 0 || w.Nginx+w.Pprof != ""
 }
 
-// agent is the verb: this program as an agent of a run that another process leads, with users or with the probes of
-// this host.
+// agent is the verb: this program as an agent of a run that another process leads, with users or
+// with the probes of this host.
 func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	stdio := fs.Bool("stdio", false, "take requests from stdin and reply on stdout; \"run\" and its like start agents so when one process cannot hold all users")
 	joins := fs.String("join", "", "join runs that a coordinator at this `URL` leads: nats://HOST:PORT, or tls://HOST:PORT of a cluster (docs/agents.md)")

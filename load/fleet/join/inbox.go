@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// An inbox holds what one end of a session has received and not read. Reads wait until it is closed. The end's own lock
-// is the inbox's.
+// An inbox holds what one end of a session has received and not read. Reads wait until it is
+// closed. The end's own lock is the inbox's.
 type inbox struct {
 	mu      sync.Mutex
 	changed sync.Cond

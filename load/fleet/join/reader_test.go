@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A host without users answers its readers, each by its name, and has no sessions; one that is gone is named.
+// A host without users answers its readers, each by its name, and has no sessions; one that is gone
+// is named.
 func TestReadersOfProbes(t *testing.T) {
 	keys, tokens := keyFiles(t, "a", "b")
 	h, _ := hall(t, HallConfig{Keys: keys})

@@ -33,8 +33,8 @@ const (
 // again is the least time between two repetitions.
 const again = time.Second
 
-// mostMessage is the largest message that a server of ours takes, in bytes: a report of the most users that a host has,
-// or their settings.
+// mostMessage is the largest message that a server of ours takes, in bytes: a report of the most
+// users that a host has, or their settings.
 const mostMessage = 64 << 20
 
 // headRoom is what a message has beside its body at most, in bytes.
@@ -66,14 +66,15 @@ func numberOf(m *nats.Msg) (uint64, state, error) {
 // fits refuses a body that the server does not take.
 func fits(nc *nats.Conn, size int) error {
 	if most := nc.MaxPayload() - headRoom; int64(size) > most {
-		return fmt.Errorf("a message of %d bytes is refused: the fleet's server takes at most %d (max_payload); use more agents, or fewer users each", size, most)
+		return fmt.Errorf("a message of %d bytes is refused: the fleet's server takes at most %d (max_payload); "+
+			"use more agents, or fewer users each", size, most)
 	}
 	return nil
 }
 
-// A Requester is the coordinator's end of a session with an agent. Each Write is a request, and Read returns the bytes of the
-// replies. A request is sent again when it was lost, and so is its reply. Reads wait until the link is closed. Methods
-// are safe for concurrent use.
+// A Requester is the coordinator's end of a session with an agent. Each Write is a request, and
+// Read returns the bytes of the replies. A request is sent again when it was lost, and so is its
+// reply. Reads wait until the link is closed. Methods are safe for concurrent use.
 type Requester struct {
 	nc      *nats.Conn
 	to      string // the agent's subject
@@ -93,7 +94,8 @@ func newRequester(nc *nats.Conn, to, reply string, unlink func()) *Requester {
 	return l
 }
 
-// send sends a message of the last request. Errors are not reported: what was lost is sent again. l.mu is held.
+// send sends a message of the last request. Errors are not reported: what was lost is sent again.
+// l.mu is held.
 func (l *Requester) send(s state, body []byte) {
 	if s == whole || s == repeat {
 		l.sent = time.Now()
@@ -138,8 +140,9 @@ func (l *Requester) beat() {
 	}
 }
 
-// receive takes in a message of the agent. NATS keeps the order of one sender: what an answer to ask does not know of,
-// or what should have come before it, is lost. A reply that comes twice counts once.
+// receive takes in a message of the agent. NATS keeps the order of one sender: what an answer to
+// ask does not know of, or what should have come before it, is lost. A reply that comes twice
+// counts once.
 func (l *Requester) receive(number uint64, s state, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

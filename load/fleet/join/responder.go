@@ -7,9 +7,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A Responder is an agent's end of a [Requester]. Read returns the bytes of requests, each once, and each Write is the reply to
-// the last one. It is kept, and sent again when it was lost, until the next request comes or another session begins, also
-// after Close. Reads wait until the session is closed. Methods are safe for concurrent use.
+// A Responder is an agent's end of a [Requester]. Read returns the bytes of requests, each once,
+// and each Write is the reply to the last one. It is kept, and sent again when it was lost, until
+// the next request comes or another session begins, also after Close. Reads wait until the session
+// is closed. Methods are safe for concurrent use.
 type Responder struct {
 	nc *nats.Conn
 	to string // the subject of replies

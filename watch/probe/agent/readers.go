@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// mostReaders is how many readers may have probes of their own at once, and forgotten how long ago one that has
-	// gone asked last: it asks once a second.
+	// mostReaders is how many readers may have probes of their own at once, and forgotten how long
+	// ago one that has gone asked last: it asks once a second.
 	mostReaders = 8
 	forgotten   = 10 * time.Second
 	// sampleTime is how long the probes of one answer may take: readers have a second.
@@ -52,8 +52,8 @@ type reader struct {
 	asked time.Time // Readers.mu
 }
 
-// NewReaders checks what is to be watched, and makes and closes its probes once, so that a device that is not there is
-// known now.
+// NewReaders checks what is to be watched, and makes and closes its probes once, so that a device
+// that is not there is known now.
 func NewReaders(w What, version string) (*Readers, error) {
 	for _, p := range w.Processes {
 		if p.Role == "host" || p.Role == "self" {
@@ -100,12 +100,14 @@ func (r *Readers) Answer(ctx context.Context, name string) ([]byte, error) {
 	}
 	role := series.Label{Name: "role", Value: r.what.Role}
 	info := []series.Label{role, {Name: "version", Value: r.version}}
-	a.Samples = append(a.Samples, series.Sample{Name: "plimsoll_agent_info", Labels: info, Value: 1})
+	is := series.Sample{Name: "plimsoll_agent_info", Labels: info, Value: 1}
+	a.Samples = append(a.Samples, is)
 	a.Replied = time.Now()
 	return json.Marshal(a)
 }
 
-// reader returns the reader of a name, which gets probes with its first question, and forgets those that have gone.
+// reader returns the reader of a name, which gets probes with its first question, and forgets those
+// that have gone.
 func (r *Readers) reader(name string) (*reader, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

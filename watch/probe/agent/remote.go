@@ -24,25 +24,26 @@ const (
 
 // RemoteConfig configures a [Remote].
 type RemoteConfig struct {
-	// Ask leads to [Readers.Answer] of another host. No two readers of one agent have the same name.
+	// Ask leads to [Readers.Answer] of another host. No two readers of one agent have the same
+	// name.
 	Ask func(ctx context.Context) ([]byte, error)
 	// Role is the one that the agent must have; Instance distinguishes agents of one role.
 	Role, Instance string
 }
 
-// Remote is the probe of another host, which [Readers] answer for. Its samples are those of the answer with the label
-// instance added, and
+// Remote is the probe of another host, which [Readers] answer for. Its samples are those of the
+// answer with the label instance added, and
 //
-//	plimsoll_agent_clock_offset_seconds    by how much that host's wall clock is ahead of this one's
-//	plimsoll_agent_round_trip_seconds      time that was spent on the way when that was measured; the offset is wrong by half of it at most
+//	plimsoll_agent_clock_offset_seconds    by how much that host's wall clock is ahead of ours
+//	plimsoll_agent_round_trip_seconds      time on the way when that was measured, twice its error
 //
 //	plimsoll_agent_cpu_seconds_total       time of the cores that the agent reports, of all modes
 //	plimsoll_agent_cpu_busy_seconds_total  of that, all but idle and iowait; stolen time counts as busy
 //
 // Of the last eight answers the one with the shortest round trip gives offset and round trip.
 //
-// The samples belong to the time at which Sample was called: they were read between then and its return, so they are
-// late by less than that. It is for one goroutine.
+// The samples belong to the time at which Sample was called: they were read between then and its
+// return, so they are late by less than that. It is for one goroutine.
 type Remote struct {
 	conf   RemoteConfig
 	probes map[string]bool // that the agent had before
@@ -86,7 +87,8 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 	case err != nil:
 		return nil, errors.New("the agent's answer cannot be read")
 	case a.Role != r.conf.Role:
-		return nil, fmt.Errorf("the agent there has the role %s, and the plan says %s; start it with -role %[2]s, or change the plan", a.Role, r.conf.Role)
+		return nil, fmt.Errorf("the agent there has the role %s, and the plan says %s; "+
+			"start it with -role %[2]s, or change the plan", a.Role, r.conf.Role)
 	case a.Refused != "":
 		return nil, fmt.Errorf("the agent has no answer: %s", a.Refused)
 	case len(a.Samples) > mostSamples:
@@ -106,18 +108,21 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 			}
 		}
 		s.Labels = append(s.Labels, own)
-		slices.SortFunc(s.Labels, func(a, b series.Label) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(s.Labels, byName)
 	}
 	r.clocks[r.n%len(r.clocks)] = between(sent, came, a)
 	r.n++
 	c := r.best()
 	of := []series.Label{own, {Name: "role", Value: r.conf.Role}}
-	out := append(a.Samples,
-		series.Sample{Name: "plimsoll_agent_clock_offset_seconds", Labels: of, Value: c.offset.Seconds()},
-		series.Sample{Name: "plimsoll_agent_round_trip_seconds", Labels: of, Value: c.way.Seconds()})
+	out := a.Samples
+	add := func(name string, v float64) {
+		out = append(out, series.Sample{Name: "plimsoll_agent_" + name, Labels: of, Value: v})
+	}
+	add("clock_offset_seconds", c.offset.Seconds())
+	add("round_trip_seconds", c.way.Seconds())
 	if cpu > 0 {
-		out = append(out, series.Sample{Name: "plimsoll_agent_cpu_seconds_total", Labels: of, Value: cpu},
-			series.Sample{Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: of, Value: busy})
+		add("cpu_seconds_total", cpu)
+		add("cpu_busy_seconds_total", busy)
 	}
 	return out, r.failures(a)
 }
@@ -130,7 +135,8 @@ func (r *Remote) failures(a Reply) error {
 	}
 	for name := range r.probes {
 		if !slices.Contains(a.Probes, name) {
-			errs = append(errs, fmt.Errorf("its probe %s is there no more; was it started anew with other flags?", name))
+			const why = "its probe %s is there no more; was it started anew with other flags?"
+			errs = append(errs, fmt.Errorf(why, name))
 		}
 	}
 	for _, name := range a.Probes {
@@ -149,7 +155,7 @@ func check(s series.Sample) error {
 		switch {
 		case !model.LegacyValidation.IsValidLabelName(l.Name):
 			return fmt.Errorf("%.100q is no name of a label", l.Name)
-		case l.Name == "instance" || slices.ContainsFunc(s.Labels[:i], func(x series.Label) bool { return x.Name == l.Name }):
+		case l.Name == "instance" || label(series.Sample{Labels: s.Labels[:i]}, l.Name) != "":
 			return fmt.Errorf("it has a label %q already", l.Name)
 		}
 		role = role || l.Name == "role" && l.Value != ""
@@ -160,8 +166,10 @@ func check(s series.Sample) error {
 	return nil
 }
 
-// between takes the offset from the four instants of a question, as RFC 5905 does in its section 8. The wall clocks are
-// only compared with each other, never with a monotonic one.
+func byName(a, b series.Label) int { return strings.Compare(a.Name, b.Name) }
+
+// between takes the offset from the four instants of a question, as RFC 5905 does in its section 8.
+// The wall clocks are only compared with each other, never with a monotonic one.
 func between(sent, came time.Time, a Reply) clock {
 	sent, came = sent.Round(0), came.Round(0)
 	return clock{
