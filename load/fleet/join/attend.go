@@ -130,13 +130,15 @@ func Attend(ctx context.Context, c AgentConfig) error {
 		return fmt.Errorf("connecting to %s: %w", c.URL, err)
 	}
 	defer a.nc.Close()
-	if _, err := a.nc.Subscribe(downTo(own), func(m *nats.Msg) { a.receive(ctx, m) }); err != nil {
+	sub, err := a.nc.Subscribe(downTo(own), func(m *nats.Msg) { a.receive(ctx, m) })
+	if err != nil {
 		return err
 	}
 	if !a.nc.IsConnected() {
 		c.Say("no coordinator at %s yet; waiting", c.URL)
 	}
 	<-ctx.Done()
+	_ = sub.Unsubscribe() // a connection that is lost has none
 	a.leave()
 	a.serving.Wait()
 	return nil
