@@ -3,6 +3,7 @@ package refchat
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -21,14 +22,16 @@ const (
 
 // request is one API request on its way through a handler.
 type request struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	id     string
-	sess   *session // nil without a valid session
-	route  *route
-	parts  []string // path segments
-	status int
-	burner *burner // nil once it has burnt
+	w         http.ResponseWriter
+	r         *http.Request
+	requestID string
+	sess      *session // nil without a valid session
+	route     *route
+	parts     []string // path segments
+	status    int
+	burner    *burner // nil once it has burnt
+
+	userID, teamID, channelID, id string // path parameters that the route's needs have checked
 }
 
 // burn carries out the faults work and cpu, once in a request's life: after the handler's queries, before the first
@@ -100,13 +103,38 @@ func (q *request) decode(v any, what string) error {
 	return nil
 }
 
-// reply answers with v as JSON.
-func (q *request) reply(status int, v any) error {
+// ctx ends with the request.
+func (q *request) ctx() context.Context { return q.r.Context() }
+
+// query returns the first value of a parameter of the URL's query, or "".
+func (q *request) query(name string) string { return q.r.URL.Query().Get(name) }
+
+// replyAs answers with v as JSON.
+func (q *request) replyAs(status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
 	return q.write(status, "application/json", b)
+}
+
+func (q *request) reply(v any) error   { return q.replyAs(http.StatusOK, v) }
+func (q *request) created(v any) error { return q.replyAs(http.StatusCreated, v) }
+
+// answer replies with v, unless err prevents it.
+func (q *request) answer(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return q.reply(v)
+}
+
+// done replies like the real server when there is no result, unless err prevents it.
+func (q *request) done(err error) error {
+	if err != nil {
+		return err
+	}
+	return q.ok()
 }
 
 // ok answers like the real server when there is no result.
@@ -160,7 +188,7 @@ func (s *Server) fail(q *request, err error) {
 		e = &apiError{ID: "api.internal.app_error", Message: "Internal Server Error", StatusCode: http.StatusInternalServerError, cause: err}
 	}
 	if e.StatusCode >= 500 {
-		s.log.Error("request", "handler", q.route.name, "request_id", q.id, "err", err)
+		s.log.Error("request", "handler", q.route.name, "request_id", q.requestID, "err", err)
 	}
 	out := *e
 	kind := "application/json"
@@ -168,24 +196,24 @@ func (s *Server) fail(q *request, err error) {
 		kind = "text/plain; charset=utf-8"
 		q.w.Header().Del("X-Version-Id")
 	} else {
-		out.RequestID = q.id
+		out.RequestID = q.requestID
 	}
 	b, _ := json.Marshal(out)
 	s.met.httpErrors.Inc()
 	_ = q.write(e.StatusCode, kind, b)
 }
 
-var notFound = &route{name: "notFound"}
+var notFound = &route{operation: operation{name: "notFound"}}
 
 // ServeHTTP answers one API request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	q := &request{w: w, r: r, id: newID(), route: notFound}
+	q := &request{w: w, r: r, requestID: newID(), route: notFound}
 	if rt, parts := s.router.find(r.Method, r.URL.Path); rt != nil {
 		q.route, q.parts = rt, parts
 	}
 	h := w.Header()
-	h.Set("X-Request-Id", q.id)
+	h.Set("X-Request-Id", q.requestID)
 	h.Set("X-Version-Id", s.client.versionID)
 	if r.Method == http.MethodGet {
 		h.Set("Expires", "0")
@@ -210,7 +238,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		q.burner = s.burn
 		if len(s.st.replicas) > 0 && q.reads() {
-			q.r = q.r.WithContext(fromReplica(q.r.Context()))
+			q.r = q.r.WithContext(fromReplica(q.ctx()))
 		}
 		err = s.handle(q)
 	}
@@ -231,7 +259,7 @@ func (s *Server) handle(q *request) error {
 		return errNoPage()
 	}
 	if token, cookie := authToken(q.r); token != "" {
-		sess, err := s.session(q.r.Context(), token)
+		sess, err := s.session(q.ctx(), token)
 		switch {
 		case err == nil && cookie && q.r.Method != http.MethodGet && q.r.Header.Get("X-Csrf-Token") != sess.Props["csrf"]:
 			return errSession() // a page of another site may have sent the cookie
@@ -250,6 +278,11 @@ func (s *Server) handle(q *request) error {
 	}
 	if s.faults.fails(q.route.name) {
 		return newError(http.StatusInternalServerError, "refchat.fault.app_error", "Planted fault.")
+	}
+	for _, need := range q.route.needs {
+		if err := need(s, q); err != nil {
+			return err
+		}
 	}
 	return q.route.fn(s, q)
 }
@@ -295,16 +328,30 @@ type routerKey struct {
 }
 
 // newRouter leaves out the operations that the release does not have yet.
-func newRouter(list []route, rel release) *router {
+func newRouter(list []operation, rel release) *router {
 	rt := &router{routes: map[routerKey][]*route{}}
-	for i := range list {
-		r := &list[i]
-		if !rel.atLeast(r.since) {
-			continue
+	for _, op := range list {
+		words := strings.Fields(op.call)
+		r := &route{operation: op, segs: strings.Split(words[1][1:], "/")}
+		since := release{}
+		for i, w := range words[2:] {
+			switch w {
+			case "open":
+				r.open = true
+			case "since":
+				since, _ = parseRelease(words[i+3]) // the table's own
+			default:
+				if need := needs[w]; need != nil {
+					r.needs = append(r.needs, need)
+				} else if strings.HasSuffix(w, "_id") {
+					r.needs = append(r.needs, func(_ *Server, q *request) (err error) { q.id, err = q.idParam(w); return err })
+				}
+			}
 		}
-		r.segs = strings.Split(strings.TrimPrefix(r.path, "/"), "/")
-		k := routerKey{r.method, len(r.segs)}
-		rt.routes[k] = append(rt.routes[k], r)
+		if rel.atLeast(since) {
+			k := routerKey{words[0], len(r.segs)}
+			rt.routes[k] = append(rt.routes[k], r)
+		}
 	}
 	return rt
 }

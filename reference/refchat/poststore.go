@@ -8,8 +8,16 @@ import (
 	"slices"
 )
 
-const postColumns = `p.id, p.createat, p.updateat, p.editat, p.deleteat, p.ispinned, p.userid, p.channelid, p.rootid, p.parentid, p.originalid,
-	p.message, p.type, p.props, p.hashtags, p.fileids, p.hasreactions`
+var postKind = define(kind[post]{
+	table: "posts", alias: "p",
+	columns: "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, " +
+		"originalid, message, type, props, hashtags, fileids, hasreactions",
+	fields: func(p *post) []any {
+		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID, &p.ChannelID,
+			&p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, encoded[map[string]any]{&p.Props, textAny},
+			&p.Hashtags, encoded[[]string]{&p.FileIDs, textList}, &p.HasReactions}
+	},
+})
 
 // replyCount counts the replies of each post's thread as the real server does, by a subquery per row; a long thread is
 // thus read in quadratic time.
@@ -20,29 +28,13 @@ func (st *store) selectPosts(ctx context.Context, counted bool, clause string, a
 	if !counted {
 		count = "0"
 	}
-	var list []*post
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		p := &post{}
-		list = append(list, p)
-		var props, files string
-		err := r.Scan(&p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID, &p.ChannelID, &p.RootID, &p.ParentID,
-			&p.OriginalID, &p.Message, &p.Type, &props, &p.Hashtags, &files, &p.HasReactions, &p.ReplyCount)
-		p.Props, p.FileIDs = textAny(props), textList(files)
-		return err
-	}, "SELECT "+postColumns+", "+count+" FROM posts p "+clause, args...)
-	return list, err
+	return collect(ctx, st, nil, func(p *post) []any { return append(postKind.fields(p), &p.ReplyCount) }, nil,
+		"SELECT "+postKind.selected+", "+count+" FROM posts p "+clause, args...)
 }
 
 func (st *store) postByID(ctx context.Context, id string) (p *post, err error) {
 	defer st.timed("PostStore.GetSingle", &err)()
-	list, err := st.selectPosts(ctx, true, "WHERE p.id = ? AND p.deleteat = 0", id)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+	return first(st.selectPosts(ctx, true, "WHERE p.id = ? AND p.deleteat = 0", id))
 }
 
 // thread returns the root and the replies of a thread, oldest first.
@@ -113,20 +105,12 @@ func (st *store) neighbor(ctx context.Context, channelID string, at int64, befor
 	return id, err
 }
 
-const postInsert = `INSERT INTO posts (id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, originalid,
-	message, type, props, hashtags, fileids, hasreactions) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-
-func postValues(p *post) []any {
-	return []any{p.ID, p.CreateAt, p.UpdateAt, p.EditAt, p.DeleteAt, p.IsPinned, p.UserID, p.ChannelID, p.RootID, p.ParentID,
-		p.OriginalID, p.Message, p.Type, jsonText(p.Props), p.Hashtags, jsonText(p.FileIDs), p.HasReactions}
-}
-
 // savePost stores a new post and updates its thread and channel, statement by statement as the real server does.
 // counted is false for messages that do not count as unread, such as "joined".
 func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error) {
 	defer st.timed("PostStore.Save", &err)()
 	err = st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, postInsert, postValues(p)...); err != nil {
+		if err := postKind.insert(ctx, st, tx, p); err != nil {
 			return err
 		}
 		if err := st.hotRow(ctx, tx); err != nil {
@@ -150,14 +134,14 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 			root = 1
 		}
 	}
-	if _, err := st.exec(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?, totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?",
+	if err := st.run(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?, totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?",
 		p.CreateAt, n, root, p.ChannelID); err != nil {
 		return err
 	}
 	if p.RootID == "" {
 		return nil
 	}
-	if _, err := st.exec(ctx, nil, "UPDATE posts SET updateat = ? WHERE id = ?", p.CreateAt, p.RootID); err != nil {
+	if err := st.run(ctx, nil, "UPDATE posts SET updateat = ? WHERE id = ?", p.CreateAt, p.RootID); err != nil {
 		return err
 	}
 	return st.row(ctx, nil, []any{&p.ReplyCount}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID)
@@ -168,7 +152,7 @@ func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
 	if st.faults.hotRow == 0 {
 		return nil
 	}
-	if _, err := st.exec(ctx, tx, st.upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
+	if err := st.run(ctx, tx, st.upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
 		return err
 	}
 	st.met.faultTime.WithLabelValues("hot-row").Add(st.faults.hotRow.Seconds())
@@ -185,19 +169,13 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 		if !slices.Contains(list, p.UserID) {
 			list = append(list, p.UserID)
 		}
-		_, err = st.exec(ctx, tx, "UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat), participants = ? WHERE postid = ?", p.CreateAt, jsonText(list), p.RootID)
-		return err
+		return st.run(ctx, tx, "UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat), participants = ? WHERE postid = ?", p.CreateAt, jsonText(list), p.RootID)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	var list []string
-	if err := st.query(ctx, tx, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		list = append(list, id)
-		return err
-	}, "SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?", p.RootID, p.RootID); err != nil {
+	list, err := st.strings(ctx, tx, "SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?", p.RootID, p.RootID)
+	if err != nil {
 		return err
 	}
 	if err := st.row(ctx, tx, []any{&replies}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID); err != nil {
@@ -216,10 +194,9 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 var errThreadExists = errors.New("the thread's row was made meanwhile")
 
 // follow makes a user follow a thread; mentioned counts an unread mention, author sets the thread as viewed.
-func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) (err error) {
-	defer st.timed("ThreadStore.MaintainMembership", &err)()
+func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) error {
 	now := millis()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+	return st.method(ctx, "ThreadStore.MaintainMembership", func(tx *sql.Tx) error {
 		var following bool
 		err := st.row(ctx, tx, []any{&following}, "SELECT following FROM threadmemberships WHERE postid = ? AND userid = ?", rootID, userID)
 		n := 0
@@ -260,35 +237,31 @@ func (st *store) editPost(ctx context.Context, old, p *post) (err error) {
 	defer st.timed("PostStore.Update", &err)()
 	gone := *old
 	gone.ID, gone.OriginalID, gone.DeleteAt, gone.UpdateAt = newID(), old.ID, p.UpdateAt, p.UpdateAt
-	if _, err := st.exec(ctx, nil, "UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
+	if err := st.run(ctx, nil, "UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
 		p.UpdateAt, p.EditAt, p.Message, jsonText(p.Props), p.Hashtags, p.IsPinned, p.ID); err != nil {
 		return err
 	}
-	if _, err := st.exec(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat) WHERE id = ?", p.UpdateAt, p.ChannelID); err != nil {
+	if err := st.run(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat) WHERE id = ?", p.UpdateAt, p.ChannelID); err != nil {
 		return err
 	}
-	_, err = st.exec(ctx, nil, postInsert, postValues(&gone)...)
-	return err
+	return postKind.insert(ctx, st, nil, &gone)
 }
 
 // deletePost marks a post and its replies as deleted.
-func (st *store) deletePost(ctx context.Context, p *post, at int64, by string) (err error) {
-	defer st.timed("PostStore.Delete", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) deletePost(ctx context.Context, p *post, at int64, by string) error {
+	return st.method(ctx, "PostStore.Delete", func(tx *sql.Tx) error {
 		props := map[string]any{}
 		maps.Copy(props, p.Props)
 		props["deleteBy"] = by
-		if _, err := st.exec(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ?, props = ? WHERE id = ?", at, at, jsonText(props), p.ID); err != nil {
+		if err := st.run(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ?, props = ? WHERE id = ?", at, at, jsonText(props), p.ID); err != nil {
 			return err
 		}
 		if p.RootID == "" {
-			if _, err := st.exec(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ? WHERE rootid = ? AND deleteat = 0", at, at, p.ID); err != nil {
+			if err := st.run(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ? WHERE rootid = ? AND deleteat = 0", at, at, p.ID); err != nil {
 				return err
 			}
-			_, err := st.exec(ctx, tx, "DELETE FROM threads WHERE postid = ?", p.ID)
-			return err
+			return st.run(ctx, tx, "DELETE FROM threads WHERE postid = ?", p.ID)
 		}
-		_, err := st.exec(ctx, tx, "UPDATE threads SET replycount = replycount - 1 WHERE postid = ?", p.RootID)
-		return err
+		return st.run(ctx, tx, "UPDATE threads SET replycount = replycount - 1 WHERE postid = ?", p.RootID)
 	})
 }

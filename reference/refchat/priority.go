@@ -43,7 +43,7 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 		return nil
 	}
 	bad := func(id, message string) error {
-		return newError(http.StatusBadRequest, "api.post.post_priority."+id+".request_error", message)
+		return badRequest("api.post.post_priority."+id+".request_error", message)
 	}
 	x := p.Metadata.Priority
 	if x.RequestedAck || x.PersistentNotifications {
@@ -73,12 +73,11 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 
 // savePriority stores a new post's priority, in its transaction.
 func (st *store) savePriority(ctx context.Context, tx *sql.Tx, p *post, x *postPriority) error {
-	if _, err := st.exec(ctx, tx, "INSERT INTO postspriority (postid, channelid, priority, requestedack, persistentnotifications) VALUES (?,?,?,?,?)",
+	if err := st.run(ctx, tx, "INSERT INTO postspriority (postid, channelid, priority, requestedack, persistentnotifications) VALUES (?,?,?,?,?)",
 		p.ID, p.ChannelID, x.Priority, x.RequestedAck, x.PersistentNotifications); err != nil || !x.PersistentNotifications {
 		return err
 	}
-	_, err := st.exec(ctx, tx, "INSERT INTO persistentnotifications (postid, createat, lastsentat, deleteat, sentcount) VALUES (?,?,?,?,?)", p.ID, p.CreateAt, p.CreateAt, 0, 0)
-	return err
+	return st.run(ctx, tx, "INSERT INTO persistentnotifications (postid, createat, lastsentat, deleteat, sentcount) VALUES (?,?,?,?,?)", p.ID, p.CreateAt, p.CreateAt, 0, 0)
 }
 
 // priorities returns the priorities of those posts that have one.
@@ -99,24 +98,17 @@ func (st *store) priorities(ctx context.Context, posts []string) (by map[string]
 func (st *store) acknowledgements(ctx context.Context, posts []string) (list []*acknowledgement, err error) {
 	defer st.timed("PostAcknowledgementStore.GetForPosts", &err)()
 	cond, args := st.anyOf("postid", posts)
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &acknowledgement{}
-		list = append(list, x)
-		return r.Scan(&x.PostID, &x.UserID, &x.AcknowledgedAt)
-	}, "SELECT postid, userid, acknowledgedat FROM postacknowledgements WHERE acknowledgedat <> 0 AND "+cond+" ORDER BY acknowledgedat", args...)
-	return list, err
+	return collect(ctx, st, nil, func(x *acknowledgement) []any { return []any{&x.PostID, &x.UserID, &x.AcknowledgedAt} }, nil, "SELECT postid, userid, acknowledgedat FROM postacknowledgements WHERE acknowledgedat <> 0 AND "+cond+" ORDER BY acknowledgedat", args...)
 }
 
 // setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.
-func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) (err error) {
-	defer st.timed("PostAcknowledgementStore.Save", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, st.upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
+func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) error {
+	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *sql.Tx) error {
+		if err := st.run(ctx, tx, st.upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
 			x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
-		return err
+		return st.run(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
 	})
 }
 
@@ -126,23 +118,11 @@ func (s *Server) acknowledge(q *request) error {
 		return err
 	}
 	x.AcknowledgedAt = millis()
-	if err := s.st.setAcknowledged(q.r.Context(), x, x.AcknowledgedAt); err != nil {
+	if err := s.st.setAcknowledged(q.ctx(), x, x.AcknowledgedAt); err != nil {
 		return errStore("post.acknowledge", err)
 	}
-	s.hub.publish(newEvent("post_acknowledgement_added", broadcast{ChannelID: channelID}, eventField{"acknowledgement", jsonText(x)}))
-	return q.reply(http.StatusOK, x)
-}
-
-func (s *Server) unacknowledge(q *request) error {
-	x, channelID, err := s.acknowledgementOf(q)
-	if err != nil {
-		return err
-	}
-	if err := s.st.setAcknowledged(q.r.Context(), x, millis()); err != nil {
-		return errStore("post.acknowledge", err)
-	}
-	s.hub.publish(newEvent("post_acknowledgement_removed", broadcast{ChannelID: channelID}, eventField{"acknowledgement", jsonText(x)}))
-	return q.ok()
+	s.publish("post_acknowledgement_added", broadcast{ChannelID: channelID}, "acknowledgement", jsonText(x))
+	return q.reply(x)
 }
 
 func (s *Server) acknowledgementOf(q *request) (x *acknowledgement, channelID string, err error) {
@@ -162,10 +142,6 @@ func (s *Server) acknowledgementOf(q *request) (x *acknowledgement, channelID st
 
 // setReminder stores when to remind the user of a post, and notifies the user alone.
 func (s *Server) setReminder(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	p, err := s.postForCaller(q)
 	if err != nil {
 		return err
@@ -176,8 +152,8 @@ func (s *Server) setReminder(q *request) error {
 	if err := q.decode(&in, "target_time"); err != nil || in.TargetTime < time.Now().Unix() {
 		return errBody("target_time")
 	}
-	ctx := q.r.Context()
-	if err := s.st.setReminder(ctx, p.ID, userID, in.TargetTime); err != nil {
+	ctx := q.ctx()
+	if err := s.st.setReminder(ctx, p.ID, q.userID, in.TargetTime); err != nil {
 		return errStore("post.set_reminder", err)
 	}
 	where, err := s.st.reminderPlace(ctx, p.ID)
@@ -185,7 +161,7 @@ func (s *Server) setReminder(q *request) error {
 		return errStore("post.get_reminder_metadata", err)
 	}
 	at := time.Unix(in.TargetTime, 0).UTC().Format(time.RFC1123)
-	s.ephemeral(userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
+	s.ephemeral(q.userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
 	return q.ok()
 }
 
@@ -198,18 +174,16 @@ func (s *Server) ephemeral(userID string, p *post, message string) {
 	}
 	e := &post{ID: newID(), CreateAt: now, UpdateAt: now, UserID: userID, ChannelID: p.ChannelID, RootID: root, Message: message,
 		Type: "system_ephemeral", Props: map[string]any{}, Metadata: &postMetadata{}}
-	s.hub.publish(newEvent("ephemeral_message", broadcast{UserID: userID}, eventField{"post", jsonText(e)}))
+	s.publish("ephemeral_message", broadcast{UserID: userID}, "post", jsonText(e))
 }
 
-func (st *store) setReminder(ctx context.Context, postID, userID string, at int64) (err error) {
-	defer st.timed("PostStore.SetPostReminder", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) setReminder(ctx context.Context, postID, userID string, at int64) error {
+	return st.method(ctx, "PostStore.SetPostReminder", func(tx *sql.Tx) error {
 		var n int
 		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(id) FROM posts WHERE id = ?", postID); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, st.upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
-		return err
+		return st.run(ctx, tx, st.upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
 	})
 }
 
@@ -255,7 +229,7 @@ func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 			return err
 		}
 		for id := range a.mentioned(p.Message, p.UserID) {
-			s.hub.publish(newEvent("persistent_notification_triggered", broadcast{UserID: id}, eventField{"post", jsonText(p)}))
+			s.publish("persistent_notification_triggered", broadcast{UserID: id}, "post", jsonText(p))
 		}
 	}
 	return nil

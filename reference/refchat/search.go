@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -271,11 +270,7 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 }
 
 func (s *Server) searchPostsInTeam(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	return s.searchPosts(q, id)
+	return s.searchPosts(q, q.teamID)
 }
 
 func (s *Server) searchPostsInAllTeams(q *request) error { return s.searchPosts(q, "") }
@@ -291,7 +286,7 @@ func (s *Server) searchPosts(q *request, teamID string) error {
 	if err := q.decode(&in, "search"); err != nil || strings.TrimSpace(in.Terms) == "" {
 		return errBody("terms")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	words, not, tags, notTags, f := parsePostSearch(in.Terms, in.TimeZoneOffset)
 	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}
 	if err := s.resolve(ctx, q.sess.UserID, teamID, &f, &base); err != nil {
@@ -333,7 +328,7 @@ func (s *Server) searchPosts(q *request, teamID string) error {
 		return err
 	}
 	q.w.Header().Set("Cache-Control", "no-cache, no-store, must-revalidate")
-	return q.reply(http.StatusOK, struct {
+	return q.reply(struct {
 		*postList
 		Matches map[string][]string `json:"matches"`
 	}{postList: l})

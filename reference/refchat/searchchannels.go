@@ -2,8 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
-	"net/http"
 	"strings"
 	"unicode"
 )
@@ -36,16 +34,14 @@ func (st *store) matching(term string) (string, []any) {
 }
 
 // channelsLike finds open channels of a team.
-func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) (list []*channel, err error) {
-	defer st.timed("ChannelStore.SearchInTeam", &err)()
+func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return st.selectChannels(ctx, "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
 }
 
 // allChannelsLike finds open and private channels of all teams; with a user, those of the user's teams without the
 // private ones that the user is not in.
-func (st *store) allChannelsLike(ctx context.Context, userID, term string) (list []*channel, err error) {
-	defer st.timed("ChannelStore.SearchAllChannels", &err)()
+func (st *store) allChannelsLike(ctx context.Context, userID, term string) ([]*channel, error) {
 	clause, args := "WHERE c.type IN ('O', 'P') AND c.deleteat = 0", []any{}
 	if userID != "" {
 		clause += ` AND c.teamid IN (SELECT tm.teamid FROM teammembers tm WHERE tm.userid = ? AND tm.deleteat = 0)
@@ -53,14 +49,13 @@ func (st *store) allChannelsLike(ctx context.Context, userID, term string) (list
 		args = append(args, userID, userID)
 	}
 	cond, more := st.matching(term)
-	return st.selectChannels(ctx, clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchAllChannels", clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
 }
 
 // myChannelsLike finds channels of a team that a user is in, and group channels.
-func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) (list []*channel, err error) {
-	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
+func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return st.selectChannels(ctx, `JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
+	return channelKind.list(ctx, st, "ChannelStore.AutocompleteInTeamForSearch", `JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
 		cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
 }
 
@@ -68,21 +63,13 @@ func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string
 func (st *store) myDirectLike(ctx context.Context, userID, term string) (list []*channel, err error) {
 	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
 	like := "%" + likeTerm(term) + "%"
-	list = []*channel{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		c := &channel{}
-		list = append(list, c)
-		return r.Scan(&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName, &c.Name, &c.Header, &c.Purpose,
-			&c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt, &c.CreatorID, &c.TotalMsgCountRoot, &c.DisplayName)
-	}, "SELECT "+channelColumns+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
+	return collect(ctx, st, nil, func(c *channel) []any { return append(channelKind.fields(c), &c.DisplayName) }, nil, "SELECT "+channelKind.selected+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
 		JOIN users u ON u.id = o.userid WHERE c.type = 'D' AND m.userid = ? AND u.id <> ? AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`,
 		userID, userID, like, like)
-	return list, err
 }
 
 // groupsLike finds a user's group channels whose members' names contain every word of the term.
-func (st *store) groupsLike(ctx context.Context, userID, term string) (list []*channel, err error) {
-	defer st.timed("ChannelStore.SearchGroupChannels", &err)()
+func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channel, error) {
 	names := "array_to_string(array_agg(u.username), ', ')"
 	if st.eng == mysqlEngine {
 		names = "GROUP_CONCAT(u.username SEPARATOR ', ')"
@@ -93,7 +80,7 @@ func (st *store) groupsLike(ctx context.Context, userID, term string) (list []*c
 		having = append(having, names+" LIKE ? ESCAPE '!'")
 		args = append(args, "%"+likeTerm(word)+"%")
 	}
-	return st.selectChannels(ctx, `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
+	return channelKind.list(ctx, st, "ChannelStore.SearchGroupChannels", `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
 		(SELECT g.id FROM channels g JOIN channelmembers gm ON gm.channelid = g.id WHERE g.type = 'G' AND gm.userid = ?) mine
 		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+strings.Join(having, " AND ")+" LIMIT 50) found)", args...)
 }
@@ -107,19 +94,12 @@ func searchTerm(q *request) (string, error) {
 }
 
 func (s *Server) searchTeamChannels(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
 	term, err := searchTerm(q)
 	if err != nil {
 		return err
 	}
-	list, err := s.st.channelsLike(q.r.Context(), id, term, 100)
-	if err != nil {
-		return errStore("channel.search", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.channelsLike(q.ctx(), q.teamID, term, 100)
+	return q.answer(list, errStore("channel.search", err))
 }
 
 // searchAllChannels is for administrators, and with system_console=false for all users.
@@ -129,16 +109,13 @@ func (s *Server) searchAllChannels(q *request) error {
 		return err
 	}
 	userID := ""
-	if q.r.URL.Query().Get("system_console") == "false" {
+	if q.query("system_console") == "false" {
 		userID = q.sess.UserID
 	} else if !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	list, err := s.st.allChannelsLike(q.r.Context(), userID, term)
-	if err != nil {
-		return errStore("channel.search", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.allChannelsLike(q.ctx(), userID, term)
+	return q.answer(list, errStore("channel.search", err))
 }
 
 func (s *Server) searchGroupChannels(q *request) error {
@@ -146,39 +123,17 @@ func (s *Server) searchGroupChannels(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.groupsLike(q.r.Context(), q.sess.UserID, term)
-	if err != nil {
-		return errStore("channel.search_group", err)
-	}
-	return q.reply(http.StatusOK, list)
-}
-
-func (s *Server) autocompleteChannels(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.channelsLike(q.r.Context(), id, q.r.URL.Query().Get("name"), 50)
-	if err != nil {
-		return errStore("channel.autocomplete", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.groupsLike(q.ctx(), q.sess.UserID, term)
+	return q.answer(list, errStore("channel.search_group", err))
 }
 
 // searchAutocompleteChannels offers the channels that "in:" can name.
 func (s *Server) searchAutocompleteChannels(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	ctx, term := q.r.Context(), q.r.URL.Query().Get("name")
-	list, err := s.st.myChannelsLike(ctx, q.sess.UserID, id, term)
+	ctx, term := q.ctx(), q.query("name")
+	list, err := s.st.myChannelsLike(ctx, q.sess.UserID, q.teamID, term)
 	if err != nil {
 		return errStore("channel.autocomplete", err)
 	}
 	direct, err := s.st.myDirectLike(ctx, q.sess.UserID, term)
-	if err != nil {
-		return errStore("channel.autocomplete", err)
-	}
-	return q.reply(http.StatusOK, append(list, direct...))
+	return q.answer(append(list, direct...), errStore("channel.autocomplete", err))
 }

@@ -290,10 +290,16 @@ func (s *Server) background(fn func(ctx context.Context)) {
 	})
 }
 
+// warn logs an error that no client gets.
+func (s *Server) warn(doing string, err error) {
+	if err != nil {
+		s.log.Warn(doing, "err", err)
+	}
+}
+
 // Kinds of entries that other servers must drop when this one changes them.
 const (
 	dropUser     = "user"
-	dropTeam     = "team"
 	dropChannel  = "channel"
 	dropRoles    = "roles"    // of a user in channels
 	dropInTeams  = "inteams"  // of a user
@@ -312,8 +318,6 @@ func (s *Server) forget(kind, key string) {
 	switch kind {
 	case dropUser:
 		s.users.drop(key)
-	case dropTeam:
-		s.teams.drop(key)
 	case dropChannel:
 		s.channels.drop(key)
 	case dropRoles:

@@ -3,8 +3,6 @@ package refchat
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"net/http"
 	"slices"
 )
 
@@ -33,10 +31,10 @@ const (
 var sidebarChannelTable = table{"sidebarchannels", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
 	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
 
-var sidebarRoutes = []route{
-	{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels/categories", name: "getCategoriesForTeamForUser", fn: (*Server).getCategories, since: release{5, 26}},
-	{method: "POST", path: "/users/{user_id}/teams/{team_id}/channels/categories", name: "createCategoryForTeamForUser", fn: (*Server).createCategory, since: release{5, 26}},
-	{method: "PUT", path: "/users/{user_id}/teams/{team_id}/channels/categories", name: "updateCategoriesForTeamForUser", fn: (*Server).updateCategories, since: release{5, 26}},
+var sidebarRoutes = []operation{
+	{"GET /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "getCategoriesForTeamForUser", (*Server).getCategories},
+	{"POST /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "createCategoryForTeamForUser", (*Server).createCategory},
+	{"PUT /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "updateCategoriesForTeamForUser", (*Server).updateCategories},
 }
 
 // categories returns a user's sidebar in a team, and makes it with the three sections of every user if there is none.
@@ -118,8 +116,7 @@ func (st *store) storedCategories(ctx context.Context, tx *sql.Tx, userID, teamI
 const categoryColumns = "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed"
 
 func (st *store) insertCategory(ctx context.Context, tx *sql.Tx, text string, c *category) error {
-	_, err := st.exec(ctx, tx, text, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
-	return err
+	return st.run(ctx, tx, text, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
 }
 
 // claim makes channels those of one section of a user's sidebar in a team, and of no other there.
@@ -131,15 +128,15 @@ func (st *store) claim(ctx context.Context, tx *sql.Tx, c *category, others []*c
 	if len(ids) > 0 && len(c.ChannelIDs) > 0 {
 		cond, args := st.anyOf("categoryid", ids)
 		in, more := st.anyOf("channelid", c.ChannelIDs)
-		if _, err := st.exec(ctx, tx, "DELETE FROM sidebarchannels WHERE "+cond+" AND "+in, append(args, more...)...); err != nil {
+		if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE "+cond+" AND "+in, append(args, more...)...); err != nil {
 			return err
 		}
 	}
-	if _, err := st.exec(ctx, tx, "DELETE FROM sidebarchannels WHERE categoryid = ?", c.ID); err != nil {
+	if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE categoryid = ?", c.ID); err != nil {
 		return err
 	}
 	for i, id := range c.ChannelIDs {
-		if _, err := st.exec(ctx, tx, "INSERT INTO sidebarchannels (channelid, userid, categoryid, sortorder) VALUES (?,?,?,?)", id, c.UserID, c.ID, i*sidebarStep); err != nil {
+		if err := st.run(ctx, tx, "INSERT INTO sidebarchannels (channelid, userid, categoryid, sortorder) VALUES (?,?,?,?)", id, c.UserID, c.ID, i*sidebarStep); err != nil {
 			return err
 		}
 	}
@@ -147,9 +144,8 @@ func (st *store) claim(ctx context.Context, tx *sql.Tx, c *category, others []*c
 }
 
 // createCategory stores a new section behind the favorites, or first where those are not.
-func (st *store) createCategory(ctx context.Context, c *category) (err error) {
-	defer st.timed("ChannelStore.CreateSidebarCategory", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) createCategory(ctx context.Context, c *category) error {
+	return st.method(ctx, "ChannelStore.CreateSidebarCategory", func(tx *sql.Tx) error {
 		list, err := st.categories(ctx, tx, c.UserID, c.TeamID)
 		if err != nil {
 			return err
@@ -167,7 +163,7 @@ func (st *store) createCategory(ctx context.Context, c *category) (err error) {
 		}
 		for i, x := range slices.Insert(list, at, c) {
 			x.SortOrder = int64(i) * sidebarStep
-			if _, err := st.exec(ctx, tx, "UPDATE sidebarcategories SET sortorder = ? WHERE id = ?", x.SortOrder, x.ID); err != nil {
+			if err := st.run(ctx, tx, "UPDATE sidebarcategories SET sortorder = ? WHERE id = ?", x.SortOrder, x.ID); err != nil {
 				return err
 			}
 		}
@@ -196,7 +192,7 @@ func (st *store) updateCategories(ctx context.Context, userID, teamID string, ch
 			if c.Type != directCategory {
 				c.ChannelIDs, c.Muted = change.ChannelIDs, change.Muted
 			}
-			if _, err := st.exec(ctx, tx, "UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
+			if err := st.run(ctx, tx, "UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
 				c.DisplayName, c.Sorting, c.Muted, c.Collapsed, c.ID); err != nil {
 				return err
 			}
@@ -230,7 +226,7 @@ func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *catego
 	}
 	if len(gone) > 0 {
 		cond, args := st.anyOf("name", gone)
-		if _, err := st.exec(ctx, tx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND "+cond, append([]any{now.UserID}, args...)...); err != nil {
+		if err := st.run(ctx, tx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND "+cond, append([]any{now.UserID}, args...)...); err != nil {
 			return err
 		}
 	}
@@ -239,7 +235,7 @@ func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *catego
 	}
 	text := st.upsert("preferences", "userid, category, name, value", "userid, category, name", "value")
 	for _, id := range now.ChannelIDs {
-		if _, err := st.exec(ctx, tx, text, now.UserID, "favorite_channel", id, "true"); err != nil {
+		if err := st.run(ctx, tx, text, now.UserID, "favorite_channel", id, "true"); err != nil {
 			return err
 		}
 	}
@@ -260,7 +256,7 @@ func (s *Server) getCategories(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.categories(q.r.Context(), nil, userID, teamID)
+	list, err := s.st.categories(q.ctx(), nil, userID, teamID)
 	if err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
@@ -268,7 +264,7 @@ func (s *Server) getCategories(q *request) error {
 	for _, c := range list {
 		order = append(order, c.ID)
 	}
-	return q.reply(http.StatusOK, map[string]any{"categories": list, "order": order})
+	return q.reply(map[string]any{"categories": list, "order": order})
 }
 
 // keepOwn leaves of each section's channels those that the user is in.
@@ -302,7 +298,7 @@ func (s *Server) createCategory(q *request) error {
 	if err := q.decode(&c, "category"); err != nil || c.UserID != userID || c.TeamID != teamID || !c.valid() {
 		return errBody("category")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.keepOwn(ctx, userID, &c); err != nil {
 		return err
 	}
@@ -310,8 +306,8 @@ func (s *Server) createCategory(q *request) error {
 	if err := s.st.createCategory(ctx, &c); err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
-	s.hub.publish(newEvent("sidebar_category_created", broadcast{UserID: userID, TeamID: teamID}, eventField{"category_id", c.ID}))
-	return q.reply(http.StatusOK, &c)
+	s.publish("sidebar_category_created", broadcast{UserID: userID, TeamID: teamID}, "category_id", c.ID)
+	return q.reply(&c)
 }
 
 func (s *Server) updateCategories(q *request) error {
@@ -323,17 +319,14 @@ func (s *Server) updateCategories(q *request) error {
 	if err := q.decode(&list, "category"); err != nil || slices.ContainsFunc(list, func(c *category) bool { return c == nil || !c.valid() }) {
 		return errBody("category")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.keepOwn(ctx, userID, list...); err != nil {
 		return err
 	}
 	out, err := s.st.updateCategories(ctx, userID, teamID, list)
-	if errors.Is(err, sql.ErrNoRows) {
-		return errBody("category")
-	}
 	if err != nil {
-		return errStore("channel.sidebar_categories", err)
+		return errFind("channel.sidebar_categories", err, errBody("category"))
 	}
-	s.hub.publish(newEvent("sidebar_category_updated", broadcast{UserID: userID, TeamID: teamID}, eventField{"updatedCategories", jsonText(out)}))
-	return q.reply(http.StatusOK, out)
+	s.publish("sidebar_category_updated", broadcast{UserID: userID, TeamID: teamID}, "updatedCategories", jsonText(out))
+	return q.reply(out)
 }

@@ -13,36 +13,20 @@ const userColumns = `u.id, u.createat, u.updateat, u.deleteat, u.username, u.pas
 
 const userFrom = " FROM users u LEFT JOIN bots b ON b.userid = u.id "
 
-func scanUser(r *sql.Rows) (*user, error) {
-	u := &user{}
-	var props, notify, zone string
-	err := r.Scan(&u.ID, &u.CreateAt, &u.UpdateAt, &u.DeleteAt, &u.Username, &u.Password, &u.AuthService, &u.Email, &u.EmailVerified,
-		&u.Nickname, &u.FirstName, &u.LastName, &u.Position, &u.Roles, &props, &notify, &u.LastPasswordUpdate, &u.LastPictureUpdate,
-		&u.FailedAttempts, &u.Locale, &zone, &u.IsBot, &u.BotDescription)
-	u.Props, u.NotifyProps, u.Timezone = textMap(props), textMap(notify), textMap(zone)
-	return u, err
+func userFields(u *user) []any {
+	return []any{&u.ID, &u.CreateAt, &u.UpdateAt, &u.DeleteAt, &u.Username, &u.Password, &u.AuthService, &u.Email, &u.EmailVerified,
+		&u.Nickname, &u.FirstName, &u.LastName, &u.Position, &u.Roles, encoded[map[string]string]{&u.Props, textMap},
+		encoded[map[string]string]{&u.NotifyProps, textMap}, &u.LastPasswordUpdate, &u.LastPictureUpdate,
+		&u.FailedAttempts, &u.Locale, encoded[map[string]string]{&u.Timezone, textMap}, &u.IsBot, &u.BotDescription}
 }
 
 // selectUsers returns the users that a clause (WHERE …) finds.
 func (st *store) selectUsers(ctx context.Context, clause string, args ...any) ([]*user, error) {
-	list := []*user{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		u, err := scanUser(r)
-		list = append(list, u)
-		return err
-	}, "SELECT "+userColumns+userFrom+clause, args...)
-	return list, err
+	return collect(ctx, st, nil, userFields, nil, "SELECT "+userColumns+userFrom+clause, args...)
 }
 
 func (st *store) selectUser(ctx context.Context, clause string, args ...any) (*user, error) {
-	list, err := st.selectUsers(ctx, clause, args...)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+	return first(st.selectUsers(ctx, clause, args...))
 }
 
 func (st *store) userByID(ctx context.Context, id string) (u *user, err error) {
@@ -132,8 +116,7 @@ func named(term string) (cond string, args []any) {
 
 func (st *store) insertUser(ctx context.Context, tx *sql.Tx, u *user) (err error) {
 	defer st.timed("UserStore.Save", &err)()
-	_, err = st.exec(ctx, tx, "INSERT INTO users ("+userInsertColumns+") VALUES ("+marks(23)+")", userValues(u)...)
-	return err
+	return st.run(ctx, tx, "INSERT INTO users ("+userInsertColumns+") VALUES ("+marks(23)+")", userValues(u)...)
 }
 
 const userInsertColumns = `id, createat, updateat, deleteat, username, password, authservice, email, emailverified, nickname, firstname, lastname,
@@ -145,30 +128,25 @@ func userValues(u *user) []any {
 		u.LastPasswordUpdate, u.LastPictureUpdate, u.FailedAttempts, u.Locale, jsonText(u.Timezone), 0}
 }
 
-func (st *store) insertBot(ctx context.Context, u *user, owner string) (err error) {
-	defer st.timed("BotStore.Save", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) insertBot(ctx context.Context, u *user, owner string) error {
+	return st.method(ctx, "BotStore.Save", func(tx *sql.Tx) error {
 		if err := st.insertUser(ctx, tx, u); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, "INSERT INTO bots (userid, description, ownerid, createat, updateat, deleteat) VALUES (?,?,?,?,?,?)",
+		return st.run(ctx, tx, "INSERT INTO bots (userid, description, ownerid, createat, updateat, deleteat) VALUES (?,?,?,?,?,?)",
 			u.ID, u.BotDescription, owner, u.CreateAt, u.UpdateAt, 0)
-		return err
 	})
 }
 
 func (st *store) setPassword(ctx context.Context, id, hash string) (err error) {
 	defer st.timed("UserStore.UpdatePassword", &err)()
 	now := millis()
-	_, err = st.exec(ctx, nil, "UPDATE users SET password = ?, lastpasswordupdate = ?, updateat = ?, failedattempts = 0 WHERE id = ?", hash, now, now, id)
-	return err
+	return st.run(ctx, nil, "UPDATE users SET password = ?, lastpasswordupdate = ?, updateat = ?, failedattempts = 0 WHERE id = ?", hash, now, now, id)
 }
 
 // setAttempts stores the number of failed logins since the last good one.
-func (st *store) setAttempts(ctx context.Context, id string, n int) (err error) {
-	defer st.timed("UserStore.UpdateFailedPasswordAttempts", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE users SET failedattempts = ? WHERE id = ?", n, id)
-	return err
+func (st *store) setAttempts(ctx context.Context, id string, n int) error {
+	return st.do(ctx, "UserStore.UpdateFailedPasswordAttempts", "UPDATE users SET failedattempts = ? WHERE id = ?", n, id)
 }
 
 // termsAccepted queries the terms of service that a user accepted; there are none to accept.
@@ -182,11 +160,9 @@ func (st *store) termsAccepted(ctx context.Context, userID string) (err error) {
 	return err
 }
 
-func (st *store) saveToken(ctx context.Context, t *accessToken) (err error) {
-	defer st.timed("UserAccessTokenStore.Save", &err)()
-	_, err = st.exec(ctx, nil, "INSERT INTO useraccesstokens (id, token, userid, description, isactive) VALUES (?,?,?,?,?)",
+func (st *store) saveToken(ctx context.Context, t *accessToken) error {
+	return st.do(ctx, "UserAccessTokenStore.Save", "INSERT INTO useraccesstokens (id, token, userid, description, isactive) VALUES (?,?,?,?,?)",
 		t.ID, t.Token, t.UserID, t.Description, true)
-	return err
 }
 
 func (st *store) preferences(ctx context.Context, userID string) (list []preference, err error) {
@@ -206,7 +182,7 @@ func (st *store) savePreferences(ctx context.Context, list []preference) (err er
 	text := st.upsert("preferences", "userid, category, name, value", "userid, category, name", "value")
 	return st.transact(ctx, func(tx *sql.Tx) error {
 		for _, p := range list {
-			if _, err := st.exec(ctx, tx, text, p.UserID, p.Category, p.Name, p.Value); err != nil {
+			if err := st.run(ctx, tx, text, p.UserID, p.Category, p.Name, p.Value); err != nil {
 				return err
 			}
 		}
@@ -217,24 +193,14 @@ func (st *store) savePreferences(ctx context.Context, list []preference) (err er
 func (st *store) statusesByIDs(ctx context.Context, ids []string) (list []*status, err error) {
 	defer st.timed("StatusStore.GetByIds", &err)()
 	cond, args := st.anyOf("userid", ids)
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &status{}
-		err := r.Scan(&x.UserID, &x.Status, &x.Manual, &x.LastActivityAt)
-		list = append(list, x)
-		return err
-	}, "SELECT userid, status, manual, lastactivityat FROM status WHERE "+cond, args...)
-	return list, err
+	return collect(ctx, st, nil, func(x *status) []any { return []any{&x.UserID, &x.Status, &x.Manual, &x.LastActivityAt} }, nil, "SELECT userid, status, manual, lastactivityat FROM status WHERE "+cond, args...)
 }
 
-func (st *store) saveStatus(ctx context.Context, x *status) (err error) {
-	defer st.timed("StatusStore.SaveOrUpdate", &err)()
-	_, err = st.exec(ctx, nil, st.upsert("status", "userid, status, manual, lastactivityat", "userid", "status, manual, lastactivityat"),
+func (st *store) saveStatus(ctx context.Context, x *status) error {
+	return st.do(ctx, "StatusStore.SaveOrUpdate", st.upsert("status", "userid, status, manual, lastactivityat", "userid", "status, manual, lastactivityat"),
 		x.UserID, x.Status, x.Manual, x.LastActivityAt)
-	return err
 }
 
-func (st *store) touchStatus(ctx context.Context, userID string, at int64) (err error) {
-	defer st.timed("StatusStore.UpdateLastActivityAt", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE status SET lastactivityat = ? WHERE userid = ?", at, userID)
-	return err
+func (st *store) touchStatus(ctx context.Context, userID string, at int64) error {
+	return st.do(ctx, "StatusStore.UpdateLastActivityAt", "UPDATE status SET lastactivityat = ? WHERE userid = ?", at, userID)
 }
