@@ -179,13 +179,3 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) (err error) {
 	}
 	return nil
 }
-
-// Migrate makes the schema in an empty database; it does nothing to one that has it.
-func Migrate(ctx context.Context, dsn string) error {
-	db, eng, err := openDB(ctx, dsn, 2)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return migrate(ctx, db, eng)
-}
