@@ -90,3 +90,16 @@ func (h hasher) outdated(stored string) bool {
 	}
 	return !strings.HasPrefix(stored, fmt.Sprintf("$pbkdf2$f=SHA256,w=%d,l=32$", h.work))
 }
+
+// HashPassword returns the value of the users table for a password. hash is as in [Config]; "" means
+// DefaultHash.
+func HashPassword(hash, password string) (string, error) {
+	if hash == "" {
+		hash = DefaultHash
+	}
+	h, err := parseHash(hash)
+	if err != nil {
+		return "", err
+	}
+	return h.hash(password)
+}

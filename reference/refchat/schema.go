@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// schemaVersion is written to the systems table; a database with another version is refused.
-const schemaVersion = "2"
+// SchemaVersion is the value of the name "schema" in a database's systems table; with another version the server
+// refuses it.
+const SchemaVersion = "2"
 
 // table is one table with columns as the real schema types them on both engines: the words BOOL, TEXT and PROPS stand
 // for types that differ (see columns).
@@ -146,10 +147,10 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) (err error) {
 	var have string
 	err = c.QueryRowContext(ctx, "SELECT value FROM systems WHERE name = 'schema'").Scan(&have)
 	switch {
-	case err == nil && have == schemaVersion:
+	case err == nil && have == SchemaVersion:
 		return nil
 	case err == nil:
-		return fmt.Errorf("migrating: the database has schema %q, this server wants %q: start from an empty database", have, schemaVersion)
+		return fmt.Errorf("migrating: the database has schema %q, this server wants %q: start from an empty database", have, SchemaVersion)
 	case err != sql.ErrNoRows:
 		return fmt.Errorf("migrating: %w", err)
 	}
@@ -163,8 +164,18 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) (err error) {
 			}
 		}
 	}
-	if _, err := c.ExecContext(ctx, "INSERT INTO systems (name, value) VALUES ('schema', '"+schemaVersion+"')"); err != nil {
+	if _, err := c.ExecContext(ctx, "INSERT INTO systems (name, value) VALUES ('schema', '"+SchemaVersion+"')"); err != nil {
 		return fmt.Errorf("migrating: %w", err)
 	}
 	return nil
+}
+
+// Migrate makes the schema in an empty database; it does nothing to one that has it.
+func Migrate(ctx context.Context, dsn string) error {
+	db, eng, err := openDB(ctx, dsn, 2)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return migrate(ctx, db, eng)
 }

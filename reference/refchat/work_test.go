@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/reference/refchat"
 )
@@ -168,71 +167,6 @@ func TestMetrics(t *testing.T) {
 	if b, _ := io.ReadAll(resp.Body); !bytes.Contains(b, []byte("goroutine profile:")) {
 		t.Errorf("pprof: %.100s", b)
 	}
-}
-
-func TestSeed(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		spec := refchat.SeedSpec{Seed: 3, Teams: 2, Channels: 7, Users: 40, Memberships: 3, Posts: 70, Tokens: true, Hash: "bcrypt:4"}
-		got, err := refchat.Seed(t.Context(), dsn, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got.TeamIDs) != 2 || len(got.ChannelIDs) != 7 || len(got.UserIDs) != 40 || len(got.Usernames) != 40 || len(got.Tokens) != 40 {
-			t.Fatalf("seeded %d teams, %d channels, %d users, %d tokens", len(got.TeamIDs), len(got.ChannelIDs), len(got.UserIDs), len(got.Tokens))
-		}
-		s := serve(t, refchat.Config{DSN: dsn})
-		c := newClient(t, s).login("user-5", refchat.DefaultSeedPassword)
-		if c.id != got.UserIDs[4] {
-			t.Errorf("user-5 is %s, want %s", c.id, got.UserIDs[4])
-		}
-		tok := newClient(t, s)
-		tok.token = got.Tokens[4]
-		if me := want[obj](tok, 200, "GET", "/users/me", nil); me["username"] != "user-5" {
-			t.Errorf("token of user-5: %v", me)
-		}
-		n := 0
-		for _, team := range got.TeamIDs {
-			n += len(want[[]obj](c, 200, "GET", "/users/me/teams/"+team+"/channels", nil))
-		}
-		if n != 3+4 {
-			t.Errorf("%d channels, want 3 and two default ones per team", n)
-		}
-		mine := ""
-		for _, id := range got.ChannelIDs {
-			if c.send("GET", "/channels/"+id+"/stats", nil).status == 200 {
-				mine = id
-			}
-		}
-		list := want[obj](c, 200, "GET", "/channels/"+mine+"/posts", nil)
-		if n := len(list["order"].([]any)); n != 10 {
-			t.Errorf("%d posts in a channel, want 10", n)
-		}
-		if ch := want[obj](c, 200, "GET", "/channels/"+mine, nil); num(ch["total_msg_count"]) != 10 {
-			t.Errorf("channel %v", ch)
-		}
-		c.post(mine, "works")
-		other := strings.Replace(dsn, "refchat_", "refchat_seed_", 1)
-		name := other[strings.LastIndex(other, "/")+1:]
-		name, _, _ = strings.Cut(name, "?")
-		engine := "postgresql"
-		if strings.HasPrefix(dsn, "mysql") {
-			engine = "mysql"
-		}
-		if err := engines[engine].CreateDatabase(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
-		again, err := refchat.Seed(t.Context(), other, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again.Tokens, got.Tokens = nil, nil
-		if d := cmp.Diff(got, again); d != "" {
-			t.Errorf("the same seed made another database: %s", d)
-		}
-		if _, err := refchat.Seed(t.Context(), dsn, refchat.SeedSpec{Channels: 1}); err == nil {
-			t.Error("channels without a team were accepted")
-		}
-	})
 }
 
 // TestHashes logs in by both kinds of hash, and sees a hash of the other kind renewed by the login.

@@ -18,7 +18,7 @@ import (
 
 // DefaultPassword is that of all users unless Options set another. It is not a secret: it opens only accounts that
 // were made for tests.
-const DefaultPassword = refchat.DefaultSeedPassword
+const DefaultPassword = "Password-1"
 
 // Options of [Load]. The zero value is ready.
 type Options struct {
