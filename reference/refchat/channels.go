@@ -193,19 +193,9 @@ func (s *Server) mustSeeChannel(q *request, c *channel) error {
 }
 
 func (s *Server) getChannelByName(q *request) error {
-	id := q.param("team_id")
-	if name := q.param("team_name"); name != "" {
-		t, err := s.st.teamByName(q.r.Context(), name)
-		if errors.Is(err, sql.ErrNoRows) {
-			return newError(http.StatusNotFound, "app.team.get_by_name.missing.app_error", "Unable to find the existing team.")
-		}
-		if err != nil {
-			return errStore("team.get_by_name", err)
-		}
-		id = t.ID
-	}
-	if !validID(id) {
-		return errURL("team_id")
+	id, err := q.idParam("team_id")
+	if err != nil {
+		return err
 	}
 	c, err := s.st.channelByName(q.r.Context(), id, q.param("channel_name"))
 	if errors.Is(err, sql.ErrNoRows) {

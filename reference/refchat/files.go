@@ -270,15 +270,6 @@ func (s *Server) sendFile(q *request, f *fileInfo, path, mimeType, disposition s
 	return q.write(http.StatusOK, mimeType, b)
 }
 
-func (s *Server) getFileInfo(q *request) error {
-	f, err := s.fileForCaller(q)
-	if err != nil {
-		return err
-	}
-	f.ChannelID = ""
-	return q.reply(http.StatusOK, f)
-}
-
 func (s *Server) getFileThumbnail(q *request) error {
 	return s.sendPreview(q, func(f *fileInfo) string { return f.ThumbnailPath }, "api.file.get_file_thumbnail.no_thumbnail.app_error")
 }

@@ -133,18 +133,6 @@ func (s *Server) acknowledge(q *request) error {
 	return q.reply(http.StatusOK, x)
 }
 
-func (s *Server) unacknowledge(q *request) error {
-	x, channelID, err := s.acknowledgementOf(q)
-	if err != nil {
-		return err
-	}
-	if err := s.st.setAcknowledged(q.r.Context(), x, millis()); err != nil {
-		return errStore("post.acknowledge", err)
-	}
-	s.hub.publish(newEvent("post_acknowledgement_removed", broadcast{ChannelID: channelID}, eventField{"acknowledgement", jsonText(x)}))
-	return q.ok()
-}
-
 func (s *Server) acknowledgementOf(q *request) (x *acknowledgement, channelID string, err error) {
 	if err := s.mustHold(professional, http.StatusNotImplemented, "license_error.feature_unavailable"); err != nil {
 		return nil, "", err

@@ -153,18 +153,6 @@ func (s *Server) searchGroupChannels(q *request) error {
 	return q.reply(http.StatusOK, list)
 }
 
-func (s *Server) autocompleteChannels(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.channelsLike(q.r.Context(), id, q.r.URL.Query().Get("name"), 50)
-	if err != nil {
-		return errStore("channel.autocomplete", err)
-	}
-	return q.reply(http.StatusOK, list)
-}
-
 // searchAutocompleteChannels offers the channels that "in:" can name.
 func (s *Server) searchAutocompleteChannels(q *request) error {
 	id, err := s.teamParam(q)

@@ -293,7 +293,6 @@ func (s *Server) background(fn func(ctx context.Context)) {
 // Kinds of entries that other servers must drop when this one changes them.
 const (
 	dropUser     = "user"
-	dropTeam     = "team"
 	dropChannel  = "channel"
 	dropRoles    = "roles"    // of a user in channels
 	dropInTeams  = "inteams"  // of a user
@@ -312,8 +311,6 @@ func (s *Server) forget(kind, key string) {
 	switch kind {
 	case dropUser:
 		s.users.drop(key)
-	case dropTeam:
-		s.teams.drop(key)
 	case dropChannel:
 		s.channels.drop(key)
 	case dropRoles:

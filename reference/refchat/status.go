@@ -116,26 +116,6 @@ func (s *Server) getStatuses(q *request) error {
 	return q.reply(http.StatusOK, list)
 }
 
-func (s *Server) updateStatus(q *request) error {
-	id, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	var in status
-	if err := q.decode(&in, "status"); err != nil || in.UserID != id {
-		return errBody("user_id")
-	}
-	switch in.Status {
-	case online, offline, "away", "dnd":
-	default:
-		return errBody("status")
-	}
-	x := &status{UserID: id, Status: in.Status, Manual: in.Status != online, LastActivityAt: millis()}
-	s.statuses.set(id, x)
-	s.saveStatus(q.r.Context(), x)
-	return q.reply(http.StatusOK, x)
-}
-
 func (s *Server) getStatus(q *request) error {
 	id, err := q.idParam("user_id")
 	if err != nil {

@@ -122,45 +122,6 @@ func (s *Server) createTeam(q *request) error {
 	return q.reply(http.StatusCreated, &t)
 }
 
-func (s *Server) patchTeam(q *request) error {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return err
-	}
-	ctx := q.r.Context()
-	if err := s.mustManageTeam(ctx, q.sess, id); err != nil {
-		return err
-	}
-	old, err := s.team(ctx, id)
-	if err != nil {
-		return err
-	}
-	t := *old
-	var in struct {
-		DisplayName     *string `json:"display_name"`
-		Description     *string `json:"description"`
-		AllowOpenInvite *bool   `json:"allow_open_invite"`
-	}
-	if err := q.decode(&in, "team"); err != nil {
-		return err
-	}
-	if in.DisplayName != nil {
-		t.DisplayName = clip(*in.DisplayName, 64)
-	}
-	if in.Description != nil {
-		t.Description = clip(*in.Description, 255)
-	}
-	if in.AllowOpenInvite != nil {
-		t.AllowOpenInvite = *in.AllowOpenInvite
-	}
-	t.UpdateAt = millis()
-	if err := s.st.updateTeam(ctx, &t); err != nil {
-		return errStore("team.update", err)
-	}
-	s.invalidate(dropTeam, id)
-	return q.reply(http.StatusOK, &t)
-}
-
 // joinTeam makes a user a member of a team and its default channels. Joining again changes nothing.
 func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bool) (*teamMember, error) {
 	u, err := s.user(ctx, userID)
@@ -281,18 +242,6 @@ func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
 		out[i] = t
 	}
 	return out
-}
-
-func (s *Server) getTeam(q *request) error {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return err
-	}
-	t, err := s.team(q.r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return s.replyTeam(q, t)
 }
 
 func (s *Server) getTeamByName(q *request) error {

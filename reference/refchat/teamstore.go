@@ -67,13 +67,6 @@ func (st *store) insertTeam(ctx context.Context, t *team) (err error) {
 	return err
 }
 
-func (st *store) updateTeam(ctx context.Context, t *team) (err error) {
-	defer st.timed("TeamStore.Update", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE teams SET updateat = ?, displayname = ?, description = ?, allowopeninvite = ? WHERE id = ?",
-		t.UpdateAt, t.DisplayName, t.Description, t.AllowOpenInvite, t.ID)
-	return err
-}
-
 // memberRoles spells out the roles that a scheme gives.
 func memberRoles(kind string, isAdmin bool) string {
 	if isAdmin {

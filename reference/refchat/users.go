@@ -152,17 +152,6 @@ func (s *Server) getUser(q *request) error {
 	return q.reply(http.StatusOK, u.public())
 }
 
-func (s *Server) getUserByUsername(q *request) error {
-	u, err := s.st.userByName(q.r.Context(), q.param("username"))
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.user.get_by_username.app_error", "Unable to find an existing account matching your username for this team. This team may require an invite from the team owner to join.")
-	}
-	if err != nil {
-		return errStore("user.get_by_username", err)
-	}
-	return q.reply(http.StatusOK, u.public())
-}
-
 func (s *Server) getUsers(q *request) error {
 	v := q.r.URL.Query()
 	teamID, channelID := v.Get("in_team"), v.Get("in_channel")

@@ -127,23 +127,3 @@ func (s *Server) typing(channelID, parentID, userID string) {
 	s.hub.publish(newEvent("typing", broadcast{ChannelID: channelID, OmitUsers: map[string]bool{userID: true}},
 		eventField{"parent_id", parentID}, eventField{"user_id", userID}))
 }
-
-// publishTyping is the same by HTTP.
-func (s *Server) publishTyping(q *request) error {
-	id, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	var in struct {
-		ChannelID string `json:"channel_id"`
-		ParentID  string `json:"parent_id"`
-	}
-	if err := q.decode(&in, "typing_request"); err != nil || !validID(in.ChannelID) {
-		return errBody("channel_id")
-	}
-	if err := s.mustReadChannel(q.r.Context(), q.sess, in.ChannelID); err != nil {
-		return err
-	}
-	s.typing(in.ChannelID, in.ParentID, id)
-	return q.ok()
-}
