@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"net/http"
 )
 
 // analyticsRow is one of an administrator's statistics of the system.
@@ -11,7 +10,7 @@ type analyticsRow struct {
 	Value float64 `json:"value"`
 }
 
-var analyticsRoutes = []route{{method: "GET", path: "/analytics/old", name: "getAnalytics", fn: (*Server).getAnalytics}}
+var analyticsRoutes = []operation{{"GET /analytics/old", "getAnalytics", (*Server).getAnalytics}}
 
 // analytics counts channels by type, all posts, accounts without bots, and teams.
 func (st *store) analytics(ctx context.Context) (rows []analyticsRow, err error) {
@@ -35,12 +34,9 @@ func (s *Server) getAnalytics(q *request) error {
 	if !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	if name := q.r.URL.Query().Get("name"); name != "" && name != "standard" {
+	if name := q.query("name"); name != "" && name != "standard" {
 		return errURL("name")
 	}
-	rows, err := s.st.analytics(q.r.Context())
-	if err != nil {
-		return errStore("analytics.get", err)
-	}
-	return q.reply(http.StatusOK, rows)
+	rows, err := s.st.analytics(q.ctx())
+	return q.answer(rows, errStore("analytics.get", err))
 }

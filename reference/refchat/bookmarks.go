@@ -40,12 +40,12 @@ var bookmarkTable = table{"channelbookmarks", `id varchar(26) NOT NULL PRIMARY K
 	type varchar(8), originalid varchar(26), parentid varchar(26)`,
 	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat", "idx_channelbookmarks_delete_at: deleteat"}}
 
-var bookmarkRoutes = []route{
-	{method: "GET", path: "/channels/{channel_id}/bookmarks", name: "listChannelBookmarksForChannel", fn: (*Server).getBookmarks, since: release{9, 5}},
-	{method: "POST", path: "/channels/{channel_id}/bookmarks", name: "createChannelBookmark", fn: (*Server).createBookmark, since: release{9, 5}},
-	{method: "PATCH", path: "/channels/{channel_id}/bookmarks/{bookmark_id}", name: "updateChannelBookmark", fn: (*Server).updateBookmark, since: release{9, 5}},
-	{method: "POST", path: "/channels/{channel_id}/bookmarks/{bookmark_id}/sort_order", name: "updateChannelBookmarkSortOrder", fn: (*Server).sortBookmark, since: release{9, 5}},
-	{method: "DELETE", path: "/channels/{channel_id}/bookmarks/{bookmark_id}", name: "deleteChannelBookmark", fn: (*Server).deleteBookmark, since: release{9, 5}},
+var bookmarkRoutes = []operation{
+	{"GET /channels/{channel_id}/bookmarks since 9.5", "listChannelBookmarksForChannel", (*Server).getBookmarks},
+	{"POST /channels/{channel_id}/bookmarks since 9.5", "createChannelBookmark", (*Server).createBookmark},
+	{"PATCH /channels/{channel_id}/bookmarks/{bookmark_id} since 9.5", "updateChannelBookmark", (*Server).updateBookmark},
+	{"POST /channels/{channel_id}/bookmarks/{bookmark_id}/sort_order since 9.5", "updateChannelBookmarkSortOrder", (*Server).sortBookmark},
+	{"DELETE /channels/{channel_id}/bookmarks/{bookmark_id} since 9.5", "deleteChannelBookmark", (*Server).deleteBookmark},
 }
 
 const bookmarkColumns = `id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, sortorder, linkurl, imageurl, emoji, type,
@@ -107,11 +107,9 @@ func (st *store) saveBookmark(ctx context.Context, b *bookmark) (err error) {
 	return st.transact(ctx, func(tx *sql.Tx) error { return st.insertBookmark(ctx, tx, b, true) })
 }
 
-func (st *store) updateBookmark(ctx context.Context, b *bookmark) (err error) {
-	defer st.timed("ChannelBookmarkStore.Update", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?",
+func (st *store) updateBookmark(ctx context.Context, b *bookmark) error {
+	return st.do(ctx, "ChannelBookmarkStore.Update", "UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?",
 		b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.FileID, b.UpdateAt, b.ID)
-	return err
 }
 
 // replaceBookmark deletes a bookmark for one of another owner.
@@ -125,10 +123,8 @@ func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) (err err
 	})
 }
 
-func (st *store) dropBookmark(ctx context.Context, id string, at int64) (err error) {
-	defer st.timed("ChannelBookmarkStore.Delete", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", at, at, id)
-	return err
+func (st *store) dropBookmark(ctx context.Context, id string, at int64) error {
+	return st.do(ctx, "ChannelBookmarkStore.Delete", "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", at, at, id)
 }
 
 // moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to; sql.ErrNoRows if it
@@ -163,7 +159,7 @@ func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int6
 
 func (b *bookmark) check() error {
 	bad := func(what string) error {
-		return newError(http.StatusBadRequest, "model.channel_bookmark.is_valid."+what+".app_error", "Invalid bookmark: "+what+".")
+		return badRequest("model.channel_bookmark.is_valid."+what+".app_error", "Invalid bookmark: "+what+".")
 	}
 	isURL := func(s string) bool {
 		u, err := url.Parse(s)
@@ -196,10 +192,10 @@ func (s *Server) bookmarkChannel(q *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := s.channel(q.r.Context(), id); err != nil {
+	if _, err := s.channel(q.ctx(), id); err != nil {
 		return "", err
 	}
-	return id, s.mustReadChannel(q.r.Context(), q.sess, id)
+	return id, s.mustReadChannel(q.ctx(), q.sess, id)
 }
 
 // bookmarkParam is bookmarkChannel for operations on one bookmark, which must be that channel's.
@@ -212,17 +208,14 @@ func (s *Server) bookmarkParam(q *request) (*bookmark, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.st.bookmarkByID(q.r.Context(), id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, newError(http.StatusNotFound, "app.channel.bookmark.get.app_error", "Could not find the bookmark.")
-	}
+	b, err := s.st.bookmarkByID(q.ctx(), id)
 	if err != nil {
-		return nil, errStore("channel.bookmark.get", err)
+		return nil, errFind("channel.bookmark.get", err, missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
 	}
 	if b.ChannelID != channelID {
 		return nil, errBody("channel_id")
 	}
-	return b, s.withFile(q.r.Context(), b)
+	return b, s.withFile(q.ctx(), b)
 }
 
 // withFile fills in the file of a bookmark that has one.
@@ -252,7 +245,7 @@ func (s *Server) withFile(ctx context.Context, list ...*bookmark) error {
 
 // tellBookmark notifies a channel of a change that a request made.
 func (s *Server) tellBookmark(q *request, name, channelID, field string, v any) {
-	s.hub.publish(newEvent(name, broadcast{ChannelID: channelID, OmitConn: q.connection()}, eventField{field, jsonText(v)}))
+	s.publish(name, broadcast{ChannelID: channelID, OmitConn: q.connection()}, field, jsonText(v))
 }
 
 func (s *Server) getBookmarks(q *request) error {
@@ -260,18 +253,18 @@ func (s *Server) getBookmarks(q *request) error {
 	if err != nil {
 		return err
 	}
-	since, err := strconv.ParseInt(q.r.URL.Query().Get("bookmarks_since"), 10, 64)
-	if err != nil && q.r.URL.Query().Get("bookmarks_since") != "" {
+	since, err := strconv.ParseInt(q.query("bookmarks_since"), 10, 64)
+	if err != nil && q.query("bookmarks_since") != "" {
 		return errURL("bookmarks_since")
 	}
-	list, err := s.st.bookmarksOf(q.r.Context(), channelID, since)
+	list, err := s.st.bookmarksOf(q.ctx(), channelID, since)
 	if err != nil {
 		return errStore("channel.bookmark.get", err)
 	}
-	if err := s.withFile(q.r.Context(), list...); err != nil {
+	if err := s.withFile(q.ctx(), list...); err != nil {
 		return err
 	}
-	return q.reply(http.StatusOK, list)
+	return q.reply(list)
 }
 
 func (s *Server) createBookmark(q *request) error {
@@ -288,11 +281,11 @@ func (s *Server) createBookmark(q *request) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if b.FileID != "" {
 		f, err := s.st.fileByID(ctx, b.FileID)
 		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != channelID || f.PostID != "" {
-			return newError(http.StatusBadRequest, "model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error", "Invalid file.")
+			return badRequest("model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error", "Invalid file.")
 		}
 		b.File = f
 	}
@@ -302,7 +295,7 @@ func (s *Server) createBookmark(q *request) error {
 		return errStore("channel.bookmark.save", err)
 	}
 	s.tellBookmark(q, "channel_bookmark_created", channelID, "bookmark", &b)
-	return q.reply(http.StatusCreated, &b)
+	return q.created(&b)
 }
 
 // updateBookmark changes the caller's bookmark; another's is replaced by one of the caller's.
@@ -340,18 +333,18 @@ func (s *Server) updateBookmark(q *request) error {
 		Deleted *bookmark `json:"deleted,omitempty"`
 	}{Updated: &b}
 	if old.OwnerID == q.sess.UserID {
-		err = s.st.updateBookmark(q.r.Context(), &b)
+		err = s.st.updateBookmark(q.ctx(), &b)
 	} else {
 		old.DeleteAt, old.File = b.UpdateAt, nil
 		b.ID, b.OriginalID, b.OwnerID, b.CreateAt = newID(), old.ID, q.sess.UserID, b.UpdateAt
 		out.Deleted = old
-		err = s.st.replaceBookmark(q.r.Context(), old, &b)
+		err = s.st.replaceBookmark(q.ctx(), old, &b)
 	}
 	if err != nil {
 		return errStore("channel.bookmark.update", err)
 	}
 	s.tellBookmark(q, "channel_bookmark_updated", b.ChannelID, "bookmarks", out)
-	return q.reply(http.StatusOK, out)
+	return q.reply(out)
 }
 
 func (s *Server) sortBookmark(q *request) error {
@@ -363,18 +356,15 @@ func (s *Server) sortBookmark(q *request) error {
 	if err := q.decode(&to, "channelBookmarkSortOrder"); err != nil || to < 0 {
 		return errBody("channelBookmarkSortOrder")
 	}
-	list, err := s.st.moveBookmark(q.r.Context(), b.ChannelID, b.ID, to)
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark.")
-	}
+	list, err := s.st.moveBookmark(q.ctx(), b.ChannelID, b.ID, to)
 	if err != nil {
-		return errStore("channel.bookmark.update_sort", err)
+		return errFind("channel.bookmark.update_sort", err, missing("app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark."))
 	}
-	if err := s.withFile(q.r.Context(), list...); err != nil {
+	if err := s.withFile(q.ctx(), list...); err != nil {
 		return err
 	}
 	s.tellBookmark(q, "channel_bookmark_sorted", b.ChannelID, "bookmarks", list)
-	return q.reply(http.StatusOK, list)
+	return q.reply(list)
 }
 
 func (s *Server) deleteBookmark(q *request) error {
@@ -384,9 +374,9 @@ func (s *Server) deleteBookmark(q *request) error {
 	}
 	b.DeleteAt = millis()
 	b.UpdateAt = b.DeleteAt
-	if err := s.st.dropBookmark(q.r.Context(), b.ID, b.DeleteAt); err != nil {
+	if err := s.st.dropBookmark(q.ctx(), b.ID, b.DeleteAt); err != nil {
 		return errStore("channel.bookmark.delete", err)
 	}
 	s.tellBookmark(q, "channel_bookmark_deleted", b.ChannelID, "bookmark", b)
-	return q.reply(http.StatusOK, b)
+	return q.reply(b)
 }

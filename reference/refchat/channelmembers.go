@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/http"
 )
 
 // membersChanged notifies caches and connections that users joined or left a channel.
@@ -33,7 +32,7 @@ func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string
 		return nil, errStore("channel.save_member", err)
 	}
 	s.membersChanged(c.ID, u.ID, true)
-	s.hub.publish(newEvent("user_added", broadcast{ChannelID: c.ID}, eventField{"team_id", c.TeamID}, eventField{"user_id", u.ID}))
+	s.publish("user_added", broadcast{ChannelID: c.ID}, "team_id", c.TeamID, "user_id", u.ID)
 	p := &post{ChannelID: c.ID, UserID: u.ID, Type: kind, Message: u.Username + " joined the channel.", Props: map[string]any{"username": u.Username}}
 	switch kind {
 	case "system_join_team":
@@ -73,13 +72,13 @@ func (s *Server) addChannelMember(q *request) error {
 			return errBody("user_id")
 		}
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	c, err := s.channel(ctx, id)
 	if err != nil {
 		return err
 	}
 	if c.Type == directChannel || c.Type == groupChannel {
-		return newError(http.StatusBadRequest, "api.channel.add_user_to_channel.type.app_error", "Can not add user to this channel type.")
+		return badRequest("api.channel.add_user_to_channel.type.app_error", "Can not add user to this channel type.")
 	}
 	members := make([]*channelMember, 0, len(ids))
 	for _, userID := range ids {
@@ -100,7 +99,7 @@ func (s *Server) addChannelMember(q *request) error {
 			return err
 		}
 		if _, ok := teams[c.TeamID]; !ok {
-			return newError(http.StatusNotFound, "app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
+			return missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
 		}
 		kind := "system_join_channel"
 		if u.ID != q.sess.UserID {
@@ -113,9 +112,9 @@ func (s *Server) addChannelMember(q *request) error {
 		members = append(members, m)
 	}
 	if len(members) == 1 && members[0].UserID == in.UserID {
-		return q.reply(http.StatusCreated, members[0])
+		return q.created(members[0])
 	}
-	return q.reply(http.StatusCreated, members)
+	return q.created(members)
 }
 
 func (s *Server) removeChannelMember(q *request) error {
@@ -123,7 +122,7 @@ func (s *Server) removeChannelMember(q *request) error {
 	if err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, id); err != nil {
 		return err
 	}
@@ -132,7 +131,7 @@ func (s *Server) removeChannelMember(q *request) error {
 		return err
 	}
 	if c.Type == directChannel || c.Type == groupChannel || c.Name == defaultChannels[0].name {
-		return newError(http.StatusBadRequest, "api.channel.remove_channel_member.type.app_error", "Can not remove user from this channel type.")
+		return badRequest("api.channel.remove_channel_member.type.app_error", "Can not remove user from this channel type.")
 	}
 	u, err := s.user(ctx, userID)
 	if err != nil {
@@ -141,8 +140,8 @@ func (s *Server) removeChannelMember(q *request) error {
 	if err := s.st.deleteMember(ctx, id, userID); err != nil {
 		return errStore("channel.remove_member", err)
 	}
-	s.hub.publish(newEvent("user_removed", broadcast{ChannelID: id}, eventField{"remover_id", q.sess.UserID}, eventField{"user_id", userID}))
-	s.hub.publish(newEvent("user_removed", broadcast{UserID: userID}, eventField{"channel_id", id}, eventField{"remover_id", q.sess.UserID}))
+	s.publish("user_removed", broadcast{ChannelID: id}, "remover_id", q.sess.UserID, "user_id", userID)
+	s.publish("user_removed", broadcast{UserID: userID}, "channel_id", id, "remover_id", q.sess.UserID)
 	s.membersChanged(id, userID, false)
 	p := &post{ChannelID: id, UserID: q.sess.UserID, Type: "system_remove_from_channel", Message: u.Username + " was removed from the channel.",
 		Props: map[string]any{"removedUserId": u.ID, "removedUsername": u.Username}}
@@ -164,12 +163,12 @@ func (s *Server) getChannelMembersForUser(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.membersOf(q.r.Context(), userID, teamID)
+	list, err := s.st.membersOf(q.ctx(), userID, teamID)
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
 	s.shown(q.sess, list...)
-	return q.reply(http.StatusOK, list)
+	return q.reply(list)
 }
 
 // getAllChannelMembersForUser is one page of a user's memberships in all teams.
@@ -179,12 +178,12 @@ func (s *Server) getAllChannelMembersForUser(q *request) error {
 		return err
 	}
 	page, per := q.page()
-	list, err := s.st.allMembersOf(q.r.Context(), userID, page, per)
+	list, err := s.st.allMembersOf(q.ctx(), userID, page, per)
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
 	s.shown(q.sess, list...)
-	return q.reply(http.StatusOK, list)
+	return q.reply(list)
 }
 
 func (s *Server) getChannelMembers(q *request) error {
@@ -193,12 +192,12 @@ func (s *Server) getChannelMembers(q *request) error {
 		return err
 	}
 	page, per := q.page()
-	list, err := s.st.memberPage(q.r.Context(), id, page, per)
+	list, err := s.st.memberPage(q.ctx(), id, page, per)
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
 	s.shown(q.sess, list...)
-	return q.reply(http.StatusOK, list)
+	return q.reply(list)
 }
 
 func (s *Server) getChannelMember(q *request) error {
@@ -210,13 +209,10 @@ func (s *Server) getChannelMember(q *request) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.st.member(q.r.Context(), id, userID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID.")
-	}
+	m, err := s.st.member(q.ctx(), id, userID)
 	if err != nil {
-		return errStore("channel.get_member", err)
+		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
 	}
 	s.shown(q.sess, m)
-	return q.reply(http.StatusOK, m)
+	return q.reply(m)
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -16,11 +15,8 @@ type channelRole struct{ admin bool }
 
 func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
 	c, err := s.channels.through(id, func() (*channel, error) { return s.st.channelByID(fromMaster(ctx), id) })
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errNoChannel()
-	}
 	if err != nil {
-		return nil, errStore("channel.get", err)
+		return nil, errFind("channel.get", err, errNoChannel())
 	}
 	return c, nil
 }
@@ -56,15 +52,15 @@ func (s *Server) createChannel(q *request) error {
 	}
 	switch {
 	case c.Type != openChannel && c.Type != privateChannel:
-		return newError(http.StatusBadRequest, "api.channel.create_channel.direct_channel.app_error", "Must use createDirectChannel API service for direct message channel creation.")
+		return badRequest("api.channel.create_channel.direct_channel.app_error", "Must use createDirectChannel API service for direct message channel creation.")
 	case !validID(c.TeamID):
 		return errBody("team_id")
 	case len(c.Name) < 2 || !slugForm.MatchString(c.Name) || strings.Contains(c.Name, "__"):
-		return newError(http.StatusBadRequest, "model.channel.is_valid.2_or_more.app_error", "Name must be 2 or more lowercase alphanumeric characters.")
+		return badRequest("model.channel.is_valid.2_or_more.app_error", "Name must be 2 or more lowercase alphanumeric characters.")
 	case len(c.DisplayName) > 64:
-		return newError(http.StatusBadRequest, "model.channel.is_valid.display_name.app_error", "Invalid display name.")
+		return badRequest("model.channel.is_valid.display_name.app_error", "Invalid display name.")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.mustBeInTeam(ctx, q.sess, c.TeamID); err != nil {
 		return err
 	}
@@ -74,14 +70,14 @@ func (s *Server) createChannel(q *request) error {
 	m := newMember(&c, q.sess.UserID, true)
 	err := s.st.insertChannel(ctx, &c, []*channelMember{m})
 	if duplicate(err, "") {
-		return newError(http.StatusBadRequest, "store.sql_channel.save_channel.exists.app_error", "A channel with that name already exists on the same team.")
+		return badRequest("store.sql_channel.save_channel.exists.app_error", "A channel with that name already exists on the same team.")
 	}
 	if err != nil {
 		return errStore("channel.save", err)
 	}
 	s.membersChanged(c.ID, q.sess.UserID, true)
-	s.hub.publish(newEvent("channel_created", broadcast{UserID: q.sess.UserID}, eventField{"channel_id", c.ID}, eventField{"team_id", c.TeamID}))
-	return q.reply(http.StatusCreated, &c)
+	s.publish("channel_created", broadcast{UserID: q.sess.UserID}, "channel_id", c.ID, "team_id", c.TeamID)
+	return q.created(&c)
 }
 
 func (s *Server) createDirectChannel(q *request) error {
@@ -98,7 +94,7 @@ func (s *Server) createDirectChannel(q *request) error {
 		other = ids[1]
 	}
 	event := func(c *channel) *event {
-		return newEvent("direct_added", broadcast{ChannelID: c.ID}, eventField{"creator_id", q.sess.UserID}, eventField{"teammate_id", other})
+		return newEvent("direct_added", broadcast{ChannelID: c.ID}, "creator_id", q.sess.UserID, "teammate_id", other)
 	}
 	slices.Sort(ids)
 	return s.createPersonal(q, c, slices.Compact(ids), event)
@@ -121,13 +117,13 @@ func (s *Server) createGroupChannel(q *request) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	if len(ids) < 3 || len(ids) > 8 {
-		return newError(http.StatusBadRequest, "api.channel.create_group.bad_size.app_error", "Group message channels must contain at least 3 and no more than 8 users.")
+		return badRequest("api.channel.create_group.bad_size.app_error", "Group message channels must contain at least 3 and no more than 8 users.")
 	}
 	var names []string
 	for _, id := range ids {
-		u, err := s.user(q.r.Context(), id)
+		u, err := s.user(q.ctx(), id)
 		if err != nil {
-			return newError(http.StatusBadRequest, "api.channel.create_group.bad_user.app_error", "One of the provided users does not exist.")
+			return badRequest("api.channel.create_group.bad_user.app_error", "One of the provided users does not exist.")
 		}
 		names = append(names, u.Username)
 	}
@@ -135,18 +131,18 @@ func (s *Server) createGroupChannel(q *request) error {
 	sum := sha1.Sum([]byte(strings.Join(ids, "")))
 	c := &channel{Type: groupChannel, Name: hex.EncodeToString(sum[:]), DisplayName: clip(strings.Join(names, ", "), 64), CreatorID: q.sess.UserID}
 	event := func(c *channel) *event {
-		return newEvent("group_added", broadcast{ChannelID: c.ID}, eventField{"teammate_ids", jsonText(ids)})
+		return newEvent("group_added", broadcast{ChannelID: c.ID}, "teammate_ids", jsonText(ids))
 	}
 	return s.createPersonal(q, c, ids, event)
 }
 
 // createPersonal makes a direct or group channel, or finds the one that these users have already.
 func (s *Server) createPersonal(q *request, c *channel, ids []string, added func(*channel) *event) error {
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	var members []*channelMember
 	for _, id := range ids {
 		if _, err := s.user(ctx, id); err != nil {
-			return newError(http.StatusBadRequest, "api.channel.create_direct_channel.invalid_user.app_error", "Invalid user ID.")
+			return badRequest("api.channel.create_direct_channel.invalid_user.app_error", "Invalid user ID.")
 		}
 		members = append(members, newMember(c, id, false))
 	}
@@ -160,13 +156,13 @@ func (s *Server) createPersonal(q *request, c *channel, ids []string, added func
 		return errStore("channel.save", err)
 	}
 	if old != nil {
-		return q.reply(http.StatusCreated, old)
+		return q.created(old)
 	}
 	for _, id := range ids {
 		s.membersChanged(c.ID, id, true)
 	}
 	s.hub.publish(added(c))
-	return q.reply(http.StatusCreated, c)
+	return q.created(c)
 }
 
 func (s *Server) getChannel(q *request) error {
@@ -174,22 +170,22 @@ func (s *Server) getChannel(q *request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.channel(q.r.Context(), id)
+	c, err := s.channel(q.ctx(), id)
 	if err != nil {
 		return err
 	}
 	if err := s.mustSeeChannel(q, c); err != nil {
 		return err
 	}
-	return q.reply(http.StatusOK, c)
+	return q.reply(c)
 }
 
 // mustSeeChannel admits users who may know of a channel: its members, and for open channels the team.
 func (s *Server) mustSeeChannel(q *request, c *channel) error {
 	if c.Type == openChannel {
-		return s.mustBeInTeam(q.r.Context(), q.sess, c.TeamID)
+		return s.mustBeInTeam(q.ctx(), q.sess, c.TeamID)
 	}
-	return s.mustReadChannel(q.r.Context(), q.sess, c.ID)
+	return s.mustReadChannel(q.ctx(), q.sess, c.ID)
 }
 
 func (s *Server) getChannelByName(q *request) error {
@@ -197,17 +193,14 @@ func (s *Server) getChannelByName(q *request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.st.channelByName(q.r.Context(), id, q.param("channel_name"))
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.channel.get_by_name.missing.app_error", "Channel does not exist.")
-	}
+	c, err := s.st.channelByName(q.ctx(), id, q.param("channel_name"))
 	if err != nil {
-		return errStore("channel.get_by_name", err)
+		return errFind("channel.get_by_name", err, missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
 	}
 	if err := s.mustSeeChannel(q, c); err != nil {
 		return err
 	}
-	return q.reply(http.StatusOK, c)
+	return q.reply(c)
 }
 
 func (s *Server) getPublicChannels(q *request) error {
@@ -216,11 +209,8 @@ func (s *Server) getPublicChannels(q *request) error {
 		return err
 	}
 	page, per := q.page()
-	list, err := s.st.publicChannels(q.r.Context(), id, page, per)
-	if err != nil {
-		return errStore("channel.get_public", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.publicChannels(q.ctx(), id, page, per)
+	return q.answer(list, errStore("channel.get_public", err))
 }
 
 func (s *Server) getChannelsForTeamForUser(q *request) error {
@@ -232,11 +222,8 @@ func (s *Server) getChannelsForTeamForUser(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.channelsOf(q.r.Context(), userID, teamID, q.r.URL.Query().Get("include_deleted") == "true")
-	if err != nil {
-		return errStore("channel.get_channels", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.channelsOf(q.ctx(), userID, teamID, q.query("include_deleted") == "true")
+	return q.answer(list, errStore("channel.get_channels", err))
 }
 
 // getChannelsForUser lists a user's channels in all teams, a server of 6.2 or later.
@@ -245,11 +232,8 @@ func (s *Server) getChannelsForUser(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.allChannelsOf(q.r.Context(), userID, q.r.URL.Query().Get("include_deleted") == "true")
-	if err != nil {
-		return errStore("channel.get_channels", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.allChannelsOf(q.ctx(), userID, q.query("include_deleted") == "true")
+	return q.answer(list, errStore("channel.get_channels", err))
 }
 
 // channelParam returns the channel_id parameter if the caller may read the channel.
@@ -258,7 +242,7 @@ func (s *Server) channelParam(q *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return id, s.mustReadChannel(q.r.Context(), q.sess, id)
+	return id, s.mustReadChannel(q.ctx(), q.sess, id)
 }
 
 func (s *Server) getChannelStats(q *request) error {
@@ -266,9 +250,6 @@ func (s *Server) getChannelStats(q *request) error {
 	if err != nil {
 		return err
 	}
-	x, err := s.st.stats(q.r.Context(), id)
-	if err != nil {
-		return errStore("channel.stats", err)
-	}
-	return q.reply(http.StatusOK, x)
+	x, err := s.st.stats(q.ctx(), id)
+	return q.answer(x, errStore("channel.stats", err))
 }

@@ -178,16 +178,12 @@ func newMember(c *channel, userID string, admin bool) *channelMember {
 		LastUpdateAt: memberTime(millis()), SchemeUser: true, SchemeAdmin: admin, Roles: memberRoles("channel", admin)}
 }
 
-func (st *store) insertMember(ctx context.Context, m *channelMember) (err error) {
-	defer st.timed("ChannelStore.SaveMember", &err)()
-	_, err = st.exec(ctx, nil, memberInsert, memberValues(m)...)
-	return err
+func (st *store) insertMember(ctx context.Context, m *channelMember) error {
+	return st.do(ctx, "ChannelStore.SaveMember", memberInsert, memberValues(m)...)
 }
 
-func (st *store) deleteMember(ctx context.Context, channelID, userID string) (err error) {
-	defer st.timed("ChannelStore.RemoveMember", &err)()
-	_, err = st.exec(ctx, nil, "DELETE FROM channelmembers WHERE channelid = ? AND userid = ?", channelID, userID)
-	return err
+func (st *store) deleteMember(ctx context.Context, channelID, userID string) error {
+	return st.do(ctx, "ChannelStore.RemoveMember", "DELETE FROM channelmembers WHERE channelid = ? AND userid = ?", channelID, userID)
 }
 
 func (st *store) stats(ctx context.Context, channelID string) (x channelStats, err error) {
@@ -260,14 +256,9 @@ func (st *store) markViewed(ctx context.Context, ids []string, userID string) (t
 func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (err error) {
 	defer st.timed("ThreadStore.MarkAllAsReadInChannels", &err)()
 	cond, args := st.anyOf("c.id", ids)
-	var threads []string
-	if err := st.query(ctx, nil, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		threads = append(threads, id)
-		return err
-	}, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid WHERE `+
-		cond+" AND tm.userid = ?", append(args, userID)...); err != nil {
+	threads, err := st.strings(ctx, nil, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid WHERE `+
+		cond+" AND tm.userid = ?", append(args, userID)...)
+	if err != nil {
 		return err
 	}
 	now := millis()
@@ -284,14 +275,9 @@ func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (
 func (st *store) countMention(ctx context.Context, channelID, userID string, root bool) (err error) {
 	defer st.timed("ChannelStore.IncrementMentionCount", &err)()
 	now := millis()
-	var threads []string
-	if err := st.query(ctx, nil, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		threads = append(threads, id)
-		return err
-	}, `SELECT t.postid FROM threads t LEFT JOIN channelmembers m ON m.channelid = t.channelid
-		WHERE t.channelid = ? AND m.userid = ? AND t.lastreplyat > m.lastviewedat`, channelID, userID); err != nil {
+	threads, err := st.strings(ctx, nil, `SELECT t.postid FROM threads t LEFT JOIN channelmembers m ON m.channelid = t.channelid
+		WHERE t.channelid = ? AND m.userid = ? AND t.lastreplyat > m.lastviewedat`, channelID, userID)
+	if err != nil {
 		return err
 	}
 	n := 0

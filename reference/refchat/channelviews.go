@@ -2,9 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"net/http"
 	"slices"
 )
 
@@ -17,14 +14,8 @@ func (s *Server) getChannelUnread(q *request) error {
 	if err != nil {
 		return err
 	}
-	x, err := s.st.unread(q.r.Context(), id, userID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.channel.get_unread.app_error", "Unable to get the channel unread messages.")
-	}
-	if err != nil {
-		return errStore("channel.get_unread", err)
-	}
-	return q.reply(http.StatusOK, x)
+	x, err := s.st.unread(q.ctx(), id, userID)
+	return q.answer(x, errFind("channel.get_unread", err, missing("app.channel.get_unread.app_error", "Unable to get the channel unread messages.")))
 }
 
 func (s *Server) viewChannel(q *request) error {
@@ -46,7 +37,7 @@ func (s *Server) viewChannel(q *request) error {
 	if in.PrevChannelID != "" && !validID(in.PrevChannelID) {
 		return errBody("channel_view.prev_channel_id")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	s.setOnline(ctx, userID)
 	var ids []string
 	for _, id := range []string{in.ChannelID, in.PrevChannelID} {
@@ -57,15 +48,12 @@ func (s *Server) viewChannel(q *request) error {
 	times := map[string]int64{}
 	if len(ids) > 0 {
 		times, err = s.markViewed(ctx, ids, userID, in.Collapsed)
-		if errors.Is(err, sql.ErrNoRows) {
-			return newError(http.StatusBadRequest, "app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time.")
-		}
 		if err != nil {
-			return errStore("channel.update_last_viewed_at", err)
+			return errFind("channel.update_last_viewed_at", err, badRequest("app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time."))
 		}
 	}
 	s.touch(q.sess)
-	return q.reply(http.StatusOK, map[string]any{"status": "OK", "last_viewed_at_times": times})
+	return q.reply(map[string]any{"status": "OK", "last_viewed_at_times": times})
 }
 
 // markViewed is the common part of viewing and posting: it marks channels as read and notifies the user's own
@@ -76,7 +64,7 @@ func (s *Server) markViewed(ctx context.Context, ids []string, userID string, co
 		return nil, err
 	}
 	for _, id := range ids {
-		s.hub.publish(newEvent("channel_viewed", broadcast{UserID: userID}, eventField{"channel_id", id}))
+		s.publish("channel_viewed", broadcast{UserID: userID}, "channel_id", id)
 	}
 	if collapsed && s.collapsed() {
 		return times, nil
@@ -87,7 +75,7 @@ func (s *Server) markViewed(ctx context.Context, ids []string, userID string, co
 	if s.collapsed() {
 		now := millis()
 		for _, id := range ids {
-			s.hub.publish(newEvent("thread_read_changed", broadcast{UserID: userID, ChannelID: id}, eventField{"timestamp", now}))
+			s.publish("thread_read_changed", broadcast{UserID: userID, ChannelID: id}, "timestamp", now)
 		}
 	}
 	return times, nil

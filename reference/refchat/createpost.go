@@ -20,7 +20,7 @@ func (s *Server) createPost(q *request) error {
 	if err := q.decode(&p, "post"); err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
@@ -35,15 +35,15 @@ func (s *Server) createPost(q *request) error {
 	}
 	c, err := s.channel(ctx, p.ChannelID)
 	if err != nil {
-		return newError(http.StatusForbidden, "api.context.permissions.app_error", "You do not have the appropriate permissions.")
+		return forbidden("api.context.permissions.app_error", "You do not have the appropriate permissions.")
 	}
 	switch {
 	case strings.HasPrefix(p.Type, "system_"):
 		return errBody("post.type")
 	case c.DeleteAt != 0:
-		return newError(http.StatusBadRequest, "api.post.create_post.can_not_post_to_deleted.error", "Can not post to deleted channel.")
+		return badRequest("api.post.create_post.can_not_post_to_deleted.error", "Can not post to deleted channel.")
 	case utf8.RuneCountInString(p.Message) > maxMessage:
-		return newError(http.StatusBadRequest, "model.post.is_valid.msg.app_error", "Invalid message.")
+		return badRequest("model.post.is_valid.msg.app_error", "Invalid message.")
 	}
 	p.UserID = q.sess.UserID
 	if err := s.checkPriority(ctx, &p); err != nil {
@@ -54,9 +54,9 @@ func (s *Server) createPost(q *request) error {
 		return err
 	}
 	if old != nil {
-		return q.reply(http.StatusCreated, old)
+		return q.created(old)
 	}
-	setOnline := q.r.URL.Query().Get("set_online") != "false"
+	setOnline := q.query("set_online") != "false"
 	body, err := s.storePost(ctx, &p, c, setOnline)
 	if err != nil {
 		if p.PendingPostID != "" {
@@ -198,17 +198,17 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 	if system {
 		sender = "System"
 	}
-	fields := []eventField{{"channel_display_name", c.DisplayName}, {"channel_name", c.Name}, {"channel_type", c.Type}}
+	fields := []any{"channel_display_name", c.DisplayName, "channel_name", c.Name, "channel_type", c.Type}
 	if len(p.Metadata.Files) > 0 {
-		fields = append(fields, eventField{"otherFile", "true"})
+		fields = append(fields, "otherFile", "true")
 		if slices.ContainsFunc(p.Metadata.Files, func(f *fileInfo) bool { return strings.HasPrefix(f.MimeType, "image/") }) {
-			fields = append(fields, eventField{"image", "true"})
+			fields = append(fields, "image", "true")
 		}
 	}
 	if len(mentions) > 0 {
-		fields = append(fields, eventField{"mentions", jsonText(mentions)})
+		fields = append(fields, "mentions", jsonText(mentions))
 	}
-	fields = append(fields, eventField{"post", string(body)}, eventField{"sender_name", sender}, eventField{"set_online", setOnline}, eventField{"team_id", c.TeamID})
+	fields = append(fields, "post", string(body), "sender_name", sender, "set_online", setOnline, "team_id", c.TeamID)
 	e := newEvent("posted", broadcast{ChannelID: c.ID}, fields...)
 	if len(mentions) > 0 {
 		e.ack = make(map[string]bool, len(mentions))
@@ -227,7 +227,7 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 
 // checkThread loads the thread of a reply; the root must be a root, in the same channel.
 func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
-	bad := newError(http.StatusBadRequest, "api.post.create_post.root_id.app_error", "Invalid RootId parameter.")
+	bad := badRequest("api.post.create_post.root_id.app_error", "Invalid RootId parameter.")
 	if !validID(p.RootID) {
 		return nil, bad
 	}
@@ -245,7 +245,7 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 	case i < 0 || thread[i].RootID != "":
 		return nil, bad
 	case thread[i].ChannelID != p.ChannelID:
-		return nil, newError(http.StatusBadRequest, "api.post.create_post.channel_root_id.app_error", "Invalid ChannelId for RootId parameter.")
+		return nil, badRequest("api.post.create_post.channel_root_id.app_error", "Invalid ChannelId for RootId parameter.")
 	}
 	thread[0], thread[i] = thread[i], thread[0]
 	p.ParentID = p.RootID
@@ -348,15 +348,12 @@ func (s *Server) postForCaller(q *request) (*post, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.st.postByID(q.r.Context(), id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errNoPost()
-	}
+	p, err := s.st.postByID(q.ctx(), id)
 	if err != nil {
-		return nil, errStore("post.get", err)
+		return nil, errFind("post.get", err, errNoPost())
 	}
-	if err := s.mustReadChannel(q.r.Context(), q.sess, p.ChannelID); err != nil {
+	if err := s.mustReadChannel(q.ctx(), q.sess, p.ChannelID); err != nil {
 		return p, err
 	}
-	return p, s.mayReadPosts(q.r.Context(), q.sess, p.ChannelID)
+	return p, s.mayReadPosts(q.ctx(), q.sess, p.ChannelID)
 }

@@ -235,6 +235,24 @@ func (st *store) query(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) err
 	return rows.Err()
 }
 
+// do runs a statement that returns no rows, as a store's method.
+func (st *store) do(ctx context.Context, method, text string, args ...any) (err error) {
+	defer st.timed(method, &err)()
+	_, err = st.exec(ctx, nil, text, args...)
+	return err
+}
+
+// strings runs a statement that returns one column of text; tx may be nil.
+func (st *store) strings(ctx context.Context, tx *sql.Tx, text string, args ...any) (list []string, err error) {
+	err = st.query(ctx, tx, func(r *sql.Rows) error {
+		var s string
+		err := r.Scan(&s)
+		list = append(list, s)
+		return err
+	}, text, args...)
+	return list, err
+}
+
 // row runs a statement that returns at most one row and scans it into dest; no row is sql.ErrNoRows.
 func (st *store) row(ctx context.Context, tx *sql.Tx, dest []any, text string, args ...any) error {
 	found := false

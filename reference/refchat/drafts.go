@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/http"
 	"unicode/utf8"
 )
 
@@ -26,11 +25,11 @@ type draft struct {
 var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
 	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
 
-var draftRoutes = []route{
-	{method: "POST", path: "/drafts", name: "upsertDraft", fn: (*Server).upsertDraft, since: release{7, 7}},
-	{method: "GET", path: "/users/{user_id}/teams/{team_id}/drafts", name: "getDrafts", fn: (*Server).getDrafts, since: release{7, 7}},
-	{method: "DELETE", path: "/users/{user_id}/channels/{channel_id}/drafts", name: "deleteDraft", fn: (*Server).deleteDraft, since: release{7, 7}},
-	{method: "DELETE", path: "/users/{user_id}/channels/{channel_id}/drafts/{thread_id}", name: "deleteDraft", fn: (*Server).deleteDraft, since: release{7, 7}},
+var draftRoutes = []operation{
+	{"POST /drafts since 7.7", "upsertDraft", (*Server).upsertDraft},
+	{"GET /users/{user_id}/teams/{team_id}/drafts since 7.7", "getDrafts", (*Server).getDrafts},
+	{"DELETE /users/{user_id}/channels/{channel_id}/drafts since 7.7", "deleteDraft", (*Server).deleteDraft},
+	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} since 7.7", "deleteDraft", (*Server).deleteDraft},
 }
 
 const draftColumns = "createat, updateat, deleteat, userid, channelid, rootid, message, props, fileids, priority"
@@ -67,32 +66,28 @@ func (st *store) draftsOf(ctx context.Context, userID, teamID string) (list []*d
 		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`, userID, teamID)
 }
 
-func (st *store) saveDraft(ctx context.Context, d *draft) (err error) {
-	defer st.timed("DraftStore.Upsert", &err)()
-	_, err = st.exec(ctx, nil, st.upsert("drafts", draftColumns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority"),
+func (st *store) saveDraft(ctx context.Context, d *draft) error {
+	return st.do(ctx, "DraftStore.Upsert", st.upsert("drafts", draftColumns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority"),
 		d.CreateAt, d.UpdateAt, 0, d.UserID, d.ChannelID, d.RootID, d.Message, jsonText(d.Props), jsonText(d.FileIDs), jsonText(d.Priority))
-	return err
 }
 
-func (st *store) dropDraft(ctx context.Context, userID, channelID, rootID string) (err error) {
-	defer st.timed("DraftStore.Delete", &err)()
-	_, err = st.exec(ctx, nil, "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?", userID, channelID, rootID)
-	return err
+func (st *store) dropDraft(ctx context.Context, userID, channelID, rootID string) error {
+	return st.do(ctx, "DraftStore.Delete", "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?", userID, channelID, rootID)
 }
 
 // check refuses a draft that is too long or contains an invalid identifier.
 func (d *draft) check() error {
 	switch {
 	case !validID(d.ChannelID):
-		return newError(http.StatusBadRequest, "model.draft.is_valid.channel_id.app_error", "Invalid channel id.")
+		return badRequest("model.draft.is_valid.channel_id.app_error", "Invalid channel id.")
 	case d.RootID != "" && !validID(d.RootID):
-		return newError(http.StatusBadRequest, "model.draft.is_valid.root_id.app_error", "Invalid root id.")
+		return badRequest("model.draft.is_valid.root_id.app_error", "Invalid root id.")
 	case utf8.RuneCountInString(d.Message) > maxMessage:
-		return newError(http.StatusBadRequest, "model.draft.is_valid.message_length.app_error", "The draft is too long.")
+		return badRequest("model.draft.is_valid.message_length.app_error", "The draft is too long.")
 	case len(jsonText(d.FileIDs)) > 300:
-		return newError(http.StatusBadRequest, "model.draft.is_valid.file_ids.app_error", "Invalid file ids.")
+		return badRequest("model.draft.is_valid.file_ids.app_error", "Invalid file ids.")
 	case len(jsonText(d.Props)) > 8000 || len(jsonText(d.Priority)) > 8000:
-		return newError(http.StatusBadRequest, "model.draft.is_valid.props.app_error", "Invalid props.")
+		return badRequest("model.draft.is_valid.props.app_error", "Invalid props.")
 	}
 	return nil
 }
@@ -126,7 +121,7 @@ func (s *Server) upsertDraft(q *request) error {
 	if err := q.decode(&d, "draft"); err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	d.UserID, d.DeleteAt = q.sess.UserID, 0
 	if err := s.mustReadChannel(ctx, q.sess, d.ChannelID); err != nil {
 		return err
@@ -139,13 +134,13 @@ func (s *Server) upsertDraft(q *request) error {
 		return errBody("draft.channel_id")
 	}
 	if c.DeleteAt != 0 {
-		return newError(http.StatusBadRequest, "api.draft.create_draft.can_not_draft_to_deleted.error", "Can not save draft to deleted channel.")
+		return badRequest("api.draft.create_draft.can_not_draft_to_deleted.error", "Can not save draft to deleted channel.")
 	}
 	if d.Message == "" { // emptied: there is no draft any more
 		if err := s.st.dropDraft(ctx, d.UserID, d.ChannelID, d.RootID); err != nil {
 			return errStore("draft.save", err)
 		}
-		return q.reply(http.StatusCreated, nil)
+		return q.created(nil)
 	}
 	now := millis()
 	if d.CreateAt == 0 {
@@ -161,8 +156,8 @@ func (s *Server) upsertDraft(q *request) error {
 	if err := s.withFiles(ctx, &d); err != nil {
 		return err
 	}
-	s.hub.publish(newEvent("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, eventField{"draft", jsonText(&d)}))
-	return q.reply(http.StatusCreated, &d)
+	s.publish("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(&d))
+	return q.created(&d)
 }
 
 func (s *Server) getDrafts(q *request) error {
@@ -174,16 +169,16 @@ func (s *Server) getDrafts(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.draftsOf(q.r.Context(), userID, teamID)
+	list, err := s.st.draftsOf(q.ctx(), userID, teamID)
 	if err != nil {
 		return errStore("draft.get_drafts", err)
 	}
 	for _, d := range list {
-		if err := s.withFiles(q.r.Context(), d); err != nil {
+		if err := s.withFiles(q.ctx(), d); err != nil {
 			return err
 		}
 	}
-	return q.reply(http.StatusOK, list)
+	return q.reply(list)
 }
 
 // deleteDraft also succeeds where there is none: the wanted state is reached, as on the real server.
@@ -196,7 +191,7 @@ func (s *Server) deleteDraft(q *request) error {
 	if err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	d, err := s.st.draftOf(ctx, userID, channelID, q.param("thread_id"))
 	if errors.Is(err, sql.ErrNoRows) {
 		return q.ok()
@@ -207,6 +202,6 @@ func (s *Server) deleteDraft(q *request) error {
 	if err := s.st.dropDraft(ctx, d.UserID, d.ChannelID, d.RootID); err != nil {
 		return errStore("draft.delete", err)
 	}
-	s.hub.publish(newEvent("draft_deleted", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, eventField{"draft", jsonText(d)}))
+	s.publish("draft_deleted", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(d))
 	return q.ok()
 }

@@ -1,6 +1,8 @@
 package refchat
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 )
@@ -29,16 +31,20 @@ func newError(status int, id, message string) *apiError {
 	return &apiError{ID: id, Message: message, StatusCode: status}
 }
 
+func badRequest(id, message string) *apiError { return newError(http.StatusBadRequest, id, message) }
+func forbidden(id, message string) *apiError  { return newError(http.StatusForbidden, id, message) }
+func missing(id, message string) *apiError    { return newError(http.StatusNotFound, id, message) }
+
 func errBody(name string) *apiError {
-	return newError(http.StatusBadRequest, "api.context.invalid_body_param.app_error", "Invalid or missing "+name+" in request body.")
+	return badRequest("api.context.invalid_body_param.app_error", "Invalid or missing "+name+" in request body.")
 }
 
 func errURL(name string) *apiError {
-	return newError(http.StatusBadRequest, "api.context.invalid_url_param.app_error", "Invalid or missing "+name+" parameter in request URL.")
+	return badRequest("api.context.invalid_url_param.app_error", "Invalid or missing "+name+" parameter in request URL.")
 }
 
 func errPermission() *apiError {
-	return newError(http.StatusForbidden, "api.context.permissions.app_error", "You do not have the appropriate permissions.")
+	return forbidden("api.context.permissions.app_error", "You do not have the appropriate permissions.")
 }
 
 func errSession() *apiError {
@@ -46,30 +52,41 @@ func errSession() *apiError {
 }
 
 func errNoPage() *apiError {
-	return newError(http.StatusNotFound, "api.context.404.app_error", "Sorry, we could not find the page.")
+	return missing("api.context.404.app_error", "Sorry, we could not find the page.")
 }
 
 func errNoUser() *apiError {
-	return newError(http.StatusNotFound, "app.user.missing_account.const", "Unable to find the user.")
+	return missing("app.user.missing_account.const", "Unable to find the user.")
 }
 
 func errNoChannel() *apiError {
-	return newError(http.StatusNotFound, "app.channel.get.existing.app_error", "Unable to find the existing channel.")
+	return missing("app.channel.get.existing.app_error", "Unable to find the existing channel.")
 }
 
 func errNoTeam() *apiError {
-	return newError(http.StatusNotFound, "app.team.get.find.app_error", "Unable to find the existing team.")
+	return missing("app.team.get.find.app_error", "Unable to find the existing team.")
 }
 
 func errNoPost() *apiError {
-	return newError(http.StatusNotFound, "app.post.get.app_error", "Unable to get the post.")
+	return missing("app.post.get.app_error", "Unable to get the post.")
 }
 
 func errLogin() *apiError {
 	return newError(http.StatusUnauthorized, "api.user.login.invalid_credentials_email_username", "Enter a valid email or username and/or password.")
 }
 
-// errStore is the answer to a request that the database failed.
-func errStore(op string, cause error) *apiError {
+// errStore is the answer to a request that the database failed; nil if it did not.
+func errStore(op string, cause error) error {
+	if cause == nil {
+		return nil
+	}
 	return &apiError{ID: "app.store." + op + ".app_error", Message: "An unexpected error occurred in the store.", StatusCode: http.StatusInternalServerError, cause: fmt.Errorf("%s: %w", op, cause)}
+}
+
+// errFind is errStore, but none if there was no row to find.
+func errFind(op string, cause, none error) error {
+	if errors.Is(cause, sql.ErrNoRows) {
+		return none
+	}
+	return errStore(op, cause)
 }

@@ -3,7 +3,6 @@ package refchat
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"image"
 	"image/color"
@@ -26,12 +25,12 @@ const maxPixels = 24_000_000 // of a picture that thumbnails are made of
 // uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in the query.
 func (s *Server) uploadFiles(q *request) error {
 	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
-	channelID := q.r.URL.Query().Get("channel_id")
+	channelID := q.query("channel_id")
 	kind, params, _ := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	infos, clients := []*fileInfo{}, []string{}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	owner := q.sess.UserID
-	if q.r.URL.Query().Get("bookmark") == "true" {
+	if q.query("bookmark") == "true" {
 		owner = bookmarkOwner
 	}
 	allowed := false
@@ -52,13 +51,13 @@ func (s *Server) uploadFiles(q *request) error {
 		return err
 	}
 	if kind != "multipart/form-data" {
-		if err := store(q.r.URL.Query().Get("filename"), q.r.Body); err != nil {
+		if err := store(q.query("filename"), q.r.Body); err != nil {
 			return err
 		}
-		if id := q.r.URL.Query().Get("client_id"); id != "" {
+		if id := q.query("client_id"); id != "" {
 			clients = append(clients, id)
 		}
-		return q.reply(http.StatusCreated, map[string]any{"file_infos": infos, "client_ids": clients})
+		return q.created(map[string]any{"file_infos": infos, "client_ids": clients})
 	}
 	if params["boundary"] == "" {
 		return errBody("boundary")
@@ -114,7 +113,7 @@ func (s *Server) uploadFiles(q *request) error {
 	if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
 		return err
 	}
-	return q.reply(http.StatusCreated, map[string]any{"file_infos": infos, "client_ids": clients})
+	return q.created(map[string]any{"file_infos": infos, "client_ids": clients})
 }
 
 // storeFile writes one file and its row. Pictures get their dimensions, a thumbnail and a preview.
@@ -152,9 +151,7 @@ func (s *Server) storeFile(ctx context.Context, userID, channelID, name string, 
 	if strings.HasPrefix(f.MimeType, "text/") && utf8.Valid(data) {
 		content := strings.ReplaceAll(string(data[:min(len(data), 32<<10)]), "\x00", "")
 		s.background(func(ctx context.Context) {
-			if err := s.st.saveContent(ctx, f.ID, strings.ToValidUTF8(content, "")); err != nil {
-				s.log.Warn("saving a file's text", "err", err)
-			}
+			s.warn("saving a file's text", s.st.saveContent(ctx, f.ID, strings.ToValidUTF8(content, "")))
 		})
 	}
 	out := *f
@@ -227,12 +224,9 @@ func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.st.fileByID(q.r.Context(), id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, newError(http.StatusNotFound, "app.file_info.get.app_error", "Unable to get the file info.")
-	}
+	f, err := s.st.fileByID(q.ctx(), id)
 	if err != nil {
-		return nil, errStore("file_info.get", err)
+		return nil, errFind("file_info.get", err, missing("app.file_info.get.app_error", "Unable to get the file info."))
 	}
 	if f.CreatorID == q.sess.UserID {
 		return f, nil
@@ -240,7 +234,7 @@ func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
 	if f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess) {
 		return nil, errPermission()
 	}
-	return f, s.mustReadChannel(q.r.Context(), q.sess, f.ChannelID)
+	return f, s.mustReadChannel(q.ctx(), q.sess, f.ChannelID)
 }
 
 func (s *Server) getFile(q *request) error {
@@ -284,7 +278,7 @@ func (s *Server) sendPreview(q *request, path func(*fileInfo) string, errID stri
 		return err
 	}
 	if path(f) == "" {
-		return newError(http.StatusBadRequest, errID, "File doesn't have a preview image.")
+		return badRequest(errID, "File doesn't have a preview image.")
 	}
 	return s.sendFile(q, f, path(f), "image/jpeg", "inline")
 }

@@ -41,18 +41,14 @@ func (st *store) filesOfPosts(ctx context.Context, posts []string) (list []*file
 	return list, err
 }
 
-func (st *store) saveFile(ctx context.Context, f *fileInfo) (err error) {
-	defer st.timed("FileInfoStore.Save", &err)()
-	_, err = st.exec(ctx, nil, "INSERT INTO fileinfo ("+fileColumns+") VALUES ("+marks(17)+")", f.ID, f.CreatorID, f.PostID, f.ChannelID,
+func (st *store) saveFile(ctx context.Context, f *fileInfo) error {
+	return st.do(ctx, "FileInfoStore.Save", "INSERT INTO fileinfo ("+fileColumns+") VALUES ("+marks(17)+")", f.ID, f.CreatorID, f.PostID, f.ChannelID,
 		f.CreateAt, f.UpdateAt, f.DeleteAt, f.Path, f.ThumbnailPath, f.PreviewPath, f.Name, f.Extension, f.Size, f.MimeType, f.Width, f.Height, f.HasPreviewImage)
-	return err
 }
 
 // saveContent stores the text extracted from a file, for searches.
-func (st *store) saveContent(ctx context.Context, id, content string) (err error) {
-	defer st.timed("FileInfoStore.SetContent", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE fileinfo SET content = ? WHERE id = ?", content, id)
-	return err
+func (st *store) saveContent(ctx context.Context, id, content string) error {
+	return st.do(ctx, "FileInfoStore.SetContent", "UPDATE fileinfo SET content = ? WHERE id = ?", content, id)
 }
 
 // attachFile gives a file to a post if it is the author's and free.
@@ -66,8 +62,6 @@ func (st *store) attachFile(ctx context.Context, id, postID, channelID, userID s
 	return n == 1, err
 }
 
-func (st *store) setPostFiles(ctx context.Context, p *post) (err error) {
-	defer st.timed("PostStore.Overwrite", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE posts SET fileids = ?, updateat = ? WHERE id = ?", jsonText(p.FileIDs), p.UpdateAt, p.ID)
-	return err
+func (st *store) setPostFiles(ctx context.Context, p *post) error {
+	return st.do(ctx, "PostStore.Overwrite", "UPDATE posts SET fileids = ?, updateat = ? WHERE id = ?", jsonText(p.FileIDs), p.UpdateAt, p.ID)
 }

@@ -3,6 +3,7 @@ package refchat
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -100,13 +101,38 @@ func (q *request) decode(v any, what string) error {
 	return nil
 }
 
-// reply answers with v as JSON.
-func (q *request) reply(status int, v any) error {
+// ctx ends with the request.
+func (q *request) ctx() context.Context { return q.r.Context() }
+
+// query returns the first value of a parameter of the URL's query, or "".
+func (q *request) query(name string) string { return q.r.URL.Query().Get(name) }
+
+// replyAs answers with v as JSON.
+func (q *request) replyAs(status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
 	return q.write(status, "application/json", b)
+}
+
+func (q *request) reply(v any) error   { return q.replyAs(http.StatusOK, v) }
+func (q *request) created(v any) error { return q.replyAs(http.StatusCreated, v) }
+
+// answer replies with v, unless err prevents it.
+func (q *request) answer(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return q.reply(v)
+}
+
+// done replies like the real server when there is no result, unless err prevents it.
+func (q *request) done(err error) error {
+	if err != nil {
+		return err
+	}
+	return q.ok()
 }
 
 // ok answers like the real server when there is no result.
@@ -175,7 +201,7 @@ func (s *Server) fail(q *request, err error) {
 	_ = q.write(e.StatusCode, kind, b)
 }
 
-var notFound = &route{name: "notFound"}
+var notFound = &route{operation: operation{name: "notFound"}}
 
 // ServeHTTP answers one API request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -210,7 +236,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		q.burner = s.burn
 		if len(s.st.replicas) > 0 && q.reads() {
-			q.r = q.r.WithContext(fromReplica(q.r.Context()))
+			q.r = q.r.WithContext(fromReplica(q.ctx()))
 		}
 		err = s.handle(q)
 	}
@@ -231,7 +257,7 @@ func (s *Server) handle(q *request) error {
 		return errNoPage()
 	}
 	if token, cookie := authToken(q.r); token != "" {
-		sess, err := s.session(q.r.Context(), token)
+		sess, err := s.session(q.ctx(), token)
 		switch {
 		case err == nil && cookie && q.r.Method != http.MethodGet && q.r.Header.Get("X-Csrf-Token") != sess.Props["csrf"]:
 			return errSession() // a page of another site may have sent the cookie
@@ -295,16 +321,24 @@ type routerKey struct {
 }
 
 // newRouter leaves out the operations that the release does not have yet.
-func newRouter(list []route, rel release) *router {
+func newRouter(list []operation, rel release) *router {
 	rt := &router{routes: map[routerKey][]*route{}}
-	for i := range list {
-		r := &list[i]
-		if !rel.atLeast(r.since) {
-			continue
+	for _, op := range list {
+		words := strings.Fields(op.call)
+		r := &route{operation: op, segs: strings.Split(words[1][1:], "/")}
+		since := release{}
+		for i, w := range words[2:] {
+			switch w {
+			case "open":
+				r.open = true
+			case "since":
+				since, _ = parseRelease(words[i+3]) // the table's own
+			}
 		}
-		r.segs = strings.Split(strings.TrimPrefix(r.path, "/"), "/")
-		k := routerKey{r.method, len(r.segs)}
-		rt.routes[k] = append(rt.routes[k], r)
+		if rel.atLeast(since) {
+			k := routerKey{words[0], len(r.segs)}
+			rt.routes[k] = append(rt.routes[k], r)
+		}
 	}
 	return rt
 }

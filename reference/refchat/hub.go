@@ -33,30 +33,28 @@ type event struct {
 	ack    map[string]bool // users whose data has should_ack besides
 }
 
-// eventField is one member of an event's data, in the order of encoding.
-type eventField struct {
-	name  string
-	value any
-}
-
-func newEvent(name string, to broadcast, fields ...eventField) *event {
+// newEvent returns an event whose data has the members name, value, name, value, … in that order.
+func newEvent(name string, to broadcast, members ...any) *event {
 	b := make([]byte, 0, 512)
 	b = append(b, `{"event": `...)
 	b = appendJSON(b, name)
 	b = append(b, `, "data": {`...)
-	for i, f := range fields {
+	for i, v := range members {
 		if i > 0 {
-			b = append(b, ',')
+			b = append(b, ":,"[(i+1)%2])
 		}
-		b = appendJSON(b, f.name)
-		b = append(b, ':')
-		b = appendJSON(b, f.value)
+		b = appendJSON(b, v)
 	}
 	cut := len(b)
 	b = append(b, `}, "broadcast": `...)
 	b = appendJSON(b, to)
 	b = append(b, `, "seq": `...)
 	return &event{name: name, to: to, prefix: b, cut: cut}
+}
+
+// publish brings a new event to those whom it concerns.
+func (s *Server) publish(name string, to broadcast, members ...any) {
+	s.hub.publish(newEvent(name, to, members...))
 }
 
 func appendJSON(b []byte, v any) []byte {

@@ -47,13 +47,13 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 
 // getClientConfig requires format=old before 11.0.
 func (s *Server) getClientConfig(q *request) error {
-	switch format := q.r.URL.Query().Get("format"); {
+	switch format := q.query("format"); {
 	case format == "" && !s.release.atLeast(release{11, 0}):
 		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error", "New format for the client configuration is not supported yet. Please specify format=old in the query string.")
 	case format != "" && format != "old":
 		return errURL("format")
 	}
-	return q.reply(http.StatusOK, s.client.values)
+	return q.reply(s.client.values)
 }
 
 // getConfig answers an administrator with the settings that bound a load. It has none for metrics, which are always on.
@@ -62,7 +62,7 @@ func (s *Server) getConfig(q *request) error {
 		return errPermission()
 	}
 	type section map[string]any
-	return q.reply(http.StatusOK, map[string]section{
+	return q.reply(map[string]section{
 		"ServiceSettings":   {"SiteURL": s.client.values["SiteURL"], "EnableBotAccountCreation": true},
 		"TeamSettings":      {"MaxUsersPerTeam": 1_000_000},
 		"RateLimitSettings": {"Enable": false},
@@ -72,14 +72,14 @@ func (s *Server) getConfig(q *request) error {
 func (s *Server) ping(q *request) error {
 	out := map[string]string{"AndroidLatestVersion": "", "AndroidMinVersion": "", "DesktopLatestVersion": "", "DesktopMinVersion": "",
 		"IosLatestVersion": "", "IosMinVersion": "", "status": "OK"}
-	if q.r.URL.Query().Get("get_server_status") == "true" {
+	if q.query("get_server_status") == "true" {
 		out["database_status"], out["filestore_status"] = "OK", "OK"
-		if err := s.st.db.PingContext(q.r.Context()); err != nil {
+		if err := s.st.db.PingContext(q.ctx()); err != nil {
 			out["database_status"], out["status"] = "UNHEALTHY", "UNHEALTHY"
-			return q.reply(http.StatusInternalServerError, out)
+			return q.replyAs(http.StatusInternalServerError, out)
 		}
 	}
-	return q.reply(http.StatusOK, out)
+	return q.reply(out)
 }
 
 // builtinRoles are the roles that this server gives, with the permissions that it checks.
@@ -107,7 +107,7 @@ func (s *Server) getRolesByNames(q *request) error {
 				"delete_at": 0, "permissions": perms, "scheme_managed": strings.Contains(name, "_"), "built_in": true})
 		}
 	}
-	return q.reply(http.StatusOK, out)
+	return q.reply(out)
 }
 
 func (s *Server) getWebappPlugins(*request) error {

@@ -2,9 +2,7 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -120,7 +118,7 @@ func (s *Server) getPostsForChannel(q *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.mayReadPosts(q.r.Context(), q.sess, id); err != nil {
+	if err := s.mayReadPosts(q.ctx(), q.sess, id); err != nil {
 		return err
 	}
 	v := q.r.URL.Query()
@@ -138,7 +136,7 @@ func (s *Server) getPostsForChannel(q *request) error {
 		}
 	}
 	page, per := q.page()
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	as := s.threadView(q)
 	var list []*post
 	if since == 0 {
@@ -175,7 +173,7 @@ func (s *Server) getPostsForChannel(q *request) error {
 			return err
 		}
 	}
-	return q.reply(http.StatusOK, l)
+	return q.reply(l)
 }
 
 // getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the oldest unread post
@@ -189,7 +187,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.mayReadPosts(q.r.Context(), q.sess, id); err != nil {
+	if err := s.mayReadPosts(q.ctx(), q.sess, id); err != nil {
 		return err
 	}
 	v := q.r.URL.Query()
@@ -202,16 +200,13 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	nBefore, nAfter := limit("limit_before"), limit("limit_after")
 	if nAfter == 0 {
-		return newError(http.StatusBadRequest, "api.context.invalid_url_param.app_error", "Invalid or missing limit_after parameter in request URL.")
+		return badRequest("api.context.invalid_url_param.app_error", "Invalid or missing limit_after parameter in request URL.")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	as := s.threadView(q)
 	m, err := s.st.member(ctx, id, userID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID.")
-	}
 	if err != nil {
-		return errStore("channel.get_member", err)
+		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
@@ -248,7 +243,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	if err := s.setCursors(ctx, l, id, as); err != nil {
 		return err
 	}
-	return q.reply(http.StatusOK, l)
+	return q.reply(l)
 }
 
 func (s *Server) getPost(q *request) error {
@@ -259,10 +254,10 @@ func (s *Server) getPost(q *request) error {
 	if q.notModified(s.cfg.Version + "." + p.ID + "." + strconv.FormatInt(p.UpdateAt, 10)) {
 		return nil
 	}
-	if err := s.addMetadata(q.r.Context(), []*post{p}); err != nil {
+	if err := s.addMetadata(q.ctx(), []*post{p}); err != nil {
 		return err
 	}
-	return q.reply(http.StatusOK, p)
+	return q.reply(p)
 }
 
 func (s *Server) getPostThread(q *request) error {
@@ -278,7 +273,7 @@ func (s *Server) getPostThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	var list []*post
 	more := false
 	if all {
@@ -297,7 +292,7 @@ func (s *Server) getPostThread(q *request) error {
 		l.Order = append(l.Order, root) // the root twice, as the real server does, which clients expect
 	}
 	l.HasNext = &more
-	return q.reply(http.StatusOK, l)
+	return q.reply(l)
 }
 
 // threadPage returns one page of the thread that a post is in.
@@ -333,7 +328,7 @@ func (s *Server) patchPost(q *request) error {
 	p := *old
 	if in.Message != nil {
 		if utf8.RuneCountInString(*in.Message) > maxMessage {
-			return newError(http.StatusBadRequest, "model.post.is_valid.msg.app_error", "Invalid message.")
+			return badRequest("model.post.is_valid.msg.app_error", "Invalid message.")
 		}
 		if p.Message != *in.Message {
 			p.EditAt = millis()
@@ -348,7 +343,7 @@ func (s *Server) patchPost(q *request) error {
 		p.IsPinned = *in.IsPinned
 	}
 	p.UpdateAt = millis()
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.st.editPost(ctx, old, &p); err != nil {
 		return errStore("post.update", err)
 	}
@@ -360,7 +355,7 @@ func (s *Server) patchPost(q *request) error {
 	if err != nil {
 		return err
 	}
-	s.hub.publish(newEvent("post_edited", broadcast{ChannelID: p.ChannelID}, eventField{"post", string(body)}))
+	s.publish("post_edited", broadcast{ChannelID: p.ChannelID}, "post", string(body))
 	return q.write(http.StatusOK, "application/json", body)
 }
 
@@ -375,7 +370,7 @@ func (s *Server) deletePost(q *request) error {
 	if p.UserID != q.sess.UserID && !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.st.deletePost(ctx, p, millis(), q.sess.UserID); err != nil {
 		return errStore("post.delete", err)
 	}
@@ -387,6 +382,6 @@ func (s *Server) deletePost(q *request) error {
 	if err != nil {
 		return err
 	}
-	s.hub.publish(newEvent("post_deleted", broadcast{ChannelID: p.ChannelID}, eventField{"post", string(body)}))
+	s.publish("post_deleted", broadcast{ChannelID: p.ChannelID}, "post", string(body))
 	return q.ok()
 }

@@ -191,13 +191,8 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	var list []string
-	if err := st.query(ctx, tx, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		list = append(list, id)
-		return err
-	}, "SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?", p.RootID, p.RootID); err != nil {
+	list, err := st.strings(ctx, tx, "SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?", p.RootID, p.RootID)
+	if err != nil {
 		return err
 	}
 	if err := st.row(ctx, tx, []any{&replies}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID); err != nil {

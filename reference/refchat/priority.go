@@ -43,7 +43,7 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 		return nil
 	}
 	bad := func(id, message string) error {
-		return newError(http.StatusBadRequest, "api.post.post_priority."+id+".request_error", message)
+		return badRequest("api.post.post_priority."+id+".request_error", message)
 	}
 	x := p.Metadata.Priority
 	if x.RequestedAck || x.PersistentNotifications {
@@ -126,11 +126,11 @@ func (s *Server) acknowledge(q *request) error {
 		return err
 	}
 	x.AcknowledgedAt = millis()
-	if err := s.st.setAcknowledged(q.r.Context(), x, x.AcknowledgedAt); err != nil {
+	if err := s.st.setAcknowledged(q.ctx(), x, x.AcknowledgedAt); err != nil {
 		return errStore("post.acknowledge", err)
 	}
-	s.hub.publish(newEvent("post_acknowledgement_added", broadcast{ChannelID: channelID}, eventField{"acknowledgement", jsonText(x)}))
-	return q.reply(http.StatusOK, x)
+	s.publish("post_acknowledgement_added", broadcast{ChannelID: channelID}, "acknowledgement", jsonText(x))
+	return q.reply(x)
 }
 
 func (s *Server) acknowledgementOf(q *request) (x *acknowledgement, channelID string, err error) {
@@ -164,7 +164,7 @@ func (s *Server) setReminder(q *request) error {
 	if err := q.decode(&in, "target_time"); err != nil || in.TargetTime < time.Now().Unix() {
 		return errBody("target_time")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.st.setReminder(ctx, p.ID, userID, in.TargetTime); err != nil {
 		return errStore("post.set_reminder", err)
 	}
@@ -186,7 +186,7 @@ func (s *Server) ephemeral(userID string, p *post, message string) {
 	}
 	e := &post{ID: newID(), CreateAt: now, UpdateAt: now, UserID: userID, ChannelID: p.ChannelID, RootID: root, Message: message,
 		Type: "system_ephemeral", Props: map[string]any{}, Metadata: &postMetadata{}}
-	s.hub.publish(newEvent("ephemeral_message", broadcast{UserID: userID}, eventField{"post", jsonText(e)}))
+	s.publish("ephemeral_message", broadcast{UserID: userID}, "post", jsonText(e))
 }
 
 func (st *store) setReminder(ctx context.Context, postID, userID string, at int64) (err error) {
@@ -243,7 +243,7 @@ func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 			return err
 		}
 		for id := range a.mentioned(p.Message, p.UserID) {
-			s.hub.publish(newEvent("persistent_notification_triggered", broadcast{UserID: id}, eventField{"post", jsonText(p)}))
+			s.publish("persistent_notification_triggered", broadcast{UserID: id}, "post", jsonText(p))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,15 +14,15 @@ import (
 
 // Profiles of users: a status in their own words, and attributes that administrators define.
 
-var profileRoutes = []route{
-	{method: "PUT", path: "/users/{user_id}/status/custom", name: "updateUserCustomStatus", fn: (*Server).updateCustomStatus, since: release{5, 33}},
-	{method: "DELETE", path: "/users/{user_id}/status/custom", name: "removeUserCustomStatus", fn: (*Server).removeCustomStatus, since: release{5, 33}},
-	{method: "GET", path: "/users/stats", name: "getTotalUsersStats", fn: (*Server).getUsersStats},
-	{method: "GET", path: "/users/stats/filtered", name: "getTotalUsersStatsFiltered", fn: (*Server).getFilteredUsersStats, since: release{5, 26}},
-	{method: "GET", path: "/custom_profile_attributes/fields", name: "listCPAFields", fn: (*Server).getAttributeFields, since: release{10, 5}},
-	{method: "POST", path: "/custom_profile_attributes/fields", name: "createCPAField", fn: (*Server).createAttributeField, since: release{10, 5}},
-	{method: "PATCH", path: "/custom_profile_attributes/values", name: "patchCPAValues", fn: (*Server).patchAttributes, since: release{10, 5}},
-	{method: "GET", path: "/users/{user_id}/custom_profile_attributes", name: "listCPAValues", fn: (*Server).getAttributes, since: release{10, 5}},
+var profileRoutes = []operation{
+	{"PUT /users/{user_id}/status/custom since 5.33", "updateUserCustomStatus", (*Server).updateCustomStatus},
+	{"DELETE /users/{user_id}/status/custom since 5.33", "removeUserCustomStatus", (*Server).removeCustomStatus},
+	{"GET /users/stats", "getTotalUsersStats", (*Server).getUsersStats},
+	{"GET /users/stats/filtered since 5.26", "getTotalUsersStatsFiltered", (*Server).getFilteredUsersStats},
+	{"GET /custom_profile_attributes/fields since 10.5", "listCPAFields", (*Server).getAttributeFields},
+	{"POST /custom_profile_attributes/fields since 10.5", "createCPAField", (*Server).createAttributeField},
+	{"PATCH /custom_profile_attributes/values since 10.5", "patchCPAValues", (*Server).patchAttributes},
+	{"GET /users/{user_id}/custom_profile_attributes since 10.5", "listCPAValues", (*Server).getAttributes},
 }
 
 type customStatus struct {
@@ -73,13 +72,11 @@ func (s *Server) updateCustomStatus(q *request) error {
 	if err := c.check(time.Now()); err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.setProp(ctx, id, statusProp, jsonText(c)); err != nil {
 		return err
 	}
-	if err := s.rememberStatus(ctx, id, c); err != nil {
-		s.log.Warn("remembering a custom status", "err", err)
-	}
+	s.warn("remembering a custom status", s.rememberStatus(ctx, id, c))
 	return q.ok()
 }
 
@@ -88,20 +85,14 @@ func (s *Server) removeCustomStatus(q *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.setProp(q.r.Context(), id, statusProp, ""); err != nil {
-		return err
-	}
-	return q.ok()
+	return q.done(s.setProp(q.ctx(), id, statusProp, ""))
 }
 
 // setProp changes one of a user's own properties and notifies all users.
 func (s *Server) setProp(ctx context.Context, userID, name, value string) error {
 	u, err := s.st.userByID(ctx, userID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return errNoUser()
-	}
 	if err != nil {
-		return errStore("user.get", err)
+		return errFind("user.get", err, errNoUser())
 	}
 	u.Props[name] = value
 	u.UpdateAt = millis()
@@ -109,15 +100,13 @@ func (s *Server) setProp(ctx context.Context, userID, name, value string) error 
 		return errStore("user.update", err)
 	}
 	s.invalidate(dropUser, userID)
-	s.hub.publish(newEvent("user_updated", broadcast{OmitUsers: map[string]bool{userID: true}}, eventField{"user", u.public()}))
-	s.hub.publish(newEvent("user_updated", broadcast{UserID: userID}, eventField{"user", u.self()}))
+	s.publish("user_updated", broadcast{OmitUsers: map[string]bool{userID: true}}, "user", u.public())
+	s.publish("user_updated", broadcast{UserID: userID}, "user", u.self())
 	return nil
 }
 
-func (st *store) setUserProps(ctx context.Context, u *user) (err error) {
-	defer st.timed("UserStore.Update", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE users SET props = ?, updateat = ? WHERE id = ?", jsonText(u.Props), u.UpdateAt, u.ID)
-	return err
+func (st *store) setUserProps(ctx context.Context, u *user) error {
+	return st.do(ctx, "UserStore.Update", "UPDATE users SET props = ?, updateat = ? WHERE id = ?", jsonText(u.Props), u.UpdateAt, u.ID)
 }
 
 // rememberStatus puts a status before the ones used earlier, which are a preference.
@@ -142,7 +131,7 @@ func (s *Server) rememberStatus(ctx context.Context, userID string, c customStat
 	if err := s.st.savePreferences(ctx, list); err != nil {
 		return err
 	}
-	s.hub.publish(newEvent("preferences_changed", broadcast{UserID: userID}, eventField{"preferences", jsonText(list)}))
+	s.publish("preferences_changed", broadcast{UserID: userID}, "preferences", jsonText(list))
 	return nil
 }
 
@@ -155,16 +144,13 @@ func (s *Server) getFilteredUsersStats(q *request) error {
 	if !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	bots, _ := strconv.ParseBool(q.r.URL.Query().Get("include_bots")) // as there, anything else is false
+	bots, _ := strconv.ParseBool(q.query("include_bots")) // as there, anything else is false
 	return s.usersStats(q, bots)
 }
 
 func (s *Server) usersStats(q *request, bots bool) error {
-	n, err := s.st.countUsers(q.r.Context(), bots)
-	if err != nil {
-		return errStore("user.get_total_users_count", err)
-	}
-	return q.reply(http.StatusOK, map[string]int64{"total_users_count": n})
+	n, err := s.st.countUsers(q.ctx(), bots)
+	return q.answer(map[string]int64{"total_users_count": n}, errStore("user.get_total_users_count", err))
 }
 
 // countUsers counts active accounts, with the bots or without.
@@ -221,11 +207,9 @@ func (st *store) attributeFields(ctx context.Context) (list []*attributeField, e
 	return list, err
 }
 
-func (st *store) insertAttributeField(ctx context.Context, f *attributeField) (err error) {
-	defer st.timed("PropertyFieldStore.Create", &err)()
-	_, err = st.exec(ctx, nil, "INSERT INTO propertyfields (id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat) VALUES ("+marks(10)+")",
+func (st *store) insertAttributeField(ctx context.Context, f *attributeField) error {
+	return st.do(ctx, "PropertyFieldStore.Create", "INSERT INTO propertyfields (id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat) VALUES ("+marks(10)+")",
 		f.ID, f.GroupID, f.Name, f.Type, jsonText(f.Attrs), f.TargetID, f.TargetType, f.CreateAt, f.UpdateAt, 0)
-	return err
 }
 
 func (st *store) attributesOf(ctx context.Context, userID string) (values map[string]json.RawMessage, err error) {
@@ -262,11 +246,8 @@ func (s *Server) getAttributeFields(q *request) error {
 	if err := s.mustHaveAttributes(); err != nil {
 		return err
 	}
-	list, err := s.st.attributeFields(q.r.Context())
-	if err != nil {
-		return errStore("custom_profile_attributes.search_property_fields", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.attributeFields(q.ctx())
+	return q.answer(list, errStore("custom_profile_attributes.search_property_fields", err))
 }
 
 func (s *Server) createAttributeField(q *request) error {
@@ -283,7 +264,7 @@ func (s *Server) createAttributeField(q *request) error {
 	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > 255 || f.Type != "text" {
 		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error", "Invalid property field: only named fields of type text are kept here.")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	list, err := s.st.attributeFields(ctx)
 	if err != nil {
 		return errStore("custom_profile_attributes.count_property_fields", err)
@@ -306,8 +287,8 @@ func (s *Server) createAttributeField(q *request) error {
 	if err != nil {
 		return errStore("custom_profile_attributes.create_property_field", err)
 	}
-	s.hub.publish(newEvent("custom_profile_attributes_field_created", broadcast{}, eventField{"field", &f}))
-	return q.reply(http.StatusCreated, &f)
+	s.publish("custom_profile_attributes_field_created", broadcast{}, "field", &f)
+	return q.created(&f)
 }
 
 // patchAttributes changes the caller's own values, by field.
@@ -319,26 +300,26 @@ func (s *Server) patchAttributes(q *request) error {
 	if err := q.decode(&in, "value"); err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	fields, err := s.st.attributeFields(ctx)
 	if err != nil {
 		return errStore("custom_profile_attributes.get_property_field", err)
 	}
 	for id, v := range in {
 		if !slices.ContainsFunc(fields, func(f *attributeField) bool { return f.ID == id }) {
-			return newError(http.StatusNotFound, "app.custom_profile_attributes.property_field_not_found.app_error", "Custom Profile Attribute field not found.")
+			return missing("app.custom_profile_attributes.property_field_not_found.app_error", "Custom Profile Attribute field not found.")
 		}
 		var text string
 		if json.Unmarshal(v, &text) != nil || utf8.RuneCountInString(text) > maxAttributeLen {
-			return newError(http.StatusBadRequest, "app.custom_profile_attributes.validate_value.app_error", "Invalid value.")
+			return badRequest("app.custom_profile_attributes.validate_value.app_error", "Invalid value.")
 		}
 		in[id] = json.RawMessage(jsonText(strings.TrimSpace(text)))
 	}
 	if err := s.st.saveAttributes(ctx, q.sess.UserID, in); err != nil {
 		return errStore("custom_profile_attributes.property_value_upsert", err)
 	}
-	s.hub.publish(newEvent("custom_profile_attributes_values_updated", broadcast{}, eventField{"user_id", q.sess.UserID}, eventField{"values", in}))
-	return q.reply(http.StatusOK, in)
+	s.publish("custom_profile_attributes_values_updated", broadcast{}, "user_id", q.sess.UserID, "values", in)
+	return q.reply(in)
 }
 
 func (s *Server) getAttributes(q *request) error {
@@ -349,12 +330,9 @@ func (s *Server) getAttributes(q *request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.user(q.r.Context(), id); err != nil {
+	if _, err := s.user(q.ctx(), id); err != nil {
 		return err
 	}
-	values, err := s.st.attributesOf(q.r.Context(), id)
-	if err != nil {
-		return errStore("custom_profile_attributes.get_property_values", err)
-	}
-	return q.reply(http.StatusOK, values)
+	values, err := s.st.attributesOf(q.ctx(), id)
+	return q.answer(values, errStore("custom_profile_attributes.get_property_values", err))
 }

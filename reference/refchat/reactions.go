@@ -3,8 +3,6 @@ package refchat
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"net/http"
 	"regexp"
 )
 
@@ -56,32 +54,29 @@ func (s *Server) saveReaction(q *request) error {
 		return err
 	}
 	if !validID(x.UserID) || !validID(x.PostID) || x.EmojiName == "" || len(x.EmojiName) > 64 {
-		return newError(http.StatusBadRequest, "api.reaction.save_reaction.invalid.app_error", "Reaction is not valid.")
+		return badRequest("api.reaction.save_reaction.invalid.app_error", "Reaction is not valid.")
 	}
 	if x.UserID != q.sess.UserID {
-		return newError(http.StatusForbidden, "api.reaction.save_reaction.user_id.app_error", "You cannot save reaction for the other user.")
+		return forbidden("api.reaction.save_reaction.user_id.app_error", "You cannot save reaction for the other user.")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	p, err := s.st.postByID(ctx, x.PostID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return errNoPost()
-	}
 	if err != nil {
-		return errStore("post.get", err)
+		return errFind("post.get", err, errNoPost())
 	}
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
 	if !emojiForm.MatchString(x.EmojiName) {
-		return newError(http.StatusBadRequest, "model.reaction.is_valid.emoji_name.app_error", "Invalid emoji name.")
+		return badRequest("model.reaction.is_valid.emoji_name.app_error", "Invalid emoji name.")
 	}
 	now := millis()
 	x.CreateAt, x.UpdateAt, x.DeleteAt, x.RemoteID = now, now, 0, new(string)
 	if err := s.st.saveReaction(ctx, &x); err != nil {
 		return errStore("reaction.save", err)
 	}
-	s.hub.publish(newEvent("reaction_added", broadcast{ChannelID: p.ChannelID}, eventField{"reaction", jsonText(&x)}))
-	return q.reply(http.StatusOK, &x)
+	s.publish("reaction_added", broadcast{ChannelID: p.ChannelID}, "reaction", jsonText(&x))
+	return q.reply(&x)
 }
 
 func (s *Server) deleteReaction(q *request) error {
@@ -97,10 +92,10 @@ func (s *Server) deleteReaction(q *request) error {
 	if !emojiForm.MatchString(x.EmojiName) {
 		return errURL("emoji_name")
 	}
-	if err := s.st.deleteReaction(q.r.Context(), x); err != nil {
+	if err := s.st.deleteReaction(q.ctx(), x); err != nil {
 		return errStore("reaction.delete", err)
 	}
-	s.hub.publish(newEvent("reaction_removed", broadcast{ChannelID: p.ChannelID}, eventField{"reaction", jsonText(x)}))
+	s.publish("reaction_removed", broadcast{ChannelID: p.ChannelID}, "reaction", jsonText(x))
 	return q.ok()
 }
 
@@ -109,9 +104,6 @@ func (s *Server) getReactions(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.reactionsOf(q.r.Context(), []string{p.ID})
-	if err != nil {
-		return errStore("reaction.get", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.reactionsOf(q.ctx(), []string{p.ID})
+	return q.answer(list, errStore("reaction.get", err))
 }

@@ -3,7 +3,6 @@ package refchat
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -104,8 +103,8 @@ func (s *Server) reliable() bool { return s.release.atLeast(release{5, 38}) }
 
 // getClientLicense requires format=old in every release, as seen up to 11.6.
 func (s *Server) getClientLicense(q *request) error {
-	if q.r.URL.Query().Get("format") != "old" {
+	if q.query("format") != "old" {
 		return errURL("format")
 	}
-	return q.reply(http.StatusOK, s.license.values(s.isAdmin(q.sess)))
+	return q.reply(s.license.values(s.isAdmin(q.sess)))
 }

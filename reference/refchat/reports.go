@@ -3,17 +3,16 @@ package refchat
 import (
 	"context"
 	"database/sql"
-	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-var reportRoutes = []route{
-	{method: "GET", path: "/reports/users", name: "getUsersForReporting", fn: (*Server).getUserReport, since: release{9, 5}},
-	{method: "GET", path: "/reports/users/count", name: "getUserCountForReporting", fn: (*Server).getUserReportCount, since: release{9, 5}},
-	{method: "POST", path: "/client_perf", name: "submitPerformanceReport", fn: (*Server).clientPerformance, since: release{9, 9}},
+var reportRoutes = []operation{
+	{"GET /reports/users since 9.5", "getUsersForReporting", (*Server).getUserReport},
+	{"GET /reports/users/count since 9.5", "getUserCountForReporting", (*Server).getUserReportCount},
+	{"POST /client_perf since 9.9", "submitPerformanceReport", (*Server).clientPerformance},
 }
 
 // userReport is one row of an administrator's report.
@@ -83,31 +82,25 @@ func (s *Server) getUserReport(q *request) error {
 	v := q.r.URL.Query()
 	column, ok := reportColumns[v.Get("sort_column")]
 	if !ok {
-		return newError(http.StatusBadRequest, "model.user_report_options.is_valid.invalid_sort_column", "Invalid sort column.")
+		return badRequest("model.user_report_options.is_valid.invalid_sort_column", "Invalid sort column.")
 	}
 	size := 50
 	if n, err := strconv.Atoi(v.Get("page_size")); err == nil {
 		size = n
 	}
 	if size < 1 || size > maxReportPage {
-		return newError(http.StatusBadRequest, "api.getUsersForReporting.invalid_page_size", "Invalid page size.")
+		return badRequest("api.getUsersForReporting.invalid_page_size", "Invalid page size.")
 	}
-	list, err := s.st.userReports(q.r.Context(), column, v.Get("from_column_value"), v.Get("from_id"), v.Get("sort_direction") == "desc", size)
-	if err != nil {
-		return errStore("report.get_user_report", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.userReports(q.ctx(), column, v.Get("from_column_value"), v.Get("from_id"), v.Get("sort_direction") == "desc", size)
+	return q.answer(list, errStore("report.get_user_report", err))
 }
 
 func (s *Server) getUserReportCount(q *request) error {
 	if !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	n, err := s.st.countUsers(q.r.Context(), false)
-	if err != nil {
-		return errStore("report.get_user_count", err)
-	}
-	return q.reply(http.StatusOK, n)
+	n, err := s.st.countUsers(q.ctx(), false)
+	return q.answer(n, errStore("report.get_user_count", err))
 }
 
 // clientTimes are the measurements that clients may send, and the names under which they are kept.

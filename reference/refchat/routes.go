@@ -2,108 +2,112 @@ package refchat
 
 import "slices"
 
-// route is one operation of the API. Name is the handler label in metrics, as the real server names it.
+// operation declares a route: its method, its path below /api/v4, the word open if it needs no session, and since
+// which release there is one. Name is the handler label in metrics, as the real server names it.
+type operation struct {
+	call string
+	name string
+	fn   func(*Server, *request) error
+}
+
+// route is an operation of the API as the router finds it.
 type route struct {
-	method string
-	path   string // below /api/v4
-	name   string
-	fn     func(*Server, *request) error
-	open   bool // needs no session
-	since  release
-	segs   []string
+	operation
+	open bool
+	segs []string
 }
 
 // routes returns the table of operations: those that the themes' files declare, then the basic ones. Literal
 // segments come before parameters.
-func routes() []route {
-	return slices.Concat(draftRoutes, scheduledRoutes, bookmarkRoutes, profileRoutes, sidebarRoutes, reportRoutes, analyticsRoutes, []route{
-		{method: "GET", path: "/system/ping", name: "getSystemPing", fn: (*Server).ping, open: true},
-		{method: "GET", path: "/config/client", name: "getClientConfig", fn: (*Server).getClientConfig, open: true},
-		{method: "GET", path: "/config", name: "getConfig", fn: (*Server).getConfig},
-		{method: "GET", path: "/license/client", name: "getClientLicense", fn: (*Server).getClientLicense, open: true},
-		{method: "GET", path: "/websocket", name: "connectWebSocket", fn: (*Server).connectWebSocket, open: true},
+func routes() []operation {
+	return slices.Concat(draftRoutes, scheduledRoutes, bookmarkRoutes, profileRoutes, sidebarRoutes, reportRoutes, analyticsRoutes, []operation{
+		{"GET /system/ping open", "getSystemPing", (*Server).ping},
+		{"GET /config/client open", "getClientConfig", (*Server).getClientConfig},
+		{"GET /config", "getConfig", (*Server).getConfig},
+		{"GET /license/client open", "getClientLicense", (*Server).getClientLicense},
+		{"GET /websocket open", "connectWebSocket", (*Server).connectWebSocket},
 
-		{method: "POST", path: "/users/login", name: "login", fn: (*Server).login, open: true},
-		{method: "POST", path: "/users/logout", name: "logout", fn: (*Server).logout, open: true},
-		{method: "POST", path: "/users", name: "createUser", fn: (*Server).createUser, open: true},
-		{method: "GET", path: "/users", name: "getUsers", fn: (*Server).getUsers},
-		{method: "POST", path: "/users/ids", name: "getUsersByIds", fn: (*Server).getUsersByIDs},
-		{method: "POST", path: "/users/usernames", name: "getUsersByNames", fn: (*Server).getUsersByNames},
-		{method: "POST", path: "/users/status/ids", name: "getUserStatusesByIds", fn: (*Server).getStatuses},
-		{method: "GET", path: "/users/autocomplete", name: "autocompleteUsers", fn: (*Server).autocompleteUsers},
-		{method: "POST", path: "/users/search", name: "searchUsers", fn: (*Server).searchUsers},
-		{method: "GET", path: "/users/{user_id}", name: "getUser", fn: (*Server).getUser},
-		{method: "GET", path: "/users/{user_id}/image", name: "getProfileImage", fn: (*Server).getProfileImage},
-		{method: "GET", path: "/users/{user_id}/status", name: "getUserStatus", fn: (*Server).getStatus},
-		{method: "GET", path: "/users/{user_id}/preferences", name: "getPreferences", fn: (*Server).getPreferences},
-		{method: "PUT", path: "/users/{user_id}/preferences", name: "updatePreferences", fn: (*Server).updatePreferences},
-		{method: "POST", path: "/users/{user_id}/tokens", name: "createUserAccessToken", fn: (*Server).createToken},
-		{method: "GET", path: "/users/{user_id}/teams", name: "getTeamsForUser", fn: (*Server).getTeamsForUser},
-		{method: "GET", path: "/users/{user_id}/teams/members", name: "getTeamMembersForUser", fn: (*Server).getTeamMembersForUser},
-		{method: "GET", path: "/users/{user_id}/teams/unread", name: "getTeamsUnreadForUser", fn: (*Server).getTeamsUnread},
-		{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels", name: "getChannelsForTeamForUser", fn: (*Server).getChannelsForTeamForUser},
-		{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels/members", name: "getChannelMembersForUser", fn: (*Server).getChannelMembersForUser},
-		{method: "GET", path: "/users/{user_id}/channels", name: "getChannelsForUser", fn: (*Server).getChannelsForUser, since: release{6, 2}},
-		{method: "GET", path: "/users/{user_id}/channel_members", name: "getChannelMembersWithTeamDataForUser", fn: (*Server).getAllChannelMembersForUser, since: release{6, 2}},
-		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/unread", name: "getChannelUnread", fn: (*Server).getChannelUnread},
-		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/posts/unread", name: "getPostsForChannelAroundLastUnread", fn: (*Server).getPostsAroundUnread},
+		{"POST /users/login open", "login", (*Server).login},
+		{"POST /users/logout open", "logout", (*Server).logout},
+		{"POST /users open", "createUser", (*Server).createUser},
+		{"GET /users", "getUsers", (*Server).getUsers},
+		{"POST /users/ids", "getUsersByIds", (*Server).getUsersByIDs},
+		{"POST /users/usernames", "getUsersByNames", (*Server).getUsersByNames},
+		{"POST /users/status/ids", "getUserStatusesByIds", (*Server).getStatuses},
+		{"GET /users/autocomplete", "autocompleteUsers", (*Server).autocompleteUsers},
+		{"POST /users/search", "searchUsers", (*Server).searchUsers},
+		{"GET /users/{user_id}", "getUser", (*Server).getUser},
+		{"GET /users/{user_id}/image", "getProfileImage", (*Server).getProfileImage},
+		{"GET /users/{user_id}/status", "getUserStatus", (*Server).getStatus},
+		{"GET /users/{user_id}/preferences", "getPreferences", (*Server).getPreferences},
+		{"PUT /users/{user_id}/preferences", "updatePreferences", (*Server).updatePreferences},
+		{"POST /users/{user_id}/tokens", "createUserAccessToken", (*Server).createToken},
+		{"GET /users/{user_id}/teams", "getTeamsForUser", (*Server).getTeamsForUser},
+		{"GET /users/{user_id}/teams/members", "getTeamMembersForUser", (*Server).getTeamMembersForUser},
+		{"GET /users/{user_id}/teams/unread", "getTeamsUnreadForUser", (*Server).getTeamsUnread},
+		{"GET /users/{user_id}/teams/{team_id}/channels", "getChannelsForTeamForUser", (*Server).getChannelsForTeamForUser},
+		{"GET /users/{user_id}/teams/{team_id}/channels/members", "getChannelMembersForUser", (*Server).getChannelMembersForUser},
+		{"GET /users/{user_id}/channels since 6.2", "getChannelsForUser", (*Server).getChannelsForUser},
+		{"GET /users/{user_id}/channel_members since 6.2", "getChannelMembersWithTeamDataForUser", (*Server).getAllChannelMembersForUser},
+		{"GET /users/{user_id}/channels/{channel_id}/unread", "getChannelUnread", (*Server).getChannelUnread},
+		{"GET /users/{user_id}/channels/{channel_id}/posts/unread", "getPostsForChannelAroundLastUnread", (*Server).getPostsAroundUnread},
 
-		{method: "GET", path: "/users/{user_id}/teams/{team_id}/threads", name: "getThreadsForUser", fn: (*Server).getThreads, since: release{5, 30}},
-		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/read", name: "updateReadStateAllThreadsByUser", fn: (*Server).readAllThreads, since: release{5, 32}},
-		{method: "GET", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}", name: "getThreadForUser", fn: (*Server).getThread, since: release{5, 33}},
-		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/following", name: "followThreadByUser", fn: (*Server).followThread, since: release{5, 30}},
-		{method: "DELETE", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/following", name: "unfollowThreadByUser", fn: (*Server).unfollowThread, since: release{5, 30}},
-		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp}", name: "updateReadStateThreadByUser", fn: (*Server).readThread, since: release{5, 30}},
+		{"GET /users/{user_id}/teams/{team_id}/threads since 5.30", "getThreadsForUser", (*Server).getThreads},
+		{"PUT /users/{user_id}/teams/{team_id}/threads/read since 5.32", "updateReadStateAllThreadsByUser", (*Server).readAllThreads},
+		{"GET /users/{user_id}/teams/{team_id}/threads/{thread_id} since 5.33", "getThreadForUser", (*Server).getThread},
+		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/following since 5.30", "followThreadByUser", (*Server).followThread},
+		{"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following since 5.30", "unfollowThreadByUser", (*Server).unfollowThread},
+		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp} since 5.30", "updateReadStateThreadByUser", (*Server).readThread},
 
-		{method: "POST", path: "/bots", name: "createBot", fn: (*Server).createBot},
+		{"POST /bots", "createBot", (*Server).createBot},
 
-		{method: "POST", path: "/teams", name: "createTeam", fn: (*Server).createTeam},
-		{method: "GET", path: "/teams", name: "getAllTeams", fn: (*Server).getTeams},
-		{method: "GET", path: "/teams/name/{team_name}", name: "getTeamByName", fn: (*Server).getTeamByName},
-		{method: "GET", path: "/teams/{team_id}/stats", name: "getTeamStats", fn: (*Server).getTeamStats},
-		{method: "GET", path: "/teams/{team_id}/channels", name: "getPublicChannelsForTeam", fn: (*Server).getPublicChannels},
-		{method: "GET", path: "/teams/{team_id}/channels/name/{channel_name}", name: "getChannelByName", fn: (*Server).getChannelByName},
-		{method: "POST", path: "/teams/{team_id}/channels/search", name: "searchChannelsForTeam", fn: (*Server).searchTeamChannels},
-		{method: "GET", path: "/teams/{team_id}/channels/search_autocomplete", name: "autocompleteChannelsForTeamForSearch", fn: (*Server).searchAutocompleteChannels},
-		{method: "POST", path: "/teams/{team_id}/posts/search", name: "searchPostsInTeam", fn: (*Server).searchPostsInTeam},
-		{method: "POST", path: "/teams/{team_id}/members", name: "addTeamMember", fn: (*Server).addTeamMember},
-		{method: "POST", path: "/teams/{team_id}/members/batch", name: "addTeamMembers", fn: (*Server).addTeamMembers},
-		{method: "GET", path: "/teams/{team_id}/members", name: "getTeamMembers", fn: (*Server).getTeamMembers},
-		{method: "GET", path: "/teams/{team_id}/members/{user_id}", name: "getTeamMember", fn: (*Server).getTeamMember},
+		{"POST /teams", "createTeam", (*Server).createTeam},
+		{"GET /teams", "getAllTeams", (*Server).getTeams},
+		{"GET /teams/name/{team_name}", "getTeamByName", (*Server).getTeamByName},
+		{"GET /teams/{team_id}/stats", "getTeamStats", (*Server).getTeamStats},
+		{"GET /teams/{team_id}/channels", "getPublicChannelsForTeam", (*Server).getPublicChannels},
+		{"GET /teams/{team_id}/channels/name/{channel_name}", "getChannelByName", (*Server).getChannelByName},
+		{"POST /teams/{team_id}/channels/search", "searchChannelsForTeam", (*Server).searchTeamChannels},
+		{"GET /teams/{team_id}/channels/search_autocomplete", "autocompleteChannelsForTeamForSearch", (*Server).searchAutocompleteChannels},
+		{"POST /teams/{team_id}/posts/search", "searchPostsInTeam", (*Server).searchPostsInTeam},
+		{"POST /teams/{team_id}/members", "addTeamMember", (*Server).addTeamMember},
+		{"POST /teams/{team_id}/members/batch", "addTeamMembers", (*Server).addTeamMembers},
+		{"GET /teams/{team_id}/members", "getTeamMembers", (*Server).getTeamMembers},
+		{"GET /teams/{team_id}/members/{user_id}", "getTeamMember", (*Server).getTeamMember},
 
-		{method: "POST", path: "/channels", name: "createChannel", fn: (*Server).createChannel},
-		{method: "POST", path: "/channels/direct", name: "createDirectChannel", fn: (*Server).createDirectChannel},
-		{method: "POST", path: "/channels/group", name: "createGroupChannel", fn: (*Server).createGroupChannel},
-		{method: "POST", path: "/channels/search", name: "searchAllChannels", fn: (*Server).searchAllChannels},
-		{method: "POST", path: "/channels/group/search", name: "searchGroupChannels", fn: (*Server).searchGroupChannels},
-		{method: "POST", path: "/channels/members/{user_id}/view", name: "viewChannel", fn: (*Server).viewChannel},
-		{method: "GET", path: "/channels/{channel_id}", name: "getChannel", fn: (*Server).getChannel},
-		{method: "GET", path: "/channels/{channel_id}/stats", name: "getChannelStats", fn: (*Server).getChannelStats},
-		{method: "POST", path: "/channels/{channel_id}/members", name: "addChannelMember", fn: (*Server).addChannelMember},
-		{method: "GET", path: "/channels/{channel_id}/members", name: "getChannelMembers", fn: (*Server).getChannelMembers},
-		{method: "GET", path: "/channels/{channel_id}/members/{user_id}", name: "getChannelMember", fn: (*Server).getChannelMember},
-		{method: "DELETE", path: "/channels/{channel_id}/members/{user_id}", name: "removeChannelMember", fn: (*Server).removeChannelMember},
-		{method: "GET", path: "/channels/{channel_id}/posts", name: "getPostsForChannel", fn: (*Server).getPostsForChannel},
+		{"POST /channels", "createChannel", (*Server).createChannel},
+		{"POST /channels/direct", "createDirectChannel", (*Server).createDirectChannel},
+		{"POST /channels/group", "createGroupChannel", (*Server).createGroupChannel},
+		{"POST /channels/search", "searchAllChannels", (*Server).searchAllChannels},
+		{"POST /channels/group/search", "searchGroupChannels", (*Server).searchGroupChannels},
+		{"POST /channels/members/{user_id}/view", "viewChannel", (*Server).viewChannel},
+		{"GET /channels/{channel_id}", "getChannel", (*Server).getChannel},
+		{"GET /channels/{channel_id}/stats", "getChannelStats", (*Server).getChannelStats},
+		{"POST /channels/{channel_id}/members", "addChannelMember", (*Server).addChannelMember},
+		{"GET /channels/{channel_id}/members", "getChannelMembers", (*Server).getChannelMembers},
+		{"GET /channels/{channel_id}/members/{user_id}", "getChannelMember", (*Server).getChannelMember},
+		{"DELETE /channels/{channel_id}/members/{user_id}", "removeChannelMember", (*Server).removeChannelMember},
+		{"GET /channels/{channel_id}/posts", "getPostsForChannel", (*Server).getPostsForChannel},
 
-		{method: "POST", path: "/posts", name: "createPost", fn: (*Server).createPost},
-		{method: "POST", path: "/posts/search", name: "searchPostsInAllTeams", fn: (*Server).searchPostsInAllTeams, since: release{7, 7}},
-		{method: "POST", path: "/users/{user_id}/posts/{post_id}/ack", name: "acknowledgePost", fn: (*Server).acknowledge, since: release{7, 7}},
-		{method: "POST", path: "/users/{user_id}/posts/{post_id}/reminder", name: "setPostReminder", fn: (*Server).setReminder, since: release{7, 2}},
-		{method: "GET", path: "/posts/{post_id}", name: "getPost", fn: (*Server).getPost},
-		{method: "GET", path: "/posts/{post_id}/thread", name: "getPostThread", fn: (*Server).getPostThread},
-		{method: "PUT", path: "/posts/{post_id}/patch", name: "patchPost", fn: (*Server).patchPost},
-		{method: "DELETE", path: "/posts/{post_id}", name: "deletePost", fn: (*Server).deletePost},
-		{method: "GET", path: "/posts/{post_id}/reactions", name: "getReactions", fn: (*Server).getReactions},
-		{method: "POST", path: "/reactions", name: "saveReaction", fn: (*Server).saveReaction},
-		{method: "DELETE", path: "/users/{user_id}/posts/{post_id}/reactions/{emoji_name}", name: "deleteReaction", fn: (*Server).deleteReaction},
+		{"POST /posts", "createPost", (*Server).createPost},
+		{"POST /posts/search since 7.7", "searchPostsInAllTeams", (*Server).searchPostsInAllTeams},
+		{"POST /users/{user_id}/posts/{post_id}/ack since 7.7", "acknowledgePost", (*Server).acknowledge},
+		{"POST /users/{user_id}/posts/{post_id}/reminder since 7.2", "setPostReminder", (*Server).setReminder},
+		{"GET /posts/{post_id}", "getPost", (*Server).getPost},
+		{"GET /posts/{post_id}/thread", "getPostThread", (*Server).getPostThread},
+		{"PUT /posts/{post_id}/patch", "patchPost", (*Server).patchPost},
+		{"DELETE /posts/{post_id}", "deletePost", (*Server).deletePost},
+		{"GET /posts/{post_id}/reactions", "getReactions", (*Server).getReactions},
+		{"POST /reactions", "saveReaction", (*Server).saveReaction},
+		{"DELETE /users/{user_id}/posts/{post_id}/reactions/{emoji_name}", "deleteReaction", (*Server).deleteReaction},
 
-		{method: "POST", path: "/files", name: "uploadFileStream", fn: (*Server).uploadFiles},
-		{method: "GET", path: "/files/{file_id}", name: "getFile", fn: (*Server).getFile},
-		{method: "GET", path: "/files/{file_id}/thumbnail", name: "getFileThumbnail", fn: (*Server).getFileThumbnail},
-		{method: "GET", path: "/files/{file_id}/preview", name: "getFilePreview", fn: (*Server).getFilePreview},
+		{"POST /files", "uploadFileStream", (*Server).uploadFiles},
+		{"GET /files/{file_id}", "getFile", (*Server).getFile},
+		{"GET /files/{file_id}/thumbnail", "getFileThumbnail", (*Server).getFileThumbnail},
+		{"GET /files/{file_id}/preview", "getFilePreview", (*Server).getFilePreview},
 
-		{method: "POST", path: "/roles/names", name: "getRolesByNames", fn: (*Server).getRolesByNames},
-		{method: "GET", path: "/plugins/webapp", name: "getWebappPlugins", fn: (*Server).getWebappPlugins},
+		{"POST /roles/names", "getRolesByNames", (*Server).getRolesByNames},
+		{"GET /plugins/webapp", "getWebappPlugins", (*Server).getWebappPlugins},
 	})
 }
 

@@ -3,7 +3,6 @@ package refchat
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"net/http"
 	"time"
 )
@@ -21,11 +20,11 @@ var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KE
 	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
 	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
 
-var scheduledRoutes = []route{
-	{method: "POST", path: "/posts/schedule", name: "createSchedulePost", fn: (*Server).createScheduledPost, since: release{10, 3}},
-	{method: "PUT", path: "/posts/schedule/{scheduled_post_id}", name: "updateScheduledPost", fn: (*Server).updateScheduledPost, since: release{10, 3}},
-	{method: "DELETE", path: "/posts/schedule/{scheduled_post_id}", name: "deleteScheduledPost", fn: (*Server).deleteScheduledPost, since: release{10, 3}},
-	{method: "GET", path: "/posts/scheduled/team/{team_id}", name: "getTeamScheduledPosts", fn: (*Server).getScheduledPosts, since: release{10, 3}},
+var scheduledRoutes = []operation{
+	{"POST /posts/schedule since 10.3", "createSchedulePost", (*Server).createScheduledPost},
+	{"PUT /posts/schedule/{scheduled_post_id} since 10.3", "updateScheduledPost", (*Server).updateScheduledPost},
+	{"DELETE /posts/schedule/{scheduled_post_id} since 10.3", "deleteScheduledPost", (*Server).deleteScheduledPost},
+	{"GET /posts/scheduled/team/{team_id} since 10.3", "getTeamScheduledPosts", (*Server).getScheduledPosts},
 }
 
 const scheduledColumns = "p.id, p.createat, p.updateat, p.userid, p.channelid, p.rootid, p.message, p.props, p.fileids, p.priority, p.scheduledat, p.processedat, p.errorcode"
@@ -63,25 +62,19 @@ func (st *store) scheduledOf(ctx context.Context, userID, teamID string) (list [
 		ORDER BY p.scheduledat, p.createat`, userID, teamID)
 }
 
-func (st *store) insertScheduled(ctx context.Context, p *scheduledPost) (err error) {
-	defer st.timed("ScheduledPostStore.CreateScheduledPost", &err)()
-	_, err = st.exec(ctx, nil, `INSERT INTO scheduledposts (id, createat, updateat, userid, channelid, rootid, message, props, fileids, priority,
+func (st *store) insertScheduled(ctx context.Context, p *scheduledPost) error {
+	return st.do(ctx, "ScheduledPostStore.CreateScheduledPost", `INSERT INTO scheduledposts (id, createat, updateat, userid, channelid, rootid, message, props, fileids, priority,
 		scheduledat, processedat, errorcode) VALUES (`+marks(13)+")", p.ID, p.CreateAt, p.UpdateAt, p.UserID, p.ChannelID, p.RootID, p.Message,
 		jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, 0, "")
-	return err
 }
 
-func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) (err error) {
-	defer st.timed("ScheduledPostStore.UpdatedScheduledPost", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?",
+func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) error {
+	return st.do(ctx, "ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?",
 		p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
-	return err
 }
 
-func (st *store) dropScheduled(ctx context.Context, id string) (err error) {
-	defer st.timed("ScheduledPostStore.PermanentlyDeleteScheduledPosts", &err)()
-	_, err = st.exec(ctx, nil, "DELETE FROM scheduledposts WHERE id = ?", id)
-	return err
+func (st *store) dropScheduled(ctx context.Context, id string) error {
+	return st.do(ctx, "ScheduledPostStore.PermanentlyDeleteScheduledPosts", "DELETE FROM scheduledposts WHERE id = ?", id)
 }
 
 // claimScheduled marks a due post as being sent; false if another server was faster.
@@ -103,9 +96,9 @@ func (s *Server) mustSchedule() error {
 func (p *scheduledPost) check() error {
 	switch {
 	case p.Message == "" && len(p.FileIDs) == 0:
-		return newError(http.StatusBadRequest, "model.scheduled_post.is_valid.empty_post.app_error", "Cannot schedule an empty post.")
+		return badRequest("model.scheduled_post.is_valid.empty_post.app_error", "Cannot schedule an empty post.")
 	case p.ScheduledAt < millis():
-		return newError(http.StatusBadRequest, "model.scheduled_post.is_valid.scheduled_at.app_error", "Invalid scheduled at time.")
+		return badRequest("model.scheduled_post.is_valid.scheduled_at.app_error", "Invalid scheduled at time.")
 	}
 	return p.draft.check()
 }
@@ -113,7 +106,7 @@ func (p *scheduledPost) check() error {
 // tellScheduled notifies a user's clients of a scheduled post, except the one on this connection ("" for
 // none).
 func (s *Server) tellScheduled(name string, p *scheduledPost, connection string) {
-	s.hub.publish(newEvent(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, eventField{"scheduledPost", jsonText(p)}))
+	s.publish(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, "scheduledPost", jsonText(p))
 }
 
 func (s *Server) createScheduledPost(q *request) error {
@@ -124,7 +117,7 @@ func (s *Server) createScheduledPost(q *request) error {
 	if err := q.decode(&p, "schedule_post"); err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
@@ -139,13 +132,13 @@ func (s *Server) createScheduledPost(q *request) error {
 	if c, err := s.channel(ctx, p.ChannelID); err != nil {
 		return err
 	} else if c.DeleteAt != 0 {
-		return newError(http.StatusBadRequest, "app.save_scheduled_post.channel_deleted.app_error", "Cannot schedule a post in an archived channel.")
+		return badRequest("app.save_scheduled_post.channel_deleted.app_error", "Cannot schedule a post in an archived channel.")
 	}
 	if err := s.st.insertScheduled(ctx, &p); err != nil {
 		return errStore("save_scheduled_post.save", err)
 	}
 	s.tellScheduled("scheduled_post_created", &p, q.connection())
-	return q.reply(http.StatusCreated, &p)
+	return q.created(&p)
 }
 
 // ownScheduled returns the caller's scheduled post that the path names.
@@ -154,15 +147,12 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.st.scheduledByID(q.r.Context(), id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, newError(http.StatusNotFound, "app."+verb+"_scheduled_post.existing_scheduled_post.not_exist", "Scheduled post does not exist.")
-	}
+	p, err := s.st.scheduledByID(q.ctx(), id)
 	if err != nil {
-		return nil, errStore("scheduled_post.get", err)
+		return nil, errFind("scheduled_post.get", err, missing("app."+verb+"_scheduled_post.existing_scheduled_post.not_exist", "Scheduled post does not exist."))
 	}
 	if p.UserID != q.sess.UserID {
-		return nil, newError(http.StatusForbidden, "app."+verb+"_scheduled_post."+verb+"_permission.error", "You do not have permission to "+verb+" this resource.")
+		return nil, forbidden("app."+verb+"_scheduled_post."+verb+"_permission.error", "You do not have permission to "+verb+" this resource.")
 	}
 	return p, nil
 }
@@ -186,7 +176,7 @@ func (s *Server) updateScheduledPost(q *request) error {
 	if in.Priority != nil {
 		p.Priority = in.Priority
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
@@ -197,7 +187,7 @@ func (s *Server) updateScheduledPost(q *request) error {
 		return errStore("update_scheduled_post.update", err)
 	}
 	s.tellScheduled("scheduled_post_updated", p, q.connection())
-	return q.reply(http.StatusCreated, p)
+	return q.created(p)
 }
 
 func (s *Server) deleteScheduledPost(q *request) error {
@@ -208,11 +198,11 @@ func (s *Server) deleteScheduledPost(q *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.st.dropScheduled(q.r.Context(), p.ID); err != nil {
+	if err := s.st.dropScheduled(q.ctx(), p.ID); err != nil {
 		return errStore("delete_scheduled_post.delete", err)
 	}
 	s.tellScheduled("scheduled_post_deleted", p, q.connection())
-	return q.reply(http.StatusCreated, p)
+	return q.created(p)
 }
 
 func (s *Server) getScheduledPosts(q *request) error {
@@ -224,21 +214,21 @@ func (s *Server) getScheduledPosts(q *request) error {
 		return err
 	}
 	teams := map[string]string{teamID: teamID}
-	if q.r.URL.Query().Get("includeDirectChannels") == "true" {
+	if q.query("includeDirectChannels") == "true" {
 		teams["directChannels"] = ""
 	}
 	out := map[string][]*scheduledPost{}
 	for name, id := range teams {
-		if out[name], err = s.st.scheduledOf(q.r.Context(), q.sess.UserID, id); err != nil {
+		if out[name], err = s.st.scheduledOf(q.ctx(), q.sess.UserID, id); err != nil {
 			return errStore("get_scheduled_posts", err)
 		}
 		for _, p := range out[name] {
-			if err := s.withFiles(q.r.Context(), &p.draft); err != nil {
+			if err := s.withFiles(q.ctx(), &p.draft); err != nil {
 				return err
 			}
 		}
 	}
-	return q.reply(http.StatusOK, out)
+	return q.reply(out)
 }
 
 const sendScheduledEvery = 30 * time.Second

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -291,7 +290,7 @@ func (s *Server) searchPosts(q *request, teamID string) error {
 	if err := q.decode(&in, "search"); err != nil || strings.TrimSpace(in.Terms) == "" {
 		return errBody("terms")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	words, not, tags, notTags, f := parsePostSearch(in.Terms, in.TimeZoneOffset)
 	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}
 	if err := s.resolve(ctx, q.sess.UserID, teamID, &f, &base); err != nil {
@@ -333,7 +332,7 @@ func (s *Server) searchPosts(q *request, teamID string) error {
 		return err
 	}
 	q.w.Header().Set("Cache-Control", "no-cache, no-store, must-revalidate")
-	return q.reply(http.StatusOK, struct {
+	return q.reply(struct {
 		*postList
 		Matches map[string][]string `json:"matches"`
 	}{postList: l})

@@ -3,7 +3,6 @@ package refchat
 import (
 	"context"
 	"database/sql"
-	"net/http"
 	"strings"
 	"unicode"
 )
@@ -115,11 +114,8 @@ func (s *Server) searchTeamChannels(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.channelsLike(q.r.Context(), id, term, 100)
-	if err != nil {
-		return errStore("channel.search", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.channelsLike(q.ctx(), id, term, 100)
+	return q.answer(list, errStore("channel.search", err))
 }
 
 // searchAllChannels is for administrators, and with system_console=false for all users.
@@ -129,16 +125,13 @@ func (s *Server) searchAllChannels(q *request) error {
 		return err
 	}
 	userID := ""
-	if q.r.URL.Query().Get("system_console") == "false" {
+	if q.query("system_console") == "false" {
 		userID = q.sess.UserID
 	} else if !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	list, err := s.st.allChannelsLike(q.r.Context(), userID, term)
-	if err != nil {
-		return errStore("channel.search", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.allChannelsLike(q.ctx(), userID, term)
+	return q.answer(list, errStore("channel.search", err))
 }
 
 func (s *Server) searchGroupChannels(q *request) error {
@@ -146,11 +139,8 @@ func (s *Server) searchGroupChannels(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.groupsLike(q.r.Context(), q.sess.UserID, term)
-	if err != nil {
-		return errStore("channel.search_group", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.groupsLike(q.ctx(), q.sess.UserID, term)
+	return q.answer(list, errStore("channel.search_group", err))
 }
 
 // searchAutocompleteChannels offers the channels that "in:" can name.
@@ -159,14 +149,11 @@ func (s *Server) searchAutocompleteChannels(q *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, term := q.r.Context(), q.r.URL.Query().Get("name")
+	ctx, term := q.ctx(), q.query("name")
 	list, err := s.st.myChannelsLike(ctx, q.sess.UserID, id, term)
 	if err != nil {
 		return errStore("channel.autocomplete", err)
 	}
 	direct, err := s.st.myDirectLike(ctx, q.sess.UserID, term)
-	if err != nil {
-		return errStore("channel.autocomplete", err)
-	}
-	return q.reply(http.StatusOK, append(list, direct...))
+	return q.answer(append(list, direct...), errStore("channel.autocomplete", err))
 }

@@ -290,6 +290,13 @@ func (s *Server) background(fn func(ctx context.Context)) {
 	})
 }
 
+// warn logs an error that no client gets.
+func (s *Server) warn(doing string, err error) {
+	if err != nil {
+		s.log.Warn(doing, "err", err)
+	}
+}
+
 // Kinds of entries that other servers must drop when this one changes them.
 const (
 	dropUser     = "user"

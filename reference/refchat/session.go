@@ -58,9 +58,7 @@ func (s *Server) touch(sess *session) {
 	c.LastActivityAt = now
 	s.sessions.set(sess.Token, &c)
 	s.background(func(ctx context.Context) {
-		if err := s.st.touchSession(ctx, sess.ID, now); err != nil {
-			s.log.Warn("updating a session", "err", err)
-		}
+		s.warn("updating a session", s.st.touchSession(ctx, sess.ID, now))
 	})
 }
 
@@ -74,10 +72,10 @@ func (s *Server) login(q *request) error {
 	if err := q.decode(&in, "login"); err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	s.audit(ctx, q, in.ID, "attempt - login_id="+in.LoginID)
 	if in.Password == "" {
-		return newError(http.StatusBadRequest, "api.user.login.blank_pwd.app_error", "Password field must not be blank")
+		return badRequest("api.user.login.blank_pwd.app_error", "Password field must not be blank")
 	}
 	u, err := s.st.userForLogin(ctx, in.ID, in.LoginID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -103,9 +101,7 @@ func (s *Server) login(q *request) error {
 	s.audit(ctx, q, u.ID, "authenticated")
 	if s.hash.outdated(u.Password) {
 		if fresh, err := s.hash.hash(in.Password); err == nil {
-			if err := s.st.setPassword(ctx, u.ID, fresh); err != nil {
-				s.log.Warn("renewing a password hash", "err", err)
-			}
+			s.warn("renewing a password hash", s.st.setPassword(ctx, u.ID, fresh))
 			s.invalidate(dropUser, u.ID)
 		}
 	}
@@ -131,12 +127,12 @@ func (s *Server) login(q *request) error {
 	if err := s.st.termsAccepted(ctx, u.ID); err != nil {
 		return errStore("terms.get", err)
 	}
-	return q.reply(http.StatusOK, u.self())
+	return q.reply(u.self())
 }
 
 func (s *Server) logout(q *request) error {
 	if q.sess != nil {
-		if err := s.st.dropSession(q.r.Context(), q.sess.ID); err != nil {
+		if err := s.st.dropSession(q.ctx(), q.sess.ID); err != nil {
 			return errStore("session.remove", err)
 		}
 		s.invalidate(dropSession, q.sess.Token)
@@ -192,16 +188,12 @@ func (st *store) saveSession(ctx context.Context, x *session) (err error) {
 	return err
 }
 
-func (st *store) touchSession(ctx context.Context, id string, at int64) (err error) {
-	defer st.timed("SessionStore.UpdateLastActivityAt", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE sessions SET lastactivityat = ? WHERE id = ?", at, id)
-	return err
+func (st *store) touchSession(ctx context.Context, id string, at int64) error {
+	return st.do(ctx, "SessionStore.UpdateLastActivityAt", "UPDATE sessions SET lastactivityat = ? WHERE id = ?", at, id)
 }
 
-func (st *store) dropSession(ctx context.Context, id string) (err error) {
-	defer st.timed("SessionStore.Remove", &err)()
-	_, err = st.exec(ctx, nil, "DELETE FROM sessions WHERE id = ?", id)
-	return err
+func (st *store) dropSession(ctx context.Context, id string) error {
+	return st.do(ctx, "SessionStore.Remove", "DELETE FROM sessions WHERE id = ?", id)
 }
 
 func (st *store) tokenOwner(ctx context.Context, token string) (userID, roles string, err error) {

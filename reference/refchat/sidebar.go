@@ -3,8 +3,6 @@ package refchat
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"net/http"
 	"slices"
 )
 
@@ -33,10 +31,10 @@ const (
 var sidebarChannelTable = table{"sidebarchannels", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
 	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
 
-var sidebarRoutes = []route{
-	{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels/categories", name: "getCategoriesForTeamForUser", fn: (*Server).getCategories, since: release{5, 26}},
-	{method: "POST", path: "/users/{user_id}/teams/{team_id}/channels/categories", name: "createCategoryForTeamForUser", fn: (*Server).createCategory, since: release{5, 26}},
-	{method: "PUT", path: "/users/{user_id}/teams/{team_id}/channels/categories", name: "updateCategoriesForTeamForUser", fn: (*Server).updateCategories, since: release{5, 26}},
+var sidebarRoutes = []operation{
+	{"GET /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "getCategoriesForTeamForUser", (*Server).getCategories},
+	{"POST /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "createCategoryForTeamForUser", (*Server).createCategory},
+	{"PUT /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "updateCategoriesForTeamForUser", (*Server).updateCategories},
 }
 
 // categories returns a user's sidebar in a team, and makes it with the three sections of every user if there is none.
@@ -260,7 +258,7 @@ func (s *Server) getCategories(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.categories(q.r.Context(), nil, userID, teamID)
+	list, err := s.st.categories(q.ctx(), nil, userID, teamID)
 	if err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
@@ -268,7 +266,7 @@ func (s *Server) getCategories(q *request) error {
 	for _, c := range list {
 		order = append(order, c.ID)
 	}
-	return q.reply(http.StatusOK, map[string]any{"categories": list, "order": order})
+	return q.reply(map[string]any{"categories": list, "order": order})
 }
 
 // keepOwn leaves of each section's channels those that the user is in.
@@ -302,7 +300,7 @@ func (s *Server) createCategory(q *request) error {
 	if err := q.decode(&c, "category"); err != nil || c.UserID != userID || c.TeamID != teamID || !c.valid() {
 		return errBody("category")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.keepOwn(ctx, userID, &c); err != nil {
 		return err
 	}
@@ -310,8 +308,8 @@ func (s *Server) createCategory(q *request) error {
 	if err := s.st.createCategory(ctx, &c); err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
-	s.hub.publish(newEvent("sidebar_category_created", broadcast{UserID: userID, TeamID: teamID}, eventField{"category_id", c.ID}))
-	return q.reply(http.StatusOK, &c)
+	s.publish("sidebar_category_created", broadcast{UserID: userID, TeamID: teamID}, "category_id", c.ID)
+	return q.reply(&c)
 }
 
 func (s *Server) updateCategories(q *request) error {
@@ -323,17 +321,14 @@ func (s *Server) updateCategories(q *request) error {
 	if err := q.decode(&list, "category"); err != nil || slices.ContainsFunc(list, func(c *category) bool { return c == nil || !c.valid() }) {
 		return errBody("category")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.keepOwn(ctx, userID, list...); err != nil {
 		return err
 	}
 	out, err := s.st.updateCategories(ctx, userID, teamID, list)
-	if errors.Is(err, sql.ErrNoRows) {
-		return errBody("category")
-	}
 	if err != nil {
-		return errStore("channel.sidebar_categories", err)
+		return errFind("channel.sidebar_categories", err, errBody("category"))
 	}
-	s.hub.publish(newEvent("sidebar_category_updated", broadcast{UserID: userID, TeamID: teamID}, eventField{"updatedCategories", jsonText(out)}))
-	return q.reply(http.StatusOK, out)
+	s.publish("sidebar_category_updated", broadcast{UserID: userID, TeamID: teamID}, "updatedCategories", jsonText(out))
+	return q.reply(out)
 }

@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"net/http"
 )
 
 // A user is online by acting, and offline again when the last WebSocket has closed.
@@ -37,9 +36,7 @@ func (s *Server) setOnline(ctx context.Context, userID string) {
 	}
 	s.statuses.set(userID, now)
 	if !changed {
-		if err := s.st.touchStatus(ctx, userID, now.LastActivityAt); err != nil {
-			s.log.Warn("updating a status", "err", err)
-		}
+		s.warn("updating a status", s.st.touchStatus(ctx, userID, now.LastActivityAt))
 		return
 	}
 	s.saveStatus(ctx, now)
@@ -56,11 +53,9 @@ func (s *Server) setOffline(ctx context.Context, userID string) {
 }
 
 func (s *Server) saveStatus(ctx context.Context, x *status) {
-	if err := s.st.saveStatus(ctx, x); err != nil {
-		s.log.Warn("saving a status", "err", err)
-	}
+	s.warn("saving a status", s.st.saveStatus(ctx, x))
 	s.bus.send(busMessage{Drop: dropStatus, Key: x.UserID})
-	s.hub.publish(newEvent("status_change", broadcast{UserID: x.UserID}, eventField{"status", x.Status}, eventField{"user_id", x.UserID}))
+	s.publish("status_change", broadcast{UserID: x.UserID}, "status", x.Status, "user_id", x.UserID)
 }
 
 // statusesOf returns a status for every id: offline for those that have none.
@@ -109,11 +104,8 @@ func (s *Server) getStatuses(q *request) error {
 			return errBody("user_ids")
 		}
 	}
-	list, err := s.statusesOf(q.r.Context(), ids)
-	if err != nil {
-		return err
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.statusesOf(q.ctx(), ids)
+	return q.answer(list, err)
 }
 
 func (s *Server) getStatus(q *request) error {
@@ -121,9 +113,9 @@ func (s *Server) getStatus(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.statusesOf(q.r.Context(), []string{id})
+	list, err := s.statusesOf(q.ctx(), []string{id})
 	if err != nil {
 		return err
 	}
-	return q.reply(http.StatusOK, list[0])
+	return q.reply(list[0])
 }

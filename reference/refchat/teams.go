@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/http"
 	"regexp"
 	"strings"
 )
@@ -70,11 +69,8 @@ func (s *Server) mustManageTeam(ctx context.Context, sess *session, teamID strin
 
 func (s *Server) team(ctx context.Context, id string) (*team, error) {
 	t, err := s.teams.through(id, func() (*team, error) { return s.st.teamByID(fromMaster(ctx), id) })
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errNoTeam()
-	}
 	if err != nil {
-		return nil, errStore("team.get", err)
+		return nil, errFind("team.get", err, errNoTeam())
 	}
 	return t, nil
 }
@@ -89,13 +85,13 @@ func (s *Server) createTeam(q *request) error {
 	}
 	switch {
 	case len(t.Name) < 2 || !slugForm.MatchString(t.Name):
-		return newError(http.StatusBadRequest, "model.team.is_valid.url.app_error", "Invalid URL Identifier.")
+		return badRequest("model.team.is_valid.url.app_error", "Invalid URL Identifier.")
 	case t.DisplayName == "" || len(t.DisplayName) > 64:
-		return newError(http.StatusBadRequest, "model.team.is_valid.name.app_error", "Invalid name.")
+		return badRequest("model.team.is_valid.name.app_error", "Invalid name.")
 	case t.Type != "O" && t.Type != "I":
-		return newError(http.StatusBadRequest, "model.team.is_valid.type.app_error", "Invalid type.")
+		return badRequest("model.team.is_valid.type.app_error", "Invalid type.")
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	now := millis()
 	t.ID, t.CreateAt, t.UpdateAt, t.DeleteAt, t.InviteID = newID(), now, now, 0, newID()
 	t.Description, t.CompanyName, t.AllowedDomains = clip(t.Description, 255), clip(t.CompanyName, 64), clip(t.AllowedDomains, 1000)
@@ -105,7 +101,7 @@ func (s *Server) createTeam(q *request) error {
 	}
 	err := s.st.insertTeam(ctx, &t)
 	if duplicate(err, "") {
-		return newError(http.StatusBadRequest, "app.team.save.existing.app_error", "Must call update for existing team.")
+		return badRequest("app.team.save.existing.app_error", "Must call update for existing team.")
 	}
 	if err != nil {
 		return errStore("team.save", err)
@@ -119,7 +115,7 @@ func (s *Server) createTeam(q *request) error {
 	if _, err := s.joinTeam(ctx, t.ID, q.sess.UserID, true); err != nil {
 		return err
 	}
-	return q.reply(http.StatusCreated, &t)
+	return q.created(&t)
 }
 
 // joinTeam makes a user a member of a team and its default channels. Joining again changes nothing.
@@ -155,7 +151,7 @@ func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bo
 			return nil, err
 		}
 	}
-	s.hub.publish(newEvent("added_to_team", broadcast{UserID: userID}, eventField{"team_id", teamID}, eventField{"user_id", userID}))
+	s.publish("added_to_team", broadcast{UserID: userID}, "team_id", teamID, "user_id", userID)
 	return m, nil
 }
 
@@ -174,11 +170,11 @@ func (s *Server) addTeamMember(q *request) error {
 	if !validID(in.UserID) {
 		return errBody("user_id")
 	}
-	m, err := s.addToTeam(q.r.Context(), q.sess, id, in.UserID)
+	m, err := s.addToTeam(q.ctx(), q.sess, id, in.UserID)
 	if err != nil {
 		return err
 	}
-	return q.reply(http.StatusCreated, m)
+	return q.created(m)
 }
 
 func (s *Server) addTeamMembers(q *request) error {
@@ -188,20 +184,20 @@ func (s *Server) addTeamMembers(q *request) error {
 	}
 	var in []teamMember
 	if err := q.decode(&in, "members"); err != nil || len(in) == 0 {
-		return newError(http.StatusBadRequest, "api.team.add_members.too_many.error", "Parameter required to add user to team.")
+		return badRequest("api.team.add_members.too_many.error", "Parameter required to add user to team.")
 	}
 	out := make([]*teamMember, 0, len(in))
 	for _, x := range in {
 		if x.TeamID != id || !validID(x.UserID) {
 			return errBody("member")
 		}
-		m, err := s.addToTeam(q.r.Context(), q.sess, id, x.UserID)
+		m, err := s.addToTeam(q.ctx(), q.sess, id, x.UserID)
 		if err != nil {
 			return err
 		}
 		out = append(out, m)
 	}
-	return q.reply(http.StatusCreated, out)
+	return q.created(out)
 }
 
 // addToTeam checks the right to add a user: users may add themselves to an open team, and members
@@ -223,18 +219,15 @@ func (s *Server) addToTeam(ctx context.Context, sess *session, teamID, userID st
 
 func (s *Server) getTeams(q *request) error {
 	page, per := q.page()
-	list, err := s.st.teamPage(q.r.Context(), !s.isAdmin(q.sess), page, per)
-	if err != nil {
-		return errStore("team.get_all", err)
-	}
-	return q.reply(http.StatusOK, s.sanitizeTeams(q, list))
+	list, err := s.st.teamPage(q.ctx(), !s.isAdmin(q.sess), page, per)
+	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
 }
 
 // sanitizeTeams hides fields that only managers of a team may see.
 func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
 	out := make([]*team, len(list))
 	for i, t := range list {
-		if s.mustManageTeam(q.r.Context(), q.sess, t.ID) != nil {
+		if s.mustManageTeam(q.ctx(), q.sess, t.ID) != nil {
 			c := *t
 			c.Email, c.InviteID = "", ""
 			t = &c
@@ -245,23 +238,20 @@ func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
 }
 
 func (s *Server) getTeamByName(q *request) error {
-	t, err := s.st.teamByName(q.r.Context(), q.param("team_name"))
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.team.get_by_name.missing.app_error", "Unable to find the existing team.")
-	}
+	t, err := s.st.teamByName(q.ctx(), q.param("team_name"))
 	if err != nil {
-		return errStore("team.get_by_name", err)
+		return errFind("team.get_by_name", err, missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
 	}
 	return s.replyTeam(q, t)
 }
 
 func (s *Server) replyTeam(q *request, t *team) error {
 	if !t.AllowOpenInvite {
-		if err := s.mustBeInTeam(q.r.Context(), q.sess, t.ID); err != nil {
+		if err := s.mustBeInTeam(q.ctx(), q.sess, t.ID); err != nil {
 			return err
 		}
 	}
-	return q.reply(http.StatusOK, s.sanitizeTeams(q, []*team{t})[0])
+	return q.reply(s.sanitizeTeams(q, []*team{t})[0])
 }
 
 func (s *Server) getTeamStats(q *request) error {
@@ -269,11 +259,8 @@ func (s *Server) getTeamStats(q *request) error {
 	if err != nil {
 		return err
 	}
-	total, active, err := s.st.teamStats(q.r.Context(), id)
-	if err != nil {
-		return errStore("team.stats", err)
-	}
-	return q.reply(http.StatusOK, map[string]any{"team_id": id, "total_member_count": total, "active_member_count": active})
+	total, active, err := s.st.teamStats(q.ctx(), id)
+	return q.answer(map[string]any{"team_id": id, "total_member_count": total, "active_member_count": active}, errStore("team.stats", err))
 }
 
 // teamParam returns the team_id parameter if the caller is in the team.
@@ -282,7 +269,7 @@ func (s *Server) teamParam(q *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return id, s.mustBeInTeam(q.r.Context(), q.sess, id)
+	return id, s.mustBeInTeam(q.ctx(), q.sess, id)
 }
 
 func (s *Server) getTeamMembers(q *request) error {
@@ -291,11 +278,8 @@ func (s *Server) getTeamMembers(q *request) error {
 		return err
 	}
 	page, per := q.page()
-	list, err := s.st.teamMemberPage(q.r.Context(), id, page, per)
-	if err != nil {
-		return errStore("team.get_members", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.teamMemberPage(q.ctx(), id, page, per)
+	return q.answer(list, errStore("team.get_members", err))
 }
 
 func (s *Server) getTeamMember(q *request) error {
@@ -307,14 +291,8 @@ func (s *Server) getTeamMember(q *request) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.st.teamMember(q.r.Context(), id, userID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
-	}
-	if err != nil {
-		return errStore("team.get_member", err)
-	}
-	return q.reply(http.StatusOK, m)
+	m, err := s.st.teamMember(q.ctx(), id, userID)
+	return q.answer(m, errFind("team.get_member", err, missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")))
 }
 
 func (s *Server) getTeamsForUser(q *request) error {
@@ -322,11 +300,8 @@ func (s *Server) getTeamsForUser(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.teamsOf(q.r.Context(), id)
-	if err != nil {
-		return errStore("team.get_all", err)
-	}
-	return q.reply(http.StatusOK, s.sanitizeTeams(q, list))
+	list, err := s.st.teamsOf(q.ctx(), id)
+	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
 }
 
 func (s *Server) getTeamMembersForUser(q *request) error {
@@ -334,11 +309,8 @@ func (s *Server) getTeamMembersForUser(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.teamMembersOf(q.r.Context(), id)
-	if err != nil {
-		return errStore("team.get_members", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.teamMembersOf(q.ctx(), id)
+	return q.answer(list, errStore("team.get_members", err))
 }
 
 func (s *Server) getTeamsUnread(q *request) error {
@@ -346,9 +318,6 @@ func (s *Server) getTeamsUnread(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.teamsUnread(q.r.Context(), id, q.r.URL.Query().Get("exclude_team"))
-	if err != nil {
-		return errStore("team.get_unread", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.teamsUnread(q.ctx(), id, q.query("exclude_team"))
+	return q.answer(list, errStore("team.get_unread", err))
 }

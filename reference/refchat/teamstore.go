@@ -61,10 +61,8 @@ func teamValues(t *team) []any {
 		t.AllowedDomains, t.InviteID, t.AllowOpenInvite}
 }
 
-func (st *store) insertTeam(ctx context.Context, t *team) (err error) {
-	defer st.timed("TeamStore.Save", &err)()
-	_, err = st.exec(ctx, nil, teamInsert, teamValues(t)...)
-	return err
+func (st *store) insertTeam(ctx context.Context, t *team) error {
+	return st.do(ctx, "TeamStore.Save", teamInsert, teamValues(t)...)
 }
 
 // memberRoles spells out the roles that a scheme gives.
@@ -109,11 +107,9 @@ func (st *store) teamMemberPage(ctx context.Context, teamID string, page, per in
 	return st.selectTeamMembers(ctx, "WHERE teamid = ? AND deleteat = 0 ORDER BY userid LIMIT ? OFFSET ?", teamID, per, page*per)
 }
 
-func (st *store) saveTeamMember(ctx context.Context, m *teamMember) (err error) {
-	defer st.timed("TeamStore.SaveMember", &err)()
-	_, err = st.exec(ctx, nil, st.upsert("teammembers", "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest", "teamid, userid", "deleteat"),
+func (st *store) saveTeamMember(ctx context.Context, m *teamMember) error {
+	return st.do(ctx, "TeamStore.SaveMember", st.upsert("teammembers", "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest", "teamid, userid", "deleteat"),
 		m.TeamID, m.UserID, "", 0, true, m.SchemeAdmin, false)
-	return err
 }
 
 func (st *store) teamStats(ctx context.Context, teamID string) (total, active int64, err error) {

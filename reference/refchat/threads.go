@@ -2,8 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -68,11 +66,11 @@ func (s *Server) getThreads(q *request) error {
 	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
 	t := threadQuery{userID: userID, teamID: teamID, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
 	if t.before != "" && t.after != "" {
-		return newError(http.StatusBadRequest, "api.getThreadsForUser.bad_params", "The before and after parameters exclude each other.")
+		return badRequest("api.getThreadsForUser.bad_params", "The before and after parameters exclude each other.")
 	}
 	totals, threads := !is("threadsOnly"), !is("totalsOnly")
 	if !totals && !threads {
-		return newError(http.StatusBadRequest, "api.getThreadsForUser.bad_only_params", "The totalsOnly and threadsOnly parameters exclude each other.")
+		return badRequest("api.getThreadsForUser.bad_only_params", "The totalsOnly and threadsOnly parameters exclude each other.")
 	}
 	if x := v.Get("since"); x != "" {
 		if t.since, err = strconv.ParseInt(x, 10, 64); err != nil || t.since < 0 {
@@ -84,7 +82,7 @@ func (s *Server) getThreads(q *request) error {
 			t.per = min(n, 200)
 		}
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	out := &threadList{Threads: []*threadResponse{}}
 	if totals {
 		if err := s.st.threadTotals(ctx, t, out); err != nil {
@@ -101,7 +99,7 @@ func (s *Server) getThreads(q *request) error {
 			}
 		}
 	}
-	return q.reply(http.StatusOK, out)
+	return q.reply(out)
 }
 
 // introduce fills in a thread's participants: their profiles, or their ids alone.
@@ -123,16 +121,13 @@ func (s *Server) introduce(ctx context.Context, x *threadResponse, extended bool
 
 // threadFor returns a thread as a follower sees it; not found if the user does not follow it.
 func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, extended bool) (*threadResponse, error) {
-	missing := newError(http.StatusNotFound, "app.user.get_threads_for_user.not_found", "Thread not found/followed.")
+	none := missing("app.user.get_threads_for_user.not_found", "Thread not found/followed.")
 	if !m.following {
-		return nil, missing
+		return nil, none
 	}
 	x, err := s.st.threadOf(ctx, m, teamID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, missing
-	}
 	if err != nil {
-		return nil, errStore("thread.get_thread_for_user", err)
+		return nil, errFind("thread.get_thread_for_user", err, none)
 	}
 	return x, s.introduce(ctx, x, extended)
 }
@@ -146,19 +141,13 @@ func (s *Server) getThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	m, err := s.st.threadMember(ctx, id, userID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return newError(http.StatusNotFound, "app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed.")
-	}
 	if err != nil {
-		return errStore("thread.get_membership", err)
+		return errFind("thread.get_membership", err, missing("app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed."))
 	}
-	x, err := s.threadFor(ctx, m, teamID, q.r.URL.Query().Get("extended") == "true")
-	if err != nil {
-		return err
-	}
-	return q.reply(http.StatusOK, x)
+	x, err := s.threadFor(ctx, m, teamID, q.query("extended") == "true")
+	return q.answer(x, err)
 }
 
 // threadParams returns the parameters of the calls that change a user's relation to a thread, and the thread's root,
@@ -171,14 +160,11 @@ func (s *Server) threadParams(q *request) (userID, teamID string, root *post, er
 	if err != nil {
 		return "", "", nil, err
 	}
-	root, err = s.st.postByID(q.r.Context(), id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", nil, errNoPost()
-	}
+	root, err = s.st.postByID(q.ctx(), id)
 	if err != nil {
-		return "", "", nil, errStore("post.get", err)
+		return "", "", nil, errFind("post.get", err, errNoPost())
 	}
-	return userID, teamID, root, s.mustReadChannel(q.r.Context(), q.sess, root.ChannelID)
+	return userID, teamID, root, s.mustReadChannel(q.ctx(), q.sess, root.ChannelID)
 }
 
 func (s *Server) followThread(q *request) error   { return s.setFollowing(q, true) }
@@ -189,7 +175,7 @@ func (s *Server) setFollowing(q *request, on bool) error {
 	if err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if err := s.st.setFollowing(ctx, root.ID, userID, on); err != nil {
 		return errStore("thread.maintain_membership", err)
 	}
@@ -197,8 +183,8 @@ func (s *Server) setFollowing(q *request, on bool) error {
 	if err != nil {
 		return errStore("thread.get", err)
 	}
-	s.hub.publish(newEvent("thread_follow_changed", broadcast{UserID: userID, TeamID: teamID},
-		eventField{"reply_count", replies}, eventField{"state", on}, eventField{"thread_id", root.ID}))
+	s.publish("thread_follow_changed", broadcast{UserID: userID, TeamID: teamID},
+		"reply_count", replies, "state", on, "thread_id", root.ID)
 	return q.ok()
 }
 
@@ -212,7 +198,7 @@ func (s *Server) readThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	m, err := s.st.joinThread(ctx, root.ID, userID)
 	if err != nil {
 		return errStore("thread.maintain_membership", err)
@@ -230,10 +216,10 @@ func (s *Server) readThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	s.hub.publish(newEvent("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, eventField{"channel_id", root.ChannelID},
-		eventField{"previous_unread_mentions", was}, eventField{"thread_id", root.ID}, eventField{"timestamp", at},
-		eventField{"unread_mentions", x.UnreadMentions}, eventField{"unread_replies", x.UnreadReplies}))
-	return q.reply(http.StatusOK, x)
+	s.publish("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, "channel_id", root.ChannelID,
+		"previous_unread_mentions", was, "thread_id", root.ID, "timestamp", at,
+		"unread_mentions", x.UnreadMentions, "unread_replies", x.UnreadReplies)
+	return q.reply(x)
 }
 
 // mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel each of the
@@ -270,10 +256,10 @@ func (s *Server) readAllThreads(q *request) error {
 		return err
 	}
 	now := millis()
-	if err := s.st.markAllThreads(q.r.Context(), userID, teamID, now); err != nil {
+	if err := s.st.markAllThreads(q.ctx(), userID, teamID, now); err != nil {
 		return errStore("thread.mark_all_as_read", err)
 	}
-	s.hub.publish(newEvent("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, eventField{"timestamp", now}))
+	s.publish("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, "timestamp", now)
 	return q.ok()
 }
 
@@ -300,8 +286,8 @@ func (s *Server) threadUpdated(ctx context.Context, rootID, teamID string, menti
 		if before > 0 && slices.Contains(mentions, id) {
 			before--
 		}
-		s.hub.publish(newEvent("thread_updated", broadcast{UserID: id, TeamID: teamID}, eventField{"previous_unread_mentions", before},
-			eventField{"previous_unread_replies", max(x.UnreadReplies-1, 0)}, eventField{"thread", jsonText(x)}))
+		s.publish("thread_updated", broadcast{UserID: id, TeamID: teamID}, "previous_unread_mentions", before,
+			"previous_unread_replies", max(x.UnreadReplies-1, 0), "thread", jsonText(x))
 	}
 	return nil
 }

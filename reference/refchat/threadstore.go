@@ -165,14 +165,9 @@ func (st *store) markThread(ctx context.Context, m *threadMember) (err error) {
 // markAllThreads marks a user's threads of a team, and of no team, as read.
 func (st *store) markAllThreads(ctx context.Context, userID, teamID string, now int64) (err error) {
 	defer st.timed("ThreadStore.MarkAllAsRead", &err)()
-	var ids []string
-	if err := st.query(ctx, nil, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid
-		WHERE (c.teamid = ? OR c.teamid = '') AND tm.userid = ?`, teamID, userID); err != nil || len(ids) == 0 {
+	ids, err := st.strings(ctx, nil, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid
+		WHERE (c.teamid = ? OR c.teamid = '') AND tm.userid = ?`, teamID, userID)
+	if err != nil || len(ids) == 0 {
 		return err
 	}
 	slices.Sort(ids) // locks in one order
@@ -193,13 +188,7 @@ func (st *store) replyCount(ctx context.Context, rootID string) (n int64, err er
 
 func (st *store) followersOf(ctx context.Context, rootID string) (ids []string, err error) {
 	defer st.timed("ThreadStore.GetThreadFollowers", &err)()
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT userid FROM threadmemberships WHERE postid = ? AND following = ?", rootID, true)
-	return ids, err
+	return st.strings(ctx, nil, "SELECT userid FROM threadmemberships WHERE postid = ? AND following = ?", rootID, true)
 }
 
 // repliesSince lists the replies of a thread that changed since a time.

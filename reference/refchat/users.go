@@ -80,11 +80,8 @@ func (s *Server) ensureAdmin(ctx context.Context) error {
 
 func (s *Server) user(ctx context.Context, id string) (*user, error) {
 	u, err := s.users.through(id, func() (*user, error) { return s.st.userByID(fromMaster(ctx), id) })
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errNoUser()
-	}
 	if err != nil {
-		return nil, errStore("user.get", err)
+		return nil, errFind("user.get", err, errNoUser())
 	}
 	return u, nil
 }
@@ -97,11 +94,11 @@ func (s *Server) createUser(q *request) error {
 	in.Username, in.Email = strings.ToLower(in.Username), strings.ToLower(in.Email)
 	switch {
 	case !nameForm.MatchString(in.Username):
-		return newError(http.StatusBadRequest, "model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+		return badRequest("model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
 	case len(in.Email) > 128 || !emailForm.MatchString(in.Email):
-		return newError(http.StatusBadRequest, "model.user.is_valid.email.app_error", "Invalid email.")
+		return badRequest("model.user.is_valid.email.app_error", "Invalid email.")
 	case len(in.Password) < 5 || len(in.Password) > 72:
-		return newError(http.StatusBadRequest, "api.user.check_user_password.invalid.app_error", "Your password must contain at least 5 characters.")
+		return badRequest("api.user.check_user_password.invalid.app_error", "Your password must contain at least 5 characters.")
 	}
 	hash, err := s.hash.hash(in.Password)
 	if err != nil {
@@ -109,20 +106,20 @@ func (s *Server) createUser(q *request) error {
 	}
 	u := newUser(in.Username, in.Email, hash)
 	u.Nickname, u.FirstName, u.LastName, u.Position = clip(in.Nickname, 64), clip(in.FirstName, 64), clip(in.LastName, 64), clip(in.Position, 128)
-	if err := s.saveNewUser(s.st.insertUser(q.r.Context(), nil, u)); err != nil {
+	if err := s.saveNewUser(s.st.insertUser(q.ctx(), nil, u)); err != nil {
 		return err
 	}
-	s.hub.publish(newEvent("new_user", broadcast{}, eventField{"user_id", u.ID}))
-	return q.reply(http.StatusCreated, u.self())
+	s.publish("new_user", broadcast{}, "user_id", u.ID)
+	return q.created(u.self())
 }
 
 // saveNewUser turns the store's answer to an insertion of a user into the API's.
 func (s *Server) saveNewUser(err error) error {
 	switch {
 	case duplicate(err, "username"):
-		return newError(http.StatusBadRequest, "app.user.save.username_exists.app_error", "An account with that username already exists.")
+		return badRequest("app.user.save.username_exists.app_error", "An account with that username already exists.")
 	case duplicate(err, "email"):
-		return newError(http.StatusBadRequest, "app.user.save.email_exists.app_error", "An account with that email already exists.")
+		return badRequest("app.user.save.email_exists.app_error", "An account with that email already exists.")
 	case err != nil:
 		return errStore("user.save", err)
 	}
@@ -134,12 +131,12 @@ func (s *Server) getUser(q *request) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.user(q.r.Context(), id)
+	u, err := s.user(q.ctx(), id)
 	if err != nil {
 		return err
 	}
 	if id == q.sess.UserID {
-		if err := s.st.termsAccepted(q.r.Context(), id); err != nil {
+		if err := s.st.termsAccepted(q.ctx(), id); err != nil {
 			return errStore("terms.get", err)
 		}
 	}
@@ -147,15 +144,15 @@ func (s *Server) getUser(q *request) error {
 		return nil
 	}
 	if id == q.sess.UserID || s.isAdmin(q.sess) {
-		return q.reply(http.StatusOK, u.self())
+		return q.reply(u.self())
 	}
-	return q.reply(http.StatusOK, u.public())
+	return q.reply(u.public())
 }
 
 func (s *Server) getUsers(q *request) error {
 	v := q.r.URL.Query()
 	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if channelID != "" {
 		if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
 			return err
@@ -180,10 +177,7 @@ func (s *Server) getUsers(q *request) error {
 	} else {
 		list, err = s.st.userPage(ctx, teamID, channelID, page, per)
 	}
-	if err != nil {
-		return errStore("user.get_profiles", err)
-	}
-	return q.reply(http.StatusOK, publicUsers(list))
+	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
 
 func (s *Server) getUsersByIDs(q *request) error {
@@ -191,7 +185,7 @@ func (s *Server) getUsersByIDs(q *request) error {
 	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) == 0 {
 		return errBody("user_ids")
 	}
-	since, _ := strconv.ParseInt(q.r.URL.Query().Get("since"), 10, 64)
+	since, _ := strconv.ParseInt(q.query("since"), 10, 64)
 	out := make([]*user, 0, len(ids))
 	var missing []string
 	gens := map[string]uint64{}
@@ -205,7 +199,7 @@ func (s *Server) getUsersByIDs(q *request) error {
 		}
 	}
 	if len(missing) > 0 {
-		list, err := s.st.usersByIDs(fromMaster(q.r.Context()), missing)
+		list, err := s.st.usersByIDs(fromMaster(q.ctx()), missing)
 		if err != nil {
 			return errStore("user.get_profiles", err)
 		}
@@ -216,7 +210,7 @@ func (s *Server) getUsersByIDs(q *request) error {
 			}
 		}
 	}
-	return q.reply(http.StatusOK, out)
+	return q.reply(out)
 }
 
 func (s *Server) getUsersByNames(q *request) error {
@@ -224,17 +218,14 @@ func (s *Server) getUsersByNames(q *request) error {
 	if err := q.decode(&names, "usernames"); err != nil || len(names) == 0 {
 		return errBody("usernames")
 	}
-	list, err := s.st.usersByNames(q.r.Context(), names)
-	if err != nil {
-		return errStore("user.get_profiles", err)
-	}
-	return q.reply(http.StatusOK, publicUsers(list))
+	list, err := s.st.usersByNames(q.ctx(), names)
+	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
 
 func (s *Server) autocompleteUsers(q *request) error {
 	v := q.r.URL.Query()
 	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if channelID != "" {
 		if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
 			return err
@@ -261,7 +252,7 @@ func (s *Server) autocompleteUsers(q *request) error {
 		}
 		out["out_of_channel"] = publicUsers(others)
 	}
-	return q.reply(http.StatusOK, out)
+	return q.reply(out)
 }
 
 func (s *Server) searchUsers(q *request) error {
@@ -280,7 +271,7 @@ func (s *Server) searchUsers(q *request) error {
 	if in.Limit < 1 || in.Limit > 1000 {
 		in.Limit = 100
 	}
-	ctx := q.r.Context()
+	ctx := q.ctx()
 	if in.TeamID != "" {
 		if err := s.mustBeInTeam(ctx, q.sess, in.TeamID); err != nil {
 			return err
@@ -292,10 +283,7 @@ func (s *Server) searchUsers(q *request) error {
 		}
 	}
 	list, err := s.st.usersLike(ctx, in.Term, in.TeamID, in.ChannelID, in.Limit)
-	if err != nil {
-		return errStore("user.search", err)
-	}
-	return q.reply(http.StatusOK, publicUsers(list))
+	return q.answer(publicUsers(list), errStore("user.search", err))
 }
 
 // getProfileImage answers with a small picture in a color of the user's name.
@@ -304,7 +292,7 @@ func (s *Server) getProfileImage(q *request) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.user(q.r.Context(), id)
+	u, err := s.user(q.ctx(), id)
 	if err != nil {
 		return err
 	}
@@ -340,11 +328,8 @@ func (s *Server) getPreferences(q *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.st.preferences(q.r.Context(), id)
-	if err != nil {
-		return errStore("preference.get_all", err)
-	}
-	return q.reply(http.StatusOK, list)
+	list, err := s.st.preferences(q.ctx(), id)
+	return q.answer(list, errStore("preference.get_all", err))
 }
 
 func (s *Server) updatePreferences(q *request) error {
@@ -358,16 +343,16 @@ func (s *Server) updatePreferences(q *request) error {
 	}
 	for _, p := range list {
 		if p.UserID != id {
-			return newError(http.StatusForbidden, "api.preference.update_preferences.set.app_error", "Unable to set user preferences.")
+			return forbidden("api.preference.update_preferences.set.app_error", "Unable to set user preferences.")
 		}
 		if p.Category == "" || len(p.Category) > 32 || len(p.Name) > 32 || len(p.Value) > 2000 {
-			return newError(http.StatusBadRequest, "model.preference.is_valid.category.app_error", "Invalid category.")
+			return badRequest("model.preference.is_valid.category.app_error", "Invalid category.")
 		}
 	}
-	if err := s.st.savePreferences(q.r.Context(), list); err != nil {
+	if err := s.st.savePreferences(q.ctx(), list); err != nil {
 		return errStore("preference.save", err)
 	}
-	s.hub.publish(newEvent("preferences_changed", broadcast{UserID: id}, eventField{"preferences", jsonText(list)}))
+	s.publish("preferences_changed", broadcast{UserID: id}, "preferences", jsonText(list))
 	return q.ok()
 }
 
@@ -392,15 +377,15 @@ func (s *Server) createBot(q *request) error {
 		return err
 	}
 	if !nameForm.MatchString(in.Username) {
-		return newError(http.StatusBadRequest, "model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+		return badRequest("model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
 	}
 	u := newUser(in.Username, in.Username+"@localhost", "")
 	u.FirstName = clip(in.DisplayName, 64)
 	u.BotDescription = clip(in.Description, 1024)
-	if err := s.saveNewUser(s.st.insertBot(q.r.Context(), u, q.sess.UserID)); err != nil {
+	if err := s.saveNewUser(s.st.insertBot(q.ctx(), u, q.sess.UserID)); err != nil {
 		return err
 	}
-	return q.reply(http.StatusCreated, bot{UserID: u.ID, Username: u.Username, DisplayName: u.FirstName, Description: u.BotDescription,
+	return q.created(bot{UserID: u.ID, Username: u.Username, DisplayName: u.FirstName, Description: u.BotDescription,
 		OwnerID: q.sess.UserID, CreateAt: u.CreateAt, UpdateAt: u.UpdateAt})
 }
 
@@ -419,12 +404,12 @@ func (s *Server) createToken(q *request) error {
 	if in.Description == "" {
 		return errBody("description")
 	}
-	if _, err := s.user(q.r.Context(), id); err != nil {
+	if _, err := s.user(q.ctx(), id); err != nil {
 		return err
 	}
 	t := accessToken{ID: newID(), Token: newID(), UserID: id, Description: clip(in.Description, 255), IsActive: true}
-	if err := s.st.saveToken(q.r.Context(), &t); err != nil {
+	if err := s.st.saveToken(q.ctx(), &t); err != nil {
 		return errStore("user_access_token.save", err)
 	}
-	return q.reply(http.StatusOK, t)
+	return q.reply(t)
 }

@@ -165,10 +165,8 @@ func (st *store) setPassword(ctx context.Context, id, hash string) (err error) {
 }
 
 // setAttempts stores the number of failed logins since the last good one.
-func (st *store) setAttempts(ctx context.Context, id string, n int) (err error) {
-	defer st.timed("UserStore.UpdateFailedPasswordAttempts", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE users SET failedattempts = ? WHERE id = ?", n, id)
-	return err
+func (st *store) setAttempts(ctx context.Context, id string, n int) error {
+	return st.do(ctx, "UserStore.UpdateFailedPasswordAttempts", "UPDATE users SET failedattempts = ? WHERE id = ?", n, id)
 }
 
 // termsAccepted queries the terms of service that a user accepted; there are none to accept.
@@ -182,11 +180,9 @@ func (st *store) termsAccepted(ctx context.Context, userID string) (err error) {
 	return err
 }
 
-func (st *store) saveToken(ctx context.Context, t *accessToken) (err error) {
-	defer st.timed("UserAccessTokenStore.Save", &err)()
-	_, err = st.exec(ctx, nil, "INSERT INTO useraccesstokens (id, token, userid, description, isactive) VALUES (?,?,?,?,?)",
+func (st *store) saveToken(ctx context.Context, t *accessToken) error {
+	return st.do(ctx, "UserAccessTokenStore.Save", "INSERT INTO useraccesstokens (id, token, userid, description, isactive) VALUES (?,?,?,?,?)",
 		t.ID, t.Token, t.UserID, t.Description, true)
-	return err
 }
 
 func (st *store) preferences(ctx context.Context, userID string) (list []preference, err error) {
@@ -226,15 +222,11 @@ func (st *store) statusesByIDs(ctx context.Context, ids []string) (list []*statu
 	return list, err
 }
 
-func (st *store) saveStatus(ctx context.Context, x *status) (err error) {
-	defer st.timed("StatusStore.SaveOrUpdate", &err)()
-	_, err = st.exec(ctx, nil, st.upsert("status", "userid, status, manual, lastactivityat", "userid", "status, manual, lastactivityat"),
+func (st *store) saveStatus(ctx context.Context, x *status) error {
+	return st.do(ctx, "StatusStore.SaveOrUpdate", st.upsert("status", "userid, status, manual, lastactivityat", "userid", "status, manual, lastactivityat"),
 		x.UserID, x.Status, x.Manual, x.LastActivityAt)
-	return err
 }
 
-func (st *store) touchStatus(ctx context.Context, userID string, at int64) (err error) {
-	defer st.timed("StatusStore.UpdateLastActivityAt", &err)()
-	_, err = st.exec(ctx, nil, "UPDATE status SET lastactivityat = ? WHERE userid = ?", at, userID)
-	return err
+func (st *store) touchStatus(ctx context.Context, userID string, at int64) error {
+	return st.do(ctx, "StatusStore.UpdateLastActivityAt", "UPDATE status SET lastactivityat = ? WHERE userid = ?", at, userID)
 }

@@ -52,9 +52,9 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 	defer cancel()
 	switch {
 	case r.Action == "":
-		return nil, newError(http.StatusBadRequest, "api.web_socket_router.no_action.app_error", "No websocket action.")
+		return nil, badRequest("api.web_socket_router.no_action.app_error", "No websocket action.")
 	case r.Seq <= 0:
-		return nil, newError(http.StatusBadRequest, "api.web_socket_router.bad_seq.app_error", "Invalid sequence for WebSocket message.")
+		return nil, badRequest("api.web_socket_router.bad_seq.app_error", "Invalid sequence for WebSocket message.")
 	case r.Action == "authentication_challenge":
 		if k.sess != nil {
 			return nil, nil
@@ -88,7 +88,7 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 			}
 		}
 		if len(ids) == 0 {
-			return nil, newError(http.StatusBadRequest, "api.websocket_handler.invalid_param.app_error", "Invalid user_ids parameter.")
+			return nil, badRequest("api.websocket_handler.invalid_param.app_error", "Invalid user_ids parameter.")
 		}
 		found, err := s.statusesOf(ctx, ids)
 		out := map[string]string{}
@@ -103,7 +103,7 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 		return nil, nil
 	case "posted_notify_ack": // the real server counts these, too
 		if !validID(r.text("post_id")) {
-			return nil, newError(http.StatusBadRequest, "api.websocket_handler.invalid_param.app_error", "Invalid post_id parameter.")
+			return nil, badRequest("api.websocket_handler.invalid_param.app_error", "Invalid post_id parameter.")
 		}
 		s.met.notifyAcks.Inc()
 		return nil, nil
@@ -117,13 +117,13 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 func (k *wsSocket) typing(ctx context.Context, r *wsRequest) error {
 	id := r.text("channel_id")
 	if !validID(id) || k.s.mustReadChannel(ctx, k.sess, id) != nil {
-		return newError(http.StatusBadRequest, "api.websocket_handler.invalid_param.app_error", "Invalid channel_id parameter.")
+		return badRequest("api.websocket_handler.invalid_param.app_error", "Invalid channel_id parameter.")
 	}
 	k.s.typing(id, r.text("parent_id"), k.sess.UserID)
 	return nil
 }
 
 func (s *Server) typing(channelID, parentID, userID string) {
-	s.hub.publish(newEvent("typing", broadcast{ChannelID: channelID, OmitUsers: map[string]bool{userID: true}},
-		eventField{"parent_id", parentID}, eventField{"user_id", userID}))
+	s.publish("typing", broadcast{ChannelID: channelID, OmitUsers: map[string]bool{userID: true}},
+		"parent_id", parentID, "user_id", userID)
 }

@@ -93,8 +93,8 @@ func (s *Server) connectWebSocket(q *request) error {
 	k := &wsSocket{s: s, ws: ws, done: make(chan struct{})}
 	defer k.close()
 	resumed := false
-	if id := q.r.URL.Query().Get("connection_id"); id != "" && q.sess != nil && s.reliable() {
-		from, err := strconv.ParseInt(q.r.URL.Query().Get("sequence_number"), 10, 64)
+	if id := q.query("connection_id"); id != "" && q.sess != nil && s.reliable() {
+		from, err := strconv.ParseInt(q.query("sequence_number"), 10, 64)
 		if !validID(id) || err != nil || from < 0 {
 			return nil // a client must know both or neither
 		}
@@ -112,7 +112,7 @@ func (s *Server) connectWebSocket(q *request) error {
 	switch {
 	case resumed:
 		k.authenticated(q.sess)
-		s.setOnline(q.r.Context(), q.sess.UserID)
+		s.setOnline(q.ctx(), q.sess.UserID)
 	case q.sess != nil:
 		k.start(q.sess)
 	default:
@@ -175,13 +175,13 @@ func (k *wsSocket) close() {
 }
 
 func (c *wsConn) hello() *event {
-	fields := []eventField{{"server_version", c.s.client.versionID}}
+	fields := []any{"server_version", c.s.client.versionID}
 	if c.s.release.atLeast(release{5, 35}) {
 		id := ""
 		if c.s.reliable() {
 			id = c.id
 		}
-		fields = slices.Insert(fields, 0, eventField{"connection_id", id})
+		fields = append([]any{"connection_id", id}, fields...)
 	}
 	return newEvent("hello", broadcast{UserID: c.userID}, fields...)
 }
