@@ -155,15 +155,7 @@ func (s *Server) removeChannelMember(q *request) error {
 }
 
 func (s *Server) getChannelMembersForUser(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	teamID, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.membersOf(q.ctx(), userID, teamID)
+	list, err := s.st.membersOf(q.ctx(), q.userID, q.teamID)
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
@@ -173,12 +165,8 @@ func (s *Server) getChannelMembersForUser(q *request) error {
 
 // getAllChannelMembersForUser is one page of a user's memberships in all teams.
 func (s *Server) getAllChannelMembersForUser(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	page, per := q.page()
-	list, err := s.st.allMembersOf(q.ctx(), userID, page, per)
+	list, err := s.st.allMembersOf(q.ctx(), q.userID, page, per)
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
@@ -187,12 +175,8 @@ func (s *Server) getAllChannelMembersForUser(q *request) error {
 }
 
 func (s *Server) getChannelMembers(q *request) error {
-	id, err := s.channelParam(q)
-	if err != nil {
-		return err
-	}
 	page, per := q.page()
-	list, err := s.st.memberPage(q.ctx(), id, page, per)
+	list, err := s.st.memberPage(q.ctx(), q.channelID, page, per)
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
@@ -201,15 +185,11 @@ func (s *Server) getChannelMembers(q *request) error {
 }
 
 func (s *Server) getChannelMember(q *request) error {
-	id, err := s.channelParam(q)
-	if err != nil {
-		return err
-	}
 	userID, err := q.idParam("user_id")
 	if err != nil {
 		return err
 	}
-	m, err := s.st.member(q.ctx(), id, userID)
+	m, err := s.st.member(q.ctx(), q.channelID, userID)
 	if err != nil {
 		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
 	}

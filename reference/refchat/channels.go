@@ -204,35 +204,19 @@ func (s *Server) getChannelByName(q *request) error {
 }
 
 func (s *Server) getPublicChannels(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
 	page, per := q.page()
-	list, err := s.st.publicChannels(q.ctx(), id, page, per)
+	list, err := s.st.publicChannels(q.ctx(), q.teamID, page, per)
 	return q.answer(list, errStore("channel.get_public", err))
 }
 
 func (s *Server) getChannelsForTeamForUser(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	teamID, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.channelsOf(q.ctx(), userID, teamID, q.query("include_deleted") == "true")
+	list, err := s.st.channelsOf(q.ctx(), q.userID, q.teamID, q.query("include_deleted") == "true")
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 
 // getChannelsForUser lists a user's channels in all teams, a server of 6.2 or later.
 func (s *Server) getChannelsForUser(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.allChannelsOf(q.ctx(), userID, q.query("include_deleted") == "true")
+	list, err := s.st.allChannelsOf(q.ctx(), q.userID, q.query("include_deleted") == "true")
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 
@@ -246,10 +230,6 @@ func (s *Server) channelParam(q *request) (string, error) {
 }
 
 func (s *Server) getChannelStats(q *request) error {
-	id, err := s.channelParam(q)
-	if err != nil {
-		return err
-	}
-	x, err := s.st.stats(q.ctx(), id)
+	x, err := s.st.stats(q.ctx(), q.channelID)
 	return q.answer(x, errStore("channel.stats", err))
 }

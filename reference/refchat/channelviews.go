@@ -6,23 +6,11 @@ import (
 )
 
 func (s *Server) getChannelUnread(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	id, err := s.channelParam(q)
-	if err != nil {
-		return err
-	}
-	x, err := s.st.unread(q.ctx(), id, userID)
+	x, err := s.st.unread(q.ctx(), q.channelID, q.userID)
 	return q.answer(x, errFind("channel.get_unread", err, missing("app.channel.get_unread.app_error", "Unable to get the channel unread messages.")))
 }
 
 func (s *Server) viewChannel(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		ChannelID     string `json:"channel_id"`
 		PrevChannelID string `json:"prev_channel_id"`
@@ -38,7 +26,7 @@ func (s *Server) viewChannel(q *request) error {
 		return errBody("channel_view.prev_channel_id")
 	}
 	ctx := q.ctx()
-	s.setOnline(ctx, userID)
+	s.setOnline(ctx, q.userID)
 	var ids []string
 	for _, id := range []string{in.ChannelID, in.PrevChannelID} {
 		if id != "" && !slices.Contains(ids, id) {
@@ -47,8 +35,8 @@ func (s *Server) viewChannel(q *request) error {
 	}
 	times := map[string]int64{}
 	if len(ids) > 0 {
-		times, err = s.markViewed(ctx, ids, userID, in.Collapsed)
-		if err != nil {
+		var err error
+		if times, err = s.markViewed(ctx, ids, q.userID, in.Collapsed); err != nil {
 			return errFind("channel.update_last_viewed_at", err, badRequest("app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time."))
 		}
 	}

@@ -27,9 +27,9 @@ var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat big
 
 var draftRoutes = []operation{
 	{"POST /drafts since 7.7", "upsertDraft", (*Server).upsertDraft},
-	{"GET /users/{user_id}/teams/{team_id}/drafts since 7.7", "getDrafts", (*Server).getDrafts},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts since 7.7", "deleteDraft", (*Server).deleteDraft},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} since 7.7", "deleteDraft", (*Server).deleteDraft},
+	{"GET /users/{user_id}/teams/{team_id}/drafts own team since 7.7", "getDrafts", (*Server).getDrafts},
+	{"DELETE /users/{user_id}/channels/{channel_id}/drafts own since 7.7", "deleteDraft", (*Server).deleteDraft},
+	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own since 7.7", "deleteDraft", (*Server).deleteDraft},
 }
 
 const draftColumns = "createat, updateat, deleteat, userid, channelid, rootid, message, props, fileids, priority"
@@ -161,15 +161,7 @@ func (s *Server) upsertDraft(q *request) error {
 }
 
 func (s *Server) getDrafts(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	teamID, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.draftsOf(q.ctx(), userID, teamID)
+	list, err := s.st.draftsOf(q.ctx(), q.userID, q.teamID)
 	if err != nil {
 		return errStore("draft.get_drafts", err)
 	}
@@ -183,16 +175,12 @@ func (s *Server) getDrafts(q *request) error {
 
 // deleteDraft also succeeds where there is none: the wanted state is reached, as on the real server.
 func (s *Server) deleteDraft(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	channelID, err := q.idParam("channel_id")
 	if err != nil {
 		return err
 	}
 	ctx := q.ctx()
-	d, err := s.st.draftOf(ctx, userID, channelID, q.param("thread_id"))
+	d, err := s.st.draftOf(ctx, q.userID, channelID, q.param("thread_id"))
 	if errors.Is(err, sql.ErrNoRows) {
 		return q.ok()
 	}

@@ -30,6 +30,8 @@ type request struct {
 	parts  []string // path segments
 	status int
 	burner *burner // nil once it has burnt
+
+	userID, teamID, channelID string // path parameters that the route's needs have checked
 }
 
 // burn carries out the faults work and cpu, once in a request's life: after the handler's queries, before the first
@@ -277,6 +279,11 @@ func (s *Server) handle(q *request) error {
 	if s.faults.fails(q.route.name) {
 		return newError(http.StatusInternalServerError, "refchat.fault.app_error", "Planted fault.")
 	}
+	for _, need := range q.route.needs {
+		if err := need(s, q); err != nil {
+			return err
+		}
+	}
 	return q.route.fn(s, q)
 }
 
@@ -333,6 +340,10 @@ func newRouter(list []operation, rel release) *router {
 				r.open = true
 			case "since":
 				since, _ = parseRelease(words[i+3]) // the table's own
+			default:
+				if need := needs[w]; need != nil {
+					r.needs = append(r.needs, need)
+				}
 			}
 		}
 		if rel.atLeast(since) {

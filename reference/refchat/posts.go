@@ -114,11 +114,7 @@ func (s *Server) setCursors(ctx context.Context, l *postList, channelID string, 
 }
 
 func (s *Server) getPostsForChannel(q *request) error {
-	id, err := s.channelParam(q)
-	if err != nil {
-		return err
-	}
-	if err := s.mayReadPosts(q.ctx(), q.sess, id); err != nil {
+	if err := s.mayReadPosts(q.ctx(), q.sess, q.channelID); err != nil {
 		return err
 	}
 	v := q.r.URL.Query()
@@ -130,6 +126,7 @@ func (s *Server) getPostsForChannel(q *request) error {
 		return errBody("after")
 	}
 	var since int64
+	var err error
 	if t := v.Get("since"); t != "" {
 		if since, err = strconv.ParseInt(t, 10, 64); err != nil {
 			return errBody("since")
@@ -140,7 +137,7 @@ func (s *Server) getPostsForChannel(q *request) error {
 	as := s.threadView(q)
 	var list []*post
 	if since == 0 {
-		c, err := s.channel(ctx, id)
+		c, err := s.channel(ctx, q.channelID)
 		if err != nil {
 			return err
 		}
@@ -150,44 +147,37 @@ func (s *Server) getPostsForChannel(q *request) error {
 	}
 	switch {
 	case since > 0:
-		list, err = s.st.postsSince(ctx, id, since, as)
+		list, err = s.st.postsSince(ctx, q.channelID, since, as)
 	case after != "":
-		list, err = s.st.postsBeside(ctx, id, after, false, page, per, as)
+		list, err = s.st.postsBeside(ctx, q.channelID, after, false, page, per, as)
 	case before != "":
-		list, err = s.st.postsBeside(ctx, id, before, true, page, per, as)
+		list, err = s.st.postsBeside(ctx, q.channelID, before, true, page, per, as)
 	default:
-		list, err = s.st.postPage(ctx, id, page, per, as)
+		list, err = s.st.postPage(ctx, q.channelID, page, per, as)
 	}
 	if err != nil {
 		return errStore("post.get_posts", err)
 	}
+	return s.replyPosts(q, list, as, since > 0 || before != "" || after != "", since == 0)
+}
+
+// replyPosts answers with a list of a channel's posts, which cursors gives the neighbors of its ends.
+func (s *Server) replyPosts(q *request, list []*post, as *threadView, counted, cursors bool) error {
+	ctx := q.ctx()
 	if err := s.introduceRoots(ctx, list, as); err != nil {
 		return err
 	}
-	l, err := s.listOf(ctx, list, as == nil && v.Get("skipFetchThreads") != "true", since > 0 || before != "" || after != "")
-	if err != nil {
-		return err
+	l, err := s.listOf(ctx, list, as == nil && q.query("skipFetchThreads") != "true", counted)
+	if err == nil && cursors {
+		err = s.setCursors(ctx, l, q.channelID, as)
 	}
-	if since == 0 {
-		if err := s.setCursors(ctx, l, id, as); err != nil {
-			return err
-		}
-	}
-	return q.reply(l)
+	return q.answer(l, err)
 }
 
 // getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the oldest unread post
 // with those around it, or the last page.
 func (s *Server) getPostsAroundUnread(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	id, err := s.channelParam(q)
-	if err != nil {
-		return err
-	}
-	if err := s.mayReadPosts(q.ctx(), q.sess, id); err != nil {
+	if err := s.mayReadPosts(q.ctx(), q.sess, q.channelID); err != nil {
 		return err
 	}
 	v := q.r.URL.Query()
@@ -204,28 +194,28 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	ctx := q.ctx()
 	as := s.threadView(q)
-	m, err := s.st.member(ctx, id, userID)
+	m, err := s.st.member(ctx, q.channelID, q.userID)
 	if err != nil {
 		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
-		if unread, err = s.st.neighbor(ctx, id, int64(m.LastViewedAt), false, as); err != nil {
+		if unread, err = s.st.neighbor(ctx, q.channelID, int64(m.LastViewedAt), false, as); err != nil {
 			return errStore("post.get_neighbor", err)
 		}
 	}
 	var list []*post
 	if unread == "" {
-		list, err = s.st.postPage(ctx, id, 0, nBefore, as)
+		list, err = s.st.postPage(ctx, q.channelID, 0, nBefore, as)
 	} else {
 		var first *post
 		if first, err = s.st.postByID(ctx, unread); err == nil {
 			var newer, older []*post
 			if nAfter > 1 {
-				newer, err = s.st.postsBeside(ctx, id, unread, false, 0, nAfter-1, as)
+				newer, err = s.st.postsBeside(ctx, q.channelID, unread, false, 0, nAfter-1, as)
 			}
 			if err == nil && nBefore > 0 {
-				older, err = s.st.postsBeside(ctx, id, unread, true, 0, nBefore, as)
+				older, err = s.st.postsBeside(ctx, q.channelID, unread, true, 0, nBefore, as)
 			}
 			list = append(append(newer, first), older...)
 		}
@@ -233,17 +223,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	if err != nil {
 		return errStore("post.get_around", err)
 	}
-	if err := s.introduceRoots(ctx, list, as); err != nil {
-		return err
-	}
-	l, err := s.listOf(ctx, list, as == nil && v.Get("skipFetchThreads") != "true", unread != "")
-	if err != nil {
-		return err
-	}
-	if err := s.setCursors(ctx, l, id, as); err != nil {
-		return err
-	}
-	return q.reply(l)
+	return s.replyPosts(q, list, as, unread != "", true)
 }
 
 func (s *Server) getPost(q *request) error {

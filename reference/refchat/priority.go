@@ -150,10 +150,6 @@ func (s *Server) acknowledgementOf(q *request) (x *acknowledgement, channelID st
 
 // setReminder stores when to remind the user of a post, and notifies the user alone.
 func (s *Server) setReminder(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	p, err := s.postForCaller(q)
 	if err != nil {
 		return err
@@ -165,7 +161,7 @@ func (s *Server) setReminder(q *request) error {
 		return errBody("target_time")
 	}
 	ctx := q.ctx()
-	if err := s.st.setReminder(ctx, p.ID, userID, in.TargetTime); err != nil {
+	if err := s.st.setReminder(ctx, p.ID, q.userID, in.TargetTime); err != nil {
 		return errStore("post.set_reminder", err)
 	}
 	where, err := s.st.reminderPlace(ctx, p.ID)
@@ -173,7 +169,7 @@ func (s *Server) setReminder(q *request) error {
 		return errStore("post.get_reminder_metadata", err)
 	}
 	at := time.Unix(in.TargetTime, 0).UTC().Format(time.RFC1123)
-	s.ephemeral(userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
+	s.ephemeral(q.userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
 	return q.ok()
 }
 

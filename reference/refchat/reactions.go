@@ -80,15 +80,11 @@ func (s *Server) saveReaction(q *request) error {
 }
 
 func (s *Server) deleteReaction(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	p, err := s.postForCaller(q)
 	if err != nil {
 		return err
 	}
-	x := &reaction{UserID: userID, PostID: p.ID, EmojiName: q.param("emoji_name"), UpdateAt: millis(), RemoteID: new(string)}
+	x := &reaction{UserID: q.userID, PostID: p.ID, EmojiName: q.param("emoji_name"), UpdateAt: millis(), RemoteID: new(string)}
 	if !emojiForm.MatchString(x.EmojiName) {
 		return errURL("emoji_name")
 	}

@@ -270,11 +270,7 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 }
 
 func (s *Server) searchPostsInTeam(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	return s.searchPosts(q, id)
+	return s.searchPosts(q, q.teamID)
 }
 
 func (s *Server) searchPostsInAllTeams(q *request) error { return s.searchPosts(q, "") }

@@ -106,15 +106,11 @@ func searchTerm(q *request) (string, error) {
 }
 
 func (s *Server) searchTeamChannels(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
 	term, err := searchTerm(q)
 	if err != nil {
 		return err
 	}
-	list, err := s.st.channelsLike(q.ctx(), id, term, 100)
+	list, err := s.st.channelsLike(q.ctx(), q.teamID, term, 100)
 	return q.answer(list, errStore("channel.search", err))
 }
 
@@ -145,12 +141,8 @@ func (s *Server) searchGroupChannels(q *request) error {
 
 // searchAutocompleteChannels offers the channels that "in:" can name.
 func (s *Server) searchAutocompleteChannels(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
 	ctx, term := q.ctx(), q.query("name")
-	list, err := s.st.myChannelsLike(ctx, q.sess.UserID, id, term)
+	list, err := s.st.myChannelsLike(ctx, q.sess.UserID, q.teamID, term)
 	if err != nil {
 		return errStore("channel.autocomplete", err)
 	}

@@ -255,12 +255,8 @@ func (s *Server) replyTeam(q *request, t *team) error {
 }
 
 func (s *Server) getTeamStats(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	total, active, err := s.st.teamStats(q.ctx(), id)
-	return q.answer(map[string]any{"team_id": id, "total_member_count": total, "active_member_count": active}, errStore("team.stats", err))
+	total, active, err := s.st.teamStats(q.ctx(), q.teamID)
+	return q.answer(map[string]any{"team_id": q.teamID, "total_member_count": total, "active_member_count": active}, errStore("team.stats", err))
 }
 
 // teamParam returns the team_id parameter if the caller is in the team.
@@ -273,51 +269,31 @@ func (s *Server) teamParam(q *request) (string, error) {
 }
 
 func (s *Server) getTeamMembers(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
 	page, per := q.page()
-	list, err := s.st.teamMemberPage(q.ctx(), id, page, per)
+	list, err := s.st.teamMemberPage(q.ctx(), q.teamID, page, per)
 	return q.answer(list, errStore("team.get_members", err))
 }
 
 func (s *Server) getTeamMember(q *request) error {
-	id, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
 	userID, err := q.idParam("user_id")
 	if err != nil {
 		return err
 	}
-	m, err := s.st.teamMember(q.ctx(), id, userID)
+	m, err := s.st.teamMember(q.ctx(), q.teamID, userID)
 	return q.answer(m, errFind("team.get_member", err, missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")))
 }
 
 func (s *Server) getTeamsForUser(q *request) error {
-	id, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.teamsOf(q.ctx(), id)
+	list, err := s.st.teamsOf(q.ctx(), q.userID)
 	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
 }
 
 func (s *Server) getTeamMembersForUser(q *request) error {
-	id, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.teamMembersOf(q.ctx(), id)
+	list, err := s.st.teamMembersOf(q.ctx(), q.userID)
 	return q.answer(list, errStore("team.get_members", err))
 }
 
 func (s *Server) getTeamsUnread(q *request) error {
-	id, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.teamsUnread(q.ctx(), id, q.query("exclude_team"))
+	list, err := s.st.teamsUnread(q.ctx(), q.userID, q.query("exclude_team"))
 	return q.answer(list, errStore("team.get_unread", err))
 }

@@ -54,17 +54,13 @@ type threadQuery struct {
 
 // getThreads is the user's inbox of followed threads.
 func (s *Server) getThreads(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	teamID, err := q.idParam("team_id")
 	if err != nil {
 		return err
 	}
 	v := q.r.URL.Query()
 	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
-	t := threadQuery{userID: userID, teamID: teamID, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
+	t := threadQuery{userID: q.userID, teamID: teamID, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
 	if t.before != "" && t.after != "" {
 		return badRequest("api.getThreadsForUser.bad_params", "The before and after parameters exclude each other.")
 	}
@@ -133,16 +129,12 @@ func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, 
 }
 
 func (s *Server) getThread(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	teamID, id, err := q.ids("team_id", "thread_id")
 	if err != nil {
 		return err
 	}
 	ctx := q.ctx()
-	m, err := s.st.threadMember(ctx, id, userID)
+	m, err := s.st.threadMember(ctx, id, q.userID)
 	if err != nil {
 		return errFind("thread.get_membership", err, missing("app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed."))
 	}
@@ -247,19 +239,15 @@ func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, sinc
 }
 
 func (s *Server) readAllThreads(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
 	teamID, err := q.idParam("team_id")
 	if err != nil {
 		return err
 	}
 	now := millis()
-	if err := s.st.markAllThreads(q.ctx(), userID, teamID, now); err != nil {
+	if err := s.st.markAllThreads(q.ctx(), q.userID, teamID, now); err != nil {
 		return errStore("thread.mark_all_as_read", err)
 	}
-	s.publish("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, "timestamp", now)
+	s.publish("thread_read_changed", broadcast{UserID: q.userID, TeamID: teamID}, "timestamp", now)
 	return q.ok()
 }
 
