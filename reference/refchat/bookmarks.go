@@ -48,40 +48,28 @@ var bookmarkRoutes = []operation{
 	{"DELETE /channels/{channel_id}/bookmarks/{bookmark_id} since 9.5", "deleteChannelBookmark", (*Server).deleteBookmark},
 }
 
-const bookmarkColumns = `id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, sortorder, linkurl, imageurl, emoji, type,
-	originalid, parentid`
-
-func (st *store) selectBookmarks(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]*bookmark, error) {
-	list := []*bookmark{}
-	err := st.query(ctx, tx, func(r *sql.Rows) error {
-		b := &bookmark{}
-		list = append(list, b)
-		return r.Scan(&b.ID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt, &b.ChannelID, &b.OwnerID, &b.FileID, &b.DisplayName, &b.SortOrder, &b.LinkURL,
-			&b.ImageURL, &b.Emoji, &b.Type, &b.OriginalID, &b.ParentID)
-	}, "SELECT "+bookmarkColumns+" FROM channelbookmarks "+clause, args...)
-	return list, err
-}
+var bookmarkKind = define(kind[bookmark]{
+	table: "channelbookmarks",
+	columns: "id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, " +
+		"sortorder, linkurl, imageurl, emoji, type, originalid, parentid",
+	fields: func(b *bookmark) []any {
+		return []any{&b.ID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt, &b.ChannelID, &b.OwnerID, &b.FileID,
+			&b.DisplayName, &b.SortOrder, &b.LinkURL, &b.ImageURL, &b.Emoji, &b.Type, &b.OriginalID,
+			&b.ParentID}
+	},
+})
 
 // bookmarksOf lists a channel's bookmarks in their order; since > 0 selects all that changed later, deleted ones
 // included.
-func (st *store) bookmarksOf(ctx context.Context, channelID string, since int64) (list []*bookmark, err error) {
-	defer st.timed("ChannelBookmarkStore.GetBookmarksForChannelSince", &err)()
+func (st *store) bookmarksOf(ctx context.Context, channelID string, since int64) ([]*bookmark, error) {
 	if since > 0 {
-		return st.selectBookmarks(ctx, nil, "WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat", channelID, since, since, since)
+		return bookmarkKind.list(ctx, st, "ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat", channelID, since, since, since)
 	}
-	return st.selectBookmarks(ctx, nil, "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder", channelID)
+	return bookmarkKind.list(ctx, st, "ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder", channelID)
 }
 
-func (st *store) bookmarkByID(ctx context.Context, id string) (b *bookmark, err error) {
-	defer st.timed("ChannelBookmarkStore.Get", &err)()
-	list, err := st.selectBookmarks(ctx, nil, "WHERE id = ? AND deleteat = 0", id)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+func (st *store) bookmarkByID(ctx context.Context, id string) (*bookmark, error) {
+	return bookmarkKind.one(ctx, st, "ChannelBookmarkStore.Get", "WHERE id = ? AND deleteat = 0", id)
 }
 
 var errManyBookmarks = errors.New("bookmarks limit reached")
@@ -97,9 +85,7 @@ func (st *store) insertBookmark(ctx context.Context, tx *sql.Tx, b *bookmark, at
 			return errManyBookmarks
 		}
 	}
-	_, err := st.exec(ctx, tx, "INSERT INTO channelbookmarks ("+bookmarkColumns+") VALUES ("+marks(15)+")", b.ID, b.CreateAt, b.UpdateAt, 0, b.ChannelID,
-		b.OwnerID, b.FileID, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.Type, b.OriginalID, b.ParentID)
-	return err
+	return bookmarkKind.insert(ctx, st, tx, b)
 }
 
 func (st *store) saveBookmark(ctx context.Context, b *bookmark) (err error) {
@@ -133,7 +119,7 @@ func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int6
 	defer st.timed("ChannelBookmarkStore.UpdateSortOrder", &err)()
 	err = st.transact(ctx, func(tx *sql.Tx) error {
 		var err error
-		if list, err = st.selectBookmarks(ctx, tx, "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder, createat FOR UPDATE", channelID); err != nil {
+		if list, err = bookmarkKind.in(ctx, st, tx, "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder, createat FOR UPDATE", channelID); err != nil {
 			return err
 		}
 		from := slices.IndexFunc(list, func(b *bookmark) bool { return b.ID == id })

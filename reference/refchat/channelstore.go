@@ -5,71 +5,45 @@ import (
 	"database/sql"
 )
 
-const channelColumns = `c.id, c.createat, c.updateat, c.deleteat, c.teamid, c.type, c.displayname, c.name, c.header, c.purpose, c.lastpostat,
-	c.totalmsgcount, c.extraupdateat, c.creatorid, c.totalmsgcountroot`
+var channelKind = define(kind[channel]{
+	table: "channels", alias: "c",
+	columns: "id, createat, updateat, deleteat, teamid, type, displayname, name, header, " +
+		"purpose, lastpostat, totalmsgcount, extraupdateat, creatorid, " +
+		"totalmsgcountroot",
+	fields: func(c *channel) []any {
+		return []any{&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName,
+			&c.Name, &c.Header, &c.Purpose, &c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt,
+			&c.CreatorID, &c.TotalMsgCountRoot}
+	},
+})
 
-func (st *store) selectChannels(ctx context.Context, clause string, args ...any) ([]*channel, error) {
-	list := []*channel{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		c := &channel{}
-		list = append(list, c)
-		return r.Scan(&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName, &c.Name, &c.Header, &c.Purpose,
-			&c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt, &c.CreatorID, &c.TotalMsgCountRoot)
-	}, "SELECT "+channelColumns+" FROM channels c "+clause, args...)
-	return list, err
+func (st *store) channelByID(ctx context.Context, id string) (*channel, error) {
+	return channelKind.one(ctx, st, "ChannelStore.Get", "WHERE c.id = ?", id)
 }
 
-func (st *store) oneChannel(ctx context.Context, clause string, args ...any) (*channel, error) {
-	list, err := st.selectChannels(ctx, clause, args...)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+func (st *store) channelByName(ctx context.Context, teamID, name string) (*channel, error) {
+	return channelKind.one(ctx, st, "ChannelStore.GetByName", "WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0", name, teamID)
 }
 
-func (st *store) channelByID(ctx context.Context, id string) (c *channel, err error) {
-	defer st.timed("ChannelStore.Get", &err)()
-	return st.oneChannel(ctx, "WHERE c.id = ?", id)
-}
-
-func (st *store) channelByName(ctx context.Context, teamID, name string) (c *channel, err error) {
-	defer st.timed("ChannelStore.GetByName", &err)()
-	return st.oneChannel(ctx, "WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0", name, teamID)
-}
-
-func (st *store) publicChannels(ctx context.Context, teamID string, page, per int) (list []*channel, err error) {
-	defer st.timed("ChannelStore.GetPublicChannelsForTeam", &err)()
-	return st.selectChannels(ctx, "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0 ORDER BY c.displayname, c.id LIMIT ? OFFSET ?", teamID, per, page*per)
+func (st *store) publicChannels(ctx context.Context, teamID string, page, per int) ([]*channel, error) {
+	return channelKind.list(ctx, st, "ChannelStore.GetPublicChannelsForTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0 ORDER BY c.displayname, c.id LIMIT ? OFFSET ?", teamID, per, page*per)
 }
 
 // channelsOf lists a user's channels in a team, with the direct and group ones of no team.
-func (st *store) channelsOf(ctx context.Context, userID, teamID string, deleted bool) (list []*channel, err error) {
-	defer st.timed("ChannelStore.GetChannels", &err)()
+func (st *store) channelsOf(ctx context.Context, userID, teamID string, deleted bool) ([]*channel, error) {
 	clause := "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ? AND (c.teamid = ? OR c.teamid = '')"
 	if !deleted {
 		clause += " AND c.deleteat = 0"
 	}
-	return st.selectChannels(ctx, clause+" ORDER BY c.displayname, c.id", userID, teamID)
+	return channelKind.list(ctx, st, "ChannelStore.GetChannels", clause+" ORDER BY c.displayname, c.id", userID, teamID)
 }
 
-func (st *store) allChannelsOf(ctx context.Context, userID string, deleted bool) (list []*channel, err error) {
-	defer st.timed("ChannelStore.GetChannelsByUser", &err)()
+func (st *store) allChannelsOf(ctx context.Context, userID string, deleted bool) ([]*channel, error) {
 	clause := "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ?"
 	if !deleted {
 		clause += " AND c.deleteat = 0"
 	}
-	return st.selectChannels(ctx, clause+" ORDER BY c.id", userID)
-}
-
-const channelInsert = `INSERT INTO channels (id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat,
-	totalmsgcount, extraupdateat, creatorid, totalmsgcountroot) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-
-func channelValues(c *channel) []any {
-	return []any{c.ID, c.CreateAt, c.UpdateAt, c.DeleteAt, c.TeamID, c.Type, c.DisplayName, c.Name, c.Header, c.Purpose, c.LastPostAt,
-		c.TotalMsgCount, c.ExtraUpdateAt, c.CreatorID, c.TotalMsgCountRoot}
+	return channelKind.list(ctx, st, "ChannelStore.GetChannelsByUser", clause+" ORDER BY c.id", userID)
 }
 
 // insertChannel stores a new channel with its first members, in one transaction.
@@ -78,12 +52,12 @@ func (st *store) insertChannel(ctx context.Context, c *channel, members []*chann
 	now := millis()
 	c.ID, c.CreateAt, c.UpdateAt, c.LastPostAt, c.ExtraUpdateAt = newID(), now, now, now, 0
 	return st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, channelInsert, channelValues(c)...); err != nil {
+		if err := channelKind.insert(ctx, st, tx, c); err != nil {
 			return err
 		}
 		for _, m := range members {
 			m.ChannelID = c.ID
-			if _, err := st.exec(ctx, tx, memberInsert, memberValues(m)...); err != nil {
+			if err := memberKind.insert(ctx, st, tx, m); err != nil {
 				return err
 			}
 		}
@@ -91,33 +65,21 @@ func (st *store) insertChannel(ctx context.Context, c *channel, members []*chann
 	})
 }
 
-const memberColumns = `m.channelid, m.userid, m.roles, m.lastviewedat, m.msgcount, m.mentioncount, m.notifyprops, m.lastupdateat, m.schemeuser,
-	m.schemeadmin, m.schemeguest, m.mentioncountroot, m.msgcountroot`
+var memberKind = define(kind[channelMember]{
+	table: "channelmembers", alias: "m",
+	columns: "channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, " +
+		"lastupdateat, schemeuser, schemeadmin, schemeguest, mentioncountroot, " +
+		"msgcountroot",
+	fields: func(m *channelMember) []any {
+		return []any{&m.ChannelID, &m.UserID, &m.ExplicitRoles, &m.LastViewedAt, &m.MsgCount, &m.MentionCount,
+			encoded[map[string]string]{&m.NotifyProps, textMap}, &m.LastUpdateAt, &m.SchemeUser,
+			&m.SchemeAdmin, &m.SchemeGuest, &m.MentionCountRoot, &m.MsgCountRoot}
+	},
+	then: func(m *channelMember) { m.Roles = memberRoles("channel", m.SchemeAdmin) },
+})
 
-func (st *store) selectMembers(ctx context.Context, clause string, args ...any) ([]*channelMember, error) {
-	list := []*channelMember{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		m := &channelMember{}
-		var props string
-		list = append(list, m)
-		err := r.Scan(&m.ChannelID, &m.UserID, &m.ExplicitRoles, &m.LastViewedAt, &m.MsgCount, &m.MentionCount, &props, &m.LastUpdateAt,
-			&m.SchemeUser, &m.SchemeAdmin, &m.SchemeGuest, &m.MentionCountRoot, &m.MsgCountRoot)
-		m.NotifyProps, m.Roles = textMap(props), memberRoles("channel", m.SchemeAdmin)
-		return err
-	}, "SELECT "+memberColumns+" FROM channelmembers m "+clause, args...)
-	return list, err
-}
-
-func (st *store) member(ctx context.Context, channelID, userID string) (m *channelMember, err error) {
-	defer st.timed("ChannelStore.GetMember", &err)()
-	list, err := st.selectMembers(ctx, "WHERE m.channelid = ? AND m.userid = ?", channelID, userID)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+func (st *store) member(ctx context.Context, channelID, userID string) (*channelMember, error) {
+	return memberKind.one(ctx, st, "ChannelStore.GetMember", "WHERE m.channelid = ? AND m.userid = ?", channelID, userID)
 }
 
 // memberRole is a member as a permission check reads it: with the schemes of the channel and its team, none of which
@@ -132,20 +94,17 @@ func (st *store) memberRole(ctx context.Context, channelID, userID string) (role
 	return role, err
 }
 
-func (st *store) memberPage(ctx context.Context, channelID string, page, per int) (list []*channelMember, err error) {
-	defer st.timed("ChannelStore.GetMembers", &err)()
-	return st.selectMembers(ctx, "WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?", channelID, per, page*per)
+func (st *store) memberPage(ctx context.Context, channelID string, page, per int) ([]*channelMember, error) {
+	return memberKind.list(ctx, st, "ChannelStore.GetMembers", "WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?", channelID, per, page*per)
 }
 
 // membersOf lists a user's memberships in a team and in no team.
-func (st *store) membersOf(ctx context.Context, userID, teamID string) (list []*channelMember, err error) {
-	defer st.timed("ChannelStore.GetMembersForUser", &err)()
-	return st.selectMembers(ctx, "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')", userID, teamID)
+func (st *store) membersOf(ctx context.Context, userID, teamID string) ([]*channelMember, error) {
+	return memberKind.list(ctx, st, "ChannelStore.GetMembersForUser", "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')", userID, teamID)
 }
 
-func (st *store) allMembersOf(ctx context.Context, userID string, page, per int) (list []*channelMember, err error) {
-	defer st.timed("ChannelStore.GetMembersForUserWithPagination", &err)()
-	return st.selectMembers(ctx, "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?",
+func (st *store) allMembersOf(ctx context.Context, userID string, page, per int) ([]*channelMember, error) {
+	return memberKind.list(ctx, st, "ChannelStore.GetMembersForUserWithPagination", "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?",
 		userID, per, page*per)
 }
 
@@ -163,14 +122,6 @@ func (st *store) channelRoles(ctx context.Context, userID string) (m map[string]
 	return m, err
 }
 
-const memberInsert = `INSERT INTO channelmembers (channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat,
-	schemeuser, schemeadmin, schemeguest, mentioncountroot, msgcountroot) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`
-
-func memberValues(m *channelMember) []any {
-	return []any{m.ChannelID, m.UserID, m.ExplicitRoles, m.LastViewedAt, m.MsgCount, m.MentionCount, jsonText(m.NotifyProps), m.LastUpdateAt,
-		m.SchemeUser, m.SchemeAdmin, m.SchemeGuest, m.MentionCountRoot, m.MsgCountRoot}
-}
-
 // newMember is a member as joining makes one: everything so far is read.
 func newMember(c *channel, userID string, admin bool) *channelMember {
 	return &channelMember{ChannelID: c.ID, UserID: userID, MsgCount: c.TotalMsgCount, MsgCountRoot: c.TotalMsgCountRoot,
@@ -178,8 +129,9 @@ func newMember(c *channel, userID string, admin bool) *channelMember {
 		LastUpdateAt: memberTime(millis()), SchemeUser: true, SchemeAdmin: admin, Roles: memberRoles("channel", admin)}
 }
 
-func (st *store) insertMember(ctx context.Context, m *channelMember) error {
-	return st.do(ctx, "ChannelStore.SaveMember", memberInsert, memberValues(m)...)
+func (st *store) insertMember(ctx context.Context, m *channelMember) (err error) {
+	defer st.timed("ChannelStore.SaveMember", &err)()
+	return memberKind.insert(ctx, st, nil, m)
 }
 
 func (st *store) deleteMember(ctx context.Context, channelID, userID string) error {

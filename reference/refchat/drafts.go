@@ -32,43 +32,30 @@ var draftRoutes = []operation{
 	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own since 7.7", "deleteDraft", (*Server).deleteDraft},
 }
 
-const draftColumns = "createat, updateat, deleteat, userid, channelid, rootid, message, props, fileids, priority"
+var draftKind = define(kind[draft]{
+	table: "drafts", alias: "d",
+	columns: "createat, updateat, deleteat, userid, channelid, rootid, message, props, " +
+		"fileids, priority",
+	fields: func(d *draft) []any {
+		return []any{&d.CreateAt, &d.UpdateAt, &d.DeleteAt, &d.UserID, &d.ChannelID, &d.RootID, &d.Message,
+			encoded[map[string]any]{&d.Props, textAny}, encoded[[]string]{&d.FileIDs, textList},
+			encoded[map[string]any]{&d.Priority, textAny}}
+	},
+})
 
-func (st *store) selectDrafts(ctx context.Context, clause string, args ...any) ([]*draft, error) {
-	list := []*draft{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		d := &draft{}
-		var props, files, priority string
-		list = append(list, d)
-		err := r.Scan(&d.CreateAt, &d.UpdateAt, &d.DeleteAt, &d.UserID, &d.ChannelID, &d.RootID, &d.Message, &props, &files, &priority)
-		d.Props, d.FileIDs, d.Priority = textAny(props), textList(files), textAny(priority)
-		return err
-	}, "SELECT d.createat, d.updateat, d.deleteat, d.userid, d.channelid, d.rootid, d.message, d.props, d.fileids, d.priority FROM drafts d "+clause, args...)
-	return list, err
-}
-
-func (st *store) draftOf(ctx context.Context, userID, channelID, rootID string) (d *draft, err error) {
-	defer st.timed("DraftStore.Get", &err)()
-	list, err := st.selectDrafts(ctx, "WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0", userID, channelID, rootID)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+func (st *store) draftOf(ctx context.Context, userID, channelID, rootID string) (*draft, error) {
+	return draftKind.one(ctx, st, "DraftStore.Get", "WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0", userID, channelID, rootID)
 }
 
 // draftsOf lists a user's drafts in a team's channels and in those of no team, the latest first.
-func (st *store) draftsOf(ctx context.Context, userID, teamID string) (list []*draft, err error) {
-	defer st.timed("DraftStore.GetDraftsForUser", &err)()
-	return st.selectDrafts(ctx, `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
+func (st *store) draftsOf(ctx context.Context, userID, teamID string) ([]*draft, error) {
+	return draftKind.list(ctx, st, "DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
 		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`, userID, teamID)
 }
 
 func (st *store) saveDraft(ctx context.Context, d *draft) error {
-	return st.do(ctx, "DraftStore.Upsert", st.upsert("drafts", draftColumns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority"),
-		d.CreateAt, d.UpdateAt, 0, d.UserID, d.ChannelID, d.RootID, d.Message, jsonText(d.Props), jsonText(d.FileIDs), jsonText(d.Priority))
+	return st.do(ctx, "DraftStore.Upsert", st.upsert("drafts", draftKind.columns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority"),
+		draftKind.values(d)...)
 }
 
 func (st *store) dropDraft(ctx context.Context, userID, channelID, rootID string) error {
@@ -110,10 +97,9 @@ func (s *Server) withFiles(ctx context.Context, d *draft) error {
 	return nil
 }
 
-func (st *store) filesByID(ctx context.Context, ids []string) (list []*fileInfo, err error) {
-	defer st.timed("FileInfoStore.GetByIds", &err)()
+func (st *store) filesByID(ctx context.Context, ids []string) ([]*fileInfo, error) {
 	cond, args := st.anyOf("id", ids)
-	return st.selectFiles(ctx, "WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
+	return fileKind.list(ctx, st, "FileInfoStore.GetByIds", "WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
 }
 
 func (s *Server) upsertDraft(q *request) error {

@@ -25,7 +25,7 @@ func (st *store) loadAudience(ctx context.Context, channelID string) (a *audienc
 	if err != nil {
 		return nil, err
 	}
-	members, err := st.selectMembers(ctx, "WHERE m.channelid = ?", channelID)
+	members, err := memberKind.in(ctx, st, nil, "WHERE m.channelid = ?", channelID)
 	if err != nil {
 		return nil, err
 	}

@@ -49,11 +49,6 @@ func TestPriority(t *testing.T) {
 		if n := acks(); n != 1 {
 			t.Errorf("%d acknowledgements", n)
 		}
-		want[obj](w.bob, 200, "DELETE", at, nil)
-		ann.event("post_acknowledgement_removed")
-		if n := acks(); n != 0 {
-			t.Errorf("%d acknowledgements after it was taken back", n)
-		}
 		eve := w.addUser("eve")
 		eve.fails(403, "api.context.permissions.app_error", "POST", at, nil)
 

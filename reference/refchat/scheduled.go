@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"net/http"
 	"time"
 )
@@ -27,45 +26,31 @@ var scheduledRoutes = []operation{
 	{"GET /posts/scheduled/team/{team_id} since 10.3", "getTeamScheduledPosts", (*Server).getScheduledPosts},
 }
 
-const scheduledColumns = "p.id, p.createat, p.updateat, p.userid, p.channelid, p.rootid, p.message, p.props, p.fileids, p.priority, p.scheduledat, p.processedat, p.errorcode"
+var scheduledKind = define(kind[scheduledPost]{
+	table: "scheduledposts", alias: "p",
+	columns: "id, createat, updateat, userid, channelid, rootid, message, props, fileids, " +
+		"priority, scheduledat, processedat, errorcode",
+	fields: func(p *scheduledPost) []any {
+		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.UserID, &p.ChannelID, &p.RootID, &p.Message,
+			encoded[map[string]any]{&p.Props, textAny}, encoded[[]string]{&p.FileIDs, textList},
+			encoded[map[string]any]{&p.Priority, textAny}, &p.ScheduledAt, &p.ProcessedAt,
+			&p.ErrorCode}
+	},
+})
 
-func (st *store) selectScheduled(ctx context.Context, clause string, args ...any) ([]*scheduledPost, error) {
-	list := []*scheduledPost{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		p := &scheduledPost{}
-		var props, files, priority string
-		list = append(list, p)
-		err := r.Scan(&p.ID, &p.CreateAt, &p.UpdateAt, &p.UserID, &p.ChannelID, &p.RootID, &p.Message, &props, &files, &priority,
-			&p.ScheduledAt, &p.ProcessedAt, &p.ErrorCode)
-		p.Props, p.FileIDs, p.Priority = textAny(props), textList(files), textAny(priority)
-		return err
-	}, "SELECT "+scheduledColumns+" FROM scheduledposts p "+clause, args...)
-	return list, err
-}
-
-func (st *store) scheduledByID(ctx context.Context, id string) (p *scheduledPost, err error) {
-	defer st.timed("ScheduledPostStore.Get", &err)()
-	list, err := st.selectScheduled(ctx, "WHERE p.id = ?", id)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+func (st *store) scheduledByID(ctx context.Context, id string) (*scheduledPost, error) {
+	return scheduledKind.one(ctx, st, "ScheduledPostStore.Get", "WHERE p.id = ?", id)
 }
 
 // scheduledOf lists a user's scheduled posts in the channels of a team, or in those of no team.
-func (st *store) scheduledOf(ctx context.Context, userID, teamID string) (list []*scheduledPost, err error) {
-	defer st.timed("ScheduledPostStore.GetScheduledPostsForUser", &err)()
-	return st.selectScheduled(ctx, `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
+func (st *store) scheduledOf(ctx context.Context, userID, teamID string) ([]*scheduledPost, error) {
+	return scheduledKind.list(ctx, st, "ScheduledPostStore.GetScheduledPostsForUser", `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
 		ORDER BY p.scheduledat, p.createat`, userID, teamID)
 }
 
-func (st *store) insertScheduled(ctx context.Context, p *scheduledPost) error {
-	return st.do(ctx, "ScheduledPostStore.CreateScheduledPost", `INSERT INTO scheduledposts (id, createat, updateat, userid, channelid, rootid, message, props, fileids, priority,
-		scheduledat, processedat, errorcode) VALUES (`+marks(13)+")", p.ID, p.CreateAt, p.UpdateAt, p.UserID, p.ChannelID, p.RootID, p.Message,
-		jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, 0, "")
+func (st *store) insertScheduled(ctx context.Context, p *scheduledPost) (err error) {
+	defer st.timed("ScheduledPostStore.CreateScheduledPost", &err)()
+	return scheduledKind.insert(ctx, st, nil, p)
 }
 
 func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) error {
@@ -245,7 +230,7 @@ func (s *Server) sendScheduled(ctx context.Context) {
 // sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of several servers, one posts
 // each. A post that cannot be posted stays, with an error code.
 func (s *Server) sendDue(ctx context.Context, now int64) error {
-	due, err := s.st.selectScheduled(ctx, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
+	due, err := scheduledKind.in(ctx, s.st, nil, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 	"unicode"
 )
@@ -35,16 +34,14 @@ func (st *store) matching(term string) (string, []any) {
 }
 
 // channelsLike finds open channels of a team.
-func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) (list []*channel, err error) {
-	defer st.timed("ChannelStore.SearchInTeam", &err)()
+func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return st.selectChannels(ctx, "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
 }
 
 // allChannelsLike finds open and private channels of all teams; with a user, those of the user's teams without the
 // private ones that the user is not in.
-func (st *store) allChannelsLike(ctx context.Context, userID, term string) (list []*channel, err error) {
-	defer st.timed("ChannelStore.SearchAllChannels", &err)()
+func (st *store) allChannelsLike(ctx context.Context, userID, term string) ([]*channel, error) {
 	clause, args := "WHERE c.type IN ('O', 'P') AND c.deleteat = 0", []any{}
 	if userID != "" {
 		clause += ` AND c.teamid IN (SELECT tm.teamid FROM teammembers tm WHERE tm.userid = ? AND tm.deleteat = 0)
@@ -52,14 +49,13 @@ func (st *store) allChannelsLike(ctx context.Context, userID, term string) (list
 		args = append(args, userID, userID)
 	}
 	cond, more := st.matching(term)
-	return st.selectChannels(ctx, clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchAllChannels", clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
 }
 
 // myChannelsLike finds channels of a team that a user is in, and group channels.
-func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) (list []*channel, err error) {
-	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
+func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return st.selectChannels(ctx, `JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
+	return channelKind.list(ctx, st, "ChannelStore.AutocompleteInTeamForSearch", `JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
 		cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
 }
 
@@ -67,21 +63,15 @@ func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string
 func (st *store) myDirectLike(ctx context.Context, userID, term string) (list []*channel, err error) {
 	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
 	like := "%" + likeTerm(term) + "%"
-	list = []*channel{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		c := &channel{}
-		list = append(list, c)
-		return r.Scan(&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName, &c.Name, &c.Header, &c.Purpose,
-			&c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt, &c.CreatorID, &c.TotalMsgCountRoot, &c.DisplayName)
-	}, "SELECT "+channelColumns+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
+	return collect(ctx, st, nil, func(c *channel, scan func(...any) error) error {
+		return scan(append(channelKind.fields(c), &c.DisplayName)...)
+	}, "SELECT "+channelKind.selected+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
 		JOIN users u ON u.id = o.userid WHERE c.type = 'D' AND m.userid = ? AND u.id <> ? AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`,
 		userID, userID, like, like)
-	return list, err
 }
 
 // groupsLike finds a user's group channels whose members' names contain every word of the term.
-func (st *store) groupsLike(ctx context.Context, userID, term string) (list []*channel, err error) {
-	defer st.timed("ChannelStore.SearchGroupChannels", &err)()
+func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channel, error) {
 	names := "array_to_string(array_agg(u.username), ', ')"
 	if st.eng == mysqlEngine {
 		names = "GROUP_CONCAT(u.username SEPARATOR ', ')"
@@ -92,7 +82,7 @@ func (st *store) groupsLike(ctx context.Context, userID, term string) (list []*c
 		having = append(having, names+" LIKE ? ESCAPE '!'")
 		args = append(args, "%"+likeTerm(word)+"%")
 	}
-	return st.selectChannels(ctx, `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
+	return channelKind.list(ctx, st, "ChannelStore.SearchGroupChannels", `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
 		(SELECT g.id FROM channels g JOIN channelmembers gm ON gm.channelid = g.id WHERE g.type = 'G' AND gm.userid = ?) mine
 		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+strings.Join(having, " AND ")+" LIMIT 50) found)", args...)
 }

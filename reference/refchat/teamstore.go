@@ -5,64 +5,39 @@ import (
 	"database/sql"
 )
 
-const teamColumns = "t.id, t.createat, t.updateat, t.deleteat, t.displayname, t.name, t.description, t.email, t.type, t.companyname, t.alloweddomains, t.inviteid, t.allowopeninvite"
+var teamKind = define(kind[team]{
+	table: "teams", alias: "t",
+	columns: "id, createat, updateat, deleteat, displayname, name, description, email, type, " +
+		"companyname, alloweddomains, inviteid, allowopeninvite",
+	fields: func(t *team) []any {
+		return []any{&t.ID, &t.CreateAt, &t.UpdateAt, &t.DeleteAt, &t.DisplayName, &t.Name, &t.Description,
+			&t.Email, &t.Type, &t.CompanyName, &t.AllowedDomains, &t.InviteID, &t.AllowOpenInvite}
+	},
+})
 
-func (st *store) selectTeams(ctx context.Context, clause string, args ...any) ([]*team, error) {
-	list := []*team{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		t := &team{}
-		list = append(list, t)
-		return r.Scan(&t.ID, &t.CreateAt, &t.UpdateAt, &t.DeleteAt, &t.DisplayName, &t.Name, &t.Description, &t.Email, &t.Type,
-			&t.CompanyName, &t.AllowedDomains, &t.InviteID, &t.AllowOpenInvite)
-	}, "SELECT "+teamColumns+" FROM teams t "+clause, args...)
-	return list, err
+func (st *store) teamByID(ctx context.Context, id string) (*team, error) {
+	return teamKind.one(ctx, st, "TeamStore.Get", "WHERE t.id = ?", id)
 }
 
-func (st *store) teamByID(ctx context.Context, id string) (t *team, err error) {
-	defer st.timed("TeamStore.Get", &err)()
-	return st.oneTeam(ctx, "WHERE t.id = ?", id)
-}
-
-func (st *store) teamByName(ctx context.Context, name string) (t *team, err error) {
-	defer st.timed("TeamStore.GetByName", &err)()
-	return st.oneTeam(ctx, "WHERE t.name = ?", name)
-}
-
-func (st *store) oneTeam(ctx context.Context, clause string, arg any) (*team, error) {
-	list, err := st.selectTeams(ctx, clause, arg)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+func (st *store) teamByName(ctx context.Context, name string) (*team, error) {
+	return teamKind.one(ctx, st, "TeamStore.GetByName", "WHERE t.name = ?", name)
 }
 
 // teamPage lists teams by name; openOnly leaves out those that cannot be joined without an invitation.
-func (st *store) teamPage(ctx context.Context, openOnly bool, page, per int) (list []*team, err error) {
-	defer st.timed("TeamStore.GetAllPage", &err)()
+func (st *store) teamPage(ctx context.Context, openOnly bool, page, per int) ([]*team, error) {
 	if openOnly {
-		return st.selectTeams(ctx, "WHERE t.allowopeninvite = ? ORDER BY t.displayname, t.id LIMIT ? OFFSET ?", true, per, page*per)
+		return teamKind.list(ctx, st, "TeamStore.GetAllPage", "WHERE t.allowopeninvite = ? ORDER BY t.displayname, t.id LIMIT ? OFFSET ?", true, per, page*per)
 	}
-	return st.selectTeams(ctx, "ORDER BY t.displayname, t.id LIMIT ? OFFSET ?", per, page*per)
+	return teamKind.list(ctx, st, "TeamStore.GetAllPage", "ORDER BY t.displayname, t.id LIMIT ? OFFSET ?", per, page*per)
 }
 
-func (st *store) teamsOf(ctx context.Context, userID string) (list []*team, err error) {
-	defer st.timed("TeamStore.GetTeamsByUserId", &err)()
-	return st.selectTeams(ctx, "JOIN teammembers m ON m.teamid = t.id WHERE m.userid = ? AND m.deleteat = 0 AND t.deleteat = 0", userID)
+func (st *store) teamsOf(ctx context.Context, userID string) ([]*team, error) {
+	return teamKind.list(ctx, st, "TeamStore.GetTeamsByUserId", "JOIN teammembers m ON m.teamid = t.id WHERE m.userid = ? AND m.deleteat = 0 AND t.deleteat = 0", userID)
 }
 
-const teamInsert = `INSERT INTO teams (id, createat, updateat, deleteat, displayname, name, description, email, type, companyname, alloweddomains,
-	inviteid, allowopeninvite) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`
-
-func teamValues(t *team) []any {
-	return []any{t.ID, t.CreateAt, t.UpdateAt, t.DeleteAt, t.DisplayName, t.Name, t.Description, t.Email, t.Type, t.CompanyName,
-		t.AllowedDomains, t.InviteID, t.AllowOpenInvite}
-}
-
-func (st *store) insertTeam(ctx context.Context, t *team) error {
-	return st.do(ctx, "TeamStore.Save", teamInsert, teamValues(t)...)
+func (st *store) insertTeam(ctx context.Context, t *team) (err error) {
+	defer st.timed("TeamStore.Save", &err)()
+	return teamKind.insert(ctx, st, nil, t)
 }
 
 // memberRoles spells out the roles that a scheme gives.
@@ -73,38 +48,26 @@ func memberRoles(kind string, isAdmin bool) string {
 	return kind + "_user"
 }
 
-func (st *store) selectTeamMembers(ctx context.Context, clause string, args ...any) ([]*teamMember, error) {
-	list := []*teamMember{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		m := &teamMember{}
-		list = append(list, m)
-		err := r.Scan(&m.TeamID, &m.UserID, &m.ExplicitRoles, &m.DeleteAt, &m.SchemeUser, &m.SchemeAdmin, &m.SchemeGuest)
-		m.Roles = memberRoles("team", m.SchemeAdmin)
-		return err
-	}, "SELECT teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest FROM teammembers "+clause, args...)
-	return list, err
+var teamMemberKind = define(kind[teamMember]{
+	table:   "teammembers",
+	columns: "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest",
+	fields: func(m *teamMember) []any {
+		return []any{&m.TeamID, &m.UserID, &m.ExplicitRoles, &m.DeleteAt, &m.SchemeUser, &m.SchemeAdmin,
+			&m.SchemeGuest}
+	},
+	then: func(m *teamMember) { m.Roles = memberRoles("team", m.SchemeAdmin) },
+})
+
+func (st *store) teamMembersOf(ctx context.Context, userID string) ([]*teamMember, error) {
+	return teamMemberKind.list(ctx, st, "TeamStore.GetTeamsForUser", "WHERE userid = ?", userID)
 }
 
-func (st *store) teamMembersOf(ctx context.Context, userID string) (list []*teamMember, err error) {
-	defer st.timed("TeamStore.GetTeamsForUser", &err)()
-	return st.selectTeamMembers(ctx, "WHERE userid = ?", userID)
+func (st *store) teamMember(ctx context.Context, teamID, userID string) (*teamMember, error) {
+	return teamMemberKind.one(ctx, st, "TeamStore.GetMember", "WHERE teamid = ? AND userid = ?", teamID, userID)
 }
 
-func (st *store) teamMember(ctx context.Context, teamID, userID string) (m *teamMember, err error) {
-	defer st.timed("TeamStore.GetMember", &err)()
-	list, err := st.selectTeamMembers(ctx, "WHERE teamid = ? AND userid = ?", teamID, userID)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
-}
-
-func (st *store) teamMemberPage(ctx context.Context, teamID string, page, per int) (list []*teamMember, err error) {
-	defer st.timed("TeamStore.GetMembers", &err)()
-	return st.selectTeamMembers(ctx, "WHERE teamid = ? AND deleteat = 0 ORDER BY userid LIMIT ? OFFSET ?", teamID, per, page*per)
+func (st *store) teamMemberPage(ctx context.Context, teamID string, page, per int) ([]*teamMember, error) {
+	return teamMemberKind.list(ctx, st, "TeamStore.GetMembers", "WHERE teamid = ? AND deleteat = 0 ORDER BY userid LIMIT ? OFFSET ?", teamID, per, page*per)
 }
 
 func (st *store) saveTeamMember(ctx context.Context, m *teamMember) error {
