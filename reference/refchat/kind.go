@@ -27,15 +27,7 @@ func define[T any](k kind[T]) *kind[T] {
 
 // in returns the rows that a clause (WHERE …) selects; tx may be nil.
 func (k *kind[T]) in(ctx context.Context, st *store, tx *sql.Tx, clause string, args ...any) ([]*T, error) {
-	return collect(ctx, st, tx, func(x *T, scan func(...any) error) error {
-		if err := scan(k.fields(x)...); err != nil {
-			return err
-		}
-		if k.then != nil {
-			k.then(x)
-		}
-		return nil
-	}, "SELECT "+k.selected+" FROM "+k.table+" "+k.alias+" "+clause, args...)
+	return collect(ctx, st, tx, k.fields, k.then, "SELECT "+k.selected+" FROM "+k.table+" "+k.alias+" "+clause, args...)
 }
 
 // list is in as a store's method.
@@ -78,13 +70,17 @@ func (k *kind[T]) values(x *T) []any {
 	return list
 }
 
-// collect returns the rows of a statement; tx may be nil.
-func collect[T any](ctx context.Context, st *store, tx *sql.Tx, read func(x *T, scan func(...any) error) error, text string, args ...any) ([]*T, error) {
+// collect returns the rows of a statement, whose columns go into the fields of a T; tx and then may be nil.
+func collect[T any](ctx context.Context, st *store, tx *sql.Tx, fields func(*T) []any, then func(*T), text string, args ...any) ([]*T, error) {
 	list := []*T{}
 	err := st.query(ctx, tx, func(r *sql.Rows) error {
 		x := new(T)
 		list = append(list, x)
-		return read(x, r.Scan)
+		if err := r.Scan(fields(x)...); err != nil || then == nil {
+			return err
+		}
+		then(x)
+		return nil
 	}, text, args...)
 	return list, err
 }

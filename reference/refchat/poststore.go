@@ -8,8 +8,16 @@ import (
 	"slices"
 )
 
-const postColumns = `p.id, p.createat, p.updateat, p.editat, p.deleteat, p.ispinned, p.userid, p.channelid, p.rootid, p.parentid, p.originalid,
-	p.message, p.type, p.props, p.hashtags, p.fileids, p.hasreactions`
+var postKind = define(kind[post]{
+	table: "posts", alias: "p",
+	columns: "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, " +
+		"originalid, message, type, props, hashtags, fileids, hasreactions",
+	fields: func(p *post) []any {
+		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID, &p.ChannelID,
+			&p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, encoded[map[string]any]{&p.Props, textAny},
+			&p.Hashtags, encoded[[]string]{&p.FileIDs, textList}, &p.HasReactions}
+	},
+})
 
 // replyCount counts the replies of each post's thread as the real server does, by a subquery per row; a long thread is
 // thus read in quadratic time.
@@ -20,29 +28,13 @@ func (st *store) selectPosts(ctx context.Context, counted bool, clause string, a
 	if !counted {
 		count = "0"
 	}
-	var list []*post
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		p := &post{}
-		list = append(list, p)
-		var props, files string
-		err := r.Scan(&p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID, &p.ChannelID, &p.RootID, &p.ParentID,
-			&p.OriginalID, &p.Message, &p.Type, &props, &p.Hashtags, &files, &p.HasReactions, &p.ReplyCount)
-		p.Props, p.FileIDs = textAny(props), textList(files)
-		return err
-	}, "SELECT "+postColumns+", "+count+" FROM posts p "+clause, args...)
-	return list, err
+	return collect(ctx, st, nil, func(p *post) []any { return append(postKind.fields(p), &p.ReplyCount) }, nil,
+		"SELECT "+postKind.selected+", "+count+" FROM posts p "+clause, args...)
 }
 
 func (st *store) postByID(ctx context.Context, id string) (p *post, err error) {
 	defer st.timed("PostStore.GetSingle", &err)()
-	list, err := st.selectPosts(ctx, true, "WHERE p.id = ? AND p.deleteat = 0", id)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+	return first(st.selectPosts(ctx, true, "WHERE p.id = ? AND p.deleteat = 0", id))
 }
 
 // thread returns the root and the replies of a thread, oldest first.
@@ -113,20 +105,12 @@ func (st *store) neighbor(ctx context.Context, channelID string, at int64, befor
 	return id, err
 }
 
-const postInsert = `INSERT INTO posts (id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, originalid,
-	message, type, props, hashtags, fileids, hasreactions) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-
-func postValues(p *post) []any {
-	return []any{p.ID, p.CreateAt, p.UpdateAt, p.EditAt, p.DeleteAt, p.IsPinned, p.UserID, p.ChannelID, p.RootID, p.ParentID,
-		p.OriginalID, p.Message, p.Type, jsonText(p.Props), p.Hashtags, jsonText(p.FileIDs), p.HasReactions}
-}
-
 // savePost stores a new post and updates its thread and channel, statement by statement as the real server does.
 // counted is false for messages that do not count as unread, such as "joined".
 func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error) {
 	defer st.timed("PostStore.Save", &err)()
 	err = st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, postInsert, postValues(p)...); err != nil {
+		if err := postKind.insert(ctx, st, tx, p); err != nil {
 			return err
 		}
 		if err := st.hotRow(ctx, tx); err != nil {
@@ -262,8 +246,7 @@ func (st *store) editPost(ctx context.Context, old, p *post) (err error) {
 	if _, err := st.exec(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat) WHERE id = ?", p.UpdateAt, p.ChannelID); err != nil {
 		return err
 	}
-	_, err = st.exec(ctx, nil, postInsert, postValues(&gone)...)
-	return err
+	return postKind.insert(ctx, st, nil, &gone)
 }
 
 // deletePost marks a post and its replies as deleted.

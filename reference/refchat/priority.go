@@ -99,12 +99,7 @@ func (st *store) priorities(ctx context.Context, posts []string) (by map[string]
 func (st *store) acknowledgements(ctx context.Context, posts []string) (list []*acknowledgement, err error) {
 	defer st.timed("PostAcknowledgementStore.GetForPosts", &err)()
 	cond, args := st.anyOf("postid", posts)
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &acknowledgement{}
-		list = append(list, x)
-		return r.Scan(&x.PostID, &x.UserID, &x.AcknowledgedAt)
-	}, "SELECT postid, userid, acknowledgedat FROM postacknowledgements WHERE acknowledgedat <> 0 AND "+cond+" ORDER BY acknowledgedat", args...)
-	return list, err
+	return collect(ctx, st, nil, func(x *acknowledgement) []any { return []any{&x.PostID, &x.UserID, &x.AcknowledgedAt} }, nil, "SELECT postid, userid, acknowledgedat FROM postacknowledgements WHERE acknowledgedat <> 0 AND "+cond+" ORDER BY acknowledgedat", args...)
 }
 
 // setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.

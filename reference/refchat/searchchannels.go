@@ -63,9 +63,7 @@ func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string
 func (st *store) myDirectLike(ctx context.Context, userID, term string) (list []*channel, err error) {
 	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
 	like := "%" + likeTerm(term) + "%"
-	return collect(ctx, st, nil, func(c *channel, scan func(...any) error) error {
-		return scan(append(channelKind.fields(c), &c.DisplayName)...)
-	}, "SELECT "+channelKind.selected+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
+	return collect(ctx, st, nil, func(c *channel) []any { return append(channelKind.fields(c), &c.DisplayName) }, nil, "SELECT "+channelKind.selected+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
 		JOIN users u ON u.id = o.userid WHERE c.type = 'D' AND m.userid = ? AND u.id <> ? AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`,
 		userID, userID, like, like)
 }

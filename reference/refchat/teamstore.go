@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 )
 
 var teamKind = define(kind[team]{
@@ -85,13 +84,9 @@ func (st *store) teamStats(ctx context.Context, teamID string) (total, active in
 // teamsUnread sums a user's unread posts and mentions by team.
 func (st *store) teamsUnread(ctx context.Context, userID, exceptTeam string) (list []*teamUnread, err error) {
 	defer st.timed("TeamStore.GetChannelUnreadsForAllTeams", &err)()
-	list = []*teamUnread{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &teamUnread{}
-		list = append(list, x)
-		return r.Scan(&x.TeamID, &x.MsgCount, &x.MsgCountRoot, &x.MentionCount, &x.MentionCountRoot)
-	}, `SELECT c.teamid, SUM(c.totalmsgcount - m.msgcount), SUM(c.totalmsgcountroot - m.msgcountroot), SUM(m.mentioncount), SUM(m.mentioncountroot)
+	return collect(ctx, st, nil, func(x *teamUnread) []any {
+		return []any{&x.TeamID, &x.MsgCount, &x.MsgCountRoot, &x.MentionCount, &x.MentionCountRoot}
+	}, nil, `SELECT c.teamid, SUM(c.totalmsgcount - m.msgcount), SUM(c.totalmsgcountroot - m.msgcountroot), SUM(m.mentioncount), SUM(m.mentioncountroot)
 		FROM channels c JOIN channelmembers m ON m.channelid = c.id
 		WHERE m.userid = ? AND c.deleteat = 0 AND c.teamid <> '' AND c.teamid <> ? GROUP BY c.teamid`, userID, exceptTeam)
-	return list, err
 }

@@ -38,18 +38,15 @@ func (st *store) threadTotals(ctx context.Context, t threadQuery, out *threadLis
 	return st.row(ctx, nil, []any{&out.TotalUnreadMentions}, "SELECT COALESCE(SUM(tm.unreadmentions), 0) FROM threadmemberships tm"+threadJoins+cond, args...)
 }
 
-const threadColumns = "t.postid, t.replycount, t.lastreplyat, t.participants, " + postColumns
+var threadColumns = "t.postid, t.replycount, t.lastreplyat, t.participants, " + postKind.selected
 
-func scanThread(r *sql.Rows, more ...any) (*threadResponse, error) {
-	x, p := &threadResponse{Post: &post{}}, &post{}
-	x.Post = p
-	var people, props, files string
-	err := r.Scan(append([]any{&x.ID, &x.ReplyCount, &x.LastReplyAt, &people, &p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID,
-		&p.ChannelID, &p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, &props, &p.Hashtags, &files, &p.HasReactions, &x.UnreadReplies}, more...)...)
-	p.Props, p.FileIDs, x.people = textAny(props), textList(files), textList(people)
-	p.ReplyCount = x.ReplyCount
-	return x, err
+func threadFields(x *threadResponse) []any {
+	x.Post = &post{}
+	return slices.Concat([]any{&x.ID, &x.ReplyCount, &x.LastReplyAt, encoded[[]string]{&x.people, textList}},
+		postKind.fields(x.Post), []any{&x.UnreadReplies})
 }
+
+func countReplies(x *threadResponse) { x.Post.ReplyCount = x.ReplyCount }
 
 // threadsFor lists a user's threads, the last replied to first; after a cursor the other way round.
 func (st *store) threadsFor(ctx context.Context, t threadQuery) (list []*threadResponse, err error) {
@@ -71,31 +68,19 @@ func (st *store) threadsFor(ctx context.Context, t threadQuery) (list []*threadR
 	if t.unread {
 		cond += " AND tm.lastviewed < t.lastreplyat"
 	}
-	list = []*threadResponse{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		var viewed, mentions int64
-		x, err := scanThread(r, &viewed, &mentions)
-		x.LastViewedAt, x.UnreadMentions = viewed, mentions
-		list = append(list, x)
-		return err
-	}, "SELECT "+threadColumns+`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = tm.postid AND r.createat >= tm.lastviewed AND r.deleteat = 0), tm.lastviewed, tm.unreadmentions
+	return collect(ctx, st, nil, func(x *threadResponse) []any {
+		return append(threadFields(x), &x.LastViewedAt, &x.UnreadMentions)
+	}, countReplies, "SELECT "+threadColumns+`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = tm.postid AND r.createat >= tm.lastviewed AND r.deleteat = 0), tm.lastviewed, tm.unreadmentions
 		FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid LEFT JOIN threadmemberships tm ON tm.postid = t.postid
 		WHERE `+cond+" ORDER BY t.lastreplyat "+order+" LIMIT ?", append(args, t.per)...)
-	return list, err
 }
 
 // threadOf returns one thread as a member sees it.
 func (st *store) threadOf(ctx context.Context, m *threadMember, teamID string) (x *threadResponse, err error) {
 	defer st.timed("ThreadStore.GetThreadForUser", &err)()
-	err = st.query(ctx, nil, func(r *sql.Rows) (err error) {
-		x, err = scanThread(r)
-		return err
-	}, "SELECT "+threadColumns+`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = t.postid AND r.createat >= ? AND r.deleteat = 0)
+	x, err = first(collect(ctx, st, nil, threadFields, countReplies, "SELECT "+threadColumns+`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = t.postid AND r.createat >= ? AND r.deleteat = 0)
 		FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid WHERE (c.teamid = ? OR c.teamid = '') AND t.postid = ?`,
-		m.viewed, teamID, m.postID)
-	if err == nil && x == nil {
-		err = sql.ErrNoRows
-	}
+		m.viewed, teamID, m.postID))
 	if err != nil {
 		return nil, err
 	}
@@ -234,20 +219,19 @@ type threadView struct {
 }
 
 // selectRoots lists root posts with their threads: one statement, as the real server's, and no others for replies.
-func (st *store) selectRoots(ctx context.Context, as *threadView, clause string, args ...any) (list []*post, err error) {
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		p, following := &post{}, false
-		list = append(list, p)
-		var people, props, files string
-		err := r.Scan(&p.ReplyCount, &p.LastReplyAt, &people, &following, &p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID,
-			&p.ChannelID, &p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, &props, &p.Hashtags, &files, &p.HasReactions)
-		p.Props, p.FileIDs, p.IsFollowing = textAny(props), textList(files), &following
-		for _, id := range textList(people) {
-			p.Participants = append(p.Participants, &user{ID: id})
-		}
-		return err
-	}, "SELECT COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, ?), "+postColumns+
+func (st *store) selectRoots(ctx context.Context, as *threadView, clause string, args ...any) ([]*post, error) {
+	return collect(ctx, st, nil, func(p *post) []any {
+		p.IsFollowing = new(bool)
+		return append([]any{&p.ReplyCount, &p.LastReplyAt, encoded[[]*user]{&p.Participants, textUsers}, p.IsFollowing}, postKind.fields(p)...)
+	}, nil, "SELECT COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, ?), "+postKind.selected+
 		" FROM posts p LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ? WHERE "+clause,
 		append([]any{false, as.userID}, args...)...)
-	return list, err
+}
+
+// textUsers is textList for users of whom only the identifiers are known.
+func textUsers(s string) (list []*user) {
+	for _, id := range textList(s) {
+		list = append(list, &user{ID: id})
+	}
+	return list
 }

@@ -13,36 +13,20 @@ const userColumns = `u.id, u.createat, u.updateat, u.deleteat, u.username, u.pas
 
 const userFrom = " FROM users u LEFT JOIN bots b ON b.userid = u.id "
 
-func scanUser(r *sql.Rows) (*user, error) {
-	u := &user{}
-	var props, notify, zone string
-	err := r.Scan(&u.ID, &u.CreateAt, &u.UpdateAt, &u.DeleteAt, &u.Username, &u.Password, &u.AuthService, &u.Email, &u.EmailVerified,
-		&u.Nickname, &u.FirstName, &u.LastName, &u.Position, &u.Roles, &props, &notify, &u.LastPasswordUpdate, &u.LastPictureUpdate,
-		&u.FailedAttempts, &u.Locale, &zone, &u.IsBot, &u.BotDescription)
-	u.Props, u.NotifyProps, u.Timezone = textMap(props), textMap(notify), textMap(zone)
-	return u, err
+func userFields(u *user) []any {
+	return []any{&u.ID, &u.CreateAt, &u.UpdateAt, &u.DeleteAt, &u.Username, &u.Password, &u.AuthService, &u.Email, &u.EmailVerified,
+		&u.Nickname, &u.FirstName, &u.LastName, &u.Position, &u.Roles, encoded[map[string]string]{&u.Props, textMap},
+		encoded[map[string]string]{&u.NotifyProps, textMap}, &u.LastPasswordUpdate, &u.LastPictureUpdate,
+		&u.FailedAttempts, &u.Locale, encoded[map[string]string]{&u.Timezone, textMap}, &u.IsBot, &u.BotDescription}
 }
 
 // selectUsers returns the users that a clause (WHERE …) finds.
 func (st *store) selectUsers(ctx context.Context, clause string, args ...any) ([]*user, error) {
-	list := []*user{}
-	err := st.query(ctx, nil, func(r *sql.Rows) error {
-		u, err := scanUser(r)
-		list = append(list, u)
-		return err
-	}, "SELECT "+userColumns+userFrom+clause, args...)
-	return list, err
+	return collect(ctx, st, nil, userFields, nil, "SELECT "+userColumns+userFrom+clause, args...)
 }
 
 func (st *store) selectUser(ctx context.Context, clause string, args ...any) (*user, error) {
-	list, err := st.selectUsers(ctx, clause, args...)
-	if err == nil && len(list) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+	return first(st.selectUsers(ctx, clause, args...))
 }
 
 func (st *store) userByID(ctx context.Context, id string) (u *user, err error) {
@@ -213,13 +197,7 @@ func (st *store) savePreferences(ctx context.Context, list []preference) (err er
 func (st *store) statusesByIDs(ctx context.Context, ids []string) (list []*status, err error) {
 	defer st.timed("StatusStore.GetByIds", &err)()
 	cond, args := st.anyOf("userid", ids)
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &status{}
-		err := r.Scan(&x.UserID, &x.Status, &x.Manual, &x.LastActivityAt)
-		list = append(list, x)
-		return err
-	}, "SELECT userid, status, manual, lastactivityat FROM status WHERE "+cond, args...)
-	return list, err
+	return collect(ctx, st, nil, func(x *status) []any { return []any{&x.UserID, &x.Status, &x.Manual, &x.LastActivityAt} }, nil, "SELECT userid, status, manual, lastactivityat FROM status WHERE "+cond, args...)
 }
 
 func (st *store) saveStatus(ctx context.Context, x *status) error {
