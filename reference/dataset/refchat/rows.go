@@ -59,28 +59,38 @@ func each(n int, row func(dst []byte, i int) []byte) func() io.Reader {
 // line builds one row.
 type line []byte
 
-func (l *line) text(s string) {
-	*l = append(append(*l, s...), '\t')
-}
-
-func (l *line) id(id dataset.ID) {
-	*l = append(append(*l, id[:]...), '\t')
-}
-
-func (l *line) num(n int64) {
-	*l = append(strconv.AppendInt(*l, n, 10), '\t')
-}
-
-func (l *line) flag(b bool) {
-	if b {
-		*l = append(*l, '1', '\t')
-		return
+// add appends cells.
+func (l *line) add(cells ...any) {
+	b := *l
+	for _, c := range cells {
+		switch c := c.(type) {
+		case string:
+			b = append(b, c...)
+		case dataset.ID:
+			b = append(b, c[:]...)
+		case int64:
+			b = strconv.AppendInt(b, c, 10)
+		case int:
+			b = strconv.AppendInt(b, int64(c), 10)
+		case int32:
+			b = strconv.AppendInt(b, int64(c), 10)
+		case bool:
+			if c {
+				b = append(b, '1')
+			} else {
+				b = append(b, '0')
+			}
+		}
+		b = append(b, '\t')
 	}
-	*l = append(*l, '0', '\t')
+	*l = b
 }
 
-// end replaces the last tab by a newline.
-func (l *line) end() { (*l)[len(*l)-1] = '\n' }
+// end appends the last cells and ends the row: a newline is in the place of the last tab.
+func (l *line) end(cells ...any) {
+	l.add(cells...)
+	(*l)[len(*l)-1] = '\n'
+}
 
 // Values that the server writes for a new user and a new member; TestAsTheServer compares.
 const (
@@ -116,71 +126,27 @@ func base(p *dataset.Population, t *dataset.Totals, hash string) []stream {
 			"position, roles, allowmarketing, props, notifyprops, lastpasswordupdate, lastpictureupdate, failedattempts, locale, timezone, lastlogin",
 			int64(users), each(users, func(dst []byte, i int) []byte {
 				u, l := p.User(i), line(dst)
-				l.id(u.ID)
-				l.num(u.CreateAt)
-				l.num(u.CreateAt)
-				l.num(0)
-				l.text(u.Name)
-				l.text(hash)
-				l.text("")
-				l.text(u.MailAddress)
-				l.flag(false)
-				l.text("")
-				l.text(u.FirstName)
-				l.text(u.LastName)
-				l.text(u.Position)
-				l.text("system_user")
-				l.flag(false)
-				l.text("{}")
-				l.text(userNotify)
-				l.num(u.CreateAt)
-				l.num(0)
-				l.num(0)
-				l.text("en")
-				l.text(timezone)
-				l.num(0)
-				l.end()
+				l.end(u.ID, u.CreateAt, u.CreateAt, 0, u.Name, hash, "", u.MailAddress, false, "",
+					u.FirstName, u.LastName, u.Position, "system_user", false, "{}", userNotify, u.CreateAt,
+					0, 0, "en", timezone, 0)
 				return l
 			})},
 		{"status", "userid, status, manual, lastactivityat", int64(users), each(users, func(dst []byte, i int) []byte {
 			u, l := p.User(i), line(dst)
-			l.id(u.ID)
-			l.text("offline")
-			l.flag(false)
-			l.num(u.LastActive)
-			l.end()
+			l.end(u.ID, "offline", false, u.LastActive)
 			return l
 		})},
 		{"teams", "id, createat, updateat, deleteat, displayname, name, description, email, type, companyname, alloweddomains, inviteid, allowopeninvite",
 			int64(p.Teams()), each(p.Teams(), func(dst []byte, i int) []byte {
 				t, l := p.Team(i), line(dst)
-				l.id(t.ID)
-				l.num(t.CreateAt)
-				l.num(t.CreateAt)
-				l.num(0)
-				l.text(t.DisplayName)
-				l.text(t.Name)
-				l.text("")
-				l.text("")
-				l.text("O")
-				l.text("")
-				l.text("")
-				l.id(t.InviteID)
-				l.flag(true)
-				l.end()
+				l.end(t.ID, t.CreateAt, t.CreateAt, 0, t.DisplayName, t.Name, "", "", "O", "", "",
+					t.InviteID, true)
 				return l
 			})},
 		{"teammembers", "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest", int64(users), each(p.Teams(), func(dst []byte, i int) []byte {
 			t, l := p.Team(i), line(dst)
 			for k := range t.Members {
-				l.id(t.ID)
-				l.id(p.UserID(p.TeamMember(i, k)))
-				l.text("")
-				l.num(0)
-				l.flag(true)
-				l.flag(k == 0)
-				l.flag(false)
-				l.end()
+				l.end(t.ID, p.UserID(p.TeamMember(i, k)), "", 0, true, k == 0, false)
 			}
 			return l
 		})},
@@ -194,16 +160,8 @@ func base(p *dataset.Population, t *dataset.Totals, hash string) []stream {
 			for k := range t.Members {
 				u := p.TeamMember(i, k)
 				for n, c := range [3][3]string{{"favorites", "", "Favorites"}, {"channels", "", "Channels"}, {"direct_messages", "recent", "Direct Messages"}} {
-					l.text(p.Category(c[0], u, i))
-					l.id(p.UserID(u))
-					l.id(t.ID)
-					l.num(int64(10 * n))
-					l.text(c[1])
-					l.text(c[0])
-					l.text(c[2])
-					l.flag(false)
-					l.flag(false)
-					l.end()
+					l.end(p.Category(c[0], u, i), p.UserID(u), t.ID, int64(10*n), c[1], c[0], c[2], false,
+						false)
 				}
 			}
 			return l
@@ -221,26 +179,13 @@ func channelRow(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []b
 		name, display = personal(p, i, c)
 		creator = p.UserID(c.Creator).String()
 	}
-	l.id(c.ID)
-	l.num(c.CreateAt)
-	l.num(c.CreateAt)
-	l.num(0)
+	l.add(c.ID, c.CreateAt, c.CreateAt, 0)
 	if c.Team >= 0 {
-		l.id(p.TeamID(c.Team))
+		l.add(p.TeamID(c.Team))
 	} else {
-		l.text("")
+		l.add("")
 	}
-	l.text(typeLetter[c.Type])
-	l.text(display)
-	l.text(name)
-	l.text(c.Header)
-	l.text(c.Purpose)
-	l.num(last)
-	l.num(int64(posts))
-	l.num(0)
-	l.text(creator)
-	l.num(int64(roots))
-	l.end()
+	l.end(typeLetter[c.Type], display, name, c.Header, c.Purpose, last, posts, 0, creator, roots)
 	return l
 }
 
@@ -251,20 +196,8 @@ func memberRows(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []b
 	owned := c.Team >= 0 && c.Name != dataset.DefaultChannels[0] && c.Name != dataset.DefaultChannels[1]
 	for k := range c.Members {
 		s := t.Seat(i, k)
-		l.id(c.ID)
-		l.id(p.UserID(p.Member(i, k)))
-		l.text("")
-		l.num(s.ViewedAt)
-		l.num(int64(s.Posts))
-		l.num(int64(s.UnreadMentions))
-		l.text(memberNotify)
-		l.num(s.ViewedAt)
-		l.flag(true)
-		l.flag(owned && k == 0)
-		l.flag(false)
-		l.num(int64(s.UnreadInRoot))
-		l.num(int64(s.Roots))
-		l.end()
+		l.end(c.ID, p.UserID(p.Member(i, k)), "", s.ViewedAt, s.Posts, s.UnreadMentions, memberNotify,
+			s.ViewedAt, true, owned && k == 0, false, s.UnreadInRoot, s.Roots)
 	}
 	return l
 }
@@ -276,16 +209,13 @@ func preferenceRows(p *dataset.Population, dst []byte, i int) []byte {
 		return dst
 	}
 	for k := range c.Members {
-		l.id(p.UserID(p.Member(i, k)))
+		l.add(p.UserID(p.Member(i, k)))
 		if c.Type == dataset.Direct {
-			l.text("direct_channel_show")
-			l.id(p.UserID(p.Member(i, 1-k)))
+			l.add("direct_channel_show", p.UserID(p.Member(i, 1-k)))
 		} else {
-			l.text("group_channel_show")
-			l.id(c.ID)
+			l.add("group_channel_show", c.ID)
 		}
-		l.text("true")
-		l.end()
+		l.end("true")
 	}
 	return l
 }
@@ -315,29 +245,19 @@ func postRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []
 		if post.Reacted {
 			reactions = c.AppendReactions(nil, i)
 		}
-		l.id(c.ID(i))
-		l.num(post.At)
-		l.num(c.UpdateAt(i, reactions))
-		l.num(0)
-		l.num(0)
-		l.flag(false)
-		l.id(p.UserID(int(post.Author)))
-		l.id(p.ChannelID(int(post.Channel)))
+		l.add(c.ID(i), post.At, c.UpdateAt(i, reactions), 0, 0, false, p.UserID(int(post.Author)),
+			p.ChannelID(int(post.Channel)))
 		if post.Root >= 0 {
 			root := c.ID(int(post.Root))
-			l.id(root)
-			l.id(root)
+			l.add(root, root)
 		} else {
-			l.text("")
-			l.text("")
+			l.add("", "")
 		}
-		l.text("")
+		l.add("")
 		l = append(c.AppendText(l, i), '\t')
-		l.text("")
-		l.text("{}")
-		l.text("")
+		l.add("", "{}", "")
 		if post.Files == 0 {
-			l.text("[]")
+			l.add("[]")
 		} else {
 			l = append(l, '[')
 			for n, f := range c.AppendFiles(nil, i) {
@@ -346,10 +266,9 @@ func postRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []
 				}
 				l = append(append(append(l, '"'), f.ID[:]...), '"')
 			}
-			l.text("]")
+			l.add("]")
 		}
-		l.flag(post.Reacted)
-		l.end()
+		l.end(post.Reacted)
 		return l
 	}
 }
@@ -373,10 +292,7 @@ func threadRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) 
 		if post.Replies == 0 {
 			return dst
 		}
-		l.id(c.ID(i))
-		l.id(p.ChannelID(int(post.Channel)))
-		l.num(int64(post.Replies))
-		l.num(c.Posts[c.LastReply(i)].At)
+		l.add(c.ID(i), p.ChannelID(int(post.Channel)), post.Replies, c.Posts[c.LastReply(i)].At)
 		l = append(l, '[')
 		for n, u := range participants(c, i) {
 			if n > 0 {
@@ -385,8 +301,7 @@ func threadRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) 
 			id := p.UserID(int(u))
 			l = append(append(append(l, '"'), id[:]...), '"')
 		}
-		l.text("]")
-		l.end()
+		l.end("]")
 		return l
 	}
 }
@@ -399,13 +314,7 @@ func followRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) 
 		}
 		id, last := c.ID(i), c.Posts[c.LastReply(i)].At
 		for _, u := range participants(c, i) {
-			l.id(id)
-			l.id(p.UserID(int(u)))
-			l.flag(true)
-			l.num(last)
-			l.num(last)
-			l.num(0)
-			l.end()
+			l.end(id, p.UserID(int(u)), true, last, last, 0)
 		}
 		return l
 	}
@@ -418,13 +327,7 @@ func reactionRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int
 		}
 		l, id := line(dst), c.ID(i)
 		for _, r := range c.AppendReactions(nil, i) {
-			l.id(p.UserID(r.User))
-			l.id(id)
-			l.text(r.Emoji)
-			l.num(r.At)
-			l.num(r.At)
-			l.num(0)
-			l.end()
+			l.end(p.UserID(r.User), id, r.Emoji, r.At, r.At, 0)
 		}
 		return l
 	}
@@ -434,31 +337,15 @@ func fileRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []
 	return func(dst []byte, c *dataset.Chunk, i int) []byte {
 		post, l := &c.Posts[i], line(dst)
 		for _, f := range c.AppendFiles(nil, i) {
-			l.id(f.ID)
-			l.id(p.UserID(int(post.Author)))
-			l.id(c.ID(i))
-			l.id(p.ChannelID(int(post.Channel)))
-			l.num(post.At)
-			l.num(post.At)
-			l.num(0)
-			l.text(filePath(f.Kind))
+			l.add(f.ID, p.UserID(int(post.Author)), c.ID(i), p.ChannelID(int(post.Channel)), post.At,
+				post.At, 0, filePath(f.Kind))
 			side := f.Kind.Pixels()
 			if side > 0 {
-				l.text(thumbPath(f.Kind))
-				l.text(previewPath(f.Kind))
+				l.add(thumbPath(f.Kind), previewPath(f.Kind))
 			} else {
-				l.text("")
-				l.text("")
+				l.add("", "")
 			}
-			l.text(f.Name)
-			l.text(string(f.Kind))
-			l.num(int64(f.Kind.Size()))
-			l.text(f.Kind.MIME())
-			l.num(int64(side))
-			l.num(int64(side))
-			l.flag(side > 0)
-			l.text("")
-			l.end()
+			l.end(f.Name, string(f.Kind), int64(f.Kind.Size()), f.Kind.MIME(), side, side, side > 0, "")
 		}
 		return l
 	}
