@@ -88,9 +88,8 @@ func (st *store) insertBookmark(ctx context.Context, tx *sql.Tx, b *bookmark, at
 	return bookmarkKind.insert(ctx, st, tx, b)
 }
 
-func (st *store) saveBookmark(ctx context.Context, b *bookmark) (err error) {
-	defer st.timed("ChannelBookmarkStore.Save", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error { return st.insertBookmark(ctx, tx, b, true) })
+func (st *store) saveBookmark(ctx context.Context, b *bookmark) error {
+	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *sql.Tx) error { return st.insertBookmark(ctx, tx, b, true) })
 }
 
 func (st *store) updateBookmark(ctx context.Context, b *bookmark) error {
@@ -99,10 +98,9 @@ func (st *store) updateBookmark(ctx context.Context, b *bookmark) error {
 }
 
 // replaceBookmark deletes a bookmark for one of another owner.
-func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) (err error) {
-	defer st.timed("ChannelBookmarkStore.Save", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", old.DeleteAt, old.DeleteAt, old.ID); err != nil {
+func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) error {
+	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *sql.Tx) error {
+		if err := st.run(ctx, tx, "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", old.DeleteAt, old.DeleteAt, old.ID); err != nil {
 			return err
 		}
 		return st.insertBookmark(ctx, tx, b, false)
@@ -134,7 +132,7 @@ func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int6
 				continue
 			}
 			b.SortOrder, b.UpdateAt = int64(i), now
-			if _, err := st.exec(ctx, tx, "UPDATE channelbookmarks SET sortorder = ?, updateat = ? WHERE id = ?", b.SortOrder, now, b.ID); err != nil {
+			if err := st.run(ctx, tx, "UPDATE channelbookmarks SET sortorder = ?, updateat = ? WHERE id = ?", b.SortOrder, now, b.ID); err != nil {
 				return err
 			}
 		}

@@ -47,11 +47,10 @@ func (st *store) allChannelsOf(ctx context.Context, userID string, deleted bool)
 }
 
 // insertChannel stores a new channel with its first members, in one transaction.
-func (st *store) insertChannel(ctx context.Context, c *channel, members []*channelMember) (err error) {
-	defer st.timed("ChannelStore.Save", &err)()
+func (st *store) insertChannel(ctx context.Context, c *channel, members []*channelMember) error {
 	now := millis()
 	c.ID, c.CreateAt, c.UpdateAt, c.LastPostAt, c.ExtraUpdateAt = newID(), now, now, now, 0
-	return st.transact(ctx, func(tx *sql.Tx) error {
+	return st.method(ctx, "ChannelStore.Save", func(tx *sql.Tx) error {
 		if err := channelKind.insert(ctx, st, tx, c); err != nil {
 			return err
 		}
@@ -215,12 +214,10 @@ func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (
 	}
 	now := millis()
 	if len(threads) == 0 { // sent all the same, as by the real server
-		_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND 1 = 0", now, userID)
-		return err
+		return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND 1 = 0", now, userID)
 	}
 	cond, more := st.anyOf("postid", threads)
-	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, more...)...)
-	return err
+	return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, more...)...)
 }
 
 // countMention counts a mention of a member, and notes it in the threads with newer replies that the member follows.
@@ -236,17 +233,15 @@ func (st *store) countMention(ctx context.Context, channelID, userID string, roo
 	if root {
 		n = 1
 	}
-	if _, err := st.exec(ctx, nil, "UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?, lastupdateat = ? WHERE userid = ? AND channelid = ?",
+	if err := st.run(ctx, nil, "UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?, lastupdateat = ? WHERE userid = ? AND channelid = ?",
 		n, now, userID, channelID); err != nil {
 		return err
 	}
 	if len(threads) == 0 {
-		_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND 1 = 0", now, userID)
-		return err
+		return st.run(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND 1 = 0", now, userID)
 	}
 	cond, args := st.anyOf("postid", threads)
-	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
-	return err
+	return st.run(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
 }
 
 // outgoingHooks counts the hooks that a post in a team could fire.

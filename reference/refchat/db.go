@@ -235,11 +235,16 @@ func (st *store) query(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) err
 	return rows.Err()
 }
 
+// run is exec without a result.
+func (st *store) run(ctx context.Context, tx *sql.Tx, text string, args ...any) error {
+	_, err := st.exec(ctx, tx, text, args...)
+	return err
+}
+
 // do runs a statement that returns no rows, as a store's method.
 func (st *store) do(ctx context.Context, method, text string, args ...any) (err error) {
 	defer st.timed(method, &err)()
-	_, err = st.exec(ctx, nil, text, args...)
-	return err
+	return st.run(ctx, nil, text, args...)
 }
 
 // strings runs a statement that returns one column of text; tx may be nil.
@@ -276,6 +281,12 @@ func (st *store) transact(ctx context.Context, fn func(tx *sql.Tx) error) error 
 		}
 	}
 	return err
+}
+
+// method is transact as a store's method.
+func (st *store) method(ctx context.Context, name string, fn func(tx *sql.Tx) error) (err error) {
+	defer st.timed(name, &err)()
+	return st.transact(ctx, fn)
 }
 
 func (st *store) transactOnce(ctx context.Context, fn func(tx *sql.Tx) error) error {

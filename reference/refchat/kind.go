@@ -44,8 +44,7 @@ func (k *kind[T]) one(ctx context.Context, st *store, method, clause string, arg
 // insert stores a new row; tx may be nil.
 func (k *kind[T]) insert(ctx context.Context, st *store, tx *sql.Tx, x *T) error {
 	values := k.values(x)
-	_, err := st.exec(ctx, tx, "INSERT INTO "+k.table+" ("+k.columns+") VALUES ("+marks(len(values))+")", values...)
-	return err
+	return st.run(ctx, tx, "INSERT INTO "+k.table+" ("+k.columns+") VALUES ("+marks(len(values))+")", values...)
 }
 
 // values returns the content of the fields.

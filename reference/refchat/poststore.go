@@ -134,14 +134,14 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 			root = 1
 		}
 	}
-	if _, err := st.exec(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?, totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?",
+	if err := st.run(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?, totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?",
 		p.CreateAt, n, root, p.ChannelID); err != nil {
 		return err
 	}
 	if p.RootID == "" {
 		return nil
 	}
-	if _, err := st.exec(ctx, nil, "UPDATE posts SET updateat = ? WHERE id = ?", p.CreateAt, p.RootID); err != nil {
+	if err := st.run(ctx, nil, "UPDATE posts SET updateat = ? WHERE id = ?", p.CreateAt, p.RootID); err != nil {
 		return err
 	}
 	return st.row(ctx, nil, []any{&p.ReplyCount}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID)
@@ -152,7 +152,7 @@ func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
 	if st.faults.hotRow == 0 {
 		return nil
 	}
-	if _, err := st.exec(ctx, tx, st.upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
+	if err := st.run(ctx, tx, st.upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
 		return err
 	}
 	st.met.faultTime.WithLabelValues("hot-row").Add(st.faults.hotRow.Seconds())
@@ -169,8 +169,7 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 		if !slices.Contains(list, p.UserID) {
 			list = append(list, p.UserID)
 		}
-		_, err = st.exec(ctx, tx, "UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat), participants = ? WHERE postid = ?", p.CreateAt, jsonText(list), p.RootID)
-		return err
+		return st.run(ctx, tx, "UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat), participants = ? WHERE postid = ?", p.CreateAt, jsonText(list), p.RootID)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -195,10 +194,9 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 var errThreadExists = errors.New("the thread's row was made meanwhile")
 
 // follow makes a user follow a thread; mentioned counts an unread mention, author sets the thread as viewed.
-func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) (err error) {
-	defer st.timed("ThreadStore.MaintainMembership", &err)()
+func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) error {
 	now := millis()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+	return st.method(ctx, "ThreadStore.MaintainMembership", func(tx *sql.Tx) error {
 		var following bool
 		err := st.row(ctx, tx, []any{&following}, "SELECT following FROM threadmemberships WHERE postid = ? AND userid = ?", rootID, userID)
 		n := 0
@@ -239,34 +237,31 @@ func (st *store) editPost(ctx context.Context, old, p *post) (err error) {
 	defer st.timed("PostStore.Update", &err)()
 	gone := *old
 	gone.ID, gone.OriginalID, gone.DeleteAt, gone.UpdateAt = newID(), old.ID, p.UpdateAt, p.UpdateAt
-	if _, err := st.exec(ctx, nil, "UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
+	if err := st.run(ctx, nil, "UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
 		p.UpdateAt, p.EditAt, p.Message, jsonText(p.Props), p.Hashtags, p.IsPinned, p.ID); err != nil {
 		return err
 	}
-	if _, err := st.exec(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat) WHERE id = ?", p.UpdateAt, p.ChannelID); err != nil {
+	if err := st.run(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat) WHERE id = ?", p.UpdateAt, p.ChannelID); err != nil {
 		return err
 	}
 	return postKind.insert(ctx, st, nil, &gone)
 }
 
 // deletePost marks a post and its replies as deleted.
-func (st *store) deletePost(ctx context.Context, p *post, at int64, by string) (err error) {
-	defer st.timed("PostStore.Delete", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) deletePost(ctx context.Context, p *post, at int64, by string) error {
+	return st.method(ctx, "PostStore.Delete", func(tx *sql.Tx) error {
 		props := map[string]any{}
 		maps.Copy(props, p.Props)
 		props["deleteBy"] = by
-		if _, err := st.exec(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ?, props = ? WHERE id = ?", at, at, jsonText(props), p.ID); err != nil {
+		if err := st.run(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ?, props = ? WHERE id = ?", at, at, jsonText(props), p.ID); err != nil {
 			return err
 		}
 		if p.RootID == "" {
-			if _, err := st.exec(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ? WHERE rootid = ? AND deleteat = 0", at, at, p.ID); err != nil {
+			if err := st.run(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ? WHERE rootid = ? AND deleteat = 0", at, at, p.ID); err != nil {
 				return err
 			}
-			_, err := st.exec(ctx, tx, "DELETE FROM threads WHERE postid = ?", p.ID)
-			return err
+			return st.run(ctx, tx, "DELETE FROM threads WHERE postid = ?", p.ID)
 		}
-		_, err := st.exec(ctx, tx, "UPDATE threads SET replycount = replycount - 1 WHERE postid = ?", p.RootID)
-		return err
+		return st.run(ctx, tx, "UPDATE threads SET replycount = replycount - 1 WHERE postid = ?", p.RootID)
 	})
 }

@@ -73,12 +73,11 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 
 // savePriority stores a new post's priority, in its transaction.
 func (st *store) savePriority(ctx context.Context, tx *sql.Tx, p *post, x *postPriority) error {
-	if _, err := st.exec(ctx, tx, "INSERT INTO postspriority (postid, channelid, priority, requestedack, persistentnotifications) VALUES (?,?,?,?,?)",
+	if err := st.run(ctx, tx, "INSERT INTO postspriority (postid, channelid, priority, requestedack, persistentnotifications) VALUES (?,?,?,?,?)",
 		p.ID, p.ChannelID, x.Priority, x.RequestedAck, x.PersistentNotifications); err != nil || !x.PersistentNotifications {
 		return err
 	}
-	_, err := st.exec(ctx, tx, "INSERT INTO persistentnotifications (postid, createat, lastsentat, deleteat, sentcount) VALUES (?,?,?,?,?)", p.ID, p.CreateAt, p.CreateAt, 0, 0)
-	return err
+	return st.run(ctx, tx, "INSERT INTO persistentnotifications (postid, createat, lastsentat, deleteat, sentcount) VALUES (?,?,?,?,?)", p.ID, p.CreateAt, p.CreateAt, 0, 0)
 }
 
 // priorities returns the priorities of those posts that have one.
@@ -103,15 +102,13 @@ func (st *store) acknowledgements(ctx context.Context, posts []string) (list []*
 }
 
 // setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.
-func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) (err error) {
-	defer st.timed("PostAcknowledgementStore.Save", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, st.upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
+func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) error {
+	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *sql.Tx) error {
+		if err := st.run(ctx, tx, st.upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
 			x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
-		return err
+		return st.run(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
 	})
 }
 
@@ -180,15 +177,13 @@ func (s *Server) ephemeral(userID string, p *post, message string) {
 	s.publish("ephemeral_message", broadcast{UserID: userID}, "post", jsonText(e))
 }
 
-func (st *store) setReminder(ctx context.Context, postID, userID string, at int64) (err error) {
-	defer st.timed("PostStore.SetPostReminder", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) setReminder(ctx context.Context, postID, userID string, at int64) error {
+	return st.method(ctx, "PostStore.SetPostReminder", func(tx *sql.Tx) error {
 		var n int
 		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(id) FROM posts WHERE id = ?", postID); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, st.upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
-		return err
+		return st.run(ctx, tx, st.upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
 	})
 }
 

@@ -219,7 +219,7 @@ func (st *store) saveAttributes(ctx context.Context, userID string, values map[s
 	return st.transact(ctx, func(tx *sql.Tx) error {
 		now := millis()
 		for field, v := range values {
-			if _, err := st.exec(ctx, tx, text, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
+			if err := st.run(ctx, tx, text, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
 				return err
 			}
 		}

@@ -20,22 +20,19 @@ func (st *store) reactionsOf(ctx context.Context, posts []string) (list []*react
 	return list, err
 }
 
-func (st *store) saveReaction(ctx context.Context, x *reaction) (err error) {
-	defer st.timed("ReactionStore.Save", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, st.upsert("reactions", "userid, postid, emojiname, createat, updateat, deleteat", "postid, userid, emojiname", "updateat, deleteat"),
+func (st *store) saveReaction(ctx context.Context, x *reaction) error {
+	return st.method(ctx, "ReactionStore.Save", func(tx *sql.Tx) error {
+		if err := st.run(ctx, tx, st.upsert("reactions", "userid, postid, emojiname, createat, updateat, deleteat", "postid, userid, emojiname", "updateat, deleteat"),
 			x.UserID, x.PostID, x.EmojiName, x.CreateAt, x.UpdateAt, 0); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", true, x.UpdateAt, x.PostID)
-		return err
+		return st.run(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", true, x.UpdateAt, x.PostID)
 	})
 }
 
-func (st *store) deleteReaction(ctx context.Context, x *reaction) (err error) {
-	defer st.timed("ReactionStore.Delete", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := st.exec(ctx, tx, "UPDATE reactions SET deleteat = ?, updateat = ? WHERE postid = ? AND userid = ? AND emojiname = ?",
+func (st *store) deleteReaction(ctx context.Context, x *reaction) error {
+	return st.method(ctx, "ReactionStore.Delete", func(tx *sql.Tx) error {
+		if err := st.run(ctx, tx, "UPDATE reactions SET deleteat = ?, updateat = ? WHERE postid = ? AND userid = ? AND emojiname = ?",
 			x.UpdateAt, x.UpdateAt, x.PostID, x.UserID, x.EmojiName); err != nil {
 			return err
 		}
@@ -43,8 +40,7 @@ func (st *store) deleteReaction(ctx context.Context, x *reaction) (err error) {
 		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(*) FROM reactions WHERE postid = ? AND deleteat = 0", x.PostID); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", n > 0, x.UpdateAt, x.PostID)
-		return err
+		return st.run(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", n > 0, x.UpdateAt, x.PostID)
 	})
 }
 

@@ -183,9 +183,8 @@ func (st *store) saveSession(ctx context.Context, x *session) (err error) {
 	}
 	x.CreateAt = millis()
 	x.LastActivityAt = x.CreateAt
-	_, err = st.exec(ctx, nil, "INSERT INTO sessions (id, token, createat, expiresat, lastactivityat, userid, deviceid, roles, isoauth, expirednotify, props) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+	return st.run(ctx, nil, "INSERT INTO sessions (id, token, createat, expiresat, lastactivityat, userid, deviceid, roles, isoauth, expirednotify, props) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 		x.ID, x.Token, x.CreateAt, x.ExpiresAt, x.LastActivityAt, x.UserID, "", x.Roles, false, false, jsonText(x.Props))
-	return err
 }
 
 func (st *store) touchSession(ctx context.Context, id string, at int64) error {

@@ -116,8 +116,7 @@ func (st *store) storedCategories(ctx context.Context, tx *sql.Tx, userID, teamI
 const categoryColumns = "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed"
 
 func (st *store) insertCategory(ctx context.Context, tx *sql.Tx, text string, c *category) error {
-	_, err := st.exec(ctx, tx, text, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
-	return err
+	return st.run(ctx, tx, text, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
 }
 
 // claim makes channels those of one section of a user's sidebar in a team, and of no other there.
@@ -129,15 +128,15 @@ func (st *store) claim(ctx context.Context, tx *sql.Tx, c *category, others []*c
 	if len(ids) > 0 && len(c.ChannelIDs) > 0 {
 		cond, args := st.anyOf("categoryid", ids)
 		in, more := st.anyOf("channelid", c.ChannelIDs)
-		if _, err := st.exec(ctx, tx, "DELETE FROM sidebarchannels WHERE "+cond+" AND "+in, append(args, more...)...); err != nil {
+		if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE "+cond+" AND "+in, append(args, more...)...); err != nil {
 			return err
 		}
 	}
-	if _, err := st.exec(ctx, tx, "DELETE FROM sidebarchannels WHERE categoryid = ?", c.ID); err != nil {
+	if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE categoryid = ?", c.ID); err != nil {
 		return err
 	}
 	for i, id := range c.ChannelIDs {
-		if _, err := st.exec(ctx, tx, "INSERT INTO sidebarchannels (channelid, userid, categoryid, sortorder) VALUES (?,?,?,?)", id, c.UserID, c.ID, i*sidebarStep); err != nil {
+		if err := st.run(ctx, tx, "INSERT INTO sidebarchannels (channelid, userid, categoryid, sortorder) VALUES (?,?,?,?)", id, c.UserID, c.ID, i*sidebarStep); err != nil {
 			return err
 		}
 	}
@@ -145,9 +144,8 @@ func (st *store) claim(ctx context.Context, tx *sql.Tx, c *category, others []*c
 }
 
 // createCategory stores a new section behind the favorites, or first where those are not.
-func (st *store) createCategory(ctx context.Context, c *category) (err error) {
-	defer st.timed("ChannelStore.CreateSidebarCategory", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) createCategory(ctx context.Context, c *category) error {
+	return st.method(ctx, "ChannelStore.CreateSidebarCategory", func(tx *sql.Tx) error {
 		list, err := st.categories(ctx, tx, c.UserID, c.TeamID)
 		if err != nil {
 			return err
@@ -165,7 +163,7 @@ func (st *store) createCategory(ctx context.Context, c *category) (err error) {
 		}
 		for i, x := range slices.Insert(list, at, c) {
 			x.SortOrder = int64(i) * sidebarStep
-			if _, err := st.exec(ctx, tx, "UPDATE sidebarcategories SET sortorder = ? WHERE id = ?", x.SortOrder, x.ID); err != nil {
+			if err := st.run(ctx, tx, "UPDATE sidebarcategories SET sortorder = ? WHERE id = ?", x.SortOrder, x.ID); err != nil {
 				return err
 			}
 		}
@@ -194,7 +192,7 @@ func (st *store) updateCategories(ctx context.Context, userID, teamID string, ch
 			if c.Type != directCategory {
 				c.ChannelIDs, c.Muted = change.ChannelIDs, change.Muted
 			}
-			if _, err := st.exec(ctx, tx, "UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
+			if err := st.run(ctx, tx, "UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
 				c.DisplayName, c.Sorting, c.Muted, c.Collapsed, c.ID); err != nil {
 				return err
 			}
@@ -228,7 +226,7 @@ func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *catego
 	}
 	if len(gone) > 0 {
 		cond, args := st.anyOf("name", gone)
-		if _, err := st.exec(ctx, tx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND "+cond, append([]any{now.UserID}, args...)...); err != nil {
+		if err := st.run(ctx, tx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND "+cond, append([]any{now.UserID}, args...)...); err != nil {
 			return err
 		}
 	}
@@ -237,7 +235,7 @@ func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *catego
 	}
 	text := st.upsert("preferences", "userid, category, name, value", "userid, category, name", "value")
 	for _, id := range now.ChannelIDs {
-		if _, err := st.exec(ctx, tx, text, now.UserID, "favorite_channel", id, "true"); err != nil {
+		if err := st.run(ctx, tx, text, now.UserID, "favorite_channel", id, "true"); err != nil {
 			return err
 		}
 	}

@@ -101,24 +101,21 @@ func (st *store) selectThreadMember(ctx context.Context, tx *sql.Tx, rootID, use
 }
 
 // setFollowing lets a user follow a thread, which then counts as viewed, or no more.
-func (st *store) setFollowing(ctx context.Context, rootID, userID string, on bool) (err error) {
-	defer st.timed("ThreadStore.MaintainMembership", &err)()
+func (st *store) setFollowing(ctx context.Context, rootID, userID string, on bool) error {
 	now := millis()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+	return st.method(ctx, "ThreadStore.MaintainMembership", func(tx *sql.Tx) error {
 		m, err := st.selectThreadMember(ctx, tx, rootID, userID)
 		if on {
 			m.viewed = now
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			_, err = st.exec(ctx, tx, st.upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastviewed, lastupdated"),
+			return st.run(ctx, tx, st.upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastviewed, lastupdated"),
 				rootID, userID, on, m.viewed, now, 0)
-			return err
 		}
 		if err != nil {
 			return err
 		}
-		_, err = st.exec(ctx, tx, "UPDATE threadmemberships SET following = ?, lastviewed = ?, lastupdated = ? WHERE postid = ? AND userid = ?", on, m.viewed, now, rootID, userID)
-		return err
+		return st.run(ctx, tx, "UPDATE threadmemberships SET following = ?, lastviewed = ?, lastupdated = ? WHERE postid = ? AND userid = ?", on, m.viewed, now, rootID, userID)
 	})
 }
 
@@ -139,12 +136,11 @@ func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *thre
 // markThread stores a membership, then the time until which the thread was read: two statements, as by the real server.
 func (st *store) markThread(ctx context.Context, m *threadMember) (err error) {
 	defer st.timed("ThreadStore.MarkAsRead", &err)()
-	if _, err := st.exec(ctx, nil, "UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
+	if err := st.run(ctx, nil, "UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
 		m.following, m.mentions, millis(), m.postID, m.userID); err != nil {
 		return err
 	}
-	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?", m.viewed, m.userID, m.postID)
-	return err
+	return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?", m.viewed, m.userID, m.postID)
 }
 
 // markAllThreads marks a user's threads of a team, and of no team, as read.
@@ -157,8 +153,7 @@ func (st *store) markAllThreads(ctx context.Context, userID, teamID string, now 
 	}
 	slices.Sort(ids) // locks in one order
 	cond, args := st.anyOf("postid", ids)
-	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
-	return err
+	return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
 }
 
 // replyCount returns the number of replies in a thread, 0 before the first.

@@ -149,19 +149,25 @@ func (s *Server) getUser(q *request) error {
 	return q.reply(u.public())
 }
 
+// mayLookIn admits callers who are in a team and in a channel; "" is none.
+func (s *Server) mayLookIn(q *request, teamID, channelID string) error {
+	if channelID != "" {
+		if err := s.mustReadChannel(q.ctx(), q.sess, channelID); err != nil {
+			return err
+		}
+	}
+	if teamID == "" {
+		return nil
+	}
+	return s.mustBeInTeam(q.ctx(), q.sess, teamID)
+}
+
 func (s *Server) getUsers(q *request) error {
 	v := q.r.URL.Query()
 	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
 	ctx := q.ctx()
-	if channelID != "" {
-		if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
-			return err
-		}
-	}
-	if teamID != "" {
-		if err := s.mustBeInTeam(ctx, q.sess, teamID); err != nil {
-			return err
-		}
+	if err := s.mayLookIn(q, teamID, channelID); err != nil {
+		return err
 	}
 	page, per := q.page()
 	var list []*user
@@ -226,15 +232,8 @@ func (s *Server) autocompleteUsers(q *request) error {
 	v := q.r.URL.Query()
 	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
 	ctx := q.ctx()
-	if channelID != "" {
-		if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
-			return err
-		}
-	}
-	if teamID != "" {
-		if err := s.mustBeInTeam(ctx, q.sess, teamID); err != nil {
-			return err
-		}
+	if err := s.mayLookIn(q, teamID, channelID); err != nil {
+		return err
 	}
 	limit, err := strconv.Atoi(v.Get("limit"))
 	if err != nil || limit < 1 || limit > 1000 {
@@ -271,18 +270,10 @@ func (s *Server) searchUsers(q *request) error {
 	if in.Limit < 1 || in.Limit > 1000 {
 		in.Limit = 100
 	}
-	ctx := q.ctx()
-	if in.TeamID != "" {
-		if err := s.mustBeInTeam(ctx, q.sess, in.TeamID); err != nil {
-			return err
-		}
+	if err := s.mayLookIn(q, in.TeamID, in.ChannelID); err != nil {
+		return err
 	}
-	if in.ChannelID != "" {
-		if err := s.mustReadChannel(ctx, q.sess, in.ChannelID); err != nil {
-			return err
-		}
-	}
-	list, err := s.st.usersLike(ctx, in.Term, in.TeamID, in.ChannelID, in.Limit)
+	list, err := s.st.usersLike(q.ctx(), in.Term, in.TeamID, in.ChannelID, in.Limit)
 	return q.answer(publicUsers(list), errStore("user.search", err))
 }
 

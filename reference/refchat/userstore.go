@@ -116,8 +116,7 @@ func named(term string) (cond string, args []any) {
 
 func (st *store) insertUser(ctx context.Context, tx *sql.Tx, u *user) (err error) {
 	defer st.timed("UserStore.Save", &err)()
-	_, err = st.exec(ctx, tx, "INSERT INTO users ("+userInsertColumns+") VALUES ("+marks(23)+")", userValues(u)...)
-	return err
+	return st.run(ctx, tx, "INSERT INTO users ("+userInsertColumns+") VALUES ("+marks(23)+")", userValues(u)...)
 }
 
 const userInsertColumns = `id, createat, updateat, deleteat, username, password, authservice, email, emailverified, nickname, firstname, lastname,
@@ -129,23 +128,20 @@ func userValues(u *user) []any {
 		u.LastPasswordUpdate, u.LastPictureUpdate, u.FailedAttempts, u.Locale, jsonText(u.Timezone), 0}
 }
 
-func (st *store) insertBot(ctx context.Context, u *user, owner string) (err error) {
-	defer st.timed("BotStore.Save", &err)()
-	return st.transact(ctx, func(tx *sql.Tx) error {
+func (st *store) insertBot(ctx context.Context, u *user, owner string) error {
+	return st.method(ctx, "BotStore.Save", func(tx *sql.Tx) error {
 		if err := st.insertUser(ctx, tx, u); err != nil {
 			return err
 		}
-		_, err := st.exec(ctx, tx, "INSERT INTO bots (userid, description, ownerid, createat, updateat, deleteat) VALUES (?,?,?,?,?,?)",
+		return st.run(ctx, tx, "INSERT INTO bots (userid, description, ownerid, createat, updateat, deleteat) VALUES (?,?,?,?,?,?)",
 			u.ID, u.BotDescription, owner, u.CreateAt, u.UpdateAt, 0)
-		return err
 	})
 }
 
 func (st *store) setPassword(ctx context.Context, id, hash string) (err error) {
 	defer st.timed("UserStore.UpdatePassword", &err)()
 	now := millis()
-	_, err = st.exec(ctx, nil, "UPDATE users SET password = ?, lastpasswordupdate = ?, updateat = ?, failedattempts = 0 WHERE id = ?", hash, now, now, id)
-	return err
+	return st.run(ctx, nil, "UPDATE users SET password = ?, lastpasswordupdate = ?, updateat = ?, failedattempts = 0 WHERE id = ?", hash, now, now, id)
 }
 
 // setAttempts stores the number of failed logins since the last good one.
@@ -186,7 +182,7 @@ func (st *store) savePreferences(ctx context.Context, list []preference) (err er
 	text := st.upsert("preferences", "userid, category, name, value", "userid, category, name", "value")
 	return st.transact(ctx, func(tx *sql.Tx) error {
 		for _, p := range list {
-			if _, err := st.exec(ctx, tx, text, p.UserID, p.Category, p.Name, p.Value); err != nil {
+			if err := st.run(ctx, tx, text, p.UserID, p.Category, p.Name, p.Value); err != nil {
 				return err
 			}
 		}
