@@ -185,11 +185,7 @@ func (s *Server) getChannelMembers(q *request) error {
 }
 
 func (s *Server) getChannelMember(q *request) error {
-	userID, err := q.idParam("user_id")
-	if err != nil {
-		return err
-	}
-	m, err := s.st.member(q.ctx(), q.channelID, userID)
+	m, err := s.st.member(q.ctx(), q.channelID, q.id)
 	if err != nil {
 		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
 	}

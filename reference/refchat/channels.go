@@ -166,11 +166,7 @@ func (s *Server) createPersonal(q *request, c *channel, ids []string, added func
 }
 
 func (s *Server) getChannel(q *request) error {
-	id, err := q.idParam("channel_id")
-	if err != nil {
-		return err
-	}
-	c, err := s.channel(q.ctx(), id)
+	c, err := s.channel(q.ctx(), q.id)
 	if err != nil {
 		return err
 	}
@@ -189,11 +185,7 @@ func (s *Server) mustSeeChannel(q *request, c *channel) error {
 }
 
 func (s *Server) getChannelByName(q *request) error {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return err
-	}
-	c, err := s.st.channelByName(q.ctx(), id, q.param("channel_name"))
+	c, err := s.st.channelByName(q.ctx(), q.id, q.param("channel_name"))
 	if err != nil {
 		return errFind("channel.get_by_name", err, missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
 	}

@@ -22,16 +22,16 @@ const (
 
 // request is one API request on its way through a handler.
 type request struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	id     string
-	sess   *session // nil without a valid session
-	route  *route
-	parts  []string // path segments
-	status int
-	burner *burner // nil once it has burnt
+	w         http.ResponseWriter
+	r         *http.Request
+	requestID string
+	sess      *session // nil without a valid session
+	route     *route
+	parts     []string // path segments
+	status    int
+	burner    *burner // nil once it has burnt
 
-	userID, teamID, channelID string // path parameters that the route's needs have checked
+	userID, teamID, channelID, id string // path parameters that the route's needs have checked
 }
 
 // burn carries out the faults work and cpu, once in a request's life: after the handler's queries, before the first
@@ -188,7 +188,7 @@ func (s *Server) fail(q *request, err error) {
 		e = &apiError{ID: "api.internal.app_error", Message: "Internal Server Error", StatusCode: http.StatusInternalServerError, cause: err}
 	}
 	if e.StatusCode >= 500 {
-		s.log.Error("request", "handler", q.route.name, "request_id", q.id, "err", err)
+		s.log.Error("request", "handler", q.route.name, "request_id", q.requestID, "err", err)
 	}
 	out := *e
 	kind := "application/json"
@@ -196,7 +196,7 @@ func (s *Server) fail(q *request, err error) {
 		kind = "text/plain; charset=utf-8"
 		q.w.Header().Del("X-Version-Id")
 	} else {
-		out.RequestID = q.id
+		out.RequestID = q.requestID
 	}
 	b, _ := json.Marshal(out)
 	s.met.httpErrors.Inc()
@@ -208,12 +208,12 @@ var notFound = &route{operation: operation{name: "notFound"}}
 // ServeHTTP answers one API request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	q := &request{w: w, r: r, id: newID(), route: notFound}
+	q := &request{w: w, r: r, requestID: newID(), route: notFound}
 	if rt, parts := s.router.find(r.Method, r.URL.Path); rt != nil {
 		q.route, q.parts = rt, parts
 	}
 	h := w.Header()
-	h.Set("X-Request-Id", q.id)
+	h.Set("X-Request-Id", q.requestID)
 	h.Set("X-Version-Id", s.client.versionID)
 	if r.Method == http.MethodGet {
 		h.Set("Expires", "0")
@@ -343,6 +343,8 @@ func newRouter(list []operation, rel release) *router {
 			default:
 				if need := needs[w]; need != nil {
 					r.needs = append(r.needs, need)
+				} else if strings.HasSuffix(w, "_id") {
+					r.needs = append(r.needs, func(_ *Server, q *request) (err error) { q.id, err = q.idParam(w); return err })
 				}
 			}
 		}

@@ -2,8 +2,9 @@ package refchat
 
 import "slices"
 
-// operation declares a route: its method, its path below /api/v4, the word open if it needs no session, others of needs,
-// and since which release there is one. Name is the handler label in metrics, as the real server names it.
+// operation declares a route: its method, its path below /api/v4, the words of needs or the parameters that must be
+// identifiers, in the order in which they are checked, the word open if it needs no session, and since which release
+// there is one. Name is the handler label in metrics, as the real server names it.
 type operation struct {
 	call string
 	name string
@@ -50,12 +51,12 @@ func routes() []operation {
 		{"POST /users/status/ids", "getUserStatusesByIds", (*Server).getStatuses},
 		{"GET /users/autocomplete", "autocompleteUsers", (*Server).autocompleteUsers},
 		{"POST /users/search", "searchUsers", (*Server).searchUsers},
-		{"GET /users/{user_id}", "getUser", (*Server).getUser},
-		{"GET /users/{user_id}/image", "getProfileImage", (*Server).getProfileImage},
-		{"GET /users/{user_id}/status", "getUserStatus", (*Server).getStatus},
+		{"GET /users/{user_id} user_id", "getUser", (*Server).getUser},
+		{"GET /users/{user_id}/image user_id", "getProfileImage", (*Server).getProfileImage},
+		{"GET /users/{user_id}/status user_id", "getUserStatus", (*Server).getStatus},
 		{"GET /users/{user_id}/preferences own", "getPreferences", (*Server).getPreferences},
 		{"PUT /users/{user_id}/preferences own", "updatePreferences", (*Server).updatePreferences},
-		{"POST /users/{user_id}/tokens", "createUserAccessToken", (*Server).createToken},
+		{"POST /users/{user_id}/tokens user_id", "createUserAccessToken", (*Server).createToken},
 		{"GET /users/{user_id}/teams own", "getTeamsForUser", (*Server).getTeamsForUser},
 		{"GET /users/{user_id}/teams/members own", "getTeamMembersForUser", (*Server).getTeamMembersForUser},
 		{"GET /users/{user_id}/teams/unread own", "getTeamsUnreadForUser", (*Server).getTeamsUnread},
@@ -66,8 +67,8 @@ func routes() []operation {
 		{"GET /users/{user_id}/channels/{channel_id}/unread own channel", "getChannelUnread", (*Server).getChannelUnread},
 		{"GET /users/{user_id}/channels/{channel_id}/posts/unread own channel", "getPostsForChannelAroundLastUnread", (*Server).getPostsAroundUnread},
 
-		{"GET /users/{user_id}/teams/{team_id}/threads own since 5.30", "getThreadsForUser", (*Server).getThreads},
-		{"PUT /users/{user_id}/teams/{team_id}/threads/read own since 5.32", "updateReadStateAllThreadsByUser", (*Server).readAllThreads},
+		{"GET /users/{user_id}/teams/{team_id}/threads own team_id since 5.30", "getThreadsForUser", (*Server).getThreads},
+		{"PUT /users/{user_id}/teams/{team_id}/threads/read own team_id since 5.32", "updateReadStateAllThreadsByUser", (*Server).readAllThreads},
 		{"GET /users/{user_id}/teams/{team_id}/threads/{thread_id} own since 5.33", "getThreadForUser", (*Server).getThread},
 		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/following since 5.30", "followThreadByUser", (*Server).followThread},
 		{"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following since 5.30", "unfollowThreadByUser", (*Server).unfollowThread},
@@ -80,14 +81,14 @@ func routes() []operation {
 		{"GET /teams/name/{team_name}", "getTeamByName", (*Server).getTeamByName},
 		{"GET /teams/{team_id}/stats team", "getTeamStats", (*Server).getTeamStats},
 		{"GET /teams/{team_id}/channels team", "getPublicChannelsForTeam", (*Server).getPublicChannels},
-		{"GET /teams/{team_id}/channels/name/{channel_name}", "getChannelByName", (*Server).getChannelByName},
+		{"GET /teams/{team_id}/channels/name/{channel_name} team_id", "getChannelByName", (*Server).getChannelByName},
 		{"POST /teams/{team_id}/channels/search team", "searchChannelsForTeam", (*Server).searchTeamChannels},
 		{"GET /teams/{team_id}/channels/search_autocomplete team", "autocompleteChannelsForTeamForSearch", (*Server).searchAutocompleteChannels},
 		{"POST /teams/{team_id}/posts/search team", "searchPostsInTeam", (*Server).searchPostsInTeam},
-		{"POST /teams/{team_id}/members", "addTeamMember", (*Server).addTeamMember},
-		{"POST /teams/{team_id}/members/batch", "addTeamMembers", (*Server).addTeamMembers},
+		{"POST /teams/{team_id}/members team_id", "addTeamMember", (*Server).addTeamMember},
+		{"POST /teams/{team_id}/members/batch team_id", "addTeamMembers", (*Server).addTeamMembers},
 		{"GET /teams/{team_id}/members team", "getTeamMembers", (*Server).getTeamMembers},
-		{"GET /teams/{team_id}/members/{user_id} team", "getTeamMember", (*Server).getTeamMember},
+		{"GET /teams/{team_id}/members/{user_id} team user_id", "getTeamMember", (*Server).getTeamMember},
 
 		{"POST /channels", "createChannel", (*Server).createChannel},
 		{"POST /channels/direct", "createDirectChannel", (*Server).createDirectChannel},
@@ -95,11 +96,11 @@ func routes() []operation {
 		{"POST /channels/search", "searchAllChannels", (*Server).searchAllChannels},
 		{"POST /channels/group/search", "searchGroupChannels", (*Server).searchGroupChannels},
 		{"POST /channels/members/{user_id}/view own", "viewChannel", (*Server).viewChannel},
-		{"GET /channels/{channel_id}", "getChannel", (*Server).getChannel},
+		{"GET /channels/{channel_id} channel_id", "getChannel", (*Server).getChannel},
 		{"GET /channels/{channel_id}/stats channel", "getChannelStats", (*Server).getChannelStats},
 		{"POST /channels/{channel_id}/members", "addChannelMember", (*Server).addChannelMember},
 		{"GET /channels/{channel_id}/members channel", "getChannelMembers", (*Server).getChannelMembers},
-		{"GET /channels/{channel_id}/members/{user_id} channel", "getChannelMember", (*Server).getChannelMember},
+		{"GET /channels/{channel_id}/members/{user_id} channel user_id", "getChannelMember", (*Server).getChannelMember},
 		{"DELETE /channels/{channel_id}/members/{user_id}", "removeChannelMember", (*Server).removeChannelMember},
 		{"GET /channels/{channel_id}/posts channel", "getPostsForChannel", (*Server).getPostsForChannel},
 

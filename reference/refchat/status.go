@@ -109,11 +109,7 @@ func (s *Server) getStatuses(q *request) error {
 }
 
 func (s *Server) getStatus(q *request) error {
-	id, err := q.idParam("user_id")
-	if err != nil {
-		return err
-	}
-	list, err := s.statusesOf(q.ctx(), []string{id})
+	list, err := s.statusesOf(q.ctx(), []string{q.id})
 	if err != nil {
 		return err
 	}

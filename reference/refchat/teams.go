@@ -156,21 +156,17 @@ func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bo
 }
 
 func (s *Server) addTeamMember(q *request) error {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return err
-	}
 	var in teamMember
 	if err := q.decode(&in, "team_member"); err != nil {
 		return err
 	}
-	if in.TeamID != id {
+	if in.TeamID != q.id {
 		return errBody("team_id")
 	}
 	if !validID(in.UserID) {
 		return errBody("user_id")
 	}
-	m, err := s.addToTeam(q.ctx(), q.sess, id, in.UserID)
+	m, err := s.addToTeam(q.ctx(), q.sess, q.id, in.UserID)
 	if err != nil {
 		return err
 	}
@@ -178,20 +174,16 @@ func (s *Server) addTeamMember(q *request) error {
 }
 
 func (s *Server) addTeamMembers(q *request) error {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return err
-	}
 	var in []teamMember
 	if err := q.decode(&in, "members"); err != nil || len(in) == 0 {
 		return badRequest("api.team.add_members.too_many.error", "Parameter required to add user to team.")
 	}
 	out := make([]*teamMember, 0, len(in))
 	for _, x := range in {
-		if x.TeamID != id || !validID(x.UserID) {
+		if x.TeamID != q.id || !validID(x.UserID) {
 			return errBody("member")
 		}
-		m, err := s.addToTeam(q.ctx(), q.sess, id, x.UserID)
+		m, err := s.addToTeam(q.ctx(), q.sess, q.id, x.UserID)
 		if err != nil {
 			return err
 		}
@@ -275,11 +267,7 @@ func (s *Server) getTeamMembers(q *request) error {
 }
 
 func (s *Server) getTeamMember(q *request) error {
-	userID, err := q.idParam("user_id")
-	if err != nil {
-		return err
-	}
-	m, err := s.st.teamMember(q.ctx(), q.teamID, userID)
+	m, err := s.st.teamMember(q.ctx(), q.teamID, q.id)
 	return q.answer(m, errFind("team.get_member", err, missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")))
 }
 

@@ -54,13 +54,9 @@ type threadQuery struct {
 
 // getThreads is the user's inbox of followed threads.
 func (s *Server) getThreads(q *request) error {
-	teamID, err := q.idParam("team_id")
-	if err != nil {
-		return err
-	}
 	v := q.r.URL.Query()
 	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
-	t := threadQuery{userID: q.userID, teamID: teamID, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
+	t := threadQuery{userID: q.userID, teamID: q.id, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
 	if t.before != "" && t.after != "" {
 		return badRequest("api.getThreadsForUser.bad_params", "The before and after parameters exclude each other.")
 	}
@@ -68,6 +64,7 @@ func (s *Server) getThreads(q *request) error {
 	if !totals && !threads {
 		return badRequest("api.getThreadsForUser.bad_only_params", "The totalsOnly and threadsOnly parameters exclude each other.")
 	}
+	var err error
 	if x := v.Get("since"); x != "" {
 		if t.since, err = strconv.ParseInt(x, 10, 64); err != nil || t.since < 0 {
 			return errURL("since")
@@ -239,15 +236,11 @@ func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, sinc
 }
 
 func (s *Server) readAllThreads(q *request) error {
-	teamID, err := q.idParam("team_id")
-	if err != nil {
-		return err
-	}
 	now := millis()
-	if err := s.st.markAllThreads(q.ctx(), q.userID, teamID, now); err != nil {
+	if err := s.st.markAllThreads(q.ctx(), q.userID, q.id, now); err != nil {
 		return errStore("thread.mark_all_as_read", err)
 	}
-	s.publish("thread_read_changed", broadcast{UserID: q.userID, TeamID: teamID}, "timestamp", now)
+	s.publish("thread_read_changed", broadcast{UserID: q.userID, TeamID: q.id}, "timestamp", now)
 	return q.ok()
 }
 

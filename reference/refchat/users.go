@@ -127,23 +127,19 @@ func (s *Server) saveNewUser(err error) error {
 }
 
 func (s *Server) getUser(q *request) error {
-	id, err := q.idParam("user_id")
+	u, err := s.user(q.ctx(), q.id)
 	if err != nil {
 		return err
 	}
-	u, err := s.user(q.ctx(), id)
-	if err != nil {
-		return err
-	}
-	if id == q.sess.UserID {
-		if err := s.st.termsAccepted(q.ctx(), id); err != nil {
+	if q.id == q.sess.UserID {
+		if err := s.st.termsAccepted(q.ctx(), q.id); err != nil {
 			return errStore("terms.get", err)
 		}
 	}
 	if q.notModified(s.cfg.Version + "." + u.ID + "." + strconv.FormatInt(u.UpdateAt, 10) + ".0.true.true.0") {
 		return nil
 	}
-	if id == q.sess.UserID || s.isAdmin(q.sess) {
+	if q.id == q.sess.UserID || s.isAdmin(q.sess) {
 		return q.reply(u.self())
 	}
 	return q.reply(u.public())
@@ -279,11 +275,7 @@ func (s *Server) searchUsers(q *request) error {
 
 // getProfileImage answers with a small picture in a color of the user's name.
 func (s *Server) getProfileImage(q *request) error {
-	id, err := q.idParam("user_id")
-	if err != nil {
-		return err
-	}
-	u, err := s.user(q.ctx(), id)
+	u, err := s.user(q.ctx(), q.id)
 	if err != nil {
 		return err
 	}
@@ -370,10 +362,6 @@ func (s *Server) createBot(q *request) error {
 }
 
 func (s *Server) createToken(q *request) error {
-	id, err := q.idParam("user_id")
-	if err != nil {
-		return err
-	}
 	if !s.isAdmin(q.sess) { // the real default too: only administrators, until a role is granted it
 		return errPermission()
 	}
@@ -384,10 +372,10 @@ func (s *Server) createToken(q *request) error {
 	if in.Description == "" {
 		return errBody("description")
 	}
-	if _, err := s.user(q.ctx(), id); err != nil {
+	if _, err := s.user(q.ctx(), q.id); err != nil {
 		return err
 	}
-	t := accessToken{ID: newID(), Token: newID(), UserID: id, Description: clip(in.Description, 255), IsActive: true}
+	t := accessToken{ID: newID(), Token: newID(), UserID: q.id, Description: clip(in.Description, 255), IsActive: true}
 	if err := s.st.saveToken(q.ctx(), &t); err != nil {
 		return errStore("user_access_token.save", err)
 	}
