@@ -70,6 +70,12 @@ type Channel struct {
 // DefaultChannels are the names of the two channels that every member of a team is in.
 var DefaultChannels = [2]string{"town-square", "off-topic"}
 
+// Made reports whether a user made a channel of a team; servers make the default ones.
+func (c Channel) Made() bool { return c.Team >= 0 && !slices.Contains(DefaultChannels[:], c.Name) }
+
+// Letter is the type as the API of servers writes it; the letters are in the order of the types.
+func (t Type) Letter() string { return "OPGD"[t : t+1] }
+
 // New makes the population of a checked spec.
 func New(spec Spec) (*Population, error) {
 	if err := spec.Check(); err != nil {

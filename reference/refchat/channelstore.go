@@ -212,12 +212,17 @@ func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (
 	if err != nil {
 		return err
 	}
-	now := millis()
-	if len(threads) == 0 { // sent all the same, as by the real server
-		return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND 1 = 0", now, userID)
+	return st.setThreads(ctx, "lastviewed = ?, unreadmentions = 0", millis(), userID, threads)
+}
+
+// setThreads changes a user's memberships of threads. Without threads the statement is sent all the same, as by the
+// real server.
+func (st *store) setThreads(ctx context.Context, set string, at int64, userID string, threads []string) error {
+	cond, args := "1 = 0", []any(nil)
+	if len(threads) > 0 {
+		cond, args = st.anyOf("postid", threads)
 	}
-	cond, more := st.anyOf("postid", threads)
-	return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, more...)...)
+	return st.run(ctx, nil, "UPDATE threadmemberships SET "+set+" WHERE userid = ? AND "+cond, append([]any{at, userID}, args...)...)
 }
 
 // countMention counts a mention of a member, and notes it in the threads with newer replies that the member follows.
@@ -237,11 +242,7 @@ func (st *store) countMention(ctx context.Context, channelID, userID string, roo
 		n, now, userID, channelID); err != nil {
 		return err
 	}
-	if len(threads) == 0 {
-		return st.run(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND 1 = 0", now, userID)
-	}
-	cond, args := st.anyOf("postid", threads)
-	return st.run(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
+	return st.setThreads(ctx, "lastupdated = ?", now, userID, threads)
 }
 
 // outgoingHooks counts the hooks that a post in a team could fire.

@@ -181,24 +181,22 @@ var propertyValueTable = table{"propertyvalues", `id varchar(26) NOT NULL PRIMAR
 	fieldid varchar(26), value varchar(2000), createat bigint, updateat bigint, deleteat bigint`,
 	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat", "idx_propertyvalues_targetid_groupid: targetid, groupid"}}
 
-func (st *store) attributeFields(ctx context.Context) (list []*attributeField, err error) {
-	defer st.timed("PropertyFieldStore.SearchPropertyFields", &err)()
-	list = []*attributeField{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		f := &attributeField{}
-		var attrs string
-		list = append(list, f)
-		err := r.Scan(&f.ID, &f.GroupID, &f.Name, &f.Type, &attrs, &f.TargetID, &f.TargetType, &f.CreateAt, &f.UpdateAt, &f.DeleteAt)
-		f.Attrs = textAny(attrs)
-		return err
-	}, `SELECT id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat FROM propertyfields
-		WHERE groupid = ? AND deleteat = 0 ORDER BY createat, id`, attributeGroup)
-	return list, err
+var attributeKind = define(kind[attributeField]{
+	table:   "propertyfields",
+	columns: "id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat",
+	fields: func(f *attributeField) []any {
+		return []any{&f.ID, &f.GroupID, &f.Name, &f.Type, encoded[map[string]any]{&f.Attrs, textAny}, &f.TargetID, &f.TargetType,
+			&f.CreateAt, &f.UpdateAt, &f.DeleteAt}
+	},
+})
+
+func (st *store) attributeFields(ctx context.Context) ([]*attributeField, error) {
+	return attributeKind.list(ctx, st, "PropertyFieldStore.SearchPropertyFields", "WHERE groupid = ? AND deleteat = 0 ORDER BY createat, id", attributeGroup)
 }
 
-func (st *store) insertAttributeField(ctx context.Context, f *attributeField) error {
-	return st.do(ctx, "PropertyFieldStore.Create", "INSERT INTO propertyfields (id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat) VALUES ("+marks(10)+")",
-		f.ID, f.GroupID, f.Name, f.Type, jsonText(f.Attrs), f.TargetID, f.TargetType, f.CreateAt, f.UpdateAt, 0)
+func (st *store) insertAttributeField(ctx context.Context, f *attributeField) (err error) {
+	defer st.timed("PropertyFieldStore.Create", &err)()
+	return attributeKind.insert(ctx, st, nil, f)
 }
 
 func (st *store) attributesOf(ctx context.Context, userID string) (values map[string]json.RawMessage, err error) {

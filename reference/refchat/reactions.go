@@ -11,13 +11,10 @@ var emojiForm = regexp.MustCompile(`^[a-zA-Z0-9+_-]{1,64}$`)
 func (st *store) reactionsOf(ctx context.Context, posts []string) (list []*reaction, err error) {
 	defer st.timed("ReactionStore.GetForPost", &err)()
 	cond, args := st.anyOf("postid", posts)
-	list = []*reaction{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &reaction{RemoteID: new(string)}
-		list = append(list, x)
-		return r.Scan(&x.UserID, &x.PostID, &x.EmojiName, &x.CreateAt, &x.UpdateAt, &x.DeleteAt)
-	}, "SELECT userid, postid, emojiname, createat, updateat, deleteat FROM reactions WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
-	return list, err
+	return collect(ctx, st, nil, func(x *reaction) []any {
+		x.RemoteID = new(string)
+		return []any{&x.UserID, &x.PostID, &x.EmojiName, &x.CreateAt, &x.UpdateAt, &x.DeleteAt}
+	}, nil, "SELECT userid, postid, emojiname, createat, updateat, deleteat FROM reactions WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
 }
 
 func (st *store) saveReaction(ctx context.Context, x *reaction) error {

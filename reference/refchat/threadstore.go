@@ -152,8 +152,7 @@ func (st *store) markAllThreads(ctx context.Context, userID, teamID string, now 
 		return err
 	}
 	slices.Sort(ids) // locks in one order
-	cond, args := st.anyOf("postid", ids)
-	return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
+	return st.setThreads(ctx, "lastviewed = ?, unreadmentions = 0", now, userID, ids)
 }
 
 // replyCount returns the number of replies in a thread, 0 before the first.

@@ -69,8 +69,8 @@ func Write(ctx context.Context, to io.Writer, p *dataset.Population, opt Options
 		w.line(line{Type: "team", Team: &team{x.Name, x.DisplayName, "O", true}})
 	}
 	for c := range p.Channels() {
-		if x := p.Channel(c); shared(x) && !standard(x) {
-			w.line(line{Type: "channel", Channel: &channel{p.TeamName(x.Team), x.Name, x.DisplayName, map[dataset.Type]string{dataset.Public: "O", dataset.Private: "P"}[x.Type], x.Header, x.Purpose}})
+		if x := p.Channel(c); x.Made() {
+			w.line(line{Type: "channel", Channel: &channel{p.TeamName(x.Team), x.Name, x.DisplayName, x.Type.Letter(), x.Header, x.Purpose}})
 		}
 	}
 	w.users(ctx)
@@ -97,11 +97,6 @@ func Write(ctx context.Context, to io.Writer, p *dataset.Population, opt Options
 // shared reports whether a channel belongs to a team.
 func shared(c dataset.Channel) bool { return c.Team >= 0 }
 
-// standard reports whether servers make a channel by themselves and put every member of the team into it.
-func standard(c dataset.Channel) bool {
-	return c.Name == dataset.DefaultChannels[0] || c.Name == dataset.DefaultChannels[1]
-}
-
 func (w *writer) members(c int) []string {
 	var names []string
 	for k := range w.p.Channel(c).Members {
@@ -114,7 +109,7 @@ func (w *writer) users(ctx context.Context) {
 	p := w.p
 	in := make([][]int32, p.Users()) // channels of each user
 	for c := range p.Channels() {
-		if x := p.Channel(c); shared(x) && !standard(x) {
+		if x := p.Channel(c); x.Made() {
 			for k := range x.Members {
 				u := p.Member(c, k)
 				in[u] = append(in[u], int32(c))

@@ -173,7 +173,7 @@ func channelRow(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []b
 	c, l := p.Channel(i), line(dst)
 	posts, roots, last := t.Channel(i)
 	name, display, creator := c.Name, c.DisplayName, ""
-	if c.Team >= 0 && name != dataset.DefaultChannels[0] && name != dataset.DefaultChannels[1] {
+	if c.Made() {
 		creator = p.UserID(c.Creator).String()
 	} else if c.Team < 0 {
 		name, display = personal(p, i, c)
@@ -185,19 +185,16 @@ func channelRow(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []b
 	} else {
 		l.add("")
 	}
-	l.end(typeLetter[c.Type], display, name, c.Header, c.Purpose, last, posts, 0, creator, roots)
+	l.end(c.Type.Letter(), display, name, c.Header, c.Purpose, last, posts, 0, creator, roots)
 	return l
 }
 
-var typeLetter = map[dataset.Type]string{dataset.Public: "O", dataset.Private: "P", dataset.Group: "G", dataset.Direct: "D"}
-
 func memberRows(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []byte {
 	c, l := p.Channel(i), line(dst)
-	owned := c.Team >= 0 && c.Name != dataset.DefaultChannels[0] && c.Name != dataset.DefaultChannels[1]
 	for k := range c.Members {
 		s := t.Seat(i, k)
 		l.end(c.ID, p.UserID(p.Member(i, k)), "", s.ViewedAt, s.Posts, s.UnreadMentions, memberNotify,
-			s.ViewedAt, true, owned && k == 0, false, s.UnreadInRoot, s.Roots)
+			s.ViewedAt, true, c.Made() && k == 0, false, s.UnreadInRoot, s.Roots)
 	}
 	return l
 }
