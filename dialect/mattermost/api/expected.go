@@ -41,7 +41,7 @@ func anticipated(o op, e *OpError) bool {
 func Expected() []workload.ExpectedAnswer {
 	out := make([]workload.ExpectedAnswer, len(expected))
 	for i, x := range expected {
-		out[i] = workload.ExpectedAnswer{Op: opNames[x.op], Status: x.status, ID: x.id, Why: x.why}
+		out[i] = workload.ExpectedAnswer{Op: ops[x.op].name, Status: x.status, ID: x.id, Why: x.why}
 	}
 	return out
 }
