@@ -36,8 +36,21 @@ type Profile struct {
 }
 
 func profile(b []byte) (p Profile, err error) {
-	err = fields(b, "id", idTo(&p.ID), "username", &p.Username, "email", &p.Email, "roles", &p.Roles,
-		"is_bot", &p.Bot)
+	err = eachField(b, func(k, v []byte) (err error) {
+		switch string(k) {
+		case "id":
+			p.ID, err = idText(v)
+		case "username":
+			p.Username = string(text(v))
+		case "email":
+			p.Email = string(text(v))
+		case "roles":
+			p.Roles = string(text(v))
+		case "is_bot":
+			p.Bot = string(v) == "true"
+		}
+		return err
+	})
 	return p, require(err, p.ID != "" && p.Username != "", "no user")
 }
 

@@ -143,7 +143,6 @@ func effects() []effect {
 	add("ChannelMember", 200, `{"channel_id":"c","user_id":"u","last_viewed_at":-1,"last_update_at":-1,"msg_count":2,"mention_count":0}`, "channel_id= user_id= last_viewed_at msg_count mention_count", "",
 		func(ctx context.Context, c *Client) error { _, err := c.ChannelMember(ctx, "c", "u"); return err })
 	add("ChannelStats", 200, `{"channel_id":"c","member_count":3}`, "channel_id= member_count", "", func(ctx context.Context, c *Client) error { _, err := c.ChannelStats(ctx, "c", true); return err })
-	add("ChannelUnread", 200, `{"channel_id":"c"}`, "channel_id=", "", func(ctx context.Context, c *Client) error { return c.ChannelUnread(ctx, "u", "c") })
 	add("ViewChannel", 200, `{"last_viewed_at_times":{"c":7}}`, "last_viewed_at_times last_viewed_at_times.c", "", func(ctx context.Context, c *Client) error { _, err := c.ViewChannel(ctx, "u", "c", ""); return err })
 
 	add("Post", 201, `{"id":"p","create_at":7,`+aDraft+"}", "id create_at channel_id= root_id= file_ids", "", func(ctx context.Context, c *Client) error { _, err := c.Post(ctx, d); return err })

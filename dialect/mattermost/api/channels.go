@@ -67,10 +67,23 @@ func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archiv
 var channels = listOf(readChannel)
 
 func readChannel(b []byte) (ch Channel, err error) {
-	deleted := int64(0)
-	err = fields(b, "id", idTo(&ch.ID), "name", &ch.Name, "type", &ch.Type, "team_id", idTo(&ch.TeamID),
-		"delete_at", &deleted, "total_msg_count", &ch.Messages)
-	ch.Archived = deleted > 0
+	err = eachField(b, func(k, v []byte) (err error) {
+		switch string(k) {
+		case "id":
+			ch.ID, err = idText(v)
+		case "name":
+			ch.Name = string(text(v))
+		case "type":
+			ch.Type = string(text(v))
+		case "team_id":
+			ch.TeamID, err = idText(v)
+		case "delete_at":
+			ch.Archived = number(v) > 0
+		case "total_msg_count":
+			ch.Messages = number(v)
+		}
+		return err
+	})
 	return ch, require(err, ch.ID != "", "a channel without id")
 }
 

@@ -223,19 +223,23 @@ func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*w
 	due := c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	switch {
 	case e == nil:
+		return nil
 	case e.Expected: // the object of the rest of the action does not exist, and nothing failed
 		c.table.anticipated(o, e, due)
-		return e
 	default:
-		if class == measure.Status4xx || class == measure.Status5xx {
-			c.table.answered(o, e.Status, due)
-		}
-		if c.note != nil && (c.patience == nil || !held(e)) {
-			c.note(e)
-		}
-		return e
+		c.failed(o, e, e.Status, due)
 	}
-	return nil
+	return e
+}
+
+// failed counts the status of a call's answer and notes the failure.
+func (c *Client) failed(o op, e *OpError, status int, due time.Duration) {
+	if e.Class == measure.Status4xx || e.Class == measure.Status5xx {
+		c.table.answered(o, status, due)
+	}
+	if c.note != nil && (c.patience == nil || !held(e)) {
+		c.note(e)
+	}
 }
 
 // mostBody returns how large the answer to a call may be, in bytes; 0 is wire's own limit, which is enough for every

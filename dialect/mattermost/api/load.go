@@ -19,7 +19,6 @@ var (
 	opMyChannels       = newOp("my_channels", "GET /users/{}/channels?last_delete_at=0&include_deleted=true")
 	opMyChannelMembers = newOp("my_channel_members", "GET /users/{}/channel_members?page={}&per_page={}")
 	opMyStatus         = newOp("my_status", "GET /users/{}/status")
-	opChannelUnread    = newOp("channel_unread", "GET /users/{}/channels/{}/unread")
 	opPublicChannels   = newOp("public_channels", "GET /teams/{}/channels?page={}&per_page={}")
 	opCreateDirect     = newOp("create_direct_channel", "POST /channels/direct", 201)
 	opCreateGroup      = newOp("create_group_channel", "POST /channels/group", 201)
@@ -101,11 +100,6 @@ func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perP
 // MyStatus reads the user's presence.
 func (c *Client) MyStatus(ctx context.Context, userID string) error {
 	return c.do(ctx, opMyStatus, nil, shown("user_id", userID, "status", ""), userID)
-}
-
-// ChannelUnread reads the user's unread counts of a channel.
-func (c *Client) ChannelUnread(ctx context.Context, userID, channelID string) error {
-	return c.do(ctx, opChannelUnread, nil, shown("channel_id", channelID), userID, channelID)
 }
 
 // UsersSince requests those of these users that changed after a moment, in Unix milliseconds, and returns how

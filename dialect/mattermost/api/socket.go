@@ -122,12 +122,11 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 	}
 	due := c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
 	if e != nil {
-		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
-			c.table.answered(opWebSocket, h.Status, due)
+		status := 0
+		if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
+			status = h.Status
 		}
-		if c.note != nil && (c.patience == nil || !held(e)) {
-			c.note(e)
-		}
+		c.failed(opWebSocket, e, status, due)
 		return nil, e
 	}
 	return s, nil
