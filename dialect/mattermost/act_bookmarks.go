@@ -12,12 +12,12 @@ import (
 // bookmarkActions are about the bookmarks in the headers of channels, and about the person's
 // sidebar.
 var bookmarkActions = []action{
-	{name: "update_sidebar_category", weight: 0.004, needs: hasSidebar, do: (*person).updateSidebarCategory, prove: proveUpdateSidebarCategory},
-	{name: "add_channel_bookmark", weight: 0.0003, needs: hasBookmarks, do: (*person).addChannelBookmark, prove: proveAddChannelBookmark},
-	{name: "update_channel_bookmark", weight: 0.0002, needs: hasBookmarks, do: (*person).updateChannelBookmark, prove: proveUpdateChannelBookmark},
-	{name: "update_channel_bookmark_sort_order", weight: 0.0002, needs: hasBookmarks, do: (*person).sortChannelBookmark, prove: proveSortChannelBookmark},
-	{name: "create_sidebar_category", weight: 0.0001, needs: hasSidebar, do: (*person).createSidebarCategory, prove: proveCreateSidebarCategory},
-	{name: "delete_channel_bookmark", weight: 0.0001, needs: hasBookmarks, do: (*person).deleteChannelBookmark, prove: proveDeleteChannelBookmark},
+	{"update_sidebar_category", 0.004, hasSidebar, (*person).updateSidebarCategory, proveUpdateSidebarCategory},
+	{"add_channel_bookmark", 0.0003, hasBookmarks, (*person).addChannelBookmark, proveAddChannelBookmark},
+	{"update_channel_bookmark", 0.0002, hasBookmarks, (*person).updateChannelBookmark, proveUpdateChannelBookmark},
+	{"update_channel_bookmark_sort_order", 0.0002, hasBookmarks, (*person).sortChannelBookmark, proveSortChannelBookmark},
+	{"create_sidebar_category", 0.0001, hasSidebar, (*person).createSidebarCategory, proveCreateSidebarCategory},
+	{"delete_channel_bookmark", 0.0001, hasBookmarks, (*person).deleteChannelBookmark, proveDeleteChannelBookmark},
 }
 
 const (
@@ -36,7 +36,7 @@ func (a *person) addChannelBookmark(ctx context.Context) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
-	list, err := a.c.Bookmarks(ctx, a.channel().id.String())
+	list, err := a.c.Bookmarks(ctx, a.here())
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (a *person) addChannelBookmark(ctx context.Context) error {
 }
 
 func (a *person) addBookmark(ctx context.Context) error {
-	ch := a.channel().id.String()
+	ch := a.here()
 	file := a.choice.IntN(2) == 1
 	name := fewWords(a.content, 2)
 	b := api.Bookmark{Name: name[:min(len(name), 60)], URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
@@ -68,7 +68,7 @@ func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
 	if err := a.somewhere(ctx); err != nil {
 		return nil, err
 	}
-	ch := a.channel().id.String()
+	ch := a.here()
 	list, err := a.c.Bookmarks(ctx, ch)
 	if err != nil || len(list) >= n {
 		return list, err
@@ -94,7 +94,7 @@ func (a *person) updateChannelBookmark(ctx context.Context) error {
 		return err
 	}
 	name := fewWords(a.content, 2)
-	_, err = a.quiet().RenameBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
+	_, err = a.quiet().RenameBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
 	return err
 }
 
@@ -109,7 +109,7 @@ func (a *person) sortChannelBookmark(ctx context.Context) error {
 	if to >= from {
 		to++
 	}
-	return a.quiet().MoveBookmark(ctx, a.channel().id.String(), list[from].ID, to)
+	return a.quiet().MoveBookmark(ctx, a.here(), list[from].ID, to)
 }
 
 // deleteChannelBookmark takes one of the channel's bookmarks away.
@@ -118,7 +118,7 @@ func (a *person) deleteChannelBookmark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.quiet().DeleteBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID)
+	return a.quiet().DeleteBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID)
 }
 
 // createSidebarCategory groups the current channel and at most two others of the team, and reads the new sidebar.
@@ -173,7 +173,7 @@ func (a *person) updateSidebarCategory(ctx context.Context) error {
 // proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns the lists that
 // the witness sees before and after.
 func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark, err error) {
-	ch := s.actor.channel().id.String()
+	ch := s.actor.here()
 	list, err := s.witness.c.Bookmarks(ctx, ch)
 	if err != nil {
 		return nil, nil, err
@@ -212,7 +212,7 @@ func proveAddChannelBookmark(ctx context.Context, s *stage) error {
 			return err
 		}
 	}
-	list, err := s.witness.c.Bookmarks(ctx, s.actor.channel().id.String())
+	list, err := s.witness.c.Bookmarks(ctx, s.actor.here())
 	if err != nil {
 		return err
 	}
@@ -236,10 +236,8 @@ func proveAddChannelBookmark(ctx context.Context, s *stage) error {
 // proveUpdateChannelBookmark shows that another client sees a bookmark with another name.
 func proveUpdateChannelBookmark(ctx context.Context, s *stage) error {
 	before, after, err := proveBookmarks(ctx, s, 1)
-	if err == nil && (len(after) != 1 || after[0].Name == before[0].Name) {
-		err = fmt.Errorf("another client sees no bookmark with another name")
-	}
-	return err
+	return disproved(err, len(after) != 1 || after[0].Name == before[0].Name,
+		"another client sees no bookmark with another name")
 }
 
 // proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
@@ -267,10 +265,8 @@ func proveSortChannelBookmark(ctx context.Context, s *stage) error {
 // proveDeleteChannelBookmark shows that another client sees one less.
 func proveDeleteChannelBookmark(ctx context.Context, s *stage) error {
 	before, after, err := proveBookmarks(ctx, s, 2)
-	if err == nil && len(after) != len(before)-1 {
-		err = fmt.Errorf("another client sees %d bookmarks, before there were %d", len(after), len(before))
-	}
-	return err
+	return disproved(err, len(after) != len(before)-1,
+		"another client sees %d bookmarks, before there were %d", len(after), len(before))
 }
 
 // sidebar returns the section of each of the actor's channels as another device sees it, and how many sections there
@@ -325,9 +321,7 @@ func proveCreateSidebarCategory(ctx context.Context, s *stage) error {
 		return err
 	}
 	after, m, err := s.sidebar(ctx)
-	ch := s.actor.channel().id.String()
-	if err == nil && (m != n+1 || after[ch] == before[ch]) {
-		err = fmt.Errorf("%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
-	}
-	return err
+	ch := s.actor.here()
+	return disproved(err, m != n+1 || after[ch] == before[ch],
+		"%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
 }

@@ -11,12 +11,12 @@ import (
 
 // channelActions are those by which a person moves around.
 var channelActions = []action{
-	{name: "switch_channel", weight: 6.5219, do: (*person).switchChannel, prove: proveSwitchChannel},
-	{name: "scroll_channel", weight: 1.9873, do: (*person).scrollChannel, prove: proveScrollChannel},
-	{name: "unread_check", weight: 1, do: (*person).unreadCheck, prove: proveUnreadCheck},
-	{name: "open_direct_or_group_channel", weight: 0.9843, do: (*person).openDirect, prove: proveOpenDirect},
-	{name: "click_permalink", weight: 0.3, do: (*person).clickPermalink, prove: proveClickPermalink},
-	{name: "switch_team", weight: 0.0001, do: (*person).switchTeam, prove: proveSwitchTeam},
+	{"switch_channel", 6.5219, always, (*person).switchChannel, proveSwitchChannel},
+	{"scroll_channel", 1.9873, always, (*person).scrollChannel, proveScrollChannel},
+	{"unread_check", 1, always, (*person).unreadCheck, proveUnreadCheck},
+	{"open_direct_or_group_channel", 0.9843, always, (*person).openDirect, proveOpenDirect},
+	{"click_permalink", 0.3, always, (*person).clickPermalink, proveClickPermalink},
+	{"switch_team", 0.0001, always, (*person).switchTeam, proveSwitchTeam},
 }
 
 // switchChannel goes to another channel of the team.
@@ -91,6 +91,9 @@ func (a *person) channel() *channel {
 	return a.places[a.current].ch
 }
 
+// here returns the identifier of the current channel.
+func (a *person) here() string { return a.channel().id.String() }
+
 // somewhere makes sure that there is a current channel.
 func (a *person) somewhere(ctx context.Context) error {
 	if a.current >= 0 {
@@ -107,13 +110,10 @@ func (a *person) enter(ctx context.Context, k int) error {
 	start := time.Now()
 	prev := ""
 	if a.current >= 0 {
-		from := &a.places[a.current]
-		prev = from.ch.id.String()
-		seen, err := a.c.ViewChannel(ctx, a.id, prev, "")
-		if err != nil {
+		prev = a.here()
+		if err := a.view(ctx, a.current, ""); err != nil {
 			return err
 		}
-		from.seen = max(from.seen, seen)
 	}
 	whole := a.choice.Float64() < wholeStats
 	if err := a.load(ctx, k); err != nil {
@@ -133,11 +133,9 @@ func (a *person) enter(ctx context.Context, k int) error {
 			return err
 		}
 	}
-	seen, err := a.c.ViewChannel(ctx, a.id, id, prev)
-	if err != nil {
+	if err := a.view(ctx, k, prev); err != nil {
 		return err
 	}
-	a.places[k].seen = max(a.places[k].seen, seen)
 	for _, more := range channelLooks {
 		if a.b.facts.lacks(more.needs) == "" {
 			if err := more.look(a, ctx, ch); err != nil {
@@ -247,20 +245,29 @@ func (a *person) scrollChannel(ctx context.Context) error {
 
 // unreadCheck makes the calls with which the client refreshes its unread counts.
 func (a *person) unreadCheck(ctx context.Context) error {
-	chs, err := a.c.TeamChannels(ctx, a.id, a.team, true)
+	if err := a.readChannels(ctx, true); err != nil || a.current < 0 {
+		return err
+	}
+	return a.view(ctx, a.current, "")
+}
+
+// readChannels reads the channels of the team, with the archived ones or without, and the person's memberships.
+func (a *person) readChannels(ctx context.Context, archived bool) error {
+	chs, err := a.c.TeamChannels(ctx, a.id, a.team, archived)
 	if err != nil {
 		return err
 	}
 	a.take(chs)
-	if _, err := a.c.TeamChannelMembers(ctx, a.id, a.team); err != nil {
-		return err
-	}
-	if a.current < 0 {
-		return nil
-	}
-	seen, err := a.c.ViewChannel(ctx, a.id, a.channel().id.String(), "")
+	_, err = a.c.TeamChannelMembers(ctx, a.id, a.team)
+	return err
+}
+
+// view reports that the person looks at a place, and no longer at the channel prev, if that is not empty.
+func (a *person) view(ctx context.Context, k int, prev string) error {
+	p := &a.places[k]
+	seen, err := a.c.ViewChannel(ctx, a.id, p.ch.id.String(), prev)
 	if err == nil {
-		a.places[a.current].seen = max(a.places[a.current].seen, seen)
+		p.seen = max(p.seen, seen)
 	}
 	return err
 }
@@ -345,7 +352,7 @@ func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) error 
 	a := s.actor
 	for k, p := range a.places {
 		if k != a.current && keep(p) && s.shared(p) {
-			if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: p.ch.id.String(), Message: "unread"}); err != nil {
+			if _, err := s.say(ctx, p.ch.id.String(), "unread"); err != nil {
 				return err
 			}
 		}
@@ -363,7 +370,7 @@ func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) error 
 // proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
 func proveUnreadCheck(ctx context.Context, s *stage) error {
 	ch := s.actor.channel()
-	if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "unread"}); err != nil {
+	if _, err := s.say(ctx, ch.id.String(), "unread"); err != nil {
 		return err
 	}
 	if err := s.act(ctx); err != nil {
@@ -376,7 +383,7 @@ func proveUnreadCheck(ctx context.Context, s *stage) error {
 func proveScrollChannel(ctx context.Context, s *stage) error {
 	ch := s.actor.channel()
 	for range seenPosts + 2*pageOf {
-		if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "history"}); err != nil {
+		if _, err := s.say(ctx, ch.id.String(), "history"); err != nil {
 			return err
 		}
 	}
@@ -419,7 +426,7 @@ func proveSwitchTeam(ctx context.Context, s *stage) error {
 		}
 		for _, ch := range chs {
 			if ch.TeamID == team {
-				if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.ID, Message: "unread"}); err != nil {
+				if _, err := s.say(ctx, ch.ID, "unread"); err != nil {
 					return err
 				}
 			}

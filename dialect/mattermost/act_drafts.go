@@ -12,13 +12,13 @@ import (
 
 // draftActions are about messages that are not sent yet: drafts, and posts for later.
 var draftActions = []action{
-	{name: "delete_draft", weight: 1.41, needs: hasDrafts, do: (*person).deleteDraft, prove: proveDeleteDraft},
-	{name: "upsert_draft", weight: 0.504, needs: hasDrafts, do: (*person).upsertDraft, prove: proveUpsertDraft},
-	{name: "get_drafts", weight: 0.037, needs: hasDrafts, do: (*person).getDrafts, prove: proveGetDrafts},
-	{name: "create_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).createScheduledPost, prove: proveCreateScheduledPost},
-	{name: "update_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).updateScheduledPost, prove: proveUpdateScheduledPost},
-	{name: "delete_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).deleteScheduledPost, prove: proveDeleteScheduledPost},
-	{name: "send_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).sendScheduledPost, prove: proveSendScheduledPost},
+	{"delete_draft", 1.41, hasDrafts, (*person).deleteDraft, proveDeleteDraft},
+	{"upsert_draft", 0.504, hasDrafts, (*person).upsertDraft, proveUpsertDraft},
+	{"get_drafts", 0.037, hasDrafts, (*person).getDrafts, proveGetDrafts},
+	{"create_scheduled_post", 0.001, hasScheduled, (*person).createScheduledPost, proveCreateScheduledPost},
+	{"update_scheduled_post", 0.001, hasScheduled, (*person).updateScheduledPost, proveUpdateScheduledPost},
+	{"delete_scheduled_post", 0.001, hasScheduled, (*person).deleteScheduledPost, proveDeleteScheduledPost},
+	{"send_scheduled_post", 0.001, hasScheduled, (*person).sendScheduledPost, proveSendScheduledPost},
 }
 
 const (
@@ -67,9 +67,7 @@ func (a *person) threadOf(ch *channel, share float64) (root api.ID) {
 		return root
 	}
 	if p, ok := a.anyPost(ch, isUserPost); ok {
-		if root = p.root; root.None() {
-			root = p.id
-		}
+		root = p.thread()
 	}
 	return root
 }
@@ -134,7 +132,7 @@ func (a *person) deleteDraft(ctx context.Context) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
-	return a.quiet().DeleteDraft(ctx, a.id, a.channel().id.String(), "")
+	return a.quiet().DeleteDraft(ctx, a.id, a.here(), "")
 }
 
 // getDrafts opens the list of drafts.
@@ -294,7 +292,7 @@ func (s *stage) noDrafts(ctx context.Context) error {
 
 // proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
 func proveUpsertDraft(ctx context.Context, s *stage) error {
-	if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: s.actor.channel().id.String(), Message: "answer me"}); err != nil {
+	if _, err := s.say(ctx, s.actor.here(), "answer me"); err != nil {
 		return err
 	}
 	if err := s.refresh(ctx); err != nil {
@@ -313,7 +311,7 @@ func proveUpsertDraft(ctx context.Context, s *stage) error {
 		if err != nil {
 			return err
 		}
-		if len(list) != 1 || list[0].ChannelID != s.actor.channel().id.String() || list[0].Message == "" {
+		if len(list) != 1 || list[0].ChannelID != s.actor.here() || list[0].Message == "" {
 			return fmt.Errorf("another device finds %d drafts, want the one that was written", len(list))
 		}
 		if list[0].RootID != "" {
@@ -349,10 +347,7 @@ func proveDeleteDraft(ctx context.Context, s *stage) error {
 		return err
 	}
 	list, err = s.drafts(ctx)
-	if err == nil && len(list) != 0 {
-		err = fmt.Errorf("%d drafts are left", len(list))
-	}
-	return err
+	return disproved(err, len(list) != 0, "%d drafts are left", len(list))
 }
 
 // proveGetDrafts shows that the person knows of a draft that another device has saved.
@@ -397,7 +392,7 @@ func (s *stage) oneScheduled(ctx context.Context) (p api.Scheduled, err error) {
 	}
 	s.actor.own().scheduled = nil
 	err = s.device(func(c *api.Client) (err error) {
-		p, err = c.Schedule(ctx, s.actor.id, api.Draft{ChannelID: s.actor.channel().id.String(), Message: "from my phone"}, time.Now().Add(50*time.Hour).UnixMilli())
+		p, err = c.Schedule(ctx, s.actor.id, api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}, time.Now().Add(50*time.Hour).UnixMilli())
 		return err
 	})
 	return p, err
@@ -434,13 +429,8 @@ func proveUpdateScheduledPost(ctx context.Context, s *stage) error {
 		return err
 	}
 	list, err := s.scheduled(ctx)
-	if err != nil {
-		return err
-	}
-	if len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At {
-		return fmt.Errorf("the scheduled post is unchanged, or is not the only one (of %d)", len(list))
-	}
-	return nil
+	return disproved(err, len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At,
+		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
 }
 
 // proveDeleteScheduledPost shows that another device finds it no more.
@@ -452,10 +442,7 @@ func proveDeleteScheduledPost(ctx context.Context, s *stage) error {
 		return err
 	}
 	list, err := s.scheduled(ctx)
-	if err == nil && len(list) != 0 {
-		err = fmt.Errorf("%d scheduled posts are left", len(list))
-	}
-	return err
+	return disproved(err, len(list) != 0, "%d scheduled posts are left", len(list))
 }
 
 // proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
@@ -464,7 +451,7 @@ func proveSendScheduledPost(ctx context.Context, s *stage) error {
 	if _, err := s.oneScheduled(ctx); err != nil {
 		return err
 	}
-	mark, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "before"})
+	mark, err := s.say(ctx, ch.id.String(), "before")
 	if err != nil {
 		return err
 	}
@@ -479,8 +466,5 @@ func proveSendScheduledPost(ctx context.Context, s *stage) error {
 		return fmt.Errorf("another client finds no new post of the person")
 	}
 	list, err := s.scheduled(ctx)
-	if err == nil && len(list) != 0 {
-		err = fmt.Errorf("it is still scheduled")
-	}
-	return err
+	return disproved(err, len(list) != 0, "it is still scheduled")
 }

@@ -11,11 +11,11 @@ import (
 
 // profileActions are about the persons' own profiles and those of others.
 var profileActions = []action{
-	{name: "click_user_profile", weight: 0.03, do: (*person).clickUserProfile, prove: proveClickUserProfile},
-	{name: "update_custom_attribute", weight: 0.004, needs: hasAttributes, do: (*person).updateCustomAttribute, prove: proveUpdateCustomAttribute},
-	{name: "update_custom_status", weight: 0.0028, needs: hasCustomStatus, do: (*person).updateCustomStatus, prove: proveUpdateCustomStatus},
-	{name: "remove_custom_status", weight: 0.0026, needs: hasCustomStatus, do: (*person).removeCustomStatus, prove: proveRemoveCustomStatus},
-	{name: "generate_user_report", weight: 0.0001, needs: hasReports, do: (*person).generateUserReport, prove: proveGenerateUserReport},
+	{"click_user_profile", 0.03, always, (*person).clickUserProfile, proveClickUserProfile},
+	{"update_custom_attribute", 0.004, hasAttributes, (*person).updateCustomAttribute, proveUpdateCustomAttribute},
+	{"update_custom_status", 0.0028, hasCustomStatus, (*person).updateCustomStatus, proveUpdateCustomStatus},
+	{"remove_custom_status", 0.0026, hasCustomStatus, (*person).removeCustomStatus, proveRemoveCustomStatus},
+	{"generate_user_report", 0.0001, hasReports, (*person).generateUserReport, proveGenerateUserReport},
 }
 
 // A look holds the profile that a person read last.
@@ -117,7 +117,7 @@ func (a *person) generateUserReport(ctx context.Context) error {
 func proveClickUserProfile(ctx context.Context, s *stage) error {
 	ch := s.actor.channel()
 	for range seenPosts { // so that the person picks the witness
-		if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "who am I?"}); err != nil {
+		if _, err := s.say(ctx, ch.id.String(), "who am I?"); err != nil {
 			return err
 		}
 	}
@@ -166,10 +166,7 @@ func proveUpdateCustomStatus(ctx context.Context, s *stage) error {
 		return err
 	}
 	after, err := s.witness.c.CustomStatus(ctx, s.actor.id)
-	if err == nil && after == "" {
-		err = fmt.Errorf("another client sees no status")
-	}
-	return err
+	return disproved(err, after == "", "another client sees no status")
 }
 
 // proveRemoveCustomStatus shows that another client sees none any more.
@@ -188,10 +185,7 @@ func proveRemoveCustomStatus(ctx context.Context, s *stage) error {
 		return err
 	}
 	after, err := s.witness.c.CustomStatus(ctx, s.actor.id)
-	if err == nil && after != "" {
-		err = fmt.Errorf("another client still sees %q", after)
-	}
-	return err
+	return disproved(err, after != "", "another client still sees %q", after)
 }
 
 // proveUpdateCustomAttribute shows that another client sees the new value.
@@ -217,8 +211,6 @@ func proveGenerateUserReport(ctx context.Context, s *stage) error {
 		return err
 	}
 	n, err := s.admin.UsersStats(ctx)
-	if err == nil && int64(s.actor.own().reported) < n {
-		err = fmt.Errorf("%d accounts in the report, %d on the server", s.actor.own().reported, n)
-	}
-	return err
+	return disproved(err, int64(s.actor.own().reported) < n,
+		"%d accounts in the report, %d on the server", s.actor.own().reported, n)
 }

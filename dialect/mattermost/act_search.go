@@ -12,11 +12,11 @@ import (
 
 // searchActions look for posts, people and channels.
 var searchActions = []action{
-	{name: "search_users", weight: 0.032, do: (*person).searchUsers, prove: proveSearchUsers},
-	{name: "search_posts", weight: 0.0218, do: (*person).searchPosts, prove: proveSearchPosts},
-	{name: "search_group_channels", weight: 0.0204, do: (*person).searchGroupChannels, prove: proveSearchGroupChannels},
-	{name: "search_channels", weight: 0.015, do: (*person).searchChannels, prove: proveSearchChannels},
-	{name: "search_posts_all_teams", weight: 0.0109, needs: hasAllTeams, do: (*person).searchPostsAllTeams, prove: proveSearchPosts},
+	{"search_users", 0.032, always, (*person).searchUsers, proveSearchUsers},
+	{"search_posts", 0.0218, always, (*person).searchPosts, proveSearchPosts},
+	{"search_group_channels", 0.0204, always, (*person).searchGroupChannels, proveSearchGroupChannels},
+	{"search_channels", 0.015, always, (*person).searchChannels, proveSearchChannels},
+	{"search_posts_all_teams", 0.0109, hasAllTeams, (*person).searchPostsAllTeams, proveSearchPosts},
 }
 
 const (
@@ -92,13 +92,7 @@ func (a *person) searchPostsAllTeams(ctx context.Context) error { return a.searc
 func (a *person) searchIn(ctx context.Context, team string) error {
 	q := a.query()
 	if q.from != "" {
-		if err := a.typeOut(ctx, q.from, func(part string) error {
-			in, out, err := a.c.AutocompleteUsers(ctx, a.team, "", part)
-			if err != nil {
-				return err
-			}
-			return a.show(ctx, append(in, out...))
-		}); err != nil {
+		if err := a.typeOut(ctx, q.from, func(part string) error { return a.lookUp(ctx, "", part) }); err != nil {
 			return err
 		}
 	}
@@ -180,10 +174,10 @@ func proveSearchPosts(ctx context.Context, s *stage) error {
 			continue
 		}
 		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
-		ch := a.channel().id.String()
-		p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch, Message: text})
+		ch := a.here()
+		p, err := s.say(ctx, ch, text)
 		if err == nil {
-			_, err = s.witness.c.Post(ctx, api.Draft{ChannelID: ch, Message: text + " " + q.not})
+			_, err = s.say(ctx, ch, text+" "+q.not)
 		}
 		if err != nil {
 			return err
@@ -219,13 +213,8 @@ func proveSearchUsers(ctx context.Context, s *stage) error {
 		return err
 	}
 	all, err := s.witness.c.SearchUsers(ctx, s.b.set.users)
-	if err != nil {
-		return err
-	}
-	if s.actor.own().found != 1 || len(all) < stagePersons {
-		return fmt.Errorf("the person found %d users by a full name; %d have names of that kind", s.actor.own().found, len(all))
-	}
-	return nil
+	return disproved(err, s.actor.own().found != 1 || len(all) < stagePersons,
+		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found, len(all))
 }
 
 // proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness
@@ -260,11 +249,6 @@ func proveSearchGroupChannels(ctx context.Context, s *stage) error {
 		return err
 	}
 	theirs, err := s.witness.c.SearchGroupChannels(ctx, s.b.set.users)
-	if err != nil {
-		return err
-	}
-	if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == ch.ID }) {
-		return fmt.Errorf("the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
-	}
-	return nil
+	return disproved(err, s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == ch.ID }),
+		"the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 }

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,9 +11,9 @@ import (
 
 // sessionActions are those of a client that comes, goes, and comes back.
 var sessionActions = []action{
-	{name: "reconnect_websocket", weight: 0.144, do: (*person).reconnectWebSocket, prove: proveReconnect},
-	{name: "full_reload", weight: 0.0008, do: (*person).fullReload, prove: proveFullReload},
-	{name: "logout_login", weight: 0.0006, do: (*person).logoutLogin, prove: proveLogoutLogin},
+	{"reconnect_websocket", 0.144, always, (*person).reconnectWebSocket, proveReconnect},
+	{"full_reload", 0.0008, always, (*person).fullReload, proveFullReload},
+	{"logout_login", 0.0006, always, (*person).logoutLogin, proveLogoutLogin},
 }
 
 // reconnectWebSocket loses the WebSocket, resumes it, and makes the calls of a client after a gap.
@@ -49,12 +48,7 @@ func (a *person) dropAndResume(ctx context.Context) error {
 // resync requests everything that may have changed since a moment: channels, memberships, posts of the current
 // channel, presence, unread counts, and who of those in view changed.
 func (a *person) resync(ctx context.Context, since time.Time) error {
-	chs, err := a.c.TeamChannels(ctx, a.id, a.team, false)
-	if err != nil {
-		return err
-	}
-	a.take(chs)
-	if _, err := a.c.TeamChannelMembers(ctx, a.id, a.team); err != nil {
+	if err := a.readChannels(ctx, false); err != nil {
 		return err
 	}
 	ids := []string{a.id}
@@ -81,7 +75,7 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 			return err
 		}
 	}
-	_, err = a.c.UsersSince(ctx, ids, since.UnixMilli())
+	_, err := a.c.UsersSince(ctx, ids, since.UnixMilli())
 	return err
 }
 
@@ -102,14 +96,7 @@ func (a *person) logoutLogin(ctx context.Context) error {
 	}
 	a.b.remember(a, "")
 	defer a.under(a.login)()
-	a.forgetAll()
-	if err := a.signIn(ctx); err != nil {
-		return err
-	}
-	if err := a.connect(ctx); err != nil {
-		return err
-	}
-	return a.reload(ctx)
+	return a.comeAnew(ctx)
 }
 
 // under records the calls from here on under other names, until the function that it returns is called.
@@ -172,7 +159,7 @@ func proveLogoutLogin(ctx context.Context, s *stage) error {
 	if err == nil {
 		return fmt.Errorf("the old session is still accepted")
 	}
-	if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status != 401 {
+	if !unauthorized(err) {
 		return fmt.Errorf("the old session is not refused with status 401: %w", err)
 	}
 	return s.hears(ctx)
@@ -184,7 +171,7 @@ func (s *stage) hears(ctx context.Context) error {
 		return err
 	}
 	ch := s.actor.channel()
-	p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "can you hear me?"})
+	p, err := s.say(ctx, ch.id.String(), "can you hear me?")
 	if err != nil {
 		return err
 	}

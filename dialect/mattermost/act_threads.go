@@ -12,12 +12,12 @@ import (
 
 // threadActions are about threads and the inbox of those that a person follows.
 var threadActions = []action{
-	{name: "view_global_threads", weight: 0.6023, needs: hasThreads, do: (*person).viewGlobalThreads, prove: proveViewGlobalThreads},
-	{name: "update_thread_read", weight: 0.3236, needs: hasThreads, do: (*person).updateThreadRead, prove: proveUpdateThreadRead},
-	{name: "view_thread", weight: 0.2841, needs: hasThreads, do: (*person).viewThread, prove: proveViewThread},
-	{name: "unfollow_thread", weight: 0.005, needs: hasThreads, do: (*person).unfollowThread, prove: proveUnfollowThread},
-	{name: "follow_thread", weight: 0.0005, needs: hasThreads, do: (*person).followThread, prove: proveFollowThread},
-	{name: "mark_all_threads_in_team_as_read", weight: 0.0001, needs: hasThreads, do: (*person).readAllThreads, prove: proveReadAllThreads},
+	{"view_global_threads", 0.6023, hasThreads, (*person).viewGlobalThreads, proveViewGlobalThreads},
+	{"update_thread_read", 0.3236, hasThreads, (*person).updateThreadRead, proveUpdateThreadRead},
+	{"view_thread", 0.2841, hasThreads, (*person).viewThread, proveViewThread},
+	{"unfollow_thread", 0.005, hasThreads, (*person).unfollowThread, proveUnfollowThread},
+	{"follow_thread", 0.0005, hasThreads, (*person).followThread, proveFollowThread},
+	{"mark_all_threads_in_team_as_read", 0.0001, hasThreads, (*person).readAllThreads, proveReadAllThreads},
 }
 
 const (
@@ -94,7 +94,7 @@ func (a *person) updateThreadRead(ctx context.Context) error {
 
 // gone forgets a thread that the server does not have any more: its root was deleted since the inbox was read.
 func (a *person) gone(id api.ID, err error) error {
-	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 404 {
+	if missing(err) {
 		own := a.own()
 		own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
 	}
@@ -111,13 +111,10 @@ func (a *person) root(ctx context.Context) (api.ID, error) {
 	if !ok {
 		p, ok = a.anyPost(ch, isUserPost)
 	}
-	switch {
-	case !ok:
+	if !ok {
 		return api.ID{}, errNoPost
-	case !p.root.None():
-		return p.root, nil
 	}
-	return p.id, nil
+	return p.thread(), nil
 }
 
 // viewThread opens a thread beside the channel and reads all of it.
@@ -188,10 +185,10 @@ func (a *person) readAllThreads(ctx context.Context) error {
 
 // newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
 func (s *stage) newThread(ctx context.Context) (api.ID, error) {
-	ch := s.actor.channel().id.String()
+	ch := s.actor.here()
 	p, err := s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"})
 	if err == nil {
-		_, err = s.witness.c.Post(ctx, api.Draft{ChannelID: ch, Message: "an answer", RootID: p.ID})
+		_, err = s.say(ctx, ch, "an answer", p.ID)
 	}
 	if err != nil {
 		return api.ID{}, err
@@ -249,13 +246,7 @@ func proveUpdateThreadRead(ctx context.Context, s *stage) error {
 		return err
 	}
 	after, err := s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String())
-	if err != nil {
-		return err
-	}
-	if after.Unread != 0 {
-		return fmt.Errorf("%d unread replies of %d", after.Unread, before.Unread)
-	}
-	return nil
+	return disproved(err, after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
 }
 
 // proveViewThread shows that the person read as many posts as another client finds in the longest thread of the
@@ -265,12 +256,12 @@ func proveViewThread(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "a long story"})
+	p, err := s.say(ctx, ch.id.String(), "a long story")
 	if err != nil {
 		return err
 	}
 	for range repliesPage + 5 {
-		if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "and then", RootID: p.ID}); err != nil {
+		if _, err := s.say(ctx, ch.id.String(), "and then", p.ID); err != nil {
 			return err
 		}
 	}
@@ -301,9 +292,9 @@ func proveFollowThread(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "among ourselves"})
+	p, err := s.say(ctx, ch.id.String(), "among ourselves")
 	if err == nil {
-		_, err = s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "indeed", RootID: p.ID})
+		_, err = s.say(ctx, ch.id.String(), "indeed", p.ID)
 	}
 	if err == nil {
 		err = s.refresh(ctx)
@@ -322,10 +313,8 @@ func proveFollowThread(ctx context.Context, s *stage) error {
 		return err
 	}
 	list, err = s.inbox(ctx, false)
-	if err == nil && !slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))) {
-		err = errors.New("the thread is not in the person's inbox")
-	}
-	return err
+	return disproved(err, !slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
+		"the thread is not in the person's inbox")
 }
 
 // proveUnfollowThread shows that a thread left the person's inbox.
@@ -339,10 +328,8 @@ func proveUnfollowThread(ctx context.Context, s *stage) error {
 		return err
 	}
 	list, err := s.inbox(ctx, false)
-	if err == nil && slices.ContainsFunc(list, threadWith(id)) {
-		err = errors.New("the thread is still in the person's inbox")
-	}
-	return err
+	return disproved(err, slices.ContainsFunc(list, threadWith(id)),
+		"the thread is still in the person's inbox")
 }
 
 // proveReadAllThreads shows that the person has unread threads before, and none after.
@@ -363,8 +350,5 @@ func proveReadAllThreads(ctx context.Context, s *stage) error {
 		return err
 	}
 	list, err = s.inbox(ctx, true)
-	if err == nil && len(list) != 0 {
-		err = fmt.Errorf("%d unread threads are left", len(list))
-	}
-	return err
+	return disproved(err, len(list) != 0, "%d unread threads are left", len(list))
 }

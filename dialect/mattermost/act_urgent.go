@@ -12,12 +12,12 @@ import (
 
 // urgentActions change or answer posts that are there, or write ones that ask for more than to be read.
 var urgentActions = []action{
-	{name: "edit_post", weight: 0.04, do: (*person).editPost, prove: proveEditPost},
-	{name: "delete_post", weight: 0.0049, do: (*person).deletePost, prove: proveDeletePost},
-	{name: "create_post_reminder", weight: 0.0005, needs: hasReminders, do: (*person).createReminder, prove: proveCreateReminder},
-	{name: "create_ack_post", weight: 0.0001, needs: hasAcks, do: (*person).createAckPost, prove: proveCreateAckPost},
-	{name: "ack_to_post", weight: 0.0001, needs: hasAcks, do: (*person).ackToPost, prove: proveAckToPost},
-	{name: "create_persistent_notification_post", weight: 0.0001, needs: hasPersistent, do: (*person).createPersistentPost, prove: proveCreatePersistentPost},
+	{"edit_post", 0.04, always, (*person).editPost, proveEditPost},
+	{"delete_post", 0.0049, always, (*person).deletePost, proveDeletePost},
+	{"create_post_reminder", 0.0005, hasReminders, (*person).createReminder, proveCreateReminder},
+	{"create_ack_post", 0.0001, hasAcks, (*person).createAckPost, proveCreateAckPost},
+	{"ack_to_post", 0.0001, hasAcks, (*person).ackToPost, proveAckToPost},
+	{"create_persistent_notification_post", 0.0001, hasPersistent, (*person).createPersistentPost, proveCreatePersistentPost},
 }
 
 // The reasons.
@@ -90,13 +90,7 @@ func (a *person) createAckPost(ctx context.Context) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
-	ch := a.channel()
-	d, err := a.write(ctx, ch, api.ID{}, c)
-	if err != nil {
-		return err
-	}
-	d.Priority = api.Priority{Urgent: true, WantsAck: true}
-	return a.post(ctx, ch, d)
+	return a.writeHere(ctx, c, "", api.Priority{Urgent: true, WantsAck: true})
 }
 
 // ackToPost acknowledges a post whose author has requested it.
@@ -125,17 +119,22 @@ func (a *person) createPersistentPost(ctx context.Context) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
-	ch := a.channel()
-	name, err := a.someoneIn(ctx, ch)
+	name, err := a.someoneIn(ctx, a.channel())
 	if err != nil {
 		return err
 	}
+	return a.writeHere(ctx, c, " @"+name, api.Priority{Urgent: true, Persistent: true})
+}
+
+// writeHere writes a root post in the current channel.
+func (a *person) writeHere(ctx context.Context, c composed, end string, p api.Priority) error {
+	ch := a.channel()
 	d, err := a.write(ctx, ch, api.ID{}, c)
 	if err != nil {
 		return err
 	}
-	d.Message += " @" + name
-	d.Priority = api.Priority{Urgent: true, Persistent: true}
+	d.Message += end
+	d.Priority = p
 	return a.post(ctx, ch, d)
 }
 
@@ -172,10 +171,7 @@ func proveEditPost(ctx context.Context, s *stage) error {
 		return err
 	}
 	got, err := s.witness.c.PostText(ctx, id)
-	if err == nil && (got == "first thoughts" || got == "") {
-		err = fmt.Errorf("the text is still %q", got)
-	}
-	return err
+	return disproved(err, got == "first thoughts" || got == "", "the text is still %q", got)
 }
 
 // proveDeletePost shows that the witness does not find the actor's only post any more.
@@ -187,11 +183,9 @@ func proveDeletePost(ctx context.Context, s *stage) error {
 	if err := s.act(ctx); err != nil {
 		return err
 	}
-	posts, err := s.witness.c.Posts(ctx, s.actor.channel().id.String(), seenPosts)
-	if err == nil && slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }) {
-		err = fmt.Errorf("the post is still there")
-	}
-	return err
+	posts, err := s.witness.c.Posts(ctx, s.actor.here(), seenPosts)
+	return disproved(err, slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }),
+		"the post is still there")
 }
 
 // proveCreateReminder shows another client of the same person the confirmation that only that person gets.
@@ -255,10 +249,7 @@ func (s *stage) provePriority(ctx context.Context, want api.Priority, contains s
 		return fmt.Errorf("the priority is %+v, want %+v", got, want)
 	}
 	text, err := s.witness.c.PostText(ctx, posts[0].ID.String())
-	if err == nil && !strings.Contains(text, contains) {
-		err = fmt.Errorf("the post does not mention anybody")
-	}
-	return err
+	return disproved(err, !strings.Contains(text, contains), "the post does not mention anybody")
 }
 
 // proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
@@ -271,10 +262,8 @@ func proveAckToPost(ctx context.Context, s *stage) error {
 		return err
 	}
 	_, acks, err := s.witness.c.PostPriority(ctx, id)
-	if err == nil && !slices.Equal(acks, []string{s.actor.id}) {
-		err = fmt.Errorf("acknowledged by %v, want the person", acks)
-	}
-	return err
+	return disproved(err, !slices.Equal(acks, []string{s.actor.id}),
+		"acknowledged by %v, want the person", acks)
 }
 
 // onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to

@@ -123,7 +123,7 @@ func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed
 		return d, err
 	}
 	if c.mention != "" {
-		if err := a.typeOut(ctx, c.mention, func(part string) error { return a.lookUp(ctx, ch, part) }); err != nil {
+		if err := a.typeOut(ctx, c.mention, func(part string) error { return a.lookUp(ctx, d.ChannelID, part) }); err != nil {
 			return d, err
 		}
 	}
@@ -146,9 +146,10 @@ func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed
 	return d, nil
 }
 
-// lookUp requests completions of a name that is being typed, and shows the portraits of those.
-func (a *person) lookUp(ctx context.Context, ch *channel, part string) error {
-	in, out, err := a.c.AutocompleteUsers(ctx, a.team, ch.id.String(), part)
+// lookUp requests completions of a name that is being typed, in a channel if that is not empty, and shows the portraits
+// of those.
+func (a *person) lookUp(ctx context.Context, channelID, part string) error {
+	in, out, err := a.c.AutocompleteUsers(ctx, a.team, channelID, part)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,14 @@ type post struct {
 	flags    api.PostFlags
 }
 
+// thread returns the root of the thread that a reply to the post is in.
+func (p *post) thread() api.ID {
+	if p.root.None() {
+		return p.id
+	}
+	return p.root
+}
+
 func newDirectory() *directory {
 	return &directory{most: mostKnown, userOf: map[api.ID]uint32{}, byName: map[string]uint32{}, channels: map[api.ID]*channel{}}
 }

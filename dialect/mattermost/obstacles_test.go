@@ -117,7 +117,7 @@ func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		passTurn()
-		err = s.enterAs(t.Context(), c, "user-0", "Aa1!new")
+		err = s.logIn(t.Context(), c, "user-0", "Aa1!new")
 		passTurn()
 		if changed != used || (err == nil) != used {
 			t.Errorf("%s: password changed %v, %v; want %v", mail, changed, err, used)

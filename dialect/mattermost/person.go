@@ -119,10 +119,10 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		}
 	}
 	if given != nil {
-		if b.roster, err = s.adopt(b.roster, given); err != nil {
+		if b.roster, err = s.openSessions(b.roster, given); err != nil {
 			return err
 		}
-		s.stand(b.roster)
+		s.standIn(b.roster)
 	}
 	team, channels, err := s.place()
 	if err != nil {
@@ -139,12 +139,12 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return err
 	}
 	if given != nil {
-		return s.stopped(b.settleIn(s, env.Cold), n)
+		return s.stopped(b.useAccounts(s, env.Cold), n)
 	}
 	if set.signUp > 0 && !env.Cold {
 		return errors.New("mattermost: setting sign_up: persons that make their account during the run need login: cold")
 	}
-	return s.stopped(b.populate(s, n, env.Cold), n)
+	return s.stopped(b.makeAccounts(s, n, env.Cold), n)
 }
 
 // study learns what the server is and has, and makes the mix of it.
@@ -185,16 +185,16 @@ func (b *Person) study(ctx context.Context, s *setup, weights map[string]float64
 	return nil
 }
 
-// settleIn makes the users of the roster members, or checks that they are.
-func (b *Person) settleIn(s *setup, cold bool) error {
+// useAccounts makes the users of the roster members, or checks that they are.
+func (b *Person) useAccounts(s *setup, cold bool) error {
 	r := b.roster
-	if err := s.enter(r, b.team, b.channels, b.channelsOf); err != nil {
+	if err := s.joinRoster(r, b.team, b.channels, b.channelsOf); err != nil {
 		return err
 	}
 	b.ids = r.IDs
 	if s.member {
 		s.log("no further team, open, direct and group channels and threads are made: %s", noAdmin)
-	} else if err := s.more(b); err != nil {
+	} else if err := s.provideRest(b); err != nil {
 		return err
 	}
 	for rank, id := range r.IDs {
@@ -202,14 +202,14 @@ func (b *Person) settleIn(s *setup, cold bool) error {
 	}
 	b.tokens = nil
 	if cold {
-		return s.leave(r)
+		return s.closeSessions(r)
 	}
 	b.tokens = r.Open
 	return nil
 }
 
-// populate makes n persons, members of the team and of their channels, and logs them in if they begin with a session.
-func (b *Person) populate(s *setup, n int, cold bool) error {
+// makeAccounts makes n persons, members of the team and of their channels, and logs them in if they begin with a session.
+func (b *Person) makeAccounts(s *setup, n int, cold bool) error {
 	var ranks []int
 	var names []string
 	ids := make([]string, max(n, len(b.ids)))
@@ -222,22 +222,15 @@ func (b *Person) populate(s *setup, n int, cold bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.joinTeam(b.team, have); err != nil {
+	of := func(i int) []int { return b.channelsOf(ranks[i]) }
+	if err := s.join(b.team, have, b.channels, of); err != nil {
 		return err
 	}
-	want := make([][]string, len(b.channels))
 	for i, id := range have {
-		rank := ranks[i]
-		ids[rank] = id
-		for _, k := range b.channelsOf(rank) {
-			want[k] = append(want[k], id)
-		}
-	}
-	if err := s.joinChannels(b.channels, want); err != nil {
-		return err
+		ids[ranks[i]] = id
 	}
 	b.ids = ids
-	if err := s.more(b); err != nil {
+	if err := s.provideRest(b); err != nil {
 		return err
 	}
 	for i, id := range have {
@@ -271,23 +264,18 @@ func (b *Person) warm(s *setup, n int) error {
 	}
 	tokens := make([]string, len(b.ids))
 	copy(tokens, b.tokens)
-	var lack []int
-	for i := range n {
-		if tokens[i] == "" {
-			lack = append(lack, i)
-		}
-	}
+	lack := without(tokens[:n])
 	if len(lack) > 0 {
 		s.log("logging %d users in", len(lack))
 	}
-	err := s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
-		name := b.name(lack[k])
+	err := each(s, lack, func(ctx context.Context, c *api.Client, rank int) error {
+		name := b.name(rank)
 		defer c.SetToken(s.token)
-		if err := s.enterAs(ctx, c, name, b.password); err != nil {
+		if err := s.logIn(ctx, c, name, b.password); err != nil {
 			return fmt.Errorf("logging in as %s: %w (if the account is older than this run: its password is the secret user_password, "+
 				"or derived from the administrator's at the time)", name, err)
 		}
-		tokens[lack[k]] = c.Token()
+		tokens[rank] = c.Token()
 		return nil
 	})
 	b.tokens = tokens // also of a part: the next call need not repeat them

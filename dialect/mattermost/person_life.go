@@ -107,7 +107,7 @@ func (a *person) arrive(ctx context.Context) error {
 	if token != "" {
 		a.setToken(token)
 		me, err := a.c.Me(ctx)
-		if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 401 {
+		if unauthorized(err) {
 			token = "" // the session is gone: it was logged out, or the server was reset
 		} else if err != nil {
 			return err
@@ -122,10 +122,24 @@ func (a *person) arrive(ctx context.Context) error {
 			return err
 		}
 	}
+	return a.comeOnline(ctx)
+}
+
+// comeOnline connects and loads everything.
+func (a *person) comeOnline(ctx context.Context) error {
 	if err := a.connect(ctx); err != nil {
 		return err
 	}
 	return a.reload(ctx)
+}
+
+// comeAnew opens another session for a person that has left, connects and loads everything.
+func (a *person) comeAnew(ctx context.Context) error {
+	a.forgetAll()
+	if err := a.signIn(ctx); err != nil {
+		return err
+	}
+	return a.comeOnline(ctx)
 }
 
 // signIn exchanges the password for a session, or tries the token that is one.

@@ -37,7 +37,7 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	s.patient()
 	defer s.heldUp()
 	if env.Accounts != nil {
-		return p.adopt(s, &env)
+		return p.useAccounts(s, &env)
 	}
 	if token := secret(&env, "bot_token"); token != "" && len(set.existing) > 0 {
 		p.token, p.channels = token, set.existing
@@ -83,22 +83,19 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 			return err
 		}
 	}
-	if err := s.joinTeam(team, []string{id}); err != nil {
-		return err
+	all := make([]int, len(channels))
+	for i := range all {
+		all[i] = i
 	}
-	want := make([][]string, len(channels))
-	for i := range want {
-		want[i] = []string{id}
-	}
-	if err := s.joinChannels(channels, want); err != nil {
+	if err := s.join(team, []string{id}, channels, func(int) []int { return all }); err != nil {
 		return err
 	}
 	p.channels = channels
 	return nil
 }
 
-// adopt opens sessions of the posters' accounts and makes each a member of its channel, or checks that it is one.
-func (p *Poster) adopt(s *setup, env *workload.Env) (err error) {
+// useAccounts opens sessions of the posters' accounts and makes each a member of its channel, or checks that it is one.
+func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 	if len(env.Accounts.Rows) == 0 { // too few users for one poster
 		p.roster, p.channels = &roster{}, nil
 		return nil
@@ -108,20 +105,20 @@ func (p *Poster) adopt(s *setup, env *workload.Env) (err error) {
 			return err
 		}
 	}
-	if p.roster, err = s.adopt(p.roster, env.Accounts); err != nil {
+	if p.roster, err = s.openSessions(p.roster, env.Accounts); err != nil {
 		return err
 	}
-	s.stand(p.roster)
+	s.standIn(p.roster)
 	team, channels, err := s.place()
 	if err != nil {
 		return err
 	}
 	p.token, p.channels = "", channels
-	if err := s.enter(p.roster, team, channels, func(rank int) []int { return []int{rank % len(channels)} }); err != nil {
+	if err := s.joinRoster(p.roster, team, channels, func(rank int) []int { return []int{rank % len(channels)} }); err != nil {
 		return err
 	}
 	if env.Cold {
-		return s.leave(p.roster)
+		return s.closeSessions(p.roster)
 	}
 	return nil
 }
@@ -255,17 +252,7 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 	}
 	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
 	p, err := a.c.Post(ctx, d)
-	m := workload.Message{ID: p.ID, Channel: d.ChannelID, Author: a.u.ID, Pending: d.Pending, Sent: p.Sent, Acked: p.Acked}
-	switch {
-	case err == nil:
-		a.ledger.Acked(m)
-	case api.Unnamed(err):
-		a.ledger.Acked(workload.Message{Channel: d.ChannelID, Pending: d.Pending})
-	case api.Declined(err):
-		a.ledger.Refused(d.ChannelID, d.Pending)
-	default: // its event may come, or have come
-		a.ledger.Unanswered(m)
-	}
+	record(a.ledger, &d, p, err, workload.Message{Author: a.u.ID})
 	return err
 }
 

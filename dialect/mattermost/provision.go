@@ -6,225 +6,66 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/internal/boundary"
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 )
 
 const (
-	provisionWorkers = 8                // requests at a time
-	provisionTimeout = 60 * time.Second // of one request, if the plan's is shorter: a full server is not under test yet
-	namesPerRequest  = 100
-	joinsPerRequest  = 20
-	pageSize         = 200
+	namesPerRequest = 100
+	joinsPerRequest = 20
+	pageSize        = 200
 )
-
-// setup is the state of one Provision.
-type setup struct {
-	ctx   context.Context // of one Provision, which this does not outlive
-	env   *workload.Env
-	set   settings
-	token string // of the administrator, and
-	admin string // its id
-	// member is true if that is only a user of [workload.Env.Accounts], who makes nothing.
-	member   bool
-	table    *api.Table
-	rec      api.Recorder
-	call     time.Duration // of one request
-	clock    *clock.Clock  // in whose time it counts; nil for real time
-	patience *api.Patience // waits where a rate limit refuses a call; nil: the call fails
-}
-
-// setupRecorder records provisioning, in which every op is due when it is sent.
-type setupRecorder struct {
-	rec   *measure.Recorder
-	epoch time.Time
-}
-
-// Begin implements Recorder: no phase has begun.
-func (r setupRecorder) Begin(measure.Name) {}
-
-// Done implements Recorder.
-func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
-	at := sent.Sub(r.epoch)
-	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class, Bytes: bytes})
-	return at
-}
-
-func newSetup(ctx context.Context, env *workload.Env, set settings) *setup {
-	reg := env.Registry
-	if reg == nil {
-		reg = measure.NewRegistry(1) // not recorded
-	}
-	return &setup{
-		ctx: ctx, env: env, set: set, table: api.NewTable(reg, workload.Setup),
-		rec: setupRecorder{reg.Recorder(0), time.Now()}, call: max(env.Timeout, provisionTimeout),
-	}
-}
-
-func (s *setup) log(format string, args ...any) {
-	if s.env.Log != nil {
-		s.env.Log(format, args...)
-	}
-}
-
-// patient makes the calls wait where a rate limit refuses them; heldUp ends it.
-func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
-
-// heldUp reports for how long a rate limit held the calls up, if one did.
-func (s *setup) heldUp() {
-	if held, refused := s.patience.Held(); refused > 0 {
-		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated", held.Seconds(), refused)
-	}
-}
-
-func (s *setup) client(token string) (*api.Client, error) {
-	return api.NewClient(api.ClientConfig{
-		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
-		Patience: s.patience,
-	})
-}
-
-// with runs f with a client of the administrator.
-func (s *setup) with(f func(c *api.Client) error) error {
-	c, err := s.client(s.token)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return f(c)
-}
-
-// parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the first error.
-func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int) error) error {
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	defer cancel(nil)
-	var mu sync.Mutex
-	next := 0
-	take := func() int { mu.Lock(); defer mu.Unlock(); next++; return next - 1 }
-	var wg sync.WaitGroup
-	for range min(n, provisionWorkers) {
-		wg.Go(func() {
-			c, err := s.client(s.token)
-			if err != nil {
-				cancel(err)
-				return
-			}
-			defer c.Close()
-			for i := take(); i < n && ctx.Err() == nil; i = take() {
-				if err := boundary.Do("preparing the server", func() error { return f(ctx, c, i) }); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
-// missing reports whether err means, as on the real server, that an object does not exist.
-func missing(err error) bool {
-	e, ok := errors.AsType[*api.OpError](err)
-	return ok && e.Status == 404
-}
-
-// exists reports whether err means that an object exists already: another process was faster.
-func exists(err error) bool {
-	e, ok := errors.AsType[*api.OpError](err)
-	return ok && (e.Status == 400 || e.Status == 409) && strings.Contains(e.Code, "exist")
-}
-
-// asAdmin obtains the administrator's token; on a server without accounts it creates the administrator.
-func (s *setup) asAdmin() error {
-	token, password := secret(s.env, "admin_token"), secret(s.env, "admin_password")
-	if token == "" && password == "" {
-		return errors.New("provisioning needs an administrator: give the secret admin_password (or admin_token)")
-	}
-	c, err := s.client(token)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	var p api.Profile
-	if token != "" {
-		p, err = c.Me(s.ctx)
-	} else {
-		p, err = c.Login(s.ctx, s.set.admin, password)
-		if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 401 {
-			// On a server that has accounts it would be an ordinary one, which nobody asked for.
-			if config, cerr := c.ClientConfig(s.ctx); cerr == nil && config["NoAccounts"] == "false" {
-				return fmt.Errorf("logging in as administrator %s: %w; give its password, or name another with the setting admin: the server has accounts, so none is made", s.set.admin, err)
-			}
-			// An account that is there, and whose password differs, makes this fail too.
-			if _, cerr := c.CreateUser(s.ctx, s.set.admin, mailOf(s.set.admin), password); cerr != nil {
-				return fmt.Errorf("logging in as administrator %s: %w; creating it: %w", s.set.admin, err, cerr)
-			}
-			s.log("created the administrator %s", s.set.admin)
-			p, err = c.Login(s.ctx, s.set.admin, password)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("logging in as administrator %s: %w", s.set.admin, err)
-	}
-	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
-		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
-	}
-	s.token, s.admin = c.Token(), p.ID
-	return nil
-}
 
 // place finds or creates the team and the channels.
 func (s *setup) place() (team string, channels []string, err error) {
-	if len(s.set.existing) > 0 {
-		err := s.with(func(c *api.Client) error {
-			for _, ch := range s.set.existing {
-				in, err := c.Channel(s.ctx, ch)
-				if err != nil && s.member && (missing(err) || refused(err)) {
-					return s.absent(fmt.Errorf("channel %s: %w", ch, err))
+	if len(s.set.existing) == 0 {
+		if team, err = s.team(s.set.team); err != nil {
+			return "", nil, fmt.Errorf("team %s: %w", s.set.team, err)
+		}
+		channels, err = s.makeChannels(team, s.set.team, s.set.channels)
+		return team, channels, err
+	}
+	err = s.with(func(c *api.Client) error {
+		for _, ch := range s.set.existing {
+			in, err := c.Channel(s.ctx, ch)
+			if err != nil {
+				err = fmt.Errorf("channel %s: %w", ch, err)
+				if s.member && (missing(err) || refused(err)) {
+					err = s.absent(err)
 				}
-				if err != nil {
-					return fmt.Errorf("channel %s: %w", ch, err)
-				}
-				t := in.TeamID
-				if team != "" && t != team {
-					return errors.New("the channels of setting channel belong to several teams; name those of one")
-				}
-				team = t
+				return err
 			}
-			return nil
-		})
-		return team, s.set.existing, err
+			if team != "" && in.TeamID != team {
+				return errors.New("the channels of setting channel belong to several teams; name those of one")
+			}
+			team = in.TeamID
+		}
+		return nil
+	})
+	return team, s.set.existing, err
+}
+
+// provide finds an object or, as an administrator, makes it. Another process may be faster.
+func (s *setup) provide(find, create func() (id string, err error)) (id string, err error) {
+	id, err = find()
+	if s.member && (missing(err) || refused(err)) {
+		return "", s.absent(err)
 	}
-	if team, err = s.team(s.set.team); err != nil {
-		return "", nil, fmt.Errorf("team %s: %w", s.set.team, err)
+	if !s.member && missing(err) {
+		if id, err = create(); exists(err) {
+			id, err = find()
+		}
 	}
-	channels, err = s.makeChannels(team, s.set.team, s.set.channels)
-	return team, channels, err
+	return id, err
 }
 
 // team finds or creates a team.
 func (s *setup) team(name string) (id string, err error) {
 	err = s.with(func(c *api.Client) error {
-		id, err = c.TeamByName(s.ctx, name)
-		if s.member {
-			if missing(err) || refused(err) {
-				err = s.absent(err)
-			}
-			return err
-		}
-		if missing(err) {
-			if id, err = c.CreateTeam(s.ctx, name); exists(err) {
-				id, err = c.TeamByName(s.ctx, name)
-			}
-			return err
-		}
-		if err != nil {
+		created := false
+		id, err = s.provide(func() (string, error) { return c.TeamByName(s.ctx, name) },
+			func() (string, error) { created = true; return c.CreateTeam(s.ctx, name) })
+		if err != nil || created || s.member {
 			return err
 		}
 		// It was there: who makes channels in it, and so becomes their member, must be in the team.
@@ -241,17 +82,8 @@ func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 	channels := make([]string, n)
 	err := s.parallel(n, func(ctx context.Context, c *api.Client, i int) (err error) {
 		name := fmt.Sprintf("%s-%03d", prefix, i)
-		channels[i], err = c.ChannelByName(ctx, team, name)
-		if s.member && (missing(err) || refused(err)) {
-			return fmt.Errorf("channel %s: %w", name, s.absent(err))
-		}
-		if missing(err) {
-			var made api.Channel
-			if made, err = c.MakeChannel(ctx, team, name, "O"); exists(err) {
-				made.ID, err = c.ChannelByName(ctx, team, name)
-			}
-			channels[i] = made.ID
-		}
+		channels[i], err = s.provide(func() (string, error) { return c.ChannelByName(ctx, team, name) },
+			func() (string, error) { ch, err := c.MakeChannel(ctx, team, name, "O"); return ch.ID, err })
 		if err != nil {
 			return fmt.Errorf("channel %s: %w", name, err)
 		}
@@ -266,7 +98,8 @@ func (s *setup) accounts(names []string, password string) ([]string, error) {
 	batches := (len(names) + namesPerRequest - 1) / namesPerRequest
 	err := s.parallel(batches, func(ctx context.Context, c *api.Client, k int) error {
 		from := k * namesPerRequest
-		found, err := c.UsersByName(ctx, names[from:min(from+namesPerRequest, len(names))])
+		some := names[from:min(from+namesPerRequest, len(names))]
+		found, err := c.UsersByName(ctx, some)
 		if err != nil {
 			return fmt.Errorf("looking for users: %w", err)
 		}
@@ -274,25 +107,19 @@ func (s *setup) accounts(names []string, password string) ([]string, error) {
 		for _, p := range found {
 			byName[p.Username] = p.ID
 		}
-		for i := from; i < min(from+namesPerRequest, len(names)); i++ {
-			ids[i] = byName[names[i]]
+		for i, name := range some {
+			ids[from+i] = byName[name]
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	var lack []int
-	for i, id := range ids {
-		if id == "" {
-			lack = append(lack, i)
-		}
-	}
+	lack := without(ids)
 	if len(lack) > 0 {
 		s.log("creating %d users", len(lack))
 	}
-	err = s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
-		i := lack[k]
+	err = each(s, lack, func(ctx context.Context, c *api.Client, i int) error {
 		p, err := c.CreateUser(ctx, names[i], mailOf(names[i]), password)
 		if err != nil {
 			return fmt.Errorf("creating user %s: %w", names[i], err)
@@ -303,9 +130,19 @@ func (s *setup) accounts(names []string, password string) ([]string, error) {
 	return ids, err
 }
 
-// enterAs opens a session of an account that is there. One of our making whose password is another, because it is of a
+// without returns the indices of the texts that are empty.
+func without(list []string) (empty []int) {
+	for i, v := range list {
+		if v == "" {
+			empty = append(empty, i)
+		}
+	}
+	return empty
+}
+
+// logIn opens a session of an account that is there. One of our making whose password is another, because it is of a
 // run with another secret, gets this password.
-func (s *setup) enterAs(ctx context.Context, c *api.Client, name, password string) error {
+func (s *setup) logIn(ctx context.Context, c *api.Client, name, password string) error {
 	_, err := c.Login(ctx, name, password)
 	if !unauthorized(err) {
 		return err
@@ -352,26 +189,39 @@ func membersAmong(users []string, list func(page int) ([]string, error)) (map[st
 	}
 }
 
+// lacking returns which of some users are not in a paged list.
+func lacking(users []string, list func(page int) ([]string, error)) ([]string, error) {
+	found, err := membersAmong(users, list)
+	return slices.DeleteFunc(slices.Clone(users), func(id string) bool { return found[id] }), err
+}
+
+// join makes users members of a team and of channels: want returns the indices of the channels of the i-th user.
+func (s *setup) join(team string, users, channels []string, want func(i int) []int) error {
+	if err := s.joinTeam(team, users); err != nil {
+		return err
+	}
+	of := make([][]string, len(channels))
+	for i, id := range users {
+		for _, k := range want(i) {
+			of[k] = append(of[k], id)
+		}
+	}
+	return s.joinChannels(channels, of)
+}
+
 // joinTeam makes users members of the team.
 func (s *setup) joinTeam(team string, users []string) error {
-	var members map[string]bool
+	var lack []string
 	err := s.with(func(c *api.Client) (err error) {
-		members, err = membersAmong(users, func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
+		lack, err = lacking(users, func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("members of team %s: %w", s.set.team, err)
 	}
-	var lack []string
-	for _, id := range users {
-		if !members[id] {
-			lack = append(lack, id)
-		}
-	}
-	batches := (len(lack) + joinsPerRequest - 1) / joinsPerRequest
-	return s.parallel(batches, func(ctx context.Context, c *api.Client, k int) error {
-		from := k * joinsPerRequest
-		if err := c.AddTeamMembers(ctx, team, lack[from:min(from+joinsPerRequest, len(lack))]); err != nil {
+	batches := slices.Collect(slices.Chunk(lack, joinsPerRequest))
+	return each(s, batches, func(ctx context.Context, c *api.Client, users []string) error {
+		if err := c.AddTeamMembers(ctx, team, users); err != nil {
 			return fmt.Errorf("adding users to team %s: %w", s.set.team, err)
 		}
 		return nil
@@ -385,15 +235,10 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 		users   []string
 	}
 	lists := make([][]string, len(channels))
-	err := s.parallel(len(channels), func(ctx context.Context, c *api.Client, i int) error {
-		members, err := membersAmong(want[i], func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
+	err := s.parallel(len(channels), func(ctx context.Context, c *api.Client, i int) (err error) {
+		lists[i], err = lacking(want[i], func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
 		if err != nil {
 			return fmt.Errorf("members of channel %s: %w", channels[i], err)
-		}
-		for _, user := range want[i] {
-			if !members[user] {
-				lists[i] = append(lists[i], user)
-			}
 		}
 		return nil
 	})
@@ -401,18 +246,18 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 		return err
 	}
 	var batches []batch
-	for i, users := range lists {
-		for from := 0; from < len(users); from += joinsPerRequest {
-			batches = append(batches, batch{channels[i], users[from:min(from+joinsPerRequest, len(users))]})
+	for i, lack := range lists {
+		for users := range slices.Chunk(lack, joinsPerRequest) {
+			batches = append(batches, batch{channels[i], users})
 		}
 	}
-	return s.parallel(len(batches), func(ctx context.Context, c *api.Client, k int) error {
-		for users := batches[k].users; len(users) > 0; {
-			n, err := c.JoinChannelAll(ctx, batches[k].channel, users)
+	return each(s, batches, func(ctx context.Context, c *api.Client, b batch) error {
+		for len(b.users) > 0 {
+			n, err := c.JoinChannelAll(ctx, b.channel, b.users)
 			if err != nil {
-				return fmt.Errorf("adding users to channel %s: %w", batches[k].channel, err)
+				return fmt.Errorf("adding users to channel %s: %w", b.channel, err)
 			}
-			users = users[n:]
+			b.users = b.users[n:]
 		}
 		return nil
 	})
@@ -468,16 +313,177 @@ func (s *setup) attribute() (id string, err error) {
 	return id, err
 }
 
-// valid reports whether a token obtained earlier still opens a session: false after a reset to a state before it.
-func (s *setup) valid(token string) (bool, error) {
-	c, err := s.client(token)
+// made holds the objects that a behavior has provided so far beyond accounts and the team's
+// channels.
+type made struct {
+	directs int // persons that have their direct and group channels
+	second  int // members of the second team
+	open    int // channels to join
+	threads int // persons that follow a thread
+}
+
+const (
+	openChannels = 20 // without members, for those who join one
+	groupOf      = 3
+	namedAtOnce  = 20 // persons that one reply mentions
+)
+
+// provideRest provides the objects that the actions of the mix need: another team, channels to join, direct and
+// group channels.
+func (s *setup) provideRest(b *Person) error {
+	ids := b.present()
+	if b.mix.has("switch_team") && len(b.set.existing) == 0 && b.made.second < len(ids) {
+		name := b.set.team + "-2"
+		team, err := s.team(name)
+		if err != nil {
+			return fmt.Errorf("team %s: %w", name, err)
+		}
+		if err := s.joinTeam(team, ids); err != nil {
+			return err
+		}
+		b.made.second = len(ids)
+	}
+	if b.mix.has("join_channel") && len(b.set.existing) == 0 && b.made.open == 0 {
+		if _, err := s.makeChannels(b.team, b.set.team+"-open", openChannels); err != nil {
+			return err
+		}
+		b.made.open = openChannels
+	}
+	if err := s.threads(b); err != nil {
+		if _, ok := errors.AsType[*api.OpError](err); !ok {
+			return err
+		}
+		// This is a fault of the server, and does not prevent a run.
+		s.log("%v: persons will have no thread to read at first", err)
+	}
+	if b.set.direct == 0 || b.made.directs >= len(ids) ||
+		!b.mix.has("open_direct_or_group_channel") && !b.mix.has("search_group_channels") {
+		return nil
+	}
+	return s.directs(b, ids)
+}
+
+// directs opens direct channels between each person and the next ones by number, and group channels of three. The
+// server answers with the channel that is there if there is one.
+func (s *setup) directs(b *Person, ids []string) error {
+	n := len(ids)
+	var pairs, groups [][]string
+	for rank := range n {
+		// Half of the channels are opened by the person itself, half by those before it: each has about as many as
+		// the setting.
+		for d := 1; d <= (b.set.direct+1)/2; d++ {
+			if other := (rank + d) % n; other != rank && (rank >= b.made.directs || other >= b.made.directs || rank+d >= n) {
+				pairs = append(pairs, []string{ids[rank], ids[other]})
+			}
+		}
+	}
+	for from := b.made.directs / groupOf * groupOf; n >= groupOf && from < n; from += groupOf {
+		if from+groupOf > n { // the last ones make up a group with those before
+			from = n - groupOf
+		}
+		groups = append(groups, ids[from:from+groupOf])
+		if from+groupOf == n {
+			break
+		}
+	}
+	have, err := s.haveDirects(b, ids)
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer c.Close()
-	_, err = c.Me(s.ctx)
-	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 401 {
-		return false, nil
+	if !have {
+		s.log("opening %d direct and %d group channels", len(pairs), len(groups))
+		err = s.parallel(len(pairs)+len(groups), func(ctx context.Context, c *api.Client, k int) (err error) {
+			if k < len(pairs) {
+				_, err = c.CreateDirect(ctx, pairs[k][0], pairs[k][1])
+			} else {
+				_, err = c.CreateGroup(ctx, groups[k-len(pairs)])
+			}
+			if err != nil {
+				return fmt.Errorf("opening a direct or group channel: %w", err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return err == nil, err
+	b.made.directs = n
+	return nil
+}
+
+// haveDirects reports whether the first and the last person have their direct and group channels: those between are
+// made in between.
+func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
+	for _, id := range []string{ids[0], ids[len(ids)-1]} {
+		var chs []api.Channel
+		if err := s.with(func(c *api.Client) (err error) {
+			chs, err = c.TeamChannels(s.ctx, id, b.team, false)
+			return err
+		}); err != nil {
+			return false, fmt.Errorf("looking for direct channels: %w", err)
+		}
+		has := func(kind string) bool {
+			return slices.ContainsFunc(chs, func(ch api.Channel) bool { return ch.Type == kind })
+		}
+		if len(ids) > 1 && !has("D") || len(ids) >= groupOf && !has("G") {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// threads makes every person follow a thread, because it is mentioned there: on a new server there would be none to
+// read. Channels with posts are left as they are.
+func (s *setup) threads(b *Person) error {
+	if b.facts.lacks(hasThreads) != "" || len(b.set.existing) > 0 || !b.mix.has("view_thread") && !b.mix.has("update_thread_read") {
+		return nil
+	}
+	names := make([][]string, len(b.channels))
+	for rank := b.made.threads; rank < len(b.ids); rank++ {
+		if b.newcomer(rank) {
+			continue
+		}
+		k := b.channelsOf(rank)[0]
+		names[k] = append(names[k], "@"+b.name(rank))
+	}
+	again := b.made.threads > 0
+	err := s.parallel(len(b.channels), func(ctx context.Context, c *api.Client, k int) error {
+		if len(names[k]) == 0 {
+			return nil
+		}
+		ch := b.channels[k]
+		posts, err := c.Posts(ctx, ch, seenPosts)
+		if err != nil {
+			return fmt.Errorf("looking into a channel: %w", err)
+		}
+		root := ""
+		for _, p := range posts {
+			if p.Flags&api.PostSystem == 0 {
+				if !again {
+					return nil
+				}
+				if root = p.RootID.String(); root == "" {
+					root = p.ID.String()
+				}
+				break
+			}
+		}
+		if root == "" {
+			p, err := c.Post(ctx, api.Draft{ChannelID: ch, Message: "Who is here?"})
+			if err != nil {
+				return fmt.Errorf("beginning a thread: %w", err)
+			}
+			root = p.ID
+		}
+		for some := range slices.Chunk(names[k], namedAtOnce) {
+			if _, err := c.Post(ctx, api.Draft{ChannelID: ch, RootID: root, Message: strings.Join(some, " ")}); err != nil {
+				return fmt.Errorf("mentioning persons in a thread: %w", err)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		b.made.threads = len(b.ids)
+	}
+	return err
 }

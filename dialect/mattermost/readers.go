@@ -74,8 +74,7 @@ var errRefused = errors.New("refused")
 
 // refused reports whether the server answered that the caller may not: no session, or no permission.
 func refused(err error) bool {
-	e, ok := errors.AsType[*api.OpError](err)
-	return ok && (e.Status == 401 || e.Status == 403) || errors.Is(err, errRefused)
+	return unauthorized(err) || status(err) == 403 || errors.Is(err, errRefused)
 }
 
 // session returns the session that a person has at the end of a run, or "".

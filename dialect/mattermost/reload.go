@@ -20,8 +20,8 @@ func (a *person) reload(ctx context.Context) error {
 	var memberOf []string
 	var roles string
 	calls := []call{
-		func(ctx context.Context, c *api.Client) error { _, err := c.ClientConfig(ctx); return err },
-		func(ctx context.Context, c *api.Client) error { _, err := c.ClientLicense(ctx); return err },
+		reading((*api.Client).ClientConfig),
+		reading((*api.Client).ClientLicense),
 		func(ctx context.Context, c *api.Client) error {
 			me, err := c.Me(ctx)
 			roles = me.Roles
@@ -35,18 +35,18 @@ func (a *person) reload(ctx context.Context) error {
 			prefs, err = c.Preferences(ctx, a.id)
 			return err
 		},
-		func(ctx context.Context, c *api.Client) error { _, err := c.Teams(ctx, 50); return err },
-		func(ctx context.Context, c *api.Client) error { _, err := c.MyTeams(ctx, a.id); return err },
+		readingOf(50, (*api.Client).Teams),
+		readingOf(a.id, (*api.Client).MyTeams),
 		func(ctx context.Context, c *api.Client) (err error) {
 			memberOf, err = c.MyTeamMembers(ctx, a.id)
 			return err
 		},
 	}
 	if a.b.facts.config["PluginsEnabled"] == "true" {
-		calls = append(calls, func(ctx context.Context, c *api.Client) error { _, err := c.Plugins(ctx); return err })
+		calls = append(calls, reading((*api.Client).Plugins))
 	}
 	if a.b.facts.lacks(hasAttributes) == "" {
-		calls = append(calls, func(ctx context.Context, c *api.Client) error { _, err := c.AttributeFields(ctx); return err })
+		calls = append(calls, reading((*api.Client).AttributeFields))
 	}
 	if err := a.together(ctx, calls...); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (a *person) reload(ctx context.Context) error {
 	}
 	if a.b.facts.lacks(hasAllChannels) == "" {
 		if err := a.together(ctx,
-			func(ctx context.Context, c *api.Client) error { _, err := c.MyChannels(ctx, a.id); return err },
+			readingOf(a.id, (*api.Client).MyChannels),
 			func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, a.id) },
 		); err != nil {
 			return err
@@ -85,6 +85,16 @@ func (a *person) reload(ctx context.Context) error {
 	}
 	a.measured("page_load", start)
 	return nil
+}
+
+// reading is a call whose answer the person does not keep.
+func reading[T any](f func(*api.Client, context.Context) (T, error)) call {
+	return func(ctx context.Context, c *api.Client) error { _, err := f(c, ctx); return err }
+}
+
+// readingOf is reading for a call about something.
+func readingOf[V, T any](v V, f func(*api.Client, context.Context, V) (T, error)) call {
+	return func(ctx context.Context, c *api.Client) error { _, err := f(c, ctx, v); return err }
 }
 
 // allPages reads the person's memberships in all teams.
@@ -150,9 +160,9 @@ func (a *person) loadTeam(ctx context.Context) error {
 			_, err := c.TeamChannelMembers(ctx, a.id, a.team)
 			return err
 		},
-		func(ctx context.Context, c *api.Client) error { _, err := c.TeamsUnread(ctx, a.id); return err },
+		readingOf(a.id, (*api.Client).TeamsUnread),
 		func(ctx context.Context, c *api.Client) error { _, err := c.Categories(ctx, a.id, a.team); return err },
-		func(ctx context.Context, c *api.Client) error { _, err := c.Statuses(ctx, []string{a.id}); return err },
+		readingOf([]string{a.id}, (*api.Client).Statuses),
 	}
 	for _, more := range teamLoads {
 		if a.b.facts.lacks(more.needs) == "" {

@@ -3,7 +3,6 @@ package mattermost
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,12 +10,6 @@ import (
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/load/workload"
 )
-
-// adminRemedy ends the error of something that only an administrator does.
-const adminRemedy = "or give the secret admin_password or admin_token of an administrator, who does it"
-
-// noAdmin is the reason why the server has not what only an administrator uses or makes.
-const noAdmin = "no administrator's secret is given"
 
 // A roster holds accounts that were there before, by rank, and what is known of them. It is not changed once it was
 // made. A nil *roster is that of a behavior that makes its accounts.
@@ -34,15 +27,9 @@ func (r *roster) at(rank int) string {
 	return a.At(rank)
 }
 
-// unauthorized reports whether the server does not accept a token or password.
-func unauthorized(err error) bool {
-	e, ok := errors.AsType[*api.OpError](err)
-	return ok && e.Status == 401
-}
-
-// adopt opens a session for each of some accounts, or tries the one that an earlier roster or the row has. Without an
+// openSessions opens a session for each of some accounts, or tries the one that an earlier roster or the row has. Without an
 // administrator, the first one stands in for it where any user may read.
-func (s *setup) adopt(old *roster, given *workload.Accounts) (*roster, error) {
+func (s *setup) openSessions(old *roster, given *workload.Accounts) (*roster, error) {
 	n := len(given.Rows)
 	r := &roster{Rows: given.Rows, Names: make([]string, n), IDs: make([]string, n), Open: make([]string, n), file: given.File}
 	for i := range min(n, old.len()) {
@@ -50,7 +37,7 @@ func (s *setup) adopt(old *roster, given *workload.Accounts) (*roster, error) {
 			r.Names[i], r.IDs[i], r.Open[i] = old.Names[i], old.IDs[i], old.Open[i]
 		}
 	}
-	if err := s.recall(r); err != nil {
+	if err := s.forgetOthers(r); err != nil {
 		return nil, err
 	}
 	var lack []int
@@ -60,9 +47,9 @@ func (s *setup) adopt(old *roster, given *workload.Accounts) (*roster, error) {
 		}
 	}
 	s.log("opening sessions of %d accounts of %s", len(lack), given.File)
-	err := s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
+	err := each(s, lack, func(ctx context.Context, c *api.Client, i int) error {
 		defer c.SetToken(s.token)
-		return s.open(ctx, c, r, lack[k])
+		return s.identify(ctx, c, r, i)
 	})
 	if err != nil {
 		return nil, err
@@ -82,9 +69,9 @@ func (r *roster) len() int {
 	return len(r.Rows)
 }
 
-// recall forgets what an earlier roster knew of accounts without a session, if the first of them is another user by
+// forgetOthers forgets what an earlier roster knew of accounts without a session, if the first of them is another user by
 // now: the server was reset to another state.
-func (s *setup) recall(r *roster) error {
+func (s *setup) forgetOthers(r *roster) error {
 	i := slices.IndexFunc(r.IDs, func(id string) bool { return id != "" })
 	for i >= 0 && i < len(r.IDs) && (r.Rows[i].Token != "" || r.Open[i] != "" || r.IDs[i] == "") {
 		i++
@@ -94,7 +81,7 @@ func (s *setup) recall(r *roster) error {
 	}
 	was := r.IDs[i]
 	r.IDs[i] = ""
-	if err := s.with(func(c *api.Client) error { return s.open(s.ctx, c, r, i) }); err != nil {
+	if err := s.with(func(c *api.Client) error { return s.identify(s.ctx, c, r, i) }); err != nil {
 		return err
 	}
 	if r.IDs[i] != was {
@@ -103,8 +90,8 @@ func (s *setup) recall(r *roster) error {
 	return nil
 }
 
-// open finds the user of an account by a session.
-func (s *setup) open(ctx context.Context, c *api.Client, r *roster, i int) error {
+// identify finds the user of an account by a session.
+func (s *setup) identify(ctx context.Context, c *api.Client, r *roster, i int) error {
 	row := r.Rows[i]
 	if token := cmp.Or(row.Token, r.Open[i]); token != "" {
 		c.SetToken(token)
@@ -134,16 +121,15 @@ func (s *setup) open(ctx context.Context, c *api.Client, r *roster, i int) error
 	return nil
 }
 
-// leave ends the sessions that were opened with passwords: users of cold logins open their own.
-func (s *setup) leave(r *roster) error {
+// closeSessions ends the sessions that were opened with passwords: users of cold logins open their own.
+func (s *setup) closeSessions(r *roster) error {
 	var opened []int
 	for i, token := range r.Open {
 		if token != "" && r.Rows[i].Token == "" {
 			opened = append(opened, i)
 		}
 	}
-	return s.parallel(len(opened), func(ctx context.Context, c *api.Client, k int) error {
-		i := opened[k]
+	return each(s, opened, func(ctx context.Context, c *api.Client, i int) error {
 		defer c.SetToken(s.token)
 		c.SetToken(r.Open[i])
 		if err := c.Logout(ctx); err != nil {
@@ -154,29 +140,20 @@ func (s *setup) leave(r *roster) error {
 	})
 }
 
-// stand lets the first account stand in for an administrator that is not there.
-func (s *setup) stand(r *roster) {
+// standIn lets the first account stand in for an administrator that is not there.
+func (s *setup) standIn(r *roster) {
 	if s.token == "" {
 		s.token, s.admin, s.member = r.Open[0], r.IDs[0], true
 	}
 }
 
-// enter makes accounts members of the team and of channels: want returns the indices of those of a rank. Without an
+// joinRoster makes accounts members of the team and of channels: want returns the indices of those of a rank. Without an
 // administrator it checks that they are.
-func (s *setup) enter(r *roster, team string, channels []string, want func(rank int) []int) error {
+func (s *setup) joinRoster(r *roster, team string, channels []string, want func(rank int) []int) error {
 	if s.member {
 		return s.checkMembers(r, team, channels, want)
 	}
-	if err := s.joinTeam(team, r.IDs); err != nil {
-		return err
-	}
-	of := make([][]string, len(channels))
-	for rank, id := range r.IDs {
-		for _, k := range want(rank) {
-			of[k] = append(of[k], id)
-		}
-	}
-	return s.joinChannels(channels, of)
+	return s.join(team, r.IDs, channels, want)
 }
 
 // checkMembers looks into the channels of each account with its own session. An account without one was looked at by
@@ -208,16 +185,6 @@ func (s *setup) channelName(k int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s-%03d ", s.set.team, k)
-}
-
-// absent is the error of an object that only an administrator would make.
-func (s *setup) absent(err error) error {
-	return fmt.Errorf("%w; make it, name others with the settings team and channel, %s", err, adminRemedy)
-}
-
-// hasAdmin reports whether an administrator's secret is given.
-func hasAdmin(env *workload.Env) bool {
-	return secret(env, "admin_token") != "" || secret(env, "admin_password") != ""
 }
 
 // Displaced implements workload.Adopter.

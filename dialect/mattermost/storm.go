@@ -52,25 +52,14 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 
 func (a *person) stormLogin(ctx context.Context, _ workload.Storm) error {
 	a.leave()
-	a.forgetAll()
-	if err := a.signIn(ctx); err != nil {
-		return err
-	}
-	if err := a.connect(ctx); err != nil {
-		return err
-	}
-	return a.reload(ctx)
+	return a.comeAnew(ctx)
 }
 
 func (a *person) stormReconnect(ctx context.Context, _ workload.Storm) error {
 	if a.socket() == nil {
 		return errNoSocket
 	}
-	from := time.Now()
-	if err := a.dropAndResume(ctx); err != nil {
-		return err
-	}
-	return a.resync(ctx, from)
+	return a.reconnectWebSocket(ctx)
 }
 
 // CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with it; "" when all

@@ -368,11 +368,24 @@ func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(*person, co
 
 // refresh makes the actor read the present state of its current channel.
 func (s *stage) refresh(ctx context.Context) error {
-	posts, err := s.actor.c.Posts(ctx, s.actor.channel().id.String(), seenPosts)
+	posts, err := s.actor.c.Posts(ctx, s.actor.here(), seenPosts)
 	if err == nil {
 		s.actor.learn(s.actor.channel(), posts)
 	}
 	return err
+}
+
+// disproved returns err, or an error with this text if the effect of an action is not the right one.
+func disproved(err error, wrong bool, format string, args ...any) error {
+	if err == nil && wrong {
+		err = fmt.Errorf(format, args...)
+	}
+	return err
+}
+
+// say has the witness write to a channel, or in the thread of a root.
+func (s *stage) say(ctx context.Context, channelID, text string, root ...string) (api.Posted, error) {
+	return s.witness.c.Post(ctx, api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")})
 }
 
 // allRead shows that the actor has nothing unread in a channel, as the administrator sees it.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // CallsQuery returns the query for a production server's Prometheus: calls per second by handler, over a window such
@@ -17,12 +18,11 @@ func CallsQuery(window string) string {
 // createPostHandler is the handler of which all weights are multiples.
 const createPostHandler = "createPost"
 
-// A share names the actions that a handler's calls stand for.
+// A share names the actions that a handler's calls stand for. Names are separated by spaces.
 type handlerShare struct {
-	actions []string // the calls are split over them as the default weights are; evenly if these are 0
-	plus    []string // handlers whose calls count
-	minus   []string // handlers whose calls are part of those and stand for something else
-	calls   float64  // about how many of these calls one action makes; 0 is 1
+	actions  string  // the calls are split over them as the default weights are; evenly if these are 0
+	handlers string  // whose calls count, and with a minus, whose calls are part of those and stand for something else
+	calls    float64 // about how many of these calls one action makes
 }
 
 // handlerShares is the weight method of mattermost-load-test-ng's docs/coverage-frequency.md (an action's weight is
@@ -30,56 +30,56 @@ type handlerShare struct {
 // actions share a handler. Handlers are those that the server's api4 registers; two names for one call are of
 // different versions.
 var handlerShares = []handlerShare{
-	{actions: []string{"create_post"}, plus: []string{createPostHandler}},
+	{"create_post", "createPost", 1},
 	// Each view of a channel requests its statistics; the handler does not reveal the kind of channel.
-	{actions: []string{"switch_channel", "open_direct_or_group_channel"}, plus: []string{"getChannelStats"}},
+	{"switch_channel open_direct_or_group_channel", "getChannelStats", 1},
 	// A look reads the posts around the first unread one or, later, those since the last look; the rest of the calls
 	// are pages, three for one scroll.
-	{actions: []string{"scroll_channel"}, plus: []string{"getPostsForChannel", "getPostsForChannelAroundLastUnread"}, minus: []string{"getChannelStats"}, calls: 3},
-	{actions: []string{"upsert_draft"}, plus: []string{"upsertDraft"}},
-	{actions: []string{"delete_draft"}, plus: []string{"deleteDraft"}},
-	{actions: []string{"get_drafts"}, plus: []string{"getDrafts"}},
-	{actions: []string{"view_global_threads"}, plus: []string{"getThreadsForUser"}, calls: 4},
-	{actions: []string{"update_thread_read"}, plus: []string{"updateReadStateThreadByUser"}},
-	{actions: []string{"mark_all_threads_in_team_as_read"}, plus: []string{"updateReadStateAllThreadsByUser"}},
-	{actions: []string{"view_thread"}, plus: []string{"getPostThread"}},
-	{actions: []string{"follow_thread"}, plus: []string{"followThreadByUser"}},
-	{actions: []string{"unfollow_thread"}, plus: []string{"unfollowThreadByUser"}},
-	{actions: []string{"add_reaction"}, plus: []string{"saveReaction"}},
-	{actions: []string{"edit_post"}, plus: []string{"patchPost", "updatePost"}},
-	{actions: []string{"delete_post"}, plus: []string{"deletePost"}},
-	{actions: []string{"create_post_reminder"}, plus: []string{"setPostReminder"}},
-	{actions: []string{"ack_to_post"}, plus: []string{"acknowledgePost"}},
-	{actions: []string{"create_scheduled_post"}, plus: []string{"createSchedulePost"}},
-	{actions: []string{"update_scheduled_post"}, plus: []string{"updateScheduledPost"}},
+	{"scroll_channel", "getPostsForChannel getPostsForChannelAroundLastUnread -getChannelStats", 3},
+	{"upsert_draft", "upsertDraft", 1},
+	{"delete_draft", "deleteDraft", 1},
+	{"get_drafts", "getDrafts", 1},
+	{"view_global_threads", "getThreadsForUser", 4},
+	{"update_thread_read", "updateReadStateThreadByUser", 1},
+	{"mark_all_threads_in_team_as_read", "updateReadStateAllThreadsByUser", 1},
+	{"view_thread", "getPostThread", 1},
+	{"follow_thread", "followThreadByUser", 1},
+	{"unfollow_thread", "unfollowThreadByUser", 1},
+	{"add_reaction", "saveReaction", 1},
+	{"edit_post", "patchPost updatePost", 1},
+	{"delete_post", "deletePost", 1},
+	{"create_post_reminder", "setPostReminder", 1},
+	{"ack_to_post", "acknowledgePost", 1},
+	{"create_scheduled_post", "createSchedulePost", 1},
+	{"update_scheduled_post", "updateScheduledPost", 1},
 	// Sending deletes it too.
-	{actions: []string{"delete_scheduled_post", "send_scheduled_post"}, plus: []string{"deleteScheduledPost"}},
+	{"delete_scheduled_post send_scheduled_post", "deleteScheduledPost", 1},
 	// Searches ask again with each typed letter: 2.5 of a channel's name on average, about ten of a user's.
-	{actions: []string{"search_users"}, plus: []string{"searchUsers"}, calls: 10},
-	{actions: []string{"search_channels"}, plus: []string{"searchChannelsForTeam", "searchAllChannels"}, calls: 2.5},
-	{actions: []string{"search_group_channels"}, plus: []string{"searchGroupChannels"}, calls: 2.5},
-	{actions: []string{"search_posts"}, plus: []string{"searchPostsInTeam", "searchPosts"}},
-	{actions: []string{"search_posts_all_teams"}, plus: []string{"searchPostsInAllTeams"}},
-	{actions: []string{"click_user_profile"}, plus: []string{"getTeamMember"}},
-	{actions: []string{"join_channel"}, plus: []string{"addChannelMember"}},
-	{actions: []string{"create_direct_channel"}, plus: []string{"createDirectChannel"}},
-	{actions: []string{"create_group_channel"}, plus: []string{"createGroupChannel"}},
-	{actions: []string{"create_public_channel", "create_private_channel"}, plus: []string{"createChannel"}},
-	{actions: []string{"update_sidebar_category"}, plus: []string{"updateCategoriesForTeamForUser", "updateCategoryForTeamForUser"}},
-	{actions: []string{"create_sidebar_category"}, plus: []string{"createCategoryForTeamForUser"}},
-	{actions: []string{"update_custom_attribute"}, plus: []string{"patchCPAValues"}},
-	{actions: []string{"update_custom_status"}, plus: []string{"updateUserCustomStatus"}},
-	{actions: []string{"remove_custom_status"}, plus: []string{"removeUserCustomStatus"}},
-	{actions: []string{"add_channel_bookmark"}, plus: []string{"createChannelBookmark"}},
-	{actions: []string{"update_channel_bookmark"}, plus: []string{"updateChannelBookmark"}},
-	{actions: []string{"update_channel_bookmark_sort_order"}, plus: []string{"updateChannelBookmarkSortOrder"}},
-	{actions: []string{"delete_channel_bookmark"}, plus: []string{"deleteChannelBookmark"}},
-	{actions: []string{"generate_user_report"}, plus: []string{"getUsersForReporting"}},
+	{"search_users", "searchUsers", 10},
+	{"search_channels", "searchChannelsForTeam searchAllChannels", 2.5},
+	{"search_group_channels", "searchGroupChannels", 2.5},
+	{"search_posts", "searchPostsInTeam searchPosts", 1},
+	{"search_posts_all_teams", "searchPostsInAllTeams", 1},
+	{"click_user_profile", "getTeamMember", 1},
+	{"join_channel", "addChannelMember", 1},
+	{"create_direct_channel", "createDirectChannel", 1},
+	{"create_group_channel", "createGroupChannel", 1},
+	{"create_public_channel create_private_channel", "createChannel", 1},
+	{"update_sidebar_category", "updateCategoriesForTeamForUser updateCategoryForTeamForUser", 1},
+	{"create_sidebar_category", "createCategoryForTeamForUser", 1},
+	{"update_custom_attribute", "patchCPAValues", 1},
+	{"update_custom_status", "updateUserCustomStatus", 1},
+	{"remove_custom_status", "removeUserCustomStatus", 1},
+	{"add_channel_bookmark", "createChannelBookmark", 1},
+	{"update_channel_bookmark", "updateChannelBookmark", 1},
+	{"update_channel_bookmark_sort_order", "updateChannelBookmarkSortOrder", 1},
+	{"delete_channel_bookmark", "deleteChannelBookmark", 1},
+	{"generate_user_report", "getUsersForReporting", 1},
 	// Preferences are read when the page is loaded, which a login does too; the list of plugins also after a lost
 	// connection.
-	{actions: []string{"logout_login"}, plus: []string{"logout"}},
-	{actions: []string{"full_reload"}, plus: []string{"getPreferences"}, minus: []string{"login"}},
-	{actions: []string{"reconnect_websocket"}, plus: []string{"getWebappPlugins"}, minus: []string{"getPreferences"}},
+	{"logout_login", "logout", 1},
+	{"full_reload", "getPreferences -login", 1},
+	{"reconnect_websocket", "getWebappPlugins -getPreferences", 1},
 }
 
 // keptActions have no handler of their own: they keep their default weight, which is relative to createPost as well.
@@ -104,21 +104,23 @@ func ImportWeights(rates map[string]float64) (weights map[string]float64, kept, 
 	used := map[string]bool{}
 	for _, s := range handlerShares {
 		sum := 0.0
-		for _, h := range s.plus {
-			sum += rates[h]
+		for h := range strings.FieldsSeq(s.handlers) {
+			h, part := strings.CutPrefix(h, "-")
 			used[h] = true
+			if part {
+				sum -= rates[h]
+			} else {
+				sum += rates[h]
+			}
 		}
-		for _, h := range s.minus {
-			sum -= rates[h]
-			used[h] = true
-		}
-		x := max(sum, 0) / unit / cmp.Or(s.calls, 1)
+		x := max(sum, 0) / unit / s.calls
 		total := 0.0
-		for _, a := range s.actions {
+		actions := strings.Fields(s.actions)
+		for _, a := range actions {
 			total += defaults[a]
 		}
-		for _, a := range s.actions {
-			part := 1 / float64(len(s.actions))
+		for _, a := range actions {
+			part := 1 / float64(len(actions))
 			if total > 0 {
 				part = defaults[a] / total
 			}

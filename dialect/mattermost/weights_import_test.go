@@ -72,11 +72,13 @@ func TestHandlerSharesAreComplete(t *testing.T) {
 	seen := map[string]int{}
 	plus := map[string]int{}
 	for _, s := range handlerShares {
-		for _, a := range s.actions {
+		for a := range strings.FieldsSeq(s.actions) {
 			seen[a]++
 		}
-		for _, h := range s.plus {
-			plus[h]++
+		for h := range strings.FieldsSeq(s.handlers) {
+			if !strings.HasPrefix(h, "-") {
+				plus[h]++
+			}
 		}
 	}
 	for _, a := range keptActions {

@@ -38,38 +38,178 @@ func shows(b []byte, pairs ...string) error {
 }
 
 // shown is shows for an answer.
-func shown(pairs ...string) func(*wire.Response) error {
-	return func(resp *wire.Response) error { return shows(resp.Body, pairs...) }
+func shown(pairs ...string) func([]byte) error {
+	return func(b []byte) error { return shows(b, pairs...) }
 }
+
+// require returns err, or [ErrEffect] with a text unless an answer is right.
+func require(err error, right bool, text string) error {
+	if err == nil && !right {
+		err = fmt.Errorf("%w: %s", ErrEffect, text)
+	}
+	return err
+}
+
+// done requires the answer {"status":"OK"}.
+func done(b []byte) error {
+	status := ""
+	err := fields(b, "status", &status)
+	if err == nil && status != "OK" {
+		err = fmt.Errorf("%w: status %q", ErrEffect, status)
+	}
+	return err
+}
+
+// fields reads members of an object into variables, which are given as pairs of a key and a pointer, and keep their
+// values where the object has no such member. Decoders of long lists have a switch of their own, which is faster.
+func fields(b []byte, pairs ...any) error {
+	return eachField(b, func(k, v []byte) (err error) {
+		for i := 0; i < len(pairs); i += 2 {
+			if string(k) != pairs[i].(string) {
+				continue
+			}
+			switch to := pairs[i+1].(type) {
+			case *string:
+				*to = string(text(v))
+			case *identifier:
+				var id string
+				id, err = idText(v)
+				*to = identifier(id)
+			case *ID:
+				*to, err = idOf(text(v))
+			case *int64:
+				*to = number(v)
+			case *quantity:
+				*to = quantity(amount(v))
+			case *bool:
+				*to = string(v) == "true"
+			case *[]string:
+				if v[0] == '[' {
+					err = eachElement(v, func(v []byte) error { *to = append(*to, string(text(v))); return nil })
+				}
+			}
+			return err
+		}
+		return nil
+	})
+}
+
+// inside calls f for the member with a key, if that is an object.
+func inside(b []byte, key string, f func(v []byte) error) error {
+	return eachField(b, func(k, v []byte) error {
+		if string(k) != key || v[0] != '{' {
+			return nil
+		}
+		return f(v)
+	})
+}
+
+// An identifier is a text that [fields] reads as one, and a quantity a number, see [amount].
+type (
+	identifier string
+	quantity   int64
+)
+
+func idTo(id *string) *identifier { return (*identifier)(id) }
+func amountTo(n *int64) *quantity { return (*quantity)(n) }
+
+// listOf reads an array, of which read reads the elements.
+func listOf[T any](read func([]byte) (T, error)) func([]byte) ([]T, error) {
+	return func(b []byte) (list []T, err error) {
+		err = eachElement(b, func(b []byte) error {
+			v, err := read(b)
+			list = append(list, v)
+			return err
+		})
+		return list, err
+	}
+}
+
+// orNone reads an answer that may have null for an empty list.
+func orNone[T any](read func([]byte) ([]T, error)) func([]byte) ([]T, error) {
+	return func(b []byte) ([]T, error) {
+		if isNull(b) {
+			return nil, nil
+		}
+		return read(b)
+	}
+}
+
+// eachIn is eachElement for answers that may have null for an empty list.
+func eachIn(b []byte, f func(v []byte) error) error {
+	if isNull(b) {
+		return nil
+	}
+	return eachElement(b, f)
+}
+
+func isNull(b []byte) bool { return string(b) == "null" || string(b) == "null\n" }
+
+// idIn returns the member "id" (or another key), an identifier, of an object that shows the pairs, and requires it.
+func idIn(key string, pairs ...string) func([]byte) (string, error) {
+	return func(b []byte) (id string, err error) {
+		if err = shows(b, pairs...); err == nil {
+			err = fields(b, key, idTo(&id))
+		}
+		return id, named(err, key, id != "")
+	}
+}
+
+// textIn is idIn for any text.
+func textIn(key string, pairs ...string) func([]byte) (string, error) {
+	return func(b []byte) (s string, err error) {
+		if err = shows(b, pairs...); err == nil {
+			err = fields(b, key, &s)
+		}
+		return s, named(err, key, s != "")
+	}
+}
+
+// countIn is idIn for a number.
+func countIn(key string, pairs ...string) func([]byte) (int64, error) {
+	return func(b []byte) (int64, error) {
+		n := int64(-1)
+		err := shows(b, pairs...)
+		if err == nil {
+			err = fields(b, key, amountTo(&n))
+		}
+		return n, named(err, key, n >= 0)
+	}
+}
+
+// named returns err, or says that a member is missing.
+func named(err error, key string, there bool) error {
+	if err == nil && !there {
+		err = fmt.Errorf("%w: no %s", ErrEffect, key)
+	}
+	return err
+}
+
+// The members with these keys of a list's objects.
+var (
+	idsIn     = listOf(idIn("id"))
+	teamIDsIn = listOf(idIn("team_id"))
+	userIDsIn = listOf(idIn("user_id"))
+	namesIn   = listOf(textIn("name"))
+)
 
 // listed counts the elements of an array, each of which shows the pairs.
-func listed(n *int, pairs ...string) func(*wire.Response) error {
-	return func(resp *wire.Response) error {
-		*n = 0
-		return eachElement(resp.Body, func(v []byte) error {
-			*n++
+func listed(pairs ...string) func([]byte) (int, error) {
+	return func(b []byte) (n int, err error) {
+		err = eachElement(b, func(v []byte) error {
+			n++
 			return shows(v, pairs...)
 		})
+		return n, err
 	}
 }
 
-// among requires each of the identifiers that an answer names to be one of those that were asked for.
-func among(got, asked []string) error {
+// among returns err, or requires each of the identifiers that an answer names to be one of those that were asked for.
+func among(err error, got, asked []string) error {
 	for _, id := range got {
-		if !slices.Contains(asked, id) {
-			return fmt.Errorf("%w: one that was not asked for", ErrEffect)
-		}
+		err = require(err, slices.Contains(asked, id), "one that was not asked for")
 	}
-	return nil
-}
-
-// idsOfProfiles returns the identifiers of profiles.
-func idsOfProfiles(ps []Profile) []string {
-	ids := make([]string, len(ps))
-	for i := range ps {
-		ids[i] = ps[i].ID
-	}
-	return ids
+	return err
 }
 
 // whole returns the value of a JSON integer, and whether it is one.

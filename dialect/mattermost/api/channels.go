@@ -3,48 +3,36 @@ package api
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"net/url"
 	"strconv"
-
-	"plimsoll/load/wire"
 )
 
 var (
-	opChannelByName      = newSetupOp("channel_by_name")
-	opCreateChannel      = newOp("create_channel")
-	opChannel            = newOp("channel")
-	opChannelMembers     = newOp("channel_members")
-	opChannelMember      = newOp("channel_member")
-	opJoinChannel        = newOp("join_channel")
-	opTeamChannels       = newOp("team_channels")
-	opTeamChannelMembers = newOp("team_channel_members")
-	opChannelStats       = newOp("channel_stats")
-	opViewChannel        = newOp("view_channel")
+	opChannelByName  = newSetupOp("channel_by_name", "GET /teams/{}/channels/name/{}")
+	opCreateChannel  = newOp("create_channel", "POST /channels", 201)
+	opChannel        = newOp("channel", "GET /channels/{}")
+	opChannelMembers = newOp("channel_members", "GET /channels/{}/members?page={}&per_page={}")
+	opChannelMember  = newOp("channel_member", "GET /channels/{}/members/{}")
+	opJoinChannel    = newOp("join_channel", "POST /channels/{}/members", 201)
+	opTeamChannels   = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}")
+
+	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members")
+
+	opChannelStats = newOp("channel_stats", "GET /channels/{}/stats?exclude_files_count={}")
+	opViewChannel  = readOp("view_channel", "POST /channels/members/{}/view")
 )
 
 // ChannelByName returns a channel's id.
 func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id string, err error) {
-	err = c.get(ctx, opChannelByName, "/teams/"+url.PathEscape(teamID)+"/channels/name/"+url.PathEscape(name), func(resp *wire.Response) error {
-		if err := shows(resp.Body, "name", name); err != nil {
-			return err
-		}
-		return idIn("id", &id)(resp)
-	})
-	return id, err
+	return get(ctx, c, opChannelByName, idIn("id", "name", name), teamID, name)
 }
 
 // MakeChannel creates a channel of type O or P.
-func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (ch Channel, err error) {
-	err = c.send(ctx, opCreateChannel, "/channels", func(b []byte) []byte {
-		return object(b, "team_id", teamID, "name", name, "display_name", name, "type", kind)
-	}, func(resp *wire.Response) (err error) {
-		if ch, err = readChannel(resp.Body); err == nil && (ch.Name != name || ch.Type != kind) {
-			err = fmt.Errorf("%w: another channel", ErrEffect)
-		}
-		return err
-	}, 201)
-	return ch, err
+func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (Channel, error) {
+	b := object(c.body(), "team_id", teamID, "name", name, "display_name", name, "type", kind)
+	return send(ctx, c, opCreateChannel, b, func(b []byte) (Channel, error) {
+		ch, err := readChannel(b)
+		return ch, require(err, ch.Name == name && ch.Type == kind, "another channel")
+	})
 }
 
 // ByName orders channels by name and, where that is the same, by identifier.
@@ -52,15 +40,13 @@ func ByName(x, y Channel) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.C
 
 // ChannelMembers returns one page of the user ids of a channel.
 func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, perPage int) (ids []string, err error) {
-	err = c.get(ctx, opChannelMembers, fmt.Sprintf("/channels/%s/members?page=%d&per_page=%d", url.PathEscape(channelID), page, perPage), membersOf(page, perPage, &ids))
-	return ids, err
+	return pageOf(ctx, c, opChannelMembers, userIDsIn, channelID, page, perPage)
 }
 
 // JoinChannel makes a user a member of a channel.
 func (c *Client) JoinChannel(ctx context.Context, channelID, userID string) error {
-	return c.send(ctx, opJoinChannel, "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
-		return object(b, "user_id", userID)
-	}, shown("channel_id", channelID, "user_id", userID), 201)
+	b := object(c.body(), "user_id", userID)
+	return c.do(ctx, opJoinChannel, b, shown("channel_id", channelID, "user_id", userID), channelID)
 }
 
 // A Channel holds the needed fields of a channel.
@@ -74,23 +60,11 @@ type Channel struct {
 
 // TeamChannels returns the channels of a user in a team, direct and group channels included;
 // archived includes those that were archived.
-func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archived bool) (chs []Channel, err error) {
-	path := "/users/" + url.PathEscape(userID) + "/teams/" + url.PathEscape(teamID) + "/channels?include_deleted=" + strconv.FormatBool(archived)
-	err = c.get(ctx, opTeamChannels, path, func(resp *wire.Response) error {
-		chs, err = channels(resp.Body)
-		return err
-	})
-	return chs, err
+func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archived bool) ([]Channel, error) {
+	return get(ctx, c, opTeamChannels, channels, userID, teamID, strconv.FormatBool(archived))
 }
 
-func channels(b []byte) (chs []Channel, err error) {
-	err = eachElement(b, func(v []byte) error {
-		ch, err := readChannel(v)
-		chs = append(chs, ch)
-		return err
-	})
-	return chs, err
-}
+var channels = listOf(readChannel)
 
 func readChannel(b []byte) (ch Channel, err error) {
 	err = eachField(b, func(k, v []byte) (err error) {
@@ -110,43 +84,26 @@ func readChannel(b []byte) (ch Channel, err error) {
 		}
 		return err
 	})
-	if err == nil && ch.ID == "" {
-		err = fmt.Errorf("%w: a channel without id", ErrEffect)
-	}
-	return ch, err
+	return ch, require(err, ch.ID != "", "a channel without id")
 }
 
 // TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how
 // many there are.
-func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (n int, err error) {
-	err = c.get(ctx, opTeamChannelMembers, "/users/"+url.PathEscape(userID)+"/teams/"+url.PathEscape(teamID)+"/channels/members", listed(&n, "user_id", userID, "channel_id", ""))
-	return n, err
+func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (int, error) {
+	return get(ctx, c, opTeamChannelMembers, listed("user_id", userID, "channel_id", ""), userID, teamID)
 }
 
 // JoinChannelAll makes users members of a channel, as a user with that permission, and returns how many of the first
 // ones it added: all, or one on a server that adds one at a time.
-func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs []string) (n int, err error) {
-	err = c.send(ctx, opJoinChannel, "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
-		b = append(b, `{"user_id":`...)
-		b = appendString(b, userIDs[0])
-		b = append(b, `,"user_ids":`...)
-		return append(list(b, userIDs), '}')
-	}, func(resp *wire.Response) error {
-		if len(resp.Body) > 0 && resp.Body[0] == '{' {
-			n = 1
-			return shows(resp.Body, "user_id", userIDs[0])
+func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs []string) (int, error) {
+	b := object(c.body(), "user_id", userIDs[0])
+	b = append(list(append(b[:len(b)-1], `,"user_ids":`...), userIDs), '}')
+	return send(ctx, c, opJoinChannel, b, func(b []byte) (int, error) {
+		if len(b) > 0 && b[0] == '{' {
+			return 1, shows(b, "user_id", userIDs[0])
 		}
-		var added []string
-		err := idsOf("user_id", &added)(resp)
-		if n = len(added); err == nil && n != len(userIDs) {
-			err = fmt.Errorf("%w: %d of %d users were added", ErrEffect, n, len(userIDs))
-		}
-		if err == nil {
-			err = among(added, userIDs)
-		}
-		return err
-	}, 201)
-	return n, err
+		return added(b, userIDs)
+	}, channelID)
 }
 
 // A Membership holds the needed fields of a user's membership in a channel.
@@ -157,14 +114,16 @@ type Membership struct {
 }
 
 // ChannelMember reads a user's membership of a channel.
-func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m Membership, err error) {
-	err = c.get(ctx, opChannelMember, "/channels/"+url.PathEscape(channelID)+"/members/"+url.PathEscape(userID), func(resp *wire.Response) error {
-		if err := shows(resp.Body, "user_id", userID, "channel_id", channelID); err != nil {
-			return err
+func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (Membership, error) {
+	return get(ctx, c, opChannelMember, func(b []byte) (Membership, error) {
+		m := Membership{Seen: -1, Messages: -1, Mentions: -1}
+		err := shows(b, "user_id", userID, "channel_id", channelID)
+		if err != nil {
+			return m, err
 		}
-		m.Seen, m.Messages, m.Mentions = -1, -1, -1
-		looked, changed := false, false // releases since 10.12 answer -1 for memberships of others, later ones leave both out
-		if err := eachField(resp.Body, func(k, v []byte) error {
+		// Releases since 10.12 answer -1 for memberships of others, later ones leave both out.
+		looked, changed := false, false
+		err = eachField(b, func(k, v []byte) error {
 			switch string(k) {
 			case "last_viewed_at":
 				m.Seen, looked = whole(v)
@@ -176,57 +135,30 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m
 				m.Mentions = amount(v)
 			}
 			return nil
-		}); err != nil {
-			return err
-		}
-		if looked != changed || m.Messages < 0 || m.Mentions < 0 {
-			return fmt.Errorf("%w: no counts of the member", ErrEffect)
-		}
-		return nil
-	})
-	return m, err
+		})
+		shown := looked == changed && m.Messages >= 0 && m.Mentions >= 0
+		return m, require(err, shown, "no counts of the member")
+	}, channelID, userID)
 }
 
 // ChannelStats reads a channel's counts, with that of its files or without, and returns that of its members.
 func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool) (members int64, err error) {
-	path := "/channels/" + url.PathEscape(channelID) + "/stats?exclude_files_count=" + strconv.FormatBool(!files)
-	err = c.get(ctx, opChannelStats, path, func(resp *wire.Response) error {
-		if err := shows(resp.Body, "channel_id", channelID); err != nil {
-			return err
-		}
-		return countIn("member_count", &members)(resp)
-	})
-	return members, err
+	return get(ctx, c, opChannelStats, countIn("member_count", "channel_id", channelID), channelID,
+		strconv.FormatBool(!files))
 }
 
 // ViewChannel reports that the user views a channel now, and prev no longer ("" if there was none). It returns the
 // moment, by the server's clock in Unix milliseconds, up to which the channel counts as seen.
 func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
-	err = c.ask(ctx, opViewChannel, "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
-		b = object(b, "channel_id", channelID, "prev_channel_id", prev)
-		if c.collapse {
-			b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
-		}
-		return b
-	}, func(resp *wire.Response) error {
-		seen = -1
-		if err := eachField(resp.Body, func(k, v []byte) error {
-			if string(k) != "last_viewed_at_times" || v[0] != '{' {
-				return nil
-			}
-			return eachField(v, func(k, v []byte) error {
-				if string(k) == channelID {
-					seen = amount(v)
-				}
-				return nil
-			})
-		}); err != nil {
-			return err
-		}
-		if seen < 0 {
-			return fmt.Errorf("%w: no time for the channel", ErrEffect)
-		}
-		return nil
-	})
-	return seen, err
+	b := object(c.body(), "channel_id", channelID, "prev_channel_id", prev)
+	if c.collapse {
+		b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
+	}
+	return send(ctx, c, opViewChannel, b, func(b []byte) (int64, error) {
+		seen := int64(-1)
+		err := inside(b, "last_viewed_at_times", func(v []byte) error {
+			return fields(v, channelID, amountTo(&seen))
+		})
+		return seen, require(err, seen >= 0, "no time for the channel")
+	}, userID)
 }

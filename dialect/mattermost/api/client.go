@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,6 +48,7 @@ type Client struct {
 	collapse   bool
 	connection string    // id of the client's WebSocket, see SetSocket
 	sent, done time.Time // of the last request
+	buf        *[]byte   // of the body of the call under way
 }
 
 // A ClientConfig describes a [Client].
@@ -131,10 +132,17 @@ func (c *Client) Close() { _ = c.http.Close() } // it has no errors worth a word
 // bodies holds buffers for request bodies, so that an idle user holds none.
 var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
 
-// call makes a request, again while a limit refuses it if the client has patience, and records each. ok lists the
-// statuses that mean success; read, if not nil, reads the needed fields of the answer and returns an error if the answer
-// does not show the effect.
-func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, ok ...int) error {
+// body returns an empty buffer for the body of the next call, which gives it back.
+func (c *Client) body() []byte {
+	c.buf = bodies.Get().(*[]byte)
+	return (*c.buf)[:0]
+}
+
+// call makes the request of an op with these values, again while a limit refuses it if the client has patience, and
+// records each. req has what is particular to the call. read, if not nil, reads the needed fields of the answer and
+// returns an error if the answer does not show the effect.
+func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string) error {
+	req.Method, req.Path, req.Repeatable = ops[o].method, o.path(values), ops[o].repeatable
 	req.Token = c.token
 	if c.connection != "" && ownEvents[o] {
 		req.Header = append(req.Header, wire.Field{Name: "Connection-Id", Value: c.connection})
@@ -143,14 +151,42 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 		req.ContentType = "application/json"
 	}
 	req.MaxBody = mostBody(o)
+	var err error
 	if c.patience == nil {
-		return c.once(ctx, o, req, read, ok)
+		err = c.once(ctx, o, req, read)
+	} else {
+		err = c.patience.do(ctx, func() error { return c.once(ctx, o, req, read) })
 	}
-	return c.patience.do(ctx, func() error { return c.once(ctx, o, req, read, ok) })
+	if c.buf != nil && cap(req.Body) <= 64<<10 {
+		*c.buf = req.Body
+		bodies.Put(c.buf)
+	}
+	c.buf = nil
+	return err
+}
+
+// do makes a call whose body and answer are JSON: body is nil, or begins with [Client.body].
+func (c *Client) do(ctx context.Context, o op, body []byte, check func([]byte) error, values ...string) error {
+	req := wire.Request{Body: body}
+	return c.call(ctx, o, &req, func(resp *wire.Response) error { return check(resp.Body) }, values...)
+}
+
+// send is do for an answer that has a value.
+func send[T any](ctx context.Context, c *Client, o op, body []byte, read func([]byte) (T, error), values ...string) (v T, err error) {
+	err = c.do(ctx, o, body, func(b []byte) (err error) {
+		v, err = read(b)
+		return err
+	}, values...)
+	return v, err
+}
+
+// get is send without a body.
+func get[T any](ctx context.Context, c *Client, o op, read func([]byte) (T, error), values ...string) (T, error) {
+	return send(ctx, c, o, nil, read, values...)
 }
 
 // once makes a request and records it.
-func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, ok []int) error {
+func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error) error {
 	c.rec.Begin(c.table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
@@ -160,19 +196,15 @@ func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*w
 	}
 	var e *OpError
 	if err != nil {
-		e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
+		e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
 	} else {
-		good := false
-		for _, s := range ok {
-			good = good || s == resp.Status
-		}
 		switch {
-		case !good:
-			e = &OpError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
+		case !slices.Contains(ops[o].ok, resp.Status):
+			e = &OpError{Op: ops[o].name, Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
 			refusal(e, resp)
 		case read != nil:
 			if err := c.decode(resp, read); err != nil {
-				e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
+				e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 				switch {
 				case challenge(resp):
 					e.Cause = challenged
@@ -192,19 +224,23 @@ func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*w
 	due := c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	switch {
 	case e == nil:
+		return nil
 	case e.Expected: // the object of the rest of the action does not exist, and nothing failed
 		c.table.anticipated(o, e, due)
-		return e
 	default:
-		if class == measure.Status4xx || class == measure.Status5xx {
-			c.table.answered(o, e.Status, due)
-		}
-		if c.note != nil && (c.patience == nil || !held(e)) {
-			c.note(e)
-		}
-		return e
+		c.failed(o, e, e.Status, due)
 	}
-	return nil
+	return e
+}
+
+// failed counts the status of a call's answer and notes the failure.
+func (c *Client) failed(o op, e *OpError, status int, due time.Duration) {
+	if e.Class == measure.Status4xx || e.Class == measure.Status5xx {
+		c.table.answered(o, status, due)
+	}
+	if c.note != nil && (c.patience == nil || !held(e)) {
+		c.note(e)
+	}
 }
 
 // mostBody returns how large the answer to a call may be, in bytes; 0 is wire's own limit, which is enough for every
@@ -231,136 +267,11 @@ func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) (e
 	return read(resp)
 }
 
-// send posts a JSON body that build appends.
-func (c *Client) send(ctx context.Context, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
-	return c.sendAs(ctx, "POST", o, path, build, read, ok...)
-}
-
-// ask is send for a request that reads, or may be sent twice: it is repeated if the server closed the idle connection
-// at that moment, as those of browsers are.
-func (c *Client) ask(ctx context.Context, o op, path string, build func([]byte) []byte, read func(*wire.Response) error) error {
-	return c.sendReq(ctx, o, wire.Request{Method: "POST", Path: root + path, Repeatable: true}, build, read, 200)
-}
-
-// sendAs is send with another method.
-func (c *Client) sendAs(ctx context.Context, method string, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
-	return c.sendReq(ctx, o, wire.Request{Method: method, Path: root + path}, build, read, ok...)
-}
-
-func (c *Client) sendReq(ctx context.Context, o op, req wire.Request, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
-	buf := bodies.Get().(*[]byte)
-	*buf = build((*buf)[:0])
-	req.Body = *buf
-	err := c.call(ctx, o, &req, read, ok...)
-	if cap(*buf) <= 64<<10 {
-		bodies.Put(buf)
-	}
-	return err
-}
-
-func (c *Client) get(ctx context.Context, o op, path string, read func(*wire.Response) error) error {
-	return c.call(ctx, o, &wire.Request{Path: root + path}, read, 200)
-}
-
-// remove deletes the object that the path names.
-func (c *Client) remove(ctx context.Context, o op, path string, read func(*wire.Response) error, ok ...int) error {
-	return c.call(ctx, o, &wire.Request{Method: "DELETE", Path: root + path}, read, ok...)
-}
-
 // ErrEffect is the error of an answer that does not show the effect of the call.
 var ErrEffect = errors.New("the answer does not show the effect")
 
-// idIn copies the member "id" (or another key) of an object, an identifier, into dst and requires it.
-func idIn(key string, dst *string) func(*wire.Response) error { return memberIn(key, dst, idText) }
-
-// textIn is idIn for any text.
-func textIn(key string, dst *string) func(*wire.Response) error { return memberIn(key, dst, anyText) }
-
-// anyText is [idText] for a text that is no identifier.
-func anyText(value []byte) (string, error) { return string(text(value)), nil }
-
-func memberIn(key string, dst *string, as func(value []byte) (string, error)) func(*wire.Response) error {
-	return func(resp *wire.Response) error {
-		*dst = ""
-		if err := eachField(resp.Body, func(k, v []byte) (err error) {
-			if string(k) == key {
-				*dst, err = as(v)
-			}
-			return err
-		}); err != nil {
-			return err
-		}
-		if *dst == "" {
-			return fmt.Errorf("%w: no %s", ErrEffect, key)
-		}
-		return nil
-	}
-}
-
-// texts copies the string members of an object with these keys, each to its destination. Those that are not there
-// become "".
-func texts(b []byte, keys []string, dst ...*string) error {
-	for _, d := range dst {
-		*d = ""
-	}
-	return eachField(b, func(k, v []byte) error {
-		for i, key := range keys {
-			if string(k) == key {
-				*dst[i] = string(text(v))
-			}
-		}
-		return nil
-	})
-}
-
-// eachIn is eachElement for answers that may have null for an empty list.
-func eachIn(b []byte, f func(v []byte) error) error {
-	if string(b) == "null" || string(b) == "null\n" {
-		return nil
-	}
-	return eachElement(b, f)
-}
-
-// done requires the answer {"status":"OK"}.
-func done(resp *wire.Response) error {
-	status := ""
-	if err := texts(resp.Body, []string{"status"}, &status); err != nil {
-		return err
-	}
-	if status != "OK" {
-		return fmt.Errorf("%w: status %q", ErrEffect, status)
-	}
-	return nil
-}
-
-// idsOf collects one member of each object of an array, an identifier, and requires it.
-func idsOf(key string, ids *[]string) func(*wire.Response) error { return membersIn(key, ids, idText) }
-
-// textsOf is idsOf for any text.
-func textsOf(key string, list *[]string) func(*wire.Response) error {
-	return membersIn(key, list, anyText)
-}
-
-func membersIn(key string, ids *[]string, as func(value []byte) (string, error)) func(*wire.Response) error {
-	return func(resp *wire.Response) error {
-		return eachElement(resp.Body, func(v []byte) error {
-			id := ""
-			if err := eachField(v, func(k, v []byte) (err error) {
-				if string(k) == key {
-					id, err = as(v)
-				}
-				return err
-			}); err != nil {
-				return err
-			}
-			if id == "" {
-				return fmt.Errorf("%w: no %s", ErrEffect, key)
-			}
-			*ids = append(*ids, id)
-			return nil
-		})
-	}
-}
-
 // millis formats a server time for a query.
 func millis(t int64) string { return strconv.FormatInt(t, 10) }
+
+// decimal formats the number or the size of a page.
+func decimal(n int) string { return strconv.Itoa(n) }

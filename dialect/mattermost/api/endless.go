@@ -1,30 +1,26 @@
 package api
 
 import (
+	"context"
 	"fmt"
-
-	"plimsoll/load/wire"
 )
 
 // mostPages is the largest number of pages of one list that is read: a million members, or a quarter of a million
 // users of a report. A server that goes on beyond is broken or hostile.
 const mostPages = 5000
 
-// ends refuses the last page that may be read of a list, counted from 0, if it has a successor.
-func ends(page int, more bool) error {
-	if more && page+1 >= mostPages {
-		return fmt.Errorf("%w: the list does not end within %d pages", ErrEffect, mostPages)
+// ends returns err, or refuses the last page that may be read of a list, counted from 0, if it has a successor.
+func ends(err error, page int, more bool) error {
+	if err == nil && more && page+1 >= mostPages {
+		err = fmt.Errorf("%w: the list does not end within %d pages", ErrEffect, mostPages)
 	}
-	return nil
+	return err
 }
 
-// membersOf is [idsOf] for one page of members, counted from 0.
-func membersOf(page, perPage int, ids *[]string) func(*wire.Response) error {
-	read := idsOf("user_id", ids)
-	return func(resp *wire.Response) error {
-		if err := read(resp); err != nil {
-			return err
-		}
-		return ends(page, len(*ids) >= perPage)
-	}
+// pageOf reads one page of the list of an object, counted from 0: the values of the op's route in this order.
+func pageOf[T any](ctx context.Context, c *Client, o op, read func([]byte) ([]T, error), id string, page, perPage int) ([]T, error) {
+	return get(ctx, c, o, func(b []byte) ([]T, error) {
+		list, err := read(b)
+		return list, ends(err, page, len(list) >= perPage)
+	}, id, decimal(page), decimal(perPage))
 }

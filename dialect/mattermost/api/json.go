@@ -262,12 +262,17 @@ func object(b []byte, pairs ...string) []byte {
 
 // list builds ["a","b",...].
 func list(b []byte, items []string) []byte {
+	return array(b, len(items), func(b []byte, i int) []byte { return appendString(b, items[i]) })
+}
+
+// array builds an array of n elements, each of which one appends.
+func array(b []byte, n int, one func(b []byte, i int) []byte) []byte {
 	b = append(b, '[')
-	for i, s := range items {
+	for i := range n {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, s)
+		b = one(b, i)
 	}
 	return append(b, ']')
 }

@@ -3,211 +3,142 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strconv"
-
-	"plimsoll/load/wire"
 )
 
 // The requests of a client that starts, comes back, or goes to another team.
 var (
-	opLogout           = newOp("logout")
-	opUsers            = newOp("users")
-	opPreferences      = newOp("preferences")
-	opSetPreferences   = newOp("set_preferences")
-	opRoles            = newOp("roles")
-	opPlugins          = newOp("webapp_plugins")
-	opTeams            = newOp("teams")
-	opMyTeamMembers    = newOp("my_team_members")
-	opTeamsUnread      = newOp("teams_unread")
-	opMyChannels       = newOp("my_channels")
-	opMyChannelMembers = newOp("my_channel_members")
-	opMyStatus         = newOp("my_status")
-	opPublicChannels   = newOp("public_channels")
-	opCreateDirect     = newOp("create_direct_channel")
-	opCreateGroup      = newOp("create_group_channel")
+	opLogout           = newOp("logout", "POST /users/logout")
+	opUsers            = newOp("users", "GET /users?page={}&per_page={}")
+	opPreferences      = newOp("preferences", "GET /users/{}/preferences")
+	opSetPreferences   = newOp("set_preferences", "PUT /users/{}/preferences")
+	opRoles            = readOp("roles", "POST /roles/names")
+	opPlugins          = newOp("webapp_plugins", "GET /plugins/webapp")
+	opTeams            = newOp("teams", "GET /teams?page=0&per_page={}")
+	opMyTeamMembers    = newOp("my_team_members", "GET /users/{}/teams/members")
+	opTeamsUnread      = newOp("teams_unread", "GET /users/{}/teams/unread")
+	opMyChannels       = newOp("my_channels", "GET /users/{}/channels?last_delete_at=0&include_deleted=true")
+	opMyChannelMembers = newOp("my_channel_members", "GET /users/{}/channel_members?page={}&per_page={}")
+	opMyStatus         = newOp("my_status", "GET /users/{}/status")
+	opPublicChannels   = newOp("public_channels", "GET /teams/{}/channels?page={}&per_page={}")
+	opCreateDirect     = newOp("create_direct_channel", "POST /channels/direct", 201)
+	opCreateGroup      = newOp("create_group_channel", "POST /channels/group", 201)
 )
 
-// many makes a GET request for a list whose elements show the pairs, and returns how many it has.
-func (c *Client) many(ctx context.Context, o op, path string, pairs ...string) (n int, err error) {
-	err = c.get(ctx, o, path, listed(&n, pairs...))
-	return n, err
-}
-
 // Logout ends the session.
-func (c *Client) Logout(ctx context.Context) error {
-	return c.call(ctx, opLogout, &wire.Request{Method: "POST", Path: root + "/users/logout"}, done, 200)
-}
+func (c *Client) Logout(ctx context.Context) error { return c.do(ctx, opLogout, nil, done) }
 
 // Users returns one page of the server's users; filter is a further part of the query, such as "&in_channel=ID".
-func (c *Client) Users(ctx context.Context, page, perPage int, filter string) (ps []Profile, err error) {
-	err = c.get(ctx, opUsers, fmt.Sprintf("/users?page=%d&per_page=%d%s", page, perPage, filter), func(resp *wire.Response) (err error) {
-		ps, err = profiles(resp.Body)
-		return err
-	})
-	return ps, err
+func (c *Client) Users(ctx context.Context, page, perPage int, filter string) ([]Profile, error) {
+	return get(ctx, c, opUsers, profiles, decimal(page), decimal(perPage), filter)
 }
 
 // A Preference is a setting of a user.
 type Preference struct{ Category, Name, Value string }
 
 // Preferences reads the user's settings.
-func (c *Client) Preferences(ctx context.Context, userID string) (list []Preference, err error) {
-	err = c.get(ctx, opPreferences, "/users/"+url.PathEscape(userID)+"/preferences", func(resp *wire.Response) error {
-		return eachElement(resp.Body, func(v []byte) error {
-			var p Preference
-			err := eachField(v, func(k, v []byte) error {
-				switch string(k) {
-				case "category":
-					p.Category = string(text(v))
-				case "name":
-					p.Name = string(text(v))
-				case "value":
-					p.Value = string(text(v))
-				}
-				return nil
-			})
-			if err == nil {
-				// A name may be empty: the theme of all teams has none.
-				err = shows(v, "user_id", userID, "category", "")
-			}
-			list = append(list, p)
-			return err
-		})
-	})
-	return list, err
+func (c *Client) Preferences(ctx context.Context, userID string) ([]Preference, error) {
+	return get(ctx, c, opPreferences, listOf(func(b []byte) (p Preference, err error) {
+		err = fields(b, "category", &p.Category, "name", &p.Name, "value", &p.Value)
+		if err == nil {
+			// A name may be empty: the theme of all teams has none.
+			err = shows(b, "user_id", userID, "category", "")
+		}
+		return p, err
+	}), userID)
 }
 
 // SetPreferences stores settings of the user.
 func (c *Client) SetPreferences(ctx context.Context, userID string, list ...Preference) error {
-	buf := []byte{'['}
-	for i, p := range list {
-		if i > 0 {
-			buf = append(buf, ',')
-		}
-		buf = object(buf, "user_id", userID, "category", p.Category, "name", p.Name, "value", p.Value)
-	}
-	return c.call(ctx, opSetPreferences, &wire.Request{
-		Method: "PUT", Path: root + "/users/" + url.PathEscape(userID) + "/preferences", Body: append(buf, ']'),
-	}, done, 200)
+	b := array(c.body(), len(list), func(b []byte, i int) []byte {
+		p := &list[i]
+		return object(b, "user_id", userID, "category", p.Category, "name", p.Name, "value", p.Value)
+	})
+	return c.do(ctx, opSetPreferences, b, done, userID)
 }
 
 // Roles reads the permissions of the named roles and returns how many there are.
-func (c *Client) Roles(ctx context.Context, names []string) (n int, err error) {
-	var got []string
-	err = c.ask(ctx, opRoles, "/roles/names", func(b []byte) []byte { return list(b, names) }, func(resp *wire.Response) error {
-		if err := textsOf("name", &got)(resp); err != nil {
-			return err
-		}
-		n = len(got)
-		return among(got, names)
+func (c *Client) Roles(ctx context.Context, names []string) (int, error) {
+	return send(ctx, c, opRoles, list(c.body(), names), func(b []byte) (int, error) {
+		got, err := namesIn(b)
+		return len(got), among(err, got, names)
 	})
-	return n, err
 }
 
 // Plugins reads which plugins the web app must load.
-func (c *Client) Plugins(ctx context.Context) (n int, err error) {
-	return c.many(ctx, opPlugins, "/plugins/webapp", "id", "")
+func (c *Client) Plugins(ctx context.Context) (int, error) {
+	return get(ctx, c, opPlugins, listed("id", ""))
 }
 
 // Teams returns the ids of a page of the teams that anyone may join.
 func (c *Client) Teams(ctx context.Context, perPage int) (ids []string, err error) {
-	err = c.get(ctx, opTeams, "/teams?page=0&per_page="+strconv.Itoa(perPage), idsOf("id", &ids))
-	return ids, err
+	return get(ctx, c, opTeams, idsIn, decimal(perPage))
 }
 
 // MyTeamMembers returns the ids of the teams of which the user is a member.
 func (c *Client) MyTeamMembers(ctx context.Context, userID string) (teams []string, err error) {
-	err = c.get(ctx, opMyTeamMembers, "/users/"+url.PathEscape(userID)+"/teams/members", idsOf("team_id", &teams))
-	return teams, err
+	return get(ctx, c, opMyTeamMembers, teamIDsIn, userID)
 }
 
 // TeamsUnread reads the unread counts of the user's teams.
-func (c *Client) TeamsUnread(ctx context.Context, userID string) (n int, err error) {
-	return c.many(ctx, opTeamsUnread, "/users/"+url.PathEscape(userID)+"/teams/unread", "team_id", "")
+func (c *Client) TeamsUnread(ctx context.Context, userID string) (int, error) {
+	return get(ctx, c, opTeamsUnread, listed("team_id", ""), userID)
 }
 
 // MyChannels returns the user's channels in all teams.
-func (c *Client) MyChannels(ctx context.Context, userID string) (chs []Channel, err error) {
-	err = c.get(ctx, opMyChannels, "/users/"+url.PathEscape(userID)+"/channels?last_delete_at=0&include_deleted=true", func(resp *wire.Response) (err error) {
-		chs, err = channels(resp.Body)
-		return err
-	})
-	return chs, err
+func (c *Client) MyChannels(ctx context.Context, userID string) ([]Channel, error) {
+	return get(ctx, c, opMyChannels, channels, userID)
 }
 
 // MyChannelMembers reads one page of the user's memberships in all teams.
-func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perPage int) (n int, err error) {
-	path := fmt.Sprintf("/users/%s/channel_members?page=%d&per_page=%d", url.PathEscape(userID), page, perPage)
-	err = c.get(ctx, opMyChannelMembers, path, func(resp *wire.Response) error {
-		if err := listed(&n, "user_id", userID, "channel_id", "")(resp); err != nil {
-			return err
-		}
-		return ends(page, n >= perPage)
-	})
-	return n, err
+func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perPage int) (int, error) {
+	return get(ctx, c, opMyChannelMembers, func(b []byte) (int, error) {
+		n, err := listed("user_id", userID, "channel_id", "")(b)
+		return n, ends(err, page, n >= perPage)
+	}, userID, decimal(page), decimal(perPage))
 }
 
 // MyStatus reads the user's presence.
 func (c *Client) MyStatus(ctx context.Context, userID string) error {
-	return c.get(ctx, opMyStatus, "/users/"+url.PathEscape(userID)+"/status", shown("user_id", userID, "status", ""))
+	return c.do(ctx, opMyStatus, nil, shown("user_id", userID, "status", ""), userID)
 }
 
 // UsersSince requests those of these users that changed after a moment, in Unix milliseconds, and returns how
 // many did.
 func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n int, err error) {
-	err = c.ask(ctx, opUserIDs, "/users/ids?since="+millis(since), func(b []byte) []byte { return list(b, ids) }, func(resp *wire.Response) error {
-		ps, err := profiles(resp.Body)
-		if err != nil {
-			return err
-		}
-		n = len(ps)
-		return among(idsOfProfiles(ps), ids)
-	})
-	return n, err
+	ps, err := c.profilesByID(ctx, ids, "?since="+millis(since))
+	return len(ps), err
 }
 
 // PublicChannels returns a page of a team's open channels.
-func (c *Client) PublicChannels(ctx context.Context, teamID string, page, perPage int) (chs []Channel, err error) {
-	path := fmt.Sprintf("/teams/%s/channels?page=%d&per_page=%d", url.PathEscape(teamID), page, perPage)
-	err = c.get(ctx, opPublicChannels, path, func(resp *wire.Response) (err error) {
-		if chs, err = channels(resp.Body); err != nil {
-			return err
-		}
-		return ends(page, len(chs) >= perPage)
-	})
-	return chs, err
+func (c *Client) PublicChannels(ctx context.Context, teamID string, page, perPage int) ([]Channel, error) {
+	return pageOf(ctx, c, opPublicChannels, channels, teamID, page, perPage)
 }
 
 // Channel reads one channel.
-func (c *Client) Channel(ctx context.Context, channelID string) (ch Channel, err error) {
-	err = c.get(ctx, opChannel, "/channels/"+url.PathEscape(channelID), func(resp *wire.Response) (err error) {
-		if ch, err = readChannel(resp.Body); err == nil && ch.ID != channelID {
-			err = fmt.Errorf("%w: another channel", ErrEffect)
-		}
-		return err
-	})
-	return ch, err
+func (c *Client) Channel(ctx context.Context, channelID string) (Channel, error) {
+	return get(ctx, c, opChannel, func(b []byte) (Channel, error) {
+		ch, err := readChannel(b)
+		return ch, require(err, ch.ID == channelID, "another channel")
+	}, channelID)
 }
 
-// ofKind reads one channel of a type.
-func ofKind(kind string, ch *Channel) func(*wire.Response) error {
-	return func(resp *wire.Response) (err error) {
-		if *ch, err = readChannel(resp.Body); err == nil && ch.Type != kind {
+// open opens a channel of a type for users.
+func (c *Client) open(ctx context.Context, o op, kind string, userIDs []string) (Channel, error) {
+	return send(ctx, c, o, list(c.body(), userIDs), func(b []byte) (Channel, error) {
+		ch, err := readChannel(b)
+		if err == nil && ch.Type != kind {
 			err = fmt.Errorf("%w: a channel of type %.4q", ErrEffect, ch.Type)
 		}
-		return err
-	}
+		return ch, err
+	})
 }
 
 // CreateDirect opens the direct channel of two users, which may be there already.
-func (c *Client) CreateDirect(ctx context.Context, userID, other string) (ch Channel, err error) {
-	err = c.send(ctx, opCreateDirect, "/channels/direct", func(b []byte) []byte { return list(b, []string{userID, other}) }, ofKind("D", &ch), 201)
-	return ch, err
+func (c *Client) CreateDirect(ctx context.Context, userID, other string) (Channel, error) {
+	return c.open(ctx, opCreateDirect, "D", []string{userID, other})
 }
 
 // CreateGroup opens the group channel of three to eight users, which may be there already.
-func (c *Client) CreateGroup(ctx context.Context, userIDs []string) (ch Channel, err error) {
-	err = c.send(ctx, opCreateGroup, "/channels/group", func(b []byte) []byte { return list(b, userIDs) }, ofKind("G", &ch), 201)
-	return ch, err
+func (c *Client) CreateGroup(ctx context.Context, userIDs []string) (Channel, error) {
+	return c.open(ctx, opCreateGroup, "G", userIDs)
 }

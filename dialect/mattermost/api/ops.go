@@ -1,6 +1,8 @@
 package api
 
 import (
+	"net/url"
+	"strings"
 	"time"
 
 	"plimsoll/load/measure"
@@ -10,22 +12,57 @@ import (
 // An op is a kind of call. Each is registered next to the client's method that makes it.
 type op uint16
 
-var (
-	opNames  []string // by op
-	steadyOp []bool   // whether it belongs to the steady state; the others happen at login and in provisioning only
-)
+// A request is what all calls of an op have in common.
+type request struct {
+	name, method, path string
+	ok                 []int // statuses that mean success
+	steady             bool  // the others happen at login and in provisioning only
+	repeatable         bool  // see readOp
+}
 
-// newOp registers an op of the steady state, for a package-level variable.
-func newOp(name string) op {
-	opNames, steadyOp = append(opNames, name), append(steadyOp, true)
-	return op(len(opNames) - 1)
+var ops []request // by op
+
+// newOp registers an op of the steady state, for a package-level variable. The route is its method and path, with {}
+// for each value; ok are the statuses that mean success, 200 if there is none.
+func newOp(name, route string, ok ...int) op {
+	if ok == nil {
+		ok = []int{200}
+	}
+	method, path, _ := strings.Cut(route, " ")
+	ops = append(ops, request{name: name, method: method, path: path, ok: ok, steady: true})
+	return op(len(ops) - 1)
 }
 
 // newSetupOp registers an op that happens only before a user's first action.
-func newSetupOp(name string) op {
-	o := newOp(name)
-	steadyOp[o] = false
+func newSetupOp(name, route string, ok ...int) op {
+	o := newOp(name, route, ok...)
+	ops[o].steady = false
 	return o
+}
+
+// readOp registers an op that reads although its method is POST, or may be sent twice: it is repeated if the server
+// closed the idle connection at that moment, as those of browsers are.
+func readOp(name, route string) op {
+	o := newOp(name, route)
+	ops[o].repeatable = true
+	return o
+}
+
+// path returns the path of a call with these values. Those that have no place in the route follow it as they are.
+func (o op) path(values []string) string {
+	var space [192]byte
+	b, rest, query := append(space[:0], root...), ops[o].path, false
+	for _, v := range values {
+		before, after, place := strings.Cut(rest, "{}")
+		b, rest = append(b, before...), after
+		if query = query || strings.Contains(before, "?"); place && query {
+			v = url.QueryEscape(v)
+		} else if place {
+			v = url.PathEscape(v)
+		}
+		b = append(b, v...)
+	}
+	return string(append(b, rest...))
 }
 
 // A Table holds the handles of the op names in one registry, for one phase of a user's life.
@@ -38,8 +75,8 @@ type Table struct {
 // NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup], selected by prefix; ""
 // means the first.
 func NewTable(reg *measure.Registry, prefix string) *Table {
-	t := &Table{names: make([]measure.Name, len(opNames)), reg: reg, prefix: prefix}
-	for o := range opNames {
+	t := &Table{names: make([]measure.Name, len(ops)), reg: reg, prefix: prefix}
+	for o := range ops {
 		t.names[o] = reg.Name(seriesOf(op(o), prefix))
 	}
 	return t
@@ -58,17 +95,17 @@ func (t *Table) anticipated(o op, e *OpError, due time.Duration) {
 // seriesOf returns the name of an op in one phase of a user's life.
 func seriesOf(o op, prefix string) string {
 	if prefix == "" || prefix == workload.Login && o == opLogin {
-		return opNames[o]
+		return ops[o].name
 	}
-	return prefix + "_" + opNames[o]
+	return prefix + "_" + ops[o].name
 }
 
 // Ops returns the names of the steady state's operations, of which rules may speak.
 func Ops() []string {
 	var out []string
-	for o, name := range opNames {
-		if steadyOp[o] {
-			out = append(out, name)
+	for _, r := range ops {
+		if r.steady {
+			out = append(out, r.name)
 		}
 	}
 	return out
@@ -76,8 +113,8 @@ func Ops() []string {
 
 // SeriesOf returns the names of all operations in one phase of a user's life, as [NewTable] makes them.
 func SeriesOf(prefix string) []string {
-	out := make([]string, len(opNames))
-	for o := range opNames {
+	out := make([]string, len(ops))
+	for o := range ops {
 		out[o] = seriesOf(op(o), prefix)
 	}
 	return out

@@ -29,7 +29,7 @@ func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
 	}
 	defer c.Close()
 	u.Schedule(u.Now())
-	err = c.get(t.Context(), opGetPosts, "/x", func(*wire.Response) error { panic("odd") })
+	err = c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error { panic("odd") }, "x")
 	if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode {
 		t.Errorf("%v", err)
 	}
@@ -41,7 +41,7 @@ func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
 			t.Errorf("recorded %v", w.Classes)
 		}
 	}
-	if err := c.get(t.Context(), opGetPosts, "/x", nil); err != nil {
+	if err := c.call(t.Context(), opGetPosts, &wire.Request{}, nil, "x"); err != nil {
 		t.Errorf("the next one: %v", err)
 	}
 }

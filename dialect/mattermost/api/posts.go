@@ -15,13 +15,13 @@ import (
 )
 
 var (
-	opPost           = newOp("post")
-	opReply          = newOp("reply")
-	opUpload         = newOp("upload")
-	opGetPosts       = newOp("get_posts")
-	opGetPostsBefore = newOp("get_posts_before")
-	opGetPostsUnread = newOp("get_posts_unread")
-	opGetThread      = newOp("get_thread")
+	opPost           = newOp("post", "POST /posts", 201)
+	opReply          = newOp("reply", "POST /posts", 201)
+	opUpload         = newOp("upload", "POST /files", 201)
+	opGetPosts       = newOp("get_posts", "GET /channels/{}/posts?")
+	opGetPostsBefore = newOp("get_posts_before", "GET /channels/{}/posts?before={}&page=0&per_page={}")
+	opGetPostsUnread = newOp("get_posts_unread", "GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
+	opGetThread      = newOp("get_thread", "GET /posts/{}/thread")
 )
 
 // A Draft is a post to be made.
@@ -61,31 +61,27 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	if d.RootID != "" {
 		o = opReply
 	}
-	req := wire.Request{Method: "POST", Path: root + "/posts"}
-	channel, root := "", ""
+	b := d.appendTo(c.body())
+	if d.Priority != (Priority{}) {
+		b = d.Priority.appendTo(append(b, ','))
+	}
 	stamp := 0 // where it ends in the body
+	if d.Pending != "" {
+		b = append(b, `,"pending_post_id":`...)
+		if d.Stamp == nil {
+			b = appendString(b, d.Pending)
+		} else {
+			b = appendString(b, d.Pending+strings.Repeat("0", workload.StampSize))
+			stamp = len(b) - 1
+		}
+	}
+	req := wire.Request{Body: append(b, '}')}
 	if d.Stamp != nil {
 		req.Stamp = func(body []byte, sent time.Time) { d.Stamp(body[stamp-workload.StampSize:stamp], sent) }
 	}
-	err = c.sendReq(ctx, o, req, func(b []byte) []byte {
-		b = d.appendTo(b)
-		if d.Priority != (Priority{}) {
-			b = d.Priority.appendTo(append(b, ','))
-		}
-		if d.Pending != "" {
-			b = append(b, `,"pending_post_id":`...)
-			if d.Stamp == nil {
-				b = appendString(b, d.Pending)
-			} else {
-				b = appendString(b, d.Pending+strings.Repeat("0", workload.StampSize))
-				stamp = len(b) - 1
-			}
-		}
-		return append(b, '}')
-	}, func(resp *wire.Response) error {
-		files := 0
-		priority := Priority{}
-		if err := eachField(resp.Body, func(k, v []byte) (err error) {
+	err = c.call(ctx, o, &req, func(resp *wire.Response) error {
+		channel, root, files, priority := "", "", 0, Priority{}
+		err := eachField(resp.Body, func(k, v []byte) (err error) {
 			switch string(k) {
 			case "id":
 				p.ID, err = idText(v)
@@ -105,14 +101,11 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 				}
 			}
 			return err
-		}); err != nil {
-			return err
-		}
-		if p.ID == "" || p.CreateAt <= 0 || channel != d.ChannelID || root != d.RootID || files != len(d.FileIDs) || priority != d.Priority {
-			return fmt.Errorf("%w: no such post", ErrEffect)
-		}
-		return nil
-	}, 201)
+		})
+		right := p.ID != "" && p.CreateAt > 0 && channel == d.ChannelID && root == d.RootID &&
+			files == len(d.FileIDs) && priority == d.Priority
+		return require(err, right, "no such post")
+	})
 	if err != nil {
 		p = Posted{}
 	}
@@ -126,59 +119,41 @@ const FormBoundary = "plimsoll-9b7f1c2d4e6a8053"
 // Upload stores one file for a post to come and returns its id. The name must not contain quotes or line ends, the
 // contents not the boundary of the form.
 func (c *Client) Upload(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
-	return c.upload(ctx, "/files?channel_id="+url.QueryEscape(channelID), name, contentType, data)
+	return c.upload(ctx, "?channel_id="+url.QueryEscape(channelID), name, contentType, data)
 }
 
-func (c *Client) upload(ctx context.Context, path, name, contentType string, data []byte) (id string, err error) {
-	buf := bodies.Get().(*[]byte)
-	b := append((*buf)[:0], "--"+FormBoundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
+func (c *Client) upload(ctx context.Context, query, name, contentType string, data []byte) (id string, err error) {
+	b := append(c.body(), "--"+FormBoundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
 	b = append(b, name...)
 	b = append(b, "\"\r\nContent-Type: "...)
 	b = append(b, contentType...)
 	b = append(b, "\r\n\r\n"...)
 	b = append(b, data...)
 	b = append(b, "\r\n--"+FormBoundary+"--\r\n"...)
-	err = c.call(ctx, opUpload, &wire.Request{
-		Method: "POST", Path: root + path, Body: b,
-		ContentType: "multipart/form-data; boundary=" + FormBoundary,
-	}, func(resp *wire.Response) error {
-		var ids []string
+	req := wire.Request{Body: b, ContentType: "multipart/form-data; boundary=" + FormBoundary}
+	err = c.call(ctx, opUpload, &req, func(resp *wire.Response) error {
+		n := 0
 		err := eachField(resp.Body, func(k, v []byte) error {
 			if string(k) != "file_infos" || v[0] != '[' {
 				return nil
 			}
 			return eachElement(v, func(v []byte) error {
-				var one string
 				size := int64(-1)
-				if err := eachField(v, func(k, v []byte) (err error) {
-					switch string(k) {
-					case "id":
-						one, err = idText(v)
-					case "size":
-						size = number(v)
-					}
-					return err
-				}); err != nil {
-					return err
+				n, id = n+1, ""
+				err := fields(v, "id", idTo(&id), "size", &size)
+				if err == nil && (id == "" || size != int64(len(data))) {
+					err = fmt.Errorf("%w: a file of %d bytes, want %d", ErrEffect, size, len(data))
 				}
-				if one == "" || size != int64(len(data)) {
-					return fmt.Errorf("%w: a file of %d bytes, want %d", ErrEffect, size, len(data))
-				}
-				ids = append(ids, one)
-				return nil
+				return err
 			})
 		})
-		if err == nil && len(ids) != 1 {
-			err = fmt.Errorf("%w: %d files, want 1", ErrEffect, len(ids))
-		}
-		if err == nil {
-			id = ids[0]
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%w: %d files, want 1", ErrEffect, n)
 		}
 		return err
-	}, 201)
-	*buf = b
-	if cap(b) <= 64<<10 {
-		bodies.Put(buf)
+	}, query)
+	if err != nil {
+		id = ""
 	}
 	return id, err
 }
@@ -214,23 +189,22 @@ type Image struct {
 
 // Posts reads the newest posts of a channel, newest first.
 func (c *Client) Posts(ctx context.Context, channelID string, perPage int) ([]Seen, error) {
-	return c.posts(ctx, opGetPosts, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?page=0&per_page="+strconv.Itoa(perPage))
+	return c.posts(ctx, opGetPosts, channelID, channelID, "page=0&per_page=", decimal(perPage))
 }
 
 // PostsSince reads the posts that changed after a moment in server time, in Unix milliseconds.
 func (c *Client) PostsSince(ctx context.Context, channelID string, since int64) ([]Seen, error) {
-	return c.posts(ctx, opGetPosts, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?since="+millis(since)+c.roots())
+	return c.posts(ctx, opGetPosts, channelID, channelID, "since=", millis(since), c.roots())
 }
 
 // PostsBefore reads the posts that come before one, newest first.
 func (c *Client) PostsBefore(ctx context.Context, channelID, postID string, perPage int) ([]Seen, error) {
-	return c.posts(ctx, opGetPostsBefore, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?before="+url.QueryEscape(postID)+"&page=0&per_page="+strconv.Itoa(perPage)+c.roots())
+	return c.posts(ctx, opGetPostsBefore, channelID, channelID, postID, decimal(perPage), c.roots())
 }
 
 // PostsAroundUnread reads the posts around the first one that the user has not seen.
 func (c *Client) PostsAroundUnread(ctx context.Context, userID, channelID string, before, after int) ([]Seen, error) {
-	return c.posts(ctx, opGetPostsUnread, ofChannel(channelID), fmt.Sprintf("/users/%s/channels/%s/posts/unread?limit_before=%d&limit_after=%d",
-		url.PathEscape(userID), url.PathEscape(channelID), before, after)+c.roots())
+	return c.posts(ctx, opGetPostsUnread, channelID, userID, channelID, decimal(before), decimal(after), c.roots())
 }
 
 // roots requests lists of root posts, if the client collapses threads.
@@ -243,36 +217,24 @@ func (c *Client) roots() string {
 
 // Thread reads a post and its replies.
 func (c *Client) Thread(ctx context.Context, postID string) ([]Seen, error) {
-	return c.posts(ctx, opGetThread, func(posts []Seen) error {
-		if id := ParseID(postID); !slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id }) {
-			return fmt.Errorf("%w: the post is not in its thread", ErrEffect)
-		}
-		return nil
-	}, "/posts/"+url.PathEscape(postID)+"/thread")
+	return get(ctx, c, opGetThread, func(b []byte) ([]Seen, error) {
+		posts, err := readPosts(b)
+		id := ParseID(postID)
+		here := slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id })
+		return posts, require(err, here, "the post is not in its thread")
+	}, postID)
 }
 
-// ofChannel requires posts to be those of a channel.
-func ofChannel(channelID string) func([]Seen) error {
-	return func(posts []Seen) error {
+// posts reads a list of posts of a channel in the order that the server gives. A list whose order names a post that is
+// not in it is an error.
+func (c *Client) posts(ctx context.Context, o op, channelID string, values ...string) ([]Seen, error) {
+	return get(ctx, c, o, func(b []byte) ([]Seen, error) {
+		posts, err := readPosts(b)
 		for i, id := 0, ParseID(channelID); i < len(posts); i++ {
-			if posts[i].ChannelID != id {
-				return fmt.Errorf("%w: a post of another channel", ErrEffect)
-			}
+			err = require(err, posts[i].ChannelID == id, "a post of another channel")
 		}
-		return nil
-	}
-}
-
-// posts reads a list of posts in the order that the server gives, which are those that right accepts. A list whose
-// order names a post that is not in it is an error.
-func (c *Client) posts(ctx context.Context, o op, right func([]Seen) error, path string) (seen []Seen, err error) {
-	err = c.get(ctx, o, path, func(resp *wire.Response) (err error) {
-		if seen, err = readPosts(resp.Body); err != nil {
-			return err
-		}
-		return right(seen)
-	})
-	return seen, err
+		return posts, err
+	}, values...)
 }
 
 func readPosts(body []byte) ([]Seen, error) {

@@ -2,87 +2,70 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strconv"
-
-	"plimsoll/load/wire"
 )
 
 var (
-	opSearchPosts          = newOp("search_posts")
-	opSearchAllPosts       = newOp("search_posts_all_teams")
-	opSearchUsers          = newOp("search_users")
-	opSearchChannels       = newOp("search_channels")
-	opSearchGroups         = newOp("search_group_channels")
-	opAutocompleteUsers    = newOp("autocomplete_users")
-	opAutocompleteChannels = newOp("autocomplete_channels")
+	opSearchPosts          = newOp("search_posts", "POST /teams/{}/posts/search")
+	opSearchAllPosts       = newOp("search_posts_all_teams", "POST /posts/search")
+	opSearchUsers          = readOp("search_users", "POST /users/search")
+	opSearchChannels       = readOp("search_channels", "POST ")
+	opSearchGroups         = readOp("search_group_channels", "POST /channels/group/search")
+	opAutocompleteUsers    = newOp("autocomplete_users", "GET /users/autocomplete?in_team={}")
+	opAutocompleteChannels = newOp("autocomplete_channels", "GET /teams/{}/channels/search_autocomplete?name={}")
 )
 
 // SearchPosts finds posts of the team, of all the user's teams if teamID is empty, newest first. The offset is that
 // of the user's days from Greenwich, in seconds.
-func (c *Client) SearchPosts(ctx context.Context, teamID, terms string, offset int) (found []Seen, err error) {
-	o, path := opSearchAllPosts, "/posts/search"
-	if teamID != "" {
-		o, path = opSearchPosts, "/teams/"+url.PathEscape(teamID)+"/posts/search"
+func (c *Client) SearchPosts(ctx context.Context, teamID, terms string, offset int) ([]Seen, error) {
+	o := opSearchPosts
+	if teamID == "" {
+		o = opSearchAllPosts
 	}
-	err = c.send(ctx, o, path, func(b []byte) []byte {
-		b = object(b, "terms", terms)
-		b = append(b[:len(b)-1], `,"is_or_search":false,"time_zone_offset":`...)
-		b = strconv.AppendInt(b, int64(offset), 10)
-		return append(b, `,"page":0,"per_page":20,"include_deleted_channels":false}`...)
-	}, func(resp *wire.Response) (err error) {
-		found, err = readPosts(resp.Body)
-		return err
-	}, 200)
-	return found, err
+	b := object(c.body(), "terms", terms)
+	b = append(b[:len(b)-1], `,"is_or_search":false,"time_zone_offset":`...)
+	b = strconv.AppendInt(b, int64(offset), 10)
+	b = append(b, `,"page":0,"per_page":20,"include_deleted_channels":false}`...)
+	return send(ctx, c, o, b, readPosts, teamID)
 }
 
 // SearchUsers finds users of the server by the beginnings of their names.
-func (c *Client) SearchUsers(ctx context.Context, term string) (found []Profile, err error) {
-	err = c.ask(ctx, opSearchUsers, "/users/search", func(b []byte) []byte {
-		b = object(b, "term", term)
-		return append(b[:len(b)-1], `,"limit":100}`...)
-	}, func(resp *wire.Response) (err error) {
-		found, err = profiles(resp.Body)
-		return err
-	})
-	return found, err
+func (c *Client) SearchUsers(ctx context.Context, term string) ([]Profile, error) {
+	b := object(c.body(), "term", term)
+	return send(ctx, c, opSearchUsers, append(b[:len(b)-1], `,"limit":100}`...), profiles)
 }
 
 // SearchChannels finds channels of the team by their names, of all the user's teams if teamID is empty (servers since
 // 7.8).
-func (c *Client) SearchChannels(ctx context.Context, teamID, term string) (found []Channel, err error) {
+func (c *Client) SearchChannels(ctx context.Context, teamID, term string) ([]Channel, error) {
 	path := "/channels/search?system_console=false"
 	if teamID != "" {
 		path = "/teams/" + url.PathEscape(teamID) + "/channels/search"
 	}
-	err = c.ask(ctx, opSearchChannels, path, func(b []byte) []byte { return object(b, "term", term) }, channelsIn(&found))
-	return found, err
+	return send(ctx, c, opSearchChannels, object(c.body(), "term", term), channelsOrNone, path)
 }
 
 // SearchGroupChannels finds the user's group channels by the names of their members.
-func (c *Client) SearchGroupChannels(ctx context.Context, term string) (found []Channel, err error) {
-	err = c.ask(ctx, opSearchGroups, "/channels/group/search", func(b []byte) []byte { return object(b, "term", term) }, channelsIn(&found))
-	return found, err
+func (c *Client) SearchGroupChannels(ctx context.Context, term string) ([]Channel, error) {
+	return send(ctx, c, opSearchGroups, object(c.body(), "term", term), channelsOrNone)
 }
 
 // AutocompleteChannels offers the channels that a search for posts can name after "in:".
-func (c *Client) AutocompleteChannels(ctx context.Context, teamID, name string) (found []Channel, err error) {
-	err = c.get(ctx, opAutocompleteChannels, "/teams/"+url.PathEscape(teamID)+"/channels/search_autocomplete?name="+url.QueryEscape(name), channelsIn(&found))
-	return found, err
+func (c *Client) AutocompleteChannels(ctx context.Context, teamID, name string) ([]Channel, error) {
+	return get(ctx, c, opAutocompleteChannels, channelsOrNone, teamID, name)
 }
 
 // AutocompleteUsers returns the users that a name being typed may mean: members of the channel, then the team's
 // others; without a channel, the team's.
 func (c *Client) AutocompleteUsers(ctx context.Context, teamID, channelID, name string) (in, out []Profile, err error) {
-	path := "/users/autocomplete?in_team=" + url.QueryEscape(teamID)
+	query := "&name=" + url.QueryEscape(name) + "&limit=100"
 	if channelID != "" {
-		path += "&in_channel=" + url.QueryEscape(channelID)
+		query = "&in_channel=" + url.QueryEscape(channelID) + query
 	}
-	err = c.get(ctx, opAutocompleteUsers, path+"&name="+url.QueryEscape(name)+"&limit=100", func(resp *wire.Response) error {
+	err = c.do(ctx, opAutocompleteUsers, nil, func(b []byte) error {
 		found := false
-		err := eachField(resp.Body, func(k, v []byte) (err error) {
+		err := eachField(b, func(k, v []byte) (err error) {
 			switch {
 			case string(k) == "users" && v[0] == '[':
 				found = true
@@ -92,21 +75,10 @@ func (c *Client) AutocompleteUsers(ctx context.Context, teamID, channelID, name 
 			}
 			return err
 		})
-		if err == nil && !found {
-			err = fmt.Errorf("%w: no users", ErrEffect)
-		}
-		return err
-	})
+		return require(err, found, "no users")
+	}, teamID, query)
 	return in, out, err
 }
 
-// channelsIn reads a list of channels; a server that has none may answer null.
-func channelsIn(found *[]Channel) func(*wire.Response) error {
-	return func(resp *wire.Response) error {
-		return eachIn(resp.Body, func(v []byte) error {
-			ch, err := readChannel(v)
-			*found = append(*found, ch)
-			return err
-		})
-	}
-}
+// channelsOrNone reads a list of channels; a server that has none may answer null.
+var channelsOrNone = orNone(channels)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
-	"plimsoll/load/wire"
 )
 
 var (
-	opServerConfig = newSetupOp("server_config")
-	opServerLimits = newSetupOp("server_limits")
+	opServerConfig = newSetupOp("server_config", "GET /config")
+	opServerLimits = newSetupOp("server_limits", "GET /limits/server")
 )
 
 // A ServerConfig holds the settings of a server that bound a load, under the names of its
@@ -30,9 +28,8 @@ type ServerConfig struct {
 }
 
 // Config reads the server's configuration, for administrators.
-func (c *Client) Config(ctx context.Context) (conf ServerConfig, err error) {
-	err = c.get(ctx, opServerConfig, "/config", member("ServiceSettings", &conf))
-	return conf, err
+func (c *Client) Config(ctx context.Context) (ServerConfig, error) {
+	return get(ctx, c, opServerConfig, having[ServerConfig]("ServiceSettings"))
 }
 
 // ServerLimits are the accounts that a server has and takes.
@@ -42,21 +39,20 @@ type ServerLimits struct {
 }
 
 // Limits reads them, for administrators of a release that has them.
-func (c *Client) Limits(ctx context.Context) (l ServerLimits, err error) {
-	err = c.get(ctx, opServerLimits, "/limits/server", member("activeUserCount", &l))
-	return l, err
+func (c *Client) Limits(ctx context.Context) (ServerLimits, error) {
+	return get(ctx, c, opServerLimits, having[ServerLimits]("activeUserCount"))
 }
 
-// member decodes an object, which must have a member with this key.
-func member(key string, into any) func(*wire.Response) error {
-	return func(resp *wire.Response) error {
+// having decodes an object, which must have a member with this key.
+func having[T any](key string) func([]byte) (T, error) {
+	return func(b []byte) (v T, err error) {
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal(resp.Body, &members); err != nil {
-			return err
+		if err := json.Unmarshal(b, &members); err != nil {
+			return v, err
 		}
-		if v := members[key]; len(v) == 0 || string(v) == "null" {
-			return fmt.Errorf("%w: no %s", ErrEffect, key)
+		if m := members[key]; len(m) == 0 || string(m) == "null" {
+			return v, fmt.Errorf("%w: no %s", ErrEffect, key)
 		}
-		return json.Unmarshal(resp.Body, into)
+		return v, json.Unmarshal(b, &v)
 	}
 }

@@ -1,15 +1,11 @@
 package api
 
-import (
-	"context"
-	"net/url"
-)
+import "context"
 
-var opJoinTeam = newSetupOp("join_team")
+var opJoinTeam = newSetupOp("join_team", "POST /teams/{}/members", 201)
 
 // JoinTeam makes a user a member of an open team.
 func (c *Client) JoinTeam(ctx context.Context, teamID, userID string) error {
-	return c.send(ctx, opJoinTeam, "/teams/"+url.PathEscape(teamID)+"/members", func(b []byte) []byte {
-		return object(b, "team_id", teamID, "user_id", userID)
-	}, shown("user_id", userID, "team_id", teamID), 201)
+	b := object(c.body(), "team_id", teamID, "user_id", userID)
+	return c.do(ctx, opJoinTeam, b, shown("user_id", userID, "team_id", teamID), teamID)
 }

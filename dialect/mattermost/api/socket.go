@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	opWebSocket = newOp(workload.Socket)
-	opTyping    = newOp("typing")
+	opWebSocket = newOp(workload.Socket, "")
+	opTyping    = newOp("typing", "")
 )
 
 // An EventKind is the kind of an event of the WebSocket.
@@ -115,19 +115,18 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 	var e *OpError
 	var done time.Time
 	if err != nil {
-		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Cause: brokenCause(err), Err: err}
+		e = &OpError{Op: ops[opWebSocket].name, Class: workload.ClassOf(err), Cause: brokenCause(err), Err: err}
 		class, done = e.Class, time.Now()
 	} else {
 		done = s.ws.Arrived()
 	}
 	due := c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
 	if e != nil {
-		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
-			c.table.answered(opWebSocket, h.Status, due)
+		status := 0
+		if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
+			status = h.Status
 		}
-		if c.note != nil && (c.patience == nil || !held(e)) {
-			c.note(e)
-		}
+		c.failed(opWebSocket, e, status, due)
 		return nil, e
 	}
 	return s, nil
@@ -362,7 +361,7 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	c.rec.Begin(c.table.names[opTyping])
 	sent := time.Now()
 	var done time.Time
-	e := &OpError{Op: opNames[opTyping], Class: measure.OK}
+	e := &OpError{Op: ops[opTyping].name, Class: measure.OK}
 	if err := s.ws.WriteText(b); err != nil {
 		e.Class, e.Err = workload.ClassOf(err), err
 	} else {

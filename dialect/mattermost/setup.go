@@ -1,0 +1,219 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+)
+
+const (
+	provisionWorkers = 8                // requests at a time
+	provisionTimeout = 60 * time.Second // of one request, if the plan's is shorter: a full server is not under test yet
+)
+
+// setup is the state of one Provision.
+type setup struct {
+	ctx   context.Context // of one Provision, which this does not outlive
+	env   *workload.Env
+	set   settings
+	token string // of the administrator, and
+	admin string // its id
+	// member is true if that is only a user of [workload.Env.Accounts], who makes nothing.
+	member   bool
+	table    *api.Table
+	rec      api.Recorder
+	call     time.Duration // of one request
+	clock    *clock.Clock  // in whose time it counts; nil for real time
+	patience *api.Patience // waits where a rate limit refuses a call; nil: the call fails
+}
+
+// setupRecorder records provisioning, in which every op is due when it is sent.
+type setupRecorder struct {
+	rec   *measure.Recorder
+	epoch time.Time
+}
+
+// Begin implements Recorder: no phase has begun.
+func (r setupRecorder) Begin(measure.Name) {}
+
+// Done implements Recorder.
+func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+	at := sent.Sub(r.epoch)
+	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class, Bytes: bytes})
+	return at
+}
+
+func newSetup(ctx context.Context, env *workload.Env, set settings) *setup {
+	reg := env.Registry
+	if reg == nil {
+		reg = measure.NewRegistry(1) // not recorded
+	}
+	return &setup{
+		ctx: ctx, env: env, set: set, table: api.NewTable(reg, workload.Setup),
+		rec: setupRecorder{reg.Recorder(0), time.Now()}, call: max(env.Timeout, provisionTimeout),
+	}
+}
+
+func (s *setup) log(format string, args ...any) {
+	if s.env.Log != nil {
+		s.env.Log(format, args...)
+	}
+}
+
+// patient makes the calls wait where a rate limit refuses them; heldUp ends it.
+func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
+
+// heldUp reports for how long a rate limit held the calls up, if one did.
+func (s *setup) heldUp() {
+	if held, refused := s.patience.Held(); refused > 0 {
+		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated", held.Seconds(), refused)
+	}
+}
+
+func (s *setup) client(token string) (*api.Client, error) {
+	return api.NewClient(api.ClientConfig{
+		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+		Patience: s.patience,
+	})
+}
+
+// with runs f with a client of the administrator.
+func (s *setup) with(f func(c *api.Client) error) error {
+	c, err := s.client(s.token)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(c)
+}
+
+// parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the first error.
+func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int) error) error {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	var mu sync.Mutex
+	next := 0
+	take := func() int { mu.Lock(); defer mu.Unlock(); next++; return next - 1 }
+	var wg sync.WaitGroup
+	for range min(n, provisionWorkers) {
+		wg.Go(func() {
+			c, err := s.client(s.token)
+			if err != nil {
+				cancel(err)
+				return
+			}
+			defer c.Close()
+			for i := take(); i < n && ctx.Err() == nil; i = take() {
+				if err := boundary.Do("preparing the server", func() error { return f(ctx, c, i) }); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// each is parallel for the elements of a list.
+func each[T any](s *setup, list []T, f func(ctx context.Context, c *api.Client, v T) error) error {
+	return s.parallel(len(list), func(ctx context.Context, c *api.Client, i int) error { return f(ctx, c, list[i]) })
+}
+
+// status returns that of the answer to a call that failed, and 0 if there was none.
+func status(err error) int {
+	if e, ok := errors.AsType[*api.OpError](err); ok {
+		return e.Status
+	}
+	return 0
+}
+
+// missing reports whether err means, as on the real server, that an object does not exist.
+func missing(err error) bool { return status(err) == 404 }
+
+// unauthorized reports whether the server does not accept a token or password.
+func unauthorized(err error) bool { return status(err) == 401 }
+
+// exists reports whether err means that an object exists already: another process was faster.
+func exists(err error) bool {
+	e, ok := errors.AsType[*api.OpError](err)
+	return ok && (e.Status == 400 || e.Status == 409) && strings.Contains(e.Code, "exist")
+}
+
+// asAdmin obtains the administrator's token; on a server without accounts it creates the administrator.
+func (s *setup) asAdmin() error {
+	token, password := secret(s.env, "admin_token"), secret(s.env, "admin_password")
+	if token == "" && password == "" {
+		return errors.New("provisioning needs an administrator: give the secret admin_password (or admin_token)")
+	}
+	c, err := s.client(token)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var p api.Profile
+	if token != "" {
+		p, err = c.Me(s.ctx)
+	} else {
+		p, err = c.Login(s.ctx, s.set.admin, password)
+		if unauthorized(err) {
+			// On a server that has accounts it would be an ordinary one, which nobody asked for.
+			if config, cerr := c.ClientConfig(s.ctx); cerr == nil && config["NoAccounts"] == "false" {
+				return fmt.Errorf("logging in as administrator %s: %w; give its password, or name another with the setting admin: the server has accounts, so none is made", s.set.admin, err)
+			}
+			// An account that is there, and whose password differs, makes this fail too.
+			if _, cerr := c.CreateUser(s.ctx, s.set.admin, mailOf(s.set.admin), password); cerr != nil {
+				return fmt.Errorf("logging in as administrator %s: %w; creating it: %w", s.set.admin, err, cerr)
+			}
+			s.log("created the administrator %s", s.set.admin)
+			p, err = c.Login(s.ctx, s.set.admin, password)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("logging in as administrator %s: %w", s.set.admin, err)
+	}
+	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
+		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
+	}
+	s.token, s.admin = c.Token(), p.ID
+	return nil
+}
+
+// valid reports whether a token obtained earlier still opens a session: false after a reset to a state before it.
+func (s *setup) valid(token string) (bool, error) {
+	c, err := s.client(token)
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	if _, err = c.Me(s.ctx); unauthorized(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// adminRemedy ends the error of something that only an administrator does.
+const adminRemedy = "or give the secret admin_password or admin_token of an administrator, who does it"
+
+// noAdmin is the reason why the server has not what only an administrator uses or makes.
+const noAdmin = "no administrator's secret is given"
+
+// absent is the error of an object that only an administrator would make.
+func (s *setup) absent(err error) error {
+	return fmt.Errorf("%w; make it, name others with the settings team and channel, %s", err, adminRemedy)
+}
+
+// hasAdmin reports whether an administrator's secret is given.
+func hasAdmin(env *workload.Env) bool {
+	return secret(env, "admin_token") != "" || secret(env, "admin_password") != ""
+}
