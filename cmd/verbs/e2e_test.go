@@ -188,6 +188,11 @@ func TestRunLeavesARun(t *testing.T) {
 				"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
 				"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
 			}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
+			for _, f := range got.Validity.Findings {
+				if f.Gate == record.CrashGate || f.Gate == record.PanicGate {
+					t.Errorf("nothing crashed: %+v", f)
+				}
+			}
 			if left := survivors(root); len(left) > 0 {
 				t.Errorf("processes survived: %v", left)
 			}
@@ -323,45 +328,6 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A killed program takes its children with it, and leaves a run that reads and is not valid.
-func TestKilledProgramLeavesNothingRunning(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startProgram(t, "60s", "run")
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
-	time.Sleep(2 * time.Second)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	var left map[int]string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if left = survivors(root); len(left) == 0 {
-			break
-		}
-	}
-	if len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
-	st, err := store.Open(filepath.Join(root, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, _, err := st.List(context.Background())
-	if err != nil || len(entries) != 1 || entries[0].Valid {
-		t.Fatalf("%+v, %v", entries, err)
-	}
-	r, err := st.Run(entries[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := r.Merged(0, time.Hour)
-	if err != nil || m["post"] == nil || m["post"].Count() == 0 {
-		t.Errorf("the killed run holds no posts: %v", err)
 	}
 }
 

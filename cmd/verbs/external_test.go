@@ -47,7 +47,6 @@ type commandedComparison struct {
 	dir, url      string
 	scripts       map[string]string
 	blocks, retry string
-	arms          string // instead of the plan's, without commands
 }
 
 // commandDir returns a directory for the commands of a comparison, with their secrets and other files.
@@ -76,16 +75,6 @@ func (c commandedComparison) compare(t *testing.T) (status int, root string, out
 		}
 	}
 	src := strings.NewReplacer("URL", c.url, "DIR", c.dir, "BLOCKS", c.blocks, "RETRY", c.retry).Replace(commandedPlan)
-	if c.arms != "" {
-		var kept []string
-		for line := range strings.SplitSeq(src, "\n") {
-			key, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-			if key != "url" && key != "install" && key != "reset" && key != "env" {
-				kept = append(kept, line)
-			}
-		}
-		src = strings.Replace(strings.Join(kept, "\n"), `{base: {version: "11.0"}, new: {version: "11.1-rc2"}}`, c.arms, 1)
-	}
 	cmd, root, output := startPlan(t, src, "compare")
 	return wait(t, cmd, 3*time.Minute, output), root, output
 }
@@ -292,35 +281,6 @@ fi
 echo $PLIMSOLL_VERSION > $HERE/version
 `
 
-// TestInstallThatFailsTwice: the runs are void and neither arm's failure, and their blocks are run again.
-func TestInstallThatFailsTwice(t *testing.T) {
-	t.Parallel()
-	dir := commandDir(t, map[string]string{"failing": "2"})
-	status, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "2", retry: "12s",
-		scripts: map[string]string{"install": installVersion, "reset": "true\n"}}.compare(t)
-	done(t, status)
-	_, c, _ := deployedRuns(t, root)
-	void, good := 0, 0
-	for _, r := range c.Runs {
-		switch {
-		case r.Cause != record.ByDeployment:
-			good++
-		case r.Arm == "new" && r.Cause == record.ByDeployment && strings.HasPrefix(r.Why, record.DeployGate+": ") && strings.Contains(r.Why, "exit status 3") && strings.Contains(r.Why, "the package is not there"):
-			void++
-		default:
-			t.Errorf("run %s of %s is void: %s %s", r.Run, r.Arm, r.Cause, r.Why)
-		}
-	}
-	// On a busy host the time for repetitions is over before the second block is run again.
-	if void != 2 || good < 4 || c.State != record.Sealed {
-		t.Errorf("%d void and %d good runs, state %s", void, good, c.State)
-	}
-	noSecret(t, root, output)
-	if t.Failed() {
-		t.Log(output)
-	}
-}
-
 // TestInstallThatFailsThreeTimes: the comparison ends and names the command's last words; when the command is mended,
 // it goes on.
 func TestInstallThatFailsThreeTimes(t *testing.T) {
@@ -388,25 +348,4 @@ echo 3 > $HERE/users
 			}
 		}
 	})
-}
-
-// TestArmsAtOwnAddresses compares two servers that are up: each arm's users reach its own, without a command.
-func TestArmsAtOwnAddresses(t *testing.T) {
-	t.Parallel()
-	blue, green := commandDir(t, map[string]string{"version": "11.0.3"}), commandDir(t, map[string]string{"version": "11.1.0-rc2"})
-	at := map[string]string{"base": site(t, blue), "new": site(t, green)}
-	status, root, output := commandedComparison{dir: blue, blocks: "1", retry: "0s",
-		arms: fmt.Sprintf(`{base: {version: "11.0", url: %q}, new: {version: 11.1-rc2, url: %q}}`, at["base"], at["new"])}.compare(t)
-	done(t, status)
-	_, c, runs := deployedRuns(t, root)
-	for _, r := range runs {
-		d, _ := evidence.TargetOf(r.Manifest)
-		want := map[string]string{"base": "11.0.3", "new": "11.1.0-rc2"}[r.Manifest.Arm]
-		if record.CauseOf(r.Validity) == record.ByDeployment || d.Version != want || d.URLs[0] != at[r.Manifest.Arm] {
-			t.Errorf("run of %s: valid %v, version %s at %v", r.Manifest.Arm, r.Validity.Valid, d.Version, d.URLs)
-		}
-	}
-	if c.State != record.Sealed || len(runs) != 2 || t.Failed() {
-		t.Errorf("state %s, %d runs\n%s", c.State, len(runs), output)
-	}
 }

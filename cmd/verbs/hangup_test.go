@@ -77,25 +77,6 @@ func sealedAs(t *testing.T, root, why string) {
 	}
 }
 
-// A closed terminal sends SIGHUP, and often twice: the run is sealed as interrupted.
-func TestHangupSealsTheRun(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := hangupRun(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	untilMeasured(t, output)
-	for range 2 {
-		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.SignalStatus(syscall.SIGHUP) {
-		t.Errorf("status %d\n%s", status, output.String())
-	}
-	sealedAs(t, root, "interrupted by SIGHUP")
-}
-
 // The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted, and not killed by
 // SIGPIPE.
 func TestClosedPipeSealsTheRun(t *testing.T) {

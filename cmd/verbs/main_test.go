@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(max(7, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err) // package testing has no such flag
 	}
-	testscript.Main(tidy{m}, map[string]func(){"plimsoll": func() { os.Exit(Main()) }, fickle: fickleMain})
+	testscript.Main(tidy{m}, map[string]func(){"plimsoll": func() { os.Exit(Main()) }})
 }
 
 // tidy removes the program that tests have built, when all have ended.

@@ -1,11 +1,8 @@
 package verbs
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/watch/series"
@@ -187,38 +183,5 @@ func TestAgentFlags(t *testing.T) {
 				t.Errorf("status %d, want %d and %q:\n%s", status, rig.ExitUsage, c.want, out.String())
 			}
 		})
-	}
-}
-
-// A search whose target takes its metrics page away has no capacity to report: it is invalid, and names the address
-// and the things to check.
-func TestSearchLosesTheMetrics(t *testing.T) {
-	t.Parallel()
-	null, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := inBackground(func() error { return null.Run(ctx) })
-	defer func() { cancel(); <-done }()
-	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "queue_length 3\n")
-	}))
-	defer metrics.Close()
-	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa"}, fmt.Sprintf(`
-name: blind
-target: {driver: external, url: %q, ready: /api/v4/system/ping, metrics_url: "%s/metrics"}
-workload: {behavior: poster, pace: 0.05}
-unbounded: {max_users: 20, start: 10, budget: 8s, slo: ["mean(op) < 5s"]}
-`, null.URL(), metrics.URL)+openGates, "capacity")
-	waitFor(t, output, "search")
-	metrics.Close()
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
-	}
-	r, _ := onlyRun(t, root)
-	at := strings.TrimPrefix(metrics.URL, "http://")
-	if f := silence(r, record.Red); !strings.HasPrefix(f, "scrape "+at+"/metrics has had no data since ") || !strings.Contains(f, "connection refused; does the metrics page (metrics_url, or url of the probe) still answer?") || !strings.Contains(unwrapped(output), f) {
-		t.Errorf("findings %+v\n%s", r.Validity.Findings, output.String())
 	}
 }
