@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
@@ -54,14 +53,10 @@ func ended(pids []int) bool {
 	return !slices.ContainsFunc(pids, func(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
-// Users in two processes write to each other, and the run is one: its operations, messages and mix are those of all.
-func TestRunInSeveralProcesses(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "5s")+openGates+"placement: {processes: 2}\n", "run", "-database", "postgresql")
-	if status := wait(t, cmd, 150*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
-		t.Fatalf("exit status %d\n%s", status, output.String())
-	}
-	r, events := onlyRun(t, root)
+// inTwoProcesses: users in two processes write to each other, and the run is one: its operations, messages and mix are
+// those of all.
+func inTwoProcesses(t *testing.T, r *record.Run, events []record.Event) {
+	t.Helper()
 	pids := joined(t, events)
 	if r.Manifest.Processes != 2 || len(pids) != 2 || pids[0] == pids[1] || !ended(pids) {
 		t.Errorf("%d processes %v, ended: %v", r.Manifest.Processes, pids, ended(pids))

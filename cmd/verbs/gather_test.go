@@ -31,28 +31,6 @@ func armsOf(c *record.Comparison) (base, fresh string) {
 	return strings.Join(ids[0], ","), strings.Join(ids[1], ",")
 }
 
-// gatheredAgain holds that the report of the runs of a comparison, which another program made, is that of the comparison.
-func gatheredAgain(t *testing.T, root, id string, status int) {
-	t.Helper()
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := st.Comparison(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Runs = slices.DeleteFunc(c.Runs, func(r record.ComparisonRun) bool { return !r.Counts() })
-	base, fresh := armsOf(c)
-	want, got := t.TempDir(), t.TempDir()
-	for _, args := range [][]string{{"-out", want, id}, {"-out", got, "-base", base, "-new", fresh}} {
-		if s, _, errOut := inStore(t, root, append([]string{"report"}, args...)...); s != status {
-			t.Errorf("report %q: status %d, compare had %d\n%s", args, s, status, errOut)
-		}
-	}
-	sameReports(t, want, got)
-}
-
 func readReport(t *testing.T, dir string) (d report.Document, raw map[string]any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "report.json"))
