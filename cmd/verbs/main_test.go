@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"context"
 	"flag"
 	"os"
 	"runtime"
@@ -155,13 +154,5 @@ func TestDefaultRules(t *testing.T) {
 		if len(tt.p.Unbounded.SLO) != 0 {
 			t.Errorf("%s: the caller's plan was changed", tt.name)
 		}
-	}
-}
-
-func TestUnknownVerb(t *testing.T) {
-	var out, errOut strings.Builder
-	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
-	if got := a.run(context.Background(), []string{"conquer"}); got != rig.ExitUsage || out.Len() > 0 || !strings.Contains(errOut.String(), "conquer") {
-		t.Errorf("status %d, stdout %q, stderr %q", got, out.String(), errOut.String())
 	}
 }
