@@ -18,6 +18,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/rig"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 	"plimsoll/target/lab/netns"
 )
 
@@ -125,25 +126,14 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 			}
 			_ = cmd.Wait()
 		}
-		left := func() []string {
-			all := named(marks)
-			for pid, line := range survivors(root) {
-				all = append(all, fmt.Sprint(pid, " ", line))
-			}
-			for role, ids := range state.Processes {
-				for _, id := range ids {
-					if id.Alive() {
-						all = append(all, fmt.Sprint(role, " ", id.PID))
-					}
+		gone(t, root, marks)
+		for role, ids := range state.Processes {
+			for end := time.Now().Add(20 * time.Second); slices.ContainsFunc(ids, lab.Identity.Alive); time.Sleep(50 * time.Millisecond) {
+				if time.Now().Before(end) {
+					continue
 				}
+				t.Fatalf("%s left processes of %s: %v", arm, role, ids)
 			}
-			return all
-		}
-		for deadline := time.Now().Add(20 * time.Second); len(left()) > 0 && time.Now().Before(deadline); {
-			time.Sleep(50 * time.Millisecond)
-		}
-		if l := left(); len(l) > 0 {
-			t.Errorf("%s left %q", arm, l)
 		}
 	}
 }

@@ -266,17 +266,8 @@ func hasSeries(t *testing.T, dir string, names ...string) {
 // secretsOfChildren reads the secrets that the program gave to its server: the DSN's password and the administrator's.
 func secretsOfChildren(parent int) []string {
 	var out []string
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, d := range dirs {
-		stat, err := os.ReadFile(filepath.Join(d, "stat"))
-		if err != nil {
-			continue
-		}
-		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(f) < 2 || f[1] != strconv.Itoa(parent) {
-			continue
-		}
-		environ, _ := os.ReadFile(filepath.Join(d, "environ"))
+	for pid := range childrenOf(parent) {
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		for kv := range bytes.SplitSeq(environ, []byte{0}) {
 			if v, ok := bytes.CutPrefix(kv, []byte("REFCHAT_DSN=")); ok {
 				if m := regexp.MustCompile(`://[^:]+:([^@]+)@`).FindSubmatch(v); m != nil {
@@ -360,33 +351,6 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A target by itself: up prints its address, status finds it, down stops it and everything it started.
-func TestTargetUpAndDown(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startProgram(t, "2s", "target", "up")
-	plimsoll := func(args ...string) (string, int) {
-		c := exec.Command(cmd.Path, append([]string{"target"}, args...)...)
-		out, _ := c.CombinedOutput()
-		return string(out), c.ProcessState.ExitCode()
-	}
-	store := "-store=" + filepath.Join(root, "store")
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), "up: http") && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-	}
-	if out, status := plimsoll("status", store); status != 0 || !strings.Contains(out, "  ready, up since") || !strings.Contains(out, "db: pids") {
-		t.Errorf("status %d: %s\n%s", status, out, output.String())
-	}
-	if out, status := plimsoll("down", store); status != 0 {
-		t.Errorf("down %d: %s", status, out)
-	}
-	if status := wait(t, cmd, 2*time.Minute, output); status != 0 {
-		t.Errorf("up ended with %d\n%s", status, output.String())
-	}
-	if left := survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
 	}
 }
 

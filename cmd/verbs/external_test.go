@@ -1,13 +1,9 @@
 package verbs
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +12,6 @@ import (
 	"time"
 
 	"plimsoll/evidence"
-	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
@@ -228,17 +223,6 @@ func noSecret(t *testing.T, root string, output *safeBuffer) {
 // removes that of the users, of whom there are nine then.
 func site(t *testing.T, dir string) string {
 	t.Helper()
-	null, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := inBackground(func() error { return null.Run(ctx) })
-	to, err := url.Parse(null.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
 	read := func(name, otherwise string) string {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -246,7 +230,7 @@ func site(t *testing.T, dir string) string {
 		}
 		return strings.TrimSpace(string(b))
 	}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 		switch r.URL.Path {
 		case "/api/v4/config/client":
 			fmt.Fprintf(w, `{"Version":%q,"BuildNumber":"dev"}`, read("version", "0.0.0"))
@@ -254,19 +238,11 @@ func site(t *testing.T, dir string) string {
 			fmt.Fprintf(w, `[{"name":"channel_open_count","value":5},{"name":"channel_private_count","value":0},{"name":"post_count","value":%s},{"name":"unique_user_count","value":%s}]`, read("posts", "0"), read("users", "9"))
 		case "/api/v4/users/me": // whose session is missing is provisioned
 			_ = os.Remove(filepath.Join(dir, "users"))
-			proxy.ServeHTTP(w, r)
+			forward.ServeHTTP(w, r)
 		default:
-			proxy.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(func() {
-		srv.Close()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
+			forward.ServeHTTP(w, r)
 		}
 	})
-	return srv.URL
 }
 
 // installVersion is an install command that fails as long as the file failing has a number above 0, for the new arm.

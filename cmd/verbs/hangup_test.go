@@ -43,17 +43,6 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	return cmd, root, output
 }
 
-// untilMeasured waits until a run is in its measured phase.
-func untilMeasured(t *testing.T, output *safeBuffer) {
-	t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure "); {
-		if time.Now().After(deadline) {
-			t.Fatalf("it was never measured\n%s", output.String())
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
 // sealedAs checks that a store has one run, which was sealed as interrupted.
 func sealedAs(t *testing.T, root, why string) {
 	t.Helper()
@@ -115,7 +104,7 @@ func TestNohupGoesOn(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	untilMeasured(t, output)
+	until(t, output, " measure ")
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)

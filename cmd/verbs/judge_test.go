@@ -3,7 +3,6 @@ package verbs
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -247,21 +246,6 @@ func TestFormatsAreRecognized(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), f.Content) {
 			t.Errorf("%v, want %q in it", err, f.Content)
 		}
-	}
-}
-
-// Several processes in one output of go test -bench are several runs; repetitions in one are not.
-func TestJudgeProcessesOfBenchmarks(t *testing.T) {
-	output := func(ns int) (all string) {
-		for i := range 6 {
-			all += "goos: linux\npkg: p\nBenchmarkPost-2 100 " + strconv.Itoa(ns+i) + " ns/op\nPASS\n"
-		}
-		return all
-	}
-	files := map[string]string{"old.txt": output(1000), "new.txt": output(1300)}
-	status, out, errOut := call(t, files, "judge", "-base", "old.txt", "-new", "new.txt")
-	if status != rig.ExitWorse || !strings.Contains(out, "mean(Post-2)") || errOut != "" {
-		t.Errorf("status %d, %q\n%s", status, errOut, out)
 	}
 }
 

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,16 +40,6 @@ func startProbes(t *testing.T, tokenFile string, args ...string) (cmd *exec.Cmd,
 	}
 }
 
-// waitFor waits until the program reports a phase.
-func waitFor(t *testing.T, output *safeBuffer, phase string) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(output.String(), " "+phase+" "); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no phase %s:\n%s", phase, output.String())
-		}
-	}
-}
-
 // unwrapped returns an output without its line breaks, for texts that are wrapped on the screen.
 func unwrapped(output *safeBuffer) string { return strings.Join(strings.Fields(output.String()), " ") }
 
@@ -62,24 +51,6 @@ func silence(r *record.Run, level string) string {
 		}
 	}
 	return ""
-}
-
-// stored looks for a text in every file below a directory.
-func stored(t *testing.T, root, text string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		if err == nil && strings.Contains(string(b), text) {
-			t.Errorf("%s holds %s", path, text)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // A run that watches another host has its numbers; when the agent there is killed, the run is invalid and names the
@@ -98,7 +69,7 @@ workload: {behavior: poster, pace: 0.1}
 bounded: {users: 5, ramp: 1s, settle: 1s, measure: 9s}
 probes: [{kind: agent, role: proxy, url: %q, token: "${FILE:%s}", fingerprint: %q}]
 `, url, tokenFile, fingerprint), "run")
-	waitFor(t, output, "measure")
+	until(t, output, " measure ")
 	time.Sleep(500 * time.Millisecond) // some samples more; how many does not matter
 	if err := agent.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -126,7 +97,7 @@ probes: [{kind: agent, role: proxy, url: %q, token: "${FILE:%s}", fingerprint: %
 			t.Errorf("%s: %d results, %v", expr, len(res), err)
 		}
 	}
-	stored(t, root, probeToken)
+	noSecrets(t, filepath.Join(root, "store"), []string{probeToken})
 	if all := output.String() + said.String(); strings.Contains(all, "geheim") {
 		t.Errorf("the token was printed:\n%s", all)
 	}

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +13,6 @@ import (
 	"time"
 
 	"plimsoll/judge/sizing"
-	"plimsoll/reference/refnull"
 	"plimsoll/report"
 	"plimsoll/rig"
 	"plimsoll/run/record"
@@ -71,27 +67,7 @@ func TestUpForEachTest(t *testing.T) {
 // runSizing runs the verb with a plan in a fresh store and returns its report, output and status.
 func runSizing(t *testing.T, text string, env ...string) (report.SizingDocument, string, int, string) {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.MkdirTemp("", "plimsoll-sizing-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(root, "plan.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
-	cmd.Env = append(cmd.Env, env...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, root, output := startPlanWith(t, env, text, "sizing")
 	status := wait(t, cmd, 120*time.Second, output)
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
@@ -210,28 +186,15 @@ setup: {stack: refchat}
 // from the environment.
 func TestSizingBehindAProxy(t *testing.T) {
 	t.Parallel()
-	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := inBackground(func() error { return s.Run(ctx) })
-	defer func() { cancel(); <-done }()
-	u, err := url.Parse(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	pass := httputil.NewSingleHostReverseProxy(u)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts") {
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, "<title>Just a moment...</title>")
 			return
 		}
-		pass.ServeHTTP(w, r)
-	}))
-	defer proxy.Close()
+		forward.ServeHTTP(w, r)
+	})
 	const text = `
 name: behind
 target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
@@ -241,7 +204,7 @@ sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 	if _, output, status, _ := runSizing(t, text); status != rig.ExitUsage || !strings.Contains(output, "TEST_URL is not set") {
 		t.Errorf("without the environment: status %d\n%s", status, output)
 	}
-	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy.URL, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
+	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
 	if status != rig.ExitInvalid || len(d.Steps) != 1 {
 		t.Fatalf("status %d\n%s", status, output)
 	}
@@ -260,23 +223,9 @@ sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 // An interrupted ladder leaves a report of its measurements, which states that it is not complete.
 func TestInterruptedSizing(t *testing.T) {
 	t.Parallel()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	file := filepath.Join(root, "plan.yaml")
-	text := "name: cut\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nsizing: {steps: [5, 10], ramp: 20/s, settle: 0s, hold: 3s}\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(output.String(), "step 2/2") && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	const text = "name: cut\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nsizing: {steps: [5, 10], ramp: 20/s, settle: 0s, hold: 3s}\n"
+	cmd, root, output := startPlan(t, text, "sizing")
+	until(t, output, "step 2/2")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
