@@ -18,12 +18,7 @@ import (
 // dataVerb runs plimsoll data and returns its status and output.
 func dataVerb(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	status = a.run(ctx, append([]string{"data"}, args...))
-	return status, out.String(), errs.String()
+	return ranWith(t, append([]string{"data"}, args...)...)
 }
 
 // reachable makes a directory that database servers, which run as other users, can pass through.

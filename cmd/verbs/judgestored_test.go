@@ -1,9 +1,7 @@
 package verbs
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -122,10 +120,7 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 // inStore runs the program with a store.
 func inStore(t *testing.T, root string, args ...string) (status int, out, errOut string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}
-	status = a.run(context.Background(), append(args, "-store", root))
-	return status, stdout.String(), stderr.String()
+	return ranWith(t, append(args, "-store", root)...)
 }
 
 func TestJudgeStoredRuns(t *testing.T) {

@@ -1,8 +1,6 @@
 package verbs
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -50,10 +48,7 @@ func TestImportMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	verb := func(args ...string) (status int, stdout, stderr string) {
-		var out, errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-		status = a.run(context.Background(), append([]string{"plan", "mix"}, args...))
-		return status, out.String(), errs.String()
+		return ranWith(t, append([]string{"plan", "mix"}, args...)...)
 	}
 	file := filepath.Join(dir, "mix.yaml")
 	status, out, errs := verb("-prometheus", srv.URL+"/prom", "-token-file", token, "-at", end.Format(time.RFC3339), "-o", file)

@@ -148,10 +148,9 @@ func TestAgentFlags(t *testing.T) {
 		"no certificate": {slices.Concat(right, []string{"-cert", token, "-key", token}), "to make them: openssl req -x509"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out safeBuffer
-			a := &app{stdout: &out, stderr: &out, env: func(string) string { return "" }}
-			if status := a.run(t.Context(), append([]string{"agent"}, c.args...)); status != rig.ExitUsage || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "geheim") {
-				t.Errorf("status %d, want %d and %q:\n%s", status, rig.ExitUsage, c.want, out.String())
+			status, out, errs := ranWith(t, append([]string{"agent"}, c.args...)...)
+			if status != rig.ExitUsage || !strings.Contains(errs, c.want) || strings.Contains(out+errs, "geheim") {
+				t.Errorf("status %d, want %d and %q:\n%s%s", status, rig.ExitUsage, c.want, out, errs)
 			}
 		})
 	}
