@@ -11,10 +11,8 @@ import (
 	"plimsoll/judge/verdict"
 )
 
+// The comments of scenes are in TestGolden.
 func TestCommentGolden(t *testing.T) {
-	for _, name := range []string{"full", "hostile", "one-block", "interrupted", "external"} {
-		golden(t, name+".comment.md", render(t, func(w io.Writer) error { return Comment(w, From(scenes()[name].input())) }))
-	}
 	golden(t, "judged.comment.md", render(t, func(w io.Writer) error { return Comment(w, judgedDocument().Document()) }))
 }
 

@@ -79,32 +79,8 @@ func scenes() map[string]scene {
 		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three, "invalid": invalid, "bounded-only": plateau}
 }
 
-// wholeScenes are those whose golden files have everything; of the others there is an excerpt that a person can review.
+// wholeScenes are those with a golden file of each form; of the others there is the brief report.
 var wholeScenes = map[string]bool{"full": true, "interrupted": true}
-
-// excerpt keeps the parts of a document in which a scene differs from others: its conclusions and warnings.
-func excerpt(t *testing.T, data []byte) []byte {
-	t.Helper()
-	var whole map[string]json.RawMessage
-	if err := json.Unmarshal(data, &whole); err != nil {
-		t.Fatal(err)
-	}
-	part := map[string]json.RawMessage{}
-	for _, key := range []string{"title", "state", "kind", "indicative", "arms", "engines", "warnings", "warning_groups", "capacity", "limiters",
-		"acknowledged_lost", "disturbances", "voided_blocks", "absent_graphs"} {
-		if v, ok := whole[key]; ok {
-			part[key] = v
-		}
-	}
-	out, err := json.MarshalIndent(part, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(out, []byte("\n")); n > 400 {
-		t.Errorf("the excerpt has %d lines, want 400 at most", n)
-	}
-	return append(out, '\n')
-}
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
@@ -151,24 +127,21 @@ func TestGolden(t *testing.T) {
 			if n := bytes.Count(brief, []byte("\n")); n > 250 {
 				t.Errorf("report.md has %d lines, want 250 at most", n)
 			}
+			if !wholeScenes[name] {
+				return
+			}
 			golden(t, name+".txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
-			if len(d.Graphs) > 0 { // none when no run is valid
-				golden(t, name+".svg", render(t, Graphs(d)[0].SVG))
-			}
-			if wholeScenes[name] {
-				golden(t, name+".full.md", render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
-				golden(t, name+".answer.svg", render(t, d.Answer().SVG))
-			}
-			d.Graphs = d.Graphs[:min(1, len(d.Graphs))] // one is enough to see their form
+			golden(t, name+".svg", render(t, Graphs(d)[0].SVG))
+			golden(t, name+".full.md", render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+			golden(t, name+".answer.svg", render(t, d.Answer().SVG))
+			golden(t, name+".comment.md", render(t, func(w io.Writer) error { return Comment(w, d) }))
+			golden(t, name+".junit.xml", render(t, func(w io.Writer) error { return JUnit(w, d) }))
+			d.Graphs = d.Graphs[:1] // one is enough to see their form
 			var indented bytes.Buffer
 			if err := json.Indent(&indented, render(t, func(w io.Writer) error { return JSON(w, d) }), "", " "); err != nil {
 				t.Fatal(err)
 			}
-			data := indented.Bytes()
-			if !wholeScenes[name] {
-				data = excerpt(t, data)
-			}
-			golden(t, name+".json", data)
+			golden(t, name+".json", indented.Bytes())
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
@@ -55,14 +53,10 @@ func ended(pids []int) bool {
 	return !slices.ContainsFunc(pids, func(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
-// Users in two processes write to each other, and the run is one: its operations, messages and mix are those of all.
-func TestRunInSeveralProcesses(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "5s")+openGates+"placement: {processes: 2}\n", "run", "-database", "postgresql")
-	if status := wait(t, cmd, 150*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
-		t.Fatalf("exit status %d\n%s", status, output.String())
-	}
-	r, events := onlyRun(t, root)
+// inTwoProcesses: users in two processes write to each other, and the run is one: its operations, messages and mix are
+// those of all.
+func inTwoProcesses(t *testing.T, r *record.Run, events []record.Event) {
+	t.Helper()
 	pids := joined(t, events)
 	if r.Manifest.Processes != 2 || len(pids) != 2 || pids[0] == pids[1] || !ended(pids) {
 		t.Errorf("%d processes %v, ended: %v", r.Manifest.Processes, pids, ended(pids))
@@ -107,44 +101,5 @@ func TestRunInSeveralProcesses(t *testing.T) {
 	}
 	if len(gates) > 0 {
 		t.Errorf("gates not measured: %s", strings.Join(gates, "; "))
-	}
-}
-
-// A run that loses an agent is invalid, names the agent, and ends at once; its records stay.
-func TestKilledAgentVoidsTheRun(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "60s")+openGates+"placement: {processes: 3}\n", "run", "-database", "postgresql")
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
-	files, _ := filepath.Glob(filepath.Join(root, "store", "runs", "*", "events.jsonl"))
-	if len(files) != 1 {
-		t.Fatalf("%d runs\n%s", len(files), output.String())
-	}
-	b, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pid int
-	if i := strings.Index(string(b), "agent 2 of 3 joined"); i < 0 {
-		t.Fatalf("agent 2 has not joined\n%s", b)
-	} else if _, err := fmt.Sscanf(string(b)[i:], "agent 2 of 3 joined: process %d", &pid); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
-	}
-	r, events := onlyRun(t, root)
-	lost := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
-		return f.Gate == "agents" && f.Level == record.Red && strings.Contains(f.Text, "2 of 3")
-	})
-	if !lost || r.Manifest.State != record.Interrupted || !ended(joined(t, events)) {
-		t.Errorf("state %s, findings %+v", r.Manifest.State, r.Validity.Findings)
-	}
-	if m, err := r.Merged(0, time.Hour); err != nil || m["post"] == nil || m["post"].Count() == 0 {
-		t.Errorf("the run holds no posts: %v", err)
 	}
 }

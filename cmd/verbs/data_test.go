@@ -18,12 +18,7 @@ import (
 // dataVerb runs plimsoll data and returns its status and output.
 func dataVerb(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	status = a.run(ctx, append([]string{"data"}, args...))
-	return status, out.String(), errs.String()
+	return ranWith(t, append([]string{"data"}, args...)...)
 }
 
 // reachable makes a directory that database servers, which run as other users, can pass through.
@@ -44,60 +39,56 @@ func reachable(t *testing.T) string {
 // it.
 func TestDataEndToEnd(t *testing.T) {
 	t.Parallel()
-	for _, engine := range []string{"postgresql", "mysql"} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			dir := reachable(t)
-			made := filepath.Join(dir, "made")
-			ok := func(args ...string) string {
-				t.Helper()
-				status, out, errs := dataVerb(t, args...)
-				if status != rig.ExitOK {
-					t.Fatalf("data %v: status %d\n%s%s", args, status, out, errs)
-				}
-				return out
-			}
-			var list []madeDump
-			if err := json.Unmarshal([]byte(ok("generate", "tiny", "-engine", engine, "-posts=3000", "-o", made, "-json", "-hash=bcrypt:4")), &list); err != nil || len(list) != 1 {
-				t.Fatalf("%v: %+v", err, list)
-			}
-			if d := list[0]; d.Result.Rows["posts"] != 3000 || d.Bytes == 0 || len(d.Digest) != 64 {
-				t.Errorf("made %+v", d)
-			}
-			if out := ok("verify", made); !strings.Contains(out, "is what its manifest says") {
-				t.Errorf("verify says %q", out)
-			}
-			if out := ok("info", made); !strings.Contains(out, "3,000 rows") {
-				t.Errorf("info says %q", out)
-			}
-			runOn(t, dir, engine, made)
-			kept := filepath.Join(dir, "kept")
-			ok("snapshot", filepath.Join(dir, "store", "state", engine, engine), kept)
-			ok("verify", kept)
-			var r restored
-			if err := json.Unmarshal([]byte(ok("restore", "-plain", "-json", kept, filepath.Join(dir, "back"))), &r); err != nil || r.Restore <= 0 || r.Reset <= 0 || r.Copy <= 0 {
-				t.Errorf("restored %+v: %v", r, err)
-			}
-			// One byte of the largest file.
-			path := filepath.Join(kept, largest(t, kept))
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b[len(b)/3] ^= 4
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if status, out, _ := dataVerb(t, "verify", "-files", kept); status != rig.ExitTool || !strings.Contains(out, "other contents") {
-				t.Errorf("a flipped byte: status %d, %q", status, out)
-			}
-			if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
-				t.Errorf("left behind: %v", left)
-			}
-			if left := survivors(dir); len(left) > 0 {
-				t.Errorf("processes survived: %v", left)
-			}
-		})
+	const engine = "postgresql" // each has its test in reference/dataset/dump
+	dir := reachable(t)
+	made := filepath.Join(dir, "made")
+	ok := func(args ...string) string {
+		t.Helper()
+		status, out, errs := dataVerb(t, args...)
+		if status != rig.ExitOK {
+			t.Fatalf("data %v: status %d\n%s%s", args, status, out, errs)
+		}
+		return out
+	}
+	var list []madeDump
+	if err := json.Unmarshal([]byte(ok("generate", "tiny", "-engine", engine, "-posts=3000", "-o", made, "-json", "-hash=bcrypt:4")), &list); err != nil || len(list) != 1 {
+		t.Fatalf("%v: %+v", err, list)
+	}
+	if d := list[0]; d.Result.Rows["posts"] != 3000 || d.Bytes == 0 || len(d.Digest) != 64 {
+		t.Errorf("made %+v", d)
+	}
+	if out := ok("verify", made); !strings.Contains(out, "is what its manifest says") {
+		t.Errorf("verify says %q", out)
+	}
+	if out := ok("info", made); !strings.Contains(out, "3,000 rows") {
+		t.Errorf("info says %q", out)
+	}
+	runOn(t, dir, engine, made)
+	kept := filepath.Join(dir, "kept")
+	ok("snapshot", filepath.Join(dir, "store", "state", engine, engine), kept)
+	ok("verify", kept)
+	var r restored
+	if err := json.Unmarshal([]byte(ok("restore", "-plain", "-json", kept, filepath.Join(dir, "back"))), &r); err != nil || r.Restore <= 0 || r.Reset <= 0 || r.Copy <= 0 {
+		t.Errorf("restored %+v: %v", r, err)
+	}
+	// One byte of the largest file.
+	path := filepath.Join(kept, largest(t, kept))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/3] ^= 4
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, _ := dataVerb(t, "verify", "-files", kept); status != rig.ExitTool || !strings.Contains(out, "other contents") {
+		t.Errorf("a flipped byte: status %d, %q", status, out)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if left := survivors(dir); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
 	}
 }
 

@@ -2,11 +2,9 @@ package verbs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,12 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/target"
 	"plimsoll/target/container"
+	"plimsoll/target/lab"
 	"plimsoll/target/lab/netns"
 )
 
@@ -128,25 +125,14 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 			}
 			_ = cmd.Wait()
 		}
-		left := func() []string {
-			all := named(marks)
-			for pid, line := range survivors(root) {
-				all = append(all, fmt.Sprint(pid, " ", line))
-			}
-			for role, ids := range state.Processes {
-				for _, id := range ids {
-					if id.Alive() {
-						all = append(all, fmt.Sprint(role, " ", id.PID))
-					}
+		gone(t, root, marks)
+		for role, ids := range state.Processes {
+			for end := time.Now().Add(20 * time.Second); slices.ContainsFunc(ids, lab.Identity.Alive); time.Sleep(50 * time.Millisecond) {
+				if time.Now().Before(end) {
+					continue
 				}
+				t.Fatalf("%s left processes of %s: %v", arm, role, ids)
 			}
-			return all
-		}
-		for deadline := time.Now().Add(20 * time.Second); len(left()) > 0 && time.Now().Before(deadline); {
-			time.Sleep(50 * time.Millisecond)
-		}
-		if l := left(); len(l) > 0 {
-			t.Errorf("%s left %q", arm, l)
 		}
 	}
 }
@@ -257,85 +243,6 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 		t.Errorf("the session begins with %s and %s", answers[1], answers[2])
 	}
 	return answers
-}
-
-// TestCompareDeployments compares arms that differ in their deployment alone, from the command line to the report.
-func TestCompareDeployments(t *testing.T) {
-	t.Parallel()
-	needsRoot(t)
-	needsPodman(t)
-	before := usersDevices(t)
-	cmd, root, output := startPlan(t, deployedChat, "compare")
-	if status := wait(t, cmd, 8*time.Minute, output); status != rig.ExitInconclusive && status != rig.ExitInvalid {
-		t.Fatalf("exit status %d for one block\n%s", status, output)
-	}
-	manifests, err := filepath.Glob(filepath.Join(root, "store", "runs", "*", record.ManifestFile))
-	if err != nil || len(manifests) < 3 {
-		t.Fatalf("%d runs, %v, want one of each arm\n%s", len(manifests), err, output)
-	}
-	digests, networks := map[string]bool{}, map[string]string{}
-	for _, name := range manifests {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var m record.Manifest
-		if err := json.Unmarshal(raw, &m); err != nil {
-			t.Fatal(err)
-		}
-		d, ok := evidence.TargetOf(m)
-		if !ok {
-			t.Fatalf("%s has no target", name)
-		}
-		digests[d.Digest], networks[m.Arm] = true, d.Deployment["network"]
-		if d.Deployment["cpu quota"] == "" {
-			t.Errorf("%s has no quota: %v", m.Arm, d.Deployment)
-		}
-	}
-	if len(digests) != 1 {
-		t.Errorf("programs %v, want one", digests)
-	}
-	if want := map[string]string{"base": "none", "bridge": "bridge", "host": "host"}; !maps.Equal(networks, want) {
-		t.Errorf("networks %v, want %v", networks, want)
-	}
-	reports, err := filepath.Glob(filepath.Join(root, "store", "comparisons", "*", "report-full.md"))
-	if err != nil || len(reports) != 1 {
-		t.Fatalf("%v, %v", reports, err)
-	}
-	said, err := os.ReadFile(reports[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, say := range []string{`network bridge`, `network none`, `podman [^ ]+ with runc`, `Same in all arms +\| program, database, other stores +\|`} {
-		if !regexp.MustCompile(say).Match(said) {
-			t.Errorf("the report does not say %s", say)
-		}
-	}
-	if left := survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
-	if left := named([]string{fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid)}); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
-	if after := usersDevices(t); !slices.Equal(after, before) {
-		t.Errorf("the host had the devices %v and has %v", before, after)
-	}
-}
-
-// usersDevices lists devices of this host that are named as the users' ends of wires, which are in networks of their
-// own.
-func usersDevices(t *testing.T) (names []string) {
-	t.Helper()
-	all, err := net.Interfaces()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, i := range all {
-		if strings.HasPrefix(i.Name, "host-") || strings.HasPrefix(i.Name, "lan") {
-			names = append(names, i.Name)
-		}
-	}
-	return names
 }
 
 // TestNetworksRefuse: settings that a plan with networks cannot have are refused before anything is

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -209,10 +208,8 @@ func checkOwn(t *testing.T, args []string) {
 	if !carriedOut {
 		args = append(args, "-h") // is reached if all flags before it are known
 	}
-	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-	status := a.run(context.Background(), args)
+	status, _, errs := ranWith(t, args...)
 	if status == rig.ExitUsage || status == rig.ExitTool && args[0] != "doctor" || !carriedOut && status != rig.ExitOK {
-		t.Errorf("plimsoll %s: status %d\n%s", line, status, errs.String())
+		t.Errorf("plimsoll %s: status %d\n%s", line, status, errs)
 	}
 }

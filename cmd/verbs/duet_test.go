@@ -151,6 +151,24 @@ func checkDuetRun(t *testing.T, r *record.Run) {
 	}
 }
 
+// checkServed checks that every post of a run's measured phase was served, in every second of it.
+func checkServed(t *testing.T, r *record.Run) {
+	t.Helper()
+	for _, p := range r.Manifest.Phases {
+		if p.Name != "measure" {
+			continue
+		}
+		for from := p.From; from < p.To; from += time.Second {
+			ws, err := r.Merged(from, from+time.Second)
+			if err != nil || ws["post"] == nil || ws["post"].Count() == 0 || ws["post"].Errors() > 0 {
+				t.Errorf("posts of the second from %v: %+v, %v", from, ws["post"], err)
+			}
+		}
+		return
+	}
+	t.Errorf("no measured phase in %+v", r.Manifest.Phases)
+}
+
 // family returns the processes that pid has started, with those that they have started.
 func family(pid int) (all []lab.Identity) {
 	for child := range childrenOf(pid) {

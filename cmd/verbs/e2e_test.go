@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,66 +147,104 @@ func survivors(root string) map[int]string {
 	return out
 }
 
+// One run on each database leaves what a person looks for: a sealed record whose users, messages and series are whole,
+// and neither a process nor a secret. That on PostgreSQL has its users in two processes, is asked by a client of
+// Prometheus while it lasts, and writes its series to another server too.
 func TestRunLeavesARun(t *testing.T) {
 	t.Parallel()
-	for _, engine := range []string{"postgresql", "mysql"} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			keep := engine == "postgresql" // its logs may hold no secret either
-			cmd, root, output := startProgram(t, "4s", "run", "-json", "-database", engine, fmt.Sprintf("-keep=%v", keep))
-			var secrets []string
-			for deadline := time.Now().Add(90 * time.Second); len(secrets) == 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-				secrets = secretsOfChildren(cmd.Process.Pid)
-			}
-			status := wait(t, cmd, 120*time.Second, output)
-			// A host that stalls may void the run in spite of open gates; it must not fail.
-			if status != rig.ExitOK && status != rig.ExitInvalid {
-				t.Fatalf("exit status %d\n%s", status, output.String())
-			}
-			var got shown
-			if i := strings.Index(output.String(), "\n{"); i < 0 {
-				t.Fatalf("no JSON in\n%s", output.String())
-			} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
-				t.Fatalf("%v in\n%s", err, output.String())
-			}
-			ops := map[string]evidence.ShownOp{}
-			for _, o := range got.Ops {
-				ops[o.Name] = o
-				if o.Errors > 0 {
-					t.Errorf("%s: %d errors: %v", o.Name, o.Errors, o.Class)
-				}
-			}
-			if ops["post"].Count < 20 || ops["delivery"].Count == 0 {
-				t.Errorf("%d posts, %d deliveries", ops["post"].Count, ops["delivery"].Count)
-			}
-			if got.Manifest.State != record.Sealed || len(got.Changed) > 0 {
-				t.Errorf("state %s, changed %v", got.Manifest.State, got.Changed)
-			}
-			blocks, _ := filepath.Glob(filepath.Join(root, "store", "runs", "*", "series", "*", "index"))
-			if len(blocks) != 1 {
-				t.Fatalf("%d blocks of series", len(blocks))
-			}
-			hasSeries(t, filepath.Dir(filepath.Dir(blocks[0])), map[string]string{
-				"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
-				"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
-			}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
-			if left := survivors(root); len(left) > 0 {
-				t.Errorf("processes survived: %v", left)
-			}
-			if there := rig.IsDir(filepath.Join(root, "store", "state")); there != keep {
-				t.Errorf("-keep=%v: the state directory is there: %v", keep, there)
-			}
-			if len(secrets) < 2 {
-				t.Fatalf("the test found %d secrets to look for", len(secrets))
-			}
-			noSecrets(t, filepath.Join(root, "store"), secrets)
-			for _, s := range secrets {
-				if strings.Contains(output.String(), s) {
-					t.Error("a secret was printed")
-				}
-			}
-		})
+	var mu sync.Mutex
+	has := map[string]bool{}
+	t.Run("engines", func(t *testing.T) {
+		for _, engine := range []string{"postgresql", "mysql"} {
+			t.Run(engine, func(t *testing.T) {
+				t.Parallel()
+				names := leavesARun(t, engine)
+				mu.Lock()
+				defer mu.Unlock()
+				maps.Copy(has, names)
+			})
+		}
+	})
+	checkDashboards(t, has)
+}
+
+// leavesARun carries out a run on a database and returns the metrics that it has.
+func leavesARun(t *testing.T, engine string) map[string]bool {
+	t.Helper()
+	wide := engine == "postgresql"
+	outside := &receiver{runs: map[string]bool{}}
+	srv := httptest.NewServer(outside)
+	defer srv.Close()
+	text := fmt.Sprintf(e2ePlan, "5s") + openGates
+	args := []string{"run", "-json", "-database", engine, fmt.Sprintf("-keep=%v", wide)} // its logs may hold no secret either
+	if wide {
+		text += "placement: {processes: 2}\n"
+		args = append(args, "-serve", "127.0.0.1:0", "-remote-write", srv.URL+"/write?key=s3cret-key")
 	}
+	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_REMOTE_WRITE_TOKEN=s3cret-token"}, text, args...)
+	var secrets []string
+	for deadline := time.Now().Add(90 * time.Second); len(secrets) == 0 && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+		secrets = secretsOfChildren(cmd.Process.Pid)
+	}
+	if len(secrets) < 2 {
+		t.Errorf("the test found %d secrets to look for", len(secrets))
+	}
+	if wide {
+		underWay(t, output)
+	}
+	status := wait(t, cmd, 150*time.Second, output)
+	// A host that stalls may void the run in spite of open gates; it must not fail.
+	if status != rig.ExitOK && status != rig.ExitInvalid {
+		t.Fatalf("exit status %d\n%s", status, output.String())
+	}
+	var got shown
+	if i := strings.Index(output.String(), "\n{"); i < 0 {
+		t.Fatalf("no JSON in\n%s", output.String())
+	} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
+		t.Fatalf("%v in\n%s", err, output.String())
+	}
+	ops := map[string]evidence.ShownOp{}
+	for _, o := range got.Ops {
+		ops[o.Name] = o
+		if o.Errors > 0 {
+			t.Errorf("%s: %d errors: %v", o.Name, o.Errors, o.Class)
+		}
+	}
+	if ops["post"].Count < 20 || ops["delivery"].Count == 0 {
+		t.Errorf("%d posts, %d deliveries", ops["post"].Count, ops["delivery"].Count)
+	}
+	if got.Manifest.State != record.Sealed || len(got.Changed) > 0 {
+		t.Errorf("state %s, changed %v", got.Manifest.State, got.Changed)
+	}
+	for _, f := range got.Validity.Findings {
+		if f.Gate == record.CrashGate || f.Gate == record.PanicGate {
+			t.Errorf("nothing crashed: %+v", f)
+		}
+	}
+	r, events := onlyRun(t, root)
+	hasSeries(t, filepath.Join(r.Dir, record.SeriesDir), map[string]string{
+		"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
+		"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
+	}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+	if there := rig.IsDir(filepath.Join(root, "store", "state")); there != wide {
+		t.Errorf("-keep=%v: the state directory is there: %v", wide, there)
+	}
+	secrets = append(secrets, "s3cret-token", "s3cret-key")
+	noSecrets(t, filepath.Join(root, "store"), secrets)
+	for _, s := range secrets {
+		if strings.Contains(output.String(), s) {
+			t.Error("a secret was printed")
+		}
+	}
+	if wide {
+		inTwoProcesses(t, r, events)
+		writtenOutside(t, root, outside)
+	}
+	return namesOf(t, r.Dir)
 }
 
 // hasSeries looks for at least three samples of each series in a run's block.
@@ -226,17 +266,8 @@ func hasSeries(t *testing.T, dir string, names ...string) {
 // secretsOfChildren reads the secrets that the program gave to its server: the DSN's password and the administrator's.
 func secretsOfChildren(parent int) []string {
 	var out []string
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, d := range dirs {
-		stat, err := os.ReadFile(filepath.Join(d, "stat"))
-		if err != nil {
-			continue
-		}
-		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(f) < 2 || f[1] != strconv.Itoa(parent) {
-			continue
-		}
-		environ, _ := os.ReadFile(filepath.Join(d, "environ"))
+	for pid := range childrenOf(parent) {
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		for kv := range bytes.SplitSeq(environ, []byte{0}) {
 			if v, ok := bytes.CutPrefix(kv, []byte("REFCHAT_DSN=")); ok {
 				if m := regexp.MustCompile(`://[^:]+:([^@]+)@`).FindSubmatch(v); m != nil {
@@ -287,10 +318,7 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 		runs int // at least
 	}{
 		{"at once", func(string) bool { return true }, 0},
-		{"deploying", func(o string) bool { return strings.Contains(o, "deploying") }, 0},
-		{"provisioning", func(o string) bool { return strings.Contains(o, "provisioning") }, 0},
 		{"resetting", func(o string) bool { return strings.Contains(o, "resetting") }, 0},
-		{"ramp", func(o string) bool { return strings.Contains(o, " ramp ") }, 1},
 		{"measure", func(o string) bool { return strings.Contains(o, " measure ") }, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -326,94 +354,25 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 	}
 }
 
-// A killed program takes its children with it, and leaves a run that reads and is not valid.
-func TestKilledProgramLeavesNothingRunning(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startProgram(t, "60s", "run")
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
-	time.Sleep(2 * time.Second)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	var left map[int]string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if left = survivors(root); len(left) == 0 {
-			break
-		}
-	}
-	if len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
-	st, err := store.Open(filepath.Join(root, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, _, err := st.List(context.Background())
-	if err != nil || len(entries) != 1 || entries[0].Valid {
-		t.Fatalf("%+v, %v", entries, err)
-	}
-	r, err := st.Run(entries[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := r.Merged(0, time.Hour)
-	if err != nil || m["post"] == nil || m["post"].Count() == 0 {
-		t.Errorf("the killed run holds no posts: %v", err)
-	}
-}
-
-// A target by itself: up prints its address, status finds it, down stops it and everything it started.
-func TestTargetUpAndDown(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startProgram(t, "2s", "target", "up")
-	plimsoll := func(args ...string) (string, int) {
-		c := exec.Command(cmd.Path, append([]string{"target"}, args...)...)
-		out, _ := c.CombinedOutput()
-		return string(out), c.ProcessState.ExitCode()
-	}
-	store := "-store=" + filepath.Join(root, "store")
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), "up: http") && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-	}
-	if out, status := plimsoll("status", store); status != 0 || !strings.Contains(out, "  ready, up since") || !strings.Contains(out, "db: pids") {
-		t.Errorf("status %d: %s\n%s", status, out, output.String())
-	}
-	if out, status := plimsoll("down", store); status != 0 {
-		t.Errorf("down %d: %s", status, out)
-	}
-	if status := wait(t, cmd, 2*time.Minute, output); status != 0 {
-		t.Errorf("up ended with %d\n%s", status, output.String())
-	}
-	if left := survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
-}
-
-// One block of everything: two databases, two arms, both tests, report, and the same report again from the store.
+// One block of everything: two arms, both tests, report, and the same report again from the store.
 func TestCompareEndToEnd(t *testing.T) {
 	t.Parallel()
-	cmd, root, output := startProgram(t, "2s", "compare")
+	text := strings.Replace(fmt.Sprintf(e2ePlan, "2s"), "[postgresql, mysql]", "[postgresql]", 1)
+	cmd, root, output := startPlan(t, text+openGates, "compare")
 	status := wait(t, cmd, 8*time.Minute, output)
 	if status != rig.ExitInconclusive && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d for one block\n%s", status, output.String())
 	}
-	dirs, _ := filepath.Glob(filepath.Join(root, "store", "comparisons", "*"))
-	if len(dirs) != 1 {
-		t.Fatalf("%d comparisons", len(dirs))
-	}
+	dir, c, runs := duetOf(t, root, output)
 	for _, f := range []string{"report.md", "report-full.md", "report.html", "report.json", "comparison.json"} {
-		if fi, err := os.Stat(filepath.Join(dirs[0], f)); err != nil || fi.Size() == 0 {
+		if fi, err := os.Stat(filepath.Join(dir, f)); err != nil || fi.Size() == 0 {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
-	runs := judgedRuns(t, filepath.Join(root, "store"), filepath.Base(dirs[0]))
-	if status == rig.ExitInconclusive && len(runs) == 0 {
-		t.Error("there is a verdict, and no run counts")
-	}
 	for _, r := range runs {
+		if !r.Validity.Valid {
+			continue
+		}
 		g, err := r.Graphs()
 		if err != nil || g == nil {
 			t.Fatalf("run %s kept no graphs (%v)", r.Manifest.ID, err)
@@ -423,47 +382,20 @@ func TestCompareEndToEnd(t *testing.T) {
 			t.Errorf("run %s kept graphs that its report does not use (%v)", r.Manifest.ID, err)
 		}
 	}
-	before, err := os.ReadFile(filepath.Join(dirs[0], "report.md"))
+	before, err := os.ReadFile(filepath.Join(dir, "report.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := exec.Command(cmd.Path, "report", "-store", filepath.Join(root, "store"), filepath.Base(dirs[0]))
+	again := exec.Command(cmd.Path, "report", "-store", filepath.Join(root, "store"), c.ID)
 	out, _ := again.CombinedOutput()
-	after, err := os.ReadFile(filepath.Join(dirs[0], "report.md"))
+	after, err := os.ReadFile(filepath.Join(dir, "report.md"))
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("rendering again gave another report (%v)\n%s", err, out)
 	}
 	if again.ProcessState.ExitCode() != status {
 		t.Errorf("report exits with %d, compare did with %d", again.ProcessState.ExitCode(), status)
 	}
-	if status != rig.ExitInvalid {
-		gatheredAgain(t, filepath.Join(root, "store"), filepath.Base(dirs[0]), status)
-	}
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
-}
-
-// judgedRuns opens the runs of a comparison that count.
-func judgedRuns(t *testing.T, root, id string) (runs []*record.Run) {
-	t.Helper()
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := st.Comparison(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, cell := range c.Runs {
-		if !cell.Counts() {
-			continue
-		}
-		r, err := st.Run(cell.Run)
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs = append(runs, r)
-	}
-	return runs
 }

@@ -184,9 +184,7 @@ func TestUsersOnOtherHosts(t *testing.T) {
 	// The agents serve the next run; one is killed in it, with its processes.
 	bySequence := strings.Replace(strings.ReplaceAll(fleetPlan, "TIME", "60s"), "fleet: {", "fleet: {relay: 3, ", 1)
 	cmd, output = l.carry(t, "run", bySequence)
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	until(t, output, " measure ")
 	if err := l.agents["host-b"].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestThoseLeft(t *testing.T) {
 	l := newFleetLab(t, "one-a", "two-a", "one-b")
 	for _, verb := range []string{"compare", "sizing"} {
 		cmd, output := l.carry(t, verb, leftPlan)
-		measured(output, " measure ")
+		until(t, output, " measure ")
 		if err := l.agents["two-a"].Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -92,12 +92,5 @@ func TestThoseLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.agent(t, "two-a")
-	}
-}
-
-// measured waits for a phase in what a program has said.
-func measured(output *safeBuffer, phase string) {
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(output.String(), phase) && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
 	}
 }

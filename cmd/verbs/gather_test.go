@@ -31,28 +31,6 @@ func armsOf(c *record.Comparison) (base, fresh string) {
 	return strings.Join(ids[0], ","), strings.Join(ids[1], ",")
 }
 
-// gatheredAgain holds that the report of the runs of a comparison, which another program made, is that of the comparison.
-func gatheredAgain(t *testing.T, root, id string, status int) {
-	t.Helper()
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := st.Comparison(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Runs = slices.DeleteFunc(c.Runs, func(r record.ComparisonRun) bool { return !r.Counts() })
-	base, fresh := armsOf(c)
-	want, got := t.TempDir(), t.TempDir()
-	for _, args := range [][]string{{"-out", want, id}, {"-out", got, "-base", base, "-new", fresh}} {
-		if s, _, errOut := inStore(t, root, append([]string{"report"}, args...)...); s != status {
-			t.Errorf("report %q: status %d, compare had %d\n%s", args, s, status, errOut)
-		}
-	}
-	sameReports(t, want, got)
-}
-
 func readReport(t *testing.T, dir string) (d report.Document, raw map[string]any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "report.json"))
@@ -213,8 +191,7 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 	putRun(t, st, storedRun{id: "slow", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "measure: 2s", "measure: 3s", 1)})
 	putRun(t, st, storedRun{id: "rule", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "100ms", "200ms", 1)})
 	putRun(t, st, storedRun{id: "disturbed", capacity: -700, slower: 1, series: true, plan: next, ended: "others"})
-	for id, target := range map[string]string{"built": `{"digest":"aa"}`, "rebuilt": `{"digest":"bb"}`, "small": `{"dataset":"seed-000"}`, "large": `{"dataset":"seed-001"}`,
-		"pg15": `{"database":{"name":"PostgreSQL","version":"15.1"}}`, "pg16": `{"database":{"name":"PostgreSQL","version":"16.0"}}`} {
+	for id, target := range map[string]string{"built": `{"digest":"aa"}`, "rebuilt": `{"digest":"bb"}`} {
 		putRun(t, st, storedRun{id: id, capacity: 700, slower: 1, series: true, plan: next, target: target})
 	}
 	putRun(t, st, storedRun{id: "planless", capacity: 700, slower: 1})
@@ -244,8 +221,6 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 		{"1=b1", "1=n1", "1=b1: the blocks of stored runs are their order in time"},
 		{"b1", "disturbed", "run disturbed: others on the host ended its search (gate others): its lower bound says nothing of the arm; leave it out"},
 		{"b1,b2", "built,rebuilt", "runs built and rebuilt are both given by -new, and their targets are programs with the digests aa and bb; an arm is one build"},
-		{"b1,b2", "small,large", `their targets differ in the data: "seed-000" and "seed-001"`},
-		{"b1,b2", "pg15,pg16", `their targets differ in the database server: "PostgreSQL 15.1" and "PostgreSQL 16.0"`},
 		{"b1", "planless", "run planless: this version cannot read its plan"},
 	} {
 		status, shown, errOut := inStore(t, root, "report", "-base", tt.base, "-new", tt.fresh)

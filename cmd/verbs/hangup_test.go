@@ -43,17 +43,6 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	return cmd, root, output
 }
 
-// untilMeasured waits until a run is in its measured phase.
-func untilMeasured(t *testing.T, output *safeBuffer) {
-	t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure "); {
-		if time.Now().After(deadline) {
-			t.Fatalf("it was never measured\n%s", output.String())
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
 // sealedAs checks that a store has one run, which was sealed as interrupted.
 func sealedAs(t *testing.T, root, why string) {
 	t.Helper()
@@ -75,25 +64,6 @@ func sealedAs(t *testing.T, root, why string) {
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
-}
-
-// A closed terminal sends SIGHUP, and often twice: the run is sealed as interrupted.
-func TestHangupSealsTheRun(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := hangupRun(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	untilMeasured(t, output)
-	for range 2 {
-		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.SignalStatus(syscall.SIGHUP) {
-		t.Errorf("status %d\n%s", status, output.String())
-	}
-	sealedAs(t, root, "interrupted by SIGHUP")
 }
 
 // The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted, and not killed by
@@ -134,7 +104,7 @@ func TestNohupGoesOn(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	untilMeasured(t, output)
+	until(t, output, " measure ")
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)

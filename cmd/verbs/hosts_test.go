@@ -198,17 +198,17 @@ func TestDelayNeedsNetem(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(string) string { return "" }}
-	if status := a.run(t.Context(), []string{"plan", "check", path}); status != rig.ExitOK {
-		t.Errorf("plan check ends with %d\n%s", status, &out)
+	status, out, errs := ranWith(t, "plan", "check", path)
+	if status != rig.ExitOK {
+		t.Errorf("plan check ends with %d\n%s%s", status, out, errs)
 	}
-	if says := strings.Contains(out.String(), "it cannot be carried out here: target.topology.links: delay: this kernel has no netem"); says != (lacks != nil) {
-		t.Errorf("this kernel: %v; plan check says\n%s", lacks, &out)
+	if says := strings.Contains(out, "it cannot be carried out here: target.topology.links: delay: this kernel has no netem"); says != (lacks != nil) {
+		t.Errorf("this kernel: %v; plan check says\n%s", lacks, out)
 	}
 	if lacks == nil {
 		return
 	}
+	a := &app{env: func(string) string { return "" }}
 	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "or remove delay") {
 		t.Errorf("the run: %v", err)
 	}

@@ -62,10 +62,8 @@ func TestInputsAreRegularFiles(t *testing.T) {
 			"mix":     {[]string{"plan", "check", mix}, "workload.mix: " + want},
 			"weights": {[]string{"plan", "mix", "-file", path}, want},
 		} {
-			var out, errs bytes.Buffer
-			a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-			if status := a.run(t.Context(), c.args); status != rig.ExitUsage || !strings.Contains(errs.String(), c.want) {
-				t.Errorf("%s of %s: status %d, %s; want %q", name, kind, status, &errs, c.want)
+			if status, _, errs := ranWith(t, c.args...); status != rig.ExitUsage || !strings.Contains(errs, c.want) {
+				t.Errorf("%s of %s: status %d, %s; want %q", name, kind, status, errs, c.want)
 			}
 		}
 		if _, err := rig.ReadSpec(path); err == nil || !strings.Contains(err.Error(), want) {

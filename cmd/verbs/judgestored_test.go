@@ -1,9 +1,7 @@
 package verbs
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -122,10 +120,7 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 // inStore runs the program with a store.
 func inStore(t *testing.T, root string, args ...string) (status int, out, errOut string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}
-	status = a.run(context.Background(), append(args, "-store", root))
-	return status, stdout.String(), stderr.String()
+	return ranWith(t, append(args, "-store", root)...)
 }
 
 func TestJudgeStoredRuns(t *testing.T) {
@@ -266,32 +261,6 @@ func TestJudgeOfADirectory(t *testing.T) {
 	}
 }
 
-// Scripts do not know the id of the comparison that they have just made: last is the one that began last.
-func TestJudgeOfTheLastComparison(t *testing.T) {
-	root := t.TempDir()
-	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "report", "last"); status != rig.ExitUsage || !strings.Contains(errOut, "last: there is no such file, and no store in ") {
-		t.Errorf("no store: status %d, %q", status, errOut)
-	}
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verbs := [][]string{{"judge", "last"}, {"report", "-print", "comment", "last"}, {"report", "trend", "last"}}
-	for _, args := range verbs {
-		if status, out, errOut := inStore(t, root, args...); status != rig.ExitUsage || out != "" || !strings.Contains(errOut, "the last comparison: not in the store") {
-			t.Errorf("%q in an empty store: status %d, %q, %q", args, status, out, errOut)
-		}
-	}
-	putComparison(t, st, "20260102-000000-b", versions("v2", "v3"), 6, 0.88)
-	putComparison(t, st, "20260101-000000-a", versions("v1", "v2"), 1, 1)
-	for i, args := range verbs {
-		want := []int{rig.ExitWorse, rig.ExitWorse, rig.ExitOK}[i]
-		if status, out, errOut := inStore(t, root, args...); status != want || out == "" || errOut != "" || args[1] == "trend" && !strings.Contains(out, "v3") {
-			t.Errorf("%q: status %d, want %d, %q\n%s", args, status, want, errOut, out)
-		}
-	}
-}
-
 // A reason why one database cannot be judged is not reported for the other.
 func TestJudgeStoredSkipsByDatabase(t *testing.T) {
 	root := t.TempDir()
@@ -349,39 +318,6 @@ func TestJudgeStoredRunsOfDifferentPlans(t *testing.T) {
 	}
 	if status, _, errOut := inStore(t, root, "judge", "-base", "b1", "-new", "n3"); status != rig.ExitInconclusive || errOut != "" {
 		t.Errorf("of another team: status %d, %q", status, errOut)
-	}
-}
-
-// TestJudgeStoredRunsWithAnUnstableSearch judges runs that are alike except for one search of the new arm,
-// which contradicts itself: the rest is not judged the same.
-func TestJudgeStoredRunsWithAnUnstableSearch(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		base, fresh int // unstable ones of seven
-		status      int
-		want        string
-	}{
-		{"none", 0, 0, rig.ExitOK, "new is the same as base"},
-		{"one of new", 0, 1, rig.ExitInconclusive, "new has more unstable searches than base (1, 0)"},
-		{"one of base", 1, 0, rig.ExitOK, "1 of 7 runs of base and 0 of new are unstable"},
-		{"every one", 7, 7, rig.ExitInvalid, "capacity"},
-	} {
-		root := t.TempDir()
-		st, err := store.Open(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var base, fresh []string
-		for i := range 7 {
-			b, n := fmt.Sprintf("b%d", i), fmt.Sprintf("n%d", i)
-			putRun(t, st, storedRun{id: b, capacity: 1000 + float64(i), slower: 1, unstable: i < tt.base})
-			putRun(t, st, storedRun{id: n, capacity: 1001 - float64(i), slower: 1, unstable: i < tt.fresh})
-			base, fresh = append(base, b), append(fresh, n)
-		}
-		status, out, errOut := inStore(t, root, "judge", "-base", strings.Join(base, ","), "-new", strings.Join(fresh, ","))
-		if status != tt.status || !strings.Contains(out, tt.want) {
-			t.Errorf("%s: status %d, want %d and %q: %s\n%s", tt.name, status, tt.status, tt.want, errOut, out)
-		}
 	}
 }
 

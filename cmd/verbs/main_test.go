@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"context"
 	"flag"
 	"os"
 	"runtime"
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(max(7, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err) // package testing has no such flag
 	}
-	testscript.Main(tidy{m}, map[string]func(){"plimsoll": func() { os.Exit(Main()) }, fickle: fickleMain})
+	testscript.Main(tidy{m}, map[string]func(){"plimsoll": func() { os.Exit(Main()) }})
 }
 
 // tidy removes the program that tests have built, when all have ended.
@@ -155,13 +154,5 @@ func TestDefaultRules(t *testing.T) {
 		if len(tt.p.Unbounded.SLO) != 0 {
 			t.Errorf("%s: the caller's plan was changed", tt.name)
 		}
-	}
-}
-
-func TestUnknownVerb(t *testing.T) {
-	var out, errOut strings.Builder
-	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
-	if got := a.run(context.Background(), []string{"conquer"}); got != rig.ExitUsage || out.Len() > 0 || !strings.Contains(errOut.String(), "conquer") {
-		t.Errorf("status %d, stdout %q, stderr %q", got, out.String(), errOut.String())
 	}
 }

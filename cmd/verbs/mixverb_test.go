@@ -1,9 +1,6 @@
 package verbs
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,61 +12,28 @@ import (
 	"time"
 
 	"plimsoll/rig"
-	"plimsoll/watch/series"
 )
 
-// fakePrometheus answers instant queries over two hours of a production server's calls, by the PromQL engine that
-// runs use.
+// fakePrometheus answers the query of the weights as a server of two hours of calls does, and every other with nothing.
 func fakePrometheus(t *testing.T, end time.Time) *httptest.Server {
 	t.Helper()
-	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	perMinute := map[[2]string]float64{
-		{"createPost", "201"}: 108, {"createPost", "400"}: 12, {"saveReaction", "201"}: 15,
-		{"getChannelStats", "200"}: 900, {"getUsersByIds", "200"}: 300, {"patchPost", "200"}: 6,
-	}
-	for i := range 131 {
-		var samples []series.Sample
-		for k, rate := range perMinute {
-			samples = append(samples, series.Sample{Name: "mattermost_api_time_count", Labels: []series.Label{{Name: "handler", Value: k[0]}, {Name: "status_code", Value: k[1]}}, Value: rate * float64(i)})
-		}
-		if err := db.Append(end.Add(time.Duration(i-130)*time.Minute), samples); err != nil {
-			t.Fatal(err)
-		}
-	}
+	const query = "sum by (handler) (rate(mattermost_api_time_count[2h]))"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer s3cret" {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer s3cret":
 			w.WriteHeader(http.StatusUnauthorized)
 			return
-		}
-		if r.URL.Path != "/prom/api/v1/query" {
+		case r.URL.Path != "/prom/api/v1/query":
 			http.NotFound(w, r)
 			return
 		}
-		at := end
-		if s := r.FormValue("time"); s != "" {
-			sec, err := strconv.ParseFloat(s, 64)
-			if err != nil {
-				t.Error(err)
+		results := ""
+		if at, err := strconv.ParseFloat(r.FormValue("time"), 64); err == nil && int64(at) == end.Unix() && r.FormValue("query") == query {
+			for handler, rate := range map[string]string{"createPost": "2", "saveReaction": "0.25", "getChannelStats": "15", "getUsersByIds": "5", "patchPost": "0.1"} {
+				results += fmt.Sprintf(`,{"metric":{"handler":%q},"value":[%d,%q]}`, handler, end.Unix(), rate)
 			}
-			at = time.UnixMilli(int64(sec * 1e3))
 		}
-		results, err := db.Query(r.Context(), r.FormValue("query"), at)
-		if err != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintf(w, `{"status":"error","errorType":"bad_data","error":%q}`, err)
-			return
-		}
-		vector := []any{}
-		for _, res := range results {
-			vector = append(vector, map[string]any{"metric": res.Labels, "value": []any{float64(at.UnixMilli()) / 1e3, strconv.FormatFloat(res.Value, 'f', -1, 64)}})
-		}
-		if err := json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "vector", "result": vector}}); err != nil {
-			t.Error(err)
-		}
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, strings.TrimPrefix(results, ","))
 	}))
 	t.Cleanup(srv.Close)
 	return srv
@@ -84,10 +48,7 @@ func TestImportMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	verb := func(args ...string) (status int, stdout, stderr string) {
-		var out, errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-		status = a.run(context.Background(), append([]string{"plan", "mix"}, args...))
-		return status, out.String(), errs.String()
+		return ranWith(t, append([]string{"plan", "mix"}, args...)...)
 	}
 	file := filepath.Join(dir, "mix.yaml")
 	status, out, errs := verb("-prometheus", srv.URL+"/prom", "-token-file", token, "-at", end.Format(time.RFC3339), "-o", file)

@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
-	"plimsoll/rig"
 )
 
 // Every behavior can be driven against the null server: its login and its acts find answers that they accept. A new
@@ -101,38 +99,6 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 				t.Errorf("the null server does not know %v; add answers to its table", st.Unknown)
 			}
 		})
-	}
-}
-
-// A run on the null server neither misses the deliveries that there cannot be nor reads anything back, and its report says
-// so.
-func TestNullServerDeliversNothing(t *testing.T) {
-	t.Parallel()
-	cmd, root, output := startPlan(t, `
-name: nothing
-target: {driver: refnull}
-workload: {behavior: mattermost, pace: 0.01, params: {channels: "3"}}
-bounded: {users: 30, ramp: 0s, settle: 0s, measure: 13s, slo: ["rate(errors) < 60%"]}
-gates: {lag: {red: 10s}, late: {red: 100%}, users: {red: 1%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 10s}, pause: {red: 10s}, gc: {red: 100%},
-  steal: {red: 100%}, others: {red: 100%}, throttled: {red: 100%}, wait: {red: 100%}, bursts: {red: 1000x}, little: {red: 100%}}
-`, "run")
-	if status := wait(t, cmd, time.Minute, output); status != rig.ExitOK {
-		t.Errorf("exit status %d\n%s", status, output)
-	}
-	r, _ := onlyRun(t, root)
-	u, err := r.Users()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := u.Whole; c.Acked == 0 || c.Judged == 0 || c.Lost != 0 || u.Undelivered == "" || u.Audit == nil || u.Audit.Expected != 0 || u.Audit.Note == "" {
-		t.Errorf("users %+v, audit %+v: want messages of which nothing is expected", u, u.Audit)
-	}
-	show, shown := command(cmd.Path, "show", "-store", filepath.Join(root, "store"), r.Manifest.ID)
-	if err := show.Run(); err != nil {
-		t.Error(err)
-	}
-	if text := unwrapped(shown); strings.Contains(text, "ATTENTION") || !strings.Contains(text, "Deliveries are not judged: the target says that it is a null server") {
-		t.Errorf("the report:\n%s", shown)
 	}
 }
 

@@ -1,10 +1,7 @@
 package verbs
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/watch/series"
@@ -37,16 +33,6 @@ func startProbes(t *testing.T, addr, keys string, args ...string) (cmd *exec.Cmd
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return cmd, output
-}
-
-// waitFor waits until the program reports a phase.
-func waitFor(t *testing.T, output *safeBuffer, phase string) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(output.String(), " "+phase+" "); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no phase %s:\n%s", phase, output.String())
-		}
-	}
 }
 
 // unwrapped returns an output without its line breaks, for texts that are wrapped on the screen.
@@ -75,7 +61,7 @@ workload: {behavior: poster, pace: 0.1}
 bounded: {users: 5, ramp: 1s, settle: 1s, measure: 9s}
 probes: [{kind: agent, role: proxy}]
 `, "run", "-fleet-listen", addr, "-fleet-keys", keys)
-	waitFor(t, output, "measure")
+	until(t, output, " measure ")
 	time.Sleep(500 * time.Millisecond) // some samples more; how many does not matter
 	if err := agent.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -144,44 +130,10 @@ func TestAgentFlags(t *testing.T) {
 		"reserved role":  {slices.Concat(right, []string{"-pid", "host=1"}), `role "host" of processes is reserved`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out safeBuffer
-			a := &app{stdout: &out, stderr: &out, env: func(string) string { return "" }}
-			if status := a.run(t.Context(), append([]string{"agent"}, c.args...)); status != rig.ExitUsage || !strings.Contains(out.String(), c.want) {
-				t.Errorf("status %d, want %d and %q:\n%s", status, rig.ExitUsage, c.want, out.String())
+			status, out, errs := ranWith(t, append([]string{"agent"}, c.args...)...)
+			if status != rig.ExitUsage || !strings.Contains(errs, c.want) {
+				t.Errorf("status %d, want %d and %q:\n%s%s", status, rig.ExitUsage, c.want, out, errs)
 			}
 		})
-	}
-}
-
-// A search whose target takes its metrics page away has no capacity to report: it is invalid, and names the address
-// and the things to check.
-func TestSearchLosesTheMetrics(t *testing.T) {
-	t.Parallel()
-	null, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := inBackground(func() error { return null.Run(ctx) })
-	defer func() { cancel(); <-done }()
-	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "queue_length 3\n")
-	}))
-	defer metrics.Close()
-	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa"}, fmt.Sprintf(`
-name: blind
-target: {driver: external, url: %q, ready: /api/v4/system/ping, metrics_url: "%s/metrics"}
-workload: {behavior: poster, pace: 0.05}
-unbounded: {max_users: 20, start: 10, budget: 8s, slo: ["mean(op) < 5s"]}
-`, null.URL(), metrics.URL)+openGates, "capacity")
-	waitFor(t, output, "search")
-	metrics.Close()
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
-	}
-	r, _ := onlyRun(t, root)
-	at := strings.TrimPrefix(metrics.URL, "http://")
-	if f := silence(r, record.Red); !strings.HasPrefix(f, "scrape "+at+"/metrics has had no data since ") || !strings.Contains(f, "connection refused; does the metrics page (metrics_url, or url of the probe) still answer?") || !strings.Contains(unwrapped(output), f) {
-		t.Errorf("findings %+v\n%s", r.Validity.Findings, output.String())
 	}
 }

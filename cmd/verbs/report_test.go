@@ -19,10 +19,8 @@ import (
 // reportAgain renders a stored comparison as the verb does, and returns its directory.
 func reportAgain(tb testing.TB, root, id string) string {
 	tb.Helper()
-	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
-	if got := a.run(tb.Context(), []string{"report", "-store", root, id}); got != rig.ExitInconclusive {
-		tb.Fatalf("status %d: %s", got, errOut.String())
+	if status, _, errOut := ranWith(tb, "report", "-store", root, id); status != rig.ExitInconclusive {
+		tb.Fatalf("status %d: %s", status, errOut)
 	}
 	return filepath.Join(root, "comparisons", id)
 }
@@ -105,12 +103,11 @@ func TestShowPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
-	if got := a.run(t.Context(), []string{"show", "-store", root, "-pages", dir, runs[len(runs)-1].Name()}); got != rig.ExitOK {
-		t.Fatalf("status %d: %s", got, errOut.String())
+	status, out, errOut := ranWith(t, "show", "-store", root, "-pages", dir, runs[len(runs)-1].Name())
+	if status != rig.ExitOK {
+		t.Fatalf("status %d: %s", status, errOut)
 	}
-	files := strings.Fields(out.String())
+	files := strings.Fields(out)
 	if len(files) != 4 || id == "" {
 		t.Fatalf("pages %v", files)
 	}

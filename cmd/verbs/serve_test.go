@@ -3,11 +3,11 @@ package verbs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/prometheus/util/compression"
 
 	"plimsoll/rig"
+	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 
@@ -32,7 +33,6 @@ import (
 type receiver struct {
 	mu      sync.Mutex
 	samples int
-	metrics map[string]bool
 	runs    map[string]bool
 	bad     []string
 }
@@ -57,10 +57,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	for _, ts := range req.Timeseries {
 		r.samples += len(ts.Samples)
 		for _, l := range ts.Labels {
-			switch l.Name {
-			case "__name__":
-				r.metrics[l.Value] = true
-			case "run":
+			if l.Name == "run" {
 				r.runs[l.Value] = true
 			}
 		}
@@ -84,139 +81,58 @@ func clientOf(t *testing.T, output *safeBuffer) v1.API {
 	return nil
 }
 
-// TestPrometheusOverARun queries a run with a client that is not ours, while it lasts and afterwards, has it written
-// to another server, and draws the dashboards' queries on it.
-func TestPrometheusOverARun(t *testing.T) {
-	t.Parallel()
-	outside := &receiver{metrics: map[string]bool{}, runs: map[string]bool{}}
-	srv := httptest.NewServer(outside)
-	defer srv.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+// underWay asks a run while it lasts, with a client that is not ours.
+func underWay(t *testing.T, output *safeBuffer) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_REMOTE_WRITE_TOKEN=s3cret-token"}, fmt.Sprintf(e2ePlan, "4s")+openGates,
-		"run", "-database", "postgresql", "-serve", "127.0.0.1:0", "-remote-write", srv.URL+"/write?key=s3cret-key")
-
-	// The other database only for the names of its series; it shares the cores.
-	other, otherRoot, otherOutput := startProgram(t, "2s", "run", "-database", "mysql")
-
 	live := clientOf(t, output)
-	seen, users := false, model.SampleValue(0)
-	var first error
-	for ; users < 10 && ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+	users := model.SampleValue(0)
+	for users < 10 && ctx.Err() == nil && !strings.Contains(output.String(), "run: ") {
+		time.Sleep(100 * time.Millisecond)
 		v, _, _, err := live.Query(ctx, `plimsoll_users{state="active"}`, time.Time{})
-		if err != nil && first == nil {
-			first = err
-		}
 		if vec, ok := v.(model.Vector); err == nil && ok && len(vec) == 1 {
-			seen, users = true, vec[0].Value
-		}
-		if strings.Contains(output.String(), "run: ") {
-			break
+			users = vec[0].Value
 		}
 	}
-	if !seen || users != 10 {
+	if users != 10 {
 		t.Errorf("the run under way showed %v users", users)
 	}
-	if first == nil || !strings.Contains(first.Error(), "503") {
-		t.Errorf("before the run: %v", first)
-	}
-	if status := wait(t, cmd, 120*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
-		t.Fatalf("exit status %d\n%s", status, output.String())
-	}
-	if strings.Contains(output.String(), "s3cret") {
-		t.Error("a secret was printed")
-	}
-	noSecrets(t, filepath.Join(root, "store"), []string{"s3cret-token", "s3cret-key"})
+}
 
+// writtenOutside asks the verb serve how many samples a stored run has: all of them were written to another server.
+func writtenOutside(t *testing.T, root string, outside *receiver) {
+	t.Helper()
 	said := new(safeBuffer)
 	a := &app{stdin: strings.NewReader(""), stdout: said, stderr: said, env: func(string) string { return "" }}
-	serving, stop := context.WithCancel(ctx)
-	ended := make(chan int)
-	go func() {
-		ended <- a.run(serving, []string{"serve", "-store", filepath.Join(root, "store"), "-prometheus", "2", "-listen", "127.0.0.1:0"})
-	}()
-	defer func() {
-		stop()
-		if status := <-ended; status != rig.ExitOK {
-			t.Errorf("serve ended with status %d: %s", status, said.String())
+	serving, stop := context.WithCancel(t.Context())
+	ended := inBackground(func() error {
+		args := []string{"serve", "-store", filepath.Join(root, "store"), "-prometheus", "2", "-listen", "127.0.0.1:0"}
+		if status := a.run(serving, args); status != rig.ExitOK {
+			return fmt.Errorf("serve ended with status %d: %s", status, said)
 		}
-	}()
-	stored := clientOf(t, said)
-	ask := func(expr string) float64 {
-		v, _, _, err := stored.Query(ctx, expr, time.Time{}) // now is the run's end
-		if err != nil {
-			t.Fatal(err)
-		}
-		vec, ok := v.(model.Vector)
-		if !ok || len(vec) != 1 {
-			t.Errorf("%s: %v", expr, v)
-			return -1
-		}
-		return float64(vec[0].Value)
-	}
-	if n := ask(`plimsoll_ops_total{op="post",class="ok"}`); n < 20 {
-		t.Errorf("%v posts", n)
-	}
-	if got := ask(`plimsoll_slo_threshold{stat="p99",op="op"}`); got != 5 {
-		t.Errorf("threshold %v, want 5 s", got)
-	}
-	end := time.UnixMilli(int64(ask(`max(timestamp(plimsoll_users))`) * 1000))
-	v, _, _, err := stored.QueryRange(ctx, `plimsoll_slo_value{op="op"}`, v1.Range{Start: end.Add(-3 * time.Second), End: end, Step: time.Second})
-	if m, ok := v.(model.Matrix); err != nil || !ok || len(m) != 2 || len(m[0].Values) != 4 {
-		t.Errorf("query_range: %v, %v", v, err)
-	}
-	rules, _, _, err := stored.LabelValues(ctx, "rule", nil, end.Add(-time.Minute), end)
-	if err != nil || len(rules) != 3 { // the plan's two, and the one of all failed operations
-		t.Errorf("rules: %v, %v", rules, err)
-	}
-	sets, _, _, err := stored.Series(ctx, []string{`plimsoll_probe_up`}, end.Add(-time.Minute), end)
-	if err != nil || len(sets) < 3 {
-		t.Errorf("probes: %v, %v", sets, err)
-	}
-	labels, _, _, err := stored.LabelNames(ctx, nil, end.Add(-time.Minute), end)
-	if err != nil || !slices.Contains(labels, "rule") || !slices.Contains(labels, "role") {
-		t.Errorf("labels: %v, %v", labels, err)
-	}
-
-	outside.mu.Lock()
-	defer outside.mu.Unlock()
-	if len(outside.bad) > 0 || len(outside.runs) != 1 {
-		t.Errorf("remote write: runs %v, refused: %v", outside.runs, outside.bad)
-	}
-	all, _, _, err := stored.Query(ctx, `{__name__!=""}[1h]`, time.Time{})
-	if err != nil {
+		return nil
+	})
+	all, _, _, err := clientOf(t, said).Query(t.Context(), `{__name__!=""}[1h]`, time.Time{}) // now is the run's end
+	stop()
+	if err := errors.Join(err, <-ended); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for _, s := range all.(model.Matrix) {
 		n += len(s.Values)
 	}
-	if outside.samples != n || n < 1000 {
-		t.Errorf("%d samples were written to the other server, the run has %d", outside.samples, n)
+	outside.mu.Lock()
+	defer outside.mu.Unlock()
+	if outside.samples != n || n < 1000 || len(outside.bad) > 0 || len(outside.runs) != 1 {
+		t.Errorf("%d samples of the runs %v were written to the other server, the run has %d; refused: %v", outside.samples, outside.runs, n, outside.bad)
 	}
-
-	names, _, _, err := stored.LabelValues(ctx, "__name__", nil, end.Add(-time.Hour), end)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if status := wait(t, other, 120*time.Second, otherOutput); status != rig.ExitOK && status != rig.ExitInvalid {
-		t.Fatalf("exit status %d\n%s", status, otherOutput.String())
-	}
-	has := namesOf(t, otherRoot)
-	for _, n := range names {
-		has[string(n)] = true
-	}
-	checkDashboards(t, has)
 }
 
-// namesOf returns the metrics of the only run in a store.
-func namesOf(t *testing.T, root string) map[string]bool {
+// namesOf returns the metrics of a run.
+func namesOf(t *testing.T, dir string) map[string]bool {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(root, "store", "runs", "*", "series"))
-	if err != nil || len(dirs) != 1 {
-		t.Fatalf("runs: %v, %v", dirs, err)
-	}
-	db, err := series.Open(dirs[0])
+	db, err := series.Open(filepath.Join(dir, record.SeriesDir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +13,6 @@ import (
 	"time"
 
 	"plimsoll/judge/sizing"
-	"plimsoll/reference/refnull"
 	"plimsoll/report"
 	"plimsoll/rig"
 	"plimsoll/run/record"
@@ -71,27 +67,7 @@ func TestUpForEachTest(t *testing.T) {
 // runSizing runs the verb with a plan in a fresh store and returns its report, output and status.
 func runSizing(t *testing.T, text string, env ...string) (report.SizingDocument, string, int, string) {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.MkdirTemp("", "plimsoll-sizing-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(root, "plan.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
-	cmd.Env = append(cmd.Env, env...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, root, output := startPlanWith(t, env, text, "sizing")
 	status := wait(t, cmd, 120*time.Second, output)
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
@@ -210,28 +186,15 @@ setup: {stack: refchat}
 // from the environment.
 func TestSizingBehindAProxy(t *testing.T) {
 	t.Parallel()
-	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := inBackground(func() error { return s.Run(ctx) })
-	defer func() { cancel(); <-done }()
-	u, err := url.Parse(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	pass := httputil.NewSingleHostReverseProxy(u)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts") {
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, "<title>Just a moment...</title>")
 			return
 		}
-		pass.ServeHTTP(w, r)
-	}))
-	defer proxy.Close()
+		forward.ServeHTTP(w, r)
+	})
 	const text = `
 name: behind
 target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
@@ -241,7 +204,7 @@ sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 	if _, output, status, _ := runSizing(t, text); status != rig.ExitUsage || !strings.Contains(output, "TEST_URL is not set") {
 		t.Errorf("without the environment: status %d\n%s", status, output)
 	}
-	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy.URL, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
+	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
 	if status != rig.ExitInvalid || len(d.Steps) != 1 {
 		t.Fatalf("status %d\n%s", status, output)
 	}
@@ -260,23 +223,9 @@ sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 // An interrupted ladder leaves a report of its measurements, which states that it is not complete.
 func TestInterruptedSizing(t *testing.T) {
 	t.Parallel()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	file := filepath.Join(root, "plan.yaml")
-	text := "name: cut\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nsizing: {steps: [5, 10], ramp: 20/s, settle: 0s, hold: 3s}\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(output.String(), "step 2/2") && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	const text = "name: cut\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nsizing: {steps: [5, 10], ramp: 20/s, settle: 0s, hold: 3s}\n"
+	cmd, root, output := startPlan(t, text, "sizing")
+	until(t, output, "step 2/2")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -296,60 +245,41 @@ func TestInterruptedSizing(t *testing.T) {
 	}
 }
 
-// A ladder whose target lost acknowledged messages is not good, whatever its grades: in a step, in one that was repeated,
-// or in the first search. One of these that is gone is named.
+// A ladder whose target lost acknowledged messages is not good, whatever its grades: those of a step, of one that was
+// repeated and of the first search count. One of these that is gone is named.
 func TestSizingThatLostMessages(t *testing.T) {
 	const text = "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster}\nunbounded: {max_users: 90}\nsizing: {steps: [50, 60]}\n"
 	p, err := known().Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const warning, unknown = "the target lost messages that it had acknowledged (", "it is not known whether the target lost messages that it had acknowledged ("
-	for _, tt := range []struct {
-		name                            string
-		step, invalid, repeated, search int // messages that were lost; invalid those of a step that is not valid
-		gone                            bool
-		status                          int
-		says                            []string
-	}{
-		{"nothing", 0, 0, 0, 0, false, rig.ExitOK, nil},
-		{"in a step", 3, 0, 0, 0, false, rig.ExitSLO, []string{warning + "60 users, run step): 3 of 90 cannot be read"}},
-		{"in a step that is not valid", 0, 4, 0, 0, false, rig.ExitInvalid, []string{warning + "60 users, run step): 4 of 90 cannot be read"}},
-		{"in a step that was repeated", 0, 0, 5, 0, false, rig.ExitSLO, []string{warning + "60 users, run repeated): 5 of 90 cannot be read"}},
-		{"in the first search", 0, 0, 0, 6, false, rig.ExitSLO, []string{warning + "first search, run search): 6 of 90 cannot be read"}},
-		{"in several, and one is gone", 3, 0, 5, 0, true, rig.ExitSLO, []string{warning + "60 users, run step): 3", warning + "60 users, run repeated): 5", unknown + "first search, run search): "}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			root := t.TempDir()
-			st, err := store.Open(root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			z := &record.Sizing{ID: "z1", Name: p.Name, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed, Planned: []int{50, 60}, Search: "search",
-				Steps:    []record.SizingStep{{Users: 50, Run: "first", Digest: putRun(t, st, storedRun{id: "first", slower: 1, series: true})}},
-				Repeated: []record.SizingStep{{Users: 60, Run: "repeated", Digest: putRun(t, st, storedRun{id: "repeated", slower: 1, invalid: true, lost: tt.repeated})}}}
-			last := putRun(t, st, storedRun{id: "step", slower: 1, series: true, invalid: tt.invalid > 0, lost: tt.step + tt.invalid})
-			z.Steps = append(z.Steps, record.SizingStep{Users: 60, Run: "step", Digest: last})
-			if !tt.gone {
-				putRun(t, st, storedRun{id: "search", slower: 1, lost: tt.search})
-			}
-			if err := st.SaveSizing(z); err != nil {
-				t.Fatal(err)
-			}
-			status, out, errOut := inStore(t, root, "report", "z1")
-			if status != tt.status || strings.Contains(errOut, "lost messages") != (len(tt.says) > 0) {
-				t.Errorf("status %d, want %d: %q\n%s", status, tt.status, errOut, out)
-			}
-			for _, text := range tt.says {
-				if !strings.Contains(errOut, text) || !strings.Contains(strings.Join(strings.Fields(out), " "), text) {
-					t.Errorf("%q is not in %q or\n%s", text, errOut, out)
-				}
-			}
-			_, out, _ = inStore(t, root, "report", "-json", "z1")
-			var d report.SizingDocument
-			if err := json.Unmarshal([]byte(out), &d); err != nil || d.AcknowledgedLost != tt.step+tt.invalid+tt.repeated+tt.search {
-				t.Errorf("%d lost, %v", d.AcknowledgedLost, err)
-			}
-		})
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
 	}
+	z := &record.Sizing{ID: "z1", Name: p.Name, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed, Planned: []int{50, 60}, Search: "search"}
+	first, last := putRun(t, st, storedRun{id: "first", slower: 1, series: true}), putRun(t, st, storedRun{id: "step", slower: 1, series: true, lost: 3})
+	repeated := putRun(t, st, storedRun{id: "repeated", slower: 1, invalid: true, lost: 5})
+	z.Steps = []record.SizingStep{{Users: 50, Run: "first", Digest: first}, {Users: 60, Run: "step", Digest: last}}
+	z.Repeated = []record.SizingStep{{Users: 60, Run: "repeated", Digest: repeated}}
+	if err := st.SaveSizing(z); err != nil {
+		t.Fatal(err)
+	}
+	const gone = "it is not known whether the target lost messages that it had acknowledged (first search, run search): "
+	told := func(texts ...string) {
+		t.Helper()
+		status, out, errOut := inStore(t, root, "report", "z1")
+		for _, text := range append(texts, "(60 users, run step): 3 of 90 cannot be read", "(60 users, run repeated): 5 of 90 cannot be read") {
+			if !strings.Contains(errOut, text) || !strings.Contains(strings.Join(strings.Fields(out), " "), text) {
+				t.Errorf("%q is not in %q or\n%s", text, errOut, out)
+			}
+		}
+		if status != rig.ExitSLO {
+			t.Errorf("status %d, want %d", status, rig.ExitSLO)
+		}
+	}
+	told(gone)
+	putRun(t, st, storedRun{id: "search", slower: 1, lost: 6})
+	told("(first search, run search): 6 of 90 cannot be read")
 }

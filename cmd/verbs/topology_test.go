@@ -190,7 +190,7 @@ func lagShown(t *testing.T, stored *record.Run) {
 // the program ends with nothing left of them.
 func TestKilledPartsOfATopology(t *testing.T) {
 	withNginx(t)
-	cmd, root, output := startPlan(t, strings.Replace(topologyPlan, "measure: 9s", "measure: 20s", 1), "run")
+	cmd, root, output := startPlan(t, topologyPlan, "run")
 	atPhase(t, root, "ramp", output)
 	started := family(cmd.Process.Pid)
 	parts := []int{journaled(t, root, "replica-0/postgresql.journal"), journaled(t, root, "*/nginx.journal")}
@@ -198,17 +198,6 @@ func TestKilledPartsOfATopology(t *testing.T) {
 	for _, pid := range parts {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
-		}
-	}
-	for _, event := range []string{`"rule":"replica"`, `"rule":"proxy"`} {
-		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			if b, _ := os.ReadFile(filepath.Join(crashedRun(root), record.EventsFile)); bytes.Contains(b, []byte(event)) {
-				break
-			}
-			if time.Now().After(end) {
-				t.Errorf("no event of %s", event)
-				break
-			}
 		}
 	}
 	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid && status != rig.ExitSLO {
@@ -231,29 +220,6 @@ func TestKilledPartsOfATopology(t *testing.T) {
 	nothingLeft(t, root, cmd.Process.Pid, started)
 	if left, _ := filepath.Glob(filepath.Join(root, "store", "state", "*")); len(left) > 0 {
 		t.Errorf("state is left: %v", left)
-	}
-}
-
-// TestKilledProgramTakesItsTopology kills the program while proxy and replica are up: no process, control group or
-// mount of theirs is left.
-func TestKilledProgramTakesItsTopology(t *testing.T) {
-	withNginx(t)
-	cmd, root, output := startPlan(t, topologyPlan, "run")
-	atPhase(t, root, "ramp", output)
-	started := family(cmd.Process.Pid)
-	if replayer(root) == 0 || len(started) < 10 {
-		t.Errorf("%d processes, and that of the replica is %d", len(started), replayer(root))
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	nothingLeft(t, root, cmd.Process.Pid, started)
-	if pid := replayer(root); pid > 0 {
-		t.Errorf("process %d replays in the replica", pid)
-	}
-	if b, err := os.ReadFile("/proc/self/mounts"); err != nil || bytes.Contains(b, []byte(root)) {
-		t.Errorf("a mount is left (%v):\n%s", err, b)
 	}
 }
 

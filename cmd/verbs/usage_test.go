@@ -11,11 +11,11 @@ import (
 )
 
 // ranWith returns the status and output of a command line.
-func ranWith(t *testing.T, args ...string) (status int, stdout, stderr string) {
-	t.Helper()
+func ranWith(tb testing.TB, args ...string) (status int, stdout, stderr string) {
+	tb.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-	status = a.run(t.Context(), args)
+	status = a.run(tb.Context(), args)
 	return status, out.String(), errs.String()
 }
 

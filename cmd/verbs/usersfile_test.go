@@ -201,24 +201,6 @@ func TestUsersFile(t *testing.T) {
 		}
 	}
 	noSecrets(t, root, secrets)
-
-	// A file that does not fit the plan is one error, before anything is made.
-	for _, tt := range []struct{ file, want string }{
-		{strings.Join(strings.SplitAfter(file, "\n")[:8], ""), "workload.users_file: users.csv:8:1: is the end, after 7 accounts; bounded.users needs 8"},
-		{file + "member-00,x,\n", "users.csv:13:1: login is that of line 2"},
-		{"", "users.csv:1:1: is empty"},
-	} {
-		write("data/users.csv", tt.file)
-		for _, verb := range [][]string{{"plan", "check"}, {"run", "-store", root}} {
-			cmd, output := command(path, append(verb, filepath.Join(dir, "plan.yaml"))...)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if status := wait(t, cmd, time.Minute, output); status != rig.ExitUsage || !strings.Contains(output.String(), tt.want) {
-				t.Errorf("%v: status %d, want %q\n%s", verb, status, tt.want, output)
-			}
-		}
-	}
 }
 
 // The digest of a plan is that of its file's content, in whatever directory both are.

@@ -62,7 +62,7 @@ func windows(reg *measure.Registry) map[string]*measure.Window {
 func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 	seen := map[string]bool{}
 	for _, x := range expected {
-		name := opNames[x.op]
+		name := ops[x.op].name
 		c, reg := answering(t, x.status, x.id, "")
 		if calls(t, c)[name] == nil {
 			t.Fatalf("%s: no test calls it", name)
@@ -133,7 +133,7 @@ func TestEveryExpectedAnswerIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range expected {
-		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", opNames[x.op], x.status, x.id, x.why); !strings.Contains(string(doc), row) {
+		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", ops[x.op].name, x.status, x.id, x.why); !strings.Contains(string(doc), row) {
 			t.Errorf("docs/workload.md lacks %q", row)
 		}
 	}
