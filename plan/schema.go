@@ -3,12 +3,14 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
+
+// An object is one of JSON.
+type object = map[string]any
 
 // Schema returns the JSON Schema (draft 2020-12) of a plan, for editors that complete and underline. It is made from
 // the types; rules that it cannot express, such as sums and overlaps, only [Parse] checks.
@@ -19,9 +21,9 @@ func Schema() []byte {
 	root["description"] = "One load test, or one comparison of several."
 	root["required"] = []string{"name", "target", "workload"}
 	root["anyOf"] = []any{
-		map[string]any{"required": []string{"bounded"}},
-		map[string]any{"required": []string{"unbounded"}},
-		map[string]any{"required": []string{"sizing"}},
+		object{"required": []string{"bounded"}},
+		object{"required": []string{"unbounded"}},
+		object{"required": []string{"sizing"}},
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -119,7 +121,7 @@ var keyDocs = map[string]keyDoc{
 
 	"target.topology.links.*":       {text: "The link of each host of the role."},
 	"target.topology.links.*.delay": {text: "What a packet takes longer over the link, in either direction, such as 500us; between two hosts are two links. At most 10s, in whole microseconds. Needs the kernel's netem."},
-	"target.topology.links.*.rate":  {text: "Bits per second over the link in each direction, such as 100Mbit/s, from 64kbit/s to 100Gbit/s. Needs the kernel's tbf.", pattern: bitratePattern},
+	"target.topology.links.*.rate":  {text: "Bits per second over the link in each direction, such as 100Mbit/s, from 64kbit/s to 100Gbit/s. Needs the kernel's tbf."},
 
 	"probes.*":      {text: "One source."},
 	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's probes, from plimsoll agent -join -role there. pid, container: processes of this host.", enum: probeKinds},
@@ -137,7 +139,7 @@ var keyDocs = map[string]keyDoc{
 
 	"database.engine":          {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
 	"placement.generator":      {text: "CPUs of the simulated users.", min: 0, max: maxCPU},
-	"placement.memory":         {text: "Byte budget of the users: what answers and messages under way may hold at once, such as 512MB, at least 8MB. Default: an eighth of this host's memory, or of its control group's, and 192MB at most.", pattern: memoryPattern},
+	"placement.memory":         {text: "Byte budget of the users: what answers and messages under way may hold at once, such as 512MB, at least 8MB. Default: an eighth of this host's memory, or of its control group's, and 192MB at most."},
 	"placement.processes":      {text: "Processes that the users are divided among, at least; more if their connections would not fit under the limit of open files.", def: 1, min: 1, max: MostProcesses},
 	"placement.agents":         {text: "Other hosts that have the users: how many, or a mapping with count and match. They run plimsoll agent -join.", min: 1, max: MostAgents},
 	"placement.agents.count":   {text: "How many of those that match; default all that are known.", min: 1, max: MostAgents},
@@ -156,9 +158,9 @@ var keyDocs = map[string]keyDoc{
 	"placement.target": {text: "CPUs of the target and its database.", min: 0, max: maxCPU},
 
 	"workload.behavior":          {text: "What most users do.", pattern: nameRE.String()},
-	"workload.share":             {text: "Share of users that follow behavior. Default: what with leaves.", pattern: percentPattern},
+	"workload.share":             {text: "Share of users that follow behavior. Default: what with leaves."},
 	"workload.with":              {text: "Shares of users that follow other behaviors. With share they add up to 100%."},
-	"workload.with.*":            {text: "Share of users that follow this behavior.", pattern: percentPattern},
+	"workload.with.*":            {text: "Share of users that follow this behavior."},
 	"workload.pace":              {text: "Multiplies every wait of the users and every time constant of the search but its budget; 0.1 is ten times as fast.", def: 1, min: minPace, max: maxPace},
 	"workload.login":             {text: "warm: users log in before the ramp, unmeasured. cold: the login is a part of the load.", def: LoginWarm, enum: logins},
 	"workload.arrival":           {text: "An open model beside the users: actions of behavior that come by a schedule, however fast the target is."},
@@ -189,7 +191,7 @@ var keyDocs = map[string]keyDoc{
 	"bounded.stages.*":          {text: "One storm."},
 	"bounded.stages.*.at":       {text: "When it begins, counted from the beginning of the measured phase."},
 	"bounded.stages.*.storm":    {text: "Its kind, such as reconnect.", pattern: nameRE.String()},
-	"bounded.stages.*.share":    {text: "Share of the users who take part. Without it: one single user.", pattern: percentPattern},
+	"bounded.stages.*.share":    {text: "Share of the users who take part. Without it: one single user."},
 	"bounded.stages.*.over":     {text: "Time from the first of them to the last. Default 1s."},
 	"bounded.stages.*.params":   {text: "Settings of the kind."},
 	"bounded.stages.*.params.*": {text: "The value of the setting."},
@@ -199,10 +201,10 @@ var keyDocs = map[string]keyDoc{
 	"unbounded.mode":      {text: "tracking: up after a healthy window, down after a violated one. staircase: plateaus, and a logistic fit to them; it also recommends a number of users, and takes longer.", def: Tracking, enum: modes},
 	"unbounded.start":     {text: "Number of users at which the search starts, or one for each engine.", min: 1, max: maxUsers},
 	"unbounded.budget":    {text: "Longest time of the search, in wall-clock time: pace does not touch it. Default: 1h times workload.pace."},
-	"unbounded.ramp_rate": {text: "Growth while nothing is violated, of the present users per second. Divided by workload.pace it is less than 100%.", def: "0.2%", pattern: percentPattern},
+	"unbounded.ramp_rate": {text: "Growth while nothing is violated, of the present users per second. Divided by workload.pace it is less than 100%.", def: "0.2%"},
 	"unbounded.window":    {text: "How far back a rule looks, and the time between two decisions.", def: "15s"},
-	"unbounded.step":      {text: "Change of the tracking phase, of the present users: less than 20%.", def: "0.5%", pattern: percentPattern},
-	"unbounded.precision": {text: "The search ends when the half-width of the interval is below this part of the capacity.", def: "2%", pattern: percentPattern},
+	"unbounded.step":      {text: "Change of the tracking phase, of the present users: less than 20%.", def: "0.5%"},
+	"unbounded.precision": {text: "The search ends when the half-width of the interval is below this part of the capacity.", def: "2%"},
 
 	"sizing":        {text: "A ladder of load steps on one deployment: a grade for each, and advice. Its times are wall-clock time."},
 	"sizing.steps":  {text: "Numbers of users, ascending. Without it: steps around the capacity that a first search finds, which needs unbounded.", min: 1, max: maxUsers},
@@ -235,8 +237,8 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.deployment":  {text: "How this arm's server is run. What one arm sets, all have: the others none and 100%."},
 
 	"compare.arms.*.deployment.network": {text: "none: a plain process. bridge: a container behind a bridge, its port published by address translation. host: a container with its host's network. Each with users, server and stores in networks of their own.", enum: networks},
-	"compare.arms.*.deployment.cpus":    {text: "CPU time that may be used, of the target's cores, by a quota of a control group.", pattern: percentPattern},
-	"compare.arms.*.deployment.memory":  {text: "Memory that may be used, such as 512MB, by a limit of a control group.", pattern: memoryPattern},
+	"compare.arms.*.deployment.cpus":    {text: "CPU time that may be used, of the target's cores, by a quota of a control group."},
+	"compare.arms.*.deployment.memory":  {text: "Memory that may be used, such as 512MB, by a limit of a control group."},
 	"compare.arms.*.deployment.of":      {text: "Whose: target is the server and all its stores together, app the server alone. Default target.", enum: limitedWhose},
 
 	"compare.combine":     {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
@@ -248,187 +250,87 @@ var keyDocs = map[string]keyDoc{
 	"compare.swap":        {text: "With the driver external, install, and a url and a version in every arm: the arms exchange their addresses from block to block, so that differences of the hosts cancel."},
 	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.endpoints":   {text: "Endpoints that are judged also where the plan could not decide them. An endpoint with another margin than the usual one is judged too."},
-	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.", pattern: marginPattern},
+	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity."},
+	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged."},
 	"report.comments":     {text: "Items below Comments, in Markdown: a text or a list of them."},
 	"report.action_items": {text: "Items below Action Items, in Markdown: a text or a list of them."},
 }
 
 // schemaOf returns the schema of a type at a path of keyDocs.
-func schemaOf(t reflect.Type, path, kind string) map[string]any {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+func schemaOf(t reflect.Type, path, kind string) object {
+	return keyDocs[path].describe(typeOf(t, kind).schema(path))
+}
+
+// structSchema returns the schema of a section.
+func structSchema(t reflect.Type, path string) object {
+	props := object{}
+	for _, f := range fields(reflect.New(t).Elem()) {
+		props[f.key] = schemaOf(f.typ.Type, join(path, f.key), f.kind)
 	}
-	doc := keyDocs[path]
-	var s map[string]any
-	switch t {
-	case reflect.TypeFor[time.Duration]():
-		s = doc.scalar("string")
-		s["pattern"] = durationPattern
-		if kind == "measure" {
-			s = map[string]any{"anyOf": []any{s, map[string]any{"type": "string", "enum": []string{autoMeasure}}}}
-		}
-	case reflect.TypeFor[Addresses]():
-		item, several := doc.textual(), list(doc.textual())
-		several["minItems"], several["maxItems"], several["uniqueItems"] = 1, maxInstances, true
-		s = map[string]any{"anyOf": []any{item, several}}
-	case reflect.TypeFor[[]string]():
-		item := doc.textual()
-		s = list(item)
-		if kind == "one-or-list" {
-			s = map[string]any{"anyOf": []any{item, list(item)}}
-		}
-	case reflect.TypeFor[[]int]():
-		s = list(doc.scalar("integer"))
-	case reflect.TypeFor[[]SLO]():
-		s = list(doc.scalar("string"))
-		s["minItems"] = 1
-	case reflect.TypeFor[map[string]string](), reflect.TypeFor[[]SetupRow]():
-		s = named(keyDocs[path+".*"].textual(), path+".*")
-	case envType:
-		s = envSchema(path)
-	case reflect.TypeFor[map[string]float64]():
-		typ := "number"
-		if kind == "percent" {
-			typ = "string"
-		}
-		s = named(keyDocs[path+".*"].scalar(typ), path+".*")
-	case reflect.TypeFor[[]Stage]():
-		s = list(schemaOf(reflect.TypeFor[Stage](), path+".*", ""))
-	case reflect.TypeFor[map[string]LinkLimit]():
-		link := schemaOf(reflect.TypeFor[LinkLimit](), path+".*", "")
-		s = named(link, path+".*")
-		s["propertyNames"] = map[string]any{"enum": slices.Clone(linkRoles)}
-	case reflect.TypeFor[Bitrate]():
-		s = doc.scalar("string")
-	case reflect.TypeFor[[]Offer]():
-		s = list(schemaOf(reflect.TypeFor[Offer](), path+".*", ""))
-	case reflect.TypeFor[Rates]():
-		s = doc.scalar("string")
-		s["pattern"] = rampPattern
-	case reflect.TypeFor[Memory]():
-		s = doc.scalar("string")
-		s["pattern"] = memoryPattern
-	case reflect.TypeFor[DiskLimit]():
-		s = doc.scalar("string")
-		s["pattern"] = diskPattern
-	case reflect.TypeFor[LastPart]():
-		s = doc.scalar("string")
-		s["pattern"] = lastPattern
-	case reflect.TypeFor[[]Probe]():
-		s = list(schemaOf(reflect.TypeFor[Probe](), path+".*", ""))
-	case reflect.TypeFor[Expectation]():
-		s = map[string]any{"anyOf": []any{map[string]any{"type": "integer", "minimum": 0}, map[string]any{"type": "string", "pattern": expectationRE.String()}}}
-	case reflect.TypeFor[PerEngine]():
-		n := doc.scalar("integer")
-		each := map[string]any{}
-		for _, e := range engines {
-			each[e] = n
-		}
-		forms := []any{n, map[string]any{"type": "object", "properties": each, "additionalProperties": false, "minProperties": 1}}
-		if kind == "users" {
-			forms = append(forms, map[string]any{"type": "string", "enum": []string{autoUsersText}})
-		}
-		s = map[string]any{"anyOf": forms}
-	case reflect.TypeFor[Margin]():
-		s = map[string]any{"anyOf": []any{doc.scalar("string"), named(keyDocs[path+".*"].scalar("string"), path+".*")}}
-	case reflect.TypeFor[Gates]():
-		s = gateSchema()
-	case reflect.TypeFor[Rate]():
-		s = doc.scalar("string")
-		s["pattern"] = ratePattern
-	case reflect.TypeFor[Agents]():
-		s = map[string]any{"anyOf": []any{doc.scalar("integer"), schemaOfKind(t, path, kind)}}
-	case reflect.TypeFor[Arrival]():
-		s = map[string]any{"anyOf": []any{schemaOf(reflect.TypeFor[Rate](), path+".rate", ""), schemaOfKind(t, path, kind)}}
-	case reflect.TypeFor[[]Arm]():
-		s = named(schemaOf(reflect.TypeFor[Arm](), path+".*", ""), path+".*")
-		s["minProperties"], s["maxProperties"], s["required"] = 2, maxArms, []string{Base}
-	default:
-		s = schemaOfKind(t, path, kind)
-	}
-	if doc.text != "" {
-		s["description"] = doc.text
-	}
-	if doc.def != nil {
-		s["default"] = doc.def
+	s := object{"type": "object", "properties": props, "additionalProperties": false}
+	if keys := required[path]; keys != nil {
+		s["required"] = keys
 	}
 	return s
 }
 
-func schemaOfKind(t reflect.Type, path, kind string) map[string]any {
-	doc := keyDocs[path]
-	switch t.Kind() {
-	case reflect.Struct:
-		props := map[string]any{}
-		for _, f := range fields(reflect.New(t).Elem()) {
-			props[f.key] = schemaOf(f.typ.Type, join(path, f.key), f.kind)
-		}
-		s := map[string]any{"type": "object", "properties": props, "additionalProperties": false}
-		if keys := required[path]; keys != nil {
-			s["required"] = keys
-		}
-		return s
-	case reflect.Bool:
-		return doc.scalar("boolean")
-	case reflect.Int:
-		if kind == "blocks" {
-			return map[string]any{"anyOf": []any{doc.scalar("integer"), map[string]any{"type": "string", "enum": []string{autoBlocks}}}}
-		}
-		return doc.scalar("integer")
-	case reflect.Uint64:
-		s := doc.scalar("integer")
-		s["minimum"] = 0
-		return s
-	case reflect.Float64:
-		if kind == "percent" {
-			return doc.scalar("string")
-		}
-		return doc.scalar("number")
-	case reflect.String:
-		return doc.textual()
-	default:
-		panic(fmt.Sprintf("plan: no schema for %s at %s", t, path)) // a new field type; TestSchema finds it
+// describe adds the text and the default of a key.
+func (k keyDoc) describe(s object) object {
+	if k.text != "" {
+		s["description"] = k.text
 	}
-}
-
-// scalar returns the schema of a single value of a JSON type.
-func (k keyDoc) scalar(typ string) map[string]any {
-	s := map[string]any{"type": typ}
-	if k.enum != nil {
-		s["enum"] = slices.Clone(k.enum)
-	}
-	if k.pattern != "" {
-		s["pattern"] = k.pattern
-	}
-	if k.max > 0 {
-		s["minimum"], s["maximum"] = k.min, k.max
+	if k.def != nil {
+		s["default"] = k.def
 	}
 	return s
+}
+
+// scalar returns the schema of a single value with the limits of its key.
+func scalar(schema object) describer {
+	return func(path string) object {
+		k, s := keyDocs[path], maps.Clone(schema)
+		if k.enum != nil {
+			s["enum"] = slices.Clone(k.enum)
+		}
+		if k.pattern != "" {
+			s["pattern"] = k.pattern
+		}
+		if k.max > 0 {
+			s["minimum"], s["maximum"] = k.min, k.max
+		}
+		return s
+	}
 }
 
 // textual returns the schema of one text. A text that YAML takes for a number is still a text of a plan, unless it is
 // one of a few words.
-func (k keyDoc) textual() map[string]any {
-	s := k.scalar("string")
-	if k.enum == nil {
+func textual(path string) object {
+	s := scalar(object{"type": "string"})(path)
+	if keyDocs[path].enum == nil {
 		s["type"] = []string{"string", "number", "boolean"}
 	}
 	return s
 }
 
-func list(item map[string]any) map[string]any {
-	return map[string]any{"type": "array", "items": item}
-}
+func patterned(pattern string) object { return object{"type": "string", "pattern": pattern} }
+
+func anyOf(forms ...any) object { return object{"anyOf": forms} }
+
+func list(item object) object { return object{"type": "array", "items": item} }
 
 // named returns the schema of a mapping whose keys the author chooses.
-func named(value map[string]any, path string) map[string]any {
-	if doc := keyDocs[path]; doc.text != "" {
-		value["description"] = doc.text
+func named(value describer) describer {
+	return func(path string) object {
+		path += ".*"
+		s := object{"type": "object", "additionalProperties": keyDocs[path].describe(value(path))}
+		if strings.HasSuffix(path, ".env.*") {
+			s["propertyNames"] = object{"pattern": envRE.String()}
+		}
+		return s
 	}
-	s := map[string]any{"type": "object", "additionalProperties": value}
-	if strings.HasSuffix(path, ".env.*") {
-		s["propertyNames"] = map[string]any{"pattern": envRE.String()}
-	}
-	return s
+}
+
+// byEngine returns the schema of a mapping with a key for each engine.
+func byEngine(each object) object {
+	return object{"type": "object", "properties": each, "additionalProperties": false, "minProperties": 1}
 }
