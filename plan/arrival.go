@@ -65,8 +65,8 @@ func (d *decoder) checkArrival(w Workload, k Known) {
 	if d.good("workload.arrival.process") && a.Process != Constant && a.Process != Poisson {
 		d.at("workload.arrival.process", "%s is not a process; want %s or %s", clip(a.Process), Constant, Poisson)
 	}
-	between(d, "workload.arrival.in_flight", a.InFlight, 1, maxInFlight, showInt)
-	between(d, "workload.arrival.queue", a.Queue, 0, maxQueue, showInt)
+	ranged(d, "workload.arrival.in_flight", a.InFlight)
+	ranged(d, "workload.arrival.queue", a.Queue)
 	if k.Arrivals != nil && d.good("workload.behavior") && !slices.Contains(k.Arrivals, w.Behavior) {
 		can := "none can"
 		if len(k.Arrivals) > 0 {

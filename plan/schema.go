@@ -133,7 +133,7 @@ var keyDocs = map[string]keyDoc{
 	"metrics.labels":     {text: "For each role (app, db, proxy), the label matchers of its series."},
 	"metrics.labels.*":   {text: "Matchers without braces, such as instance=~\"app-.*\",env=\"test\"."},
 
-	"probes.*.pid":       {text: "Of kind pid: number of a process on this host; the processes that it started count too.", min: 1},
+	"probes.*.pid":       {text: "Of kind pid: number of a process on this host; the processes that it started count too."},
 	"probes.*.container": {text: "Of kind container: name of a container of podman or docker on this host."},
 	"probes.*.agent":     {text: "Of kind agent: name of the agent, as that of its token file. Default: any that has joined with the role.", pattern: nameRE.String()},
 
