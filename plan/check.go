@@ -180,13 +180,13 @@ func between[T int | float64 | time.Duration](d *decoder, path string, v, least,
 	}
 }
 
-// ranged checks the range of a number, which keyDocs holds for its key.
+// ranged checks the range of a number, which keyLimits holds for its key.
 func ranged[T int | float64](d *decoder, path string, v T) {
-	doc, ok := keyDocs[indexRE.ReplaceAllString(path, ".*")]
+	limit, ok := keyLimits[indexRE.ReplaceAllString(path, ".*")]
 	if !ok {
-		doc = keyDocs[indexRE.ReplaceAllString(path, "")] // a list of numbers has one range for all
+		limit = keyLimits[indexRE.ReplaceAllString(path, "")] // a list of numbers has one range for all
 	}
-	between(d, path, float64(v), doc.min, doc.max, formatNumber)
+	between(d, path, float64(v), limit.min, limit.max, formatNumber)
 }
 
 var indexRE = regexp.MustCompile(`\[\d+\]`)

@@ -142,7 +142,7 @@ func (e *encoder) env(depth int, key string, env Env) {
 	}
 }
 
-// envSchema returns the schema of an [Env] at a path of keyDocs.
+// envSchema returns the schema of an [Env] at a path of keyTexts.
 func envSchema(path string) object {
 	each := object{}
 	for _, engine := range append([]string{allEngines}, engines...) {

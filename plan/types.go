@@ -25,7 +25,7 @@ type parser[T any] func(d *decoder, path string, n *yaml.Node, to *T)
 // A formatter writes a key with its value, or nothing.
 type formatter[T any] func(e *encoder, depth int, key string, v T)
 
-// A describer returns the schema of a value at a path of keyDocs.
+// A describer returns the schema of a value at a path of keyTexts.
 type describer func(path string) object
 
 // A typeKey is the Go type of a field and its tag "kind".
