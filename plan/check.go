@@ -39,8 +39,6 @@ var (
 	addressRE = regexp.MustCompile(`^((?i:https?)://[^\s/?#@]+)?(/[^\s#]*)?$`)
 	signals   = []string{"TERM", "INT", "QUIT", "HUP", "USR1", "USR2"}
 	engines   = []string{PostgreSQL, MySQL}
-	logins    = []string{LoginWarm, LoginCold}
-	modes     = []string{Tracking, Staircase}
 	divisions = []string{ShareEqual, ShareRating}
 	protocols = []string{HTTP1, HTTP2}
 )
@@ -171,6 +169,13 @@ func (d *decoder) known(path, what, s string, list []string) {
 		return
 	}
 	d.at(path, "%s is not a known %s; %sknown: %s", clip(s), what, hint(s, list), strings.Join(list, ", "))
+}
+
+// oneOf checks a value against those that keyLimits holds for its key.
+func (d *decoder) oneOf(path, what, v string) {
+	if words := keyLimits[path].enum; d.good(path) && !slices.Contains(words, v) {
+		d.at(path, "%s is not %s; want %s", clip(v), what, strings.Join(words, " or "))
+	}
 }
 
 // between checks the range of a value, shown in the words of the file.
@@ -387,9 +392,7 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 		d.at("workload.share", "share and with add up to %s; want 100%%", formatPercent(math.Round(sum*1e9)/1e9))
 	}
 	ranged(d, "workload.pace", w.Pace)
-	if d.good("workload.login") && !slices.Contains(logins, w.Login) {
-		d.at("workload.login", "%s is not a way to log in; want %s", clip(w.Login), strings.Join(logins, " or "))
-	}
+	d.oneOf("workload.login", "a way to log in", w.Login)
 	d.checkMix(w, k)
 	d.checkUsersFile(w)
 	for key, value := range w.Params {
@@ -455,9 +458,7 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	} else {
 		ranged(d, "unbounded.max_users", u.MaxUsers)
 	}
-	if d.good("unbounded.mode") && !slices.Contains(modes, u.Mode) {
-		d.at("unbounded.mode", "%s is not a way to search; want %s", clip(u.Mode), strings.Join(modes, " or "))
-	}
+	d.oneOf("unbounded.mode", "a way to search", u.Mode)
 	d.perEngine("unbounded.start", u.Start, p)
 	d.checkSearch(p, k)
 	between(d, "unbounded.budget", u.Budget, time.Second, longest, formatDuration)
