@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Addresses are those of the servers of one target. A plan writes one as a text and several as a list; one and a list
@@ -21,20 +19,12 @@ func (a Addresses) First() string {
 	return a[0]
 }
 
-// addresses reads a text or a list of texts.
-func (d *decoder) addresses(path string, n *yaml.Node, to *Addresses) {
-	if n.Kind == yaml.ScalarNode {
-		one := ""
-		d.text(path, n, &one)
-		if one != "" {
-			*to = Addresses{one}
-		}
-		return
+// oneAddress returns the addresses of a single text.
+func oneAddress(text string) Addresses {
+	if text == "" {
+		return nil
 	}
-	*to = decodeList(d, path, n, "an address, or a list such as [http://a:8065, http://b:8065]", d.text)
-	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-		d.fail(n, path, "is an empty list; write an address, or remove the key")
-	}
+	return Addresses{text}
 }
 
 // checkAddresses checks the addresses of a target: those of its servers, of their metrics, and the one that reports

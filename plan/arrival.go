@@ -62,11 +62,9 @@ func (d *decoder) checkArrival(w Workload, k Known) {
 	if d.given("workload.arrival.rate") {
 		between(d, "workload.arrival.rate", float64(a.Rate), 0.001, maxRate, func(v float64) string { return Rate(v).String() })
 	}
-	if d.good("workload.arrival.process") && a.Process != Constant && a.Process != Poisson {
-		d.at("workload.arrival.process", "%s is not a process; want %s or %s", clip(a.Process), Constant, Poisson)
-	}
-	between(d, "workload.arrival.in_flight", a.InFlight, 1, maxInFlight, showInt)
-	between(d, "workload.arrival.queue", a.Queue, 0, maxQueue, showInt)
+	d.oneOf("workload.arrival.process", "a process", a.Process)
+	ranged(d, "workload.arrival.in_flight", a.InFlight)
+	ranged(d, "workload.arrival.queue", a.Queue)
 	if k.Arrivals != nil && d.good("workload.behavior") && !slices.Contains(k.Arrivals, w.Behavior) {
 		can := "none can"
 		if len(k.Arrivals) > 0 {

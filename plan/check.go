@@ -39,8 +39,6 @@ var (
 	addressRE = regexp.MustCompile(`^((?i:https?)://[^\s/?#@]+)?(/[^\s#]*)?$`)
 	signals   = []string{"TERM", "INT", "QUIT", "HUP", "USR1", "USR2"}
 	engines   = []string{PostgreSQL, MySQL}
-	logins    = []string{LoginWarm, LoginCold}
-	modes     = []string{Tracking, Staircase}
 	divisions = []string{ShareEqual, ShareRating}
 	protocols = []string{HTTP1, HTTP2}
 )
@@ -173,12 +171,30 @@ func (d *decoder) known(path, what, s string, list []string) {
 	d.at(path, "%s is not a known %s; %sknown: %s", clip(s), what, hint(s, list), strings.Join(list, ", "))
 }
 
+// oneOf checks a value against those that keyLimits holds for its key.
+func (d *decoder) oneOf(path, what, v string) {
+	if words := keyLimits[path].enum; d.good(path) && !slices.Contains(words, v) {
+		d.at(path, "%s is not %s; want %s", clip(v), what, strings.Join(words, " or "))
+	}
+}
+
 // between checks the range of a value, shown in the words of the file.
 func between[T int | float64 | time.Duration](d *decoder, path string, v, least, most T, show func(T) string) {
 	if d.good(path) && (v < least || v > most) {
 		d.at(path, "%s is out of range; want %s to %s", show(v), show(least), show(most))
 	}
 }
+
+// ranged checks the range of a number, which keyLimits holds for its key.
+func ranged[T int | float64](d *decoder, path string, v T) {
+	limit, ok := keyLimits[indexRE.ReplaceAllString(path, ".*")]
+	if !ok {
+		limit = keyLimits[indexRE.ReplaceAllString(path, "")] // a list of numbers has one range for all
+	}
+	between(d, path, float64(v), limit.min, limit.max, formatNumber)
+}
+
+var indexRE = regexp.MustCompile(`\[\d+\]`)
 
 func showInt(n int) string { return fmt.Sprint(n) }
 
@@ -193,7 +209,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.name("target.driver", t.Driver)
 	d.known("target.driver", "driver", t.Driver, k.Drivers)
 	d.checkProfile(t, k)
-	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
+	ranged(d, "target.instances", t.Instances)
 	d.checkTopology(p, k)
 	d.checkInstances(t, k)
 	for path, v := range map[string]string{
@@ -321,7 +337,7 @@ func (d *decoder) checkPlacement(p Placement) {
 			d.at(path, "%s is there twice; keep one", clip(text))
 		}
 	}
-	between(d, "placement.processes", p.Processes, 1, MostProcesses, showInt)
+	ranged(d, "placement.processes", p.Processes)
 	if d.given("placement.memory") && d.good("placement.memory") && (p.Memory < leastBudget || p.Memory > maxMemory) {
 		d.at("placement.memory", "%s is out of range; want %s to %s", p.Memory, leastBudget, maxMemory)
 	}
@@ -335,7 +351,7 @@ func (d *decoder) checkPlacement(p Placement) {
 			if !d.good(path) {
 				continue
 			}
-			between(d, path, cpu, 0, maxCPU, showInt)
+			ranged(d, path, cpu)
 			switch other, taken := sides[cpu]; {
 			case taken && other == side.path:
 				d.at(path, "CPU %d is there twice; keep one", cpu)
@@ -375,10 +391,8 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 	case math.Abs(sum-1) > 1e-9:
 		d.at("workload.share", "share and with add up to %s; want 100%%", formatPercent(math.Round(sum*1e9)/1e9))
 	}
-	between(d, "workload.pace", w.Pace, minPace, maxPace, formatNumber)
-	if d.good("workload.login") && !slices.Contains(logins, w.Login) {
-		d.at("workload.login", "%s is not a way to log in; want %s", clip(w.Login), strings.Join(logins, " or "))
-	}
+	ranged(d, "workload.pace", w.Pace)
+	d.oneOf("workload.login", "a way to log in", w.Login)
 	d.checkMix(w, k)
 	d.checkUsersFile(w)
 	for key, value := range w.Params {
@@ -442,11 +456,9 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	if !d.given("unbounded.max_users") {
 		d.at("unbounded.max_users", "is missing; write how many users the generator may ever simulate")
 	} else {
-		between(d, "unbounded.max_users", u.MaxUsers, 1, maxUsers, showInt)
+		ranged(d, "unbounded.max_users", u.MaxUsers)
 	}
-	if d.good("unbounded.mode") && !slices.Contains(modes, u.Mode) {
-		d.at("unbounded.mode", "%s is not a way to search; want %s", clip(u.Mode), strings.Join(modes, " or "))
-	}
+	d.oneOf("unbounded.mode", "a way to search", u.Mode)
 	d.perEngine("unbounded.start", u.Start, p)
 	d.checkSearch(p, k)
 	between(d, "unbounded.budget", u.Budget, time.Second, longest, formatDuration)
@@ -480,41 +492,6 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 		}
 		if most >= u.MaxUsers {
 			d.at("unbounded.max_users", "%d leaves no room above bounded.users %d; want more", u.MaxUsers, most)
-		}
-	}
-}
-
-// checkRules checks the rules of one of the tests.
-func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
-	seen := map[string]int{}
-	roles, checked := k.Roles[p.Target.Driver]
-	for _, p := range p.Watching() {
-		if p.ShowsCPU() && !slices.Contains(roles, p.Role) {
-			roles = append(slices.Clip(roles), p.Role)
-		}
-	}
-	for _, role := range p.WatchedRoles() {
-		if !slices.Contains(roles, role) {
-			roles = append(slices.Clip(roles), role)
-		}
-	}
-	for i, r := range rules {
-		path := fmt.Sprintf("%s[%d]", key, i)
-		if !d.good(path) {
-			continue
-		}
-		if first, twice := seen[r.Source]; twice {
-			d.at(path, "is the same rule as %s[%d]; keep one", key, first)
-			continue
-		}
-		seen[r.Source] = i
-		switch {
-		case r.Stat == "cpu" && checked && !slices.Contains(roles, r.Arg):
-			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver, clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
-		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
-			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg), hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
-		case key == "unbounded.slo" && !d.stored && d.good("unbounded.budget") && p.Workload.Wait(r.For) > p.Unbounded.Budget:
-			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkDeployments(p)
 	d.checkOneServer(p, k)
 	d.checkOneLoad(p, k)
-	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
+	ranged(d, "compare.blocks", c.Blocks)
 	d.checkBudget(c)
 	d.checkLooks(c)
 	d.checkMode(p, k)

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -142,170 +141,14 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// value decodes a node into a Go value by the type of the latter. One table of types serves all keys, so two keys of
-// one type cannot be read by different rules.
+// value decodes a node into a Go value by the type of the latter.
 func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string) {
 	d.nodes[path] = n
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		d.fail(n, path, "has no value; write one, or remove the key")
 		return
 	}
-	switch to := v.Addr().Interface().(type) {
-	case *string:
-		d.text(path, n, to)
-	case *bool:
-		if s, ok := d.scalar(path, n, "true or false"); ok {
-			if *to = s == "true"; s != "true" && s != "false" {
-				d.fail(n, path, "%s is neither true nor false; write one of them", clip(s))
-			}
-		}
-	case *int:
-		d.whole(path, n, to, kind)
-	case *uint64:
-		decodeScalar(d, path, n, to, "a whole number", parseUint)
-	case *float64:
-		if kind == "percent" {
-			decodeScalar(d, path, n, to, "a percentage such as 25%", parsePercent)
-		} else {
-			decodeScalar(d, path, n, to, "a number such as 0.1", parseNumber)
-		}
-	case *time.Duration:
-		if kind == "measure" {
-			d.measure(path, n, to)
-			return
-		}
-		decodeScalar(d, path, n, to, "a time such as 5s", parseDuration)
-	case *Addresses:
-		d.addresses(path, n, to)
-	case *[]string:
-		if kind == "one-or-list" && n.Kind == yaml.ScalarNode {
-			*to = make([]string, 1)
-			d.text(path, n, &(*to)[0])
-			return
-		}
-		*to = decodeList(d, path, n, "a list of texts such as [a, b]", d.text)
-	case *[]int:
-		list, one := "a list of CPU numbers such as [0, 1]", "a CPU number"
-		if kind == "users" {
-			list, one = "a list of numbers of users such as [50, 200]", "a number of users"
-		}
-		if kind == "looks" {
-			list, one = "a list of numbers of blocks such as [6, 9, 12]", "a number of blocks"
-		}
-		*to = decodeList(d, path, n, list, func(path string, n *yaml.Node, to *int) {
-			decodeScalar(d, path, n, to, one, parseInt)
-		})
-	case *[]SLO:
-		*to = decodeList(d, path, n, "a list of rules", d.rule)
-		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-			d.fail(n, path, "is an empty list; write a rule, or remove the key for the default rules")
-		}
-	case *Env:
-		d.env(path, n, to)
-	case *map[string]string:
-		decodeMap(d, path, n, to, "a mapping such as {NAME: value}", d.text)
-	case *map[string]float64:
-		decodeMap(d, path, n, to, "a mapping such as {reader: 10%}", func(path string, n *yaml.Node, to *float64) {
-			d.value(path, n, reflect.ValueOf(to).Elem(), kind)
-		})
-	case *[]Stage:
-		*to = decodeList(d, path, n, "a list of storms such as [{at: 60s, storm: KIND, share: 50%}]", func(path string, n *yaml.Node, to *Stage) {
-			d.value(path, n, reflect.ValueOf(to).Elem(), "")
-		})
-	case *[]Offer:
-		*to = decodeList(d, path, n, "a list of offers such as [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]", func(path string, n *yaml.Node, to *Offer) {
-			d.value(path, n, reflect.ValueOf(to).Elem(), "")
-		})
-	case *Rates:
-		decodeScalar(d, path, n, to, "a ramp such as 5/s to 30/s", parseRates)
-	case *Memory:
-		decodeScalar(d, path, n, to, "an amount of memory such as 4GB", parseMemory)
-	case *Expectation:
-		decodeScalar(d, path, n, to, "a number such as 12000000 ±0, same, or none", parseExpectation)
-	case *DiskLimit:
-		decodeScalar(d, path, n, to, "a stop rule such as disk=10GiB", parseDiskLimit)
-	case *LastPart:
-		decodeScalar(d, path, n, to, "a part such as last 60m", parseLastPart)
-	case *[]Probe:
-		*to = decodeList(d, path, n, "a list of probes such as [{kind: prometheus, role: app, url: http://HOST:9100/metrics}]", func(path string, n *yaml.Node, to *Probe) {
-			d.value(path, n, reflect.ValueOf(to).Elem(), "")
-		})
-	case *PerEngine:
-		if n.Kind == yaml.ScalarNode {
-			var one int
-			if kind == "users" {
-				decodeScalar(d, path, n, &one, "a number of users, or auto", parseUsers)
-				*to = PerEngine{"": one}
-				return
-			}
-			decodeScalar(d, path, n, &one, "a whole number, or one for each engine", parseInt)
-			*to = PerEngine{"": one}
-			return
-		}
-		decodeMap(d, path, n, (*map[string]int)(to), "a whole number, or a mapping such as {postgresql: 400}", func(path string, n *yaml.Node, to *int) {
-			decodeScalar(d, path, n, to, "a whole number", parseInt)
-		})
-	case *Margin:
-		if n.Kind == yaml.ScalarNode {
-			var one MarginValue
-			decodeScalar(d, path, n, &one, "a margin such as 5%", parseMargin)
-			*to = Margin{"capacity": one}
-			return
-		}
-		decodeMap(d, path, n, (*map[string]MarginValue)(to), "a margin such as 5%, or a mapping such as {capacity: 5%}", func(path string, n *yaml.Node, to *MarginValue) {
-			decodeScalar(d, path, n, to, "a margin such as 5% or 0.1pp", parseMargin)
-		})
-	case *map[string]LinkLimit:
-		decodeMap(d, path, n, to, "a mapping such as {all: {rate: 1Gbit/s}, db: {delay: 500us}}", func(path string, n *yaml.Node, to *LinkLimit) {
-			d.value(path, n, reflect.ValueOf(to).Elem(), "")
-		})
-	case *Bitrate:
-		decodeScalar(d, path, n, to, "a rate such as 100Mbit/s", parseBitrate)
-	case *Gates:
-		to.decode(d, path, n)
-	case *Rate:
-		decodeScalar(d, path, n, to, "a rate such as 200/s", parseRate)
-	case **Agents:
-		*to = new(Agents)
-		if n.Kind == yaml.ScalarNode {
-			d.nodes[join(path, "count")] = n
-			decodeScalar(d, path, n, &(*to).Count, "a number of hosts such as 11, or a mapping such as {match: {zone: a}}", parseInt)
-			return
-		}
-		d.object(path, n, v.Elem())
-	case **Arrival:
-		*to = new(Arrival)
-		if n.Kind == yaml.ScalarNode {
-			d.nodes[join(path, "rate")] = n
-			decodeScalar(d, path, n, &(*to).Rate, "a rate such as 200/s, or a mapping such as {rate: 200/s, process: poisson}", parseRate)
-			return
-		}
-		d.object(path, n, v.Elem())
-	case *[]Arm:
-		d.entries(path, n, "a mapping of arms such as {base: {}, new: {args: [-x]}}", func(key string, c *yaml.Node) {
-			a := Arm{Name: key}
-			if c.Kind == yaml.ScalarNode && c.ShortTag() == "!!null" {
-				d.fail(c, join(path, key), "has no value; write {} for an arm that changes nothing")
-			} else {
-				d.value(join(path, key), c, reflect.ValueOf(&a).Elem(), "")
-			}
-			*to = append(*to, a)
-		})
-	case *[]SetupRow:
-		d.entries(path, n, "a mapping of rows such as {dataset: none}", func(key string, c *yaml.Node) {
-			r := SetupRow{Name: key}
-			p := join(path, key)
-			d.nodes[p] = c
-			d.text(p, c, &r.Value)
-			*to = append(*to, r)
-		})
-	default:
-		if v.Kind() == reflect.Pointer {
-			v.Set(reflect.New(v.Type().Elem()))
-			v = v.Elem()
-		}
-		d.object(path, n, v)
-	}
+	typeOf(v.Type(), kind).parse(d, path, n, v)
 }
 
 // retired returns what takes the place of a key that earlier versions had, and that their records may hold; empty for
@@ -459,54 +302,58 @@ func (d *decoder) rule(path string, n *yaml.Node, to *SLO) {
 		d.fail(n, path, `is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
 		return
 	}
-	decodeScalar(d, path, n, to, "a rule", ParseSLO)
+	decodeScalar("a rule", ParseSLO)(d, path, n, to)
 }
 
 // decodeScalar decodes a single value with its parser.
-func decodeScalar[T any](d *decoder, path string, n *yaml.Node, to *T, want string, parse func(string) (T, error)) {
-	s, ok := d.scalar(path, n, want)
-	if !ok {
-		return
+func decodeScalar[T any](want string, parse func(string) (T, error)) parser[T] {
+	return func(d *decoder, path string, n *yaml.Node, to *T) {
+		s, ok := d.scalar(path, n, want)
+		if !ok {
+			return
+		}
+		v, err := parse(s)
+		if err != nil {
+			d.fail(n, path, "%s", err.Error())
+			return
+		}
+		*to = v
 	}
-	v, err := parse(s)
-	if err != nil {
-		d.fail(n, path, "%s", err.Error())
-		return
-	}
-	*to = v
 }
 
 // decodeList decodes a list; an empty one is nil, as if the key were missing.
-func decodeList[T any](d *decoder, path string, n *yaml.Node, want string, each func(string, *yaml.Node, *T)) []T {
-	if n.Kind != yaml.SequenceNode {
-		d.fail(n, path, "is %s; want %s", kindOf(n), want)
-		return nil
+func decodeList[S ~[]T, T any](want string, each parser[T]) parser[S] {
+	return func(d *decoder, path string, n *yaml.Node, to *S) {
+		if n.Kind != yaml.SequenceNode {
+			d.fail(n, path, "is %s; want %s", kindOf(n), want)
+			return
+		}
+		if len(n.Content) > maxEntries {
+			d.fail(n, path, "has %d entries; want at most %d", len(n.Content), maxEntries)
+			return
+		}
+		for i, c := range n.Content {
+			p := fmt.Sprintf("%s[%d]", path, i)
+			d.nodes[p] = c
+			var v T
+			each(d, p, c, &v)
+			*to = append(*to, v)
+		}
 	}
-	if len(n.Content) > maxEntries {
-		d.fail(n, path, "has %d entries; want at most %d", len(n.Content), maxEntries)
-		return nil
-	}
-	var list []T
-	for i, c := range n.Content {
-		p := fmt.Sprintf("%s[%d]", path, i)
-		d.nodes[p] = c
-		var v T
-		each(p, c, &v)
-		list = append(list, v)
-	}
-	return list
 }
 
 // decodeMap decodes a mapping; an empty one is nil, as if the key were missing.
-func decodeMap[T any](d *decoder, path string, n *yaml.Node, to *map[string]T, want string, each func(string, *yaml.Node, *T)) {
-	d.entries(path, n, want, func(key string, c *yaml.Node) {
-		p := join(path, key)
-		d.nodes[p] = c
-		var v T
-		each(p, c, &v)
-		if *to == nil {
-			*to = map[string]T{}
-		}
-		(*to)[key] = v
-	})
+func decodeMap[M ~map[string]T, T any](want string, each parser[T]) parser[M] {
+	return func(d *decoder, path string, n *yaml.Node, to *M) {
+		d.entries(path, n, want, func(key string, c *yaml.Node) {
+			p := join(path, key)
+			d.nodes[p] = c
+			var v T
+			each(d, p, c, &v)
+			if *to == nil {
+				*to = M{}
+			}
+			(*to)[key] = v
+		})
+	}
 }

@@ -3,14 +3,10 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // String returns the plan as canonical YAML: every default written out, keys in one order, quantities in one form.
@@ -52,158 +48,7 @@ func (e *encoder) object(depth int, v reflect.Value) {
 			e.line(depth, f.key, autoMeasure)
 			continue
 		}
-		e.field(depth, f)
-	}
-}
-
-func (e *encoder) field(depth int, f field) {
-	switch v := f.value.Interface().(type) {
-	case string:
-		if v != "" {
-			e.line(depth, f.key, quote(v))
-		}
-	case bool:
-		if !v && f.kind == "optional" {
-			return
-		}
-		e.line(depth, f.key, strconv.FormatBool(v))
-	case int:
-		if v == 0 && f.kind == "optional" {
-			return
-		}
-		e.line(depth, f.key, strconv.Itoa(v))
-	case uint64:
-		e.line(depth, f.key, strconv.FormatUint(v, 10))
-	case float64:
-		if v == 0 && f.kind == "percent" {
-			return // a share that may be left out; none may be 0
-		}
-		if f.kind == "percent" {
-			e.line(depth, f.key, formatPercent(v))
-		} else {
-			e.line(depth, f.key, formatNumber(v))
-		}
-	case time.Duration:
-		if v == 0 && f.kind == "optional" {
-			return
-		}
-		e.line(depth, f.key, formatDuration(v))
-	case Addresses:
-		if len(v) == 1 {
-			e.line(depth, f.key, quote(v[0]))
-		} else {
-			e.list(depth, f.key, v, quote)
-		}
-	case []string:
-		e.list(depth, f.key, v, quote)
-	case []int:
-		if len(v) > 0 {
-			e.line(depth, f.key, strings.ReplaceAll(fmt.Sprint(v), " ", ", "))
-		}
-	case Rate:
-		e.line(depth, f.key, v.String())
-	case Gates:
-		v.encode(e, depth, f.key)
-	case []SLO:
-		if len(v) > 0 {
-			e.line(depth, f.key, "")
-			for _, r := range v {
-				e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strconv.Quote(r.String()) + "\n")
-			}
-		}
-	case Env:
-		e.env(depth, f.key, v)
-	case map[string]string:
-		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), quote)
-	case map[string]float64:
-		show := formatNumber
-		if f.kind == "percent" {
-			show = formatPercent
-		}
-		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), show)
-	case []Stage:
-		if len(v) > 0 {
-			e.line(depth, f.key, "")
-		}
-		for _, s := range v {
-			e.item(depth+1, reflect.ValueOf(&s).Elem())
-		}
-	case []Probe:
-		if len(v) > 0 {
-			e.line(depth, f.key, "")
-		}
-		for _, p := range v {
-			e.item(depth+1, reflect.ValueOf(&p).Elem())
-		}
-	case []Offer:
-		if len(v) > 0 {
-			e.line(depth, f.key, "")
-		}
-		for _, o := range v {
-			e.item(depth+1, reflect.ValueOf(&o).Elem())
-		}
-	case Rates:
-		e.line(depth, f.key, v.String())
-	case map[string]LinkLimit:
-		if len(v) > 0 {
-			e.line(depth, f.key, "")
-		}
-		for _, role := range slices.Sorted(maps.Keys(v)) {
-			l := v[role]
-			e.section(depth+1, field{key: role, value: reflect.ValueOf(&l).Elem()})
-		}
-	case Bitrate:
-		if v != 0 { // no limit
-			e.line(depth, f.key, v.String())
-		}
-	case Memory:
-		if v != 0 { // an amount that may be left out; none may be 0
-			e.line(depth, f.key, v.String())
-		}
-	case Expectation:
-		if v != (Expectation{}) {
-			e.line(depth, f.key, quote(v.String()))
-		}
-	case DiskLimit:
-		if v > 0 {
-			e.line(depth, f.key, v.String())
-		}
-	case LastPart:
-		if v > 0 {
-			e.line(depth, f.key, v.String())
-		}
-	case PerEngine:
-		if one, ok := v[""]; ok && one == autoUsers {
-			e.line(depth, f.key, autoUsersText)
-			return
-		} else if ok {
-			e.line(depth, f.key, strconv.Itoa(one))
-			return
-		}
-		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), strconv.Itoa)
-	case Margin:
-		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), MarginValue.String)
-	case []Arm:
-		e.line(depth, f.key, "")
-		for _, a := range v {
-			var arm encoder
-			arm.object(depth+2, reflect.ValueOf(&a).Elem())
-			if arm.b.Len() == 0 {
-				e.line(depth+1, quote(a.Name), "{}")
-				continue
-			}
-			e.line(depth+1, quote(a.Name), "")
-			e.b.WriteString(arm.b.String())
-		}
-	case []SetupRow:
-		if len(v) > 0 {
-			e.line(depth, f.key, "")
-		}
-		for _, r := range v {
-			e.line(depth+1, quote(r.Name), quote(r.Value))
-		}
-	default:
-		e.section(depth, f)
+		typeOf(f.typ.Type, f.kind).format(e, depth, f.key, f.value)
 	}
 }
 
@@ -215,8 +60,7 @@ func (e *encoder) item(depth int, v reflect.Value) {
 }
 
 // section writes a struct under its key, or nothing if there is nothing in it.
-func (e *encoder) section(depth int, f field) {
-	v := f.value
+func (e *encoder) section(depth int, key string, v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return
@@ -226,29 +70,8 @@ func (e *encoder) section(depth int, f field) {
 	var inner encoder
 	inner.object(depth+1, v)
 	if inner.b.Len() > 0 {
-		e.line(depth, f.key, "")
+		e.line(depth, key, "")
 		e.b.WriteString(inner.b.String())
-	}
-}
-
-func (e *encoder) list(depth int, key string, v []string, show func(string) string) {
-	if len(v) == 0 {
-		return
-	}
-	words := make([]string, len(v))
-	for i, s := range v {
-		words[i] = show(s)
-	}
-	e.line(depth, key, "["+strings.Join(words, ", ")+"]")
-}
-
-func encodeMap[T any](e *encoder, depth int, key string, m map[string]T, keys []string, show func(T) string) {
-	if len(keys) == 0 {
-		return
-	}
-	e.line(depth, key, "")
-	for _, k := range keys {
-		e.line(depth+1, quote(k), show(m[k]))
 	}
 }
 

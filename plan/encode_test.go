@@ -84,7 +84,7 @@ func oddPlan(r *rand.Rand) *Plan {
 			ActionMix: names[r.IntN(len(names))], Weights: map[string]float64{"yes": float64(r.IntN(1e6)) / 1000, "1e3": 0}},
 		Bounded: &Bounded{Users: PerEngine{"": 1 + r.IntN(50)}, Ramp: time.Second, Measure: time.Hour},
 		Unbounded: &Unbounded{
-			Mode:     modes[r.IntN(len(modes))],
+			Mode:     []string{Tracking, Staircase}[r.IntN(2)],
 			MaxUsers: 100 + r.IntN(100), Start: PerEngine{"": 1 + r.IntN(99)}, Window: time.Duration(1e8 + r.Int64N(1e12)),
 			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
 		},

@@ -206,3 +206,32 @@ func (m Margin) names() []string {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 	})
 }
+
+// A Margin holds, by endpoint, how far the interval of a difference may reach for it to be the same. Endpoints
+// are "capacity", "errors", "cost(ROLE)", and statistics of operations such as "p95(post)".
+type Margin map[string]MarginValue
+
+// A MarginValue is a relative difference (0.05 is 5%) or, with Points, a difference of two fractions (0.001 is
+// 0.1 percentage points).
+type MarginValue struct {
+	Value  float64
+	Points bool
+	// None has an endpoint that is judged by default not judged; the others are then 0.
+	None bool
+}
+
+// DefaultMargin returns a new map with the default margins of a plan. That of errors is lower where a rule of the
+// plan limits failed operations to less.
+func DefaultMargin() Margin {
+	return Margin{
+		"capacity":          {Value: 0.05},
+		"typical(op)":       {Value: 0.05},
+		"typical(delivery)": {Value: 0.05},
+		"p95(post)":         {Value: 0.10},
+		"p99(op)":           {Value: 0.15},
+		"p95(delivery)":     {Value: 0.10},
+		"errors":            {Value: 0.00025, Points: true},
+		"cost(app)":         {Value: 0.05},
+		"cost(db)":          {Value: 0.05},
+	}
+}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -82,7 +81,7 @@ func (d *decoder) env(path string, n *yaml.Node, to *Env) {
 	}
 	if !byEngine {
 		var vars map[string]string
-		decodeMap(d, path, n, &vars, want, d.text)
+		decodeMap[map[string]string](want, (*decoder).text)(d, path, n, &vars)
 		set("", vars)
 		return
 	}
@@ -99,7 +98,7 @@ func (d *decoder) env(path string, n *yaml.Node, to *Env) {
 			return
 		}
 		var vars map[string]string
-		decodeMap(d, p, c, &vars, "a mapping such as {NAME: value}", d.text)
+		decodeMap[map[string]string]("a mapping such as {NAME: value}", (*decoder).text)(d, p, c, &vars)
 		if key == allEngines {
 			key = ""
 		}
@@ -132,24 +131,22 @@ func (e *encoder) env(depth int, key string, env Env) {
 	if len(env) == 0 {
 		return
 	}
+	write := mapping[map[string]string](quote)
 	if vars, flat := env[""]; flat && len(env) == 1 {
-		encodeMap(e, depth, key, vars, slices.Sorted(maps.Keys(vars)), quote)
+		write(e, depth, key, vars)
 		return
 	}
 	e.line(depth, key, "")
 	for _, engine := range slices.Sorted(maps.Keys(env)) { // "" first
-		encodeMap(e, depth+1, envKey(engine), env[engine], slices.Sorted(maps.Keys(env[engine])), quote)
+		write(e, depth+1, envKey(engine), env[engine])
 	}
 }
 
-// envSchema returns the schema of an [Env] at a path of keyDocs.
-func envSchema(path string) map[string]any {
-	flat := named(keyDocs[path+".*"].textual(), path+".*")
-	each := map[string]any{}
+// envSchema returns the schema of an [Env] at a path of keyTexts.
+func envSchema(path string) object {
+	each := object{}
 	for _, engine := range append([]string{allEngines}, engines...) {
-		each[engine] = flat
+		each[engine] = named(textual)(path)
 	}
-	return map[string]any{"anyOf": []any{flat, map[string]any{"type": "object", "properties": each, "additionalProperties": false, "minProperties": 1}}}
+	return anyOf(named(textual)(path), byEngine(each))
 }
-
-var envType = reflect.TypeFor[Env]()

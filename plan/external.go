@@ -279,9 +279,10 @@ func (d *decoder) checkElsewhere(p *Plan, a Arm) {
 
 // The keys of an arm's probes are described as those of the plan's.
 func init() {
-	for path, doc := range keyDocs {
+	for path, text := range keyTexts {
 		if strings.HasPrefix(path, "probes.*.") || strings.HasPrefix(path, "metrics.") {
-			keyDocs["compare.arms.*."+path] = doc
+			keyTexts["compare.arms.*."+path] = text
+			keyLimits["compare.arms.*."+path] = keyLimits[path]
 		}
 	}
 	required["compare.arms.*.probes.*"] = required["probes.*"]

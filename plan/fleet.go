@@ -78,7 +78,7 @@ func (d *decoder) checkFleet(p *Plan) {
 	const agents = "placement.agents"
 	if a := p.Placement.Agents; a != nil && d.good(agents) {
 		if d.given(agents+".count") || len(a.Match) == 0 {
-			between(d, agents, a.Count, 1, MostAgents, showInt)
+			ranged(d, agents, a.Count)
 		}
 		for k, v := range a.Match {
 			if !nameRE.MatchString(k) || !nameRE.MatchString(v) {
@@ -108,7 +108,7 @@ func (d *decoder) checkFleet(p *Plan) {
 	between(d, "fleet.hold", f.Hold, time.Second, time.Minute, formatDuration)
 	between(d, "fleet.resend", f.Resend, 5*time.Second, 20*time.Second, formatDuration)
 	between(d, "fleet.over", f.Over, time.Second, time.Minute, formatDuration)
-	between(d, "fleet.relay", f.Relay, 0, MostAgents*MostProcesses, showInt)
+	ranged(d, "fleet.relay", f.Relay)
 	between(d, "fleet.leave", f.Leave, time.Second, 10*time.Minute, formatDuration)
 	if d.good("fleet.leave", "fleet.resend") && f.Leave <= f.Resend {
 		d.at("fleet.leave", "%s is not more than fleet.resend, %s: users would leave a run that is still valid", formatDuration(f.Leave), formatDuration(f.Resend))

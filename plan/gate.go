@@ -183,7 +183,7 @@ func (g *Gates) decode(d *decoder, path string, n *yaml.Node) {
 				d.fail(k, at, "unknown key; want amber or red")
 				return
 			}
-			decodeScalar(d, at, c, &v, "a limit such as "+all[i].format(all[i].Amber), all[i].parse)
+			decodeScalar("a limit such as "+all[i].format(all[i].Amber), all[i].parse)(d, at, c, &v)
 		})
 		given[key] = l
 	})
@@ -227,11 +227,11 @@ func (g Gates) encode(e *encoder, depth int, key string) {
 }
 
 // gateSchema returns the schema of the key gates.
-func gateSchema() map[string]any {
-	props := map[string]any{}
+func gateSchema() object {
+	props := object{}
 	for _, x := range DefaultGates() {
-		limit := func(word string, v float64) map[string]any {
-			s := map[string]any{"type": "string", "description": "Beyond this the gate is " + word + ".", "default": x.format(v)}
+		limit := func(word string, v float64) object {
+			s := object{"type": "string", "description": "Beyond this the gate is " + word + ".", "default": x.format(v)}
 			switch x.Unit {
 			case "ms":
 				s["pattern"] = durationPattern
@@ -245,8 +245,8 @@ func gateSchema() map[string]any {
 			return s
 		}
 		what := strings.ToUpper(x.What[:1]) + x.What[1:] + "."
-		props[x.Name] = map[string]any{"type": "object", "additionalProperties": false, "description": what,
-			"properties": map[string]any{"amber": limit("amber", x.Amber), "red": limit("red", x.Red)}}
+		props[x.Name] = object{"type": "object", "additionalProperties": false, "description": what,
+			"properties": object{"amber": limit("amber", x.Amber), "red": limit("red", x.Red)}}
 	}
-	return map[string]any{"type": "object", "additionalProperties": false, "properties": props}
+	return object{"type": "object", "additionalProperties": false, "properties": props}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"plimsoll/judge/stats"
 )
 
@@ -39,16 +37,6 @@ func parseBlocks(s string) (int, error) {
 		err = fmt.Errorf("%s is no number of blocks; want 1 to %d, or %s", clip(s), maxBlocks, autoBlocks)
 	}
 	return n, err
-}
-
-// whole decodes a whole number. A number of blocks that is auto is left to fillBlocks.
-func (d *decoder) whole(path string, n *yaml.Node, to *int, kind string) {
-	switch {
-	case kind != "blocks":
-		decodeScalar(d, path, n, to, "a whole number", parseInt)
-	case n.Value != autoBlocks:
-		decodeScalar(d, path, n, to, "a number of blocks, or auto", parseBlocks)
-	}
 }
 
 // auto reports whether the file leaves the number of blocks to the budget.

@@ -20,14 +20,6 @@ const (
 // Auto reports whether the measured phase lasts as long as its block in a duet needs.
 func (b *Bounded) Auto() bool { return b.MeasureMin > 0 }
 
-// measure decodes the length of the measured phase. One that is auto is left to fillMeasure.
-func (d *decoder) measure(path string, n *yaml.Node, to *time.Duration) {
-	if n.Kind == yaml.ScalarNode && n.Value == autoMeasure {
-		return
-	}
-	decodeScalar(d, path, n, to, "a time such as 5s, or auto", parseDuration)
-}
-
 // autoMeasured reports whether the file leaves the length of the measured phase to the duet.
 func (d *decoder) autoMeasured() bool {
 	n := d.nodes["bounded.measure"]

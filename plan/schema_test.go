@@ -30,7 +30,7 @@ func TestSchemaGolden(t *testing.T) {
 	}
 }
 
-// paths returns every key of the types, in the words of keyDocs.
+// paths returns every key of the types, in the words of keyTexts.
 func paths(t reflect.Type, at string) []string {
 	var all []string
 	for _, f := range fields(reflect.New(t).Elem()) {
@@ -69,13 +69,18 @@ func paths(t reflect.Type, at string) []string {
 func TestEveryKeyIsDescribed(t *testing.T) {
 	all := paths(reflect.TypeFor[Plan](), "")
 	for _, path := range all {
-		if doc := keyDocs[path]; !strings.HasSuffix(doc.text, ".") {
-			t.Errorf("%s has no description in keyDocs", path)
+		if !strings.HasSuffix(keyTexts[path], ".") {
+			t.Errorf("%s has no description in keyTexts", path)
 		}
 	}
-	for path := range keyDocs {
+	for path := range keyTexts {
 		if !slices.Contains(all, path) {
-			t.Errorf("keyDocs describes %s, which is not a key of the types", path)
+			t.Errorf("keyTexts describes %s, which is not a key of the types", path)
+		}
+	}
+	for path := range keyLimits {
+		if keyTexts[path] == "" {
+			t.Errorf("keyLimits has %s, which keyTexts has not", path)
 		}
 	}
 }
@@ -91,8 +96,8 @@ func TestSchemaDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for path, doc := range keyDocs {
-		if doc.def == nil {
+	for path, limit := range keyLimits {
+		if limit.def == nil {
 			continue
 		}
 		n++
@@ -100,8 +105,8 @@ func TestSchemaDefaults(t *testing.T) {
 		for key := range strings.SplitSeq(path, ".") {
 			got = got.(map[string]any)[key]
 		}
-		if fmt.Sprint(got) != fmt.Sprint(doc.def) {
-			t.Errorf("%s: the schema says default %v, Parse fills in %v", path, doc.def, got)
+		if fmt.Sprint(got) != fmt.Sprint(limit.def) {
+			t.Errorf("%s: the schema says default %v, Parse fills in %v", path, limit.def, got)
 		}
 	}
 	if n < 10 {

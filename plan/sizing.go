@@ -131,7 +131,7 @@ func (d *decoder) checkSizing(p *Plan) {
 	}
 	for i, n := range s.Steps {
 		path := fmt.Sprintf("sizing.steps[%d]", i)
-		between(d, path, n, 1, maxUsers, showInt)
+		ranged(d, path, n)
 		if i > 0 && n <= s.Steps[i-1] && d.good(path) {
 			d.at(path, "%d users are not more than the %d of the step before; want ascending steps", n, s.Steps[i-1])
 		}
@@ -160,13 +160,13 @@ func (d *decoder) checkPrices(p *Plan) {
 		seen[o.Name] = true
 		d.secret(path+".name", "", o.Name)
 		if d.given(path + ".vcpu") {
-			between(d, path+".vcpu", o.VCPU, 1, maxCPU, showInt)
+			ranged(d, path+".vcpu", o.VCPU)
 		}
 		if d.given(path+".memory") && d.good(path+".memory") && (o.Memory <= 0 || o.Memory > maxMemory) {
 			d.at(path+".memory", "%s is out of range; want more than 0MB and at most %s", o.Memory, maxMemory)
 		}
 		if d.given(path + ".price") {
-			between(d, path+".price", o.Price, 0, 1e9, formatNumber)
+			ranged(d, path+".price", o.Price)
 		}
 		if d.given(path+".currency") && d.good(path+".currency") && !currencyRE.MatchString(o.Currency) {
 			d.at(path+".currency", "%s is no currency; want a code of three letters such as EUR", clip(o.Currency))

@@ -11,6 +11,35 @@ import (
 	"time"
 )
 
+// An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the grammar.
+type SLO struct {
+	// Source is the rule in canonical form: how reports name it.
+	Source string
+	// Service selects the service time of operations instead of their response time.
+	Service bool
+	// Stat is the compared statistic: p50 to p99.9, mean, max, rate, cpu or promql.
+	Stat string
+	// Arg is the operation, error class or role that Stat is taken of, or the expression of promql.
+	Arg string
+	// Less means that the value must be below the threshold; otherwise above, which only promql rules
+	// may require.
+	Less bool
+	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is 85%).
+	Threshold float64
+	// Unit is "s", "fraction", or "" for promql.
+	Unit string
+	// For is how long the rule must be violated without a break before it counts; 0 means one window.
+	For time.Duration
+	// Over is how far back the rule looks; 0 means one window, and for a rate as far as 20 windows.
+	Over time.Duration
+	// Min is the smallest number of operations that a rate or latency is judged from; 0 for any number.
+	Min int
+	// Grace is how long the rule may be without data; 0 means four windows.
+	Grace time.Duration
+	// Warning means that the rule is reported and stops nothing.
+	Warning bool
+}
+
 // ErrorClasses lists the arguments of rate() for errors: the classes in which an operation can end without
 // success, and "errors" for all of them together.
 func ErrorClasses() []string {
@@ -318,4 +347,39 @@ func hint(word string, candidates []string) string {
 		return s + " "
 	}
 	return ""
+}
+
+// checkRules checks the rules of one of the tests.
+func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
+	seen := map[string]int{}
+	roles, checked := k.Roles[p.Target.Driver]
+	for _, p := range p.Watching() {
+		if p.ShowsCPU() && !slices.Contains(roles, p.Role) {
+			roles = append(slices.Clip(roles), p.Role)
+		}
+	}
+	for _, role := range p.WatchedRoles() {
+		if !slices.Contains(roles, role) {
+			roles = append(slices.Clip(roles), role)
+		}
+	}
+	for i, r := range rules {
+		path := fmt.Sprintf("%s[%d]", key, i)
+		if !d.good(path) {
+			continue
+		}
+		if first, twice := seen[r.Source]; twice {
+			d.at(path, "is the same rule as %s[%d]; keep one", key, first)
+			continue
+		}
+		seen[r.Source] = i
+		switch {
+		case r.Stat == "cpu" && checked && !slices.Contains(roles, r.Arg):
+			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver, clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
+		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
+			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg), hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
+		case key == "unbounded.slo" && !d.stored && d.good("unbounded.budget") && p.Workload.Wait(r.For) > p.Unbounded.Budget:
+			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
+		}
+	}
 }

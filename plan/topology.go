@@ -131,12 +131,12 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 			return
 		}
 	}
-	between(d, path+".apps", to.Apps, 1, maxInstances, showInt)
+	ranged(d, path+".apps", to.Apps)
 	if d.good(path+".apps", "target.instances") && to.Apps != t.Instances {
 		d.at(path+".apps", "%d, and target.instances is %d; keep one of them", to.Apps, t.Instances)
 	}
 	d.known(path+".proxy", "proxy", to.Proxy, proxies)
-	between(d, path+".replicas", to.Replicas, 0, maxReplicas, showInt)
+	ranged(d, path+".replicas", to.Replicas)
 	if to.Replicas > 0 && len(p.Engines()) == 0 && d.good(path+".replicas", "database") {
 		d.at(path+".replicas", "are copies of a database, and none is started for the target; add a section database with an engine")
 	}
