@@ -3,7 +3,6 @@ package comparison
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -338,30 +337,18 @@ func marginUnit(absolute bool) string {
 // the bounded tests were. Figures that some runs lack are in lacking. An error names the metric without a meaning.
 func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error), lacking ...Lack) (arms, databases []Judgement, err error) {
 	var metrics, engines []string
-	units := map[string]string{}
 	endpoints := map[string]plan.Endpoint{}
-	var failed, withheld []imported.PairRow
 	know := func(metric, unit, database string) (err error) {
-		if !slices.Contains(metrics, metric) {
-			metrics, units[metric] = append(metrics, metric), unit
-			endpoints[metric], err = endpoint(metric, unit)
-		}
 		if !slices.Contains(engines, database) {
 			engines = append(engines, database)
+		}
+		if metric != verdict.FailedRuns && !slices.Contains(metrics, metric) {
+			metrics = append(metrics, metric)
+			endpoints[metric], err = endpoint(metric, unit)
 		}
 		return err
 	}
 	for _, r := range rows {
-		if r.Metric == verdict.FailedRuns {
-			failed = append(failed, r)
-			if !slices.Contains(engines, r.Database) {
-				engines = append(engines, r.Database)
-			}
-			continue
-		}
-		if r.Withheld != "" {
-			withheld = append(withheld, r)
-		}
 		if err := know(r.Metric, r.Unit, r.Database); err != nil {
 			return nil, nil, err
 		}
@@ -371,70 +358,38 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 			return nil, nil, err
 		}
 	}
-	pairs := func(metric, database string) []verdict.Pair {
-		var out []verdict.Pair
-		for _, r := range rows {
-			if r.Metric == metric && r.Database == database && r.HasPair() {
-				out = append(out, r.Pair)
-			}
+	arms, databases = judgeSides(names[:], engines, verdict.Options{}, func(base, other side, label [2]string) pairing {
+		p := pairing{name: other.engine}
+		on := [2]string{base.engine, other.engine}
+		arm := [2]int{slices.Index(names[:], base.arm), slices.Index(names[:], other.arm)}
+		across := on[0] != on[1]
+		if across {
+			p.name += " against " + on[0] + ", " + other.arm
 		}
-		return out
-	}
-	for _, e := range engines {
-		var results []verdict.Result
 		for _, m := range metrics {
-			all := pairs(m, e)
-			l, some := lackOf(lacking, m, e)
-			why := withheldFrom(withheld, m, e)
-			if len(all) == 0 && !some && why == "" {
+			if a, b := testOf(rows, m, on[0]), testOf(rows, m, on[1]); m != "capacity" && a != b && a != "" && b != "" {
+				p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", on[0], a, on[1], b)
 				continue
 			}
-			r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: names[0], NewName: names[1]})
-			l.apply(&r, names)
-			withhold(&r, why)
-			results = append(results, r)
-		}
-		for _, row := range failed {
-			if row.Database == e {
-				base, fresh := row.Attempts()
-				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: names[0], NewName: names[1]}))
-			}
-		}
-		v := verdict.Combine(e, results)
-		arms = append(arms, Judgement{Engine: e, Arm: names[1], Skipped: v.NotJudged(), Verdict: v})
-	}
-	for _, e := range engines[min(1, len(engines)):] {
-		for i, arm := range names {
-			var results []verdict.Result
-			otherLoad := ""
-			for _, m := range metrics {
-				both := [2]string{engines[0], e}
-				if a, b := testOf(rows, m, both[0]), testOf(rows, m, both[1]); m != "capacity" && a != b && a != "" && b != "" {
-					otherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", both[0], a, both[1], b)
-					continue
-				}
-				all := across(pairs(m, engines[0]), pairs(m, e), i)
-				l, some := between(lacking, m, both, i)
-				why := cmp.Or(withheldFrom(withheld, m, engines[0]), withheldFrom(withheld, m, e))
-				if len(all) == 0 && !some && why == "" {
-					continue
-				}
-				r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: engines[0], NewName: e})
-				l.apply(&r, both)
-				withhold(&r, why)
-				results = append(results, r)
-			}
-			// Other loads make other numbers of runs fail.
-			if base, fresh := attemptsOf(failed, engines[0], i), attemptsOf(failed, e, i); otherLoad == "" && base.Failed+fresh.Failed > 0 && base.Runs > 0 && fresh.Runs > 0 {
-				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: engines[0], NewName: e}))
-			}
-			if otherLoad != "" && len(results) == 0 {
+			pairs, l := rowPairs(rows, m, on, arm[0]), lackOf(lacking, m, on, arm)
+			why := cmp.Or(withheldFrom(rows, m, on[0]), withheldFrom(rows, m, on[1]))
+			if len(pairs) == 0 && l.Without == [2]int{} && why == "" {
 				continue
 			}
-			v := verdict.Combine(e+" against "+engines[0]+", "+arm, results)
-			databases = append(databases, Judgement{Engine: e, Arm: arm, Skipped: v.NotJudged(), OtherLoad: otherLoad, Verdict: v})
+			p.endpoints = append(p.endpoints, endpointPairs{endpoints[m], pairs, "", func(r *verdict.Result, _ verdict.Options) {
+				l.apply(r, label)
+				withhold(r, why)
+			}})
 		}
-	}
+		x, counted := attemptsOf(rows, on[0], arm[0])
+		y, _ := attemptsOf(rows, on[1], arm[1])
+		p.always = counted && !across
+		// Other loads make other numbers of runs fail.
+		if p.always || p.OtherLoad == "" && x.Runs > 0 && y.Runs > 0 {
+			p.attempts = [2]verdict.Attempts{x, y}
+		}
+		return p
+	})
 	return arms, databases, nil
 }
 
@@ -450,7 +405,7 @@ func testOf(rows []imported.PairRow, metric, database string) string {
 // withheldFrom returns why a verdict on a metric is withheld where the table comes from; empty if it is not.
 func withheldFrom(rows []imported.PairRow, metric, database string) string {
 	for _, r := range rows {
-		if r.Metric == metric && r.Database == database {
+		if r.Metric == metric && r.Database == database && r.Withheld != "" {
 			return r.Withheld
 		}
 	}
@@ -465,37 +420,41 @@ func withhold(r *verdict.Result, why string) {
 	*r = r.Withhold(why)
 }
 
-// attemptsOf returns the runs of one arm on a database; none where the table has no count of them.
-func attemptsOf(rows []imported.PairRow, database string, arm int) verdict.Attempts {
+// attemptsOf returns the runs of one arm on a database; false where the table has no count of them.
+func attemptsOf(rows []imported.PairRow, database string, arm int) (verdict.Attempts, bool) {
 	for _, r := range rows {
-		if r.Database == database {
+		if r.Metric == verdict.FailedRuns && r.Database == database {
 			base, fresh := r.Attempts()
-			return [2]verdict.Attempts{base, fresh}[arm]
+			return [2]verdict.Attempts{base, fresh}[arm], true
 		}
 	}
-	return verdict.Attempts{}
+	return verdict.Attempts{}, false
 }
 
-// across makes pairs of one arm on two databases, from pairs of two arms on one.
-func across(first, other []verdict.Pair, arm int) []verdict.Pair {
-	var out []verdict.Pair
-	side := func(p verdict.Pair) (float64, bool, int64) {
-		if arm == 0 {
-			return p.Base, p.BaseCensored, p.BaseOps
-		}
-		return p.New, p.NewCensored, p.NewOps
+// rowPairs returns the pairs of a metric: of both arms on one database, or of one arm on two.
+func rowPairs(rows []imported.PairRow, metric string, on [2]string, arm int) (out []verdict.Pair) {
+	of := func(r imported.PairRow, database string) bool {
+		return r.Metric == metric && r.Database == database && r.HasPair()
 	}
-	for _, a := range first {
-		i := slices.IndexFunc(other, func(b verdict.Pair) bool { return b.Block == a.Block })
-		if i < 0 {
+	for _, a := range rows {
+		if !of(a, on[0]) {
 			continue
 		}
-		p := verdict.Pair{Block: a.Block}
-		p.Base, p.BaseCensored, p.BaseOps = side(a)
-		p.New, p.NewCensored, p.NewOps = side(other[i])
-		if !math.IsNaN(p.Base) && !math.IsNaN(p.New) {
-			out = append(out, p)
+		p := a.Pair
+		if on[0] != on[1] {
+			i := slices.IndexFunc(rows, func(b imported.PairRow) bool { return b.Block == a.Block && of(b, on[1]) })
+			if i < 0 {
+				continue
+			}
+			b := rows[i]
+			p = verdict.Pair{Block: a.Block, Base: a.Base, BaseCensored: a.BaseCensored, BaseOps: a.BaseOps,
+				New: b.Base, NewCensored: b.BaseCensored, NewOps: b.BaseOps}
+			if arm == 1 {
+				p.Base, p.BaseCensored, p.BaseOps = a.New, a.NewCensored, a.NewOps
+				p.New, p.NewCensored, p.NewOps = b.New, b.NewCensored, b.NewOps
+			}
 		}
+		out = append(out, p)
 	}
 	return out
 }

@@ -1,8 +1,8 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 
 	"plimsoll/judge/verdict"
 	"plimsoll/run/record"
@@ -76,25 +76,16 @@ func (l Lack) apply(r *verdict.Result, label [2]string) {
 	}
 }
 
-// lackOf returns the missing numbers of a metric on a database.
-func lackOf(all []Lack, metric, database string) (Lack, bool) {
-	i := slices.IndexFunc(all, func(l Lack) bool { return l.Metric == metric && l.Database == database })
-	if i < 0 {
-		return Lack{Metric: metric, Database: database}, false
+// lackOf returns the missing numbers of a metric between two arms, each on its database.
+func lackOf(all []Lack, metric string, databases [2]string, arms [2]int) Lack {
+	out := Lack{Metric: metric}
+	for i, arm := range arms {
+		for _, l := range all {
+			if l.Metric == metric && l.Database == databases[i] {
+				out.Why = cmp.Or(l.Why, out.Why)
+				out.Of[i], out.Without[i], out.Unstable[i] = l.Of[arm], l.Without[arm], l.Unstable[arm]
+			}
+		}
 	}
-	return all[i], true
-}
-
-// between returns the missing numbers within one arm between two databases.
-func between(all []Lack, metric string, databases [2]string, arm int) (Lack, bool) {
-	x, ok1 := lackOf(all, metric, databases[0])
-	y, ok2 := lackOf(all, metric, databases[1])
-	out := Lack{Metric: metric, Why: x.Why}
-	if y.Why != "" {
-		out.Why = y.Why
-	}
-	for i, l := range []Lack{x, y} {
-		out.Of[i], out.Without[i], out.Unstable[i] = l.Of[arm], l.Without[arm], l.Unstable[arm]
-	}
-	return out, (ok1 || ok2) && out.Without[0]+out.Without[1] > 0
+	return out
 }
