@@ -160,13 +160,6 @@ func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
 	}
 	in.Skipped = maps.Clone(in.Skipped)
 	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
-	for _, j := range arms {
-		in.Verdicts = append(in.Verdicts, j.Verdict)
-		skipped(&in, j, arms)
-	}
-	for _, j := range databases {
-		in.Databases = append(in.Databases, j.Verdict)
-		skipUnderOtherLoad(&in, j)
-	}
+	conclude(&in, arms, databases)
 	return in, nil
 }

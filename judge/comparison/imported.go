@@ -60,7 +60,7 @@ func PairImported(runs []record.Imported, endpoint func(metric, unit string) (pl
 			}
 			if other, _ := first.Figure(f.Name); other.Unit != f.Unit {
 				return p, fmt.Errorf("%s: %s is in %s, but %s has it in %s: convert one of them",
-					place(g, f), f.Name, unitText(f.Unit), place(first, other), unitText(other.Unit))
+					place(g, f), f.Name, imported.UnitText(f.Unit), place(first, other), imported.UnitText(other.Unit))
 			}
 		}
 	}
@@ -272,13 +272,6 @@ func place(g record.Imported, f record.Figure) string {
 	return fmt.Sprintf("%s: line %d", g.Source, f.Line)
 }
 
-func unitText(u string) string {
-	if u == "" {
-		return "no unit"
-	}
-	return u
-}
-
 func onDatabase(name string) string {
 	if name == "" {
 		return ""
@@ -300,7 +293,7 @@ func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.End
 	case stat == "errors" && unit == "%":
 		e.Margin, e.Absolute = 0.1, true
 	case stat == "errors":
-		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", unitText(unit))
+		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", imported.UnitText(unit))
 	case stat == "cost" || stat == plan.Typical:
 		e.Margin = 0.05
 	case stat == "mean" || stat == "max":

@@ -36,8 +36,8 @@ type endpointPairs struct {
 }
 
 // judgeSides judges every arm against the first on each database, and every database against the
-// first within each arm, from what gather returns of two sides. Databases that have nothing under one
-// load are left out.
+// first within each arm, from what gather returns of two sides. Databases that have nothing to compare
+// under one load are left out.
 func judgeSides(arms, engines []string, opt verdict.Options,
 	gather func(base, other side, label [2]string) pairing) (ofArms, ofDatabases []Judgement) {
 	fresh, others := arms[1:], engines[min(1, len(engines)):]

@@ -1,6 +1,7 @@
 package imported
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"plimsoll/internal/files"
 	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
 // A PairRow is one pair of runs in a table: the metric, the database, and the numbers of both arms.
@@ -118,7 +120,7 @@ type table struct {
 
 func (t *table) header(row files.CSVRow) bool {
 	t.columns = row.Fields
-	text := quote(strings.Join(t.columns, ","))
+	text := record.QuoteImported(strings.Join(t.columns, ","))
 	for i, f := range t.columns {
 		if !slices.Contains(tableColumns, f) || slices.Contains(t.columns[:i], f) {
 			t.problems.add(row.Line, "the header is %s: %s", text, tableWants)
@@ -147,7 +149,7 @@ func (t *table) row(line int, fields []string) {
 	}
 	r := PairRow{Metric: field["metric"], Database: field["database"], Unit: field["unit"], Withheld: field["withheld"], Line: line}
 	if len(r.Withheld) > mostWithheld || strings.ContainsFunc(r.Withheld, unicode.IsControl) {
-		t.problems.add(line, "withheld is %s: want a sentence of at most %d bytes", quote(r.Withheld), mostWithheld)
+		t.problems.add(line, "withheld is %s: want a sentence of at most %d bytes", record.QuoteImported(r.Withheld), mostWithheld)
 	}
 	for _, c := range []string{"metric", "database"} {
 		if slices.Contains(t.columns, c) && field[c] == "" {
@@ -197,7 +199,7 @@ func (t *table) row(line int, fields []string) {
 	if first, known := t.units[r.Metric]; !known {
 		t.units[r.Metric] = r
 	} else if first.Unit != r.Unit {
-		t.problems.add(line, "%s is in %s, but on line %d in %s: convert one of them", r.name(), unitName(r.Unit), first.Line, unitName(first.Unit))
+		t.problems.add(line, "%s is in %s, but on line %d in %s: convert one of them", r.name(), UnitText(r.Unit), first.Line, UnitText(first.Unit))
 	}
 	if before == len(t.problems.Problems)+t.problems.More+len(t.emptyErrors) {
 		r.Pair = p
@@ -217,7 +219,7 @@ func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || n > verdict.Largest {
-			t.problems.add(line, "%s is %s: want a number of operations from 0", c.name, quote(text))
+			t.problems.add(line, "%s is %s: want a number of operations from 0", c.name, record.QuoteImported(text))
 			continue
 		}
 		*c.to = n
@@ -225,7 +227,7 @@ func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
 	switch p.First = field["first"]; p.First {
 	case "", verdict.FirstBase, verdict.FirstNew:
 	default:
-		t.problems.add(line, "first is %s: want base, new or nothing", quote(p.First))
+		t.problems.add(line, "first is %s: want base, new or nothing", record.QuoteImported(p.First))
 	}
 }
 
@@ -257,16 +259,7 @@ func (r PairRow) of() string {
 	return text
 }
 
-func (r PairRow) name() string {
-	if r.Metric == "" {
-		return "the pair"
-	}
-	return r.Metric
-}
+func (r PairRow) name() string { return cmp.Or(r.Metric, "the pair") }
 
-func unitName(u string) string {
-	if u == "" {
-		return "no unit"
-	}
-	return u
-}
+// UnitText returns a unit, or words for none.
+func UnitText(unit string) string { return cmp.Or(unit, "no unit") }
