@@ -3,6 +3,7 @@ package comparison
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,12 +20,10 @@ const MostGiven = 1000
 // Paired holds the figures of the runs of two arms, by pairs.
 type Paired struct {
 	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric and database as
-	// the first run has them, then by pair.
+	// the first run has them, then by pair; rows without a number come last.
 	Rows, Asides []imported.PairRow
 	// Names are the names of the arms in the files; "base" and "new" where there are none.
 	Names [2]string
-	// Lacks lists the runs that have no number for a figure in Rows.
-	Lacks []Lack
 	// Skipped names figures that cannot be judged, with the reason.
 	Skipped  map[string]string
 	Warnings []string
@@ -69,29 +68,30 @@ func PairImported(runs []record.Imported, endpoint func(metric, unit string) (pl
 		figures = append([]record.Figure{{Name: "capacity", Unit: "users"}}, figures...)
 	}
 	p.warn(runs)
+	var without []imported.PairRow
 	for _, f := range figures {
 		if err := inOneTest(runs, f.Name); err != nil {
 			return p, err
 		}
-		if !f.Aside {
-			why, err := unfit(f, runs, endpoint)
-			if err != nil {
-				return p, fmt.Errorf("%s: %w", place(units[f.Name], f), err)
-			}
-			lacking, explained := lacks(f, databases, arms)
-			if why == "" && !explained && counts[f.Name] < len(runs) && !onOneTest(arms, f.Name) {
-				why = fmt.Sprintf("%d of %d runs do not have it", len(runs)-counts[f.Name], len(runs))
-			}
-			if why != "" {
-				p.Skipped[f.Name] = why
-				continue
-			}
-			p.Lacks = append(p.Lacks, lacking...)
+		rows, lacking, explained := pair(f, databases, arms)
+		if f.Aside {
+			p.Asides = append(p.Asides, rows...)
+			continue
 		}
-		for _, db := range databases {
-			p.pair(f, db, arms)
+		why, err := unfit(f, runs, endpoint)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", place(units[f.Name], f), err)
 		}
+		if why == "" && !explained {
+			why = fmt.Sprintf("%d of %d runs do not have it", len(runs)-counts[f.Name], len(runs))
+		}
+		if why != "" {
+			p.Skipped[f.Name] = why
+			continue
+		}
+		p.Rows, without = append(p.Rows, rows...), append(without, lacking...)
 	}
+	p.Rows = append(p.Rows, without...)
 	return p, nil
 }
 
@@ -169,40 +169,57 @@ func inOneTest(runs []record.Imported, name string) error {
 	return nil
 }
 
-// onOneTest reports whether a figure is missing only from runs of another test than those that have it: a bounded test
-// has no capacity.
-func onOneTest(arms [2]map[armKey]record.Imported, name string) bool {
-	has := map[string]bool{}
+// pair makes the rows of one figure on each database, from the tests in which some run has it. Rows
+// that lack a number are apart. The result is false when a run gives no reason for a number that it
+// lacks; the files of other tools never give one.
+func pair(f record.Figure, databases []string, arms [2]map[armKey]record.Imported) (
+	rows, without []imported.PairRow, explained bool) {
+	isCapacity := f.Name == "capacity"
+	asked := map[armKey]bool{} // tests in which the figure was requested
 	for _, arm := range arms {
 		for key, g := range arm {
-			_, ok := g.Figure(name)
-			if before, known := has[key.test]; known && before != ok {
-				return false
+			if _, has := g.Figure(f.Name); has || isCapacity && g.Unstable+g.Lacks[f.Name] != "" {
+				key.pair = 0
+				asked[key] = true
 			}
-			has[key.test] = ok
 		}
 	}
-	return true
-}
-
-// pair adds the rows of one figure on one database.
-func (p *Paired) pair(f record.Figure, database string, arms [2]map[armKey]record.Imported) {
-	var rows []imported.PairRow
+	explained = true
 	for key, g := range arms[0] {
-		a, ok1 := g.Figure(f.Name)
-		b, ok2 := arms[1][key].Figure(f.Name)
-		if key.database != database || !ok1 || !ok2 {
+		if !asked[armKey{database: key.database, test: key.test}] {
 			continue
 		}
-		rows = append(rows, imported.PairRow{Metric: f.Name, Database: database, Unit: f.Unit, Test: g.Test, Pair: verdict.Pair{
-			Block: g.Pair, Base: a.Value, New: b.Value, BaseCensored: a.AtLeast, NewCensored: b.AtLeast, BaseOps: a.Ops, NewOps: b.Ops}})
+		r := imported.PairRow{Metric: f.Name, Database: key.database, Unit: f.Unit}
+		var of [2]record.Figure
+		for i, g := range []record.Imported{g, arms[1][key]} {
+			var has, said bool
+			if of[i], has = g.Figure(f.Name); has {
+				continue
+			}
+			of[i].Value = math.NaN()
+			if r.Without[i], said = g.Lacks[f.Name]; isCapacity && g.Unstable != "" {
+				r.Without[i], r.Unstable[i], said = g.Unstable, true, true
+			}
+			explained = explained && said
+		}
+		r.Pair = verdict.Pair{
+			Block: key.pair, Base: of[0].Value, New: of[1].Value, BaseCensored: of[0].AtLeast,
+			NewCensored: of[1].AtLeast, BaseOps: of[0].Ops, NewOps: of[1].Ops,
+		}
+		if r.HasPair() {
+			r.Test = g.Test
+			rows = append(rows, r)
+		} else {
+			without = append(without, r)
+		}
 	}
-	slices.SortFunc(rows, func(a, b imported.PairRow) int { return cmp.Compare(a.Block, b.Block) })
-	if f.Aside {
-		p.Asides = append(p.Asides, rows...)
-	} else {
-		p.Rows = append(p.Rows, rows...)
+	for _, s := range [][]imported.PairRow{rows, without} {
+		slices.SortFunc(s, func(a, b imported.PairRow) int {
+			x, y := slices.Index(databases, a.Database), slices.Index(databases, b.Database)
+			return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Block, b.Block))
+		})
 	}
+	return rows, without, explained
 }
 
 // warn gathers the warnings of the files: each text once, with its runs.
@@ -327,8 +344,8 @@ func marginUnit(absolute bool) string {
 
 // JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics together, and each
 // database against the first within each arm, in what both measured in one test; only capacities are compared whatever
-// the bounded tests were. Figures that some runs lack are in lacking. An error names the metric without a meaning.
-func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error), lacking ...Lack) (arms, databases []Judgement, err error) {
+// the bounded tests were. An error names the metric without a meaning.
+func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error)) (arms, databases []Judgement, err error) {
 	var metrics, engines []string
 	endpoints := map[string]plan.Endpoint{}
 	know := func(metric, unit, database string) (err error) {
@@ -346,11 +363,6 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 			return nil, nil, err
 		}
 	}
-	for _, l := range lacking {
-		if err := know(l.Metric, l.Unit, l.Database); err != nil {
-			return nil, nil, err
-		}
-	}
 	arms, databases = judgeSides(names[:], engines, verdict.Options{}, func(base, other side, label [2]string) pairing {
 		p := pairing{name: other.engine}
 		on := [2]string{base.engine, other.engine}
@@ -364,9 +376,9 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 				p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", on[0], a, on[1], b)
 				continue
 			}
-			pairs, l := rowPairs(rows, m, on, arm[0]), lackOf(lacking, m, on, arm)
+			pairs, l := rowPairs(rows, m, on, arm[0]), lackOf(rows, m, on, arm)
 			why := cmp.Or(withheldFrom(rows, m, on[0]), withheldFrom(rows, m, on[1]))
-			if len(pairs) == 0 && l.Without == [2]int{} && why == "" {
+			if len(pairs) == 0 && l.without == [2]int{} && why == "" {
 				continue
 			}
 			p.endpoints = append(p.endpoints, endpointPairs{endpoints[m], pairs, "", func(r *verdict.Result, _ verdict.Options) {

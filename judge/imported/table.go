@@ -25,12 +25,16 @@ type PairRow struct {
 	// metric on the database.
 	Withheld string
 	Test     string // that both numbers are of, where it is known; tables do not have it
-	Line     int    // of the table, from 1; 0 if it has none
+	// Without gives the reasons why the runs, base first, have no number, which is then NaN; a table has none. Unstable
+	// reports that the reason is an unstable search.
+	Without  [2]string
+	Unstable [2]bool
+	Line     int // of the table, from 1; 0 if it has none
 }
 
 // HasPair reports whether the row is a pair of numbers. The others are the one of the metric [verdict.FailedRuns], whose
-// Base and New count the runs, of BaseOps and NewOps, that failed because of the target, and one of a metric for
-// which no pair has numbers: these are NaN.
+// Base and New count the runs, of BaseOps and NewOps, that failed because of the target, and those of a metric for
+// which no pair, or not this one, has numbers: these are NaN.
 func (r PairRow) HasPair() bool {
 	return r.Metric != verdict.FailedRuns && !math.IsNaN(r.Base) && !math.IsNaN(r.New)
 }
