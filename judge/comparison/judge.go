@@ -266,15 +266,15 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 }
 
 // add adds the pairs of an endpoint, or why it is not judged; takes is what the plan would need to decide it.
-func (out *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
+func (p *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
 	both, kinds := withTypical(e, both)
 	var pairs []verdict.Pair
 	seen, why := false, ""
 	spoiled := 0 // pairs in which others on the host disturbed a run
 	var had [2]uint64
-	for _, p := range both {
-		x, y := p.base, p.fresh
-		pr := verdict.Pair{Block: p.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: p.first}
+	for _, runs := range both {
+		x, y := runs.base, runs.fresh
+		pr := verdict.Pair{Block: runs.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: runs.first}
 		if e.Name == "capacity" {
 			pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
 		}
@@ -299,18 +299,18 @@ func (out *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, ta
 	}
 	oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
 	if takes != "" && !oneSided {
-		out.Skipped[e.Name] = takes
-		out.left = append(out.left, e.Name)
+		p.Skipped[e.Name] = takes
+		p.left = append(p.left, e.Name)
 		return
 	}
 	if len(both) > 0 && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
-		out.Skipped[e.Name] = why
+		p.Skipped[e.Name] = why
 		return
 	}
 	_, isCost := plan.CostOf(e.Name) // which a neighbor does not take away
 	unknown := ""
 	// No run is void for what may be an arm's doing.
-	hostAlone := out.attempts[0].Failed+out.attempts[1].Failed+out.unclear[0]+out.unclear[1] == 0
+	hostAlone := p.attempts[0].Failed+p.attempts[1].Failed+p.unclear[0]+p.unclear[1] == 0
 	if len(pairs) == 0 && spoiled == len(both) && spoiled >= stats.MinPairs && hostAlone && !oneSided && !isCost {
 		unknown = disturbed // nothing follows about an arm
 	}
@@ -329,7 +329,7 @@ func (out *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, ta
 		tellLevels(r, both)
 		warnUnstable(r, both, label)
 	}
-	out.endpoints = append(out.endpoints, endpointPairs{e, pairs, unknown, tell})
+	p.endpoints = append(p.endpoints, endpointPairs{e, pairs, unknown, tell})
 }
 
 // cameFirst returns which of two runs of a block came first, by their positions in it; "" where the positions are
