@@ -22,14 +22,11 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 		return report.JudgeInput{}, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
 	in := report.JudgeInput{Names: [2]string{stored.Arms[0], strings.Join(stored.Arms[1:], ", ")}}
-	for _, j := range arms {
+	for i := range arms {
+		j := &arms[i]
 		if len(stored.Arms) > 2 {
 			j.Verdict.Database = strings.TrimSpace(j.Engine + " " + j.Arm)
 			in.Of = append(in.Of, report.JudgedOf{Engine: j.Engine, Arm: j.Arm})
-		}
-		in.Verdicts = append(in.Verdicts, j.Verdict)
-		skipped(&in, j, arms)
-		if len(stored.Arms) > 2 {
 			continue // a table has one new arm
 		}
 		for _, r := range slices.Concat(j.Verdict.Results, j.Verdict.Aside) {
@@ -38,30 +35,33 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 			}
 		}
 	}
-	for _, j := range databases {
-		if databasesToo {
-			j.Verdict.Database = fmt.Sprintf("%s against %s, %s", j.Engine, stored.Engines[0], j.Arm)
-			in.Databases = append(in.Databases, j.Verdict)
-			skipUnderOtherLoad(&in, j)
-		}
+	for i := range databases {
+		j := &databases[i]
+		j.Verdict.Database = fmt.Sprintf("%s against %s, %s", j.Engine, stored.Engines[0], j.Arm)
 	}
+	if !databasesToo {
+		databases = nil
+	}
+	conclude(&in, arms, databases)
 	return in, nil
 }
 
-// skipped adds the endpoints by which j was not judged; with its name where others of all were judged by them.
-func skipped(in *report.JudgeInput, j comparison.Judgement, all []comparison.Judgement) {
-	for name, why := range j.Skipped {
-		if slices.ContainsFunc(all, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
-			name += " of " + cmp.Or(j.Verdict.Database, j.Arm)
+// conclude adds the verdicts, and what was not judged; a name that others of the arms were judged by
+// comes with the arm or database.
+func conclude(in *report.JudgeInput, arms, databases []comparison.Judgement) {
+	for _, j := range arms {
+		in.Verdicts = append(in.Verdicts, j.Verdict)
+		for name, why := range j.Skipped {
+			if slices.ContainsFunc(arms, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
+				name += " of " + cmp.Or(j.Verdict.Database, j.Arm)
+			}
+			in.Skip(name, why)
 		}
-		in.Skip(name, why)
 	}
-}
-
-// skipUnderOtherLoad says why databases were compared by their capacity alone, where they were.
-func skipUnderOtherLoad(in *report.JudgeInput, j comparison.Judgement) {
-	if j.OtherLoad == "" {
-		return
+	for _, j := range databases {
+		in.Databases = append(in.Databases, j.Verdict)
+		if j.OtherLoad != "" {
+			in.Skip("all but the capacity, "+j.Verdict.Database, j.OtherLoad)
+		}
 	}
-	in.Skip("all but the capacity, "+j.Verdict.Database, j.OtherLoad)
 }

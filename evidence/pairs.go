@@ -21,8 +21,7 @@ import (
 type Pairs struct {
 	terms Terms
 	input report.JudgeInput // without verdicts
-	lacks []comparison.Lack
-	file  string // named by errors of a table of several columns
+	file  string            // named by errors of a table of several columns
 	one   *verdict.Result
 }
 
@@ -118,14 +117,14 @@ func (t Terms) PairRuns(runs []record.Imported, sources []report.Source) (*Pairs
 	if in.Names, err = t.names(paired.Names); err != nil {
 		return nil, err
 	}
-	if len(in.Rows)+len(paired.Lacks) == 0 {
+	if len(in.Rows) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
 			return nil, plan.Usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
 		}
 		return nil, plan.Usagef("there is nothing to judge: no file has a figure that a verdict can rest on " +
 			"(capacity, throughput, errors, p95, p99)")
 	}
-	return &Pairs{terms: t, input: in, lacks: paired.Lacks}, nil
+	return &Pairs{terms: t, input: in}, nil
 }
 
 // One returns the result of the pairs of one endpoint without columns beside them; nil for all others.
@@ -145,7 +144,7 @@ func (p *Pairs) OneText(w io.Writer) error {
 // compared within each arm as well.
 func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
 	in := p.input
-	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, p.terms.endpoint, p.lacks...)
+	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, p.terms.endpoint)
 	if err == nil {
 		err = p.terms.checkMargins(in)
 	}
@@ -160,13 +159,6 @@ func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
 	}
 	in.Skipped = maps.Clone(in.Skipped)
 	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
-	for _, j := range arms {
-		in.Verdicts = append(in.Verdicts, j.Verdict)
-		skipped(&in, j, arms)
-	}
-	for _, j := range databases {
-		in.Databases = append(in.Databases, j.Verdict)
-		skipUnderOtherLoad(&in, j)
-	}
+	conclude(&in, arms, databases)
 	return in, nil
 }

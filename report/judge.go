@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -141,7 +142,7 @@ func FromRows(in JudgeInput) JudgeDocument {
 	for _, v := range in.Verdicts {
 		d.Indicative = d.Indicative || v.Indicative && v.Kind == d.Kind
 	}
-	for _, name := range sortedKeys(in.Skipped) {
+	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
 		d.Skipped = append(d.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
 	}
 	for _, r := range in.Rows {
@@ -162,15 +163,6 @@ func FromRows(in JudgeInput) JudgeDocument {
 	}
 	d.Asides = asides(in.Asides)
 	return d
-}
-
-func sortedKeys(m map[string]string) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 func asides(rows []imported.PairRow) []Aside {
@@ -468,10 +460,7 @@ func JudgeText(w io.Writer, d JudgeDocument) error {
 	if len(d.Skipped)+len(d.Warnings) > 0 {
 		b.WriteByte('\n')
 	}
-	if len(d.Blocks) > 0 {
-		writeText(&b, blocksTable(d.Blocks))
-		b.WriteString("\n" + blocksNote + "\n")
-	}
+	writeBlocks(&b, d.Blocks)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -479,20 +468,23 @@ func JudgeText(w io.Writer, d JudgeDocument) error {
 // BlocksText writes below a result, for a screen, how many blocks it takes to find the same; nothing where that is
 // not defined.
 func BlocksText(w io.Writer, r verdict.Result) error {
-	d := FromRows(JudgeInput{Verdicts: []verdict.Verdict{{Results: []verdict.Result{r}}}})
-	if len(d.Blocks) == 0 {
+	blocks := addBlocks(nil, "", r)
+	if len(blocks) == 0 {
 		return nil
 	}
 	var b strings.Builder
 	b.WriteByte('\n')
-	writeText(&b, blocksTable(d.Blocks))
-	b.WriteString("\n" + blocksNote + "\n")
+	writeBlocks(&b, blocks)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// writeText writes a table in columns.
-func writeText(b *strings.Builder, t *table) {
+// writeBlocks writes the numbers of blocks in columns, with their note; nothing where there are none.
+func writeBlocks(b *strings.Builder, blocks []BlocksFor) {
+	if len(blocks) == 0 {
+		return
+	}
+	t := blocksTable(blocks)
 	tw := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
 	for _, r := range slices.Concat([][]string{t.Head}, t.Rows) {
 		cells := make([]string, len(r))
@@ -502,4 +494,5 @@ func writeText(b *strings.Builder, t *table) {
 		fmt.Fprintln(tw, strings.Join(cells, "\t"))
 	}
 	tw.Flush()
+	b.WriteString("\n" + blocksNote + "\n")
 }

@@ -20,12 +20,10 @@ const MostGiven = 1000
 // Paired holds the figures of the runs of two arms, by pairs.
 type Paired struct {
 	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric and database as
-	// the first run has them, then by pair.
+	// the first run has them, then by pair; rows without a number come last.
 	Rows, Asides []imported.PairRow
 	// Names are the names of the arms in the files; "base" and "new" where there are none.
 	Names [2]string
-	// Lacks lists the runs that have no number for a figure in Rows.
-	Lacks []Lack
 	// Skipped names figures that cannot be judged, with the reason.
 	Skipped  map[string]string
 	Warnings []string
@@ -61,7 +59,7 @@ func PairImported(runs []record.Imported, endpoint func(metric, unit string) (pl
 			}
 			if other, _ := first.Figure(f.Name); other.Unit != f.Unit {
 				return p, fmt.Errorf("%s: %s is in %s, but %s has it in %s: convert one of them",
-					place(g, f), f.Name, unitText(f.Unit), place(first, other), unitText(other.Unit))
+					place(g, f), f.Name, imported.UnitText(f.Unit), place(first, other), imported.UnitText(other.Unit))
 			}
 		}
 	}
@@ -70,29 +68,30 @@ func PairImported(runs []record.Imported, endpoint func(metric, unit string) (pl
 		figures = append([]record.Figure{{Name: "capacity", Unit: "users"}}, figures...)
 	}
 	p.warn(runs)
+	var without []imported.PairRow
 	for _, f := range figures {
 		if err := inOneTest(runs, f.Name); err != nil {
 			return p, err
 		}
-		if !f.Aside {
-			why, err := unfit(f, runs, endpoint)
-			if err != nil {
-				return p, fmt.Errorf("%s: %w", place(units[f.Name], f), err)
-			}
-			lacking, explained := lacks(f, databases, arms)
-			if why == "" && !explained && counts[f.Name] < len(runs) && !onOneTest(arms, f.Name) {
-				why = fmt.Sprintf("%d of %d runs do not have it", len(runs)-counts[f.Name], len(runs))
-			}
-			if why != "" {
-				p.Skipped[f.Name] = why
-				continue
-			}
-			p.Lacks = append(p.Lacks, lacking...)
+		rows, lacking, explained := pair(f, databases, arms)
+		if f.Aside {
+			p.Asides = append(p.Asides, rows...)
+			continue
 		}
-		for _, db := range databases {
-			p.pair(f, db, arms)
+		why, err := unfit(f, runs, endpoint)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", place(units[f.Name], f), err)
 		}
+		if why == "" && !explained {
+			why = fmt.Sprintf("%d of %d runs do not have it", len(runs)-counts[f.Name], len(runs))
+		}
+		if why != "" {
+			p.Skipped[f.Name] = why
+			continue
+		}
+		p.Rows, without = append(p.Rows, rows...), append(without, lacking...)
 	}
+	p.Rows = append(p.Rows, without...)
 	return p, nil
 }
 
@@ -170,40 +169,57 @@ func inOneTest(runs []record.Imported, name string) error {
 	return nil
 }
 
-// onOneTest reports whether a figure is missing only from runs of another test than those that have it: a bounded test
-// has no capacity.
-func onOneTest(arms [2]map[armKey]record.Imported, name string) bool {
-	has := map[string]bool{}
+// pair makes the rows of one figure on each database, from the tests in which some run has it. Rows
+// that lack a number are apart. The result is false when a run gives no reason for a number that it
+// lacks; the files of other tools never give one.
+func pair(f record.Figure, databases []string, arms [2]map[armKey]record.Imported) (
+	rows, without []imported.PairRow, explained bool) {
+	isCapacity := f.Name == "capacity"
+	asked := map[armKey]bool{} // tests in which the figure was requested
 	for _, arm := range arms {
 		for key, g := range arm {
-			_, ok := g.Figure(name)
-			if before, known := has[key.test]; known && before != ok {
-				return false
+			if _, has := g.Figure(f.Name); has || isCapacity && g.Unstable+g.Lacks[f.Name] != "" {
+				key.pair = 0
+				asked[key] = true
 			}
-			has[key.test] = ok
 		}
 	}
-	return true
-}
-
-// pair adds the rows of one figure on one database.
-func (p *Paired) pair(f record.Figure, database string, arms [2]map[armKey]record.Imported) {
-	var rows []imported.PairRow
+	explained = true
 	for key, g := range arms[0] {
-		a, ok1 := g.Figure(f.Name)
-		b, ok2 := arms[1][key].Figure(f.Name)
-		if key.database != database || !ok1 || !ok2 {
+		if !asked[armKey{database: key.database, test: key.test}] {
 			continue
 		}
-		rows = append(rows, imported.PairRow{Metric: f.Name, Database: database, Unit: f.Unit, Test: g.Test, Pair: verdict.Pair{
-			Block: g.Pair, Base: a.Value, New: b.Value, BaseCensored: a.AtLeast, NewCensored: b.AtLeast, BaseOps: a.Ops, NewOps: b.Ops}})
+		r := imported.PairRow{Metric: f.Name, Database: key.database, Unit: f.Unit}
+		var of [2]record.Figure
+		for i, g := range []record.Imported{g, arms[1][key]} {
+			var has, said bool
+			if of[i], has = g.Figure(f.Name); has {
+				continue
+			}
+			of[i].Value = math.NaN()
+			if r.Without[i], said = g.Lacks[f.Name]; isCapacity && g.Unstable != "" {
+				r.Without[i], r.Unstable[i], said = g.Unstable, true, true
+			}
+			explained = explained && said
+		}
+		r.Pair = verdict.Pair{
+			Block: key.pair, Base: of[0].Value, New: of[1].Value, BaseCensored: of[0].AtLeast,
+			NewCensored: of[1].AtLeast, BaseOps: of[0].Ops, NewOps: of[1].Ops,
+		}
+		if r.HasPair() {
+			r.Test = g.Test
+			rows = append(rows, r)
+		} else {
+			without = append(without, r)
+		}
 	}
-	slices.SortFunc(rows, func(a, b imported.PairRow) int { return cmp.Compare(a.Block, b.Block) })
-	if f.Aside {
-		p.Asides = append(p.Asides, rows...)
-	} else {
-		p.Rows = append(p.Rows, rows...)
+	for _, s := range [][]imported.PairRow{rows, without} {
+		slices.SortFunc(s, func(a, b imported.PairRow) int {
+			x, y := slices.Index(databases, a.Database), slices.Index(databases, b.Database)
+			return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Block, b.Block))
+		})
 	}
+	return rows, without, explained
 }
 
 // warn gathers the warnings of the files: each text once, with its runs.
@@ -273,13 +289,6 @@ func place(g record.Imported, f record.Figure) string {
 	return fmt.Sprintf("%s: line %d", g.Source, f.Line)
 }
 
-func unitText(u string) string {
-	if u == "" {
-		return "no unit"
-	}
-	return u
-}
-
 func onDatabase(name string) string {
 	if name == "" {
 		return ""
@@ -301,7 +310,7 @@ func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.End
 	case stat == "errors" && unit == "%":
 		e.Margin, e.Absolute = 0.1, true
 	case stat == "errors":
-		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", unitText(unit))
+		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", imported.UnitText(unit))
 	case stat == "cost" || stat == plan.Typical:
 		e.Margin = 0.05
 	case stat == "mean" || stat == "max":
@@ -335,106 +344,57 @@ func marginUnit(absolute bool) string {
 
 // JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics together, and each
 // database against the first within each arm, in what both measured in one test; only capacities are compared whatever
-// the bounded tests were. Figures that some runs lack are in lacking. An error names the metric without a meaning.
-func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error), lacking ...Lack) (arms, databases []Judgement, err error) {
+// the bounded tests were. An error names the metric without a meaning.
+func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error)) (arms, databases []Judgement, err error) {
 	var metrics, engines []string
-	units := map[string]string{}
 	endpoints := map[string]plan.Endpoint{}
-	var failed, withheld []imported.PairRow
 	know := func(metric, unit, database string) (err error) {
-		if !slices.Contains(metrics, metric) {
-			metrics, units[metric] = append(metrics, metric), unit
-			endpoints[metric], err = endpoint(metric, unit)
-		}
 		if !slices.Contains(engines, database) {
 			engines = append(engines, database)
+		}
+		if metric != verdict.FailedRuns && !slices.Contains(metrics, metric) {
+			metrics = append(metrics, metric)
+			endpoints[metric], err = endpoint(metric, unit)
 		}
 		return err
 	}
 	for _, r := range rows {
-		if r.Metric == verdict.FailedRuns {
-			failed = append(failed, r)
-			if !slices.Contains(engines, r.Database) {
-				engines = append(engines, r.Database)
-			}
-			continue
-		}
-		if r.Withheld != "" {
-			withheld = append(withheld, r)
-		}
 		if err := know(r.Metric, r.Unit, r.Database); err != nil {
 			return nil, nil, err
 		}
 	}
-	for _, l := range lacking {
-		if err := know(l.Metric, l.Unit, l.Database); err != nil {
-			return nil, nil, err
+	arms, databases = judgeSides(names[:], engines, verdict.Options{}, func(base, other side, label [2]string) pairing {
+		p := pairing{name: other.engine}
+		on := [2]string{base.engine, other.engine}
+		arm := [2]int{slices.Index(names[:], base.arm), slices.Index(names[:], other.arm)}
+		across := on[0] != on[1]
+		if across {
+			p.name += " against " + on[0] + ", " + other.arm
 		}
-	}
-	pairs := func(metric, database string) []verdict.Pair {
-		var out []verdict.Pair
-		for _, r := range rows {
-			if r.Metric == metric && r.Database == database && r.HasPair() {
-				out = append(out, r.Pair)
-			}
-		}
-		return out
-	}
-	for _, e := range engines {
-		var results []verdict.Result
 		for _, m := range metrics {
-			all := pairs(m, e)
-			l, some := lackOf(lacking, m, e)
-			why := withheldFrom(withheld, m, e)
-			if len(all) == 0 && !some && why == "" {
+			if a, b := testOf(rows, m, on[0]), testOf(rows, m, on[1]); m != "capacity" && a != b && a != "" && b != "" {
+				p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", on[0], a, on[1], b)
 				continue
 			}
-			r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: names[0], NewName: names[1]})
-			l.apply(&r, names)
-			withhold(&r, why)
-			results = append(results, r)
-		}
-		for _, row := range failed {
-			if row.Database == e {
-				base, fresh := row.Attempts()
-				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: names[0], NewName: names[1]}))
-			}
-		}
-		v := verdict.Combine(e, results)
-		arms = append(arms, Judgement{Engine: e, Arm: names[1], Skipped: v.NotJudged(), Verdict: v})
-	}
-	for _, e := range engines[min(1, len(engines)):] {
-		for i, arm := range names {
-			var results []verdict.Result
-			otherLoad := ""
-			for _, m := range metrics {
-				both := [2]string{engines[0], e}
-				if a, b := testOf(rows, m, both[0]), testOf(rows, m, both[1]); m != "capacity" && a != b && a != "" && b != "" {
-					otherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", both[0], a, both[1], b)
-					continue
-				}
-				all := across(pairs(m, engines[0]), pairs(m, e), i)
-				l, some := between(lacking, m, both, i)
-				why := cmp.Or(withheldFrom(withheld, m, engines[0]), withheldFrom(withheld, m, e))
-				if len(all) == 0 && !some && why == "" {
-					continue
-				}
-				r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: engines[0], NewName: e})
-				l.apply(&r, both)
-				withhold(&r, why)
-				results = append(results, r)
-			}
-			// Other loads make other numbers of runs fail.
-			if base, fresh := attemptsOf(failed, engines[0], i), attemptsOf(failed, e, i); otherLoad == "" && base.Failed+fresh.Failed > 0 && base.Runs > 0 && fresh.Runs > 0 {
-				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: engines[0], NewName: e}))
-			}
-			if otherLoad != "" && len(results) == 0 {
+			pairs, l := rowPairs(rows, m, on, arm[0]), lackOf(rows, m, on, arm)
+			why := cmp.Or(withheldFrom(rows, m, on[0]), withheldFrom(rows, m, on[1]))
+			if len(pairs) == 0 && l.without == [2]int{} && why == "" {
 				continue
 			}
-			v := verdict.Combine(e+" against "+engines[0]+", "+arm, results)
-			databases = append(databases, Judgement{Engine: e, Arm: arm, Skipped: v.NotJudged(), OtherLoad: otherLoad, Verdict: v})
+			p.endpoints = append(p.endpoints, endpointPairs{endpoints[m], pairs, "", func(r *verdict.Result, _ verdict.Options) {
+				l.apply(r, label)
+				withhold(r, why)
+			}})
 		}
-	}
+		x, counted := attemptsOf(rows, on[0], arm[0])
+		y, _ := attemptsOf(rows, on[1], arm[1])
+		p.always = counted && !across
+		// Other loads make other numbers of runs fail.
+		if p.always || p.OtherLoad == "" && x.Runs > 0 && y.Runs > 0 {
+			p.attempts = [2]verdict.Attempts{x, y}
+		}
+		return p
+	})
 	return arms, databases, nil
 }
 
@@ -450,7 +410,7 @@ func testOf(rows []imported.PairRow, metric, database string) string {
 // withheldFrom returns why a verdict on a metric is withheld where the table comes from; empty if it is not.
 func withheldFrom(rows []imported.PairRow, metric, database string) string {
 	for _, r := range rows {
-		if r.Metric == metric && r.Database == database {
+		if r.Metric == metric && r.Database == database && r.Withheld != "" {
 			return r.Withheld
 		}
 	}
@@ -465,37 +425,41 @@ func withhold(r *verdict.Result, why string) {
 	*r = r.Withhold(why)
 }
 
-// attemptsOf returns the runs of one arm on a database; none where the table has no count of them.
-func attemptsOf(rows []imported.PairRow, database string, arm int) verdict.Attempts {
+// attemptsOf returns the runs of one arm on a database; false where the table has no count of them.
+func attemptsOf(rows []imported.PairRow, database string, arm int) (verdict.Attempts, bool) {
 	for _, r := range rows {
-		if r.Database == database {
+		if r.Metric == verdict.FailedRuns && r.Database == database {
 			base, fresh := r.Attempts()
-			return [2]verdict.Attempts{base, fresh}[arm]
+			return [2]verdict.Attempts{base, fresh}[arm], true
 		}
 	}
-	return verdict.Attempts{}
+	return verdict.Attempts{}, false
 }
 
-// across makes pairs of one arm on two databases, from pairs of two arms on one.
-func across(first, other []verdict.Pair, arm int) []verdict.Pair {
-	var out []verdict.Pair
-	side := func(p verdict.Pair) (float64, bool, int64) {
-		if arm == 0 {
-			return p.Base, p.BaseCensored, p.BaseOps
-		}
-		return p.New, p.NewCensored, p.NewOps
+// rowPairs returns the pairs of a metric: of both arms on one database, or of one arm on two.
+func rowPairs(rows []imported.PairRow, metric string, on [2]string, arm int) (out []verdict.Pair) {
+	of := func(r imported.PairRow, database string) bool {
+		return r.Metric == metric && r.Database == database && r.HasPair()
 	}
-	for _, a := range first {
-		i := slices.IndexFunc(other, func(b verdict.Pair) bool { return b.Block == a.Block })
-		if i < 0 {
+	for _, a := range rows {
+		if !of(a, on[0]) {
 			continue
 		}
-		p := verdict.Pair{Block: a.Block}
-		p.Base, p.BaseCensored, p.BaseOps = side(a)
-		p.New, p.NewCensored, p.NewOps = side(other[i])
-		if !math.IsNaN(p.Base) && !math.IsNaN(p.New) {
-			out = append(out, p)
+		p := a.Pair
+		if on[0] != on[1] {
+			i := slices.IndexFunc(rows, func(b imported.PairRow) bool { return b.Block == a.Block && of(b, on[1]) })
+			if i < 0 {
+				continue
+			}
+			b := rows[i]
+			p = verdict.Pair{Block: a.Block, Base: a.Base, BaseCensored: a.BaseCensored, BaseOps: a.BaseOps,
+				New: b.Base, NewCensored: b.BaseCensored, NewOps: b.BaseOps}
+			if arm == 1 {
+				p.Base, p.BaseCensored, p.BaseOps = a.New, a.NewCensored, a.NewOps
+				p.New, p.NewCensored, p.NewOps = b.New, b.NewCensored, b.NewOps
+			}
 		}
+		out = append(out, p)
 	}
 	return out
 }

@@ -239,7 +239,7 @@ func TestPairImportedOfRunsThatLackACost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		arms, _, err := comparison.JudgeRows(got.Rows, got.Names, endpointOf, got.Lacks...)
+		arms, _, err := comparison.JudgeRows(got.Rows, got.Names, endpointOf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,5 +247,36 @@ func TestPairImportedOfRunsThatLackACost(t *testing.T) {
 		if i < 0 || arms[0].Verdict.Results[i].N != tt.n || arms[0].Verdict.Kind != tt.kind || len(got.Skipped) > 0 {
 			t.Errorf("%s: %s, skipped %q; want %s of %d pairs", tt.name, arms[0].Verdict.Lead, got.Skipped, tt.kind, tt.n)
 		}
+	}
+}
+
+// Databases of which one alone lacks a number are told apart by how many runs each has.
+func TestPairImportedOfADatabaseThatLacksACost(t *testing.T) {
+	var runs []record.Imported
+	for i := range 6 {
+		for _, name := range []string{"base MySQL", "new MySQL", "base Postgres", "new Postgres"} {
+			arm, database, _ := strings.Cut(name, " ")
+			g := givenRun(arm, i+1)
+			g.Database = database
+			if i == 0 && name == "new Postgres" {
+				g.Lacks = map[string]string{"cost(app)": "too few samples"}
+			} else {
+				g.Figures = []record.Figure{{Name: "cost(app)", Value: 2 + float64(i%3)/1000, Unit: "ms"}}
+			}
+			runs = append(runs, g)
+		}
+	}
+	got, err := comparison.PairImported(runs, endpointOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, databases, err := comparison.JudgeRows(got.Rows, got.Names, endpointOf)
+	if err != nil || len(databases) != 2 {
+		t.Fatal(databases, err)
+	}
+	const want = "0 of 6 runs of MySQL and 1 of 6 of Postgres have no cost(app), " +
+		"and their pairs are left out (too few samples)"
+	if w := databases[1].Verdict.Results[0].Warnings; !slices.Contains(w, want) {
+		t.Errorf("warnings %q, want %q", w, want)
 	}
 }

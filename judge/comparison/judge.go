@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -224,15 +223,14 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		return Numbers{}, 0, false
 	}
 	opt, most := planned(c)
-	type side struct{ arm, engine string }
 	users := func(s side) (n int) {
 		if p.Bounded != nil {
 			n, _ = p.Bounded.UsersFor(p.EngineOf(s.arm, s.engine))
 		}
 		return n
 	}
-	judge := func(name string, base, other side, label [2]string) Judgement {
-		j := Judgement{Engine: other.engine, Arm: other.arm, Skipped: map[string]string{}}
+	arms, databases = judgeSides(c.Arms, c.Engines, opt, func(base, other side, label [2]string) pairing {
+		out := pairing{name: other.engine, Judgement: Judgement{Skipped: map[string]string{}}}
 		var both []numbersPair
 		for b := 1; b <= most; b++ {
 			x, first, ok1 := find(b, base.arm, base.engine)
@@ -243,120 +241,95 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		}
 		open := undecided(c, base.engine)
 		if a, b := users(base), users(other); a != b {
-			j.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared", label[0], a, label[1], b)
+			out.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared", label[0], a, label[1], b)
 		} else {
 			judged := slices.DeleteFunc(slices.Clone(endpoints), func(e plan.Endpoint) bool { return open[e.Name] != "" })
-			j.Secondary, j.Shifts = family(both, judged), shifts(both, p.Seed)
+			out.Secondary, out.Shifts = family(both, judged), shifts(both, p.Seed)
 		}
-		x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
-		a, b := unclear(c, most, base.arm, base.engine), unclear(c, most, other.arm, other.engine)
-		hostAlone := x.Failed+y.Failed+a+b == 0 // no run is void for what may be an arm's doing
-		var results []verdict.Result
-		var left []string // of the endpoints, those that the plan could not decide
+		for i, s := range []side{base, other} {
+			out.attempts[i] = attempts(c, most, s.arm, s.engine)
+			out.unclear[i] = unclear(c, most, s.arm, s.engine)
+		}
 		for _, name := range p.NotJudged() {
-			j.Skipped[name] = byPlan
+			out.Skipped[name] = byPlan
 		}
 		for _, e := range endpoints {
-			if j.OtherLoad != "" && e.Name != "capacity" {
-				j.Skipped[e.Name] = j.OtherLoad
+			if out.OtherLoad != "" && e.Name != "capacity" {
+				out.Skipped[e.Name] = out.OtherLoad
 				continue
 			}
-			both, kinds := withTypical(e, both)
-			var pairs []verdict.Pair
-			seen, found, why := false, false, ""
-			spoiled := 0 // pairs in which others on the host disturbed a run
-			var had [2]uint64
-			for _, p := range both {
-				x, y := p.base, p.fresh
-				pr := verdict.Pair{Block: p.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: p.first}
-				if e.Name == "capacity" {
-					pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
-				}
-				if e.Name == "errors" {
-					pr.BaseOps, pr.NewOps = x.Ops, y.Ops
-				}
-				found = true
-				if x.Disturbed || y.Disturbed {
-					spoiled++
-				}
-				for i, n := range []Numbers{x, y} {
-					had[i] += n.Had[e.Name]
-					if w := n.Why[e.Name]; w != "" {
-						why = w
-					} else {
-						seen = true
-					}
-				}
-				if math.IsNaN(pr.Base) || math.IsNaN(pr.New) {
-					continue // a pair without data makes nothing worse or better; the verdict counts the pairs
-				}
-				pairs = append(pairs, pr)
-			}
-			oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
-			if takes := open[e.Name]; takes != "" && !oneSided {
-				j.Skipped[e.Name] = takes
-				left = append(left, e.Name)
-				continue
-			}
-			if found && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
-				j.Skipped[e.Name] = why
-				continue
-			}
-			opt := opt
-			opt.BaseName, opt.NewName = label[0], label[1]
-			r := verdict.Judge(e, pairs, opt)
-			r.Kinds = kinds
-			_, isCost := plan.CostOf(e.Name)                                                                               // which a neighbor does not take away
-			if len(pairs) == 0 && spoiled == len(both) && spoiled >= stats.MinPairs && hostAlone && !oneSided && !isCost { // nothing follows about an arm
-				r = verdict.Unknown(e, disturbed, opt)
-			}
-			if oneSided {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
-			}
-			if isCost {
-				warnUnseen(&r, both)
-				r = judgeClockwork(r, both, label, opt)
-			}
-			warnFew(&r)
-			tellLevels(&r, both)
-			warnUnstable(&r, both, label)
-			results = append(results, r)
+			out.add(e, both, label, open[e.Name])
 		}
-		switch {
-		case j.OtherLoad != "":
-			// Other loads make other numbers of runs fail, and which arm they speak for is not known.
-			withholdFailed(results, x.Failed, y.Failed, "failed by the target's doing, under different loads", label)
-		case x.Failed+y.Failed > 0:
-			opt := opt
-			opt.BaseName, opt.NewName = label[0], label[1]
-			results = append(results, verdict.JudgeFailed(x, y, opt))
-		}
-		if b > a {
-			withholdFailed(results, a, b, "are void for a reason that may be the target's doing", label)
-		}
-		j.Verdict = verdict.Combine(name, results, left...)
-		maps.Copy(j.Skipped, j.Verdict.NotJudged())
-		return j
-	}
-	var wg sync.WaitGroup
-	later := func(to *Judgement, name string, base, other side, label [2]string) {
-		wg.Go(func() { *to = judge(name, base, other, label) })
-	}
-	fresh, others := c.Arms[1:], c.Engines[min(1, len(c.Engines)):]
-	arms, databases = make([]Judgement, len(c.Engines)*len(fresh)), make([]Judgement, len(others)*len(c.Arms))
-	for i, e := range c.Engines {
-		for k, a := range fresh {
-			later(&arms[i*len(fresh)+k], e, side{c.Arms[0], e}, side{a, e}, [2]string{c.Arms[0], a})
-		}
-	}
-	for i, e := range others {
-		for k, a := range c.Arms {
-			later(&databases[i*len(c.Arms)+k], e, side{a, c.Engines[0]}, side{a, e}, [2]string{c.Engines[0], e})
-		}
-	}
-	wg.Wait()
-	databases = slices.DeleteFunc(databases, func(j Judgement) bool { return j.OtherLoad != "" && len(j.Verdict.Results) == 0 })
+		return out
+	})
 	return arms, databases, nil
+}
+
+// add adds the pairs of an endpoint, or why it is not judged; takes is what the plan would need to decide it.
+func (p *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
+	both, kinds := withTypical(e, both)
+	var pairs []verdict.Pair
+	seen, why := false, ""
+	spoiled := 0 // pairs in which others on the host disturbed a run
+	var had [2]uint64
+	for _, runs := range both {
+		x, y := runs.base, runs.fresh
+		pr := verdict.Pair{Block: runs.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: runs.first}
+		if e.Name == "capacity" {
+			pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
+		}
+		if e.Name == "errors" {
+			pr.BaseOps, pr.NewOps = x.Ops, y.Ops
+		}
+		if x.Disturbed || y.Disturbed {
+			spoiled++
+		}
+		for i, n := range []Numbers{x, y} {
+			had[i] += n.Had[e.Name]
+			if w := n.Why[e.Name]; w != "" {
+				why = w
+			} else {
+				seen = true
+			}
+		}
+		if math.IsNaN(pr.Base) || math.IsNaN(pr.New) {
+			continue // a pair without data makes nothing worse or better; the verdict counts the pairs
+		}
+		pairs = append(pairs, pr)
+	}
+	oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
+	if takes != "" && !oneSided {
+		p.Skipped[e.Name] = takes
+		p.left = append(p.left, e.Name)
+		return
+	}
+	if len(both) > 0 && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
+		p.Skipped[e.Name] = why
+		return
+	}
+	_, isCost := plan.CostOf(e.Name) // which a neighbor does not take away
+	unknown := ""
+	// No run is void for what may be an arm's doing.
+	hostAlone := p.attempts[0].Failed+p.attempts[1].Failed+p.unclear[0]+p.unclear[1] == 0
+	if len(pairs) == 0 && spoiled == len(both) && spoiled >= stats.MinPairs && hostAlone && !oneSided && !isCost {
+		unknown = disturbed // nothing follows about an arm
+	}
+	tell := func(r *verdict.Result, opt verdict.Options) {
+		if unknown == "" {
+			r.Kinds = kinds
+		}
+		if oneSided {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
+		}
+		if isCost {
+			warnUnseen(r, both)
+			*r = judgeClockwork(*r, both, label, opt)
+		}
+		warnFew(r)
+		tellLevels(r, both)
+		warnUnstable(r, both, label)
+	}
+	p.endpoints = append(p.endpoints, endpointPairs{e, pairs, unknown, tell})
 }
 
 // cameFirst returns which of two runs of a block came first, by their positions in it; "" where the positions are

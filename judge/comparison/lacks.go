@@ -1,100 +1,53 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 
+	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
 )
 
-// A Lack lists the runs without a number for a figure that is judged by the runs that have one.
-type Lack struct {
-	Metric, Database, Unit string
-	// Of is how many runs each arm has, Without how many of these have no number, Unstable how many of those by an
-	// unstable search.
-	Of, Without, Unstable [2]int
-	Why                   string
+// A lack counts the runs of two sides that have no number for a metric, which is judged by those that have one.
+type lack struct {
+	// of counts all runs of each side, without those that have no number, unstable those of them with an unstable
+	// search.
+	of, without, unstable [2]int
+	why                   string
 }
 
-// lacks counts the runs without a figure by database, among tests in which some run has it. The result is unknown
-// when a run gives no reason for its missing figure; the files of other tools never give one.
-func lacks(f record.Figure, databases []string, arms [2]map[armKey]record.Imported) (out []Lack, known bool) {
-	asked := map[armKey]bool{} // tests in which the figure was requested
-	unstable := func(g record.Imported) bool { return f.Name == "capacity" && g.Unstable != "" }
-	for _, arm := range arms {
-		for key, g := range arm {
-			if _, has := g.Figure(f.Name); has || unstable(g) || f.Name == "capacity" && g.Lacks[f.Name] != "" {
-				key.pair = 0
-				asked[key] = true
+// lackOf returns the missing numbers of a metric between two arms, each on its database.
+func lackOf(rows []imported.PairRow, metric string, databases [2]string, arms [2]int) (l lack) {
+	for i, arm := range arms {
+		why := ""
+		for _, r := range rows {
+			if r.Metric != metric || r.Database != databases[i] {
+				continue
 			}
-		}
-	}
-	for _, db := range databases {
-		l := Lack{Metric: f.Name, Database: db, Unit: f.Unit}
-		for i, arm := range arms {
-			for key, g := range arm {
-				test := key
-				test.pair = 0
-				if key.database != db || !asked[test] {
-					continue
-				}
-				l.Of[i]++
-				if _, has := g.Figure(f.Name); has {
-					continue
-				}
-				why, said := g.Lacks[f.Name]
-				if unstable(g) {
-					l.Unstable[i]++
-					why, said = g.Unstable, true
-				}
-				if !said {
-					return nil, false
-				}
-				l.Without[i]++
-				if l.Why == "" || why < l.Why { // a map has no order
-					l.Why = why
+			l.of[i]++
+			if r.Without[arm] != "" {
+				l.without[i]++
+			}
+			if r.Unstable[arm] {
+				l.unstable[i]++
+			}
+			for _, w := range r.Without {
+				if w != "" && (why == "" || w < why) {
+					why = w
 				}
 			}
 		}
-		if l.Without[0]+l.Without[1] > 0 {
-			out = append(out, l)
-		}
+		l.why = cmp.Or(why, l.why)
 	}
-	return out, true
+	return l
 }
 
 // apply adds to a result a warning of the runs without a number, and withholds a verdict that unstable searches leave
 // open, as [Judge] does for the runs of a comparison.
-func (l Lack) apply(r *verdict.Result, label [2]string) {
-	if l.Unstable[0]+l.Unstable[1] > 0 {
-		unstableOf(r, l.Unstable, l.Of, label, l.Why)
-	}
-	if n := [2]int{l.Without[0] - l.Unstable[0], l.Without[1] - l.Unstable[1]}; n[0]+n[1] > 0 {
+func (l lack) apply(r *verdict.Result, label [2]string) {
+	unstableOf(r, l.unstable, l.of, label, l.why)
+	if n := [2]int{l.without[0] - l.unstable[0], l.without[1] - l.unstable[1]}; n[0]+n[1] > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d runs of %s and %d of %d of %s have no %s, and their pairs are left out (%s)",
-			n[0], l.Of[0], label[0], n[1], l.Of[1], label[1], l.Metric, l.Why))
+			n[0], l.of[0], label[0], n[1], l.of[1], label[1], r.Name, l.why))
 	}
-}
-
-// lackOf returns the missing numbers of a metric on a database.
-func lackOf(all []Lack, metric, database string) (Lack, bool) {
-	i := slices.IndexFunc(all, func(l Lack) bool { return l.Metric == metric && l.Database == database })
-	if i < 0 {
-		return Lack{Metric: metric, Database: database}, false
-	}
-	return all[i], true
-}
-
-// between returns the missing numbers within one arm between two databases.
-func between(all []Lack, metric string, databases [2]string, arm int) (Lack, bool) {
-	x, ok1 := lackOf(all, metric, databases[0])
-	y, ok2 := lackOf(all, metric, databases[1])
-	out := Lack{Metric: metric, Why: x.Why}
-	if y.Why != "" {
-		out.Why = y.Why
-	}
-	for i, l := range []Lack{x, y} {
-		out.Of[i], out.Without[i], out.Unstable[i] = l.Of[arm], l.Without[arm], l.Unstable[arm]
-	}
-	return out, (ok1 || ok2) && out.Without[0]+out.Without[1] > 0
 }

@@ -20,14 +20,16 @@ func warnUnstable(r *verdict.Result, pairs []numbersPair, label [2]string) {
 			}
 		}
 	}
-	if r.Name != "capacity" || n[0]+n[1] == 0 {
-		return
+	if r.Name == "capacity" {
+		unstableOf(r, n, [2]int{len(pairs), len(pairs)}, label, why)
 	}
-	unstableOf(r, n, [2]int{len(pairs), len(pairs)}, label, why)
 }
 
-// unstableOf is [warnUnstable] for counts: n of the runs of each arm.
+// unstableOf is [warnUnstable] for counts: n of the runs of each arm. Without any it does nothing.
 func unstableOf(r *verdict.Result, n, of [2]int, label [2]string, why string) {
+	if n[0]+n[1] == 0 {
+		return
+	}
 	r.Warnings = append(r.Warnings, fmt.Sprintf("the searches of %d of %d runs of %s and %d of %s are unstable, no number, and their pairs left out (%s)",
 		n[0], of[0], label[0], n[1], label[1], why))
 	if n[1] > n[0] {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
 // Limits of [ReadTable]. A comparison of more pairs of runs than this is a mistake.
@@ -71,7 +72,7 @@ func parsePair(line int, fields []string, problems *CSVError) (p verdict.Pair, o
 	block, err := strconv.Atoi(fields[0])
 	ok = err == nil && block >= 1 && block <= math.MaxInt32
 	if !ok {
-		problems.add(line, "pair is %s: want a whole number from 1", quote(fields[0]))
+		problems.add(line, "pair is %s: want a whole number from 1", record.QuoteImported(fields[0]))
 	}
 	p.Block = block
 	for _, column := range []struct {
@@ -82,7 +83,7 @@ func parsePair(line int, fields []string, problems *CSVError) (p verdict.Pair, o
 	}{{"base", fields[1], &p.Base, &p.BaseCensored}, {"new", fields[2], &p.New, &p.NewCensored}} {
 		v, censored, err := parseValue(column.text)
 		if err != nil {
-			problems.add(line, "%s is %s: %v", column.name, quote(column.text), err)
+			problems.add(line, "%s is %s: %v", column.name, record.QuoteImported(column.text), err)
 			ok = false
 			continue
 		}
@@ -122,14 +123,6 @@ func parseDecimal(text string) (float64, error) {
 	return v, nil
 }
 
-// quote makes an input safe to print: quoted, without control characters, at most 40 of its bytes.
-func quote(text string) string {
-	if len(text) > 40 {
-		text = strings.ToValidUTF8(text[:40], "") + "…"
-	}
-	return strconv.Quote(text)
-}
-
 // ParseMargin reads the margin of an endpoint: "5%" is 0.05 of a relative endpoint, "0.1pp" is 0.1
 // percentage points of an absolute one. Relative margins lie below 100 %.
 func ParseMargin(text string) (margin float64, absolute bool, err error) {
@@ -140,7 +133,7 @@ func ParseMargin(text string) (margin float64, absolute bool, err error) {
 	}
 	v, err := parseDecimal(strings.TrimSpace(digits))
 	if err != nil || !(absolute || percent) || !(v > 0 && v < 100) {
-		return 0, false, fmt.Errorf("margin %s: want a percentage such as 5%% or percentage points such as 0.1pp, above 0 and below 100", quote(text))
+		return 0, false, fmt.Errorf("margin %s: want a percentage such as 5%% or percentage points such as 0.1pp, above 0 and below 100", record.QuoteImported(text))
 	}
 	if absolute {
 		return v, true, nil

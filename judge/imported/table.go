@@ -1,6 +1,7 @@
 package imported
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"plimsoll/internal/files"
 	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
 // A PairRow is one pair of runs in a table: the metric, the database, and the numbers of both arms.
@@ -23,12 +25,16 @@ type PairRow struct {
 	// metric on the database.
 	Withheld string
 	Test     string // that both numbers are of, where it is known; tables do not have it
-	Line     int    // of the table, from 1; 0 if it has none
+	// Without gives the reasons why the runs, base first, have no number, which is then NaN; a table has none. Unstable
+	// reports that the reason is an unstable search.
+	Without  [2]string
+	Unstable [2]bool
+	Line     int // of the table, from 1; 0 if it has none
 }
 
 // HasPair reports whether the row is a pair of numbers. The others are the one of the metric [verdict.FailedRuns], whose
-// Base and New count the runs, of BaseOps and NewOps, that failed because of the target, and one of a metric for
-// which no pair has numbers: these are NaN.
+// Base and New count the runs, of BaseOps and NewOps, that failed because of the target, and those of a metric for
+// which no pair, or not this one, has numbers: these are NaN.
 func (r PairRow) HasPair() bool {
 	return r.Metric != verdict.FailedRuns && !math.IsNaN(r.Base) && !math.IsNaN(r.New)
 }
@@ -118,7 +124,7 @@ type table struct {
 
 func (t *table) header(row files.CSVRow) bool {
 	t.columns = row.Fields
-	text := quote(strings.Join(t.columns, ","))
+	text := record.QuoteImported(strings.Join(t.columns, ","))
 	for i, f := range t.columns {
 		if !slices.Contains(tableColumns, f) || slices.Contains(t.columns[:i], f) {
 			t.problems.add(row.Line, "the header is %s: %s", text, tableWants)
@@ -147,7 +153,7 @@ func (t *table) row(line int, fields []string) {
 	}
 	r := PairRow{Metric: field["metric"], Database: field["database"], Unit: field["unit"], Withheld: field["withheld"], Line: line}
 	if len(r.Withheld) > mostWithheld || strings.ContainsFunc(r.Withheld, unicode.IsControl) {
-		t.problems.add(line, "withheld is %s: want a sentence of at most %d bytes", quote(r.Withheld), mostWithheld)
+		t.problems.add(line, "withheld is %s: want a sentence of at most %d bytes", record.QuoteImported(r.Withheld), mostWithheld)
 	}
 	for _, c := range []string{"metric", "database"} {
 		if slices.Contains(t.columns, c) && field[c] == "" {
@@ -197,7 +203,7 @@ func (t *table) row(line int, fields []string) {
 	if first, known := t.units[r.Metric]; !known {
 		t.units[r.Metric] = r
 	} else if first.Unit != r.Unit {
-		t.problems.add(line, "%s is in %s, but on line %d in %s: convert one of them", r.name(), unitName(r.Unit), first.Line, unitName(first.Unit))
+		t.problems.add(line, "%s is in %s, but on line %d in %s: convert one of them", r.name(), UnitText(r.Unit), first.Line, UnitText(first.Unit))
 	}
 	if before == len(t.problems.Problems)+t.problems.More+len(t.emptyErrors) {
 		r.Pair = p
@@ -217,7 +223,7 @@ func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || n > verdict.Largest {
-			t.problems.add(line, "%s is %s: want a number of operations from 0", c.name, quote(text))
+			t.problems.add(line, "%s is %s: want a number of operations from 0", c.name, record.QuoteImported(text))
 			continue
 		}
 		*c.to = n
@@ -225,7 +231,7 @@ func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
 	switch p.First = field["first"]; p.First {
 	case "", verdict.FirstBase, verdict.FirstNew:
 	default:
-		t.problems.add(line, "first is %s: want base, new or nothing", quote(p.First))
+		t.problems.add(line, "first is %s: want base, new or nothing", record.QuoteImported(p.First))
 	}
 }
 
@@ -257,16 +263,7 @@ func (r PairRow) of() string {
 	return text
 }
 
-func (r PairRow) name() string {
-	if r.Metric == "" {
-		return "the pair"
-	}
-	return r.Metric
-}
+func (r PairRow) name() string { return cmp.Or(r.Metric, "the pair") }
 
-func unitName(u string) string {
-	if u == "" {
-		return "no unit"
-	}
-	return u
-}
+// UnitText returns a unit, or words for none.
+func UnitText(unit string) string { return cmp.Or(unit, "no unit") }
