@@ -76,7 +76,7 @@ func TestGraphsAreKept(t *testing.T) {
 func TestDefinitionOfStoredGraphsStays(t *testing.T) {
 	m := record.Manifest{Target: json.RawMessage(`{"driver":"refchat"}`), Phases: []record.Phase{
 		{Name: "measure", From: 4 * time.Second, To: 19 * time.Second}, {Name: "search", From: 19 * time.Second, To: 91700 * time.Millisecond}}}
-	if got, want := catalog().Definition(m, 0.02), "5ed032a480340e34e8d1d69742f6a744"; got != want {
+	if got, want := catalog().Definition(m, 0.02), "294ad2be61be024ebfcda8ae7cb43f60"; got != want {
 		t.Errorf("definition %s, want %s", got, want)
 	}
 }
