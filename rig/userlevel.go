@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +21,10 @@ const (
 	// firstAccounts is for how many users a pilot prepares its target at first: accounts cost a
 	// real server most of a deployment.
 	firstAccounts = 100
-	// accountsPart is the part of the minutes of a comparison that its accounts may take.
+	// accountsPart is the part of the minutes of a comparison that its accounts may take, and
+	// arrivalsPart the part of ramp and settling that the work of arrivals may.
 	accountsPart = 0.25
+	arrivalsPart = 0.75
 )
 
 // FindUsers has a pilot find the number of users of a part, where the plan leaves it open, and
@@ -76,9 +79,13 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l rec
 		if err != nil {
 			return l, err
 		}
-		if minutes > 0 && found.Capped {
+		limitUsers(found, arrivalsFor(s.Plan.Bounded, found.Arrival), fmt.Sprintf("each costs %v of the target's "+
+			"cores as it arrives, so that more need a longer bounded.ramp", found.Arrival.Round(time.Millisecond)))
+		if minutes > 0 {
 			pilots := len(comparison.Engines(s.Plan))
-			afford(found, accountsFor(minutes, pt.most, took, pilots, s.Plan.Seats()), minutes)
+			most := accountsFor(minutes, pt.most, took, pilots, s.Plan.Seats())
+			limitUsers(found, max(most, found.Users), fmt.Sprintf("accounts for more would take over %.0f %% of "+
+				"the %d minutes", 100*accountsPart, minutes))
 		}
 		if !found.Capped || pt.most >= limit {
 			l = record.UserLevel{Users: found.Users, Role: found.Role, Utilization: found.Utilization,
@@ -97,17 +104,25 @@ func accountsFor(minutes, made int, took time.Duration, pilots, seats int) int {
 	return int(accountsPart * float64(time.Duration(minutes)*time.Minute) / float64(max(each, 1)))
 }
 
-// afford ends the search for users at so many, where the minutes of a comparison pay for no more. The use is the one
-// that grows with the users.
-func afford(f *trial.FoundLevel, most, minutes int) {
-	most = max(most, f.Users)
-	if f.Wanted <= most {
+// arrivalsFor returns how many users have arrived before the measured phase of a test begins.
+func arrivalsFor(b *plan.Bounded, each time.Duration) int {
+	if each <= 0 {
+		return math.MaxInt
+	}
+	return max(int(arrivalsPart*float64(b.Ramp+b.Settle)/float64(each)), firstLevel)
+}
+
+// limitUsers ends the search for users at so many, for a reason. The use is the one that grows with the users.
+func limitUsers(f *trial.FoundLevel, most int, why string) {
+	wanted := f.Users
+	if f.Capped {
+		wanted = f.Wanted
+	}
+	if wanted <= most {
 		return
 	}
 	f.Utilization *= float64(most) / float64(f.Users)
-	f.Users, f.Capped = most, false
-	f.Short = fmt.Sprintf("predicted; accounts for more would take over %.0f %% of the %d minutes",
-		100*accountsPart, minutes)
+	f.Users, f.Capped, f.Short = most, false, "predicted; "+why
 }
 
 // pilotUsers carries one pilot out, on a system that is deployed for it, in a time that it returns, and removed.

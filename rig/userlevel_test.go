@@ -57,20 +57,30 @@ func TestLevelTimes(t *testing.T) {
 }
 
 // Accounts take a quarter of the minutes of a comparison at most: a hundred of them cost 17 s in each of three
-// deployments, so that 8 minutes pay for 235.
-func TestAccountsFitIntoTheMinutes(t *testing.T) {
+// deployments, so that 8 minutes pay for 235. What arrivals cost, 40 ms each, fits into ramp and settling.
+func TestUsersAreLimited(t *testing.T) {
 	most := accountsFor(8, 100, 17*time.Second, 1, 2)
 	if most != 235 {
 		t.Errorf("%d accounts, want 235", most)
 	}
+	b := &plan.Bounded{Ramp: 3 * time.Second, Settle: 5 * time.Second}
+	for each, want := range map[time.Duration]int{0: math.MaxInt, 40 * time.Millisecond: 150, time.Minute: firstLevel} {
+		if n := arrivalsFor(b, each); n != want {
+			t.Errorf("%d users that cost %v arrive in time, want %d", n, each, want)
+		}
+	}
 	for wanted, want := range map[int]int{140: 100, 490: 235} {
 		f := &trial.FoundLevel{LevelResult: capacity.LevelResult{Users: 100, Utilization: 0.1, Capped: true, Wanted: wanted}}
-		afford(f, most, 8)
+		limitUsers(f, most, "why")
 		if f.Users != want || f.Capped != (want == 100) {
 			t.Errorf("%d users are wanted: %+v, want %d", wanted, f, want)
 		}
-		if want == 235 && (math.Abs(f.Utilization-0.235) > 1e-9 || !strings.Contains(f.Short, "25 % of the 8 minutes")) {
+		if want == 235 && (math.Abs(f.Utilization-0.235) > 1e-9 || f.Short != "predicted; why") {
 			t.Errorf("%d users are wanted: %+v", wanted, f)
 		}
+	}
+	f := &trial.FoundLevel{LevelResult: capacity.LevelResult{Users: 200, Utilization: 0.45}}
+	if limitUsers(f, 150, "why"); f.Users != 150 || math.Abs(f.Utilization-0.3375) > 1e-9 {
+		t.Errorf("200 users where 150 arrive in time: %+v", f)
 	}
 }

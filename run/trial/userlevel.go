@@ -36,6 +36,8 @@ const (
 type FoundLevel struct {
 	capacity.LevelResult
 	Role string // the busiest
+	// Arrival is the time of all its cores that a user costs by arriving, at the dearest level.
+	Arrival time.Duration
 }
 
 // findLevel carries the test out.
@@ -45,8 +47,9 @@ func (r *run) findLevel(ctx context.Context) error {
 	defer r.endPhase()
 	search := capacity.NewLevelSearch(l.LevelConfig)
 	began, users, role, before := r.now(), -1, "", ""
+	var arrival time.Duration
 	for act := search.First(); !act.Done; {
-		windows := 1
+		windows, from, reached := 1, l.Used(), r.now()
 		if act.Users != users {
 			if err := r.reachLevel(ctx, act); err != nil {
 				return err
@@ -57,6 +60,11 @@ func (r *run) findLevel(ctx context.Context) error {
 		var err error
 		if role, o.Utilization, err = r.settledUse(ctx, windows); err != nil {
 			return err
+		}
+		if added := act.Users - max(users, 0); added > 0 {
+			_, all := busiest(from, l.Used())
+			more := (all - o.Utilization) * float64(r.now()-reached)
+			arrival = max(arrival, time.Duration(more)/time.Duration(added))
 		}
 		o.At = r.now() - began
 		w := r.trail.last(l.Window)
@@ -79,7 +87,7 @@ func (r *run) findLevel(ctx context.Context) error {
 			Text: "no number of users was carried: " + found.Short})
 		return nil
 	}
-	r.out.Level = &FoundLevel{found, role}
+	r.out.Level = &FoundLevel{found, role, arrival}
 	return nil
 }
 
