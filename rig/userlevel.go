@@ -24,7 +24,7 @@ const (
 	// accountsPart is the part of the minutes of a comparison that its accounts may take, and
 	// arrivalsPart the part of ramp and settling that the work of arrivals may.
 	accountsPart = 0.25
-	arrivalsPart = 0.75
+	arrivalsPart = 0.4
 )
 
 // FindUsers has a pilot find the number of users of a part, where the plan leaves it open, and

@@ -64,7 +64,7 @@ func TestUsersAreLimited(t *testing.T) {
 		t.Errorf("%d accounts, want 235", most)
 	}
 	b := &plan.Bounded{Ramp: 3 * time.Second, Settle: 5 * time.Second}
-	for each, want := range map[time.Duration]int{0: math.MaxInt, 40 * time.Millisecond: 150, time.Minute: firstLevel} {
+	for each, want := range map[time.Duration]int{0: math.MaxInt, 40 * time.Millisecond: 80, time.Minute: firstLevel} {
 		if n := arrivalsFor(b, each); n != want {
 			t.Errorf("%d users that cost %v arrive in time, want %d", n, each, want)
 		}
