@@ -68,7 +68,7 @@ func (p Probe) place() (key, value string) {
 }
 
 // ShowsCPU reports whether the probe always shows the CPU time of its role.
-func (p Probe) ShowsCPU() bool { return p.Kind == ProbeAgent || p.OfProcess() }
+func (p Probe) ShowsCPU() bool { return p.OfAgent() || p.OfProcess() }
 
 // OfProcess reports whether the probe reads processes of this host.
 func (p Probe) OfProcess() bool { return p.Kind == ProbePID || p.Kind == ProbeContainer }
@@ -138,11 +138,17 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 // OfAgent reports whether the probe is another host's.
 func (p Probe) OfAgent() bool { return p.Kind == ProbeAgent }
 
-// WatchedByAgents reports whether agents that join have probes of the plan or of one of its arms.
-func (p *Plan) WatchedByAgents() bool {
-	return slices.ContainsFunc(p.Probes, Probe.OfAgent) || p.Compare != nil &&
-		slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return slices.ContainsFunc(a.Probes, Probe.OfAgent) })
+// Elsewhere reports whether the probe may be on another host: it has an address, or is an agent's.
+func (p Probe) Elsewhere() bool { return p.URL != "" || p.DSN != "" || p.OfAgent() }
+
+// AnyProbe reports whether a probe of the plan, or of one of its arms, is so.
+func (p *Plan) AnyProbe(so func(Probe) bool) bool {
+	inArm := func(a Arm) bool { return slices.ContainsFunc(a.Probes, so) }
+	return slices.ContainsFunc(p.Probes, so) || p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, inArm)
 }
+
+// WatchedByAgents reports whether agents that join have probes of the plan or of one of its arms.
+func (p *Plan) WatchedByAgents() bool { return p.AnyProbe(Probe.OfAgent) }
 
 // WithoutAgents returns the plan without the probes of agents, which join runs alone.
 func (p *Plan) WithoutAgents() *Plan {

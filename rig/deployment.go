@@ -374,7 +374,7 @@ func Networkable(p *plan.Plan, housed []string) error {
 		return plan.Usagef("target.url: with deployment.network the address is made, too; remove it")
 	}
 	for i, probe := range p.Probes {
-		if probe.URL != "" || probe.DSN != "" || probe.Kind == plan.ProbeAgent {
+		if probe.Elsewhere() {
 			return plan.Usagef("probes[%d]: with deployment.network the run is in a network of its own, which reaches no other host; remove it", i)
 		}
 	}

@@ -167,13 +167,12 @@ func Unhostable(ctx context.Context, p *plan.Plan) error {
 // hostable refuses settings that a plan whose topology has hosts cannot have.
 func hostable(p *plan.Plan) error {
 	const why = "with target.topology.hosts: netns the run is in a network of its own, which reaches no other host; remove it, or write hosts: shared"
-	elsewhere := func(x plan.Probe) bool { return x.URL != "" || x.DSN != "" || x.Kind == plan.ProbeAgent }
-	if i := slices.IndexFunc(p.Probes, elsewhere); i >= 0 {
+	if i := slices.IndexFunc(p.Probes, plan.Probe.Elsewhere); i >= 0 {
 		return plan.Usagef("probes[%d]: %s", i, why)
 	}
 	if p.Compare != nil {
 		for _, a := range p.Compare.Arms {
-			if i := slices.IndexFunc(a.Probes, elsewhere); i >= 0 {
+			if i := slices.IndexFunc(a.Probes, plan.Probe.Elsewhere); i >= 0 {
 				return plan.Usagef("compare.arms.%s.probes[%d]: %s", a.Name, i, why)
 			}
 		}

@@ -99,7 +99,7 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 		s.hide(p.DSN, p.URL)
 		instance := fmt.Sprintf("%s-%d", p.Role, next[p.Role])
 		var src source
-		if p.Kind == plan.ProbeAgent {
+		if p.OfAgent() {
 			src, err = s.openAgent(p, instance, unnamed)
 			if p.Agent == "" {
 				unnamed[p.Role]++

@@ -42,9 +42,7 @@ func (w *watchers) of(p *plan.Plan, x plan.Probe, before int) (string, error) {
 
 // namesAgent reports whether a probe of the plan names an agent.
 func namesAgent(p *plan.Plan, agent string) bool {
-	of := func(x plan.Probe) bool { return x.Agent == agent }
-	inArm := func(a plan.Arm) bool { return slices.ContainsFunc(a.Probes, of) }
-	return slices.ContainsFunc(p.Probes, of) || p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, inArm)
+	return p.AnyProbe(func(x plan.Probe) bool { return x.Agent == agent })
 }
 
 // awaitWatchers waits until each probe of kind agent has its agent. The error names the first that

@@ -41,7 +41,7 @@ const (
 type LevelConfig struct {
 	Start, Max int           // users; Start is at least 1
 	Budget     time.Duration // of the whole search
-	Step       time.Duration // the longest time of one level
+	Step       time.Duration // the usual time of one level
 }
 
 // A LevelReading is a window at a constant number of users.
