@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"time"
 )
 
 // autoUsers is bounded.users of a test whose number of users a pilot finds, and auto its text in a
@@ -52,6 +53,15 @@ func (p *Plan) MostAutoUsers() int {
 		return max(p.Unbounded.MaxUsers-1, 1)
 	}
 	return maxUsers
+}
+
+// arrivalTimes returns the usual ramp and settling of a test. Where users and lengths are chosen for
+// the plan, they are short: a pilot finds no more users than can arrive in them.
+func (d *decoder) arrivalTimes(b *Bounded) (ramp, settle time.Duration) {
+	if b.AutoUsers() && d.autoMeasured() {
+		return 5 * time.Second, 10 * time.Second
+	}
+	return time.Minute, time.Minute
 }
 
 // checkAutoUsers refuses users of an unknown number where the load is not theirs alone, or not of

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/plan"
 )
@@ -36,6 +37,34 @@ func TestAutoUsers(t *testing.T) {
 	written, err := plan.Parse([]byte(strings.Replace(autoUsers, "users: auto", "users: 85", 1)))
 	if err != nil || written.Digest() != found.Digest() {
 		t.Errorf("a plan with the number written into it: %v, another digest than with the number found", err)
+	}
+}
+
+func TestTimesOfAutoUsers(t *testing.T) {
+	const open = "bounded: {users: auto, measure: auto}"
+	tests := []struct {
+		bounded      string
+		ramp, settle time.Duration
+	}{
+		{open, 5 * time.Second, 10 * time.Second},
+		{"bounded: {users: auto, measure: auto, ramp: 20s}", 20 * time.Second, 10 * time.Second},
+		{"bounded: {users: auto, measure: 5s}", time.Minute, time.Minute},
+		{"bounded: {users: 85, measure: auto}", time.Minute, time.Minute},
+	}
+	for _, tt := range tests {
+		line := "bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}"
+		p, err := plan.Parse([]byte(strings.Replace(autoUsers, line, tt.bounded, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Bounded.Ramp != tt.ramp || p.Bounded.Settle != tt.settle {
+			t.Errorf("%s: ramp %v, settle %v; want %v and %v", tt.bounded, p.Bounded.Ramp, p.Bounded.Settle,
+				tt.ramp, tt.settle)
+		}
+		again, err := plan.Parse([]byte(p.String()))
+		if err != nil || again.Digest() != p.Digest() {
+			t.Errorf("%s: printed and read again: %v, another plan", tt.bounded, err)
+		}
 	}
 }
 

@@ -73,8 +73,9 @@ func (d *decoder) applyDefaults(p *Plan) {
 	}
 	fill(d, "workload.mix", &w.ActionMix, MixDefault)
 	if b := p.Bounded; b != nil {
-		fill(d, "bounded.ramp", &b.Ramp, time.Minute)
-		fill(d, "bounded.settle", &b.Settle, time.Minute)
+		ramp, settle := d.arrivalTimes(b)
+		fill(d, "bounded.ramp", &b.Ramp, ramp)
+		fill(d, "bounded.settle", &b.Settle, settle)
 		d.fillMeasure(b)
 		for i := range b.Stages {
 			fill(d, fmt.Sprintf("bounded.stages[%d].over", i), &b.Stages[i].Over, time.Second)

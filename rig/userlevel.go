@@ -80,12 +80,13 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l rec
 			return l, err
 		}
 		limitUsers(found, arrivalsFor(s.Plan.Bounded, found.Arrival), fmt.Sprintf("each costs %v of the target's "+
-			"cores as it arrives, so that more need a longer bounded.ramp", found.Arrival.Round(time.Millisecond)))
+			"cores as it arrives; a longer bounded.ramp allows more, and with a shorter workload.pace each does more",
+			found.Arrival.Round(time.Millisecond)))
 		if minutes > 0 {
 			pilots := len(comparison.Engines(s.Plan))
 			most := accountsFor(minutes, pt.most, took, pilots, s.Plan.Seats())
 			limitUsers(found, max(most, found.Users), fmt.Sprintf("accounts for more would take over %.0f %% of "+
-				"the %d minutes", 100*accountsPart, minutes))
+				"the %d minutes; with a shorter workload.pace each does more", 100*accountsPart, minutes))
 		}
 		if !found.Capped || pt.most >= limit {
 			l = record.UserLevel{Users: found.Users, Role: found.Role, Utilization: found.Utilization,
