@@ -174,7 +174,7 @@ func (s *Session) levelTest(pt RunPart) *trial.LevelTest {
 }
 
 // levelTime is how long a pilot looks for the users of a workload.
-func levelTime(w plan.Workload) time.Duration { return paced(w, time.Minute, 40*time.Second) }
+func levelTime(w plan.Workload) time.Duration { return paced(w, time.Minute, time.Minute) }
 
 // paced is a wait at the pace of the users, in whole seconds.
 func paced(w plan.Workload, d, least time.Duration) time.Duration {

@@ -43,7 +43,7 @@ func TestVisible(t *testing.T) {
 func TestLevelTimes(t *testing.T) {
 	for pace, want := range map[float64][2]time.Duration{
 		1:   {time.Minute, 5 * time.Second},
-		0.1: {40 * time.Second, 3 * time.Second},
+		0.1: {time.Minute, 3 * time.Second},
 	} {
 		s := &Session{Plan: &plan.Plan{Workload: plan.Workload{Pace: pace}, Bounded: &plan.Bounded{}}}
 		l := s.Spec(RunPart{Bounded: true, Start: 10, most: 100}, nil, nil, nil, nil, nil)

@@ -28,11 +28,9 @@ const (
 	confirmations = 2
 	// room ends the search between a level that is too low and one that is too high.
 	room = 1.12
-	// starved is the part of the operations of a user at lower levels below which a queue holds the
-	// users.
+	// starved is the part of its own time at lower levels, in which it waits for no answer, below
+	// which a queue holds a user.
 	starved = 0.7
-	// enoughOps is how many operations a window needs to tell that.
-	enoughOps = 100
 	// ofTrend is how many of the highest levels predict the next one.
 	ofTrend = 3
 )
@@ -49,7 +47,7 @@ type LevelReading struct {
 	At          time.Duration // since the search began
 	Users       int
 	Utilization float64 // of the busiest role's cores
-	Ops         float64 // operations that ended
+	Waiting     float64 // part of the users' time in which they waited for answers
 	Broken      string  // why the users are not carried; empty if they are
 }
 
@@ -84,7 +82,7 @@ type LevelSearch struct {
 
 type triedLevel struct {
 	users, windows int
-	util, ops      float64 // means of the windows
+	util, waiting  float64 // means of the windows
 	broken         string
 }
 
@@ -136,13 +134,12 @@ func (s *LevelSearch) add(o LevelReading) *triedLevel {
 	t.windows++
 	n := float64(t.windows)
 	t.util += (o.Utilization - t.util) / n
-	t.ops += (o.Ops - t.ops) / n
+	t.waiting += (o.Waiting - t.waiting) / n
 	t.broken = o.Broken
 	for _, low := range s.tried[:i] {
-		if t.broken == "" && low.broken == "" && min(low.ops, t.ops) >= enoughOps &&
-			t.ops/float64(t.users) < starved*low.ops/float64(low.users) {
-			t.broken = fmt.Sprintf("a user does %.0f %% of the operations done at %d users",
-				100*t.ops/float64(t.users)*float64(low.users)/low.ops, low.users)
+		if t.broken == "" && low.broken == "" && 1-t.waiting < starved*(1-low.waiting) {
+			t.broken = fmt.Sprintf("a user waits for answers %.0f %% of the time, and %.0f %% at %d users",
+				100*t.waiting, 100*low.waiting, low.users)
 		}
 	}
 	return t

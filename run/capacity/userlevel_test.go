@@ -34,13 +34,13 @@ func (v *levelServer) pass(users int, d time.Duration) {
 	}
 }
 
-func (v *levelServer) read(rng *rand.Rand, at time.Duration, users int, window time.Duration) LevelReading {
+func (v *levelServer) read(rng *rand.Rand, at time.Duration, users int) LevelReading {
 	served := float64(users)
 	if v.lock > 0 {
 		served = min(served, v.lock)
 	}
 	util := v.util(served) + v.rest
-	o := LevelReading{At: at, Users: users, Ops: served * window.Seconds(), Utilization: util * (1 + v.noise*(2*rng.Float64()-1))}
+	o := LevelReading{At: at, Users: users, Waiting: 1 - served/float64(users), Utilization: util * (1 + v.noise*(2*rng.Float64()-1))}
 	o.Utilization = min(o.Utilization, 1)
 	if v.breaks > 0 && users >= v.breaks || v.spoiled > 0 && rng.Float64() < v.spoiled {
 		o.Broken = "p99(op) < 2s broke"
@@ -66,7 +66,7 @@ func (v *levelServer) find(seed uint64, limit int) (LevelResult, bool, time.Dura
 		users = act.Users
 		v.pass(users, window)
 		at += window
-		act = s.Step(v.read(rng, at, users, window))
+		act = s.Step(v.read(rng, at, users))
 	}
 	l, ok := s.Result()
 	return l, ok, at
@@ -125,7 +125,7 @@ func TestUserLevelOfLimitedServer(t *testing.T) {
 		short        string
 		capped       bool
 	}{
-		{"lock", levelServer{util: perUser(0.02, 0.002), lock: 60, noise: 0.1}, 1000, 40, 85, "of the operations done at", false},
+		{"lock", levelServer{util: perUser(0.02, 0.002), lock: 60, noise: 0.1}, 1000, 40, 85, "a user waits for answers", false},
 		{"rule", levelServer{util: perUser(0.02, 0.002), breaks: 70, noise: 0.1}, 1000, 40, 69, "p99(op) < 2s broke", false},
 		{"most users", levelServer{util: perUser(0.02, 0.002), noise: 0.1}, 100, 100, 100, "more than 100 users", true},
 	}

@@ -47,6 +47,8 @@ type lab struct {
 	max      int
 	arrival  float64 // CPU seconds of "app" that a new user costs
 	owed     float64 // the rest of them
+	initial  float64 // operations that a new user makes at once, a fifth of the rest in each second
+	backlog  float64 // the rest of them
 }
 
 // unanswered is the latency of an op that the server never answers, and that is not waited for.
@@ -67,7 +69,9 @@ func newLab(capacity float64) *lab {
 			}
 			l.mu.Lock()
 			n := l.users
-			for range (n + 9) / 10 {
+			first := l.backlog * 0.2 * 0.05
+			l.backlog -= first
+			for range (n+9)/10 + int(first+0.5) {
 				lag, lat := l.lag(n), l.latency(n)
 				rec.Lag(sched, lag)
 				if l.within != nil {
@@ -104,6 +108,7 @@ func (l *lab) SetUsers(n int, _ time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.owed += l.arrival * float64(max(n-l.users, 0))
+	l.backlog += l.initial * float64(max(n-l.users, 0))
 	l.users = n
 	l.max = max(l.max, n)
 	return nil

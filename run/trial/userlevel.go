@@ -145,9 +145,12 @@ func busiest(from, to map[string][2]float64) (role string, part float64) {
 	return role, part
 }
 
-// carriedLevel reads the operations of the window that ends now, and whether its users are carried.
+// carriedLevel reads how long users waited in the window that ends now, and whether they are
+// carried. The number of their operations is no sign: a new user looks at more than an old one.
 func (r *run) carriedLevel(ctx context.Context, w stretch, o *capacity.LevelReading) {
-	o.Ops = float64(w.steady().Count())
+	if t := w.userSeconds(); t > 0 {
+		o.Waiting = min(w.steady().Response.Sum().Seconds()/t, 1)
+	}
 	desired, active, failed := r.Driver.Users()
 	switch {
 	case failed > 0:

@@ -36,6 +36,7 @@ func TestLevelTrial(t *testing.T) {
 	}{
 		{"linear", func(*lab, *Config) {}, 188, 235, ""},
 		{"arrivals of a tenth of a second", func(l *lab, _ *Config) { l.arrival = 0.1 }, 188, 235, ""},
+		{"arrivals of a hundred operations", func(l *lab, _ *Config) { l.initial = 100 }, 188, 235, ""},
 		{"a neighbor of the generator", func(l *lab, _ *Config) {
 			l.health = func(users int) map[string]Reading { return map[string]Reading{"core": {Value: 99}} }
 		}, 188, 235, ""},
