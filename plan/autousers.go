@@ -59,7 +59,7 @@ func (p *Plan) MostAutoUsers() int {
 // the plan, they are short: a pilot finds no more users than can arrive in them.
 func (d *decoder) arrivalTimes(b *Bounded) (ramp, settle time.Duration) {
 	if b.AutoUsers() && d.autoMeasured() {
-		return 5 * time.Second, 10 * time.Second
+		return 4 * time.Second, 6 * time.Second
 	}
 	return time.Minute, time.Minute
 }

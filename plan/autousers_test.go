@@ -46,8 +46,8 @@ func TestTimesOfAutoUsers(t *testing.T) {
 		bounded      string
 		ramp, settle time.Duration
 	}{
-		{open, 5 * time.Second, 10 * time.Second},
-		{"bounded: {users: auto, measure: auto, ramp: 20s}", 20 * time.Second, 10 * time.Second},
+		{open, 4 * time.Second, 6 * time.Second},
+		{"bounded: {users: auto, measure: auto, ramp: 20s}", 20 * time.Second, 6 * time.Second},
 		{"bounded: {users: auto, measure: 5s}", time.Minute, time.Minute},
 		{"bounded: {users: 85, measure: auto}", time.Minute, time.Minute},
 	}

@@ -166,8 +166,8 @@ var keyTexts = map[string]string{
 	"workload.params.*":          "The value of the setting.",
 
 	"bounded.users":       "Number of users, or one for each engine; 0 only beside workload.arrival. auto: the number at which the busiest role of the base uses 40 to 50 % of its cores, found by a pilot on each engine.",
-	"bounded.ramp":        "Time from the first user to the last. Default 1m; 5s where users and measure are auto.",
-	"bounded.settle":      "Time with all users that is not measured. Default 1m; 10s where users and measure are auto.",
+	"bounded.ramp":        "Time from the first user to the last. Default 1m; 4s where users and measure are auto.",
+	"bounded.settle":      "Time with all users that is not measured. Default 1m; 6s where users and measure are auto.",
 	"bounded.measure":     "Time that counts; with until the longest. auto: in a duet, until the inside of a block leaves no more variance than deployments have, within measure_min and measure_max.",
 	"bounded.measure_min": "With measure: auto, the shortest measured phase. Default 7s.",
 	"bounded.measure_max": "With measure: auto, the longest measured phase, and that of a test outside a duet. Default 30s.",

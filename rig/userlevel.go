@@ -21,9 +21,11 @@ const (
 	// firstAccounts is for how many users a pilot prepares its target at first: accounts cost a
 	// real server most of a deployment.
 	firstAccounts = 100
-	// accountsPart is the part of the minutes of a comparison that its accounts may take, and
-	// arrivalsPart the part of ramp and settling that the work of arrivals may.
+	// accountsPart is the part of the minutes of a comparison that its accounts may take, pilotsPart
+	// the part that pilots may, and arrivalsPart the part of ramp and settling that the work of
+	// arrivals may.
 	accountsPart = 0.25
+	pilotsPart   = 0.2
 	arrivalsPart = 0.4
 )
 
@@ -72,6 +74,7 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l rec
 	}
 	limit := s.Plan.MostAutoUsers()
 	pt.pilot, pt.Unbounded, pt.Start = true, false, firstLevel
+	began := time.Now()
 	for pt.most = min(firstAccounts, limit); ; {
 		of := strings.TrimSpace(cmp.Or(pt.Arm, "the target") + " " + pt.Engine)
 		s.Progress.What("pilot  users of "+of, 0)
@@ -87,6 +90,10 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l rec
 			most := accountsFor(minutes, pt.most, took, pilots, s.Plan.Seats())
 			limitUsers(found, max(most, found.Users), fmt.Sprintf("accounts for more would take over %.0f %% of "+
 				"the %d minutes; with a shorter workload.pace each does more", 100*accountsPart, minutes))
+			if found.Capped && pilotsLast(minutes, pilots, time.Since(began)) {
+				found.Predict(min(found.Wanted, 2*found.Users), fmt.Sprintf(" from %.0f %% at %d users",
+					100*found.Utilization, found.Users))
+			}
 		}
 		if !found.Capped || pt.most >= limit {
 			l = record.UserLevel{Users: found.Users, Role: found.Role, Utilization: found.Utilization,
@@ -119,11 +126,16 @@ func limitUsers(f *trial.FoundLevel, most int, why string) {
 	if f.Capped {
 		wanted = f.Wanted
 	}
-	if wanted <= most {
-		return
+	if wanted > most {
+		f.Predict(most, "; "+why)
 	}
-	f.Utilization *= float64(most) / float64(f.Users)
-	f.Users, f.Capped, f.Short = most, false, "predicted; "+why
+}
+
+// pilotsLast reports whether another pilot, twice as long as the first, would take more of the
+// minutes of a comparison than pilots may, after one that took so long.
+func pilotsLast(minutes, pilots int, took time.Duration) bool {
+	each := pilotsPart * float64(minutes) / float64(pilots)
+	return 3*took.Minutes() > each
 }
 
 // pilotUsers carries one pilot out, on a system that is deployed for it, in a time that it returns, and removed.

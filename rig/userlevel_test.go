@@ -56,6 +56,19 @@ func TestLevelTimes(t *testing.T) {
 	}
 }
 
+// A pilot of 75 s leaves no time for another one in 8 minutes; in half an hour it does, for one database.
+func TestPilotsTakeAFifth(t *testing.T) {
+	for _, tt := range []struct {
+		minutes, pilots int
+		took            time.Duration
+		last            bool
+	}{{8, 1, 75 * time.Second, true}, {30, 1, 75 * time.Second, false}, {30, 2, 75 * time.Second, true}} {
+		if last := pilotsLast(tt.minutes, tt.pilots, tt.took); last != tt.last {
+			t.Errorf("%+v: %v", tt, last)
+		}
+	}
+}
+
 // Accounts take a quarter of the minutes of a comparison at most: a hundred of them cost 17 s in each of three
 // deployments, so that 8 minutes pay for 235. What arrivals cost, 40 ms each, fits into ramp and settling.
 func TestUsersAreLimited(t *testing.T) {

@@ -40,6 +40,13 @@ type FoundLevel struct {
 	Arrival time.Duration
 }
 
+// Predict makes it a level of other users, whose use grows with them. The text goes on after
+// "predicted".
+func (f *FoundLevel) Predict(users int, text string) {
+	f.Utilization *= float64(users) / float64(f.Users)
+	f.Users, f.Capped, f.Short = users, false, "predicted"+text
+}
+
 // findLevel carries the test out.
 func (r *run) findLevel(ctx context.Context) error {
 	l := r.Level
