@@ -55,13 +55,24 @@ func (p *Plan) MostAutoUsers() int {
 	return maxUsers
 }
 
-// arrivalTimes returns the usual ramp and settling of a test. Where users and lengths are chosen for
-// the plan, they are short: a pilot finds no more users than can arrive in them.
-func (d *decoder) arrivalTimes(b *Bounded) (ramp, settle time.Duration) {
-	if b.AutoUsers() && d.autoMeasured() {
-		return 4 * time.Second, 6 * time.Second
+// loadIsChosen reports whether the plan leaves both the users and the lengths of its only test open.
+func (d *decoder) loadIsChosen(p *Plan) bool {
+	return p.Bounded.AutoUsers() && d.autoMeasured() && p.Unbounded == nil
+}
+
+// fillLoad fills in the usual pace, ramp and settling. Where the load is chosen for the plan, few
+// users who act fast put it on the target: accounts and arrivals cost a real server more than users
+// do, and ramp and settling are as short as their number allows.
+func (d *decoder) fillLoad(p *Plan) {
+	pace, ramp, settle := 1.0, time.Minute, time.Minute
+	if d.loadIsChosen(p) {
+		pace, ramp, settle = 0.03, 4*time.Second, 6*time.Second
 	}
-	return time.Minute, time.Minute
+	fill(d, "workload.pace", &p.Workload.Pace, pace)
+	if b := p.Bounded; b != nil {
+		fill(d, "bounded.ramp", &b.Ramp, ramp)
+		fill(d, "bounded.settle", &b.Settle, settle)
+	}
 }
 
 // checkAutoUsers refuses users of an unknown number where the load is not theirs alone, or not of

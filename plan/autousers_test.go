@@ -40,16 +40,17 @@ func TestAutoUsers(t *testing.T) {
 	}
 }
 
-func TestTimesOfAutoUsers(t *testing.T) {
-	const open = "bounded: {users: auto, measure: auto}"
+func TestLoadIsChosen(t *testing.T) {
 	tests := []struct {
 		bounded      string
+		pace         float64
 		ramp, settle time.Duration
 	}{
-		{open, 4 * time.Second, 6 * time.Second},
-		{"bounded: {users: auto, measure: auto, ramp: 20s}", 20 * time.Second, 6 * time.Second},
-		{"bounded: {users: auto, measure: 5s}", time.Minute, time.Minute},
-		{"bounded: {users: 85, measure: auto}", time.Minute, time.Minute},
+		{"bounded: {users: auto, measure: auto}", 0.03, 4 * time.Second, 6 * time.Second},
+		{"bounded: {users: auto, measure: auto, ramp: 20s}", 0.03, 20 * time.Second, 6 * time.Second},
+		{"bounded: {users: auto, measure: auto}\nunbounded: {max_users: 90}", 1, time.Minute, time.Minute},
+		{"bounded: {users: auto, measure: 5s}", 1, time.Minute, time.Minute},
+		{"bounded: {users: 85, measure: auto}", 1, time.Minute, time.Minute},
 	}
 	for _, tt := range tests {
 		line := "bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}"
@@ -57,9 +58,9 @@ func TestTimesOfAutoUsers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Bounded.Ramp != tt.ramp || p.Bounded.Settle != tt.settle {
-			t.Errorf("%s: ramp %v, settle %v; want %v and %v", tt.bounded, p.Bounded.Ramp, p.Bounded.Settle,
-				tt.ramp, tt.settle)
+		if b := p.Bounded; b.Ramp != tt.ramp || b.Settle != tt.settle || p.Workload.Pace != tt.pace {
+			t.Errorf("%s: pace %v, ramp %v, settle %v; want %v, %v and %v", tt.bounded, p.Workload.Pace,
+				b.Ramp, b.Settle, tt.pace, tt.ramp, tt.settle)
 		}
 		again, err := plan.Parse([]byte(p.String()))
 		if err != nil || again.Digest() != p.Digest() {

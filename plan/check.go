@@ -64,7 +64,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 		}
 		fill(d, "workload.share", &w.Share, math.Round(rest*1e9)/1e9)
 	}
-	fill(d, "workload.pace", &w.Pace, 1)
+	d.fillLoad(p)
 	fill(d, "workload.login", &w.Login, LoginWarm)
 	if a := w.Arrival; a != nil {
 		fill(d, "workload.arrival.process", &a.Process, Constant)
@@ -73,9 +73,6 @@ func (d *decoder) applyDefaults(p *Plan) {
 	}
 	fill(d, "workload.mix", &w.ActionMix, MixDefault)
 	if b := p.Bounded; b != nil {
-		ramp, settle := d.arrivalTimes(b)
-		fill(d, "bounded.ramp", &b.Ramp, ramp)
-		fill(d, "bounded.settle", &b.Settle, settle)
 		d.fillMeasure(b)
 		for i := range b.Stages {
 			fill(d, fmt.Sprintf("bounded.stages[%d].over", i), &b.Stages[i].Over, time.Second)

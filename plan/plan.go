@@ -251,9 +251,10 @@ func (p PerEngine) For(engine string) (int, bool) {
 type Bounded struct {
 	// Users is how many users there are, at least 1; at least 0 with arrivals. See [Bounded.AutoUsers].
 	Users PerEngine `yaml:"users" kind:"users"`
-	// Ramp is the time from the first user to the last. Default 1m; 4s where users and measure are auto.
+	// Ramp is the time from the first user to the last. Default 1m; 4s where users and measure are
+	// auto, in a plan without a search.
 	Ramp time.Duration `yaml:"ramp"`
-	// Settle is the time with all users that is not measured. Default 1m; 6s where users and measure are auto.
+	// Settle is the time with all users that is not measured. Default 1m; 6s where that of Ramp is 4s.
 	Settle time.Duration `yaml:"settle"`
 	// Measure is the time that counts, above 0; with Until the longest, and with "measure: auto" MeasureMax. Default 5m.
 	Measure time.Duration `yaml:"measure" kind:"measure"`
