@@ -135,7 +135,7 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 		c.Start()
 	}
 	r := <-third
-	if e, ok := errors.AsType[*Error](r.err); !ok || !e.Timeout || c.Now()-from != limit {
+	if timedOut(r.err) == nil || c.Now()-from != limit {
 		t.Errorf("%v after %v of the clock, want a time-out after %v", r.err, c.Now()-from, limit)
 	}
 
@@ -168,7 +168,7 @@ func TestRunningClockIsNoLimit(t *testing.T) {
 			t.Error("the client watches a clock that cannot be stopped")
 		}
 		_, err := client.Do(t.Context(), &Request{Path: "/"})
-		if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
+		if timedOut(err) == nil {
 			t.Errorf("%v, want a time-out", err)
 		}
 	})
