@@ -349,10 +349,15 @@ func (c *Client) readBody(req *Request, f *framing) error {
 	if c.body.mode == bodyLength && !unzip && c.body.left > most {
 		return ErrBodySize
 	}
+	return c.take(&c.body, unzip, skip, most)
+}
+
+// take reads a body to its end, keeps it decoded unless skip, and counts it.
+func (c *Client) take(src io.Reader, unzip, skip bool, most int64) error {
 	if !skip {
 		c.kept = getBuffer(c.rd.of)
 	}
-	n, err := readBody(&c.body, unzip, c.kept, most)
+	n, err := readAll(src, unzip, c.kept, most, c.rd.of)
 	c.resp.BodyBytes = n
 	if c.kept != nil && err == nil {
 		c.resp.Body = c.kept.b[:n:n]

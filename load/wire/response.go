@@ -262,16 +262,11 @@ func parseHead(head []byte) (framing, error) {
 		switch len(name) {
 		case len("connection"):
 			if equalFold(name, "connection") {
-				for v := value; len(v) > 0; {
-					var item []byte
-					item, v, _ = bytes.Cut(v, []byte{','})
-					switch item = trim(item); {
-					case equalFold(item, "close"):
-						f.keepAlive = false
-						minor = 1 // close wins over a later keep-alive
-					case equalFold(item, "keep-alive") && minor == 0:
-						f.keepAlive = true
-					}
+				if hasToken(value, "close") {
+					f.keepAlive = false
+					minor = 1 // close wins over a later keep-alive
+				} else if minor == 0 && hasToken(value, "keep-alive") {
+					f.keepAlive = true
 				}
 			}
 		case len("content-length"):

@@ -7,8 +7,6 @@ import (
 	"syscall"
 )
 
-const rawReads = true
-
 // step sends the pending bytes and makes one attempt to read. It reports false if there is nothing yet; then it holds
 // no buffer.
 func (s *sock) step(fd uintptr) bool {
