@@ -52,7 +52,11 @@ func (c *Clock) AfterFunc(at time.Duration, f func()) *Timer {
 // Reset makes the timer fire when the clock has reached a time, instead of when it was set to before. A time that is
 // reached already fires at once, or when the clock goes on.
 func (t *Timer) Reset(at time.Duration) {
-	t.ResetFrom(t.clock.Now(), at)
+	now := at
+	if !t.clock.can { // others need no reading
+		now = t.clock.Now()
+	}
+	t.ResetFrom(now, at)
 }
 
 // ResetFrom is Reset for a caller that has just read the clock, which showed now.
