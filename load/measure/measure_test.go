@@ -219,28 +219,6 @@ func TestCutLosesNothing(t *testing.T) {
 	}
 }
 
-func TestLatencyHasAnOwner(t *testing.T) {
-	r := NewRegistry(1)
-	rec := r.Recorder(0)
-	n := rec.Name("post")
-	rec.Record(n, &Op{Intended: 1 * time.Second, Due: 1100 * time.Millisecond, Sent: 1300 * time.Millisecond, Done: 1700 * time.Millisecond, Scheduled: true})
-	rec.Record(n, &Op{Sent: 0, Done: time.Microsecond, Class: Dial})
-	w := r.Cut()[0]
-	check := func(what string, h *Histogram, want time.Duration) {
-		t.Helper()
-		if h.Count() != 1 || h.Max() != want {
-			t.Errorf("%s: %d values, max %v; want one of %v", what, h.Count(), h.Max(), want)
-		}
-	}
-	check("lag", w.Lag, 100*time.Millisecond)
-	check("wait", w.Wait, 200*time.Millisecond)
-	check("service", w.Service, 400*time.Millisecond)
-	check("response (lag is not the target's)", w.Response, 600*time.Millisecond)
-	if w.Classes[Dial] != 1 || w.Errors() != 1 {
-		t.Errorf("dial failures %d, errors %d", w.Classes[Dial], w.Errors())
-	}
-}
-
 // BenchmarkRecord is the figure of the design: one op, clock excluded, as a goroutine that is busy records it.
 func BenchmarkRecord(b *testing.B) {
 	r := NewRegistry(1)

@@ -489,53 +489,46 @@ func TestRetryAndReuse(t *testing.T) {
 		io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 		readRequest(conn)
 	}
-	type step struct {
-		method  string
-		want    string // "dialed", "retried", "failed", "retried and failed"
-		wait    bool   // until the connection has something to read
-		idle    bool   // and has been idle, so that it is checked
-		replays bool   // Request.Repeatable
-	}
 	for _, tt := range []struct {
 		name  string
 		conns []func(net.Conn)
-		steps []step
+		// Each request and its outcome. Before one that is seen, the connection has something to read; an idle one has been
+		// idle as well, so that it is checked.
+		steps []string
 	}{
-		{"GET is repeated", []func(net.Conn){swallow, ok(9)}, []step{{method: "GET", want: "dialed"}, {method: "GET", want: "retried"}}},
-		{"POST is not", []func(net.Conn){swallow, ok(9)}, []step{
-			{method: "POST", want: "dialed"}, {method: "POST", want: "failed"}, {method: "POST", want: "dialed"}}},
-		{"only once", []func(net.Conn){swallow, say(""), ok(9)}, []step{{method: "GET", want: "dialed"}, {method: "GET", want: "retried and failed"}}},
-		{"a new connection is no reason", []func(net.Conn){say(""), ok(9)}, []step{{method: "GET", want: "failed"}}},
-		{"an idle connection that was closed is replaced", []func(net.Conn){ok(1), half, ok(9)}, []step{
-			{method: "POST", want: "dialed"}, {method: "POST", want: "dialed", wait: true, idle: true}, {method: "POST", want: "dialed", wait: true, idle: true}}},
-		{"half closed, GET", []func(net.Conn){half, ok(9)}, []step{{method: "GET", want: "dialed"}, {method: "GET", want: "retried", wait: true}}},
+		{"GET is repeated", []func(net.Conn){swallow, ok(9)}, []string{"GET: dialed", "GET: retried"}},
+		{"POST is not", []func(net.Conn){swallow, ok(9)}, []string{"POST: dialed", "POST: failed", "POST: dialed"}},
+		{"only once", []func(net.Conn){swallow, say(""), ok(9)}, []string{"GET: dialed", "GET: retried and failed"}},
+		{"a new connection is no reason", []func(net.Conn){say(""), ok(9)}, []string{"GET: failed"}},
+		{"an idle connection that was closed is replaced", []func(net.Conn){ok(1), half, ok(9)},
+			[]string{"POST: dialed", "POST seen idle: dialed", "POST seen idle: dialed"}},
+		{"half closed, GET", []func(net.Conn){half, ok(9)}, []string{"GET: dialed", "GET seen: retried"}},
 		// On a connection that was used a moment ago it has gone out before the end is seen: it may have been done.
-		{"half closed, POST", []func(net.Conn){half, ok(9)}, []step{{method: "GET", want: "dialed"}, {method: "POST", want: "failed", wait: true}}},
-		{"half closed, POST that may be repeated", []func(net.Conn){half, ok(9)}, []step{
-			{method: "GET", want: "dialed"}, {method: "POST", want: "retried", wait: true, replays: true}}},
-		{"too much was said", []func(net.Conn){evil, ok(9)}, []step{
-			{method: "GET", want: "dialed"}, {method: "GET", want: "dialed"}}},
-		{"something was said while idle", []func(net.Conn){late, ok(9)}, []step{
-			{method: "GET", want: "dialed"}, {method: "GET", want: "dialed", wait: true, idle: true}}},
+		{"half closed, POST", []func(net.Conn){half, ok(9)}, []string{"GET: dialed", "POST seen: failed"}},
+		{"half closed, POST that may be repeated", []func(net.Conn){half, ok(9)}, []string{"GET: dialed", "POST seen repeatable: retried"}},
+		{"too much was said", []func(net.Conn){evil, ok(9)}, []string{"GET: dialed", "GET: dialed"}},
+		{"something was said while idle", []func(net.Conn){late, ok(9)}, []string{"GET: dialed", "GET seen idle: dialed"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newClient(t, Config{URL: script(t, tt.conns...)})
 			before, want := Stamps(), Clocks{Requests: int64(len(tt.steps))}
-			for i, s := range tt.steps {
-				for s.wait && !stale(c.conn) {
+			for i, step := range tt.steps {
+				how, outcome, _ := strings.Cut(step, ": ")
+				method, _, _ := strings.Cut(how, " ")
+				for strings.Contains(how, "seen") && !stale(c.conn) {
 					time.Sleep(time.Millisecond)
 				}
-				if s.idle {
+				if strings.Contains(how, "idle") {
 					c.since = c.since.Add(-idleCheck)
 					want.Reopened++
 				}
-				resp, err := c.Do(t.Context(), &Request{Method: s.method, Path: "/", Repeatable: s.replays})
-				retried, failed := strings.HasPrefix(s.want, "retried"), strings.HasSuffix(s.want, "failed")
+				resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/", Repeatable: strings.Contains(how, "repeatable")})
+				retried, failed := strings.HasPrefix(outcome, "retried"), strings.HasSuffix(outcome, "failed")
 				if retried {
 					want.Repeats++
 				}
 				if resp.Retried != retried || (err != nil) != failed || !failed && (string(resp.Body) != "ok" || !resp.Dialed) {
-					t.Errorf("request %d: %+v, %v; want it %s", i, resp, err, s.want)
+					t.Errorf("request %d: %+v, %v; want %s", i, resp, err, step)
 				}
 				if e, ok := errors.AsType[*Error](err); failed && (!ok || e.Phase != PhaseHeader || e.Timeout) {
 					t.Errorf("request %d: %v, want an error in the header phase", i, err)
@@ -626,37 +619,6 @@ func TestDialFailures(t *testing.T) {
 	srv.Config.ErrorLog = nil
 	defer srv.Close()
 	t.Run("unknown authority", func(t *testing.T) { check(t, newClient(t, Config{URL: srv.URL}), PhaseTLS, false) })
-}
-
-func TestContextEndsDo(t *testing.T) { synctest.Test(t, testContextEndsDo) }
-
-func testContextEndsDo(t *testing.T) {
-	ends := make(chan error, 2)
-	silent := piped(func(c net.Conn) {
-		_, err := io.Copy(io.Discard, c)
-		ends <- err
-	})
-	c := newClient(t, Config{URL: "http://host", Dial: silent, Timeout: time.Hour})
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	_, err := c.Do(ctx, &Request{Path: "/"})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Timeout || !errors.Is(err, context.Canceled) || e.Phase != PhaseHeader {
-		t.Errorf("canceled: got %v", err)
-	}
-	if _, err := c.Do(ctx, &Request{Path: "/"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled before: got %v", err)
-	}
-	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err = c.Do(ctx, &Request{Path: "/"})
-	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout || e.Phase != PhaseHeader {
-		t.Errorf("context's deadline: got %v", err)
-	}
-	for range 2 {
-		if err := <-ends; err != nil {
-			t.Errorf("the server gave up first: %v", err)
-		}
-	}
 }
 
 // A server that refuses an upload before it has read it must have its answer read.

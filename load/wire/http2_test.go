@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -163,16 +162,6 @@ func TestHTTP2Faults(t *testing.T) {
 				t.Errorf("afterwards: %d, %v", resp.Status, err)
 			}
 		})
-	}
-}
-
-func TestHTTP2Canceled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	silent := framer(func(*http2.Framer, uint32, int) bool { cancel(); return true })
-	c := scriptH2(t, Config{Timeout: time.Hour}, onlyH2, silent)
-	_, err := c.Do(ctx, &Request{Path: "/"})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Timeout || !errors.Is(err, context.Canceled) || e.Phase != PhaseHeader {
-		t.Errorf("got %v", err)
 	}
 }
 

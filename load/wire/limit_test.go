@@ -139,10 +139,14 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 		t.Errorf("%v after %v of the clock, want a time-out after %v", r.err, c.Now()-from, limit)
 	}
 
-	// A context ends an operation in a stop, one that is under way and one that has not begun.
+	// A context ends an operation in a stop, one that is under way and one that has not begun, and at its deadline.
 	client.timeout = time.Minute
-	for _, begun := range []bool{true, false} {
+	for _, how := range []string{"canceled", "canceled before it begins", "deadline"} {
 		ctx, cancel := context.WithCancel(t.Context())
+		if how == "deadline" {
+			ctx, cancel = context.WithTimeout(t.Context(), limit)
+		}
+		begun := how != "canceled before it begins"
 		if !begun {
 			c.Stop()
 		}
@@ -151,10 +155,15 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 			<-srv.came
 			c.Stop()
 		}
-		cancel()
-		if r := <-out; !errors.Is(r.err, context.Canceled) {
-			t.Errorf("a context that ends in a stop (operation begun: %v): %v", begun, r.err)
+		if how != "deadline" {
+			cancel()
 		}
+		r := <-out
+		e, ok := errors.AsType[*Error](r.err)
+		if !ok || !errors.Is(e, ctx.Err()) || e.Timeout != (how == "deadline") || begun && e.Phase != PhaseHeader {
+			t.Errorf("%s: %v", how, r.err)
+		}
+		cancel()
 		c.Start()
 	}
 }
