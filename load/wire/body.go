@@ -9,8 +9,6 @@ import (
 	"sync"
 )
 
-func quote(b []byte) string { return strconv.QuoteToASCII(string(b)) }
-
 type bodyMode uint8
 
 const (
@@ -137,23 +135,11 @@ func (b *body) nextChunk() error {
 		return err
 	}
 	size, ext, _ := bytes.Cut(line, []byte{';'})
-	size = trim(size)
-	if len(size) == 0 || len(size) > 15 || !isValue(ext) {
+	n, err := strconv.ParseUint(string(trim(size)), 16, 60)
+	if err != nil || !isValue(ext) {
 		return ProtocolError("malformed chunk size " + show(line))
 	}
-	for _, c := range size {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return ProtocolError("malformed chunk size " + show(line))
-		}
-		b.left = b.left<<4 | int64(c)
-	}
+	b.left = int64(n)
 	if b.left > 0 {
 		return nil
 	}
@@ -205,8 +191,8 @@ var gunzips = sync.Pool{New: func() any { return new(gzip.Reader) }}
 // gunzipSize is the memory of a gzip.Reader: a window of 32 KiB, and tables.
 const gunzipSize = 44 << 10
 
-// gunzip returns a reader that decompresses src; the error is io.EOF if src is empty. The caller must always hand it to
-// gunzipped.
+// gunzip returns a reader that decompresses src; the error is io.EOF if src is empty. The caller
+// must always hand it to gunzipped.
 func gunzip(src io.Reader, of *Budget) (*gzip.Reader, error) {
 	if !of.take(gunzipSize) {
 		return nil, ErrBudget
@@ -222,8 +208,8 @@ func gunzipped(gz *gzip.Reader, of *Budget) {
 	}
 }
 
-// readAll reads src, a body, to its end. If keep is not nil the decoded bytes go there, growing it as they come. It
-// returns the decoded length; more than limit decoded bytes are an error.
+// readAll reads src, a body, to its end. If keep is not nil the decoded bytes go there, growing it
+// as they come. It returns the decoded length; more than limit decoded bytes are an error.
 func readAll(src io.Reader, unzip bool, keep *buffer, limit int64, of *Budget) (int64, error) {
 	if b, ok := src.(*body); ok && keep == nil && !unzip {
 		return b.discard(limit)
