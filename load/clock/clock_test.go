@@ -53,7 +53,8 @@ func naive(spans []span, at time.Time) (sum time.Duration) {
 	return sum
 }
 
-// Whatever the turns are, repeated ones too, past instants in and between them are what a list of all turns makes of them.
+// Whatever the turns are, repeated ones too, past instants in and between them are what a list of
+// all turns makes of them.
 func TestInstantsThroughTurns(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -76,8 +77,10 @@ func TestInstantsThroughTurns(t *testing.T) {
 					}
 					turned = c.Stop()
 				}
-				if now := c.Now(); turned != now || c.Running() != (len(spans) > 0 && spans[len(spans)-1].to.IsZero()) {
-					t.Fatalf("seed %d: turned at %v, which is %v, running %v", seed, turned, now, c.Running())
+				if now := c.Now(); turned != now || c.Running() != (len(spans) > 0 &&
+					spans[len(spans)-1].to.IsZero()) {
+					t.Fatalf("seed %d: turned at %v, which is %v, running %v", seed, turned, now,
+						c.Running())
 				}
 				seen, shown = append(seen, time.Now()), append(shown, c.Now())
 				time.Sleep(time.Duration(r.IntN(50_000_000)))

@@ -101,7 +101,8 @@ func (t *Timer) Ring() {
 	t.unset(t.ring)
 }
 
-// unset takes a timer that is none of the runtime's from its heap or wheel, and calls then, which holds the lock.
+// unset takes a timer that is none of the runtime's from its heap or wheel, and calls then, which
+// holds the lock.
 func (t *Timer) unset(then func()) {
 	if t.rim != nil {
 		t.rim.mu.Lock()

@@ -22,6 +22,7 @@ func fired(t *Timer) bool {
 }
 
 func TestTimerIsRungSetAgainAndStopped(t *testing.T) {
+	started := func(epoch time.Time) *Clock { c := NewStopped(epoch); c.Start(); return c }
 	own := func(c *Clock) *Timer { return c.NewTimer() }
 	wheel := func(c *Clock) *Timer { return c.NewWheel(4).NewTimer(7) }
 	for name, of := range map[string]struct {
@@ -32,7 +33,7 @@ func TestTimerIsRungSetAgainAndStopped(t *testing.T) {
 		"never stopped, of wheel": {New, wheel},
 		"stopped":                 {NewStopped, own},
 		"stopped, of a wheel":     {NewStopped, wheel},
-		"running":                 {func(epoch time.Time) *Clock { c := NewStopped(epoch); c.Start(); return c }, own},
+		"running":                 {started, own},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,8 +104,8 @@ func TestTimerIsRungSetAgainAndStopped(t *testing.T) {
 	}
 }
 
-// Each of many timers fires at its time of the clock, and no other, whatever the turns, also one that is set in a stop;
-// none is forgotten, and a stop needs no timer of the runtime.
+// Each of many timers fires at its time of the clock, and no other, whatever the turns, also one
+// that is set in a stop; none is forgotten, and a stop needs no timer of the runtime.
 func TestManyTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 1))

@@ -30,7 +30,8 @@ func diary(deeds *[]deed) *stub {
 		if where == "act" || where == "storm" {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			*deeds = append(*deeds, deed{a.u.ID, a.u.Rank, a.u.Now(), a.u.Content.Uint64(), where == "storm", a.server})
+			*deeds = append(*deeds, deed{a.u.ID, a.u.Rank, a.u.Now(), a.u.Content.Uint64(),
+				where == "storm", a.server})
 		}
 	}
 	return s
@@ -50,7 +51,9 @@ func TestAgentsShareTheUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Test(t, func(t *testing.T) {
-			l := begin(t, nil, Config{Env: workload.Env{Seed: 3, URL: "a", URLs: []string{"a", "b"}}, Agent: agent, Agents: agents, Ratings: ratings, Mix: beside(diary(&deeds))})
+			l := begin(t, nil, Config{Env: workload.Env{Seed: 3, URL: "a",
+				URLs: []string{"a", "b"}}, Agent: agent, Agents: agents, Ratings: ratings,
+				Mix: beside(diary(&deeds))})
 			for _, n := range []int{31, 12, 47} {
 				set(t, l, n, 3*time.Second)
 				time.Sleep(10 * time.Second)
@@ -127,7 +130,8 @@ func TestImpossibleAgents(t *testing.T) {
 		agent, agents int
 		ratings       []int
 	}{{-1, 2, nil}, {2, 2, nil}, {1, 0, nil}, {0, 3, []int{1, 2}}, {0, 3, []int{0, 2, 1}}} {
-		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1}, Mix: []Part{{Behavior: &stub{}, Share: 1}},
+		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1),
+			Pace: 1}, Mix: []Part{{Behavior: &stub{}, Share: 1}},
 			Agent: bad.agent, Agents: bad.agents, Ratings: bad.ratings}); err == nil {
 			t.Errorf("%+v was made", bad)
 		}

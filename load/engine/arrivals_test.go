@@ -12,9 +12,11 @@ import (
 	"plimsoll/load/workload"
 )
 
-// openFor runs 60 s of arrivals against a server that stops from 20 s to 22 s, and returns the records and the content of
-// each arrival that was served.
-func openFor(t *testing.T, a Arrivals, service time.Duration, agent, agents int) (ws map[string]*measure.Window, content map[int64]uint64, act workload.Activity) {
+// openFor runs 60 s of arrivals against a server that stops from 20 s to 22 s, and returns the
+// records and the content of each arrival that was served.
+func openFor(t *testing.T, a Arrivals, service time.Duration, agent, agents int) (
+	ws map[string]*measure.Window, content map[int64]uint64, act workload.Activity,
+) {
 	t.Helper()
 	began := time.Now()
 	from, to := began.Add(20*time.Second), began.Add(22*time.Second)
@@ -60,7 +62,8 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ws, _, act := openFor(t, Arrivals{Rate: rate, InFlight: tt.inFlight, Queue: 1000}, tt.service, 0, 1)
+				ws, _, act := openFor(t, Arrivals{Rate: rate, InFlight: tt.inFlight, Queue: 1000},
+					tt.service, 0, 1)
 				op, dropped, lag := ws["op"], ws[workload.Arrival], ws[workload.Schedule]
 				// The schedule's arithmetic: an arrival is sent when it comes or when a place is free, and done a
 				// service time later, or a service time after the stop.
@@ -114,7 +117,8 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 
 func TestDroppedBeyondTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ws, _, act := openFor(t, Arrivals{Rate: 200, InFlight: 10, Queue: 100}, 2*time.Millisecond, 0, 1)
+		a := Arrivals{Rate: 200, InFlight: 10, Queue: 100}
+		ws, _, act := openFor(t, a, 2*time.Millisecond, 0, 1)
 		op, dropped := ws["op"], ws[workload.Arrival]
 		// 400 come during the stop and one before the first is done after it: 10 are under way, 100 wait, 291 are
 		// dropped.
@@ -131,7 +135,8 @@ func TestDroppedBeyondTheQueue(t *testing.T) {
 func TestAgentsShareTheArrivals(t *testing.T) {
 	run := func(agent, agents int) (content map[int64]uint64) {
 		synctest.Test(t, func(t *testing.T) {
-			_, content, _ = openFor(t, Arrivals{Rate: 50, Poisson: true, InFlight: 20, Queue: 1000}, time.Millisecond, agent, agents)
+			_, content, _ = openFor(t, Arrivals{Rate: 50, Poisson: true, InFlight: 20, Queue: 1000},
+				time.Millisecond, agent, agents)
 		})
 		return content
 	}
@@ -146,6 +151,7 @@ func TestAgentsShareTheArrivals(t *testing.T) {
 		}
 	}
 	if n := len(whole); !maps.Equal(parts, whole) || n < 2700 || n > 3300 {
-		t.Fatalf("%d arrivals in parts, %d as a whole, want about 3000, and the same content", len(parts), n)
+		t.Fatalf("%d arrivals in parts, %d as a whole, want about 3000, and the same content",
+			len(parts), n)
 	}
 }

@@ -50,7 +50,8 @@ func TestStallIsChargedToTheTarget(t *testing.T) {
 			t.Errorf("service %v response %v, want 2s", op.Service.Max(), op.Response.Max())
 		}
 		if lag.Max() != 0 || lag.Count() != op.Count() {
-			t.Errorf("lag up to %v in %d of %d ops; virtual time is never late", lag.Max(), lag.Count(), op.Count())
+			t.Errorf("lag up to %v in %d of %d ops; virtual time is never late", lag.Max(),
+				lag.Count(), op.Count())
 		}
 	})
 }
@@ -73,7 +74,10 @@ func TestShrinkAndGrowKeepsUsers(t *testing.T) {
 func TestFailedLoginIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard []error
-		l := begin(t, &stub{refuses: 1}, Config{OnError: func(_ int, err error) { heard = append(heard, err) }})
+		l := begin(t, &stub{refuses: 1}, Config{OnError: func(_ int,
+			err error) {
+			heard = append(heard, err)
+		}})
 		set(t, l, 1, 0)
 		time.Sleep(5 * time.Second)
 		if _, a, _ := l.Users(); a != 1 || len(heard) != 1 || !errors.Is(heard[0], errRefused) {
@@ -118,7 +122,9 @@ func TestActivityAccountsForTheUsers(t *testing.T) {
 			t.Errorf("%v of pauses and actions under way after whole cycles", a.Open)
 		}
 		time.Sleep(1700 * time.Millisecond) // a third of a cycle: most of the time lies in pauses that have not ended
-		if a = l.Activity(); (a.Think+a.Busy+a.Open-50*1700*time.Millisecond).Abs() > time.Millisecond || a.Open.Abs() < 10*time.Second {
+		a = l.Activity()
+		if (a.Think+a.Busy+a.Open-50*1700*time.Millisecond).Abs() > time.Millisecond ||
+			a.Open.Abs() < 10*time.Second {
 			t.Errorf("%v, %v and %v under way in 85 user-seconds", a.Think, a.Busy, a.Open)
 		}
 		l.Activity()

@@ -13,22 +13,24 @@ import (
 	"plimsoll/load/workload"
 )
 
-// faulty returns a behavior of which one user in four, and each server of arrivals, panics at a place; in its second
-// action it does so in the middle of an operation.
+// faulty returns a behavior of which one user in four, and each server of arrivals, panics at a
+// place; in its second action it does so in the middle of an operation.
 func faulty(at string) *stub {
-	return &stub{service: 10 * time.Millisecond, storm: quiet, at: func(a *stubActor, where string) {
-		user := a.u.ID%4 == 1
-		switch {
-		case where != at, !user && where != "server" && where != "serve", where == "think" && a.acts == 0:
-			return
-		case where == "act":
-			if a.acts < 2 {
+	return &stub{service: 10 * time.Millisecond, storm: quiet,
+		at: func(a *stubActor, where string) {
+			user := a.u.ID%4 == 1
+			switch {
+			case where != at, !user && where != "server" && where != "serve",
+				where == "think" && a.acts == 0:
 				return
+			case where == "act":
+				if a.acts < 2 {
+					return
+				}
+				a.u.Begin(a.u.Recorder().Name("op"))
 			}
-			a.u.Begin(a.u.Recorder().Name("op"))
-		}
-		panic("no " + at)
-	}}
+			panic("no " + at)
+		}}
 }
 
 // panics gathers the panics that an engine reports.
@@ -63,7 +65,8 @@ func TestAUserThatPanicsFailsAlone(t *testing.T) {
 					t.Errorf("%d users are active", active)
 				}
 				l.Stop(time.Second)
-				if _, active, failed := l.Users(); active != 0 || failed != 2 || len(told.list) != 2 {
+				if _, active, failed := l.Users(); active != 0 || failed != 2 ||
+					len(told.list) != 2 {
 					t.Errorf("%d active, %d failed, %d told", active, failed, len(told.list))
 				}
 				for _, user := range []int{1, 5} {
@@ -73,8 +76,10 @@ func TestAUserThatPanicsFailsAlone(t *testing.T) {
 				}
 				w := cut(l)["op"]
 				// The operations under way.
-				if want := map[string]uint64{"act": 2}[at]; w.Classes[measure.Decode] != want || w.Classes[measure.OK] < 6*4 {
-					t.Errorf("%d operations of class decode, want %d; %d of the others", w.Classes[measure.Decode], want, w.Classes[measure.OK])
+				if want := map[string]uint64{"act": 2}[at]; w.Classes[measure.Decode] != want ||
+					w.Classes[measure.OK] < 6*4 {
+					t.Errorf("%d operations of class decode, want %d; %d of the others",
+						w.Classes[measure.Decode], want, w.Classes[measure.OK])
 				}
 				reg := l.cfg.Env.Registry
 				if reg.Mark(time.Hour); reg.Open() != 0 {
@@ -114,7 +119,8 @@ func TestAServerOfArrivalsThatPanicsFails(t *testing.T) {
 		t.Run(at, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				told, s := panics{of: map[int]*boundary.Panic{}}, faulty(at)
-				l := begin(t, s, Config{OnError: told.hear, Arrivals: &Arrivals{Behavior: s, Rate: 10, InFlight: 3, Queue: 2}})
+				l := begin(t, s, Config{OnError: told.hear,
+					Arrivals: &Arrivals{Behavior: s, Rate: 10, InFlight: 3, Queue: 2}})
 				time.Sleep(10 * time.Second)
 				l.Stop(time.Second)
 				if _, _, failed := l.Users(); failed != 3 || len(told.list) != 3 {

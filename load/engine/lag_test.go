@@ -10,7 +10,9 @@ import (
 )
 
 // slowly runs one user, or arrivals, for 10 s.
-func slowly(t *testing.T, s *stub, a *Arrivals) (op, schedule *measure.Window, act workload.Activity) {
+func slowly(t *testing.T, s *stub, a *Arrivals) (
+	op, schedule *measure.Window, act workload.Activity,
+) {
 	t.Helper()
 	l := begin(t, s, Config{Arrivals: a})
 	if a == nil {
@@ -27,7 +29,8 @@ func slowly(t *testing.T, s *stub, a *Arrivals) (op, schedule *measure.Window, a
 // lag.
 func TestThePauseBeginsWithTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		op, schedule, _ := slowly(t, &stub{service: 10 * time.Millisecond, reads: 20 * time.Millisecond, pause: steady(0)}, nil)
+		op, schedule, _ := slowly(t, &stub{service: 10 * time.Millisecond,
+			reads: 20 * time.Millisecond, pause: steady(0)}, nil)
 		if n := op.Count(); n < 300 || op.Response.Max() != 10*time.Millisecond || op.Wait.Count() != 0 {
 			t.Errorf("%d ops, response %v, %d waits; want more than 300 of 10ms that waited for nothing", n, op.Response.Max(), op.Wait.Count())
 		}
@@ -38,7 +41,8 @@ func TestThePauseBeginsWithTheAnswer(t *testing.T) {
 	// With a pause that is long enough, the reading is over before the next action: no action is late, and a cycle
 	// takes its planned time.
 	synctest.Test(t, func(t *testing.T) {
-		op, schedule, act := slowly(t, &stub{service: 10 * time.Millisecond, reads: 20 * time.Millisecond, pause: steady(90 * time.Millisecond)}, nil)
+		op, schedule, act := slowly(t, &stub{service: 10 * time.Millisecond,
+			reads: 20 * time.Millisecond, pause: steady(90 * time.Millisecond)}, nil)
 		if n := op.Count(); n < 99 || n > 101 || op.Lag.Max() != 0 || schedule.Lag.Max() != 0 {
 			t.Errorf("%d ops, lags of %v and %v; want one each 100 ms, and none late", n, op.Lag.Max(), schedule.Lag.Max())
 		}
@@ -65,9 +69,9 @@ func TestAPlaceInFlightIsWaitAndReadingIsLag(t *testing.T) {
 	})
 }
 
-// A user is signaled to go in an action that the target does not answer for 20 s, and is wanted again meanwhile.
-// It begins again when that action has ended: the generator was not late, and both actors, which draw from the user's
-// streams, were not there at once.
+// A user is signaled to go in an action that the target does not answer for 20 s, and is wanted
+// again meanwhile. It begins again when that action has ended: the generator was not late, and both
+// actors, which draw from the user's streams, were not there at once.
 func TestAUserWantedBeforeItsEarlierLifeHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stub{service: 20 * time.Second, enters: time.Millisecond, pause: steady(time.Second)}
@@ -92,7 +96,8 @@ func TestAUserWantedBeforeItsEarlierLifeHasEnded(t *testing.T) {
 		}
 		for name, w := range cut(l) {
 			if w.Lag.Max() != 0 || name == "login" && w.Count() < 2 {
-				t.Errorf("%s: %d operations, a lag of %v; want a second login, and no lag", name, w.Count(), w.Lag.Max())
+				t.Errorf("%s: %d operations, a lag of %v; want a second login, and no lag", name,
+					w.Count(), w.Lag.Max())
 			}
 		}
 	})

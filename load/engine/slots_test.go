@@ -17,7 +17,8 @@ func TestSlotsOfAnAgentsOwnUsers(t *testing.T) {
 	}
 	const users, agents = 1_000_000, 1000
 	synctest.Test(t, func(t *testing.T) {
-		l := begin(t, nil, Config{Env: workload.Env{Ledger: workload.NewLedger(0, 3), Seed: 3, URL: "a"}, Agent: 7, Agents: agents, Mix: beside(diary(new([]deed)))})
+		l := begin(t, nil, Config{Env: workload.Env{Ledger: workload.NewLedger(0, 3), Seed: 3,
+			URL: "a"}, Agent: 7, Agents: agents, Mix: beside(diary(new([]deed)))})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		set(t, l, users, time.Hour)

@@ -13,12 +13,17 @@ import (
 	"plimsoll/load/workload"
 )
 
-// logged returns a behavior whose users note when they log in, begin an action and take part in a storm, by user, and how
-// many of these begin while the clock stands still. Its pauses are think on average.
-func logged(service, think time.Duration) (s *stub, at map[int][]time.Duration, inStops *atomic.Int64) {
+// logged returns a behavior whose users note when they log in, begin an action and take part in a
+// storm, by user, and how many of these begin while the clock stands still. Its pauses are think on
+// average.
+func logged(service, think time.Duration) (
+	s *stub, at map[int][]time.Duration, inStops *atomic.Int64,
+) {
 	at, inStops = map[int][]time.Duration{}, new(atomic.Int64)
 	s = &stub{service: service}
-	s.pause = func(a *stubActor) time.Duration { return time.Duration(float64(think) * (0.5 + a.u.Think.Float64())) }
+	s.pause = func(a *stubActor) time.Duration {
+		return time.Duration(float64(think) * (0.5 + a.u.Think.Float64()))
+	}
 	s.storm = func(ctx context.Context, a *stubActor, _ workload.Storm) error { return a.act(ctx) }
 	s.at = func(a *stubActor, where string) {
 		switch where {
@@ -63,9 +68,12 @@ func turns(c *clock.Clock, length time.Duration) (end func()) {
 }
 
 // load carries out 40 s of load on a clock, with steps of users, a storm and arrivals.
-func load(t *testing.T, s *stub, c *clock.Clock) (acts []workload.Activity, l *Local, state *workload.StormState) {
+func load(t *testing.T, s *stub, c *clock.Clock) (
+	acts []workload.Activity, l *Local, state *workload.StormState,
+) {
 	t.Helper()
-	l = begin(t, s, Config{Env: workload.Env{Seed: 3}, Clock: c, Arrivals: &Arrivals{Behavior: s, Rate: 7.3, Poisson: true, InFlight: 3, Queue: 10}})
+	l = begin(t, s, Config{Env: workload.Env{Seed: 3}, Clock: c,
+		Arrivals: &Arrivals{Behavior: s, Rate: 7.3, Poisson: true, InFlight: 3, Queue: 10}})
 	wait := func(at time.Duration) {
 		if err := c.SleepUntil(t.Context(), at); err != nil {
 			t.Fatal(err)
@@ -89,7 +97,8 @@ func load(t *testing.T, s *stub, c *clock.Clock) (acts []workload.Activity, l *L
 // Users of a clock that is stopped again and again do the same at the same times of it as those of one that runs:
 // there is no burst when it goes on, nothing begins while it stands still, and no latency has a stop in it.
 func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
-	run := func(length time.Duration) (begun map[int][]time.Duration, acts []workload.Activity, ops map[string][4]float64) {
+	run := func(length time.Duration) (begun map[int][]time.Duration, acts []workload.Activity,
+		ops map[string][4]float64) {
 		synctest.Test(t, func(t *testing.T) {
 			s, at, inStops := logged(20*time.Millisecond, 2*time.Second)
 			s.refuses, begun = 3, at
@@ -103,7 +112,8 @@ func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
 			acts, l, state = load(t, s, c)
 			ops = map[string][4]float64{}
 			for name, w := range cut(l) {
-				ops[name] = [4]float64{float64(w.Count()), w.Response.Mean().Seconds(), w.Response.Max().Seconds(), w.Lag.Max().Seconds()}
+				ops[name] = [4]float64{float64(w.Count()), w.Response.Mean().Seconds(),
+					w.Response.Max().Seconds(), w.Lag.Max().Seconds()}
 			}
 			done, missed, took := state.Progress()
 			ops["storm"] = [4]float64{float64(done), float64(missed), took.Seconds()}
@@ -121,7 +131,8 @@ func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
 		got, acts, ops := run(length)
 		for id, at := range want {
 			// A pause ends at the same time to the nanosecond; a turn of the clock may round one off.
-			if !slices.EqualFunc(got[id], at, func(a, b time.Duration) bool { return (a - b).Abs() < 10*time.Microsecond }) {
+			near := func(a, b time.Duration) bool { return (a - b).Abs() < 10*time.Microsecond }
+			if !slices.EqualFunc(got[id], at, near) {
 				t.Fatalf("turns of %v: user %d began at\n%v, want\n%v", length, id, got[id], at)
 			}
 		}
@@ -146,8 +157,8 @@ func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
 	}
 }
 
-// An operation that is under way when the clock stops has the latency that passed on the clock, and none begins before the
-// clock does.
+// An operation that is under way when the clock stops has the latency that passed on the clock, and
+// none begins before the clock does.
 func TestLatencyWithoutTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stub{service: 10 * time.Second}

@@ -25,14 +25,18 @@ func storms(t *testing.T, service time.Duration, err error) (*Local, *stormed) {
 	s := &stub{service: service}
 	s.storm = func(ctx context.Context, a *stubActor, of workload.Storm) error {
 		s.mu.Lock()
-		f.calls, f.who, f.when = append(f.calls, of), append(f.who, a.u.ID), append(f.when, a.u.Now())
+		f.calls, f.who, f.when = append(f.calls, of), append(f.who, a.u.ID),
+			append(f.when, a.u.Now())
 		s.mu.Unlock()
 		if err != nil {
 			return err
 		}
 		return a.op(ctx, of.Series("wave"), time.Now().Add(time.Second))
 	}
-	l := begin(t, nil, Config{Mix: []Part{{Behavior: &stub{service: 10 * time.Millisecond}, Share: 0.5}, {Behavior: s, Share: 0.5}}})
+	others := &stub{service: 10 * time.Millisecond}
+	l := begin(t, nil, Config{Mix: []Part{
+		{Behavior: others, Share: 0.5}, {Behavior: s, Share: 0.5},
+	}})
 	set(t, l, 80, time.Second)
 	time.Sleep(20 * time.Second)
 	return l, &f
@@ -166,14 +170,19 @@ func TestStormThatIsMissed(t *testing.T) {
 	for _, tt := range []struct {
 		err            error
 		failed, active int
-	}{{errors.New("broken"), 20, 60}, {workload.ErrNotBack, 0, 80}} { // the server fails, and the users go on
+	}{
+		{errors.New("broken"), 20, 60},
+		{workload.ErrNotBack, 0, 80}, // the server fails, and the users go on
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			l, _ := storms(t, quick, tt.err)
 			st := l.Storm(workload.Storm{Kind: "flood", Share: 0.5})
 			time.Sleep(time.Second)
 			done, missed, _ := st.Progress()
-			if _, active, failed := l.Users(); done != 0 || missed != 20 || failed != tt.failed || active != tt.active {
-				t.Errorf("%v: done %d missed %d failed %d active %d", tt.err, done, missed, failed, active)
+			if _, active, failed := l.Users(); done != 0 || missed != 20 || failed != tt.failed ||
+				active != tt.active {
+				t.Errorf("%v: done %d missed %d failed %d active %d", tt.err, done, missed, failed,
+					active)
 			}
 			l.Stop(time.Second)
 		})

@@ -13,8 +13,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A stub is a behavior without a server. Its users log in at once, pause 5 s, and act for service, which is an operation
-// "op". While the clock stands still, so do the operations.
+// A stub is a behavior without a server. Its users log in at once, pause 5 s, and act for service,
+// which is an operation "op". While the clock stands still, so do the operations.
 type stub struct {
 	service time.Duration
 	ends    func(sent time.Time) time.Time // when an action ends, in place of service
@@ -29,8 +29,8 @@ type stub struct {
 	logins, ops, made, closed atomic.Int64
 }
 
-// A stubActor is one of its users. Where it goes, as stub.at sees it: made, server (an actor of arrivals is made), login,
-// think, act, serve, storm, close.
+// A stubActor is one of its users. Where it goes, as stub.at sees it: made, server (an actor of
+// arrivals is made), login, think, act, serve, storm, close.
 type stubActor struct {
 	s      *stub
 	u      *workload.User
@@ -144,8 +144,8 @@ func steady(d time.Duration) func(*stubActor) time.Duration {
 	return func(*stubActor) time.Duration { return d }
 }
 
-// begin returns an engine of a behavior alone, unless cfg has a mix, with a registry, a pace and a clock that runs unless
-// cfg has them.
+// begin returns an engine of a behavior alone, unless cfg has a mix, with a registry, a pace and a
+// clock that runs unless cfg has them.
 func begin(t *testing.T, b workload.Behavior, cfg Config) *Local {
 	t.Helper()
 	if cfg.Env.Registry == nil {
@@ -175,7 +175,8 @@ func set(t *testing.T, l *Local, n int, over time.Duration) {
 	}
 }
 
-// cut returns the windows by name; those of "op", the schedule and arrivals are there also when they saw nothing.
+// cut returns the windows by name; those of "op", the schedule and arrivals are there also when
+// they saw nothing.
 func cut(l *Local) map[string]*measure.Window {
 	ws := map[string]*measure.Window{}
 	for _, name := range []string{"op", workload.Schedule, workload.Arrival} {

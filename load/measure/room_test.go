@@ -45,8 +45,10 @@ func TestRoomGrowsWithTheRange(t *testing.T) {
 		}
 		b, _ := h.AppendBinary(nil)
 		if len(b) > 1 {
-			if _, err := again.Decode(b[:len(b)-1]); err == nil || again.Count() != 0 || again.CountOver(0) != 0 {
-				t.Fatalf("round %d: cut short, and %d values are left (%v)", round, again.Count(), err)
+			if _, err := again.Decode(b[:len(b)-1]); err == nil || again.Count() != 0 ||
+				again.CountOver(0) != 0 {
+				t.Fatalf("round %d: cut short, and %d values are left (%v)", round, again.Count(),
+					err)
 			}
 		}
 		if rest, err := again.Decode(append(b, 7)); err != nil || len(rest) != 1 {
@@ -74,9 +76,11 @@ func holds(t *testing.T, h *Histogram, list []int64, over int64) {
 		}
 	}
 	if h.Count() != uint64(len(list)) || h.Sum() != time.Duration(all) {
-		t.Fatalf("%d values, %v in all, want %d, %v", h.Count(), h.Sum(), len(list), time.Duration(all))
+		t.Fatalf("%d values, %v in all, want %d, %v", h.Count(), h.Sum(), len(list),
+			time.Duration(all))
 	}
-	if len(list) > 0 && (h.Min() != time.Duration(list[0]) || h.Max() != time.Duration(list[len(list)-1])) {
+	if len(list) > 0 && (h.Min() != time.Duration(list[0]) ||
+		h.Max() != time.Duration(list[len(list)-1])) {
 		t.Fatalf("from %v to %v, want %v to %v", h.Min(), h.Max(), list[0], list[len(list)-1])
 	}
 	last := time.Duration(-1)

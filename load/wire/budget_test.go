@@ -130,7 +130,8 @@ func TestTheReasonOfAFailureIsKept(t *testing.T) {
 					want = pattern(tt.n)
 				}
 				if !errors.Is(err, tt.err) || resp.Status != tt.status || !bytes.Equal(resp.Body, want) || err == nil && resp.BodyBytes != int64(tt.n) {
-					t.Errorf("%s, status %d, %d bytes: kept %d, counted %d, %v", mode, tt.status, tt.n, len(resp.Body), resp.BodyBytes, err)
+					t.Errorf("%s, status %d, %d bytes: kept %d, counted %d, %v", mode, tt.status,
+						tt.n, len(resp.Body), resp.BodyBytes, err)
 				}
 			}
 		}

@@ -103,7 +103,8 @@ func handler(w http.ResponseWriter, r *http.Request) {
 }
 
 // overAll tests a client over HTTP/1.1, over TLS and over HTTP/2, each with a server of net/http.
-func overAll(t *testing.T, h http.HandlerFunc, test func(t *testing.T, srv *httptest.Server, c *Client)) {
+func overAll(t *testing.T, h http.HandlerFunc,
+	test func(t *testing.T, srv *httptest.Server, c *Client)) {
 	for _, kind := range []string{"plain", "TLS", "HTTP/2"} {
 		t.Run(kind, func(t *testing.T) {
 			srv := httptest.NewUnstartedServer(h)
@@ -128,7 +129,8 @@ func clientConfig(srv *httptest.Server, path string) Config {
 }
 
 // bodies requests a body of each size at a path with the size in it, by GET and HEAD, kept and not.
-func bodies(t *testing.T, c *Client, path string, sizes []int, check func(method string, n int, resp *Response)) {
+func bodies(t *testing.T, c *Client, path string, sizes []int,
+	check func(method string, n int, resp *Response)) {
 	t.Helper()
 	for _, n := range sizes {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -142,11 +144,15 @@ func bodies(t *testing.T, c *Client, path string, sizes []int, check func(method
 				if method == "HEAD" {
 					want = nil
 				}
-				if resp.Status != 200 || resp.BodyBytes != int64(len(want)) || !skip && !bytes.Equal(resp.Body, want) || skip && resp.Body != nil {
-					t.Fatalf("%s %s, skip %v: status %d, %d bytes, want %d", method, req.Path, skip, resp.Status, resp.BodyBytes, len(want))
+				if resp.Status != 200 || resp.BodyBytes != int64(len(want)) || !skip &&
+					!bytes.Equal(resp.Body, want) || skip && resp.Body != nil {
+					t.Fatalf("%s %s, skip %v: status %d, %d bytes, want %d", method, req.Path, skip,
+						resp.Status, resp.BodyBytes, len(want))
 				}
-				if resp.Sent.After(resp.FirstByte) || resp.FirstByte.After(resp.Done) || resp.Sent.IsZero() {
-					t.Fatalf("%s %s: instants out of order: %v %v %v", method, req.Path, resp.Sent, resp.FirstByte, resp.Done)
+				if resp.Sent.After(resp.FirstByte) || resp.FirstByte.After(resp.Done) ||
+					resp.Sent.IsZero() {
+					t.Fatalf("%s %s: instants out of order: %v %v %v", method, req.Path, resp.Sent,
+						resp.FirstByte, resp.Done)
 				}
 				check(method, n, resp)
 			}
@@ -157,7 +163,8 @@ func bodies(t *testing.T, c *Client, path string, sizes []int, check func(method
 func TestConformance(t *testing.T) {
 	overAll(t, handler, func(t *testing.T, _ *httptest.Server, c *Client) {
 		for _, mode := range []string{"length", "chunked", "trailer", "gzip", "close", "early"} {
-			bodies(t, c, "/x?n=%d&mode="+mode, []int{0, 1, 100, 3000, 4095, 4096, 5000, 70_000, 1 << 20}, func(string, int, *Response) {
+			bodies(t, c, "/x?n=%d&mode="+mode, []int{0, 1, 100, 3000, 4095, 4096, 5000, 70_000,
+				1 << 20}, func(string, int, *Response) {
 				if c.o.http2 && c.h2 == nil && c.conn != nil {
 					t.Fatal("HTTP/2 was not spoken")
 				}
@@ -169,17 +176,22 @@ func TestConformance(t *testing.T) {
 func TestRequestOnTheWire(t *testing.T) {
 	overAll(t, handler, func(t *testing.T, srv *httptest.Server, c *Client) {
 		for _, n := range []int{0, 10, 5000, 200_000} {
-			resp, err := c.Do(t.Context(), &Request{Method: "POST", Path: "/?mode=echo&status=201", Body: pattern(n), ContentType: "text/x",
+			resp, err := c.Do(t.Context(), &Request{Method: "POST", Path: "/?mode=echo&status=201",
+				Body: pattern(n), ContentType: "text/x",
 				Token: "secret", Header: []Field{{"X-Own", "v"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			h := resp.Header
-			got := []string{h.Get("x-method"), h.Get("X-Auth"), h.Get("X-TYPE"), h.Get("X-Agent"), h.Get("X-Own"), h.Get("X-Host"), h.Get("X-Length"), h.Get("X-None")}
+			got := []string{h.Get("x-method"), h.Get("X-Auth"), h.Get("X-TYPE"), h.Get("X-Agent"),
+				h.Get("X-Own"), h.Get("X-Host"), h.Get("X-Length"), h.Get("X-None")}
 			_, host, _ := strings.Cut(srv.URL, "://")
-			want := []string{"POST", "Bearer secret", "text/x", "ua/1", "v", host, strconv.Itoa(n), ""}
-			if fmt.Sprint(got) != fmt.Sprint(want) || resp.Status != 201 || !bytes.Equal(resp.Body, pattern(n)) {
-				t.Errorf("n=%d: got %q (status %d, %d bytes), want %q", n, got, resp.Status, len(resp.Body), want)
+			want := []string{"POST", "Bearer secret", "text/x", "ua/1", "v", host, strconv.Itoa(n),
+				""}
+			if fmt.Sprint(got) != fmt.Sprint(want) || resp.Status != 201 ||
+				!bytes.Equal(resp.Body, pattern(n)) {
+				t.Errorf("n=%d: got %q (status %d, %d bytes), want %q", n, got, resp.Status,
+					len(resp.Body), want)
 			}
 		}
 	})
@@ -227,7 +239,8 @@ func TestKeepAliveAndClose(t *testing.T) {
 		{"mode=length&n=10", 200, []Field{{"Connection", "close"}}, 6},
 	} {
 		for range 3 {
-			if resp, err := c.Do(t.Context(), &Request{Path: "/?" + tt.query, Header: tt.header}); err != nil || resp.Status != tt.status {
+			if resp, err := c.Do(t.Context(), &Request{Path: "/?" + tt.query,
+				Header: tt.header}); err != nil || resp.Status != tt.status {
 				t.Fatalf("%s: status %d, %v", tt.query, resp.Status, err)
 			}
 		}
@@ -240,306 +253,6 @@ func TestKeepAliveAndClose(t *testing.T) {
 	}
 	if _, err := c.Do(t.Context(), &Request{Path: "/"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Do on a closed client: %v, want ErrClosed", err)
-	}
-}
-
-// script starts a TCP server that runs one function per connection, in order; the last one serves the rest.
-func script(t testing.TB, conns ...func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ; i++ {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conn.SetDeadline(time.Now().Add(20 * time.Second))
-			conns[min(i, len(conns)-1)](conn)
-			conn.Close()
-		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return "http://" + l.Addr().String()
-}
-
-// readRequest reads up to the end of a request without a body and returns its first line.
-func readRequest(conn net.Conn) string {
-	var b []byte
-	for one := make([]byte, 1); !bytes.HasSuffix(b, []byte("\r\n\r\n")); b = append(b, one...) {
-		if _, err := conn.Read(one); err != nil {
-			return ""
-		}
-	}
-	line, _, _ := strings.Cut(string(b), "\r\n")
-	return line
-}
-
-// say returns a server that answers one request with raw bytes and closes.
-func say(raw string) func(net.Conn) {
-	return func(conn net.Conn) {
-		if readRequest(conn) != "" {
-			io.WriteString(conn, raw)
-		}
-	}
-}
-
-func reset(conn net.Conn) { conn.(*net.TCPConn).SetLinger(0) }
-
-func TestNastyServers(t *testing.T) {
-	hang := func(raw string) func(net.Conn) {
-		return func(conn net.Conn) {
-			readRequest(conn)
-			io.WriteString(conn, raw)
-			io.Copy(io.Discard, conn) // until the client gives up
-		}
-	}
-	loris := func(first, drop string) func(net.Conn) {
-		return func(conn net.Conn) {
-			readRequest(conn)
-			for out := first; ; out = drop {
-				if _, err := io.WriteString(conn, out); err != nil {
-					return
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-		}
-	}
-	big := strings.Repeat("x", 70<<10)
-	type nasty struct {
-		name    string
-		server  func(net.Conn)
-		phase   Phase
-		timeout bool
-		text    string
-	}
-	const chunks = okHead + "Transfer-Encoding: chunked\r\n\r\n"
-	table := []nasty{
-		{"slow loris in the header", loris(okHead, "A: b\r\n"), PhaseHeader, true, "timed out"},
-		{"slow loris in a line", loris(okHead+"A: ", "b"), PhaseHeader, true, "timed out"},
-		{"slow loris in the body", loris(okHead+"Content-Length: 1000\r\n\r\n", "b"), PhaseBody, true, "timed out"},
-		{"slow loris in chunks", loris(chunks, "1\r\nb\r\n"), PhaseBody, true, "timed out"},
-		{"slow loris of 1xx", loris("", "HTTP/1.1 102 Processing\r\n\r\n"), PhaseHeader, true, "timed out"},
-		{"silent", hang(""), PhaseHeader, true, "timed out"},
-		{"slow header", hang(okHead + "A: "), PhaseHeader, true, "timed out"},
-		{"slow body", hang(okHead + "Content-Length: 9\r\n\r\nhello"), PhaseBody, true, "timed out"},
-		{"slow chunk", hang(chunks + "9\r\nhello"), PhaseBody, true, "timed out"},
-		{"never ending body", hang(okHead + "\r\nhello"), PhaseBody, true, "timed out"},
-		{"half closed in the body", func(c net.Conn) {
-			readRequest(c)
-			io.WriteString(c, okHead+"Content-Length: 9\r\n\r\nhello")
-			c.(*net.TCPConn).CloseWrite()
-			io.Copy(io.Discard, c)
-		}, PhaseBody, false, "unexpected EOF"},
-		{"reset at once", func(c net.Conn) { readRequest(c); reset(c) }, PhaseHeader, false, "reset"},
-		{"reset in the body", func(c net.Conn) {
-			say(okHead + "Content-Length: 9\r\n\r\nhello")(c)
-			time.Sleep(100 * time.Millisecond) // a reset discards unread bytes
-			reset(c)
-		}, PhaseBody, false, "reset"},
-	}
-	for _, of := range []struct {
-		phase      Phase
-		text, head string
-		rest       []string // each is an answer with head
-	}{
-		{PhaseHeader, "malformed status line", "", []string{
-			"SSH-2.0-OpenSSH\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 2000\r\n\r\n",
-			"HTTP/1.1 099 OK\r\n\r\n", "HTTP/1.1 200 O\x00K\r\n\r\n",
-		}},
-		{PhaseHeader, "malformed header line", okHead, []string{
-			"A: b\r\n c\r\n\r\n", " A: b\r\n\r\n", "nonsense\r\n\r\n", "A : b\r\n\r\n", "A\x00: b\r\n\r\n",
-		}},
-		{PhaseHeader, "control character", okHead, []string{"A: b\x00c\r\n\r\n", "A: b\rc\r\n\r\n"}},
-		{PhaseHeader, "Content-Length", okHead, []string{
-			"Content-Length: 5, 5\r\n\r\nhello", "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-			"Content-Length: +5\r\n\r\nhello", "Content-Length: 99999999999999999999\r\n\r\n",
-		}},
-		{PhaseHeader, "Transfer-Encoding", okHead, []string{
-			"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: gzip, chunked\r\n\r\n",
-		}},
-		{PhaseHeader, "HTTP/1.0", "HTTP/1.0 200 OK\r\n", []string{"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}},
-		{PhaseHeader, "too large", okHead, []string{"A: " + big + "\r\n\r\n", strings.Repeat("A: b\r\n", 20_000)}},
-		{PhaseHeader, "informational", "", []string{strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 30)}},
-		{PhaseHeader, "unasked", "", []string{"HTTP/1.1 101 Switching Protocols\r\n\r\n"}},
-		{PhaseHeader, "without a response", "", []string{""}},
-		{PhaseHeader, "unexpected EOF", okHead, []string{"A: b\r\n"}},
-		{PhaseBody, "unexpected EOF", okHead, []string{
-			"Content-Length: 6\r\n\r\nhello", "Content-Length: 100000\r\n\r\n" + big,
-		}},
-		{PhaseBody, "unexpected EOF", chunks, []string{"6\r\nhello", "5\r\nhello\r\n", "0\r\nA: b\r\n"}},
-		{PhaseBody, "too large", chunks, []string{"0\r\n" + strings.Repeat("A: b\r\n", 20_000)}},
-		{PhaseBody, "trailer", chunks, []string{"0\r\nnonsense\r\n\r\n"}},
-		{PhaseBody, "chunked body", chunks, []string{"5\nhello\r\n0\r\n\r\n", "4\r\nhello\r\n0\r\n\r\n", "5;" + big}},
-		{PhaseBody, "chunk size", chunks, []string{";x\r\nhello\r\n0\r\n\r\n", "ffffffffffffffff1\r\n", "-1\r\n"}},
-		{PhaseBody, "gzip", okHead, []string{"Content-Encoding: gzip\r\nContent-Length: 11\r\n\r\nnot gzipped"}},
-		{PhaseBody, "larger than allowed", okHead, []string{"\r\n" + big + big, "Content-Length: 999999999\r\n\r\n"}},
-	} {
-		for _, rest := range of.rest {
-			table = append(table, nasty{fmt.Sprintf("%.60q", of.head+rest), say(of.head + rest), of.phase, false, of.text})
-		}
-	}
-	for _, tt := range table {
-		try := func(t *testing.T, cfg Config) {
-			cfg.maxBody = 100 << 10
-			c := newClient(t, cfg)
-			resp, err := c.Do(t.Context(), &Request{Path: "/"})
-			e, ok := errors.AsType[*Error](err)
-			if !ok {
-				t.Fatalf("got %v, want an *Error", err)
-			}
-			if e.Phase != tt.phase || e.Timeout != tt.timeout || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("got phase %v, timeout %v, %q; want %v, %v, %q", e.Phase, e.Timeout, err, tt.phase, tt.timeout, tt.text)
-			}
-			if resp.Sent.IsZero() || resp.Done.Before(resp.Sent) {
-				t.Errorf("instants are missing: %+v", resp)
-			}
-			if c.conn != nil {
-				t.Error("the connection was kept")
-			}
-			// Nothing of it is left for the next one, whose server behaves.
-			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
-				t.Errorf("afterwards: %q, %v", resp.Body, err)
-			}
-		}
-		t.Run(tt.name, func(t *testing.T) {
-			if tt.timeout {
-				synctest.Test(t, func(t *testing.T) {
-					t.Cleanup(func() { time.Sleep(time.Second) }) // the servers end
-					try(t, Config{URL: "http://host", Dial: piped(tt.server, ok(9)), Timeout: 150 * time.Millisecond})
-				})
-			} else {
-				try(t, Config{URL: script(t, tt.server, ok(9)), Timeout: time.Minute})
-			}
-		})
-	}
-}
-
-func TestOddButAllowed(t *testing.T) {
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
-	z.Write([]byte("hello"))
-	z.Close()
-	for _, tt := range []struct{ name, raw, body string }{
-		{"1xx first", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello"},
-		{"no reason", "HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello", "hello"},
-		{"bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", "hello"},
-		{"equal lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\ncontent-length:5  \r\n\r\nhello", "hello"},
-		{"chunk extensions and trailers", "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n3;a=b;c=\"d\"\r\nhel\r\n02 \r\nlo\r\n000;x\r\nA: b\r\nC: d\r\n\r\n", "hello"},
-		{"chunked wins over length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "hello"},
-		{"until the end", "HTTP/1.1 200 OK\r\n\r\nhello", "hello"},
-		{"http 1.0", "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello"},
-		{"gzip of nothing", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n", ""},
-		{"gzip until the end", "HTTP/1.1 200 OK\r\nContent-Encoding: GZIP\r\n\r\n" + zipped.String(), "hello"},
-		{"gzip twice in a row", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + zipped.String() + zipped.String(), "hellohello"},
-		{"bytes too many", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloworld", "hello"},
-	} {
-		for _, piece := range []int{1 << 20, 1, 3} { // whole, and in crumbs
-			c := newClient(t, Config{URL: script(t, func(conn net.Conn) {
-				readRequest(conn)
-				for raw := tt.raw; raw != ""; raw = raw[min(piece, len(raw)):] {
-					io.WriteString(conn, raw[:min(piece, len(raw))])
-				}
-			})})
-			resp, err := c.Do(t.Context(), &Request{Path: "/"})
-			if err != nil || string(resp.Body) != tt.body || resp.Status != 200 {
-				t.Errorf("%s: got %d %q, %v; want %q", tt.name, resp.Status, resp.Body, err, tt.body)
-			}
-			if tt.name == "bytes too many" && piece > 5 && c.conn != nil {
-				t.Errorf("%s: the connection was kept", tt.name)
-			}
-		}
-	}
-}
-
-// ok answers requests on a connection until it is closed, n times at most.
-func ok(n int) func(net.Conn) {
-	return func(conn net.Conn) {
-		for range n {
-			if readRequest(conn) == "" {
-				return
-			}
-			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-		}
-	}
-}
-
-// A server may close a connection that it kept, half of it, or say too much on it, before the next request. Such requests
-// are repeated where that is no lie, and each is counted.
-func TestRetryAndReuse(t *testing.T) {
-	// The second request of a connection is read and then the connection is closed.
-	swallow := func(conn net.Conn) { ok(1)(conn); readRequest(conn) }
-	half := func(conn net.Conn) {
-		ok(1)(conn)
-		conn.(*net.TCPConn).CloseWrite()
-		io.Copy(io.Discard, conn)
-	}
-	evil := func(conn net.Conn) {
-		readRequest(conn)
-		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
-		readRequest(conn)
-	}
-	late := func(conn net.Conn) {
-		ok(1)(conn)
-		time.Sleep(50 * time.Millisecond)
-		io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-		readRequest(conn)
-	}
-	for _, tt := range []struct {
-		name  string
-		conns []func(net.Conn)
-		// Each request and its outcome. Before one that is seen, the connection has something to read; an idle one has been
-		// idle as well, so that it is checked.
-		steps []string
-	}{
-		{"GET is repeated", []func(net.Conn){swallow, ok(9)}, []string{"GET: dialed", "GET: retried"}},
-		{"POST is not", []func(net.Conn){swallow, ok(9)}, []string{"POST: dialed", "POST: failed", "POST: dialed"}},
-		{"only once", []func(net.Conn){swallow, say(""), ok(9)}, []string{"GET: dialed", "GET: retried and failed"}},
-		{"a new connection is no reason", []func(net.Conn){say(""), ok(9)}, []string{"GET: failed"}},
-		{"an idle connection that was closed is replaced", []func(net.Conn){ok(1), half, ok(9)},
-			[]string{"POST: dialed", "POST seen idle: dialed", "POST seen idle: dialed"}},
-		{"half closed, GET", []func(net.Conn){half, ok(9)}, []string{"GET: dialed", "GET seen: retried"}},
-		// On a connection that was used a moment ago it has gone out before the end is seen: it may have been done.
-		{"half closed, POST", []func(net.Conn){half, ok(9)}, []string{"GET: dialed", "POST seen: failed"}},
-		{"half closed, POST that may be repeated", []func(net.Conn){half, ok(9)}, []string{"GET: dialed", "POST seen repeatable: retried"}},
-		{"too much was said", []func(net.Conn){evil, ok(9)}, []string{"GET: dialed", "GET: dialed"}},
-		{"something was said while idle", []func(net.Conn){late, ok(9)}, []string{"GET: dialed", "GET seen idle: dialed"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := newClient(t, Config{URL: script(t, tt.conns...)})
-			before, want := Stamps(), Clocks{Requests: int64(len(tt.steps))}
-			for i, step := range tt.steps {
-				how, outcome, _ := strings.Cut(step, ": ")
-				method, _, _ := strings.Cut(how, " ")
-				for strings.Contains(how, "seen") && !stale(c.conn) {
-					time.Sleep(time.Millisecond)
-				}
-				if strings.Contains(how, "idle") {
-					c.since = c.since.Add(-idleCheck)
-					want.Reopened++
-				}
-				resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/", Repeatable: strings.Contains(how, "repeatable")})
-				retried, failed := strings.HasPrefix(outcome, "retried"), strings.HasSuffix(outcome, "failed")
-				if retried {
-					want.Repeats++
-				}
-				if resp.Retried != retried || (err != nil) != failed || !failed && (string(resp.Body) != "ok" || !resp.Dialed) {
-					t.Errorf("request %d: %+v, %v; want %s", i, resp, err, step)
-				}
-				if e, ok := errors.AsType[*Error](err); failed && (!ok || e.Phase != PhaseHeader || e.Timeout) {
-					t.Errorf("request %d: %v, want an error in the header phase", i, err)
-				}
-			}
-			got := Stamps().Sub(before)
-			got.Kernel, got.Process = 0, 0
-			if got != want {
-				t.Errorf("counted %+v, want %+v", got, want)
-			}
-		})
 	}
 }
 

@@ -80,20 +80,25 @@ func TestKernelArrival(t *testing.T) {
 		}
 		got := Stamps().Sub(before)
 		if !resp.Kernel || resp.Done.After(seen.Add(stepLimit)) || resp.Done.Before(resp.Sent) || resp.FirstByte.After(resp.Done) || got != (Clocks{Kernel: 1, Requests: 1}) {
-			t.Errorf("sent 0, done %v, seen %v, read %v, kernel %v, counted %+v", resp.Done.Sub(resp.Sent), seen.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel, got)
+			t.Errorf("sent 0, done %v, seen %v, read %v, kernel %v, counted %+v",
+				resp.Done.Sub(resp.Sent), seen.Sub(resp.Sent), resp.Read.Sub(resp.Sent),
+				resp.Kernel, got)
 		}
 	})
 }
 
-// Every response of a quick run has a stamp, and it lies between the sending and the read. With HTTP/2 the instants are
-// those of the frames, whenever the transport gets round to them.
+// Every response of a quick run has a stamp, and it lies between the sending and the read. With
+// HTTP/2 the instants are those of the frames, whenever the transport gets round to them.
 func TestKernelArrivalAlways(t *testing.T) {
 	needStamps(t)
 	overAll(t, handler, func(t *testing.T, _ *httptest.Server, c *Client) {
-		for _, query := range []string{"length&n=0", "length&n=10", "length&n=3000", "chunked&n=100000", "trailer&n=100000", "length&n=1000000", "gzip&n=50000", "early&n=10"} {
+		for _, query := range []string{"length&n=0", "length&n=10", "length&n=3000",
+			"chunked&n=100000", "trailer&n=100000", "length&n=1000000", "gzip&n=50000",
+			"early&n=10"} {
 			for _, skip := range []bool{false, true} {
 				for range 20 {
-					resp, err := c.Do(t.Context(), &Request{Path: "/?mode=" + query, SkipBody: skip})
+					resp, err := c.Do(t.Context(), &Request{Path: "/?mode=" + query,
+						SkipBody: skip})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -101,8 +106,11 @@ func TestKernelArrivalAlways(t *testing.T) {
 						time.Sleep(10 * time.Millisecond)
 						continue
 					}
-					if !resp.Kernel || resp.FirstByte.Before(resp.Sent) || resp.Done.Before(resp.FirstByte) || resp.Read.Before(resp.Done) {
-						t.Fatalf("%s: first byte %v, done %v, read %v after sending, kernel %v", query, resp.FirstByte.Sub(resp.Sent), resp.Done.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel)
+					if !resp.Kernel || resp.FirstByte.Before(resp.Sent) ||
+						resp.Done.Before(resp.FirstByte) || resp.Read.Before(resp.Done) {
+						t.Fatalf("%s: first byte %v, done %v, read %v after sending, kernel %v",
+							query, resp.FirstByte.Sub(resp.Sent), resp.Done.Sub(resp.Sent),
+							resp.Read.Sub(resp.Sent), resp.Kernel)
 					}
 				}
 			}

@@ -31,14 +31,16 @@ func TestHTTP2Declined(t *testing.T) {
 	}
 }
 
-// certified returns the configuration of a server of TLS at 127.0.0.1, and that of a client that trusts it.
+// certified returns the configuration of a server of TLS at 127.0.0.1, and that of a client that
+// trusts it.
 func certified() (server, client *tls.Config) {
 	srv := httptest.NewTLSServer(nil)
 	defer srv.Close()
 	return srv.TLS, srv.Client().Transport.(*http.Transport).TLSClientConfig
 }
 
-// scriptH2 returns a client of HTTP/2 of a server that answers by hand, over TLS with these protocols.
+// scriptH2 returns a client of HTTP/2 of a server that answers by hand, over TLS with these
+// protocols.
 func scriptH2(t *testing.T, cfg Config, protocols []string, conns ...func(net.Conn)) *Client {
 	var server *tls.Config
 	server, cfg.tls = certified()
@@ -59,7 +61,8 @@ func TestHTTP2Unasked(t *testing.T) {
 			cfg.HTTP2, cfg.tls = false, cfg.tls.Clone()
 			cfg.tls.NextProtos = []string{"h2"}
 		}
-		if resp, err := newClient(t, cfg).Do(t.Context(), &Request{Path: "/?mode=length&n=10"}); err != nil || resp.BodyBytes != 10 {
+		if resp, err := newClient(t, cfg).Do(t.Context(),
+			&Request{Path: "/?mode=length&n=10"}); err != nil || resp.BodyBytes != 10 {
 			t.Errorf("%d bytes, %v", resp.BodyBytes, err)
 		}
 	})

@@ -129,7 +129,8 @@ func TestNginx(t *testing.T) {
 				scheme = "https"
 			}
 			second := strings.HasSuffix(name, "2")
-			c := newClient(t, Config{URL: fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[name]), tls: conf, HTTP2: second})
+			c := newClient(t, Config{URL: fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[name]),
+				tls: conf, HTTP2: second})
 			do := func(req *Request) *Response {
 				t.Helper()
 				resp, err := c.Do(t.Context(), req)
@@ -144,8 +145,10 @@ func TestNginx(t *testing.T) {
 			dials := 0
 			for _, kind := range []string{"static", "zipped", "proxied"} {
 				bodies(t, c, "/"+kind+"/%d", sizes, func(method string, n int, resp *Response) {
-					if (resp.Header.Get("Content-Encoding") == "gzip") != (kind != "static" && n > 0) {
-						t.Errorf("%s %s of %d: encoding %q", method, kind, n, resp.Header.Get("Content-Encoding"))
+					if (resp.Header.Get("Content-Encoding") == "gzip") != (kind != "static" &&
+						n > 0) {
+						t.Errorf("%s %s of %d: encoding %q", method, kind, n,
+							resp.Header.Get("Content-Encoding"))
 					}
 					if resp.Dialed {
 						dials++

@@ -24,7 +24,8 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			for _, method := range []string{"GET", "POST"} {
 				requests++
-				resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/" + strconv.Itoa(status), Token: "secret"})
+				resp, err := c.Do(t.Context(), &Request{Method: method,
+					Path: "/" + strconv.Itoa(status), Token: "secret"})
 				if err != nil || resp.Status != status {
 					t.Errorf("%s of a redirect %d: status %d, %v", method, status, resp.Status, err)
 				}
@@ -32,6 +33,7 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 		}
 	})
 	if asked.Load() != requests || strayed.Load() != 0 {
-		t.Errorf("the servers got %d requests of %d, and the other host %d", asked.Load(), requests, strayed.Load())
+		t.Errorf("the servers got %d requests of %d, and the other host %d", asked.Load(), requests,
+			strayed.Load())
 	}
 }

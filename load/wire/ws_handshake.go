@@ -46,7 +46,8 @@ func (w *WS) handshake(req *Request, o *origin) error {
 	switch {
 	case f.status != 101:
 		return &HandshakeError{f.status, fmt.Sprintf("the server answered %d", f.status), w.refusal(&f)}
-	case !hasToken([]byte(h.Get("Upgrade")), "websocket"), !hasToken([]byte(h.Get("Connection")), "upgrade"):
+	case !hasToken([]byte(h.Get("Upgrade")), "websocket"),
+		!hasToken([]byte(h.Get("Connection")), "upgrade"):
 		return &HandshakeError{0, "the answer lacks Upgrade: websocket or Connection: Upgrade", nil}
 	case h.Get("Sec-WebSocket-Accept") != acceptKey(key):
 		return &HandshakeError{0, "wrong Sec-WebSocket-Accept", nil}

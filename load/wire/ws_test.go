@@ -247,7 +247,8 @@ func TestWSConcurrentWrites(t *testing.T) {
 
 // switched is the answer to a request for a WebSocket.
 func switched(req *http.Request) string {
-	return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Accept: " +
+	return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\n" +
+		"Connection: keep-alive, Upgrade\r\nSec-WebSocket-Accept: " +
 		acceptKey(req.Header.Get("Sec-WebSocket-Key")) + "\r\n\r\n"
 }
 

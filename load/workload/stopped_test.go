@@ -159,6 +159,7 @@ func TestUnpausedTarget(t *testing.T) {
 		if got := l.Count(); got.Judged != 1 {
 			t.Errorf("after the grace %+v", got)
 		}
-		spent(t, reg, map[string][4]int64{"post": {5, 30, 40, 70}, "beside": {0, 0, 2048, 2048}, Delivery: {0, 0, 20, 20}})
+		spent(t, reg, map[string][4]int64{"post": {5, 30, 40, 70}, "beside": {0, 0, 2048, 2048},
+			Delivery: {0, 0, 20, 20}})
 	})
 }

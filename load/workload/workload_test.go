@@ -77,7 +77,8 @@ func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 	})
 }
 
-// spent compares the longest lag, wait, service and response of the operations of each name, in milliseconds.
+// spent compares the longest lag, wait, service and response of the operations of each name, in
+// milliseconds.
 func spent(t *testing.T, reg *measure.Registry, want map[string][4]int64) {
 	t.Helper()
 	for _, w := range reg.Cut() {
@@ -117,7 +118,8 @@ func TestRejoin(t *testing.T) {
 		time.Sleep(7 * time.Millisecond)
 		u.Rejoin(last) // as is the first one after a pause
 		op("search", 5*time.Millisecond)
-		spent(t, reg, map[string][4]int64{"upload": {30, 0, 50, 50}, "post": {20, 0, 5, 5}, "search": {7, 0, 5, 5}})
+		spent(t, reg, map[string][4]int64{"upload": {30, 0, 50, 50}, "post": {20, 0, 5, 5},
+			"search": {7, 0, 5, 5}})
 	})
 }
 

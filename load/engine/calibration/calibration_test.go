@@ -51,7 +51,8 @@ func rate(t *testing.T, b workload.Behavior, sockets int, length time.Duration) 
 			t.Error(err)
 		}
 	}()
-	r, err := Measure(ctx, Config{Env: workload.Env{URL: s.URL(), Seed: 1, Timeout: 5 * time.Second}, Behavior: b, Cores: 1, Sockets: sockets,
+	r, err := Measure(ctx, Config{Env: workload.Env{URL: s.URL(), Seed: 1,
+		Timeout: 5 * time.Second}, Behavior: b, Cores: 1, Sockets: sockets,
 		Memory: 1 << 40, Length: length})
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// secureCluster is a nats-server with TLS and the users that "fleet -new-token" prints, at tls://HOST:PORT; pin is of its
-// certificate.
+// secureCluster is a nats-server with TLS and the users that "fleet -new-token" prints, at
+// tls://HOST:PORT; pin is of its certificate.
 func secureCluster(t *testing.T, keys *Keys) (url, pin string) {
 	t.Helper()
 	other, err := newKeys() // for a certificate that is not the coordinator's
@@ -23,12 +23,14 @@ func secureCluster(t *testing.T, keys *Keys) (url, pin string) {
 		t.Fatal(err)
 	}
 	s := cluster(t, keys, &server.Options{MaxPayload: 1 << 20, TLS: true, TLSTimeout: 5,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}})
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert},
+			MinVersion: tls.VersionTLS13}})
 	sum := sha256.Sum256(cert.Certificate[0])
 	return "tls://" + s.Addr().String(), "#sha256:" + hex.EncodeToString(sum[:])
 }
 
-// A NATS cluster of somebody else with TLS: an nkey for each agent, and a pinned certificate at both ends.
+// A NATS cluster of somebody else with TLS: an nkey for each agent, and a pinned certificate at
+// both ends.
 func TestSecureCluster(t *testing.T) {
 	keys, tokens := keyFiles(t, "a", "b")
 	url, pin := secureCluster(t, keys)

@@ -174,9 +174,11 @@ func exchange(t *testing.T, l *Requester, n int) {
 func TestAgentsJoin(t *testing.T) {
 	keys, tokens := keyFiles(t, "a", "b")
 	h, _ := hall(t, HallConfig{Keys: keys})
-	want := Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05, Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	want := Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05,
+		Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr()})
-	attend(t, AgentConfig{Token: tokens[1], URL: h.Addr(), Introduce: func() Introduction { return Introduction{Rating: &want} }})
+	attend(t, AgentConfig{Token: tokens[1], URL: h.Addr(),
+		Introduce: func() Introduction { return Introduction{Rating: &want} }})
 	ms := await(t, h, 2)
 	if ms[0].Name != "a" || ms[1].Name != "b" || ms[0].Host != "here" || ms[0].Labels["zone"] != "a" || ms[0].Build != "b1" || len(h.Missing()) != 0 {
 		t.Errorf("%+v", ms)
@@ -248,7 +250,10 @@ func TestStrangers(t *testing.T) {
 	// Subjects of others: an agent may neither listen to nor speak on them.
 	lines := new(said)
 	nc := connect(t, tokens[0], h.Addr(), nats.Secure(pinned(tokens[0].Fingerprint, "token file")),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { lines.line("%v", err) }))
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription,
+			err error) {
+			lines.line("%v", err)
+		}))
 	if _, err := nc.SubscribeSync(">"); err != nil {
 		t.Fatal(err)
 	}

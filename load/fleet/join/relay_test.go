@@ -66,12 +66,15 @@ func (r *relay) cut() {
 }
 
 // relayed is a hall with one agent behind a relay, and a link to it.
-func relayed(t *testing.T, serve func(r *relay) func(context.Context, *Responder) error) (r *relay, lines *said, h *Hall, l *Requester, secrets []string) {
+func relayed(t *testing.T, serve func(r *relay) func(context.Context, *Responder) error) (
+	r *relay, lines *said, h *Hall, l *Requester, secrets []string,
+) {
 	t.Helper()
 	keys, tokens := keyFiles(t, "a")
 	h, _ = hall(t, HallConfig{Keys: keys})
 	r = newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
-	lines = attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(), Serve: serve(r)})
+	lines = attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(),
+		Serve: serve(r)})
 	await(t, h, 1)
 	l, err := h.Link("a")
 	if err != nil {

@@ -32,11 +32,14 @@ const startPatience = 10 * time.Second
 
 // permissions are the subjects of one nkey, as a configuration of nats-server has them.
 func permissions(nkey, publish, subscribe string) string {
-	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`, nkey, publish, subscribe)
+	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`,
+		nkey, publish, subscribe)
 }
 
 // Permissions are the subjects of one agent, as a configuration of nats-server has them.
-func (a AgentKey) Permissions() string { return permissions(a.NKey, upFrom(a.NKey), downTo(a.NKey)) }
+func (a AgentKey) Permissions() string {
+	return permissions(a.NKey, upFrom(a.NKey), downTo(a.NKey))
+}
 
 // Permissions are the subjects of the coordinator, as a configuration of nats-server has them.
 func (k *Keys) Permissions() (string, error) {
@@ -44,7 +47,8 @@ func (k *Keys) Permissions() (string, error) {
 	return permissions(own, allDown, allUp), err
 }
 
-// authorize gives the options of a server its users: the coordinator and its agents, each with its own subjects.
+// authorize gives the options of a server its users: the coordinator and its agents, each with its
+// own subjects.
 func (k *Keys) authorize(opts *server.Options) error {
 	users, err := k.Permissions()
 	if err != nil {
@@ -74,7 +78,8 @@ func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, er
 		return nil, err
 	}
 	opts := &server.Options{
-		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true, MaxPayload: mostMessage, MaxPending: 4 * mostMessage,
+		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true,
+		MaxPayload: mostMessage, MaxPending: 4 * mostMessage,
 		TLS: true, TLSTimeout: 5, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 		PingInterval: 2 * time.Second, MaxPingsOut: 2, WriteDeadline: time.Minute, NoSystemAccount: true,
 	}
