@@ -53,7 +53,8 @@ func naive(spans []span, at time.Time) (sum time.Duration) {
 	return sum
 }
 
-// Whatever the turns are, past instants in and between them are what a list of all turns makes of them.
+// Whatever the turns are, repeated ones too, past instants in and between them are what a list of
+// all turns makes of them.
 func TestInstantsThroughTurns(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -64,16 +65,22 @@ func TestInstantsThroughTurns(t *testing.T) {
 			seen := []time.Time{began}
 			shown := []time.Duration{0}
 			for range 60 {
+				turned := c.Now()
 				switch r.IntN(4) {
 				case 0:
-					if c.Start(); len(spans) == 0 || !spans[len(spans)-1].to.IsZero() {
+					if turned = c.Start(); len(spans) == 0 || !spans[len(spans)-1].to.IsZero() {
 						spans = append(spans, span{from: later(time.Now(), c.Epoch())})
 					}
 				case 1:
 					if n := len(spans); n > 0 && spans[n-1].to.IsZero() {
 						spans[n-1].to = later(time.Now(), spans[n-1].from)
 					}
-					c.Stop()
+					turned = c.Stop()
+				}
+				if now := c.Now(); turned != now || c.Running() != (len(spans) > 0 &&
+					spans[len(spans)-1].to.IsZero()) {
+					t.Fatalf("seed %d: turned at %v, which is %v, running %v", seed, turned, now,
+						c.Running())
 				}
 				seen, shown = append(seen, time.Now()), append(shown, c.Now())
 				time.Sleep(time.Duration(r.IntN(50_000_000)))
@@ -94,8 +101,8 @@ func TestInstantsThroughTurns(t *testing.T) {
 					t.Fatalf("seed %d: %v between two instants, want %v", seed, got, want)
 				}
 			}
-			if got, want := c.Lost(), time.Since(c.Epoch())-c.Now(); got != want {
-				t.Errorf("seed %d: lost %v, want %v", seed, got, want)
+			if got, want := c.Lost(), time.Since(c.Epoch())-c.Now(); got != want || !c.Stops() {
+				t.Errorf("seed %d: lost %v, want %v; can be stopped %v", seed, got, want, c.Stops())
 			}
 		})
 	}
@@ -106,31 +113,6 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// Turns may be repeated; each returns the time of the clock, and a stop that is under way counts as lost.
-func TestStopAndStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := NewStopped(time.Now())
-		if !c.Stops() || c.Running() || c.Now() != 0 {
-			t.Fatalf("can be stopped %v, running %v, now %v", c.Stops(), c.Running(), c.Now())
-		}
-		time.Sleep(time.Second)
-		if got := c.Start(); got != 0 || !c.Running() {
-			t.Errorf("started at %v", got)
-		}
-		time.Sleep(time.Second)
-		if got := c.Start(); got != time.Second {
-			t.Errorf("started again at %v, want 1s", got)
-		}
-		if got := c.Stop(); got != time.Second {
-			t.Errorf("stopped at %v, want 1s", got)
-		}
-		time.Sleep(time.Hour)
-		if got := c.Stop(); got != time.Second || c.Lost() != time.Hour+time.Second {
-			t.Errorf("stopped again at %v, lost %v", got, c.Lost())
-		}
-	})
 }
 
 func TestSleepUntilThroughStops(t *testing.T) {

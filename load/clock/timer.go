@@ -52,15 +52,11 @@ func (c *Clock) AfterFunc(at time.Duration, f func()) *Timer {
 // Reset makes the timer fire when the clock has reached a time, instead of when it was set to before. A time that is
 // reached already fires at once, or when the clock goes on.
 func (t *Timer) Reset(at time.Duration) {
-	if t.timer != nil {
-		t.timer.Reset(max(at-t.clock.Now(), 0))
-		return
+	now := at
+	if !t.clock.can { // others need no reading
+		now = t.clock.Now()
 	}
-	if t.rim != nil {
-		t.rim.set(t, t.clock.Now(), at)
-		return
-	}
-	t.set(at)
+	t.ResetFrom(now, at)
 }
 
 // ResetFrom is Reset for a caller that has just read the clock, which showed now.
@@ -102,17 +98,22 @@ func (t *Timer) Ring() {
 		t.timer.Reset(0)
 		return
 	}
+	t.unset(t.ring)
+}
+
+// unset takes a timer that is none of the runtime's from its heap or wheel, and calls then, which
+// holds the lock.
+func (t *Timer) unset(then func()) {
 	if t.rim != nil {
 		t.rim.mu.Lock()
 		defer t.rim.mu.Unlock()
 		t.place = 0
-		t.ring()
-		return
+	} else {
+		t.clock.mu.Lock()
+		defer t.clock.mu.Unlock()
+		t.clock.take(t)
 	}
-	t.clock.mu.Lock()
-	defer t.clock.mu.Unlock()
-	t.clock.take(t)
-	t.ring()
+	then()
 }
 
 // ring fires the timer. The clock's lock is held.
@@ -133,17 +134,7 @@ func (t *Timer) Stop() {
 		t.timer.Stop()
 		return
 	}
-	if t.rim != nil {
-		t.rim.mu.Lock()
-		defer t.rim.mu.Unlock()
-		t.place = 0
-		t.empty()
-		return
-	}
-	t.clock.mu.Lock()
-	defer t.clock.mu.Unlock()
-	t.clock.take(t)
-	t.empty()
+	t.unset(t.empty)
 }
 
 // due is called when the earliest timer may have to fire.

@@ -95,27 +95,6 @@ func TestWheelGathers(t *testing.T) {
 	})
 }
 
-// A timer of a clock that stands still does not fire, whatever wheel it is on.
-func TestWheelOfStoppedClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := NewStopped(time.Now())
-		timer := c.NewWheel(4).NewTimer(7)
-		defer timer.Stop()
-		timer.Reset(time.Millisecond)
-		time.Sleep(time.Second)
-		select {
-		case <-timer.C:
-			t.Error("it fired before the clock was started")
-		default:
-		}
-		c.Start()
-		<-timer.C
-		if now := c.Now(); now != time.Millisecond {
-			t.Errorf("it fired at %v", now)
-		}
-	})
-}
-
 // Setting a timer and firing it allocates nothing once the slots have grown.
 func TestWheelAllocates(t *testing.T) {
 	c := New(time.Now())

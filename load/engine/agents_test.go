@@ -1,15 +1,12 @@
 package engine
 
 import (
-	"context"
 	"maps"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -23,38 +20,26 @@ type deed struct {
 	server     string
 }
 
-type diary struct {
-	fake
-	mu    sync.Mutex
-	deeds []deed
+// diary returns a behavior that notes what its users do, for as long as they do it.
+func diary(deeds *[]deed) *stub {
+	s := &stub{service: time.Millisecond, storm: quiet}
+	s.pause = func(a *stubActor) time.Duration {
+		return time.Duration((1 + a.u.Think.Float64()) * float64(time.Second))
+	}
+	s.at = func(a *stubActor, where string) {
+		if where == "act" || where == "storm" {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			*deeds = append(*deeds, deed{a.u.ID, a.u.Rank, a.u.Now(), a.u.Content.Uint64(),
+				where == "storm", a.server})
+		}
+	}
+	return s
 }
 
-type diaryActor struct {
-	fakeActor
-	d      *diary
-	server string
-}
-
-func (d *diary) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	return &diaryActor{fakeActor{&d.fake, u, env.Registry.Name("op")}, d, env.URL}, nil
-}
-func (d *diary) StormKinds() []string { return []string{"flood"} }
-
-func (a *diaryActor) note(storm bool) {
-	a.d.mu.Lock()
-	a.d.deeds = append(a.d.deeds, deed{a.u.ID, a.u.Rank, a.u.Now(), a.u.Content.Uint64(), storm, a.server})
-	a.d.mu.Unlock()
-}
-func (a *diaryActor) Think() time.Duration {
-	return time.Duration((1 + a.u.Think.Float64()) * float64(time.Second))
-}
-func (a *diaryActor) Act(ctx context.Context) error {
-	a.note(false)
-	return a.fakeActor.Act(ctx)
-}
-func (a *diaryActor) Storm(ctx context.Context, s workload.Storm) error {
-	a.note(true)
-	return nil
+// beside is a mix of three in ten users of whom nothing is noted, and others.
+func beside(s *stub) []Part {
+	return []Part{{Behavior: diary(new([]deed)), Share: 0.3}, {Behavior: s, Share: 0.7}}
 }
 
 // Several agents together, on hosts with equal ratings or not, drive the same users as one engine alone: the same ranks in
@@ -66,18 +51,11 @@ func TestAgentsShareTheUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Test(t, func(t *testing.T) {
-			d := &diary{fake: fake{service: time.Millisecond}}
-			l, err := New(t.Context(), Config{
-				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3, URL: "a", URLs: []string{"a", "b"}}, Clock: clock.New(time.Now()), Agent: agent, Agents: agents, Ratings: ratings,
-				Mix: []Part{{Behavior: &diary{fake: fake{service: time.Millisecond}}, Share: 0.3}, {Behavior: d, Share: 0.7}},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := begin(t, nil, Config{Env: workload.Env{Seed: 3, URL: "a",
+				URLs: []string{"a", "b"}}, Agent: agent, Agents: agents, Ratings: ratings,
+				Mix: beside(diary(&deeds))})
 			for _, n := range []int{31, 12, 47} {
-				if err := l.SetUsers(n, 3*time.Second); err != nil {
-					t.Fatal(err)
-				}
+				set(t, l, n, 3*time.Second)
 				time.Sleep(10 * time.Second)
 			}
 			affected = l.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second}).Affected
@@ -92,7 +70,6 @@ func TestAgentsShareTheUsers(t *testing.T) {
 				t.Errorf("agent %d of %d: %d wanted, %d active, want %d", agent, agents, wanted, active, own)
 			}
 			l.Stop(time.Second)
-			deeds = d.deeds
 		})
 		return deeds, affected
 	}
@@ -149,16 +126,14 @@ func TestAgentsShareTheUsers(t *testing.T) {
 }
 
 func TestImpossibleAgents(t *testing.T) {
-	for _, bad := range [][2]int{{-1, 2}, {2, 2}, {1, 0}} {
-		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1}, Mix: []Part{{Behavior: &fake{}, Share: 1}},
-			Agent: bad[0], Agents: bad[1]}); err == nil {
-			t.Errorf("agent %d of %d was made", bad[0], bad[1])
-		}
-	}
-	for _, bad := range [][]int{{1, 2}, {0, 2, 1}} {
-		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1}, Mix: []Part{{Behavior: &fake{}, Share: 1}},
-			Agent: 0, Agents: 3, Ratings: bad}); err == nil {
-			t.Errorf("three agents on hosts with the ratings %v were made", bad)
+	for _, bad := range []struct {
+		agent, agents int
+		ratings       []int
+	}{{-1, 2, nil}, {2, 2, nil}, {1, 0, nil}, {0, 3, []int{1, 2}}, {0, 3, []int{0, 2, 1}}} {
+		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1),
+			Pace: 1}, Mix: []Part{{Behavior: &stub{}, Share: 1}},
+			Agent: bad.agent, Agents: bad.agents, Ratings: bad.ratings}); err == nil {
+			t.Errorf("%+v was made", bad)
 		}
 	}
 }

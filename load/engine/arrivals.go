@@ -197,15 +197,9 @@ func (o *open) life(ctx context.Context, i int, a arrival) {
 func (o *open) serve(ctx context.Context, i int, a arrival, u *workload.User, actor workload.Server) {
 	defer o.l.end(u, actor)
 	defer u.Flush()
-	failed := func(err error) {
-		if ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
-			o.l.failed.Add(1)
-			o.l.report(u.ID, err)
-		}
-	}
 	u.Schedule(u.Now())
 	if err := actor.Login(o.l.ctx); err != nil {
-		failed(fmt.Errorf("login of a server of arrivals: %w", err))
+		o.l.fail(ctx, u.ID, fmt.Errorf("login of a server of arrivals: %w", err))
 		return
 	}
 	in, at := make(chan arrival, 1), o.l.cfg.Env.Server(a.k)
@@ -220,7 +214,7 @@ func (o *open) serve(ctx context.Context, i int, a arrival, u *workload.User, ac
 			u.Idle()
 		}
 		if err != nil {
-			failed(err)
+			o.l.fail(ctx, u.ID, err)
 			return
 		}
 		free = u.Free(u.Now())

@@ -1,80 +1,48 @@
 package engine
 
 import (
-	"context"
+	"maps"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
-// staller is a server of arrivals that serves each in a fixed time and stops once, for all.
-type staller struct {
-	fake
-	from, to time.Time // of the stop
-	mu       sync.Mutex
-	served   []int64
-	content  map[int64]uint64
-}
-
-type stallerActor struct {
-	fakeActor
-	s *staller
-}
-
-func (s *staller) NewServer(env workload.Env, u *workload.User) (workload.Server, error) {
-	return &stallerActor{fakeActor{&s.fake, u, env.Registry.Name("op")}, s}, nil
-}
-
-func (a *stallerActor) Serve(ctx context.Context, k int64) error {
-	a.s.mu.Lock()
-	a.s.served = append(a.s.served, k)
-	a.s.content[k] = a.u.Content.Uint64()
-	a.s.mu.Unlock()
-	sent := time.Now()
-	end := sent.Add(a.s.service)
-	if end.After(a.s.from) && sent.Before(a.s.to) {
-		end = a.s.to.Add(a.s.service)
-	}
-	if err := workload.SleepUntil(ctx, end); err != nil {
-		return err
-	}
-	a.u.Done(a.n, sent, sent, time.Now(), measure.OK, 0)
-	return nil
-}
-
-// open runs 60 s of arrivals against a server that stops from 20 s to 22 s, and returns the records.
-func openFor(t *testing.T, a Arrivals, service time.Duration, agent, agents int) (op, dropped, lag *measure.Window, s *staller, act workload.Activity) {
+// openFor runs 60 s of arrivals against a server that stops from 20 s to 22 s, and returns the
+// records and the content of each arrival that was served.
+func openFor(t *testing.T, a Arrivals, service time.Duration, agent, agents int) (
+	ws map[string]*measure.Window, content map[int64]uint64, act workload.Activity,
+) {
 	t.Helper()
 	began := time.Now()
-	s = &staller{fake: fake{service: service}, from: began.Add(20 * time.Second), to: began.Add(22 * time.Second), content: map[int64]uint64{}}
-	a.Behavior = s
-	reg := measure.NewRegistry(2)
-	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 7}, Mix: []Part{{Behavior: &s.fake, Share: 1}}, Clock: clock.New(began), Arrivals: &a, Agent: agent, Agents: agents})
-	if err != nil {
-		t.Fatal(err)
+	from, to := began.Add(20*time.Second), began.Add(22*time.Second)
+	s := &stub{ends: func(sent time.Time) time.Time {
+		if end := sent.Add(service); !end.After(from) || !sent.Before(to) {
+			return end
+		}
+		return to.Add(service)
+	}}
+	content = map[int64]uint64{}
+	s.at = func(a *stubActor, where string) {
+		if where == "serve" {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			content[a.served] = a.u.Content.Uint64()
+		}
 	}
+	a.Behavior = s
+	l := begin(t, s, Config{Env: workload.Env{Seed: 7}, Arrivals: &a, Agent: agent, Agents: agents})
 	time.Sleep(60*time.Second - time.Millisecond)
 	act = l.Activity()
 	l.Stop(time.Minute)
-	op, dropped, lag = measure.NewWindow("op"), measure.NewWindow("arrival"), measure.NewWindow("schedule")
-	for _, w := range reg.Cut() {
-		switch w.Name {
-		case "op":
-			op = w
-		case workload.Arrival:
-			dropped = w
-		case workload.Schedule:
-			lag = w
-		}
+	if ws = cut(l); int(ws["op"].Count()) != len(content) {
+		t.Errorf("%d operations of %d arrivals", ws["op"].Count(), len(content))
 	}
-	return op, dropped, lag, s, act
+	return ws, content, act
 }
 
 // A stop of 2 s at 200/s: 400 arrivals fall into it, the k-th of them waits 2 s - k/200, so that 1 % of all 12,000
@@ -94,7 +62,9 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				op, dropped, lag, _, act := openFor(t, Arrivals{Rate: rate, InFlight: tt.inFlight, Queue: 1000}, tt.service, 0, 1)
+				ws, _, act := openFor(t, Arrivals{Rate: rate, InFlight: tt.inFlight, Queue: 1000},
+					tt.service, 0, 1)
+				op, dropped, lag := ws["op"], ws[workload.Arrival], ws[workload.Schedule]
 				// The schedule's arithmetic: an arrival is sent when it comes or when a place is free, and done a
 				// service time later, or a service time after the stop.
 				var responses []time.Duration
@@ -147,7 +117,9 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 
 func TestDroppedBeyondTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		op, dropped, _, _, act := openFor(t, Arrivals{Rate: 200, InFlight: 10, Queue: 100}, 2*time.Millisecond, 0, 1)
+		a := Arrivals{Rate: 200, InFlight: 10, Queue: 100}
+		ws, _, act := openFor(t, a, 2*time.Millisecond, 0, 1)
+		op, dropped := ws["op"], ws[workload.Arrival]
 		// 400 come during the stop and one before the first is done after it: 10 are under way, 100 wait, 291 are
 		// dropped.
 		if n := dropped.Classes[measure.Dropped]; n != 291 || op.Count() != 60*200-291 {
@@ -161,31 +133,25 @@ func TestDroppedBeyondTheQueue(t *testing.T) {
 
 // Three agents together act as one does, arrival by arrival.
 func TestAgentsShareTheArrivals(t *testing.T) {
-	run := func(agent, agents int) (s *staller) {
+	run := func(agent, agents int) (content map[int64]uint64) {
 		synctest.Test(t, func(t *testing.T) {
-			_, _, _, s, _ = openFor(t, Arrivals{Rate: 50, Poisson: true, InFlight: 20, Queue: 1000}, time.Millisecond, agent, agents)
+			_, content, _ = openFor(t, Arrivals{Rate: 50, Poisson: true, InFlight: 20, Queue: 1000},
+				time.Millisecond, agent, agents)
 		})
-		return s
+		return content
 	}
 	whole := run(0, 1)
 	parts := map[int64]uint64{}
-	n := 0
-	for i := range 3 {
-		p := run(i, 3)
-		n += len(p.served)
-		for k, c := range p.content {
-			if k%3 != int64(i) {
+	for i := range int64(3) {
+		for k, c := range run(int(i), 3) {
+			if k%3 != i {
 				t.Fatalf("agent %d served arrival %d", i, k)
 			}
 			parts[k] = c
 		}
 	}
-	if n != len(whole.served) || n < 2700 || n > 3300 {
-		t.Fatalf("%d arrivals in parts, %d as a whole, want about 3000", n, len(whole.served))
-	}
-	for k, c := range whole.content {
-		if parts[k] != c {
-			t.Fatalf("arrival %d has another content on another agent", k)
-		}
+	if n := len(whole); !maps.Equal(parts, whole) || n < 2700 || n > 3300 {
+		t.Fatalf("%d arrivals in parts, %d as a whole, want about 3000, and the same content",
+			len(parts), n)
 	}
 }

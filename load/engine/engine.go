@@ -284,12 +284,6 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave
 	defer l.active.Add(-1)
 	inbox = l.openInbox(s)
 	defer l.closeInbox(s, inbox)
-	failed := func(err error) {
-		if l.ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
-			l.failed.Add(1)
-			l.report(u.ID, err)
-		}
-	}
 	// A user that joins is somewhere in a pause, not at the end of one.
 	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
 	cycle := l.count.cycle(u.ID)
@@ -302,7 +296,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave
 		due, call, ok := sleep(ended, intended)
 		for ok && call.state != nil {
 			if err := l.storm(u, actor, call, free); err != nil {
-				failed(err)
+				l.fail(l.ctx, u.ID, err)
 				return
 			}
 			// The pause goes on; if it ended meanwhile, the next action is due now. A part in a storm is not an
@@ -327,7 +321,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave
 			u.Idle()
 		}
 		if err != nil {
-			failed(err)
+			l.fail(l.ctx, u.ID, err)
 			return
 		}
 		ended = u.Now()

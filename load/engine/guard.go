@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,6 +44,14 @@ func (l *Local) end(u *workload.User, actor workload.Actor) {
 func (l *Local) broken(user int, err error) {
 	l.failed.Add(1)
 	l.report(user, err)
+}
+
+// fail counts and reports a user that cannot go on, unless the run is over or the user itself ends
+// there.
+func (l *Local) fail(ctx context.Context, user int, err error) {
+	if ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
+		l.broken(user, err)
+	}
 }
 
 // errand is the boundary of a goroutine of the engine's own.

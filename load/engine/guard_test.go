@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -10,139 +9,79 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
-// faulty is a behavior of which some users panic in their second action, in the middle of an operation.
-type faulty struct {
-	fake
-	at   string // where: "act", "login", "think", "close", "server", "storm"
-	hang bool   // closing never ends, as behind a lock that is never released
+// faulty returns a behavior of which one user in four, and each server of arrivals, panics at a
+// place; in its second action it does so in the middle of an operation.
+func faulty(at string) *stub {
+	return &stub{service: 10 * time.Millisecond, storm: quiet,
+		at: func(a *stubActor, where string) {
+			user := a.u.ID%4 == 1
+			switch {
+			case where != at, !user && where != "server" && where != "serve",
+				where == "think" && a.acts == 0:
+				return
+			case where == "act":
+				if a.acts < 2 {
+					return
+				}
+				a.u.Begin(a.u.Recorder().Name("op"))
+			}
+			panic("no " + at)
+		}}
 }
 
-type faultyActor struct {
-	fakeActor
-	b    *faulty
-	acts int
+// panics gathers the panics that an engine reports.
+type panics struct {
+	mu   sync.Mutex
+	list []*boundary.Panic
+	of   map[int]*boundary.Panic // by user
 }
 
-func (f *faulty) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	return &faultyActor{fakeActor{&f.fake, u, env.Registry.Name("op")}, f, 0}, nil
-}
-
-func (f *faulty) NewServer(env workload.Env, u *workload.User) (workload.Server, error) {
-	if f.at == "server" {
-		panic("no server")
+func (p *panics) hear(user int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v, ok := errors.AsType[*boundary.Panic](err); ok {
+		p.list = append(p.list, v)
+		p.of[user] = v
 	}
-	return &faultyActor{fakeActor{&f.fake, u, env.Registry.Name("op")}, f, 0}, nil
-}
-
-func (f *faulty) StormKinds() []string { return []string{"flood"} }
-
-func (a *faultyActor) bad() bool { return a.u.ID%4 == 1 }
-
-func (a *faultyActor) Login(ctx context.Context) error {
-	if a.b.at == "login" && a.bad() {
-		panic("no login")
-	}
-	return a.fakeActor.Login(ctx)
-}
-
-func (a *faultyActor) Think() time.Duration {
-	if a.b.at == "think" && a.bad() && a.acts > 0 {
-		panic("no thought")
-	}
-	return 5 * time.Second
-}
-
-func (a *faultyActor) Act(ctx context.Context) error {
-	if a.acts++; a.b.at == "act" && a.bad() && a.acts == 2 {
-		a.u.Begin(a.n)
-		var none []int
-		_ = none[a.acts]
-	}
-	return a.fakeActor.Act(ctx)
-}
-
-func (a *faultyActor) Serve(ctx context.Context, k int64) error {
-	if a.b.at == "serve" {
-		panic("no service")
-	}
-	return a.fakeActor.Act(ctx)
-}
-
-func (a *faultyActor) Storm(context.Context, workload.Storm) error {
-	if a.b.at == "storm" && a.bad() {
-		panic("no storm")
-	}
-	return nil
-}
-
-func (a *faultyActor) Close() {
-	if a.b.at == "close" && a.bad() {
-		panic("no end")
-	}
-	if a.b.hang && a.bad() {
-		select {}
-	}
-	a.fakeActor.Close()
 }
 
 // A user that panics, wherever, has failed and is reported with its stack; the others go on, and the engine can be
 // stopped.
 func TestAUserThatPanicsFailsAlone(t *testing.T) {
-	for _, tt := range []struct {
-		at     string
-		failed int
-	}{{"act", 2}, {"login", 2}, {"think", 2}, {"close", 2}, {"storm", 2}} {
-		t.Run(tt.at, func(t *testing.T) {
+	for _, at := range []string{"act", "login", "think", "close", "storm"} {
+		t.Run(at, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &faulty{fake: fake{service: 10 * time.Millisecond}, at: tt.at}
-				reg := measure.NewRegistry(2)
-				var mu sync.Mutex
-				told := map[int]*boundary.Panic{}
-				l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Clock: clock.New(time.Now()),
-					OnError: func(user int, err error) {
-						mu.Lock()
-						defer mu.Unlock()
-						told[user], _ = errors.AsType[*boundary.Panic](err)
-					}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := l.SetUsers(8, time.Second); err != nil {
-					t.Fatal(err)
-				}
+				told := panics{of: map[int]*boundary.Panic{}}
+				l := begin(t, faulty(at), Config{OnError: told.hear})
+				set(t, l, 8, time.Second)
 				time.Sleep(20 * time.Second)
 				l.Storm(workload.Storm{Kind: "flood", Share: 1})
 				time.Sleep(10 * time.Second)
-				if tt.at != "close" {
-					if _, active, _ := l.Users(); active != 8-tt.failed {
-						t.Errorf("%d users are active", active)
-					}
+				if _, active, _ := l.Users(); at != "close" && active != 6 {
+					t.Errorf("%d users are active", active)
 				}
 				l.Stop(time.Second)
-				if _, active, failed := l.Users(); active != 0 || failed != tt.failed {
-					t.Errorf("%d active, %d failed", active, failed)
+				if _, active, failed := l.Users(); active != 0 || failed != 2 ||
+					len(told.list) != 2 {
+					t.Errorf("%d active, %d failed, %d told", active, failed, len(told.list))
 				}
 				for _, user := range []int{1, 5} {
-					if p := told[user]; p == nil || !strings.Contains(p.Stack, "faultyActor") {
+					if p := told.of[user]; p == nil || !strings.Contains(p.Stack, "stubActor") {
 						t.Errorf("user %d: told %v", user, p)
 					}
 				}
-				if len(told) != 2 {
-					t.Errorf("told %v", told)
-				}
-				w := count(reg, "op")
+				w := cut(l)["op"]
 				// The operations under way.
-				if want := map[string]uint64{"act": 2}[tt.at]; w.Classes[measure.Decode] != want {
-					t.Errorf("%d operations of class decode, want %d", w.Classes[measure.Decode], want)
+				if want := map[string]uint64{"act": 2}[at]; w.Classes[measure.Decode] != want ||
+					w.Classes[measure.OK] < 6*4 {
+					t.Errorf("%d operations of class decode, want %d; %d of the others",
+						w.Classes[measure.Decode], want, w.Classes[measure.OK])
 				}
-				if w.Classes[measure.OK] < 6*4 {
-					t.Errorf("%d operations of the others", w.Classes[measure.OK])
-				}
+				reg := l.cfg.Env.Registry
 				if reg.Mark(time.Hour); reg.Open() != 0 {
 					t.Errorf("%d operations are under way for ever", reg.Open())
 				}
@@ -153,15 +92,15 @@ func TestAUserThatPanicsFailsAlone(t *testing.T) {
 
 // An actor whose panic has left a lock behind cannot close, and delays no other user.
 func TestAUserThatCannotCloseAfterItsPanicHoldsNobodyUp(t *testing.T) {
-	f := &faulty{fake: fake{service: time.Millisecond}, at: "login", hang: true}
-	reg := measure.NewRegistry(1)
-	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 0.001, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Clock: clock.New(time.Now())})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.SetUsers(2, 0); err != nil {
-		t.Fatal(err)
-	}
+	l := begin(t, &stub{pause: steady(5 * time.Millisecond), at: func(a *stubActor, where string) {
+		switch {
+		case a.u.ID == 1 && where == "login":
+			panic("no login")
+		case a.u.ID == 1 && where == "close":
+			select {} // behind a lock that is never released
+		}
+	}}, Config{})
+	set(t, l, 2, 0)
 	for _, _, failed := l.Users(); failed == 0; _, _, failed = l.Users() {
 		time.Sleep(time.Millisecond)
 	}
@@ -179,29 +118,16 @@ func TestAServerOfArrivalsThatPanicsFails(t *testing.T) {
 	for _, at := range []string{"serve", "server"} {
 		t.Run(at, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &faulty{fake: fake{service: time.Millisecond}, at: at}
-				reg := measure.NewRegistry(1)
-				var mu sync.Mutex
-				panics := 0
-				l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Clock: clock.New(time.Now()),
-					Arrivals: &Arrivals{Behavior: f, Rate: 10, InFlight: 3, Queue: 2},
-					OnError: func(_ int, err error) {
-						mu.Lock()
-						defer mu.Unlock()
-						if _, ok := errors.AsType[*boundary.Panic](err); ok {
-							panics++
-						}
-					}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				told, s := panics{of: map[int]*boundary.Panic{}}, faulty(at)
+				l := begin(t, s, Config{OnError: told.hear,
+					Arrivals: &Arrivals{Behavior: s, Rate: 10, InFlight: 3, Queue: 2}})
 				time.Sleep(10 * time.Second)
 				l.Stop(time.Second)
-				if _, _, failed := l.Users(); failed != 3 || panics != 3 {
-					t.Errorf("%d failed, %d panics", failed, panics)
+				if _, _, failed := l.Users(); failed != 3 || len(told.list) != 3 {
+					t.Errorf("%d failed, %d panics", failed, len(told.list))
 				}
-				if w := count(reg, workload.Arrival); w.Classes[measure.Dropped] < 90 {
-					t.Errorf("%d arrivals are dropped", w.Classes[measure.Dropped])
+				if n := cut(l)[workload.Arrival].Classes[measure.Dropped]; n < 90 {
+					t.Errorf("%d arrivals are dropped", n)
 				}
 			})
 		})

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"plimsoll/internal/race"
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
@@ -19,17 +17,11 @@ func TestSlotsOfAnAgentsOwnUsers(t *testing.T) {
 	}
 	const users, agents = 1_000_000, 1000
 	synctest.Test(t, func(t *testing.T) {
-		d := &diary{fake: fake{service: time.Millisecond}}
-		l, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 3), Pace: 1, Seed: 3, URL: "a"}, Clock: clock.New(time.Now()), Agent: 7, Agents: agents,
-			Mix: []Part{{Behavior: &diary{fake: fake{service: time.Millisecond}}, Share: 0.3}, {Behavior: d, Share: 0.7}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := begin(t, nil, Config{Env: workload.Env{Ledger: workload.NewLedger(0, 3), Seed: 3,
+			URL: "a"}, Agent: 7, Agents: agents, Mix: beside(diary(new([]deed)))})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := l.SetUsers(users, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		set(t, l, users, time.Hour)
 		runtime.ReadMemStats(&after)
 		got := after.TotalAlloc - before.TotalAlloc
 		const budget = users / agents * 12 << 10 // an own user's streams, timer and channels

@@ -8,68 +8,47 @@ import (
 	"testing/synctest"
 	"time"
 
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
-// stormy is a behavior whose storms take a second.
-type stormy struct {
-	fake
+// stormed are the parts in storms, in their order.
+type stormed struct {
 	calls []workload.Storm
 	who   []int
 	when  []time.Duration
-	err   error
 }
 
-type stormyActor struct {
-	fakeActor
-	f *stormy
-}
-
-func (f *stormy) StormKinds() []string { return []string{"flood"} }
-func (f *stormy) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	return &stormyActor{fakeActor{&f.fake, u, env.Registry.Name("op")}, f}, nil
-}
-func (a *stormyActor) Storm(ctx context.Context, s workload.Storm) error {
-	a.f.mu.Lock()
-	a.f.calls, a.f.who, a.f.when = append(a.f.calls, s), append(a.f.who, a.u.ID), append(a.f.when, a.u.Now())
-	a.f.mu.Unlock()
-	if a.f.err != nil {
-		return a.f.err
-	}
-	sent := time.Now()
-	if err := workload.SleepUntil(ctx, sent.Add(time.Second)); err != nil {
-		return err
-	}
-	a.u.Done(a.u.Recorder().Name(s.Series("wave")), sent, sent, time.Now(), measure.OK, 0)
-	return nil
-}
-
-// storms starts 40 users of the stormy behavior among 40 others.
-func storms(t *testing.T, f *stormy) (*Local, *measure.Registry) {
+// storms starts 40 users, whose storms take a second or fail with err, among 40 others.
+func storms(t *testing.T, service time.Duration, err error) (*Local, *stormed) {
 	t.Helper()
-	reg := measure.NewRegistry(2)
-	l, err := New(t.Context(), Config{
-		Env:   workload.Env{Registry: reg, Pace: 1, Seed: 1},
-		Mix:   []Part{{Behavior: &fake{service: 10 * time.Millisecond}, Share: 0.5}, {Behavior: f, Share: 0.5}},
-		Clock: clock.New(time.Now()),
-	})
-	if err != nil {
-		t.Fatal(err)
+	var f stormed
+	s := &stub{service: service}
+	s.storm = func(ctx context.Context, a *stubActor, of workload.Storm) error {
+		s.mu.Lock()
+		f.calls, f.who, f.when = append(f.calls, of), append(f.who, a.u.ID),
+			append(f.when, a.u.Now())
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return a.op(ctx, of.Series("wave"), time.Now().Add(time.Second))
 	}
-	if err := l.SetUsers(80, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	others := &stub{service: 10 * time.Millisecond}
+	l := begin(t, nil, Config{Mix: []Part{
+		{Behavior: others, Share: 0.5}, {Behavior: s, Share: 0.5},
+	}})
+	set(t, l, 80, time.Second)
 	time.Sleep(20 * time.Second)
-	return l, reg
+	return l, &f
 }
+
+// quick is the service time of users who are hardly ever in an action.
+const quick = 10 * time.Millisecond
 
 func TestStormInterruptsThinking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &stormy{fake: fake{service: 10 * time.Millisecond}}
-		l, reg := storms(t, f)
-		reg.Cut()
+		l, f := storms(t, quick, nil)
+		cut(l)
 		began := time.Since(l.cfg.Clock.Epoch())
 		st := l.Storm(workload.Storm{Kind: "flood", Share: 0.25, Over: 2 * time.Second})
 		time.Sleep(4 * time.Second)
@@ -92,17 +71,8 @@ func TestStormInterruptsThinking(t *testing.T) {
 		}
 		time.Sleep(20 * time.Second)
 		l.Stop(time.Second)
-		var wave, op, lag *measure.Window
-		for _, w := range reg.Cut() {
-			switch w.Name {
-			case "storm_flood_wave":
-				wave = w
-			case "op":
-				op = w
-			case workload.Schedule:
-				lag = w
-			}
-		}
+		ws := cut(l)
+		wave, op, lag := ws["storm_flood_wave"], ws["op"], ws[workload.Schedule]
 		if wave == nil || wave.Lag.Count() != 10 || wave.Response.Max() != time.Second {
 			t.Fatalf("the storm's series: %+v", wave)
 		}
@@ -116,8 +86,7 @@ func TestStormInterruptsThinking(t *testing.T) {
 // late.
 func TestStormWaitsForTheAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &stormy{fake: fake{service: 20 * time.Second}}
-		l, reg := storms(t, f)
+		l, f := storms(t, 20*time.Second, nil)
 		l.Storm(workload.Storm{Kind: "flood", Share: 1})
 		time.Sleep(time.Minute)
 		l.Stop(time.Minute)
@@ -130,10 +99,8 @@ func TestStormWaitsForTheAction(t *testing.T) {
 		if len(f.when) != 40 || late < 20 {
 			t.Errorf("%d took part, %d after an action", len(f.when), late)
 		}
-		for _, w := range reg.Cut() {
-			if w.Name == workload.Schedule && w.Lag.Max() != 0 {
-				t.Errorf("lag up to %v", w.Lag.Max())
-			}
+		if late := cut(l)[workload.Schedule].Lag.Max(); late != 0 {
+			t.Errorf("lag up to %v", late)
 		}
 	})
 }
@@ -142,8 +109,7 @@ func TestStormWaitsForTheAction(t *testing.T) {
 func TestStormTakesNothingFromTheUsersChance(t *testing.T) {
 	run := func(t *testing.T, storm bool) (think uint64) {
 		synctest.Test(t, func(t *testing.T) {
-			f := &stormy{fake: fake{service: 10 * time.Millisecond}}
-			l, _ := storms(t, f)
+			l, f := storms(t, quick, nil)
 			if storm {
 				l.Storm(workload.Storm{Kind: "flood", Share: 1})
 				time.Sleep(2 * time.Second)
@@ -166,8 +132,7 @@ func TestStormChoosesTheSameUsers(t *testing.T) {
 	var first []int
 	for round := range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			f := &stormy{fake: fake{service: 10 * time.Millisecond}}
-			l, _ := storms(t, f)
+			l, f := storms(t, quick, nil)
 			l.Storm(workload.Storm{Kind: "flood", Index: round / 2, Share: 0.2, Over: time.Second})
 			time.Sleep(3 * time.Second)
 			l.Stop(time.Second)
@@ -183,8 +148,7 @@ func TestStormChoosesTheSameUsers(t *testing.T) {
 
 func TestStormThatIsMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &stormy{fake: fake{service: 10 * time.Millisecond}}
-		l, _ := storms(t, f)
+		l, _ := storms(t, quick, nil)
 		if st := l.Storm(workload.Storm{Kind: "unknown", Share: 1}); st.Affected != 0 {
 			t.Errorf("%d users know an unknown storm", st.Affected)
 		}
@@ -203,36 +167,33 @@ func TestStormThatIsMissed(t *testing.T) {
 			t.Errorf("%d done, %d missed", done, missed)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		f := &stormy{fake: fake{service: 10 * time.Millisecond}, err: errors.New("broken")}
-		l, _ := storms(t, f)
-		st := l.Storm(workload.Storm{Kind: "flood", Share: 0.5})
-		time.Sleep(time.Second)
-		done, missed, _ := st.Progress()
-		if _, active, failed := l.Users(); done != 0 || missed != 20 || failed != 20 || active != 60 {
-			t.Errorf("done %d missed %d failed %d active %d", done, missed, failed, active)
-		}
-		l.Stop(time.Second)
-	})
-	synctest.Test(t, func(t *testing.T) { // the server fails, and the users go on
-		f := &stormy{fake: fake{service: 10 * time.Millisecond}, err: workload.ErrNotBack}
-		l, _ := storms(t, f)
-		st := l.Storm(workload.Storm{Kind: "flood", Share: 0.5})
-		time.Sleep(time.Second)
-		done, missed, _ := st.Progress()
-		if _, active, failed := l.Users(); done != 0 || missed != 20 || failed != 0 || active != 80 {
-			t.Errorf("server fails: done %d missed %d failed %d active %d", done, missed, failed, active)
-		}
-		l.Stop(time.Second)
-	})
+	for _, tt := range []struct {
+		err            error
+		failed, active int
+	}{
+		{errors.New("broken"), 20, 60},
+		{workload.ErrNotBack, 0, 80}, // the server fails, and the users go on
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l, _ := storms(t, quick, tt.err)
+			st := l.Storm(workload.Storm{Kind: "flood", Share: 0.5})
+			time.Sleep(time.Second)
+			done, missed, _ := st.Progress()
+			if _, active, failed := l.Users(); done != 0 || missed != 20 || failed != tt.failed ||
+				active != tt.active {
+				t.Errorf("%v: done %d missed %d failed %d active %d", tt.err, done, missed, failed,
+					active)
+			}
+			l.Stop(time.Second)
+		})
+	}
 }
 
 // A storm is not a burst of actions: not when it happens, and not a minute later, when the bins come
 // round.
 func TestStormIsNoBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &stormy{fake: fake{service: 10 * time.Millisecond}}
-		l, _ := storms(t, f)
+		l, _ := storms(t, quick, nil)
 		l.Activity()
 		st := l.Storm(workload.Storm{Kind: "flood", Share: 1}) // 40 parts of a second each, all at once
 		for i := range 140 {

@@ -175,14 +175,12 @@ type Parts struct {
 
 // Split sorts the windows of one Cut. It changes their names.
 func Split(ws []*Window) (p Parts) {
+	of := [kinds]*[]*Window{inTime: &p.InTime, late: &p.Late, open: &p.Open, after: &p.After}
 	for _, w := range ws {
-		into := &p.InTime
-		for _, special := range []struct {
-			prefix string
-			of     *[]*Window
-		}{{LatePrefix, &p.Late}, {OpenPrefix, &p.Open}, {AfterPrefix, &p.After}} {
-			if name, ok := strings.CutPrefix(w.Name, special.prefix); ok {
-				w.Name, into = name, special.of
+		into := of[inTime]
+		for kind := late; kind < kinds; kind++ {
+			if name, ok := strings.CutPrefix(w.Name, prefixes[kind]); ok {
+				w.Name, into = name, of[kind]
 			}
 		}
 		*into = append(*into, w)

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"sort"
 	"sync"
@@ -28,10 +29,10 @@ func NewWindow(name string) *Window {
 
 // Merge adds o to w. The names need not agree; w keeps its own.
 func (w *Window) Merge(o *Window) {
-	w.Response.Merge(o.Response)
-	w.Service.Merge(o.Service)
-	w.Wait.Merge(o.Wait)
-	w.Lag.Merge(o.Lag)
+	of := o.histograms()
+	for i, h := range w.histograms() {
+		h.Merge(of[i])
+	}
 	for i, n := range o.Classes {
 		w.Classes[i] += n
 	}
@@ -198,45 +199,28 @@ func (rec *Recorder) Record(n Name, op *Op) {
 
 // Value counts one value of a distribution that is not an op of the schedule, such as a delivery: it goes
 // into Response and Service alike, class OK.
-func (rec *Recorder) Value(n Name, d time.Duration) { rec.value(inTime, n, d) }
+func (rec *Recorder) Value(n Name, d time.Duration) { rec.Since(n, math.MaxInt64, d) }
 
 // Since is Value for an event that began at an offset from the epoch and took d: its series is that of an op that was
 // due then.
 func (rec *Recorder) Since(n Name, began, d time.Duration) {
-	kind := inTime
-	if mark := rec.reg.mark.Load(); mark > 0 && int64(began) < mark {
-		kind = late
-	}
-	rec.value(kind, n, d)
-}
-
-func (rec *Recorder) value(kind int, n Name, d time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
-	c := s.cell(kind, n)
+	c := s.cell(s.kind(int64(max(began, 0))), n)
 	c.classes[OK]++
 	c.same.add(int64(d))
 	s.mu.Unlock()
 }
 
 // Error counts an op that ended in class c without times (a delivery that never came, an op dropped).
-func (rec *Recorder) Error(n Name, c Class) {
-	s := rec.shard
-	s.mu.Lock()
-	s.cell(inTime, n).classes[c]++
-	s.mu.Unlock()
-}
+func (rec *Recorder) Error(n Name, c Class) { rec.ErrorOf(n, c, math.MaxInt64) }
 
 // ErrorOf is Error for an op that was due at an offset from the epoch: of the stretch before the last mark if it was
 // due before that.
 func (rec *Recorder) ErrorOf(n Name, c Class, due time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
-	kind := inTime
-	if int64(due) < s.mark {
-		kind = late
-	}
-	s.cell(kind, n).classes[c]++
+	s.cell(s.kind(int64(due)), n).classes[c]++
 	s.mu.Unlock()
 }
 
@@ -260,12 +244,19 @@ func (s *shard) cell(kind int, n Name) *cell {
 	return (*of)[n]
 }
 
+// kind is that of an op that was due at an offset from the epoch. The lock is held.
+func (s *shard) kind(due int64) int {
+	if due < s.mark {
+		return late
+	}
+	return inTime
+}
+
 // add counts an op. The lock is held.
 func (s *shard) add(e *entry) {
-	kind := inTime
-	if e.due < s.mark {
-		kind = late
-		if d := e.due + e.wait + e.service - s.mark; d > 0 && e.class.Timed() {
+	kind := s.kind(e.due)
+	if kind == late && e.class.Timed() {
+		if d := e.due + e.wait + e.service - s.mark; d > 0 {
 			s.cell(after, e.name).same.add(d)
 		}
 	}

@@ -5,15 +5,19 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
 
 // A histogram has room for the powers of two that it needs. Whatever the order of its values, merges, resets and
-// decodings, it holds what a list of its values holds.
+// decodings, of broken encodings too, it holds what a list of its values holds.
 func TestRoomGrowsWithTheRange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	var h Histogram
+	for range (*Histogram)(nil).Buckets {
+		t.Fatal("no histogram has a bucket")
+	}
+	var h, again Histogram
 	for round := range 300 {
 		h.Reset()
 		var list []int64
@@ -21,8 +25,9 @@ func TestRoomGrowsWithTheRange(t *testing.T) {
 			low := rng.IntN(maxBits)
 			for range rng.IntN(20) {
 				v := rng.Int64N(1 << (low + rng.IntN(maxBits-low) + 1))
-				into.Record(time.Duration(v))
-				list = append(list, v)
+				n := 1 + rng.IntN(3)
+				into.RecordN(time.Duration(v), uint32(n))
+				list = append(list, slices.Repeat([]int64{v}, n)...)
 			}
 		}
 		some(&h)
@@ -39,9 +44,15 @@ func TestRoomGrowsWithTheRange(t *testing.T) {
 			}
 		}
 		b, _ := h.AppendBinary(nil)
-		var again Histogram
-		if _, err := again.Decode(b); err != nil {
-			t.Fatal(err)
+		if len(b) > 1 {
+			if _, err := again.Decode(b[:len(b)-1]); err == nil || again.Count() != 0 ||
+				again.CountOver(0) != 0 {
+				t.Fatalf("round %d: cut short, and %d values are left (%v)", round, again.Count(),
+					err)
+			}
+		}
+		if rest, err := again.Decode(append(b, 7)); err != nil || len(rest) != 1 {
+			t.Fatal(rest, err)
 		}
 		for _, g := range []*Histogram{&h, &again, h.Clone()} {
 			holds(t, g, list, rng.Int64N(1<<maxBits))
@@ -53,28 +64,34 @@ func TestRoomGrowsWithTheRange(t *testing.T) {
 func holds(t *testing.T, h *Histogram, list []int64, over int64) {
 	t.Helper()
 	slices.Sort(list)
-	if h.Count() != uint64(len(list)) {
-		t.Fatalf("%d values, want %d", h.Count(), len(list))
-	}
-	if len(list) == 0 {
-		return
-	}
-	if h.Min() != time.Duration(list[0]) || h.Max() != time.Duration(list[len(list)-1]) {
-		t.Fatalf("from %v to %v, want %v to %v", h.Min(), h.Max(), list[0], list[len(list)-1])
-	}
-	want := make([]uint32, buckets)
-	n, sum := uint64(0), 0.0
+	want, got := make([]uint32, buckets), make([]uint32, buckets)
+	n, all, sum := uint64(0), int64(0), 0.0
 	for _, v := range list {
 		b := bucketOf(v)
 		want[b]++
+		all += v
 		if b > bucketOf(over) {
 			n++
 			sum += bucketMid(b)
 		}
 	}
-	got := make([]uint32, buckets)
+	if h.Count() != uint64(len(list)) || h.Sum() != time.Duration(all) {
+		t.Fatalf("%d values, %v in all, want %d, %v", h.Count(), h.Sum(), len(list),
+			time.Duration(all))
+	}
+	if len(list) > 0 && (h.Min() != time.Duration(list[0]) ||
+		h.Max() != time.Duration(list[len(list)-1])) {
+		t.Fatalf("from %v to %v, want %v to %v", h.Min(), h.Max(), list[0], list[len(list)-1])
+	}
+	last := time.Duration(-1)
 	for mid, c := range h.Buckets {
-		got[bucketOf(int64(mid))] = c
+		if mid <= last {
+			t.Fatalf("bucket %v after %v", mid, last)
+		}
+		last, got[bucketOf(int64(mid))] = mid, c
+	}
+	for range h.Buckets {
+		break // it may be left
 	}
 	if !slices.Equal(got, want) {
 		t.Fatal("the buckets hold other values")
@@ -109,7 +126,7 @@ func TestBytesOfACut(t *testing.T) {
 		}
 	}
 	for n := range ops {
-		r.Name(string(rune('a'+n%26)) + string(rune('a'+n/26)))
+		r.Name(strconv.Itoa(n))
 	}
 	for range 2 {
 		second()
@@ -139,7 +156,7 @@ func TestRareOpsShareMemory(t *testing.T) {
 	}
 	before, seen := heap(), 0
 	for n := range Name(ops) {
-		r.Name(string(rune('A'+n%50)) + string(rune('A'+n/50)))
+		r.Name(strconv.Itoa(int(n)))
 		rec.Record(n, &Op{Due: 1, Sent: 1, Done: time.Millisecond})
 		seen += len(r.Cut())
 	}

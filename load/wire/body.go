@@ -9,8 +9,6 @@ import (
 	"sync"
 )
 
-func quote(b []byte) string { return strconv.QuoteToASCII(string(b)) }
-
 type bodyMode uint8
 
 const (
@@ -137,23 +135,11 @@ func (b *body) nextChunk() error {
 		return err
 	}
 	size, ext, _ := bytes.Cut(line, []byte{';'})
-	size = trim(size)
-	if len(size) == 0 || len(size) > 15 || !isValue(ext) {
+	n, err := strconv.ParseUint(string(trim(size)), 16, 60)
+	if err != nil || !isValue(ext) {
 		return ProtocolError("malformed chunk size " + show(line))
 	}
-	for _, c := range size {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return ProtocolError("malformed chunk size " + show(line))
-		}
-		b.left = b.left<<4 | int64(c)
-	}
+	b.left = int64(n)
 	if b.left > 0 {
 		return nil
 	}
@@ -205,13 +191,14 @@ var gunzips = sync.Pool{New: func() any { return new(gzip.Reader) }}
 // gunzipSize is the memory of a gzip.Reader: a window of 32 KiB, and tables.
 const gunzipSize = 44 << 10
 
-// gunzip returns a reader that decompresses src. The caller must always hand it to gunzipped.
+// gunzip returns a reader that decompresses src; the error is io.EOF if src is empty. The caller
+// must always hand it to gunzipped.
 func gunzip(src io.Reader, of *Budget) (*gzip.Reader, error) {
 	if !of.take(gunzipSize) {
 		return nil, ErrBudget
 	}
 	gz := gunzips.Get().(*gzip.Reader)
-	return gz, noEOF(gz.Reset(src))
+	return gz, gz.Reset(src)
 }
 
 func gunzipped(gz *gzip.Reader, of *Budget) {
@@ -221,31 +208,22 @@ func gunzipped(gz *gzip.Reader, of *Budget) {
 	}
 }
 
-// readBody reads the whole body. If keep is not nil the decoded bytes go there, growing it as they come. It returns
-// the decoded length; more than limit decoded bytes are an error.
-func readBody(b *body, unzip bool, keep *buffer, limit int64) (int64, error) {
-	var src io.Reader = b
+// readAll reads src, a body, to its end. If keep is not nil the decoded bytes go there, growing it
+// as they come. It returns the decoded length; more than limit decoded bytes are an error.
+func readAll(src io.Reader, unzip bool, keep *buffer, limit int64, of *Budget) (int64, error) {
+	if b, ok := src.(*body); ok && keep == nil && !unzip {
+		return b.discard(limit)
+	}
 	if unzip {
-		if err := b.next(); err == io.EOF { // servers declare even an empty body as gzip
+		gz, err := gunzip(src, of)
+		defer gunzipped(gz, of)
+		if err == io.EOF { // servers declare even an empty body as gzip
 			return 0, nil
 		} else if err != nil {
 			return 0, err
 		}
-		gz, err := gunzip(b, b.rd.of)
-		defer gunzipped(gz, b.rd.of)
-		if err != nil {
-			return 0, err
-		}
 		src = gz
 	}
-	if keep == nil && !unzip {
-		return b.discard(limit)
-	}
-	return readAll(src, keep, limit, b.rd.of)
-}
-
-// readAll is readBody for a body that has been decoded.
-func readAll(src io.Reader, keep *buffer, limit int64, of *Budget) (int64, error) {
 	scratch := keep
 	if keep == nil {
 		scratch = getBuffer(of)

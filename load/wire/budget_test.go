@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
@@ -117,10 +116,7 @@ func TestARequestHasALimitOfItsOwn(t *testing.T) {
 // The body of an answer with a status of 400 or above is kept although the request skips bodies, because it has the
 // reason, and up to the client's limit: that of the request is one of bytes that nobody keeps.
 func TestTheReasonOfAFailureIsKept(t *testing.T) {
-	plain := httptest.NewServer(http.HandlerFunc(handler))
-	defer plain.Close()
-	for _, srv := range []*httptest.Server{plain, serverH2(t)} {
-		c := newClient(t, clientConfig(srv, "/"))
+	overAll(t, handler, func(t *testing.T, _ *httptest.Server, c *Client) {
 		for _, mode := range []string{"length", "chunked", "gzip"} {
 			for _, tt := range []struct {
 				status, n int
@@ -134,11 +130,12 @@ func TestTheReasonOfAFailureIsKept(t *testing.T) {
 					want = pattern(tt.n)
 				}
 				if !errors.Is(err, tt.err) || resp.Status != tt.status || !bytes.Equal(resp.Body, want) || err == nil && resp.BodyBytes != int64(tt.n) {
-					t.Errorf("HTTP/2 %v, %s, status %d, %d bytes: kept %d, counted %d, %v", c.o.http2, mode, tt.status, tt.n, len(resp.Body), resp.BodyBytes, err)
+					t.Errorf("%s, status %d, %d bytes: kept %d, counted %d, %v", mode, tt.status,
+						tt.n, len(resp.Body), resp.BodyBytes, err)
 				}
 			}
 		}
-	}
+	})
 }
 
 // All clients together hold no more than the budget; an answer that does not fit fails in phase body and is counted;

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"plimsoll/load/clock"
@@ -73,10 +74,8 @@ func NewClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range o.path {
-		if c == '?' {
-			return nil, fmt.Errorf("URL for host %s has a query; remove it", o.host)
-		}
+	if strings.Contains(o.path, "?") {
+		return nil, fmt.Errorf("URL for host %s has a query; remove it", o.host)
 	}
 	if !isValue(cfg.UserAgent) {
 		return nil, errors.New("the user agent contains a control character")
@@ -268,7 +267,7 @@ func (c *Client) write(req *Request) (n int, werr, rerr error) {
 		b = append(b, rest...)
 		rest = nil
 	}
-	if s := c.rd.sock; s != nil && s.raw != nil && net.Conn(s) == c.conn && len(rest) == 0 {
+	if c.rd.plain() != nil && len(rest) == 0 {
 		n, werr, rerr = c.rd.exchange(b)
 	}
 	if werr == nil && n < len(b) {
@@ -349,10 +348,15 @@ func (c *Client) readBody(req *Request, f *framing) error {
 	if c.body.mode == bodyLength && !unzip && c.body.left > most {
 		return ErrBodySize
 	}
+	return c.take(&c.body, unzip, skip, most)
+}
+
+// take reads a body to its end, keeps it decoded unless skip, and counts it.
+func (c *Client) take(src io.Reader, unzip, skip bool, most int64) error {
 	if !skip {
 		c.kept = getBuffer(c.rd.of)
 	}
-	n, err := readBody(&c.body, unzip, c.kept, most)
+	n, err := readAll(src, unzip, c.kept, most, c.rd.of)
 	c.resp.BodyBytes = n
 	if c.kept != nil && err == nil {
 		c.resp.Body = c.kept.b[:n:n]

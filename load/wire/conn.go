@@ -99,10 +99,8 @@ func parseOrigin(raw, plain, secure string, conf *tls.Config) (origin, error) {
 	if u.RawQuery != "" {
 		o.path += "?" + u.RawQuery
 	}
-	for i := 0; i < len(o.path); i++ {
-		if c := o.path[i]; c <= ' ' || c >= 0x7f {
-			return origin{}, fmt.Errorf("URL for host %s contains a byte that must be escaped", u.Host)
-		}
+	if !isEscaped(o.path) {
+		return origin{}, fmt.Errorf("URL for host %s contains a byte that must be escaped", u.Host)
 	}
 	if !isValue(o.host) || strings.ContainsAny(o.host, " \t") {
 		return origin{}, errors.New("URL host contains a space or control character")

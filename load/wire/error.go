@@ -22,23 +22,12 @@ const (
 	PhaseWS                  // the WebSocket handshake (after TLS) and everything after it
 )
 
+var phaseNames = [...]string{"request", "dial", "tls", "write", "header", "body", "websocket"}
+
 // String returns the phase's name in lower case.
 func (p Phase) String() string {
-	switch p {
-	case PhaseNone:
-		return "request"
-	case PhaseDial:
-		return "dial"
-	case PhaseTLS:
-		return "tls"
-	case PhaseWrite:
-		return "write"
-	case PhaseHeader:
-		return "header"
-	case PhaseBody:
-		return "body"
-	case PhaseWS:
-		return "websocket"
+	if int(p) < len(phaseNames) {
+		return phaseNames[p]
 	}
 	return fmt.Sprintf("phase %d", uint8(p))
 }

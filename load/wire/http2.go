@@ -185,36 +185,13 @@ func (c *Client) keepHeader(h http.Header) {
 	c.rd.buf.b = b[:cap(b)]
 }
 
-func (c *Client) readBody2(req *Request, resp *http.Response) (err error) {
-	most := c.most(req, resp.StatusCode)
-	var src io.Reader = resp.Body
-	unzip := false
+func (c *Client) readBody2(req *Request, resp *http.Response) error {
+	most, unzip := c.most(req, resp.StatusCode), false
 	if coding := resp.Header["Content-Encoding"]; len(coding) == 1 && !req.asksEncoding() && req.method() != "HEAD" {
 		unzip = strings.EqualFold(coding[0], "gzip") || strings.EqualFold(coding[0], "x-gzip")
 	}
-	if unzip {
-		var first [1]byte
-		if _, err := io.ReadFull(src, first[:]); err == io.EOF { // servers declare even an empty body as gzip
-			return nil
-		} else if err != nil {
-			return err
-		}
-		gz, err := gunzip(io.MultiReader(bytes.NewReader(first[:]), src), c.rd.of)
-		defer gunzipped(gz, c.rd.of)
-		if err != nil {
-			return err
-		}
-		src = gz
-	} else if resp.ContentLength > most && req.method() != "HEAD" {
+	if !unzip && resp.ContentLength > most && req.method() != "HEAD" {
 		return ErrBodySize
 	}
-	if !req.skips(resp.StatusCode) {
-		c.kept = getBuffer(c.rd.of)
-	}
-	n, err := readAll(src, c.kept, most, c.rd.of)
-	c.resp.BodyBytes = n
-	if c.kept != nil && err == nil && n > 0 {
-		c.resp.Body = c.kept.b[:n:n]
-	}
-	return err
+	return c.take(resp.Body, unzip, req.skips(resp.StatusCode), most)
 }

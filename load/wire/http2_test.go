@@ -2,12 +2,12 @@ package wire
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -20,9 +20,7 @@ import (
 // A server that does not choose h2, with ALPN or without, fails the handshake by name.
 func TestHTTP2Declined(t *testing.T) {
 	for _, protocols := range [][]string{{"http/1.1"}, nil} {
-		pair, roots := certificate(t)
-		c := newClient(t, Config{HTTP2: true, tls: &tls.Config{RootCAs: roots}, URL: scriptTLS(t,
-			&tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: protocols}, func(conn net.Conn) { io.Copy(io.Discard, conn) })})
+		c := scriptH2(t, Config{}, protocols, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 		_, err := c.Do(t.Context(), &Request{Path: "/"})
 		if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseTLS || !errors.Is(err, ErrNoHTTP2) {
 			t.Errorf("a server with %q: %v, want that it does not speak HTTP/2", protocols, err)
@@ -33,69 +31,44 @@ func TestHTTP2Declined(t *testing.T) {
 	}
 }
 
-// certificate returns a certificate for 127.0.0.1, and the pool that trusts it.
-func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	cert, key := selfSigned(t)
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(cert)
-	return pair, roots
+// certified returns the configuration of a server of TLS at 127.0.0.1, and that of a client that
+// trusts it.
+func certified() (server, client *tls.Config) {
+	srv := httptest.NewTLSServer(nil)
+	defer srv.Close()
+	return srv.TLS, srv.Client().Transport.(*http.Transport).TLSClientConfig
 }
 
-// scriptTLS is script over TLS.
-func scriptTLS(t *testing.T, conf *tls.Config, conns ...func(net.Conn)) string {
+// scriptH2 returns a client of HTTP/2 of a server that answers by hand, over TLS with these
+// protocols.
+func scriptH2(t *testing.T, cfg Config, protocols []string, conns ...func(net.Conn)) *Client {
+	var server *tls.Config
+	server, cfg.tls = certified()
+	server.NextProtos = protocols
 	var secure []func(net.Conn)
 	for _, serve := range conns {
-		secure = append(secure, func(conn net.Conn) { serve(tls.Server(conn, conf)) })
+		secure = append(secure, func(conn net.Conn) { serve(tls.Server(conn, server)) })
 	}
-	return "https" + strings.TrimPrefix(script(t, secure...), "http")
-}
-
-// scriptH2 returns a client of a server that answers by hand, over HTTP/2.
-func scriptH2(t *testing.T, cfg Config, conns ...func(net.Conn)) *Client {
-	pair, roots := certificate(t)
-	cfg.HTTP2, cfg.tls = true, &tls.Config{RootCAs: roots}
-	cfg.URL = scriptTLS(t, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}, conns...)
+	cfg.HTTP2, cfg.URL = true, "https"+strings.TrimPrefix(script(t, secure...), "http")
 	return newClient(t, cfg)
 }
 
 // A client that did not request HTTP/2 does not get it, even if the TLS configuration offers it.
 func TestHTTP2Unasked(t *testing.T) {
-	srv := serverH2(t)
-	cfg := clientConfig(srv, "")
-	cfg.HTTP2 = false
-	cfg.tls = cfg.tls.Clone()
-	cfg.tls.NextProtos = []string{"h2"}
-	c := newClient(t, cfg)
-	if resp, err := c.Do(t.Context(), &Request{Path: "/?mode=length&n=10"}); err != nil || resp.BodyBytes != 10 {
-		t.Errorf("%d bytes, %v", resp.BodyBytes, err)
-	}
+	overAll(t, handler, func(t *testing.T, srv *httptest.Server, _ *Client) {
+		cfg := clientConfig(srv, "")
+		if cfg.HTTP2 {
+			cfg.HTTP2, cfg.tls = false, cfg.tls.Clone()
+			cfg.tls.NextProtos = []string{"h2"}
+		}
+		if resp, err := newClient(t, cfg).Do(t.Context(),
+			&Request{Path: "/?mode=length&n=10"}); err != nil || resp.BodyBytes != 10 {
+			t.Errorf("%d bytes, %v", resp.BodyBytes, err)
+		}
+	})
 }
 
-// The instants are those of the frames, whenever the transport gets round to them.
-func TestHTTP2KernelArrival(t *testing.T) {
-	needStamps(t)
-	c := newClient(t, clientConfig(serverH2(t), ""))
-	for _, path := range []string{"/?mode=length&n=0", "/?mode=length&n=10", "/?mode=chunked&n=100000", "/?mode=trailer&n=100000", "/?mode=gzip&n=50000", "/?mode=early&n=3"} {
-		for range 20 {
-			resp, err := c.Do(t.Context(), &Request{Path: path})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if resp.Dialed { // the kernel may begin to stamp a moment after the request
-				time.Sleep(10 * time.Millisecond)
-				continue
-			}
-			if !resp.Kernel || resp.FirstByte.Before(resp.Sent) || resp.Done.Before(resp.FirstByte) || resp.Read.Before(resp.Done) {
-				t.Fatalf("%s: first byte %v, done %v, read %v after sending, kernel %v", path, resp.FirstByte.Sub(resp.Sent), resp.Done.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel)
-			}
-		}
-	}
-}
+var onlyH2 = []string{"h2"}
 
 // framer runs an HTTP/2 server by hand: prefaces and settings are exchanged, then serve is called per stream.
 func framer(serve func(f *http2.Framer, stream uint32, nth int) bool) func(net.Conn) {
@@ -175,7 +148,7 @@ func TestHTTP2Faults(t *testing.T) {
 				}
 				return tt.serve(f, s, nth)
 			})
-			c := scriptH2(t, Config{maxBody: 1000, Timeout: time.Minute}, serve, good)
+			c := scriptH2(t, Config{maxBody: 1000, Timeout: time.Minute}, onlyH2, serve, good)
 			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || resp.Status != 204 {
 				t.Fatalf("first: %d, %v", resp.Status, err)
 			}
@@ -192,16 +165,6 @@ func TestHTTP2Faults(t *testing.T) {
 				t.Errorf("afterwards: %d, %v", resp.Status, err)
 			}
 		})
-	}
-}
-
-func TestHTTP2Canceled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	silent := framer(func(*http2.Framer, uint32, int) bool { cancel(); return true })
-	c := scriptH2(t, Config{Timeout: time.Hour}, silent)
-	_, err := c.Do(ctx, &Request{Path: "/"})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Timeout || !errors.Is(err, context.Canceled) || e.Phase != PhaseHeader {
-		t.Errorf("got %v", err)
 	}
 }
 

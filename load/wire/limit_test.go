@@ -135,14 +135,19 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 		c.Start()
 	}
 	r := <-third
-	if e, ok := errors.AsType[*Error](r.err); !ok || !e.Timeout || c.Now()-from != limit {
+	if timedOut(r.err) == nil || c.Now()-from != limit {
 		t.Errorf("%v after %v of the clock, want a time-out after %v", r.err, c.Now()-from, limit)
 	}
 
-	// A context ends an operation in a stop, one that is under way and one that has not begun.
+	// A context ends an operation in a stop, one that is under way and one that has not begun, and
+	// at its deadline.
 	client.timeout = time.Minute
-	for _, begun := range []bool{true, false} {
+	for _, how := range []string{"canceled", "canceled before it begins", "deadline"} {
 		ctx, cancel := context.WithCancel(t.Context())
+		if how == "deadline" {
+			ctx, cancel = context.WithTimeout(t.Context(), limit)
+		}
+		begun := how != "canceled before it begins"
 		if !begun {
 			c.Stop()
 		}
@@ -151,10 +156,16 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 			<-srv.came
 			c.Stop()
 		}
-		cancel()
-		if r := <-out; !errors.Is(r.err, context.Canceled) {
-			t.Errorf("a context that ends in a stop (operation begun: %v): %v", begun, r.err)
+		if how != "deadline" {
+			cancel()
 		}
+		r := <-out
+		e, ok := errors.AsType[*Error](r.err)
+		if !ok || e.Timeout != (how == "deadline") || !e.Timeout &&
+			!errors.Is(e, context.Canceled) || begun && e.Phase != PhaseHeader {
+			t.Errorf("%s: %v", how, r.err)
+		}
+		cancel()
 		c.Start()
 	}
 }
@@ -168,7 +179,7 @@ func TestRunningClockIsNoLimit(t *testing.T) {
 			t.Error("the client watches a clock that cannot be stopped")
 		}
 		_, err := client.Do(t.Context(), &Request{Path: "/"})
-		if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
+		if timedOut(err) == nil {
 			t.Errorf("%v, want a time-out", err)
 		}
 	})

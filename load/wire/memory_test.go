@@ -61,8 +61,8 @@ func bareServer(t testing.TB, more bool) (host string) {
 			}
 			next := []byte("HTTP/1.1 200 OK\r\nServer: bare\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok")
 			answer := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-			if key := req.Header.Get("Sec-WebSocket-Key"); key != "" {
-				answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + acceptKey(key) + "\r\n\r\n\x81\x02hi"
+			if req.Header.Get("Sec-WebSocket-Key") != "" {
+				answer = switched(req) + "\x81\x02hi"
 				next = []byte("\x81\x02ho")
 			}
 			syscall.Write(c, []byte(answer))

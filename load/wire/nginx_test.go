@@ -3,14 +3,10 @@ package wire
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -45,7 +41,7 @@ http {
 }`
 
 // startNginx returns the ports, by the name that the configuration gives them.
-func startNginx(t *testing.T) (ports map[string]int, roots *x509.CertPool) {
+func startNginx(t *testing.T) (ports map[string]int, client *tls.Config) {
 	path, err := exec.LookPath("nginx")
 	if err != nil {
 		if path = "/usr/sbin/nginx"; !exists(path) {
@@ -56,9 +52,12 @@ func startNginx(t *testing.T) (ports map[string]int, roots *x509.CertPool) {
 		}
 	}
 	dir := t.TempDir()
-	certPEM, keyPEM := selfSigned(t)
-	roots = x509.NewCertPool()
-	roots.AppendCertsFromPEM(certPEM)
+	server, client := certified()
+	pair := server.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.MkdirAll(filepath.Join(dir, "www", "static"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +82,9 @@ func startNginx(t *testing.T) (ports map[string]int, roots *x509.CertPool) {
 		conf = strings.ReplaceAll(conf, ":"+name, fmt.Sprintf(":%d", ports[name]))
 		l.Close()
 	}
-	files := map[string][]byte{"nginx.conf": []byte(conf), "cert.pem": certPEM, "key.pem": keyPEM}
+	files := map[string][]byte{"nginx.conf": []byte(conf),
+		"cert.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}),
+		"key.pem":  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
 	for _, n := range sizes {
 		files[fmt.Sprintf("www/static/%d", n)] = pattern(n)
 	}
@@ -106,7 +107,7 @@ func startNginx(t *testing.T) (ports map[string]int, roots *x509.CertPool) {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", ports["PLAIN"]))
 		if err == nil {
 			conn.Close()
-			return ports, roots
+			return ports, client
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("nginx does not listen: %v\n%s", err, out.String())
@@ -117,28 +118,10 @@ func startNginx(t *testing.T) (ports map[string]int, roots *x509.CertPool) {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-func selfSigned(t *testing.T) (certPEM, keyPEM []byte) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	cert, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-}
-
 var sizes = []int{0, 1, 100, 3500, 4096, 70_000, 1 << 20}
 
 func TestNginx(t *testing.T) {
-	ports, roots := startNginx(t)
+	ports, conf := startNginx(t)
 	for _, name := range []string{"PLAIN", "SECURE", "SECURE2"} {
 		t.Run(name, func(t *testing.T) {
 			scheme := "http"
@@ -146,7 +129,8 @@ func TestNginx(t *testing.T) {
 				scheme = "https"
 			}
 			second := strings.HasSuffix(name, "2")
-			c := newClient(t, Config{URL: fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[name]), tls: &tls.Config{RootCAs: roots}, HTTP2: second})
+			c := newClient(t, Config{URL: fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[name]),
+				tls: conf, HTTP2: second})
 			do := func(req *Request) *Response {
 				t.Helper()
 				resp, err := c.Do(t.Context(), req)
@@ -160,27 +144,16 @@ func TestNginx(t *testing.T) {
 			}
 			dials := 0
 			for _, kind := range []string{"static", "zipped", "proxied"} {
-				for _, n := range sizes {
-					for _, skip := range []bool{false, true} {
-						for _, method := range []string{"GET", "HEAD"} {
-							req := &Request{Method: method, Path: fmt.Sprintf("/%s/%d", kind, n), SkipBody: skip}
-							resp := do(req)
-							want := pattern(n)
-							if method == "HEAD" {
-								want = nil
-							}
-							if resp.Status != 200 || resp.BodyBytes != int64(len(want)) || !skip && !bytes.Equal(resp.Body, want) || skip && resp.Body != nil {
-								t.Fatalf("%s %s, skip %v: %d, %d bytes", method, req.Path, skip, resp.Status, resp.BodyBytes)
-							}
-							if (resp.Header.Get("Content-Encoding") == "gzip") != (kind != "static" && n > 0) {
-								t.Errorf("%s %s: encoding %q", method, req.Path, resp.Header.Get("Content-Encoding"))
-							}
-							if resp.Dialed {
-								dials++
-							}
-						}
+				bodies(t, c, "/"+kind+"/%d", sizes, func(method string, n int, resp *Response) {
+					if (resp.Header.Get("Content-Encoding") == "gzip") != (kind != "static" &&
+						n > 0) {
+						t.Errorf("%s %s of %d: encoding %q", method, kind, n,
+							resp.Header.Get("Content-Encoding"))
 					}
-				}
+					if resp.Dialed {
+						dials++
+					}
+				})
 			}
 			if dials != 1 {
 				t.Errorf("%d connections, want 1", dials)

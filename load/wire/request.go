@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,27 +55,21 @@ func (r *Request) skips(status int) bool { return r.SkipBody && status < 400 }
 
 // check reports a request that would not be one well-formed HTTP message. Values are not shown: they may be secrets.
 func (r *Request) check() error {
-	for i := 0; i < len(r.Method); i++ {
-		if !isToken(r.Method[i]) {
-			return fmt.Errorf("method %q is not a token", r.Method)
-		}
+	if !isToken(r.Method) {
+		return fmt.Errorf("method %q is not a token", r.Method)
 	}
 	if r.Path == "" || r.Path[0] != '/' {
 		return fmt.Errorf("path %q does not begin with a slash", r.Path)
 	}
-	for i := 0; i < len(r.Path); i++ {
-		if c := r.Path[i]; c <= ' ' || c >= 0x7f {
-			return fmt.Errorf("path %q contains a byte that must be escaped", r.Path)
-		}
+	if !isEscaped(r.Path) {
+		return fmt.Errorf("path %q contains a byte that must be escaped", r.Path)
 	}
 	for _, f := range r.Header {
 		if f.Name == "" {
 			return fmt.Errorf("header line without a name")
 		}
-		for i := 0; i < len(f.Name); i++ {
-			if !isToken(f.Name[i]) {
-				return fmt.Errorf("header name %q is not a token", f.Name)
-			}
+		if !isToken(f.Name) {
+			return fmt.Errorf("header name %q is not a token", f.Name)
 		}
 		if !isValue(f.Value) {
 			return fmt.Errorf("the value of header %s contains a control character", f.Name)
@@ -156,17 +151,27 @@ func appendField(b []byte, prefix, value string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// isToken reports whether c may stand in a method or a header name (RFC 9110, 5.6.2).
-func isToken(c byte) bool {
-	switch {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		return true
+// isToken reports whether v may be a method or a header name (RFC 9110, 5.6.2), or is empty.
+func isToken[T string | []byte](v T) bool {
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+		default:
+			return false
+		}
 	}
-	switch c {
-	case '!', '#', '$', '%', '&', '\'', '*', '+', '-', '.', '^', '_', '`', '|', '~':
-		return true
+	return true
+}
+
+// isEscaped reports whether no byte of a path has to be escaped.
+func isEscaped(path string) bool {
+	for i := 0; i < len(path); i++ {
+		if c := path[i]; c <= ' ' || c >= 0x7f {
+			return false
+		}
 	}
-	return false
+	return true
 }
 
 // isValue reports whether v may stand in a header value: no control characters except the tab.

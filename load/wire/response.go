@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"strconv"
 	"time"
 )
 
@@ -77,6 +78,15 @@ func (rd *reader) release() {
 	*rd = reader{of: rd.of}
 }
 
+// plain returns the socket if it is the source itself, and one that is read with system calls of
+// its own; nil otherwise.
+func (rd *reader) plain() *sock {
+	if s := rd.sock; s != nil && s.raw != nil && io.Reader(s) == rd.src {
+		return s
+	}
+	return nil
+}
+
 // exchange is sock.exchange.
 func (rd *reader) exchange(b []byte) (written int, werr, rerr error) {
 	written, werr, rerr = rd.sock.exchange(b, rd)
@@ -94,7 +104,7 @@ func (rd *reader) direct(p []byte) (int, error) {
 // skip throws away up to n bytes, at least one, without copying them if the kernel can do that.
 func (rd *reader) skip(n int64) (int, error) {
 	if rd.r == rd.w {
-		if s := rd.sock; s != nil && s.raw != nil && io.Reader(s) == rd.src {
+		if s := rd.plain(); s != nil {
 			m, err := s.discard(int(min(n, 1<<30)))
 			rd.last = momentOf(rd.sock)
 			return m, err
@@ -111,7 +121,7 @@ func (rd *reader) skip(n int64) (int, error) {
 // fill reads at least one more byte behind the unread ones.
 func (rd *reader) fill() error {
 	if rd.buf == nil {
-		if s := rd.sock; s != nil && s.raw != nil && io.Reader(s) == rd.src {
+		if s := rd.plain(); s != nil {
 			err := s.fill(rd)
 			rd.last = momentOf(rd.sock)
 			return err
@@ -247,40 +257,30 @@ func parseHead(head []byte) (framing, error) {
 			break
 		}
 		i := bytes.IndexByte(line, ':')
-		if i <= 0 {
+		if i <= 0 || !isToken(line[:i]) {
 			return f, ProtocolError("malformed header line " + show(line))
 		}
 		name, value := line[:i], trim(line[i+1:])
-		for _, c := range name {
-			if !isToken(c) {
-				return f, ProtocolError("malformed header line " + show(line))
-			}
-		}
 		if !isValue(value) {
 			return f, ProtocolError("control character in the value of header " + show(name))
 		}
 		switch len(name) {
 		case len("connection"):
 			if equalFold(name, "connection") {
-				for v := value; len(v) > 0; {
-					var item []byte
-					item, v, _ = bytes.Cut(v, []byte{','})
-					switch item = trim(item); {
-					case equalFold(item, "close"):
-						f.keepAlive = false
-						minor = 1 // close wins over a later keep-alive
-					case equalFold(item, "keep-alive") && minor == 0:
-						f.keepAlive = true
-					}
+				if hasToken(value, "close") {
+					f.keepAlive = false
+					minor = 1 // close wins over a later keep-alive
+				} else if minor == 0 && hasToken(value, "keep-alive") {
+					f.keepAlive = true
 				}
 			}
 		case len("content-length"):
 			if equalFold(name, "content-length") {
-				n, ok := parseLength(value)
-				if !ok || f.length >= 0 && f.length != n {
+				n, err := strconv.ParseUint(string(value), 10, 63)
+				if err != nil || f.length >= 0 && f.length != int64(n) {
 					return f, ProtocolError("bad or conflicting Content-Length " + show(value))
 				}
-				f.length = n
+				f.length = int64(n)
 			}
 		case len("content-encoding"):
 			if equalFold(name, "content-encoding") {
@@ -309,34 +309,17 @@ func parseHead(head []byte) (framing, error) {
 
 // parseStatus reads "HTTP/1.x NNN[ reason]" and returns x.
 func parseStatus(line []byte, f *framing) (minor int, err error) {
-	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' ||
-		len(line) > 12 && line[12] != ' ' {
-		return 0, ProtocolError("malformed status line " + show(line))
+	bad := len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' ||
+		line[8] != ' ' ||
+		len(line) > 12 && line[12] != ' ' || !isValue(line[12:])
+	if !bad {
+		n, err := strconv.ParseUint(string(line[9:12]), 10, 16)
+		f.status, bad = int(n), err != nil || n < 100
 	}
-	for _, c := range line[9:12] {
-		if c < '0' || c > '9' {
-			return 0, ProtocolError("malformed status line " + show(line))
-		}
-		f.status = f.status*10 + int(c-'0')
-	}
-	if f.status < 100 || !isValue(line[12:]) {
+	if bad {
 		return 0, ProtocolError("malformed status line " + show(line))
 	}
 	return int(line[7] - '0'), nil
-}
-
-func parseLength(v []byte) (int64, bool) {
-	if len(v) == 0 || len(v) > 18 {
-		return 0, false
-	}
-	var n int64
-	for _, c := range v {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n, true
 }
 
 // cutLine splits off the first line, without its line end.
@@ -368,8 +351,8 @@ func trim(b []byte) []byte {
 func show(b []byte) string {
 	const most = 60
 	if len(b) > most {
-		q := quote(b[:most])
+		q := show(b[:most])
 		return q[:len(q)-1] + `…"`
 	}
-	return quote(b)
+	return strconv.QuoteToASCII(string(b))
 }

@@ -46,7 +46,7 @@ type sock struct {
 func newSock(conn net.Conn) *sock {
 	s := &sock{Conn: conn}
 	sc, ok := conn.(syscall.Conn)
-	if !ok || !rawReads {
+	if !ok {
 		return s
 	}
 	raw, err := sc.SyscallConn()

@@ -345,7 +345,7 @@ func (w *WS) need(n int) error {
 			} else {
 				err = w.rd.fill()
 			}
-		case w.rd.sock != nil && w.rd.sock.raw != nil && net.Conn(w.rd.sock) == w.conn:
+		case w.rd.plain() != nil:
 			err = w.rd.fill()
 		default: // no buffer while waiting for TLS, either
 			var m int

@@ -46,7 +46,8 @@ func (w *WS) handshake(req *Request, o *origin) error {
 	switch {
 	case f.status != 101:
 		return &HandshakeError{f.status, fmt.Sprintf("the server answered %d", f.status), w.refusal(&f)}
-	case !hasToken(h.Get("Upgrade"), "websocket"), !hasToken(h.Get("Connection"), "upgrade"):
+	case !hasToken([]byte(h.Get("Upgrade")), "websocket"),
+		!hasToken([]byte(h.Get("Connection")), "upgrade"):
 		return &HandshakeError{0, "the answer lacks Upgrade: websocket or Connection: Upgrade", nil}
 	case h.Get("Sec-WebSocket-Accept") != acceptKey(key):
 		return &HandshakeError{0, "wrong Sec-WebSocket-Accept", nil}
@@ -81,10 +82,10 @@ func acceptKey(key string) string {
 }
 
 // hasToken reports whether a comma-separated list has an element, which must be in lower case.
-func hasToken(list, element string) bool {
-	for rest := []byte(list); len(rest) > 0; {
+func hasToken(list []byte, element string) bool {
+	for len(list) > 0 {
 		var item []byte
-		item, rest, _ = bytes.Cut(rest, []byte{','})
+		item, list, _ = bytes.Cut(list, []byte{','})
 		if equalFold(trim(item), element) {
 			return true
 		}

@@ -64,8 +64,10 @@ func TestGroupsOfUsersAreCounted(t *testing.T) {
 	if by := d[0].Actions[0].By; len(by) < 3 || by[1] != 1 || by[2] != 1 {
 		t.Errorf("%v", by)
 	}
-	if by := d.Add(before)[0].Actions[0].By; by[1] != 2 || by[2] != 1 {
-		t.Errorf("%v", by)
+	sum := d.Add(append(before, BehaviorCount{Behavior: "c"}))
+	if by := sum[0].Actions[0].By; by[1] != 2 || by[2] != 1 || sum[0].Actions[0].OK != 3 ||
+		len(sum) != 2 {
+		t.Errorf("%+v", sum)
 	}
 	if n := spread([]ActionCount{{OK: 5}, {OK: 7}}); n != 1 {
 		t.Errorf("nobody said who: %v", n)

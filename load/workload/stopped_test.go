@@ -9,6 +9,12 @@ import (
 	"plimsoll/load/measure"
 )
 
+// stop stops a clock after some time, for some time.
+func stop(c *clock.Clock, after, length time.Duration) {
+	time.AfterFunc(after, func() { c.Stop() })
+	time.AfterFunc(after+length, func() { c.Start() })
+}
+
 // A user lives in the time of its clock: neither its pauses nor its operations hold a stop.
 func TestUserThroughStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -20,20 +26,16 @@ func TestUserThroughStops(t *testing.T) {
 		if u.Clock() != c || u.Now() != 0 || u.Since(time.Now()) != 0 {
 			t.Errorf("now %v, of now %v", u.Now(), u.Since(time.Now()))
 		}
-		stop := func(after, length time.Duration) {
-			time.AfterFunc(after, func() { c.Stop() })
-			time.AfterFunc(after+length, func() { c.Start() })
-		}
 		u.Schedule(0)
 		time.Sleep(5 * time.Millisecond)
 		due := time.Now()
-		stop(10*time.Millisecond, time.Second)
+		stop(c, 10*time.Millisecond, time.Second)
 		time.Sleep(1030 * time.Millisecond)
 		sent := time.Now()
-		stop(20*time.Millisecond, time.Minute)
+		stop(c, 20*time.Millisecond, time.Minute)
 		time.Sleep(time.Minute + 50*time.Millisecond)
 		u.Done(reg.Name("post"), due, sent, time.Now(), measure.OK, 0)
-		stop(40*time.Millisecond, time.Hour)
+		stop(c, 40*time.Millisecond, time.Hour)
 		if err := u.Pause(t.Context(), 200*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
@@ -42,22 +44,12 @@ func TestUserThroughStops(t *testing.T) {
 		}
 		b := u.Beside(u.Now())
 		sent = time.Now()
-		stop(time.Millisecond, time.Hour)
+		stop(c, time.Millisecond, time.Hour)
 		time.Sleep(time.Hour + 5*time.Millisecond)
 		b.Done(reg.Name("beside"), sent, sent, time.Now(), measure.OK, 0)
-		want := map[string][4]int64{"post": {5, 30, 50, 80}, "beside": {0, 0, 5, 5}} // lag, wait, service, response, in ms
-		for _, w := range reg.Cut() {
-			got := [4]int64{w.Lag.Max().Milliseconds(), w.Wait.Max().Milliseconds(), w.Service.Max().Milliseconds(), w.Response.Max().Milliseconds()}
-			if got != want[w.Name] {
-				t.Errorf("%s: lag, wait, service and response %v ms, want %v", w.Name, got, want[w.Name])
-			}
-			delete(want, w.Name)
-		}
-		if len(want) > 0 {
-			t.Errorf("not recorded: %v", want)
-		}
+		spent(t, reg, map[string][4]int64{"post": {5, 30, 50, 80}, "beside": {0, 0, 5, 5}})
 		state := NewStormState(1, c)
-		stop(time.Second, time.Hour)
+		stop(c, time.Second, time.Hour)
 		time.Sleep(time.Hour + 3*time.Second)
 		state.Done()
 		if _, _, took := state.Progress(); took != 3*time.Second {
@@ -136,14 +128,10 @@ func TestUnpausedTarget(t *testing.T) {
 			l.Connected(user, time.Now(), false)
 			l.Join(user, "c", time.Now())
 		}
-		stop := func(after, length time.Duration) {
-			time.AfterFunc(after, func() { c.Stop() })
-			time.AfterFunc(after+length, func() { c.Start() })
-		}
 		u.Schedule(0)
 		time.Sleep(5 * time.Millisecond)
 		due := time.Now()
-		stop(10*time.Millisecond, time.Second)
+		stop(c, 10*time.Millisecond, time.Second)
 		time.Sleep(30 * time.Millisecond) // in the stop
 		sent := time.Now()
 		time.Sleep(20 * time.Millisecond)
@@ -164,25 +152,14 @@ func TestUnpausedTarget(t *testing.T) {
 		}
 		b := u.Beside(u.Now())
 		sent = time.Now()
-		stop(time.Millisecond, 2*time.Second)
+		stop(c, time.Millisecond, 2*time.Second)
 		time.Sleep(2048 * time.Millisecond)
 		b.Done(reg.Name("beside"), sent, sent, time.Now(), measure.OK, 0)
 		l.Settle(time.Now())
 		if got := l.Count(); got.Judged != 1 {
 			t.Errorf("after the grace %+v", got)
 		}
-		// lag, wait, service, response, in ms
-		want := map[string][4]int64{"post": {5, 30, 40, 70}, "beside": {0, 0, 2048, 2048}, Delivery: {0, 0, 20, 20}}
-		for _, w := range reg.Cut() {
-			got := [4]int64{w.Lag.Max().Milliseconds(), w.Wait.Max().Milliseconds(), w.Service.Max().Milliseconds(),
-				w.Response.Max().Milliseconds()}
-			if got != want[w.Name] {
-				t.Errorf("%s: lag, wait, service and response %v ms, want %v", w.Name, got, want[w.Name])
-			}
-			delete(want, w.Name)
-		}
-		if len(want) > 0 {
-			t.Errorf("not recorded: %v", want)
-		}
+		spent(t, reg, map[string][4]int64{"post": {5, 30, 40, 70}, "beside": {0, 0, 2048, 2048},
+			Delivery: {0, 0, 20, 20}})
 	})
 }

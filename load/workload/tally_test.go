@@ -3,7 +3,6 @@ package workload
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -101,18 +100,5 @@ func TestTallyReasonsAreFew(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { c.Attempt(0); c.Succeed(0); c.Fail(0); c.Skip(0, "reason 0"); c.Skip(0, "new") }); n != 0 {
 		t.Errorf("%v allocations", n)
-	}
-}
-
-func TestTallyOfTwoAgents(t *testing.T) {
-	a := Snapshot{{"p", []ActionCount{{Name: "x", Weight: 1, Attempts: 2, OK: 1, Skipped: map[string]int64{"r": 1}}}}}
-	b := Snapshot{{"p", []ActionCount{{Name: "x", Weight: 1, Attempts: 3, OK: 3}}}, {"q", []ActionCount{{Name: "y", OK: 1}}}}
-	sum := a.Add(b)
-	want := Snapshot{{"p", []ActionCount{{Name: "x", Weight: 1, Attempts: 5, OK: 4, Skipped: map[string]int64{"r": 1}}}}, b[1]}
-	if !reflect.DeepEqual(sum, want) {
-		t.Errorf("%+v", sum)
-	}
-	if back := sum.Sub(b); back[0].Actions[0].Attempts != 2 || back[0].Actions[0].OK != 1 {
-		t.Errorf("%+v", back)
 	}
 }

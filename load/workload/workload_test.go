@@ -72,14 +72,24 @@ func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 	b := u.Beside(u.Since(at(500)))
 	b.Done(rec.Name("beside"), at(509), at(510), at(520), measure.OK, 0)
 	b.Done(rec.Name("beside"), at(523), at(523), at(533), measure.OK, 0)
-	want := map[string][4]int64{ // lag, wait, service, response, in ms
+	spent(t, reg, map[string][4]int64{
 		"upload": {50, 15, 35, 50}, "post": {20, 0, 60, 60}, "arrival": {7, 300, 10, 310}, "beside": {9, 1, 10, 11},
-	}
+	})
+}
+
+// spent compares the longest lag, wait, service and response of the operations of each name, in
+// milliseconds.
+func spent(t *testing.T, reg *measure.Registry, want map[string][4]int64) {
+	t.Helper()
 	for _, w := range reg.Cut() {
 		got := [4]int64{w.Lag.Max().Milliseconds(), w.Wait.Max().Milliseconds(), w.Service.Max().Milliseconds(), w.Response.Max().Milliseconds()}
 		if got != want[w.Name] {
 			t.Errorf("%s: lag, wait, service and response %v ms, want %v", w.Name, got, want[w.Name])
 		}
+		delete(want, w.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not recorded: %v", want)
 	}
 }
 
@@ -108,20 +118,8 @@ func TestRejoin(t *testing.T) {
 		time.Sleep(7 * time.Millisecond)
 		u.Rejoin(last) // as is the first one after a pause
 		op("search", 5*time.Millisecond)
-		want := map[string][3]time.Duration{
-			"upload": {30 * time.Millisecond, 0, 50 * time.Millisecond},
-			"post":   {20 * time.Millisecond, 0, 5 * time.Millisecond},
-			"search": {7 * time.Millisecond, 0, 5 * time.Millisecond},
-		}
-		for _, w := range reg.Cut() {
-			if got := [3]time.Duration{w.Lag.Max(), w.Wait.Max(), w.Response.Max()}; got != want[w.Name] {
-				t.Errorf("%s: lag, wait and response %v, want %v", w.Name, got, want[w.Name])
-			}
-			delete(want, w.Name)
-		}
-		if len(want) > 0 {
-			t.Errorf("not recorded: %v", want)
-		}
+		spent(t, reg, map[string][4]int64{"upload": {30, 0, 50, 50}, "post": {20, 0, 5, 5},
+			"search": {7, 0, 5, 5}})
 	})
 }
 

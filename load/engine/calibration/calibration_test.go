@@ -35,8 +35,9 @@ func (l lateComer) NewActor(env workload.Env, u *workload.User) (workload.Actor,
 
 func (late) Login(context.Context) error { time.Sleep(800 * time.Millisecond); return nil }
 
-// Users who log in for longer than a short calibration gives them are waited for.
-func TestUsersComeLate(t *testing.T) {
+// rate measures a behavior of one request in five seconds at a server that does nothing.
+func rate(t *testing.T, b workload.Behavior, sockets int, length time.Duration) Result {
+	t.Helper()
 	s, err := refnull.New(refnull.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -50,12 +51,24 @@ func TestUsersComeLate(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	r, err := Measure(ctx, Config{Env: workload.Env{URL: s.URL(), Seed: 1, Timeout: 5 * time.Second}, Behavior: lateComer{}, Cores: 1, Sockets: 400,
-		Memory: 1 << 40, Length: time.Second})
-	if err != nil || r.OpsPerUserSecond <= 0 {
-		t.Errorf("%v, %+v", err, r)
+	r, err := Measure(ctx, Config{Env: workload.Env{URL: s.URL(), Seed: 1,
+		Timeout: 5 * time.Second}, Behavior: b, Cores: 1, Sockets: sockets,
+		Memory: 1 << 40, Length: length})
+	if err != nil {
+		t.Fatal(err)
 	}
+	// At any speed of the machine; a machine that is too slow for the pace makes fewer.
+	if r.OpsPerUserSecond > 0.22 || r.OpsPerUserSecond <= 0 {
+		t.Errorf("a user makes %v operations per second, want 0.2 at most", r.OpsPerUserSecond)
+	}
+	if requests := s.Stats().Requests; requests < 100 {
+		t.Errorf("the server saw %d requests", requests)
+	}
+	return r
 }
+
+// Users who log in for longer than a short calibration gives them are waited for.
+func TestUsersComeLate(t *testing.T) { rate(t, lateComer{}, 400, time.Second) }
 
 func (getter) Provision(context.Context, workload.Env, int) error { return nil }
 
@@ -78,33 +91,9 @@ func (g *getting) Act(ctx context.Context) error {
 }
 
 func TestMeasure(t *testing.T) {
-	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
-	r, err := Measure(ctx, Config{Env: workload.Env{URL: s.URL(), Seed: 1, Timeout: 5 * time.Second}, Behavior: getter{}, Cores: 1, Sockets: 2000,
-		Memory: 1 << 40, Length: 4 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// One request in five seconds, at any speed of the machine; a machine that is too slow for the pace makes fewer.
-	if r.OpsPerUserSecond > 0.22 || r.OpsPerUserSecond <= 0 {
-		t.Errorf("a user makes %v operations per second, want 0.2 at most", r.OpsPerUserSecond)
-	}
+	r := rate(t, getter{}, 2000, 4*time.Second)
 	if r.CPUPerOp <= 0 || r.PacedCPUPerOp <= 0 || r.OpsPerSecond <= 0 || r.Users < 1 || r.Users > 1000 {
 		t.Errorf("%+v", r)
-	}
-	if requests := s.Stats().Requests; requests < 100 {
-		t.Errorf("the server saw %d requests", requests)
 	}
 }
 

@@ -174,12 +174,17 @@ func exchange(t *testing.T, l *Requester, n int) {
 func TestAgentsJoin(t *testing.T) {
 	keys, tokens := keyFiles(t, "a", "b")
 	h, _ := hall(t, HallConfig{Keys: keys})
-	for _, tok := range tokens {
-		attend(t, AgentConfig{Token: tok, URL: h.Addr()})
-	}
+	want := Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05,
+		Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr()})
+	attend(t, AgentConfig{Token: tokens[1], URL: h.Addr(),
+		Introduce: func() Introduction { return Introduction{Rating: &want} }})
 	ms := await(t, h, 2)
 	if ms[0].Name != "a" || ms[1].Name != "b" || ms[0].Host != "here" || ms[0].Labels["zone"] != "a" || ms[0].Build != "b1" || len(h.Missing()) != 0 {
 		t.Errorf("%+v", ms)
+	}
+	if got := ms[1].Rating; got == nil || *got != want || ms[0].Rating != nil {
+		t.Errorf("%+v and %+v, want none and %+v", ms[0].Rating, got, want)
 	}
 	for range 2 {
 		s, err := h.Link("a")
@@ -199,7 +204,7 @@ func TestAgentsJoin(t *testing.T) {
 // An agent that another coordinator's run has is not linked, and that run goes on.
 func TestABusyAgentIsNotTaken(t *testing.T) {
 	keys, tokens := keyFiles(t, "a")
-	url := cluster(t, keys)
+	url := cluster(t, keys, new(server.Options)).ClientURL()
 	first, _ := hall(t, HallConfig{Keys: keys, URL: url, insecure: true})
 	second, _ := hall(t, HallConfig{Keys: keys, URL: url, insecure: true})
 	attend(t, AgentConfig{Token: tokens[0], URL: url, insecure: true})
@@ -217,19 +222,6 @@ func TestABusyAgentIsNotTaken(t *testing.T) {
 		t.Errorf("the agent of another run is linked: %v", err)
 	}
 	exchange(t, s, 10)
-}
-
-// A host's rating is in its introduction; one without has none.
-func TestRatingsOfHosts(t *testing.T) {
-	keys, tokens := keyFiles(t, "a", "b")
-	h, _ := hall(t, HallConfig{Keys: keys})
-	want := Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05, Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr(), Introduce: func() Introduction { return Introduction{Rating: &want} }})
-	attend(t, AgentConfig{Token: tokens[1], URL: h.Addr()})
-	ms := await(t, h, 2)
-	if got := ms[0].Rating; got == nil || *got != want || ms[1].Rating != nil {
-		t.Errorf("%+v and %+v, want %+v and none", got, ms[1].Rating, want)
-	}
 }
 
 // What is not an agent of this coordinator is refused with a line.
@@ -256,16 +248,12 @@ func TestStrangers(t *testing.T) {
 	}
 
 	// Subjects of others: an agent may neither listen to nor speak on them.
-	opts, err := options(tokens[0].NKey)
-	if err != nil {
-		t.Fatal(err)
-	}
 	lines := new(said)
-	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint, "token file")), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { lines.line("%v", err) }))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := connect(t, tokens[0], h.Addr(), nats.Secure(pinned(tokens[0].Fingerprint, "token file")),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription,
+			err error) {
+			lines.line("%v", err)
+		}))
 	if _, err := nc.SubscribeSync(">"); err != nil {
 		t.Fatal(err)
 	}
@@ -278,14 +266,14 @@ func TestStrangers(t *testing.T) {
 	told.wait(t, "refused by the fleet's server", "Publish Violation")
 }
 
-// cluster is a server of somebody else, without TLS.
-func cluster(t *testing.T, keys *Keys) (url string) {
+// cluster is a server of somebody else that knows the keys, until the end of the test.
+func cluster(t *testing.T, keys *Keys, opts *server.Options) *server.Server {
 	t.Helper()
-	users, err := keys.users()
-	if err != nil {
+	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	if err := keys.authorize(opts); err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, Nkeys: users})
+	s, err := server.NewServer(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,13 +282,28 @@ func cluster(t *testing.T, keys *Keys) (url string) {
 	if !s.ReadyForConnections(patience) {
 		t.Fatal("the cluster does not listen")
 	}
-	return s.ClientURL()
+	return s
+}
+
+// connect is a client with an agent's key that does as it likes.
+func connect(t *testing.T, tok *Token, url string, more ...nats.Option) *nats.Conn {
+	t.Helper()
+	opts, err := options(tok.NKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(url, append(opts, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
 }
 
 // Messages that are of no protocol, or of a session that is not the agent's, are refused with a line and change nothing.
 func TestOddMessages(t *testing.T) {
 	keys, tokens := keyFiles(t, "a")
-	url := cluster(t, keys)
+	url := cluster(t, keys, new(server.Options)).ClientURL()
 	h, told := hall(t, HallConfig{Keys: keys, URL: url, insecure: true})
 	lines := attend(t, AgentConfig{Token: tokens[0], URL: url, insecure: true})
 	await(t, h, 1)
@@ -353,15 +356,7 @@ func TestLargeMessage(t *testing.T) {
 	if err := <-replied; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
-	opts, err := options(tokens[0].NKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint, "token file")))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := connect(t, tokens[0], h.Addr(), nats.Secure(pinned(tokens[0].Fingerprint, "token file")))
 	if err := nc.Publish(upFrom(keys.Agents[0].NKey), make([]byte, 100<<20)); !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("%v, want %v", err, nats.ErrMaxPayload)
 	}

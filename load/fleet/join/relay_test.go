@@ -65,24 +65,36 @@ func (r *relay) cut() {
 	r.conns = nil
 }
 
-// A capture of the link shows no token, key or text.
-func TestCaptureOfALink(t *testing.T) {
+// relayed is a hall with one agent behind a relay, and a link to it.
+func relayed(t *testing.T, serve func(r *relay) func(context.Context, *Responder) error) (
+	r *relay, lines *said, h *Hall, l *Requester, secrets []string,
+) {
+	t.Helper()
 	keys, tokens := keyFiles(t, "a")
-	h, _ := hall(t, HallConfig{Keys: keys})
-	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
-	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String()})
+	h, _ = hall(t, HallConfig{Keys: keys})
+	r = newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
+	lines = attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(),
+		Serve: serve(r)})
 	await(t, h, 1)
 	l, err := h.Link("a")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r, lines, h, l, append(keys.Secrets(), tokens[0].Secrets()...)
+}
+
+func echoes(*relay) func(context.Context, *Responder) error { return echo }
+
+// A capture of the link shows no token, key or text.
+func TestCaptureOfALink(t *testing.T) {
+	r, _, _, l, secrets := relayed(t, echoes)
 	exchange(t, l, 200_000)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen.Len() < 400_000 {
 		t.Errorf("the capture has %d bytes, want all that went both ways", r.seen.Len())
 	}
-	for _, secret := range append(append(keys.Secrets(), tokens[0].Secrets()...), "xxxxxxxx", "plimsoll.", "zone") {
+	for _, secret := range append(secrets, "xxxxxxxx", "plimsoll.", "zone") {
 		if bytes.Contains(r.seen.Bytes(), []byte(secret)) {
 			t.Errorf("the capture shows %q", secret)
 		}
@@ -91,55 +103,41 @@ func TestCaptureOfALink(t *testing.T) {
 
 // A connection that is cut in the middle of a message loses nothing of it.
 func TestCutConnection(t *testing.T) {
-	keys, tokens := keyFiles(t, "a")
-	h, _ := hall(t, HallConfig{Keys: keys})
-	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
-	lines := attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String()})
-	await(t, h, 1)
-	s, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exchange(t, s, 100)
+	r, lines, _, l, _ := relayed(t, echoes)
+	exchange(t, l, 100)
 	done := make(chan struct{})
-	go func() { defer close(done); exchange(t, s, 20<<20) }()
+	go func() { defer close(done); exchange(t, l, 20<<20) }()
 	for range 3 {
 		time.Sleep(20 * time.Millisecond)
 		r.cut()
 	}
 	<-done
 	lines.wait(t, "again")
-	exchange(t, s, 100)
+	exchange(t, l, 100)
 }
 
 // An agent whose part has ended sends its last answer again when the connection was lost meanwhile.
 func TestCutConnectionAtTheLastAnswer(t *testing.T) {
-	keys, tokens := keyFiles(t, "a")
-	h, _ := hall(t, HallConfig{Keys: keys})
-	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
 	last := bytes.Repeat([]byte("the last report "), 1<<16)
-	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String(), Serve: func(_ context.Context, st *Responder) error {
-		if _, err := io.ReadFull(st, make([]byte, 4)); err != nil {
+	_, _, h, l, _ := relayed(t, func(r *relay) func(context.Context, *Responder) error {
+		return func(_ context.Context, st *Responder) error {
+			if _, err := io.ReadFull(st, make([]byte, 4)); err != nil {
+				return err
+			}
+			r.cut()
+			_, err := st.Write(last)
 			return err
 		}
-		r.cut()
-		_, err := st.Write(last)
-		return err
-	}})
-	await(t, h, 1)
-	s, err := h.Link("a")
-	if err != nil {
+	})
+	if _, err := l.Write([]byte("stop")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Write([]byte("stop")); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(patience, func() { _ = s.Close() })
+	timer := time.AfterFunc(patience, func() { _ = l.Close() })
 	defer timer.Stop()
 	got := make([]byte, len(last))
-	if _, err := io.ReadFull(s, got); err != nil || !bytes.Equal(got, last) {
+	if _, err := io.ReadFull(l, got); err != nil || !bytes.Equal(got, last) {
 		t.Errorf("the last answer: %v", err)
 	}
-	_ = s.Close()
+	_ = l.Close()
 	await(t, h, 1) // and then it is free
 }

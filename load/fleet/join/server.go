@@ -30,32 +30,34 @@ const (
 // startPatience is how long a server may take until it listens.
 const startPatience = 10 * time.Second
 
+// permissions are the subjects of one nkey, as a configuration of nats-server has them.
+func permissions(nkey, publish, subscribe string) string {
+	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`,
+		nkey, publish, subscribe)
+}
+
 // Permissions are the subjects of one agent, as a configuration of nats-server has them.
 func (a AgentKey) Permissions() string {
-	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`, a.NKey, upFrom(a.NKey), downTo(a.NKey))
+	return permissions(a.NKey, upFrom(a.NKey), downTo(a.NKey))
 }
 
 // Permissions are the subjects of the coordinator, as a configuration of nats-server has them.
 func (k *Keys) Permissions() (string, error) {
 	own, err := publicOf(k.NKey)
-	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`, own, allDown, allUp), err
+	return permissions(own, allDown, allUp), err
 }
 
-// users are those that a server of ours knows: the coordinator and its agents, each with its own subjects.
-func (k *Keys) users() ([]*server.NkeyUser, error) {
-	own, err := publicOf(k.NKey)
+// authorize gives the options of a server its users: the coordinator and its agents, each with its
+// own subjects.
+func (k *Keys) authorize(opts *server.Options) error {
+	users, err := k.Permissions()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	users := []*server.NkeyUser{{Nkey: own, Permissions: &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: []string{allDown}}, Subscribe: &server.SubjectPermission{Allow: []string{allUp}},
-	}}}
 	for _, a := range k.Agents {
-		users = append(users, &server.NkeyUser{Nkey: a.NKey, Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: []string{upFrom(a.NKey)}}, Subscribe: &server.SubjectPermission{Allow: []string{downTo(a.NKey)}},
-		}})
+		users += "\n" + a.Permissions()
 	}
-	return users, nil
+	return opts.ProcessConfigString("authorization: {users: [\n" + users + "\n]}")
 }
 
 // embed starts a server in this process at an address, HOST:PORT. say gets a line about each client that it refuses.
@@ -75,15 +77,16 @@ func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, er
 	if err != nil {
 		return nil, err
 	}
-	users, err := k.users()
-	if err != nil {
-		return nil, err
-	}
-	s, err := server.NewServer(&server.Options{
-		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true, Nkeys: users, MaxPayload: mostMessage, MaxPending: 4 * mostMessage,
+	opts := &server.Options{
+		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true,
+		MaxPayload: mostMessage, MaxPending: 4 * mostMessage,
 		TLS: true, TLSTimeout: 5, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 		PingInterval: 2 * time.Second, MaxPingsOut: 2, WriteDeadline: time.Minute, NoSystemAccount: true,
-	})
+	}
+	if err := k.authorize(opts); err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(opts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,9 @@
-//go:build unix
-
 package wire
 
 import (
 	"io"
 	"syscall"
 )
-
-const rawReads = true
 
 // step sends the pending bytes and makes one attempt to read. It reports false if there is nothing yet; then it holds
 // no buffer.
