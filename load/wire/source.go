@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // noKeepAlive keeps the kernel from probing idle connections. Go's default is a probe after 15 s without traffic, and
@@ -54,15 +52,4 @@ func FromSources(addrs []netip.Addr) func(ctx context.Context, network, addr str
 		}
 		panic("unreachable") // the last try returns
 	}
-}
-
-// latePort keeps bind from choosing a port for a socket whose address alone is bound.
-func latePort(_, _ string, c syscall.RawConn) error {
-	var err error
-	if cerr := c.Control(func(fd uintptr) {
-		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
-	}); cerr != nil {
-		return cerr
-	}
-	return err
 }
