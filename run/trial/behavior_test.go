@@ -61,15 +61,11 @@ func TestABehaviorThatSucceedsInNothingIsRed(t *testing.T) {
 func TestUsersWhoseLoginsFailAreRed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
+		s := boundedSpec(t, l)
 		s.Tally = new(workload.Tally)
 		s.Tally.Behavior("reader", []workload.TallyAction{{Name: "look", Weight: 1}})
 		time.AfterFunc(4500*time.Millisecond, func() { breakSockets(l, workload.Login+"_"+workload.Socket, 20) })
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if gates(out.Validity) != "red behavior" || out.Validity.Valid {
 			t.Errorf("valid %v: %q", out.Validity.Valid, gates(out.Validity))
 		}
@@ -95,8 +91,7 @@ func TestMessagesThatNobodyCanLookForVoidABoundedTest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab(1000)
-				s := spec(t, l)
-				s.Bounded = &bounded
+				s := boundedSpec(t, l)
 				s.Ledger = workload.NewLedger(time.Second, 1)
 				time.AfterFunc(4500*time.Millisecond, func() {
 					ack := func(id string) {
@@ -109,10 +104,7 @@ func TestMessagesThatNobodyCanLookForVoidABoundedTest(t *testing.T) {
 						ack(tt.id(i))
 					}
 				})
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				if gates(out.Validity) != tt.want || out.Validity.Valid == strings.Contains(tt.want, "red") {
 					t.Errorf("valid %v: %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
 				}
@@ -158,10 +150,7 @@ func TestSocketsThatBreakBreakTheRule(t *testing.T) {
 				b.Rules = rules(t, "rate(disconnected) < 1%", "mean(op) < 100ms")
 				s.Bounded, s.Rules = &b, nil
 				time.AfterFunc(4500*time.Millisecond, func() { breakSockets(l, tt.series, tt.n) })
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.findings || !out.Validity.Valid {
 					t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
 				}
@@ -180,10 +169,7 @@ func TestEachTestHasItsOwnRules(t *testing.T) {
 		b.Rules = rules(t, "mean(op) < 5ms")
 		s.Bounded, s.Rules = &b, rules(t, "cpu(app) < 85%")
 		s.Search = &SearchTest{Config: capacity.Config{Start: 900, Max: 2000, RampRate: 0.02, RampFloor: 10, Window: s.Window, Step: 0.01, Precision: 0.02, Budget: 60 * time.Second}, Rush: s.Window}
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "mean(op) < 5ms: 10") {
 			t.Errorf("broken %q", out.Broken)
 		}
@@ -191,10 +177,7 @@ func TestEachTestHasItsOwnRules(t *testing.T) {
 			t.Errorf("capacity %+v", out.Capacity)
 		}
 		r := finish(t, s, out)
-		ev, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ev := eventsOf(t, r)
 		for _, e := range ev {
 			if e.Kind == "slo" && (e.Phase == "search") != (e.Rule == "cpu(app) < 85%") {
 				t.Errorf("in phase %s: %s", e.Phase, e.Rule)

@@ -51,10 +51,7 @@ func TestStormsOfTheMeasuredPhase(t *testing.T) {
 			{At: 4500 * time.Millisecond, Storm: workload.Storm{Kind: "login"}},
 		}
 		s.Bounded = &b
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(l.storms) != 2 || l.storms[0].Index != 0 || l.storms[1].Index != 1 || l.storms[0].Share != 0.5 {
 			t.Fatalf("storms %+v", l.storms)
 		}
@@ -76,10 +73,7 @@ func TestStormsOfTheMeasuredPhase(t *testing.T) {
 		if second.Done != 1 || second.Missed != 1 || second.To != 8*time.Second {
 			t.Errorf("second storm %+v", second)
 		}
-		ev, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ev := eventsOf(t, r)
 		var kinds []string
 		for _, e := range ev {
 			if strings.HasPrefix(e.Kind, "storm") {
@@ -124,8 +118,7 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := spec(t, newLab(1000))
-				s.Bounded = &bounded
+				s := boundedSpec(t, newLab(1000))
 				s.Tally = new(workload.Tally)
 				c := s.Tally.Behavior("b", []workload.TallyAction{{Name: "look", Weight: 1}, {Name: "post", Weight: 1}})
 				for range 100000 {
@@ -138,10 +131,7 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 						tt.act(c, i)
 					}
 				})
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				if gates(out.Validity) != tt.want || out.Validity.Valid != !strings.Contains(tt.want, "red") {
 					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
 				}
@@ -175,8 +165,7 @@ func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab(1000)
-				s := spec(t, l)
-				s.Bounded = &bounded
+				s := boundedSpec(t, l)
 				time.AfterFunc(tt.at, func() {
 					rec := l.reg.Recorder(0)
 					for range tt.ok {
@@ -186,10 +175,7 @@ func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
 						workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error", 0)
 					}
 				})
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				if gates(out.Validity) != tt.want || !out.Validity.Valid {
 					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
 				}
@@ -230,10 +216,7 @@ func TestRulesAboutMessages(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 		})
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "rate(lost) < 0.5% min 100: 1") {
 			t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
 		}
@@ -294,13 +277,9 @@ func TestAudit(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := spec(t, newLab(1000))
-				s.Bounded = &bounded
+				s := boundedSpec(t, newLab(1000))
 				s.Audit, s.AuditTime = tt.audit, 7*time.Second
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates || out.Validity.Valid != !strings.Contains(tt.gates, "red") {
 					t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
 				}
@@ -319,19 +298,13 @@ func TestAudit(t *testing.T) {
 
 func TestNoAuditOfAnInterruptedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := spec(t, newLab(1000))
-		s.Bounded = &bounded
+		s := boundedSpec(t, newLab(1000))
 		s.Ledger = workload.NewLedger(0, 1)
 		s.Audit = func(context.Context) (workload.AuditResult, error) {
 			t.Error("audited")
 			return workload.AuditResult{}, nil
 		}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
-		out, err := Run(ctx, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := interrupted(t, s)
 		if u, err := finish(t, s, out).Users(); err != nil || u == nil || u.Audit != nil || u.Phase != "measure" {
 			t.Errorf("%+v, %v", u, err)
 		}

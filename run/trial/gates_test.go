@@ -70,12 +70,8 @@ func TestEveryGateTurnsAmberAndRed(t *testing.T) {
 						}
 						l.healthy = map[string]Reading{g.Name: {Value: v}}
 					}
-					s := spec(t, l)
-					s.Bounded = &bounded
-					out, err := Run(t.Context(), s)
-					if err != nil {
-						t.Fatal(err)
-					}
+					s := boundedSpec(t, l)
+					out := carryOut(t, s)
 					if !strings.Contains(gates(out.Validity), level+" "+g.Name) || out.Validity.Valid == red {
 						t.Errorf("valid %v, findings %q", out.Validity.Valid, gates(out.Validity))
 					}
@@ -86,10 +82,7 @@ func TestEveryGateTurnsAmberAndRed(t *testing.T) {
 					}
 					n := 0
 					r := finish(t, s, out)
-					ev, err := r.Events()
-					if err != nil {
-						t.Fatal(err)
-					}
+					ev := eventsOf(t, r)
 					for _, e := range ev {
 						if _, ok := e.Readings[g.Name]; ok && e.Kind == "gates" && e.Phase == "measure" {
 							n++
@@ -109,11 +102,7 @@ func TestSearchWithoutAnyCPUReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		l.healthy = map[string]Reading{"core": {Why: "no such file"}}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, out := searched(t, l)
 		if out.Validity.Valid || !strings.Contains(gates(out.Validity), "red core") {
 			t.Errorf("valid %v, findings %q, capacity %+v", out.Validity.Valid, gates(out.Validity), out.Capacity)
 		}
@@ -125,12 +114,8 @@ func TestWhatIsNotMeasuredIsNotGreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.healthy = map[string]Reading{"core": {Why: "no such file"}, "steal": {Why: "an old kernel"}, "shares": {Why: "one server", Inapplicable: true}}
-		s := spec(t, l)
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := carryOut(t, s)
 		if out.Validity.Valid || gates(out.Validity) != "red core" {
 			t.Errorf("without any CPU reading: valid %v, %q", out.Validity.Valid, gates(out.Validity))
 		}
@@ -168,10 +153,7 @@ func TestSecondsBeyondALimit(t *testing.T) {
 			}
 			s := spec(t, l)
 			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
 			if got := gates(out.Validity); got != tt.want || out.Validity.Valid != (tt.want == "") {
 				t.Errorf("%d s of steal: %q, want %q", tt.seconds, got, tt.want)
 			}
@@ -192,10 +174,9 @@ func TestAPlanChangesLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.healthy = map[string]Reading{"core": {Value: 95}}
-		s := spec(t, l)
+		s := boundedSpec(t, l)
 		amber, red := 96.0, 99.0
 		s.Gates = plan.Gates{{Name: "core", Amber: &amber, Red: &red}}.All()
-		s.Bounded = &bounded
 		out, err := Run(t.Context(), s)
 		if err != nil || !out.Validity.Valid || gates(out.Validity) != "" {
 			t.Errorf("%v, %q", err, gates(out.Validity))
@@ -226,10 +207,7 @@ func TestAGateEndsTheSearch(t *testing.T) {
 					}
 					return nil
 				}
-				out, err := Run(t.Context(), searchSpec(spec(t, l), 480, 5000))
-				if err != nil {
-					t.Fatal(err)
-				}
+				_, out := searched(t, l)
 				if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name || c.Users < 480 || c.Users > 640 {
 					t.Fatalf("capacity %+v", c)
 				}
@@ -267,10 +245,7 @@ func TestAGateEndsNoSearchWithABoundThatALatchContradicts(t *testing.T) {
 		}
 		s := searchSpec(spec(t, l), 700, 5000)
 		s.Search.Budget, s.Search.RampRate = 90*time.Second, 0.005
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		c := out.Capacity
 		if c == nil || c.Kind != record.Unstable || c.Rule != record.ByGate+"steal" || !strings.Contains(c.Why, "after the overload nothing held again") ||
 			!strings.Contains(c.Why, "hypervisor") {
@@ -381,12 +356,8 @@ func TestLagInsideActionsVoids(t *testing.T) {
 			l := newLab(1000)
 			l.lag = func(int) time.Duration { return tt.begin }
 			l.within = func(int) time.Duration { return tt.then }
-			s := spec(t, l)
-			s.Bounded = &bounded
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := boundedSpec(t, l)
+			out := carryOut(t, s)
 			if got := gates(out.Validity); out.Validity.Valid || !strings.Contains(got, "red lag") || !strings.Contains(got, "red late") {
 				t.Errorf("%s: valid %v, findings %q; want red lag and red late", tt.name, out.Validity.Valid, got)
 			}

@@ -32,10 +32,7 @@ func TestATestWithoutHopeIsGivenUp(t *testing.T) {
 				}
 				s := spec(t, l)
 				s.Bounded = &BoundedTest{Users: 100, Ramp: time.Minute, Settle: time.Second, Measure: 10 * time.Minute, GiveUp: 10 * time.Second}
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				if (out.Hopeless != "") != tt.hopeless || tt.hopeless && out.Validity.Valid {
 					t.Fatalf("given up: %q; valid %v", out.Hopeless, out.Validity.Valid)
 				}

@@ -19,12 +19,8 @@ func TestDroppedArrivalsAreNotAchieved(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab(1000)
 				l.counts = workload.Activity{Wanted: tt.wanted, Served: tt.served}
-				s := spec(t, l)
-				s.Bounded = &bounded
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := boundedSpec(t, l)
+				out := carryOut(t, s)
 				r := finish(t, s, out)
 				ph, _ := r.Manifest.Phase("measure")
 				c := ph.Schedule

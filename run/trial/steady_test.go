@@ -92,10 +92,7 @@ func TestSteady(t *testing.T) {
 				if tt.window > 0 {
 					s.Bounded.Until = func() (string, error) { return "", nil }
 				}
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				if got := gates(out.Validity); got != tt.want || out.Validity.Valid != !strings.HasPrefix(tt.want, record.Red) {
 					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, got, tt.want)
 				}

@@ -181,6 +181,43 @@ func spec(t *testing.T, l *lab) Config {
 		Rules: rules(t, "mean(op) < 100ms", "cpu(app) < 85%")}
 }
 
+func boundedSpec(t *testing.T, l *lab) Config {
+	t.Helper()
+	s := spec(t, l)
+	s.Bounded = &bounded
+	return s
+}
+
+func carryOut(t *testing.T, s Config) Outcome {
+	t.Helper()
+	out, err := Run(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// interrupted carries out a trial that is interrupted after 4.5 s.
+func interrupted(t *testing.T, s Config) Outcome {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
+	out, err := Run(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func eventsOf(t *testing.T, r *record.Run) []record.Event {
+	t.Helper()
+	events, err := r.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
 func finish(t *testing.T, s Config, out Outcome) *record.Run {
 	t.Helper()
 	if err := s.Writer.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }); err != nil {
@@ -209,12 +246,8 @@ var bounded = BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second
 func TestBoundedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := carryOut(t, s)
 		if !out.Validity.Valid || len(out.Broken) != 0 {
 			t.Errorf("valid %v (%s), broken %v", out.Validity.Valid, gates(out.Validity), out.Broken)
 		}
@@ -250,12 +283,8 @@ func TestBoundedTrialThatMayNotBeBelieved(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab(1000)
 				tt.set(l)
-				s := spec(t, l)
-				s.Bounded = &bounded
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := boundedSpec(t, l)
+				out := carryOut(t, s)
 				if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
 					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
 				}
@@ -275,12 +304,8 @@ func TestSignalWithAGap(t *testing.T) {
 			l := newLab(1000)
 			from := time.Now()
 			l.failing = map[string]Failure{"db": {Since: from, Until: from.Add(gap), Why: "gone"}}
-			s := spec(t, l)
-			s.Bounded = &bounded
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := boundedSpec(t, l)
+			out := carryOut(t, s)
 			if got := gates(out.Validity); !out.Validity.Valid || want != "" && !strings.Contains(got, want) || want == "" && strings.Contains(got, "signals") {
 				t.Errorf("a gap of %v: valid %v, findings %q, want %q", gap, out.Validity.Valid, got, want)
 			}
@@ -293,12 +318,8 @@ func TestBrokenRuleIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := spec(t, l)
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := carryOut(t, s)
 		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "mean(op) < 100ms: 150") {
 			t.Errorf("broken %v", out.Broken)
 		}
@@ -313,15 +334,24 @@ func searchSpec(s Config, start, most int) Config {
 	return s
 }
 
+// searched carries out a search from 480 users on.
+func searched(t *testing.T, l *lab) (Config, Outcome) {
+	t.Helper()
+	s := searchSpec(spec(t, l), 480, 5000)
+	return s, carryOut(t, s)
+}
+
+// measuredFor is a bounded test of 100 users whose measured phase begins after three seconds.
+func measuredFor(d time.Duration) *BoundedTest {
+	return &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: d}
+}
+
 func TestSearchFindsTheCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		s := searchSpec(spec(t, l), 480, 5000)
 		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		c := out.Capacity
 		if c == nil || c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
 			t.Fatalf("capacity %+v", c)
@@ -335,10 +365,7 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 			t.Errorf("%d users on a server for 800", l.max)
 		}
 		r := finish(t, s, out)
-		ev, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ev := eventsOf(t, r)
 		seen := map[string]int{}
 		for _, e := range ev {
 			seen[e.Kind]++
@@ -368,11 +395,7 @@ func TestADisturbedMomentIsNoEvidence(t *testing.T) {
 			}
 			return 10 * time.Millisecond
 		}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := searched(t, l)
 		if c := out.Capacity; c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
 			t.Fatalf("capacity %+v", c)
 		}
@@ -392,11 +415,7 @@ func TestLateGeneratorGivesAtLeast(t *testing.T) {
 			}
 			return time.Millisecond
 		}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := searched(t, l)
 		c := out.Capacity
 		if c.Kind != record.AtLeast || c.Rule != record.ByGate+"lag" || c.Users < 480 || c.Users > 620 {
 			t.Fatalf("capacity %+v", c)
@@ -432,10 +451,7 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 				}
 				s := searchSpec(spec(t, l), 480, 5000)
 				s.Search.RampRate = 0.1
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				c := out.Capacity
 				if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
 					t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
@@ -458,10 +474,7 @@ func TestSearchWithoutDataIsInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		l.blind = true
-		out, err := Run(t.Context(), searchSpec(spec(t, l), 480, 5000))
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := searched(t, l)
 		if out.Capacity.Kind != record.Invalid || out.Validity.Valid || !strings.Contains(out.Capacity.Why, "cpu(app)") {
 			t.Fatalf("capacity %+v, %s", out.Capacity, gates(out.Validity))
 		}
@@ -471,14 +484,8 @@ func TestSearchWithoutDataIsInvalid(t *testing.T) {
 func TestInterruptedTrialIsReadableAndInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
-		out, err := Run(ctx, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := interrupted(t, s)
 		if out.Interrupted != "interrupt" || out.Validity.Valid {
 			t.Fatalf("%+v", out)
 		}
@@ -558,10 +565,7 @@ func TestLevelThatARuleHeldForLongBreaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := eventsOf(t, r)
 		violated := 0
 		for _, e := range events {
 			if e.Kind == "slo" && e.Phase == "measure" && e.Violated {
@@ -593,14 +597,10 @@ func (l *losing) Collect(context.Context) error {
 func TestLostAgentEndsTheTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
+		s := boundedSpec(t, l)
 		s.Driver = &losing{l, 6}
 		from := time.Now()
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		r := finish(t, s, out)
 		if out.Interrupted == "" || r.Validity.Valid || !strings.Contains(gates(r.Validity), "agents") {
 			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
@@ -634,13 +634,9 @@ func (l *dropping) Collect(context.Context) error {
 
 func TestAgentLostAtTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := spec(t, newLab(1000))
-		s.Bounded = &bounded
+		s := boundedSpec(t, newLab(1000))
 		s.Driver = &dropping{lab: s.Driver.(*lab)}
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if r := finish(t, s, out); out.Interrupted == "" || r.Validity.Valid || gates(r.Validity) != "red agents" {
 			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
 		}
@@ -654,10 +650,7 @@ func TestBeyondTheLimitInTooFewOperations(t *testing.T) {
 		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
 		s := spec(t, l)
 		s.Bounded, s.Rules = &bounded, rules(t, "mean(op) < 100ms min 500000", "p99(op) < 1s min 500000")
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 0 || !out.Validity.Valid || gates(out.Validity) != "amber rules" {
 			t.Errorf("broken %v, valid %v, findings %q", out.Broken, out.Validity.Valid, gates(out.Validity))
 		}

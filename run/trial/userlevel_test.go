@@ -52,10 +52,7 @@ func TestLevelTrial(t *testing.T) {
 				l := newLab(400)
 				s := levelSpec(t, l)
 				tt.set(l, &s)
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := carryOut(t, s)
 				f := out.Level
 				if f == nil || f.Users < tt.least || f.Users > tt.most || f.Role != "app" || !strings.Contains(f.Short, tt.short) || tt.short == "" && f.Short != "" {
 					t.Errorf("found %+v (%s); want %d to %d users, %q", f, gates(out.Validity), tt.least, tt.most, tt.short)
