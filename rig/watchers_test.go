@@ -36,12 +36,12 @@ func TestWatchersOfRoles(t *testing.T) {
 		}
 	}
 	// Who came first stays.
-	for before, want := range []string{"app-3", "app-2"} {
-		if got, err := s.watchers.of(p, p.Probes[0], before); err != nil || got != want {
-			t.Errorf("agent %d of the role: %s, %v; want %s", before, got, err, want)
+	for index, want := range map[int]string{0: "app-3", 3: "app-2"} {
+		if got, err := s.watchers.of(p, p.Probes, index); err != nil || got != want {
+			t.Errorf("probe %d of the plan: %s, %v; want %s", index, got, err, want)
 		}
 	}
-	src, err := s.openAgent(p.Probes[1], "app-1", map[string]int{})
+	src, err := s.openAgent(p.Probes, 1, "app-1")
 	if err != nil {
 		t.Fatal(err)
 	}
