@@ -185,9 +185,11 @@ func (w duetWorld) judge(pairs []verdict.Pair, effect float64) verdict.Result {
 // seeded returns the random numbers of a row.
 func (w duetWorld) seeded() *rand.Rand { return seeded(1908, "%+v", w) }
 
-// duetRows makes the rows of a table: of a cost and a latency with a change each, on hosts, by the sd between
-// deployments. Column held has the intervals that hold the change, the one before it the equal builds that differ.
-func duetRows(hosts []duetHost, held int, shares func(w duetWorld, t *testing.T, times int, effect float64) []float64) (rows []pageRow) {
+// duetRows makes the rows of a table: of a cost and a latency with a change each, on hosts, by the
+// sd between deployments. Column held has the intervals that hold the change, the one before it
+// the equal builds that differ.
+func duetRows(hosts []duetHost, held int,
+	shares func(w duetWorld, t *testing.T, times int, effect float64) []float64) (rows []pageRow) {
 	for _, of := range []struct {
 		w      duetWorld
 		change float64
