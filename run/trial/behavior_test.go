@@ -88,31 +88,29 @@ func TestMessagesThatNobodyCanLookForVoidABoundedTest(t *testing.T) {
 		{"one of them", func(int) string { return "" }, 1, "amber audit", "1 of 401 messages"},
 		{"two with the same name", func(int) string { return "m7" }, 2, "red audit", "2 of 402 messages were accepted so that nobody can look for them: 2 under the identifier of another message"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := boundedSpec(t, l)
-				s.Ledger = workload.NewLedger(time.Second, 1)
-				time.AfterFunc(4500*time.Millisecond, func() {
-					ack := func(id string) {
-						s.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: -1, Sent: time.Now(), Acked: time.Now()})
-					}
-					for i := range 400 {
-						ack(fmt.Sprint("m", i))
-					}
-					for i := range tt.n {
-						ack(tt.id(i))
-					}
-				})
-				out := carryOut(t, s)
-				if gates(out.Validity) != tt.want || out.Validity.Valid == strings.Contains(tt.want, "red") {
-					t.Errorf("valid %v: %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := boundedSpec(t, l)
+			s.Ledger = workload.NewLedger(time.Second, 1)
+			time.AfterFunc(4500*time.Millisecond, func() {
+				ack := func(id string) {
+					s.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: -1, Sent: time.Now(), Acked: time.Now()})
 				}
-				if tt.text != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, tt.text) {
-					t.Errorf("text %q", out.Validity.Findings[0].Text)
+				for i := range 400 {
+					ack(fmt.Sprint("m", i))
 				}
-				finish(t, s, out)
+				for i := range tt.n {
+					ack(tt.id(i))
+				}
 			})
+			out := carryOut(t, s)
+			if gates(out.Validity) != tt.want || out.Validity.Valid == strings.Contains(tt.want, "red") {
+				t.Errorf("valid %v: %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+			}
+			if tt.text != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, tt.text) {
+				t.Errorf("text %q", out.Validity.Findings[0].Text)
+			}
+			finish(t, s, out)
 		})
 	}
 }
@@ -142,20 +140,18 @@ func TestSocketsThatBreakBreakTheRule(t *testing.T) {
 		{"more than there are users", workload.Socket, 250, "rate(disconnected) < 1% min 200: 100 %", ""},
 		{"in a storm that breaks them", workload.StormPrefix + "reconnect_" + workload.Socket, 50, "", ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := spec(t, l)
-				b := bounded
-				b.Rules = rules(t, "rate(disconnected) < 1%", "mean(op) < 100ms")
-				s.Bounded, s.Rules = &b, nil
-				time.AfterFunc(4500*time.Millisecond, func() { breakSockets(l, tt.series, tt.n) })
-				out := carryOut(t, s)
-				if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.findings || !out.Validity.Valid {
-					t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
-				}
-				finish(t, s, out)
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := spec(t, l)
+			b := bounded
+			b.Rules = rules(t, "rate(disconnected) < 1%", "mean(op) < 100ms")
+			s.Bounded, s.Rules = &b, nil
+			time.AfterFunc(4500*time.Millisecond, func() { breakSockets(l, tt.series, tt.n) })
+			out := carryOut(t, s)
+			if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.findings || !out.Validity.Valid {
+				t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
+			}
+			finish(t, s, out)
 		})
 	}
 }

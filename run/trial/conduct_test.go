@@ -116,33 +116,31 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 		{"something else", func(c *workload.Counts, i int) { c.Succeed(min(i%4, 1)) }, "amber mix"},
 		{"nothing", func(c *workload.Counts, i int) { c.Fail(i % 2) }, "red behavior"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := boundedSpec(t, newLab(1000))
-				s.Tally = new(workload.Tally)
-				c := s.Tally.Behavior("b", []workload.TallyAction{{Name: "look", Weight: 1}, {Name: "post", Weight: 1}})
-				for range 100000 {
-					c.Attempt(0)
-					c.Succeed(0)
-				}
-				time.AfterFunc(4500*time.Millisecond, func() {
-					for i := range 10000 {
-						c.Attempt(i % 2)
-						tt.act(c, i)
-					}
-				})
-				out := carryOut(t, s)
-				if gates(out.Validity) != tt.want || out.Validity.Valid != !strings.Contains(tt.want, "red") {
-					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
-				}
-				u, err := finish(t, s, out).Users()
-				if err != nil || u.Phase != "measure" || len(u.Mixes) != 1 || u.Mixes[0].Attempts != 10000 {
-					t.Fatalf("%+v, %v", u, err)
-				}
-				if tt.name == "something else" && !strings.Contains(out.Validity.Findings[0].Text, "post 75.0 % instead of 50.0 %") {
-					t.Errorf("text %q", out.Validity.Findings[0].Text)
+		virtual(t, tt.name, func(t *testing.T) {
+			s := boundedSpec(t, newLab(1000))
+			s.Tally = new(workload.Tally)
+			c := s.Tally.Behavior("b", []workload.TallyAction{{Name: "look", Weight: 1}, {Name: "post", Weight: 1}})
+			for range 100000 {
+				c.Attempt(0)
+				c.Succeed(0)
+			}
+			time.AfterFunc(4500*time.Millisecond, func() {
+				for i := range 10000 {
+					c.Attempt(i % 2)
+					tt.act(c, i)
 				}
 			})
+			out := carryOut(t, s)
+			if gates(out.Validity) != tt.want || out.Validity.Valid != !strings.Contains(tt.want, "red") {
+				t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
+			}
+			u, err := finish(t, s, out).Users()
+			if err != nil || u.Phase != "measure" || len(u.Mixes) != 1 || u.Mixes[0].Attempts != 10000 {
+				t.Fatalf("%+v, %v", u, err)
+			}
+			if tt.name == "something else" && !strings.Contains(out.Validity.Findings[0].Text, "post 75.0 % instead of 50.0 %") {
+				t.Errorf("text %q", out.Validity.Findings[0].Text)
+			}
 		})
 	}
 }
@@ -162,27 +160,25 @@ func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
 		{"too many", 4500 * time.Millisecond, 51, 1000, "amber expected answers"},
 		{"before the phase", time.Second, 51, 1000, ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := boundedSpec(t, l)
-				time.AfterFunc(tt.at, func() {
-					rec := l.reg.Recorder(0)
-					for range tt.ok {
-						rec.Record(rec.Name("view"), &measure.Op{Done: time.Millisecond})
-					}
-					for range tt.n {
-						workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error", 0)
-					}
-				})
-				out := carryOut(t, s)
-				if gates(out.Validity) != tt.want || !out.Validity.Valid {
-					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := boundedSpec(t, l)
+			time.AfterFunc(tt.at, func() {
+				rec := l.reg.Recorder(0)
+				for range tt.ok {
+					rec.Record(rec.Name("view"), &measure.Op{Done: time.Millisecond})
 				}
-				if tt.want != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, "51 of 1000 operations view (5.1 %)") {
-					t.Errorf("text %q", out.Validity.Findings[0].Text)
+				for range tt.n {
+					workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error", 0)
 				}
 			})
+			out := carryOut(t, s)
+			if gates(out.Validity) != tt.want || !out.Validity.Valid {
+				t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
+			}
+			if tt.want != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, "51 of 1000 operations view (5.1 %)") {
+				t.Errorf("text %q", out.Validity.Findings[0].Text)
+			}
 		})
 	}
 }
@@ -275,23 +271,21 @@ func TestAudit(t *testing.T) {
 			return workload.AuditResult{Expected: 5, Readable: 4, Part: 1}, nil
 		}, "", 0, "", "amber audit"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := boundedSpec(t, newLab(1000))
-				s.Audit, s.AuditTime = tt.audit, 7*time.Second
-				out := carryOut(t, s)
-				if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates || out.Validity.Valid != !strings.Contains(tt.gates, "red") {
-					t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
-				}
-				r := finish(t, s, out)
-				if ph := r.Manifest.Phases[len(r.Manifest.Phases)-1]; ph.Name != "audit" || ph.To <= ph.From {
-					t.Errorf("last phase %+v", ph)
-				}
-				u, err := r.Users()
-				if err != nil || u.Audit == nil || u.Audit.Expected != 5 || u.Audit.Error != tt.err || u.Audit.Took < tt.took || u.Audit.Took > tt.took+time.Second {
-					t.Errorf("%+v, %v", u.Audit, err)
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			s := boundedSpec(t, newLab(1000))
+			s.Audit, s.AuditTime = tt.audit, 7*time.Second
+			out := carryOut(t, s)
+			if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates || out.Validity.Valid != !strings.Contains(tt.gates, "red") {
+				t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
+			}
+			r := finish(t, s, out)
+			if ph := r.Manifest.Phases[len(r.Manifest.Phases)-1]; ph.Name != "audit" || ph.To <= ph.From {
+				t.Errorf("last phase %+v", ph)
+			}
+			u, err := r.Users()
+			if err != nil || u.Audit == nil || u.Audit.Expected != 5 || u.Audit.Error != tt.err || u.Audit.Took < tt.took || u.Audit.Took > tt.took+time.Second {
+				t.Errorf("%+v, %v", u.Audit, err)
+			}
 		})
 	}
 }

@@ -57,41 +57,39 @@ func either[T any](red bool, r, amber T) T {
 func TestEveryGateTurnsAmberAndRed(t *testing.T) {
 	for _, g := range plan.DefaultGates() {
 		for _, level := range []string{record.Amber, record.Red} {
-			t.Run(g.Name+" "+level, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l := newLab(1000)
-					red := level == record.Red
-					if f := drive[g.Name]; f != nil {
-						f(l, red)
-					} else {
-						v := (g.Amber + g.Red) / 2
-						if red {
-							v = g.Red + (g.Red-g.Amber)/10
-						}
-						l.healthy = map[string]Reading{g.Name: {Value: v}}
+			virtual(t, g.Name+" "+level, func(t *testing.T) {
+				l := newLab(1000)
+				red := level == record.Red
+				if f := drive[g.Name]; f != nil {
+					f(l, red)
+				} else {
+					v := (g.Amber + g.Red) / 2
+					if red {
+						v = g.Red + (g.Red-g.Amber)/10
 					}
-					s := boundedSpec(t, l)
-					out := carryOut(t, s)
-					if !strings.Contains(gates(out.Validity), level+" "+g.Name) || out.Validity.Valid == red {
-						t.Errorf("valid %v, findings %q", out.Validity.Valid, gates(out.Validity))
+					l.healthy = map[string]Reading{g.Name: {Value: v}}
+				}
+				s := boundedSpec(t, l)
+				out := carryOut(t, s)
+				if !strings.Contains(gates(out.Validity), level+" "+g.Name) || out.Validity.Valid == red {
+					t.Errorf("valid %v, findings %q", out.Validity.Valid, gates(out.Validity))
+				}
+				line := out.Validity.Gates[slices.IndexFunc(out.Validity.Gates, func(x record.GateOutcome) bool { return x.Name == g.Name })]
+				if line.Level != level || line.Value == nil || line.Worst == nil || line.Seconds < 4 ||
+					line.AmberSeconds+line.RedSeconds == 0 || red && line.RedSeconds == 0 {
+					t.Errorf("table: %+v, value %v, worst %v", line, line.Value, line.Worst)
+				}
+				n := 0
+				r := finish(t, s, out)
+				ev := eventsOf(t, r)
+				for _, e := range ev {
+					if _, ok := e.Readings[g.Name]; ok && e.Kind == "gates" && e.Phase == "measure" {
+						n++
 					}
-					line := out.Validity.Gates[slices.IndexFunc(out.Validity.Gates, func(x record.GateOutcome) bool { return x.Name == g.Name })]
-					if line.Level != level || line.Value == nil || line.Worst == nil || line.Seconds < 4 ||
-						line.AmberSeconds+line.RedSeconds == 0 || red && line.RedSeconds == 0 {
-						t.Errorf("table: %+v, value %v, worst %v", line, line.Value, line.Worst)
-					}
-					n := 0
-					r := finish(t, s, out)
-					ev := eventsOf(t, r)
-					for _, e := range ev {
-						if _, ok := e.Readings[g.Name]; ok && e.Kind == "gates" && e.Phase == "measure" {
-							n++
-						}
-					}
-					if n < 4 {
-						t.Errorf("%d readings in the events of 5 s", n)
-					}
-				})
+				}
+				if n < 4 {
+					t.Errorf("%d readings in the events of 5 s", n)
+				}
 			})
 		}
 	}
@@ -190,31 +188,29 @@ func TestAGateEndsTheSearch(t *testing.T) {
 		if drive[g.Name] != nil && g.Name != "inbox" || !g.Search {
 			continue
 		}
-		t.Run(g.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(800)
-				if g.Name == "inbox" {
-					l.lag = func(n int) time.Duration {
-						if n > 600 {
-							l.inbox = 600 * time.Millisecond
-						}
-						return 0
-					}
-				}
-				l.health = func(n int) map[string]Reading {
+		virtual(t, g.Name, func(t *testing.T) {
+			l := newLab(800)
+			if g.Name == "inbox" {
+				l.lag = func(n int) time.Duration {
 					if n > 600 {
-						return map[string]Reading{g.Name: {Value: g.Red + (g.Red-g.Amber)/10}}
+						l.inbox = 600 * time.Millisecond
 					}
-					return nil
+					return 0
 				}
-				_, out := searched(t, l)
-				if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name || c.Users < 480 || c.Users > 640 {
-					t.Fatalf("capacity %+v", c)
+			}
+			l.health = func(n int) map[string]Reading {
+				if n > 600 {
+					return map[string]Reading{g.Name: {Value: g.Red + (g.Red-g.Amber)/10}}
 				}
-				if !out.Validity.Valid || gates(out.Validity) != "amber "+g.Name {
-					t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
-				}
-			})
+				return nil
+			}
+			_, out := searched(t, l)
+			if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name || c.Users < 480 || c.Users > 640 {
+				t.Fatalf("capacity %+v", c)
+			}
+			if !out.Validity.Valid || gates(out.Validity) != "amber "+g.Name {
+				t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+			}
 		})
 	}
 }

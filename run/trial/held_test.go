@@ -55,22 +55,20 @@ func TestHeldGatesEndNoSearch(t *testing.T) {
 		},
 		"pause": func(l *lab) { l.healthy = map[string]Reading{"pause": {Value: 50}, "core": {Value: 20}} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(800)
-				drive(l)
-				s, out := searched(t, l)
-				finish(t, s, out)
-				if c := out.Capacity; c == nil || c.Kind != record.Estimate || strings.HasPrefix(c.Rule, record.ByGate) {
-					t.Errorf("capacity %+v", c)
-				}
-				if got := gates(out.Validity); !out.Validity.Valid || !strings.Contains(got, "amber "+name) || strings.Contains(got, "red") {
-					t.Errorf("valid %v, findings %q", out.Validity.Valid, got)
-				}
-				if g := gateOf(out.Validity, name); g.Level != record.Amber {
-					t.Errorf("%+v", g)
-				}
-			})
+		virtual(t, name, func(t *testing.T) {
+			l := newLab(800)
+			drive(l)
+			s, out := searched(t, l)
+			finish(t, s, out)
+			if c := out.Capacity; c == nil || c.Kind != record.Estimate || strings.HasPrefix(c.Rule, record.ByGate) {
+				t.Errorf("capacity %+v", c)
+			}
+			if got := gates(out.Validity); !out.Validity.Valid || !strings.Contains(got, "amber "+name) || strings.Contains(got, "red") {
+				t.Errorf("valid %v, findings %q", out.Validity.Valid, got)
+			}
+			if g := gateOf(out.Validity, name); g.Level != record.Amber {
+				t.Errorf("%+v", g)
+			}
 		})
 	}
 }

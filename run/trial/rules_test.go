@@ -384,20 +384,18 @@ func TestExpressionOverTheMeasuredPhase(t *testing.T) {
 		}, no, false},
 		{"never a value", "promql: x < 20 grace 1m", func(time.Duration) float64 { return no }, no, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				spec := gaugeSpec(t, tt.rule, func(at time.Duration) (float64, bool) { v := tt.value(at); return v, v != no })
-				spec.Bounded = measuredFor(20 * s)
-				out := carryOut(t, spec)
-				if (len(out.Broken) == 1) != tt.broken || out.Validity.Valid != (tt.want != no) {
-					t.Errorf("broken %q, valid %v: %s", out.Broken, out.Validity.Valid, gates(out.Validity))
-				}
-				events := eventsOf(t, finish(t, spec, out))
-				i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "slo" && e.Phase == "measured" })
-				if e := events[i]; e.NoData != (tt.want == no) || e.Violated != tt.broken || !e.NoData && math.Abs(e.Value-tt.want) > 1e-6 {
-					t.Errorf("judged by %+v, want %v", e, tt.want)
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			spec := gaugeSpec(t, tt.rule, func(at time.Duration) (float64, bool) { v := tt.value(at); return v, v != no })
+			spec.Bounded = measuredFor(20 * s)
+			out := carryOut(t, spec)
+			if (len(out.Broken) == 1) != tt.broken || out.Validity.Valid != (tt.want != no) {
+				t.Errorf("broken %q, valid %v: %s", out.Broken, out.Validity.Valid, gates(out.Validity))
+			}
+			events := eventsOf(t, finish(t, spec, out))
+			i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "slo" && e.Phase == "measured" })
+			if e := events[i]; e.NoData != (tt.want == no) || e.Violated != tt.broken || !e.NoData && math.Abs(e.Value-tt.want) > 1e-6 {
+				t.Errorf("judged by %+v, want %v", e, tt.want)
+			}
 		})
 	}
 }
@@ -438,22 +436,20 @@ func TestExpressionWithAGapBesideTheWindow(t *testing.T) {
 		{"in the window", window, 26 * time.Second, 31 * time.Second, false},
 		{"without a window", 0, 6 * time.Second, 12 * time.Second, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := gaugeSpec(t, "promql: x < 20 grace 2s", func(at time.Duration) (float64, bool) { return 1, at < tt.from || at >= tt.to })
-				s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: tt.window,
-					Until: func() (string, error) { return "", nil }}
-				out := carryOut(t, s)
-				named := 0
-				for _, f := range out.Validity.Findings {
-					if strings.HasPrefix(f.Text, "promql: x < 20 grace 2s had no data for more than 2s of the measured phase") {
-						named++
-					}
+		virtual(t, tt.name, func(t *testing.T) {
+			s := gaugeSpec(t, "promql: x < 20 grace 2s", func(at time.Duration) (float64, bool) { return 1, at < tt.from || at >= tt.to })
+			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: tt.window,
+				Until: func() (string, error) { return "", nil }}
+			out := carryOut(t, s)
+			named := 0
+			for _, f := range out.Validity.Findings {
+				if strings.HasPrefix(f.Text, "promql: x < 20 grace 2s had no data for more than 2s of the measured phase") {
+					named++
 				}
-				if out.Validity.Valid != tt.valid || (named == 1) == tt.valid || named > 1 {
-					t.Errorf("valid %v, named %d times, findings %q", out.Validity.Valid, named, gates(out.Validity))
-				}
-			})
+			}
+			if out.Validity.Valid != tt.valid || (named == 1) == tt.valid || named > 1 {
+				t.Errorf("valid %v, named %d times, findings %q", out.Validity.Valid, named, gates(out.Validity))
+			}
 		})
 	}
 }
@@ -475,25 +471,23 @@ func TestBoundedTestAdvisesALevel(t *testing.T) {
 			}
 		}, "mean(op) < 100ms broke at 6"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &climber{lab: newLab(100_000), most: 7500}
-				tt.set(c)
-				s := spec(t, c.lab)
-				s.Driver = c
-				s.Rules = rules(t, "mean(op) < 100ms")
-				s.Bounded = &BoundedTest{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
-				out := carryOut(t, s)
-				text := ""
-				for _, f := range out.Validity.Findings {
-					if f.Gate == "level" {
-						text = f.Level + " " + f.Text
-					}
+		virtual(t, tt.name, func(t *testing.T) {
+			c := &climber{lab: newLab(100_000), most: 7500}
+			tt.set(c)
+			s := spec(t, c.lab)
+			s.Driver = c
+			s.Rules = rules(t, "mean(op) < 100ms")
+			s.Bounded = &BoundedTest{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
+			out := carryOut(t, s)
+			text := ""
+			for _, f := range out.Validity.Findings {
+				if f.Gate == "level" {
+					text = f.Level + " " + f.Text
 				}
-				if out.Validity.Valid || !strings.HasPrefix(text, "red "+tt.want) || !strings.Contains(text, "use bounded.users: 5") {
-					t.Errorf("valid %v: %q, want %q", out.Validity.Valid, text, tt.want)
-				}
-			})
+			}
+			if out.Validity.Valid || !strings.HasPrefix(text, "red "+tt.want) || !strings.Contains(text, "use bounded.users: 5") {
+				t.Errorf("valid %v: %q, want %q", out.Validity.Valid, text, tt.want)
+			}
 		})
 	}
 	for _, tt := range []struct {

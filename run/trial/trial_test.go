@@ -181,6 +181,12 @@ func spec(t *testing.T, l *lab) Config {
 		Rules: rules(t, "mean(op) < 100ms", "cpu(app) < 85%")}
 }
 
+// virtual runs a test of its own in virtual time.
+func virtual(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
 func boundedSpec(t *testing.T, l *lab) Config {
 	t.Helper()
 	s := spec(t, l)
@@ -279,19 +285,17 @@ func TestBoundedTrialThatMayNotBeBelieved(t *testing.T) {
 			l.failing = map[string]Failure{"db": {Since: time.Now().Add(-time.Minute), Why: "gone"}}
 		}, "red signals"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				tt.set(l)
-				s := boundedSpec(t, l)
-				out := carryOut(t, s)
-				if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
-					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
-				}
-				if r := finish(t, s, out); r.Validity.Valid {
-					t.Error("stored as valid")
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			tt.set(l)
+			s := boundedSpec(t, l)
+			out := carryOut(t, s)
+			if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
+				t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+			}
+			if r := finish(t, s, out); r.Validity.Valid {
+				t.Error("stored as valid")
+			}
 		})
 	}
 }
@@ -439,33 +443,31 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 		{"a ramp beyond the capacity", 800, 10 * time.Millisecond, record.AtLeast, 450, 805},
 		{"violated from the start", 5000, 150 * time.Millisecond, record.Invalid, 0, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(tt.capacity)
-				l.latency = func(int) time.Duration { return tt.latency }
-				l.lag = func(n int) time.Duration { // called with l locked
-					if n < l.max*97/100 {
-						return 40 * time.Millisecond
-					}
-					return 100 * time.Microsecond
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(tt.capacity)
+			l.latency = func(int) time.Duration { return tt.latency }
+			l.lag = func(n int) time.Duration { // called with l locked
+				if n < l.max*97/100 {
+					return 40 * time.Millisecond
 				}
-				s := searchSpec(spec(t, l), 480, 5000)
-				s.Search.RampRate = 0.1
-				out := carryOut(t, s)
-				c := out.Capacity
-				if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
-					t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
-				}
-				if c.Kind == record.AtLeast && (c.Reached < c.Users || c.Reached > float64(l.max)) {
-					t.Errorf("reached %v, want %v to %d", c.Reached, c.Users, l.max)
-				}
-				if valid := tt.kind != record.Invalid; out.Validity.Valid != valid {
-					t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
-				}
-				if tt.kind == record.AtLeast && float64(l.max) < 1.03*tt.capacity {
-					t.Errorf("only %d users were tried on a server for %v: the scene is not what the test needs", l.max, tt.capacity)
-				}
-			})
+				return 100 * time.Microsecond
+			}
+			s := searchSpec(spec(t, l), 480, 5000)
+			s.Search.RampRate = 0.1
+			out := carryOut(t, s)
+			c := out.Capacity
+			if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
+				t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
+			}
+			if c.Kind == record.AtLeast && (c.Reached < c.Users || c.Reached > float64(l.max)) {
+				t.Errorf("reached %v, want %v to %d", c.Reached, c.Users, l.max)
+			}
+			if valid := tt.kind != record.Invalid; out.Validity.Valid != valid {
+				t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+			}
+			if tt.kind == record.AtLeast && float64(l.max) < 1.03*tt.capacity {
+				t.Errorf("only %d users were tried on a server for %v: the scene is not what the test needs", l.max, tt.capacity)
+			}
 		})
 	}
 }

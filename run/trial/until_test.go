@@ -72,51 +72,49 @@ func TestUntilEndsThePhase(t *testing.T) {
 		{"a window and no end", 10 * time.Second, time.Hour, 52 * time.Second, 62 * time.Second, true, true, "its time was over", ""},
 		{"before the window is whole", 10 * time.Second, 9 * time.Second, 2 * time.Second, 9 * time.Second, false, false, "full, after 7s", "red until"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := spec(t, l)
-				s.Rules = rules(t, "mean(op) < 20ms")
-				began := time.Now()
-				slowsAfter(l, 20*time.Second)
-				s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: time.Minute, Window: tt.window, Until: func() (string, error) {
-					if time.Since(began) >= tt.full {
-						return "full", nil
-					}
-					return "", nil
-				}}
-				out := carryOut(t, s)
-				r := finish(t, s, out)
-				ph, ok := r.Manifest.Phase("measure")
-				if !ok || ph.From != tt.from || ph.To != tt.to || !strings.HasPrefix(ph.Ended, tt.ended) {
-					t.Errorf("measured %+v", ph)
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := spec(t, l)
+			s.Rules = rules(t, "mean(op) < 20ms")
+			began := time.Now()
+			slowsAfter(l, 20*time.Second)
+			s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: time.Minute, Window: tt.window, Until: func() (string, error) {
+				if time.Since(began) >= tt.full {
+					return "full", nil
 				}
-				if soak, ok := r.Manifest.Phase("soak"); ok != (tt.from > 2*time.Second) || ok && (soak.From != 2*time.Second || soak.To != tt.from) {
-					t.Errorf("soak %+v", soak)
+				return "", nil
+			}}
+			out := carryOut(t, s)
+			r := finish(t, s, out)
+			ph, ok := r.Manifest.Phase("measure")
+			if !ok || ph.From != tt.from || ph.To != tt.to || !strings.HasPrefix(ph.Ended, tt.ended) {
+				t.Errorf("measured %+v", ph)
+			}
+			if soak, ok := r.Manifest.Phase("soak"); ok != (tt.from > 2*time.Second) || ok && (soak.From != 2*time.Second || soak.To != tt.from) {
+				t.Errorf("soak %+v", soak)
+			}
+			if out.Validity.Valid != tt.valid || tt.red != "" && !strings.Contains(gates(out.Validity), tt.red) {
+				t.Errorf("valid %v (%s)", out.Validity.Valid, gates(out.Validity))
+			}
+			if broken := len(out.Broken) > 0; broken != tt.broken {
+				t.Errorf("broken %v", out.Broken)
+			}
+			merged, err := r.Merged(ph.From, ph.To)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := eventsOf(t, r)
+			for _, e := range events {
+				if e.Kind == "slo" && e.Phase == "measured" && e.Count != merged["post"].Count() {
+					t.Errorf("the rule was judged from %d operations, the phase has %d", e.Count, merged["post"].Count())
 				}
-				if out.Validity.Valid != tt.valid || tt.red != "" && !strings.Contains(gates(out.Validity), tt.red) {
-					t.Errorf("valid %v (%s)", out.Validity.Valid, gates(out.Validity))
+			}
+			want := int((tt.to - tt.from) / time.Second)
+			for _, g := range out.Validity.Gates {
+				if g.Seconds > want {
+					t.Errorf("gate %s read %d seconds of %d", g.Name, g.Seconds, want)
 				}
-				if broken := len(out.Broken) > 0; broken != tt.broken {
-					t.Errorf("broken %v", out.Broken)
-				}
-				merged, err := r.Merged(ph.From, ph.To)
-				if err != nil {
-					t.Fatal(err)
-				}
-				events := eventsOf(t, r)
-				for _, e := range events {
-					if e.Kind == "slo" && e.Phase == "measured" && e.Count != merged["post"].Count() {
-						t.Errorf("the rule was judged from %d operations, the phase has %d", e.Count, merged["post"].Count())
-					}
-				}
-				want := int((tt.to - tt.from) / time.Second)
-				for _, g := range out.Validity.Gates {
-					if g.Seconds > want {
-						t.Errorf("gate %s read %d seconds of %d", g.Name, g.Seconds, want)
-					}
-				}
-			})
+			}
 		})
 	}
 }
