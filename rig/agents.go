@@ -302,8 +302,9 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 	}
 	agent := &fleet.Agent{Registry: measure.NewRegistry(runtime.GOMAXPROCS(0)), Tally: new(workload.Tally), Samples: self.Sample}
 	env := set.Env
-	env.Secret, env.Secrets, env.Dial = func(string) string { return "" }, pr.Secrets, dialer(set.Sources)
-	env.Registry, env.Tally, env.Ledger = agent.Registry, agent.Tally, workload.NewLedger(0, env.Seed)
+	env.Secret, env.Secrets = func(string) string { return "" }, pr.Secrets
+	env.Dial, env.Ledger = dialer(set.Sources), workload.NewLedger(0, env.Seed)
+	env.Registry, env.Tally = agent.Registry, agent.Tally
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }
 	st.Share(env.Ledger)

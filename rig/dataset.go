@@ -51,7 +51,8 @@ func StartData(ctx context.Context, engine, dir, from string, reset string, sett
 	if engine != plan.PostgreSQL && engine != plan.MySQL {
 		return nil, plan.Usagef("engine %q: want %s or %s", engine, plan.PostgreSQL, plan.MySQL)
 	}
-	return startServer(ctx, engine, database.Config{Dir: dir, Data: from, Reset: way, Settings: settings})
+	conf := database.Config{Dir: dir, Data: from, Reset: way, Settings: settings}
+	return startServer(ctx, engine, conf)
 }
 
 // startServer starts a server of an engine that a plan may name.
@@ -222,8 +223,11 @@ func (m *Maker) seal(ctx context.Context, dir string, man dump.Manifest) (*dump.
 // filling is the manifest of a dump whose data a new server loads.
 func (m *Maker) filling(engine, database, origin string) dump.Manifest {
 	m.Progress.Doing("starting a server", 0)
-	return dump.Manifest{Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: database, Origin: origin,
-		Seconds: map[string]string{}, Loading: loadingSettings(engine, probe.Fingerprint().MemoryBytes)}
+	return dump.Manifest{
+		Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: database, Origin: origin,
+		Seconds: map[string]string{},
+		Loading: loadingSettings(engine, probe.Fingerprint().MemoryBytes),
+	}
 }
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) }

@@ -159,7 +159,9 @@ func (s *Session) openAgent(probes []plan.Probe, index int, instance string) (so
 	if err != nil {
 		return source{}, err
 	}
-	r := agent.NewRemote(agent.RemoteConfig{Ask: s.watchers.hall.Reader(name), Role: probes[index].Role, Instance: instance})
+	r := agent.NewRemote(agent.RemoteConfig{
+		Ask: s.watchers.hall.Reader(name), Role: probes[index].Role, Instance: instance,
+	})
 	return source{probe: r, close: nothing}, nil
 }
 

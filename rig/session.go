@@ -430,7 +430,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told = append(told, seen.answers.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
-		err = errors.Join(err, w.Event(record.Event{At: run.Now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
+		e := f.Event()
+		e.At = run.Now()
+		err = errors.Join(err, w.Event(e))
 	}
 	return out, seen, err
 }
@@ -492,7 +494,8 @@ func (s *Session) length(pt RunPart) time.Duration {
 // probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
 // second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's. load is shown
 // the servers' counts of requests; it may be nil.
-func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns, load *shares) (runner *probe.Runner, end func(), err error) {
+func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns,
+	load *shares) (runner *probe.Runner, end func(), err error) {
 	runner = probe.NewRunner(db, time.Second)
 	runner.UseClock(run)
 	var all []source

@@ -55,7 +55,8 @@ type Undelivering interface {
 	Undelivered() string
 }
 
-// Env holds the values that all users of a run share. Its JSON is the part that users in other processes get.
+// Env holds the values that all users of a run share. Its JSON is the part that users in other
+// processes get.
 type Env struct {
 	// URL is the server's base URL, without a slash at the end. It is set for each run: a target may
 	// move between resets.
