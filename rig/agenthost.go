@@ -132,7 +132,7 @@ func (h *health) elsewhere(out map[string]trial.Reading) {
 			"steal":  one(ofRole("plimsoll_cpu_steal_ratio", "host"), 100),
 			"others": h.othersOf(i),
 			"drops":  h.droppedOf(i),
-			"memory": both(one("node_memory_MemAvailable_bytes", 1), one("node_memory_MemTotal_bytes", 1), func(free, all float64) float64 { return 100 * (1 - free/all) }),
+			"memory": usedMemory(one),
 			"ports": both(both(open, one("node_sockstat_TCP_tw", 1), sum), one(portsOfHost, 1),
 				func(n, of float64) float64 { return 100 * n / of }),
 		}

@@ -28,21 +28,12 @@ import (
 // agentSettings are the inputs of an agent's engine, see [fleet.Start]. They hold tokens and passwords: they go
 // through the agent's standard input and nowhere else.
 type agentSettings struct {
-	URL       string             `json:"url"`
-	URLs      []string           `json:"urls,omitempty"`
-	HTTP2     bool               `json:"http2,omitempty"`
-	Seed      uint64             `json:"seed"`
-	Pace      float64            `json:"pace"`
-	Cold      bool               `json:"cold"`
-	Params    map[string]string  `json:"params"`
-	Timeout   time.Duration      `json:"timeout"`
-	Mix       string             `json:"mix"`
-	Weights   map[string]float64 `json:"weights"`
-	Behaviors []agentBehavior    `json:"behaviors"`
-	Arrivals  *agentArrivals     `json:"arrivals,omitempty"`
-	Sources   []netip.Addr       `json:"sources,omitempty"`
-	Budget    int64              `json:"budget"`            // bytes of answers under way, of this agent
-	Ratings   []int              `json:"ratings,omitempty"` // see [engine.Config]
+	Env       workload.Env
+	Behaviors []agentBehavior `json:"behaviors"`
+	Arrivals  *agentArrivals  `json:"arrivals,omitempty"`
+	Sources   []netip.Addr    `json:"sources,omitempty"`
+	Budget    int64           `json:"budget"`            // bytes of answers under way, of this agent
+	Ratings   []int           `json:"ratings,omitempty"` // see [engine.Config]
 }
 
 type agentBehavior struct {
@@ -104,8 +95,7 @@ func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, e
 
 // settings collects the settings of the agents, by their numbers: each gets the secrets of its own users.
 func (d driving) settings(mix []engine.Part) (func(agent int) (json.RawMessage, error), error) {
-	e := d.env
-	set := agentSettings{URL: e.URL, URLs: e.URLs, HTTP2: e.HTTP2, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Ratings: d.layout.ratings}
+	set := agentSettings{Env: d.env, Sources: d.layout.from, Ratings: d.layout.ratings}
 	var shares []float64
 	for _, part := range mix {
 		if _, ok := part.Behavior.(workload.Portable); !ok {
@@ -212,11 +202,13 @@ func (s *Session) links(ctx context.Context, d driving) (links []io.ReadWriteClo
 	if links, hosts.Names, err = s.fleet.lead(ctx, d.layout.members, f.Resend); err != nil {
 		return nil, nil, nil, end, err
 	}
-	return links, hosts, nil, func() {
-		for _, l := range links {
-			_ = l.Close()
-		}
-	}, nil
+	return links, hosts, nil, func() { closeLinks(links) }, nil
+}
+
+func closeLinks(links []io.ReadWriteCloser) {
+	for _, l := range links {
+		_ = l.Close() // by this an agent knows that it is alone
+	}
 }
 
 // A pipe is both standard streams of a child.
@@ -235,11 +227,19 @@ const runningProgram = "/proc/self/exe"
 // ownProgram is the file to start this program by. A new build that has taken the file's place meanwhile is another
 // program: a run, or a comparison, would be of two.
 func ownProgram() (string, error) {
+	exe, err := executable()
+	if err != nil {
+		return "", err
+	}
+	return unlessReplaced(exe), nil
+}
+
+func executable() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("finding this program: %w", err)
 	}
-	return unlessReplaced(exe), nil
+	return exe, nil
 }
 
 func unlessReplaced(exe string) string {
@@ -301,8 +301,10 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 		return nil, err
 	}
 	agent := &fleet.Agent{Registry: measure.NewRegistry(runtime.GOMAXPROCS(0)), Tally: new(workload.Tally), Samples: self.Sample}
-	env := workload.Env{URL: set.URL, URLs: set.URLs, HTTP2: set.HTTP2, Seed: set.Seed, Pace: set.Pace, Cold: set.Cold, Params: set.Params, Timeout: set.Timeout, Mix: set.Mix, Weights: set.Weights,
-		Secret: func(string) string { return "" }, Dial: dialer(set.Sources), Registry: agent.Registry, Tally: agent.Tally, Ledger: workload.NewLedger(0, set.Seed), Secrets: pr.Secrets}
+	env := set.Env
+	env.Secret, env.Secrets = func(string) string { return "" }, pr.Secrets
+	env.Dial, env.Ledger = dialer(set.Sources), workload.NewLedger(0, env.Seed)
+	env.Registry, env.Tally = agent.Registry, agent.Tally
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }
 	st.Share(env.Ledger)

@@ -28,21 +28,31 @@ func (b tokened) State(ranks []int) ([]byte, error) {
 }
 func (b tokened) token(rank int) string { return fmt.Sprintf("%s-%04d-", string(b), rank) }
 
-// The settings of an agent hold the tokens of its users, those that its engine will make, and no other.
-func TestSettingsOfAnAgentHoldItsOwnTokens(t *testing.T) {
-	const users, agents = 1000, 7
-	mix := []engine.Part{{Name: "a", Behavior: tokened("a"), Share: 0.7}, {Name: "b", Behavior: tokened("b"), Share: 0.3}}
-	settings, err := driving{layout: layout{users: users, processes: agents}}.settings(mix)
+// settingsOf returns the settings of agents with two such behaviors.
+func settingsOf(t *testing.T, d driving) (mix []engine.Part, settings func(agent int) []byte) {
+	t.Helper()
+	mix = []engine.Part{{Name: "a", Behavior: tokened("a"), Share: 0.7}, {Name: "b", Behavior: tokened("b"), Share: 0.3}}
+	of, err := d.settings(mix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := make([]string, agents)
-	for k := range texts {
-		b, err := settings(k)
+	return mix, func(agent int) []byte {
+		t.Helper()
+		b, err := of(agent)
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts[k] = string(b)
+		return b
+	}
+}
+
+// The settings of an agent hold the tokens of its users, those that its engine will make, and no other.
+func TestSettingsOfAnAgentHoldItsOwnTokens(t *testing.T) {
+	const users, agents = 1000, 7
+	mix, settings := settingsOf(t, driving{layout: layout{users: users, processes: agents}})
+	texts := make([]string, agents)
+	for k := range texts {
+		texts[k] = string(settings(k))
 	}
 	deal := workload.NewStrata(0.7, 0.3)
 	for id := range users {
@@ -54,14 +64,8 @@ func TestSettingsOfAnAgentHoldItsOwnTokens(t *testing.T) {
 			}
 		}
 	}
-	one, err := driving{layout: layout{users: users, processes: 1}}.settings(mix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := one(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, one := settingsOf(t, driving{layout: layout{users: users, processes: 1}})
+	whole := one(0)
 	for k, text := range texts {
 		if most := len(whole)/agents + 400; len(text) > most {
 			t.Errorf("agent %d has %d bytes of %d, want at most %d", k, len(text), len(whole), most)

@@ -18,14 +18,7 @@ import (
 func TestBackup(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	root, err := os.MkdirTemp("", "backup-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	root := openDir(t)
 	server, err := postgresql.Start(ctx, postgresql.Config{Dir: filepath.Join(root, "server")})
 	if err != nil {
 		t.Fatal(err)

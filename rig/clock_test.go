@@ -37,10 +37,7 @@ func TestRulesAskOnTheClockOfTheSeries(t *testing.T) {
 	for _, step := range []time.Duration{-20 * time.Second, 0, 20 * time.Second} {
 		epoch := beforeStep(t, step)
 		base := epoch.Round(0)
-		db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := created(t, filepath.Join(t.TempDir(), "series"))
 		t.Cleanup(func() { db.Close() })
 		if err := db.Append(base, []series.Sample{{Name: "x", Value: 7}}); err != nil {
 			t.Fatal(err)
@@ -70,10 +67,7 @@ func beforeStep(t *testing.T, step time.Duration) time.Time {
 // series have no value at the present date.
 func TestSignalsLiveInTheTimeOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := created(t, filepath.Join(t.TempDir(), "series"))
 		defer db.Close()
 		run := clock.NewStopped(time.Now())
 		r := probe.NewRunner(db, time.Second)

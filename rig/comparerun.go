@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -140,9 +139,9 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 
 // BuildDigest names this program by its file: two builds of one version are not the same program.
 func BuildDigest() (string, error) {
-	exe, err := os.Executable()
+	exe, err := executable()
 	if err != nil {
-		return "", fmt.Errorf("finding this program: %w", err)
+		return "", err
 	}
 	return record.DigestFile(exe)
 }

@@ -25,6 +25,7 @@ import (
 	"plimsoll/reference/refchat"
 	"plimsoll/target"
 	"plimsoll/target/lab"
+	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/postgresql"
 	"plimsoll/target/process"
@@ -47,21 +48,24 @@ func StartData(ctx context.Context, engine, dir, from string, reset string, sett
 	if !slices.Contains([]lab.Copying{lab.Auto, lab.Plain, lab.Reflink, lab.Image}, way) {
 		return nil, plan.Usagef("a reset by %q: want %s, %s or %s", reset, lab.Plain, lab.Reflink, lab.Image)
 	}
-	switch engine {
-	case plan.PostgreSQL:
-		s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: from, Reset: way, Settings: settings})
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
-	case plan.MySQL:
-		s, err := mysql.Start(ctx, mysql.Config{Dir: dir, Data: from, Reset: way, Settings: settings})
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
+	if engine != plan.PostgreSQL && engine != plan.MySQL {
+		return nil, plan.Usagef("engine %q: want %s or %s", engine, plan.PostgreSQL, plan.MySQL)
 	}
-	return nil, plan.Usagef("engine %q: want %s or %s", engine, plan.PostgreSQL, plan.MySQL)
+	conf := database.Config{Dir: dir, Data: from, Reset: way, Settings: settings}
+	return startServer(ctx, engine, conf)
+}
+
+// startServer starts a server of an engine that a plan may name.
+func startServer(ctx context.Context, engine string, conf database.Config) (DataServer, error) {
+	start := postgresql.Start
+	if engine == plan.MySQL {
+		start = mysql.Start
+	}
+	s, err := start(ctx, conf)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Temporarily runs do with a server that is gone afterwards, with its state in a directory beside near, on the same
@@ -182,12 +186,8 @@ func (m *Maker) Generate(ctx context.Context, spec dataset.Spec, engine, dir str
 	}
 	defer func() { _ = dump.Abandon(dir) }()
 	m.Progress.What(spec.Name+" on "+engine, 0)
-	m.Progress.Doing("starting a server", 0)
-	man := dump.Manifest{
-		Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: process.DefaultDatabase, Schema: refchat.SchemaVersion,
-		Spec: &spec, SpecSum: spec.Digest(), Origin: "generated", Seconds: map[string]string{},
-		Loading: loadingSettings(engine, probe.Fingerprint().MemoryBytes),
-	}
+	man := m.filling(engine, process.DefaultDatabase, "generated")
+	man.Schema, man.Spec, man.SpecSum = refchat.SchemaVersion, &spec, spec.Digest()
 	err = Temporarily(ctx, engine, dir, "", maps.Clone(man.Loading), func(s DataServer) error {
 		if err := s.CreateDatabase(ctx, man.Database); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (m *Maker) Generate(ctx context.Context, spec dataset.Spec, engine, dir str
 			man.Loading["session: "+k] = v
 		}
 		for k, d := range map[string]time.Duration{"rows": res.Load, "indexes": res.Build, "statistics": res.Settle} {
-			man.Seconds[k] = strconv.FormatFloat(d.Seconds(), 'f', 1, 64)
+			man.Seconds[k] = seconds(d)
 		}
 		return m.take(ctx, s, &man, into)
 	})
@@ -209,11 +209,28 @@ func (m *Maker) Generate(ctx context.Context, spec dataset.Spec, engine, dir str
 	if err := data.WriteFiles(files); err != nil {
 		return nil, res, err
 	}
-	m.Progress.Doing("summing the files", 0)
-	d, err := dump.Seal(ctx, dir, man)
-	m.Progress.End()
+	d, err := m.seal(ctx, dir, man)
 	return d, res, err
 }
+
+// seal ends a dump.
+func (m *Maker) seal(ctx context.Context, dir string, man dump.Manifest) (*dump.Dump, error) {
+	defer m.Progress.End()
+	m.Progress.Doing("summing the files", 0)
+	return dump.Seal(ctx, dir, man)
+}
+
+// filling is the manifest of a dump whose data a new server loads.
+func (m *Maker) filling(engine, database, origin string) dump.Manifest {
+	m.Progress.Doing("starting a server", 0)
+	return dump.Manifest{
+		Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: database, Origin: origin,
+		Seconds: map[string]string{},
+		Loading: loadingSettings(engine, probe.Fingerprint().MemoryBytes),
+	}
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) }
 
 // Load fills an empty database.
 func (m *Maker) Load(ctx context.Context, dsn string, p *dataset.Population) (data.Result, error) {
@@ -305,10 +322,7 @@ func (m *Maker) keep(ctx context.Context, man dump.Manifest, from string, settin
 			return nil, err
 		}
 	}
-	m.Progress.Doing("summing the files", 0)
-	d, err := dump.Seal(ctx, dir, man)
-	m.Progress.End()
-	return d, err
+	return m.seal(ctx, dir, man)
 }
 
 // stateOf finds a supervised server's data in its state directory and makes sure that it is not in use. The caller

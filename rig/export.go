@@ -176,7 +176,9 @@ func (p *pushing) close(out *trial.Outcome) {
 		text += "; last because: " + st.Err.Error()
 		f := record.Finding{Gate: "remote write", Level: record.Amber, Value: float64(st.Lost), Text: text + " (the run's own series are complete)"}
 		out.Validity.Add(f)
-		_ = p.w.Event(record.Event{At: p.clock.Now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Text: f.Text})
+		e := f.Event()
+		e.At = p.clock.Now()
+		_ = p.w.Event(e)
 		p.prog.Say("plimsoll: remote write: %s", f.Text)
 		return
 	}

@@ -18,17 +18,14 @@ import (
 // extentPlan compares two arms on two databases in measured phases of 5 to 20 s.
 func extentPlan(t *testing.T) *plan.Plan {
 	t.Helper()
-	p, err := plan.Parse([]byte(`
+	p := parsed(t, `
 name: n
 target: {driver: s}
 database: {engine: [postgresql, mysql]}
 workload: {behavior: b}
 bounded: {users: 5, measure: auto, measure_min: 5s, measure_max: 20s}
 compare: {mode: duet, arms: {base: {}, new: {}}, margin: {cost(app): 5%}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	return p
 }
 
@@ -49,10 +46,7 @@ func extentBlock(t *testing.T, p *plan.Plan, past *pastBlocks, seed uint64, dear
 	var runs []*run
 	for _, engine := range []string{"postgresql", "mysql"} {
 		for _, arm := range []string{"base", "new"} {
-			db, err := series.Create(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := created(t, t.TempDir())
 			defer db.Close()
 			r := &run{clock: clock.NewStopped(time.Unix(1e9, 0)), cost: 0.002, db: db}
 			if arm == "new" {

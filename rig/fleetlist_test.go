@@ -2,21 +2,14 @@ package rig
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
-	"plimsoll/load/fleet/join"
 )
 
 // A roll without members, or without missing ones, has empty lists in JSON.
 func TestEmptyListsOfARoll(t *testing.T) {
-	dir := t.TempDir()
-	keyFile := filepath.Join(dir, "fleet.json")
-	if _, err := join.NewToken(files.OS{}, keyFile, filepath.Join(dir, "a.nk")); err != nil {
-		t.Fatal(err)
-	}
+	keyFile, _ := fleetKeys(t, "a")
 	pr := &Program{Secrets: new(plain.Secrets)}
 	roll, err := pr.CallRoll(t.Context(), FleetDoor{Listen: "127.0.0.1:0", Keys: keyFile}, 1, t.Logf)
 	if err != nil {

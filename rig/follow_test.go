@@ -12,10 +12,7 @@ import (
 // TestFollower reads the data of another writer, and the block when it has closed.
 func TestFollower(t *testing.T) {
 	dir := t.TempDir() + "/series"
-	w, err := series.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := created(t, dir)
 	t0 := time.Unix(1_700_000_000, 0)
 	add := func(i int) {
 		if err := w.Append(t0.Add(time.Duration(i)*time.Second), []series.Sample{{Name: "n", Value: float64(i)}}); err != nil {
@@ -66,10 +63,7 @@ func TestFollower(t *testing.T) {
 // TestStoredSeries asks the API that the console mounts, without a listener of its own.
 func TestStoredSeries(t *testing.T) {
 	dir := t.TempDir() + "/series"
-	w, err := series.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := created(t, dir)
 	if err := w.Append(time.Unix(1_700_000_000, 0), []series.Sample{{Name: "n", Value: 42}}); err != nil {
 		t.Fatal(err)
 	}

@@ -375,10 +375,9 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		"fds":          both(fds, files, func(n, of float64) float64 { return 100 * n / of }),
 		"fds_free":     h.filesLeft(fds, files, h.sampled(open)),
 		"ports":        {Why: "the range of ephemeral ports is not known"},
-		"memory": both(h.read("node_memory_MemAvailable_bytes", 1), h.read("node_memory_MemTotal_bytes", 1),
-			func(free, all float64) float64 { return 100 * (1 - free/all) }),
-		"clock":    {Value: 0}, // of users in the process that judges: one clock
-		"headroom": {Why: h.unrated},
+		"memory":       usedMemory(h.read),
+		"clock":        {Value: 0}, // of users in the process that judges: one clock
+		"headroom":     {Why: h.unrated},
 	}
 	if h.cores > 0 {
 		out["cpu"] = h.users("plimsoll_generator_cpu_ratio", 100/float64(h.cores), sum)
@@ -398,6 +397,12 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		out["headroom"] = trial.Reading{Value: 100 * max(1-h.driven(users, ops), 0)}
 	}
 	return out
+}
+
+// usedMemory is the share of a host's memory that is not available.
+func usedMemory(read func(key string, scale float64) trial.Reading) trial.Reading {
+	return both(read("node_memory_MemAvailable_bytes", 1), read("node_memory_MemTotal_bytes", 1),
+		func(free, all float64) float64 { return 100 * (1 - free/all) })
 }
 
 // sampled returns when the processes that have the users were sampled last.

@@ -171,9 +171,7 @@ func launch(ctx context.Context, exe string, n int, cpus []int, say func(string,
 func (l *launched) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	for _, to := range l.links {
-		_ = to.Close() // by this an agent knows that it is alone
-	}
+	closeLinks(l.links)
 	for _, p := range l.children {
 		if err := p.Stop(ctx); err != nil {
 			l.say("agent: %v", err)
@@ -309,9 +307,7 @@ func (j *joined) lead(ctx context.Context, members []join.Member, resend time.Du
 	for _, m := range members {
 		to, err := j.hall.Link(m.Name)
 		if err != nil {
-			for _, l := range links {
-				_ = l.Close()
-			}
+			closeLinks(links)
 			return nil, nil, err
 		}
 		links, names = append(links, to), append(names, m.Name)

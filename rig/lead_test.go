@@ -3,12 +3,10 @@ package rig
 import (
 	"context"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/load/fleet/join"
 )
@@ -16,15 +14,7 @@ import (
 // An agent that does not answer at the moment when a run begins is waited for, as it is in the run; one that does not come
 // back is named.
 func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
-	dir := t.TempDir()
-	keyFile := filepath.Join(dir, "fleet.json")
-	if _, err := join.NewToken(files.OS{}, keyFile, filepath.Join(dir, "a.nk")); err != nil {
-		t.Fatal(err)
-	}
-	token, err := join.ReadToken(filepath.Join(dir, "a.nk"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyFile, token := fleetKeys(t, "a")
 	hall, err := (&Program{Secrets: new(plain.Secrets)}).OpenFleet(FleetDoor{Listen: "127.0.0.1:0", Keys: keyFile}, t.Logf)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +32,7 @@ func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	time.AfterFunc(100*time.Millisecond, func() {
-		done <- join.Attend(ctx, join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf,
+		done <- join.Attend(ctx, join.AgentConfig{Token: token("a"), URL: hall.Addr(), Build: build, Say: t.Logf,
 			Introduce: func() join.Introduction { return join.Introduction{} },
 			Serve:     func(ctx context.Context, _ *join.Responder) error { <-ctx.Done(); return nil }})
 	})

@@ -140,10 +140,9 @@ func (a *audience) Orders() []live.Order {
 // LastOrders implements [trial.Audience].
 func (a *audience) LastOrders() []live.Order {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	out := a.orders
-	a.orders, a.over = nil, true
-	return out
+	a.over = true
+	a.mu.Unlock()
+	return a.Orders()
 }
 
 // Publish implements [trial.Audience].

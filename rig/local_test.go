@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -19,9 +18,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
-	"plimsoll/plan"
 	"plimsoll/target"
-	"plimsoll/target/external"
 	"plimsoll/target/lab"
 )
 
@@ -92,16 +89,10 @@ func localSession(t *testing.T, at, keys string) (*Session, *System) {
 	if err != nil || len(cpus) < 2 {
 		t.Skipf("this host has the CPUs %v, want two: %v", cpus, err)
 	}
-	p, err := plan.Parse(fmt.Appendf(nil, "{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}%s}", at, keys))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{URL: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parsed(t, fmt.Sprintf("{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}%s}", at, keys))
+	dep := deployed(t, target.Spec{URL: at})
 	s := &Session{Program: &Program{Env: func(string) string { return "" }, Secrets: new(plain.Secrets)}, Plan: p,
-		Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
+		Progress: silent()}
 	s.generator, s.targets = sides(nil, nil, cpus)
 	return s, &System{Deployment: dep, probes: p.Probes}
 }
@@ -190,13 +181,12 @@ func TestAServerBehindAProxyOnThisHost(t *testing.T) {
 
 // A server in this program, one elsewhere, and a tunnel have no processes here that could be told from the generator.
 func TestNoServerOfOthersHere(t *testing.T) {
-	own := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(own.Close)
+	own := answering(t)
 	at, _ := serving(t, "ssh", "here")
 	for _, tt := range []struct {
 		at     string
 		shared bool
-	}{{own.URL, true}, {at, false}} {
+	}{{own, true}, {at, false}} {
 		s, sys := localSession(t, tt.at, "")
 		if err := s.locate(t.Context(), sys, false); err != nil {
 			t.Fatal(err)

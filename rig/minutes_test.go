@@ -4,8 +4,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"plimsoll/plan"
 )
 
 // Pilots and deployments that took longer than could be foreseen leave the shortest comparison, as long as it takes no
@@ -13,10 +11,7 @@ import (
 func TestOverrun(t *testing.T) {
 	const text = "name: m\ntarget: {driver: refnull}\nworkload: {behavior: poster}\n" +
 		"bounded: {users: 5, ramp: 3s, settle: 5s, measure: auto}\ncompare: {arms: {base: {}, new: {}}}\n"
-	p, err := plan.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parsed(t, text)
 	synctest.Test(t, func(t *testing.T) {
 		const between = 5 * time.Second
 		_, least := p.Within(0, between)

@@ -16,11 +16,8 @@ func modePlan(t *testing.T, target, arms, mode string) *plan.Plan {
 	if strings.Contains(arms, "database") {
 		engines = "postgresql"
 	}
-	p, err := plan.Parse([]byte("name: n\ntarget: {driver: refchat" + target + "}\ndatabase: {engine: " + engines + "}\n" +
-		"workload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: " + arms + mode + "}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parsed(t, "name: n\ntarget: {driver: refchat"+target+"}\ndatabase: {engine: "+engines+"}\n"+
+		"workload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: "+arms+mode+"}\n")
 	return p
 }
 

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -19,7 +16,6 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/target"
-	"plimsoll/target/external"
 )
 
 // elsewherePlan is a plan of arms at two addresses, with keys of the comparison.
@@ -95,8 +91,7 @@ func TestReferencesToOneServer(t *testing.T) {
 // TestInstalledOver: of two arms of a duet that are one server, the one that was prepared first has the version of the
 // other before its first turn.
 func TestInstalledOver(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(srv.Close)
+	srv := answering(t)
 	there := filepath.Join(t.TempDir(), "version")
 	d := &dialect.Dialect{Name: "d", Behaviors: dialect.Registry{"b": func() workload.Behavior { return nil }}, Release: func(context.Context, workload.Env) ([]string, error) {
 		b, err := os.ReadFile(there)
@@ -106,14 +101,10 @@ func TestInstalledOver(t *testing.T) {
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
 	for i, version := range []string{"11.0", "11.1"} {
-		s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}, Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
-		dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: version, Version: version, URL: strings.Replace(srv.URL, "127.0.0.1", []string{"127.0.0.1", "localhost"}[i], 1),
+		s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}, Progress: silent()}
+		dep := deployed(t, target.Spec{Name: version, Version: version, URL: strings.Replace(srv, "127.0.0.1", []string{"127.0.0.1", "localhost"}[i], 1),
 			InstallCmd: []string{"/bin/sh", "-c", "printf " + version + " > " + there}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sys := &System{Deployment: dep, speaks: s.Dialects, secrets: func(string) string { return "" }}
-		sys.commanded = &commanded{Site: dep.(*external.Site), key: version, want: version, grounds: shared, surveyed: true, provision: func(context.Context) error { return nil }}
+		sys := systemOf(s, &commanded{Site: dep, key: version, want: version, grounds: shared, surveyed: true, provision: func(context.Context) error { return nil }})
 		wg.Go(func() {
 			p := &place{prepared: prepared}
 			defer p.arrive()

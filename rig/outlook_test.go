@@ -12,17 +12,14 @@ import (
 // Every engine has a forecast, once for those that are alike, and a budget that is too short is named. The saturation
 // is that of the rule of the app's CPU.
 func TestOutlooks(t *testing.T) {
-	p, err := plan.Parse([]byte(`
+	p := parsed(t, `
 name: n
 target: {driver: refchat}
 database: {engine: [postgresql, mysql]}
 workload: {behavior: poster, pace: 0.2}
 bounded: {users: {postgresql: 100, mysql: 80}}
 unbounded: {max_users: 900, budget: 20s, slo: ["mean(op) < 100ms", "cpu(app) < 85%", "cpu(app) < 50% warning", "cpu(db) < 20%"]}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	got, err := Outlooks(p)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%+v, %v", got, err)

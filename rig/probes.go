@@ -19,7 +19,6 @@ import (
 	"plimsoll/watch/probe/agent"
 	"plimsoll/watch/probe/mysql"
 	"plimsoll/watch/probe/postgresql"
-	"plimsoll/watch/series"
 )
 
 // probePatience bounds the first answer of a plan's probe, before a run; in a run each has a second.
@@ -80,7 +79,7 @@ func (s *Session) sources(sys *System) (out []source, err error) {
 
 // listed opens the plan's probes. Each has an instance of its own, so that two of one role never share a series.
 func (s *Session) listed(sys *System) (out []source, err error) {
-	next, unnamed := map[string]int{"app": len(sys.metricsURLs())}, map[string]int{}
+	next := map[string]int{"app": len(sys.metricsURLs())}
 	if d, ok := sys.Deployment.(databased); ok && d.DSN() != "" {
 		next["db"] = 1
 	}
@@ -100,10 +99,7 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 		instance := fmt.Sprintf("%s-%d", p.Role, next[p.Role])
 		var src source
 		if p.OfAgent() {
-			src, err = s.openAgent(p, instance, unnamed)
-			if p.Agent == "" {
-				unnamed[p.Role]++
-			}
+			src, err = s.openAgent(sys.probes, i, instance)
 		} else {
 			src, err = openProbe(p.Kind, p.URL+p.DSN, p.Role, instance)
 		}
@@ -119,8 +115,9 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 
 // openProbe makes a probe. at may be a secret: the name of the probe is made of kind and instance alone.
 func openProbe(kind, at, role, instance string) (source, error) {
-	labels := []series.Label{{Name: "role", Value: role}, {Name: "instance", Value: instance}}
-	name := kind + " " + instance
+	labels, name := labelsOf(role, instance), kind+" "+instance
+	var src source
+	var err error
 	switch kind {
 	case plan.ProbePrometheus:
 		p, err := probe.NewScrape(at, map[string]string{"role": role, "instance": instance})
@@ -129,43 +126,47 @@ func openProbe(kind, at, role, instance string) (source, error) {
 		}
 		return source{scraper: namedScraper{p, name}, close: p.Close}, nil
 	case plan.ProbePprof:
-		p, err := probe.NewPprof(at, labels...)
-		if err != nil {
-			return source{}, err
-		}
-		return source{probe: namedProbe{p, name}, close: p.Close}, nil
+		src, err = sourceOf(probe.NewPprof(at, labels...))
 	case plan.ProbeNginx:
-		p, err := probe.NewNginx(at, labels...)
-		if err != nil {
-			return source{}, err
-		}
-		return source{probe: namedProbe{p, name}, close: p.Close}, nil
+		src, err = sourceOf(probe.NewNginx(at, labels...))
 	case plan.ProbePostgreSQL:
-		p, err := postgresql.New(at, labels...)
-		if err != nil {
-			return source{}, err
-		}
-		return source{probe: p, close: p.Close}, nil
+		src, err = sourceOf(postgresql.New(at, labels...))
 	case plan.ProbeMySQL:
-		p, err := mysql.New(at, labels...)
-		if err != nil {
-			return source{}, err
-		}
-		return source{probe: p, close: p.Close}, nil
+		src, err = sourceOf(mysql.New(at, labels...))
+	default:
+		err = fmt.Errorf("there is no probe of kind %q", kind)
 	}
-	return source{}, fmt.Errorf("there is no probe of kind %q", kind)
+	src.probe = namedProbe{src.probe, name}
+	return src, err
 }
 
-// openAgent makes the probe of another host; before are how many agents of each role probes before it have, by role
-// alone.
-func (s *Session) openAgent(p plan.Probe, instance string, before map[string]int) (source, error) {
-	name, err := s.watchers.of(s.Plan, p, before[p.Role])
+// sourceOf is a probe that was just opened.
+func sourceOf(p closer, err error) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	r := agent.NewRemote(agent.RemoteConfig{Ask: s.watchers.hall.Reader(name), Role: p.Role, Instance: instance})
-	return source{probe: r, close: func() error { return nil }}, nil
+	return source{probe: p, close: p.Close}, nil
 }
+
+type closer interface {
+	probe.Probe
+	Close() error
+}
+
+// openAgent makes the probe of another host, by its index.
+func (s *Session) openAgent(probes []plan.Probe, index int, instance string) (source, error) {
+	name, err := s.watchers.of(s.Plan, probes, index)
+	if err != nil {
+		return source{}, err
+	}
+	r := agent.NewRemote(agent.RemoteConfig{
+		Ask: s.watchers.hall.Reader(name), Role: probes[index].Role, Instance: instance,
+	})
+	return source{probe: r, close: nothing}, nil
+}
+
+// nothing closes what needs no close.
+func nothing() error { return nil }
 
 // agentOf returns the role and instance of an agent in a probe's name.
 func agentOf(name string) (role, instance string, ok bool) {

@@ -15,7 +15,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/target"
-	"plimsoll/target/external"
 	"plimsoll/target/lab/postgresql"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
@@ -46,15 +45,9 @@ func watched(t *testing.T) *httptest.Server {
 // watching makes a session of a plan with the probes, and a system of the external target.
 func watching(t *testing.T, url, probes string, env map[string]string) (*Session, *System) {
 	t.Helper()
-	p, err := plan.Parse([]byte(fmt.Sprintf(`{name: own, target: {driver: external, url: %q, metrics_url: /metrics},
-workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: url, MetricsURL: "/metrics", Ready: "/metrics"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parsed(t, fmt.Sprintf(`{name: own, target: {driver: external, url: %q, metrics_url: /metrics},
+workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes))
+	dep := deployed(t, target.Spec{URL: url, MetricsURL: "/metrics", Ready: "/metrics"})
 	s := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}
 	return s, &System{Deployment: dep, probes: s.Plan.Probes}
 }
@@ -82,10 +75,7 @@ func TestPlanProbes(t *testing.T) {
 	if seen := sys.describe().Settings[seenFact]; !strings.HasPrefix(seen, "proxy-0 nginx/1.22.1; db-0 PostgreSQL 1") {
 		t.Errorf("seen: %q", seen)
 	}
-	store, err := series.Create(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := created(t, t.TempDir())
 	defer store.Close()
 	runner, closeProbes, err := s.probes(sys, store, clock.New(time.Now()), nil, nil)
 	if err != nil {
@@ -103,7 +93,7 @@ func TestPlanProbes(t *testing.T) {
 	if got := strings.Join(names, ", "); !strings.HasSuffix(got, "pprof app-1, prometheus host-0, nginx proxy-0, postgresql db-0") {
 		t.Errorf("probes: %s", got)
 	}
-	for expr, want := range map[string]float64{
+	checkValues(t, store, map[string]float64{
 		`count(go_goroutines{role="app",instance="app-1"}) == 1`:                                 1,
 		`jobs_total{role="host",instance="host-0",exported_role="worker",queue="mail"}`:          7,
 		`jobs_total{role="app",instance="app-0",exported_role="worker",queue="mail"}`:            7,
@@ -111,12 +101,7 @@ func TestPlanProbes(t *testing.T) {
 		`plimsoll_pg_connections{role="db",instance="db-0"}`:                                     1,
 		`plimsoll_pg_blocked_sessions{role="db",instance="db-0"}`:                                0,
 		`sum(plimsoll_probe_up) == count(plimsoll_probe_up) and sum(plimsoll_probe_up) > bool 4`: float64(len(names)),
-	} {
-		res, err := store.Query(ctx, expr, time.Now())
-		if err != nil || len(res) != 1 || res[0].Value != want {
-			t.Errorf("%s = %v, %v; want %v", expr, res, err, want)
-		}
-	}
+	})
 }
 
 // runUntil runs probes until each has n samples.

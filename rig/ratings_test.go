@@ -3,7 +3,6 @@ package rig
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -48,15 +47,9 @@ func TestRatingsOfAgents(t *testing.T) {
 		t.Errorf("divided equally: %v, %v", got, err)
 	}
 	_, err := ratedSession(plan.ShareRating).ratings(members)
-	if _, ok := errors.AsType[plan.UsageError](err); !ok {
-		t.Fatalf("%v is no usage error", err)
-	}
-	for _, want := range []string{"2 of 2 agents have none", "plimsoll calibrate -agent", "share: equal",
-		"\n  agent a (host of a): it has no rating of its present hardware and settings", "\n  agent b (host of b): its rating of -3 users is not possible"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q lacks %q", err, want)
-		}
-	}
+	checkUsage(t, err, "2 of 2 agents have none", "plimsoll calibrate -agent", "share: equal",
+		"\n  agent a (host of a): it has no rating of its present hardware and settings",
+		"\n  agent b (host of b): its rating of -3 users is not possible")
 }
 
 // The host with most users says how many processes each has; one whose limit cannot hold its users is named.
@@ -130,20 +123,14 @@ func TestHeadroomOfHosts(t *testing.T) {
 func TestSettingsByRating(t *testing.T) {
 	const users, agents = 100, 4
 	ratings := []int{3000, 1000}
-	mix := []engine.Part{{Name: "a", Behavior: tokened("a"), Share: 0.7}, {Name: "b", Behavior: tokened("b"), Share: 0.3}}
-	settings, err := driving{layout: layout{users: users, processes: agents, ratings: ratings}, budget: 8 << 20, arrivals: &engine.Arrivals{Rate: 1, InFlight: 100, Queue: 9}}.settings(mix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mix, settings := settingsOf(t, driving{layout: layout{users: users, processes: agents, ratings: ratings},
+		budget: 8 << 20, arrivals: &engine.Arrivals{Rate: 1, InFlight: 100, Queue: 9}})
 	deal, err := workload.NewDeal(agents, ratings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k := range agents {
-		b, err := settings(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := settings(k)
 		var set agentSettings
 		if err := json.Unmarshal(b, &set); err != nil {
 			t.Fatal(err)

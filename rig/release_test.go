@@ -3,41 +3,31 @@ package rig
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"plimsoll/dialect"
-	"plimsoll/internal/plain"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/target"
-	"plimsoll/target/external"
 )
 
 // TestVersionOfAServer: a version that is not the arm's, and one that cannot be read, are errors that name the server;
 // the description has the version that was found, and not that of the plan.
 func TestVersionOfAServer(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(srv.Close)
+	srv := answering(t)
 	var names []string
 	var fails error
 	d := &dialect.Dialect{Name: "d", Behaviors: dialect.Registry{"b": nil}, Release: func(_ context.Context, env workload.Env) ([]string, error) {
-		if env.URL != srv.URL {
-			t.Errorf("%s was asked, not %s", env.URL, srv.URL)
+		if env.URL != srv {
+			t.Errorf("%s was asked, not %s", env.URL, srv)
 		}
 		return names, fails
 	}}
 	d.Behaviors["b"] = func() workload.Behavior { return nil }
 	s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}}
-	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "new", Version: "11.1-rc2", URL: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sys := &System{Deployment: dep, speaks: s.Dialects, secrets: func(string) string { return "" }}
-	sys.commanded = &commanded{Site: dep.(*external.Site), want: "11.1-rc2", grounds: newGrounds()}
+	dep := deployed(t, target.Spec{Name: "new", Version: "11.1-rc2", URL: srv})
+	sys := systemOf(s, &commanded{Site: dep, want: "11.1-rc2"})
 	names = []string{"11.1.0", "11.1.0-rc2"}
 	if err := s.checkRelease(t.Context(), sys); err != nil || dep.Describe().Version != "11.1.0-rc2" {
 		t.Errorf("%v, version %s", err, dep.Describe().Version)
@@ -48,7 +38,7 @@ func TestVersionOfAServer(t *testing.T) {
 	}
 	sys.commanded.want = "11.1-rc2"
 	names = []string{"11.0.4"}
-	if err := s.checkRelease(t.Context(), sys); err == nil || !strings.Contains(err.Error(), srv.URL+" reports the version 11.0.4, and the arm is 11.1-rc2") || dep.Describe().Version != "11.0.4" {
+	if err := s.checkRelease(t.Context(), sys); err == nil || !strings.Contains(err.Error(), srv+" reports the version 11.0.4, and the arm is 11.1-rc2") || dep.Describe().Version != "11.0.4" {
 		t.Errorf("%v, version %s", err, dep.Describe().Version)
 	}
 	fails = errors.New("it answers nonsense")
@@ -56,18 +46,13 @@ func TestVersionOfAServer(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// Of several servers each is asked: the second may be an old one.
-	second := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(second.Close)
+	second := answering(t)
 	d.Release = func(_ context.Context, env workload.Env) ([]string, error) {
-		return []string{map[string]string{srv.URL: "11.1.0-rc2", second.URL: "11.0.4"}[env.URL]}, nil
+		return []string{map[string]string{srv: "11.1.0-rc2", second: "11.0.4"}[env.URL]}, nil
 	}
-	both, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "new", Version: "11.1-rc2", URLs: []string{srv.URL, second.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	of := &System{Deployment: both, speaks: s.Dialects, secrets: sys.secrets}
-	of.commanded = &commanded{Site: both.(*external.Site), want: "11.1-rc2", grounds: newGrounds()}
-	if err := s.checkRelease(t.Context(), of); err == nil || !strings.Contains(err.Error(), "the server at "+second.URL+" reports the version 11.0.4") {
+	both := deployed(t, target.Spec{Name: "new", Version: "11.1-rc2", URLs: []string{srv, second}})
+	of := systemOf(s, &commanded{Site: both, want: "11.1-rc2"})
+	if err := s.checkRelease(t.Context(), of); err == nil || !strings.Contains(err.Error(), "the server at "+second+" reports the version 11.0.4") {
 		t.Errorf("an old second server: %v", err)
 	}
 	sys.commanded.want = ""
@@ -78,19 +63,14 @@ func TestVersionOfAServer(t *testing.T) {
 
 // A description has the counts that the plan compares and no others; without a reset the error names the installation.
 func TestStateNamesCheckedCounts(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(srv.Close)
+	srv := answering(t)
 	posts := int64(7)
 	d := &dialect.Dialect{Name: "d", Behaviors: dialect.Registry{"b": func() workload.Behavior { return nil }}, Objects: func(context.Context, workload.Env) (map[string]int64, error) {
 		return map[string]int64{"users": 3, "channels": 5, "posts": posts}, nil
 	}}
-	s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}, Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
-	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "new", URL: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sys := &System{Deployment: dep, speaks: s.Dialects, secrets: func(string) string { return "" }}
-	sys.commanded = &commanded{Site: dep.(*external.Site), grounds: newGrounds(), verify: plan.Verification{Users: plan.Expectation{Kind: plan.Unverified}, Posts: plan.Expectation{Kind: plan.Exactly, N: 7}}}
+	s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}, Progress: silent()}
+	dep := deployed(t, target.Spec{Name: "new", URL: srv})
+	sys := systemOf(s, &commanded{Site: dep, verify: plan.Verification{Users: plan.Expectation{Kind: plan.Unverified}, Posts: plan.Expectation{Kind: plan.Exactly, N: 7}}})
 	if _, err := s.checkObjects(t.Context(), sys); err != nil || dep.Describe().Settings[stateFact] != "7 posts" {
 		t.Errorf("%v, state %q", err, dep.Describe().Settings[stateFact])
 	}

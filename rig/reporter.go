@@ -96,15 +96,7 @@ func (p *Reporter) Say(format string, args ...any) {
 }
 
 // Doing reports a step that has no numbers.
-func (p *Reporter) Doing(step string, left time.Duration) {
-	if p.duet != nil {
-		p.duet.Step(step, p.name+"  "+step, left)
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line(step, fmt.Sprintf("%s  %s%s", p.prefix, step, leftText(left+p.after)), left+p.after)
-}
+func (p *Reporter) Doing(step string, left time.Duration) { p.Step(step, step, left) }
 
 // trial reports a trial under way.
 func (p *Reporter) trial(t trial.Progress) {
@@ -182,7 +174,7 @@ func (p *Reporter) End() {
 	p.clear()
 }
 
-// Step is doing with a text that changes within one phase, which is a plain line only now and then.
+// Step is Doing with a text that changes within one phase, which is a plain line only now and then.
 func (p *Reporter) Step(phase, text string, left time.Duration) {
 	if p.duet != nil {
 		p.duet.Step(phase, p.name+"  "+text, left)

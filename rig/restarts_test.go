@@ -13,10 +13,7 @@ import (
 
 // Restarts of an unsupervised server appear in its own series.
 func TestRestartsInTheSeriesAreFound(t *testing.T) {
-	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := created(t, filepath.Join(t.TempDir(), "series"))
 	defer db.Close()
 	epoch := time.Now().Add(-time.Minute).Truncate(time.Second)
 	label := func(kv ...string) (ls []series.Label) {

@@ -430,7 +430,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told = append(told, seen.answers.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
-		err = errors.Join(err, w.Event(record.Event{At: run.Now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
+		e := f.Event()
+		e.At = run.Now()
+		err = errors.Join(err, w.Event(e))
 	}
 	return out, seen, err
 }
@@ -492,15 +494,16 @@ func (s *Session) length(pt RunPart) time.Duration {
 // probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
 // second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's. load is shown
 // the servers' counts of requests; it may be nil.
-func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns, load *shares) (*probe.Runner, func(), error) {
-	runner := probe.NewRunner(db, time.Second)
+func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns,
+	load *shares) (runner *probe.Runner, end func(), err error) {
+	runner = probe.NewRunner(db, time.Second)
 	runner.UseClock(run)
-	var closers []func() error
-	closeAll := func() {
-		for _, c := range closers {
-			_ = c()
+	var all []source
+	defer func() {
+		if err != nil {
+			closeSources(all)
 		}
-	}
+	}()
 	roles := map[string][]int{}
 	if len(s.generator) > 0 {
 		roles["generator"] = s.generator
@@ -512,51 +515,40 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *pr
 	if err != nil {
 		return nil, nil, err
 	}
-	closers = append(closers, host.Close)
-	runner.Add(host)
+	all = append(all, source{probe: host, close: host.Close})
 	procs := sys.roles()
 	if len(procs) > 0 {
 		p := probe.NewProcesses(procs)
-		closers = append(closers, p.Close)
-		runner.Add(p)
+		all = append(all, source{probe: p, close: p.Close})
 	}
-	runner.Add(probe.NewNeighbors(func() (pids []int) {
+	self, err := probe.NewSelf()
+	if err != nil {
+		return nil, nil, err
+	}
+	self.UseTurns(turns)
+	enough := memory.keep()
+	all = append(all, source{probe: probe.NewNeighbors(func() (pids []int) {
 		for _, r := range procs {
 			pids = append(pids, r.PIDs()...)
 		}
 		return pids
-	}))
-	self, err := probe.NewSelf()
-	if err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	self.UseTurns(turns)
-	runner.Add(self)
-	enough := memory.keep()
-	closers = append(closers, func() error { enough(); return nil })
+	}), close: nothing}, source{probe: self, close: func() error { enough(); return nil }})
 	for i, url := range sys.metricsURLs() {
 		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
 		if err != nil {
-			closeAll()
 			return nil, nil, plan.Usagef("metrics_url: %w", err)
 		}
-		closers = append(closers, sc.Close)
-		runner.AddScraper(load.watch(sc))
+		all = append(all, source{scraper: sc, close: sc.Close})
 	}
 	sources, err := s.sources(sys)
-	for _, x := range sources {
-		closers = append(closers, x.close)
-	}
-	if err != nil {
-		closeAll()
+	if all = append(all, sources...); err != nil {
 		return nil, nil, err
 	}
-	for _, x := range sources {
+	for _, x := range all {
 		if x.scraper != nil {
 			x.scraper = load.watch(x.scraper)
 		}
 		x.addTo(runner)
 	}
-	return runner, closeAll, nil
+	return runner, func() { closeSources(all) }, nil
 }

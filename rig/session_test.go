@@ -5,27 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 	"plimsoll/target"
-	"plimsoll/target/external"
 	"plimsoll/watch/probe"
 )
 
 // Users and the search's start are each database's own.
 func TestUsersPerDatabase(t *testing.T) {
-	p, err := plan.Parse([]byte(`
+	p := parsed(t, `
 name: n
 target: {driver: refchat}
 database: {engine: [postgresql, mysql]}
@@ -33,10 +28,7 @@ workload: {behavior: poster}
 bounded: {users: {postgresql: 7500, mysql: 5000}}
 unbounded: {max_users: 9000, start: {postgresql: 6000, mysql: 4000}}
 compare: {arms: {base: {}, new: {}}, combine: true}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	s := &Session{Plan: p}
 	for engine, want := range map[string][2]int{plan.PostgreSQL: {7500, 6000}, plan.MySQL: {5000, 4000}} {
 		spec := s.Spec(RunPart{Engine: engine, Bounded: true, Unbounded: true}, nil, nil, nil, nil, nil)
@@ -145,21 +137,16 @@ func (d crowdedDisk) Mkdir(dir string) error {
 
 // A run whose commands' output cannot be written carries nothing, and is sealed.
 func TestRunWithoutRoomForCommandsIsSealed(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(srv.Close)
+	srv := answering(t)
 	root := t.TempDir()
 	st, err := store.OpenOn(crowdedDisk{}, root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &plan.Plan{Name: "n", Workload: plan.Workload{Behavior: "b", Pace: 1}, Bounded: &plan.Bounded{Users: plan.PerEngine{"": 5}}}
-	s := &Session{Program: &Program{Args: []string{"run"}}, Plan: p, Store: st, Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
-	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "base", URL: srv.URL, InstallCmd: []string{"/bin/sh", "-c", "echo installed"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sys := &System{Deployment: dep, secrets: func(string) string { return "" }}
-	sys.commanded = &commanded{Site: dep.(*external.Site), key: "base", grounds: newGrounds(), surveyed: true, provision: func(context.Context) error { return nil }}
+	s := &Session{Program: &Program{Args: []string{"run"}}, Plan: p, Store: st, Progress: silent()}
+	dep := deployed(t, target.Spec{Name: "base", URL: srv, InstallCmd: []string{"/bin/sh", "-c", "echo installed"}})
+	sys := systemOf(s, &commanded{Site: dep, key: "base", surveyed: true, provision: func(context.Context) error { return nil }})
 	if _, _, err := s.Trial(t.Context(), sys, RunPart{Arm: "base", Bounded: true}); err == nil || !strings.Contains(err.Error(), "writing the output of the commands: ") {
 		t.Fatal(err)
 	}

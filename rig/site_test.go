@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,20 +107,21 @@ func TestExcerptOfALongOutput(t *testing.T) {
 	}
 }
 
+// arms makes the arms of one server that commands prepare.
+func arms(t *testing.T) (arm func(name string, reset ...string) *commanded, shared *grounds) {
+	t.Helper()
+	url, shared := answering(t), newGrounds()
+	return func(name string, reset ...string) *commanded {
+		dep := deployed(t, target.Spec{Name: name, URL: url, ResetCmd: reset})
+		return &commanded{Site: dep, key: name, grounds: shared}
+	}, shared
+}
+
 // A target that does not start from the state that a failed reset left is not its arm's failure, whichever arm the reset
 // was made for. Without a reset in the plan it is.
 func TestStartAfterABrokenReset(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(srv.Close)
 	works := filepath.Join(t.TempDir(), "works")
-	shared := newGrounds()
-	arm := func(name string, reset ...string) *commanded {
-		dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: name, URL: srv.URL, ResetCmd: reset})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &commanded{Site: dep.(*external.Site), key: name, grounds: shared}
-	}
+	arm, shared := arms(t)
 	base, fresh := arm("base", "/usr/bin/test", "-e", works), arm("new", "/usr/bin/test", "-e", works)
 	unready := fmt.Errorf("after its install: %w", target.ErrStart)
 	if got := fresh.gate(unready); got != record.DeployGate {
@@ -158,19 +157,10 @@ func TestStartAfterABrokenReset(t *testing.T) {
 // After a broken start of one arm, the other one is not charged with what that may have left, until a reset has put the
 // state back, or without a reset the target has started. The arm that broke it is.
 func TestStartAfterABrokenStartOfTheOtherArm(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(srv.Close)
 	unready := fmt.Errorf("after its install: %w", target.ErrStart)
 	for _, command := range [][]string{{"/usr/bin/true"}, nil} {
-		shared := newGrounds()
-		arm := func(name string) *commanded {
-			dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: name, URL: srv.URL, ResetCmd: command})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return &commanded{Site: dep.(*external.Site), key: name, grounds: shared}
-		}
-		base, fresh := arm("base"), arm("new")
+		arm, shared := arms(t)
+		base, fresh := arm("base", command...), arm("new", command...)
 		inOrder := func(c *commanded) {
 			t.Helper()
 			if !c.Resets() {

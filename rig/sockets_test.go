@@ -11,7 +11,6 @@ import (
 
 	"plimsoll/load/engine"
 	"plimsoll/load/workload"
-	"plimsoll/plan"
 	"plimsoll/watch/probe"
 )
 
@@ -74,14 +73,7 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 	_, err := processes(160_000, 320_000, l)
-	if _, ok := errors.AsType[plan.UsageError](err); !ok {
-		t.Fatalf("%v is no usage error", err)
-	}
-	for _, want := range []string{"320000 connections", "16 processes", "20000 open files", "ulimit -n 20500", "at most 156000 users"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q lacks %q", err, want)
-		}
-	}
+	checkUsage(t, err, "320000 connections", "16 processes", "20000 open files", "ulimit -n 20500", "at most 156000 users")
 	if _, err := processes(10, 20, probe.Limits{Files: 256, FilesOpen: 20}); err == nil {
 		t.Error("a limit below the reserve was accepted")
 	}

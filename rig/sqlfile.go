@@ -23,7 +23,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/target/lab/mysql"
-	"plimsoll/watch/probe"
 )
 
 // headBytes is how much of a script is looked at for the program that wrote it, and tailBytes for its last line.
@@ -248,11 +247,7 @@ func (m *Maker) RestoreSQL(ctx context.Context, s *SQLFile, engine, database, di
 	defer func() { _ = dump.Abandon(dir) }()
 	name := filepath.Base(s.Path)
 	m.Progress.What("restoring "+name, 0)
-	m.Progress.Doing("starting a server", 0)
-	man := dump.Manifest{
-		Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: database, Origin: "restore of " + name,
-		Seconds: map[string]string{}, Loading: loadingSettings(engine, probe.Fingerprint().MemoryBytes),
-	}
+	man := m.filling(engine, database, "restore of "+name)
 	if engine == plan.MySQL {
 		man.Loading["max_allowed_packet"] = strconv.Itoa(mysql.MaxPacket)
 	}
@@ -264,7 +259,7 @@ func (m *Maker) RestoreSQL(ctx context.Context, s *SQLFile, engine, database, di
 		if err := m.feed(ctx, s, db, database, owners); err != nil {
 			return err
 		}
-		man.Seconds["load"] = strconv.FormatFloat(time.Since(began).Seconds(), 'f', 1, 64)
+		man.Seconds["load"] = seconds(time.Since(began))
 		if err := m.take(ctx, db, &man, into); err != nil {
 			return err
 		}
@@ -280,10 +275,7 @@ func (m *Maker) RestoreSQL(ctx context.Context, s *SQLFile, engine, database, di
 	if err != nil {
 		return nil, err
 	}
-	m.Progress.Doing("summing the files", 0)
-	d, err := dump.Seal(ctx, dir, man)
-	m.Progress.End()
-	return d, err
+	return m.seal(ctx, dir, man)
 }
 
 // elsewhere is the error of a script that has made no tables where a server looks for them, but in other schemas, or none.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/target/lab"
@@ -79,18 +78,11 @@ func scriptFile(t *testing.T, name string, content []byte) string {
 	return path
 }
 
-func quietMaker() *Maker { return &Maker{Progress: NewReporter(io.Discard, new(plain.Secrets), false)} }
+func quietMaker() *Maker { return &Maker{Progress: silent()} }
 
 // TestRestoreSQL loads packed dumps of both engines, and a broken one, of which nothing is left.
 func TestRestoreSQL(t *testing.T) {
-	root, err := os.MkdirTemp("", "restore-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	root := openDir(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	restore := func(t *testing.T, path, dir string, owners ...string) (*dump.Dump, error) {

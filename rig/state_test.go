@@ -50,7 +50,7 @@ func TestStateIsRemovedByTheCommandThatMadeIt(t *testing.T) {
 					put(dir, stateOwner, comparison+"\n")
 				}
 			}
-			f := &Deployments{dir: root, s: &Session{Progress: NewReporter(os.Stderr, nil, false)}}
+			f := &Deployments{dir: root, s: &Session{Progress: silent()}}
 			for _, key := range []string{"base-mysql", "new-mysql"} {
 				if err := f.claim(filepath.Join(root, key), tt.comparison); err != nil {
 					t.Fatal(err)
@@ -96,7 +96,7 @@ func TestKeptStateStays(t *testing.T) {
 					}
 				}
 				for _, kept := range []bool{true, false, false} {
-					f := &Deployments{dir: filepath.Dir(dir), s: &Session{Progress: NewReporter(os.Stderr, nil, false)}, Kept: kept}
+					f := &Deployments{dir: filepath.Dir(dir), s: &Session{Progress: silent()}, Kept: kept}
 					if err := f.claim(dir, of); err != nil {
 						t.Fatal(err)
 					}
@@ -142,7 +142,7 @@ func TestPassingStateIsMarked(t *testing.T) {
 // a program under test has linked in the same way is not the state's.
 func TestStateElsewhereIsRemoved(t *testing.T) {
 	root := t.TempDir()
-	f := &Deployments{dir: filepath.Join(root, "state"), s: &Session{Progress: NewReporter(os.Stderr, nil, false)}}
+	f := &Deployments{dir: filepath.Join(root, "state"), s: &Session{Progress: silent()}}
 	dir := filepath.Join(f.dir, "base-mysql")
 	if err := f.claim(dir, ""); err != nil {
 		t.Fatal(err)

@@ -25,10 +25,7 @@ func TestSeriesThatStayInMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db, err := series.Create(filepath.Join(dir, record.SeriesDir))
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := created(t, filepath.Join(dir, record.SeriesDir))
 			if tt.stuck {
 				if err := os.WriteFile(filepath.Join(db.Dir(), "spilled"), nil, 0o600); err != nil {
 					t.Fatal(err)

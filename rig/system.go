@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,31 +36,16 @@ func databases(filled *dump.Dump, at Side, around *plan.Topology) map[string]tar
 	if filled != nil {
 		from = filled.Data()
 	}
-	all := map[string]target.StartDatabase{
-		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr, Settings: ofPrimary(around, postgresql.ForStandbys)})
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		},
-		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr, Settings: ofPrimary(around, mysql.ForMirrors)})
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		},
-	}
-	if filled == nil {
-		return all
-	}
-	for engine, start := range all {
+	all := map[string]target.StartDatabase{}
+	for engine, replicable := range map[string]func() map[string]string{plan.PostgreSQL: postgresql.ForStandbys, plan.MySQL: mysql.ForMirrors} {
 		all[engine] = func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			if err := placeFiles(ctx, filled, filepath.Dir(dir)); err != nil { // in a directory that is ours by now
-				return nil, err
+			if filled != nil {
+				if err := placeFiles(ctx, filled, filepath.Dir(dir)); err != nil { // in a directory that is ours by now
+					return nil, err
+				}
 			}
-			return start(ctx, dir, cpus)
+			return startServer(ctx, engine, database.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr,
+				Settings: ofPrimary(around, replicable)})
 		}
 	}
 	return all
@@ -185,12 +169,10 @@ func (pr *Program) Resolve(t plan.Target, w plan.Workload) (plan.Target, error) 
 // newMix makes the behaviors of a plan, the main one first.
 func newMix(speaks dialect.Set, p *plan.Plan) ([]engine.Part, error) {
 	mix := p.Workload.Mix()
-	names := slices.SortedFunc(maps.Keys(mix), func(a, b string) int {
-		if a == p.Workload.Behavior || b == p.Workload.Behavior {
-			return cmp.Compare(b2i(a != p.Workload.Behavior), b2i(b != p.Workload.Behavior))
-		}
-		return cmp.Compare(a, b)
-	})
+	names := slices.Sorted(maps.Keys(mix))
+	if i := slices.Index(names, p.Workload.Behavior); i > 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Workload.Behavior)
+	}
 	if err := speaks.CheckSettings(names, p.Workload.Params); err != nil {
 		return nil, plan.Usagef("workload.params: %w", err)
 	}
@@ -200,13 +182,6 @@ func newMix(speaks dialect.Set, p *plan.Plan) ([]engine.Part, error) {
 		parts = append(parts, engine.Part{Name: n, Behavior: behaviors[n](), Share: mix[n]})
 	}
 	return parts, nil
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Deployments deploys the systems of a session when they are first needed and stops them all at its end.
@@ -370,11 +345,10 @@ func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (ta
 			return spec, plan.Usagef("database: %s needs one; name an engine, as in database: {engine: postgresql}", f.s.Dialects.OfDriver(t.Driver).Title)
 		}
 		if spec.Binary == "" {
-			exe, err := os.Executable()
-			if err != nil {
-				return spec, fmt.Errorf("finding this program: %w", err)
+			var err error
+			if spec.Binary, err = executable(); err != nil {
+				return spec, err
 			}
-			spec.Binary = exe
 		}
 		spec.Ready, spec.MetricsURL = cmp.Or(spec.Ready, d.Ready), cmp.Or(spec.MetricsURL, d.Metrics)
 		for variable, secret := range d.Secrets {

@@ -103,11 +103,11 @@ func surroundings(sys *System) (out []source, err error) {
 			return out, err
 		}
 		out = append(out, page)
-		log, err := probe.NewUpstreams(p.Log(), labelsOf(role, instance)...)
+		log, err := sourceOf(probe.NewUpstreams(p.Log(), labelsOf(role, instance)...))
 		if err != nil {
 			return out, err
 		}
-		out = append(out, source{probe: log, close: log.Close})
+		out = append(out, log)
 	}
 	r, ok := sys.Deployment.(replicated)
 	if !ok {
@@ -128,17 +128,9 @@ func openLag(sys *System, replica string, index int) (source, error) {
 	labels := labelsOf("replica", fmt.Sprintf("replica-%d", index))
 	dsn := sys.Deployment.(databased).DSN()
 	if sys.describe().Engine == plan.MySQL {
-		p, err := mysqlprobe.NewLag(dsn, replica, labels...)
-		if err != nil {
-			return source{}, err
-		}
-		return source{probe: p, close: p.Close}, nil
+		return sourceOf(mysqlprobe.NewLag(dsn, replica, labels...))
 	}
-	p, err := pgprobe.NewLag(dsn, postgresql.StandbyName(index), labels...)
-	if err != nil {
-		return source{}, err
-	}
-	return source{probe: p, close: p.Close}, nil
+	return sourceOf(pgprobe.NewLag(dsn, postgresql.StandbyName(index), labels...))
 }
 
 func labelsOf(role, instance string) []series.Label {

@@ -70,7 +70,7 @@ func (s *Session) stillborn(ctx context.Context, sys *System, pt RunPart, gate s
 	validity := record.Validity{Valid: true}
 	f := record.Finding{Gate: gate, Level: record.Red, Text: what + ": " + cause.Error()}
 	validity.Add(f)
-	err = errors.Join(writeCommands(w.Dir(), log), w.Event(record.Event{Kind: "finding", Level: f.Level, Rule: f.Gate, Text: f.Text}))
+	err = errors.Join(writeCommands(w.Dir(), log), w.Event(f.Event()))
 	_, serr := w.Seal(ctx, validity, "")
 	if err = errors.Join(err, serr); err != nil {
 		return nil, fmt.Errorf("run %s: %w", m.ID, err)

@@ -3,12 +3,9 @@ package rig
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
-	"plimsoll/internal/plain"
-	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 	"plimsoll/target"
@@ -21,11 +18,8 @@ func TestArmThatCannotBeProvisionedFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Parse([]byte("name: n\ntarget: {driver: process, binary: /bin/true}\nworkload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: {base: {}, new: {}}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Session{Program: &Program{Args: []string{"compare"}}, Plan: p, Store: st, Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
+	p := parsed(t, "name: n\ntarget: {driver: process, binary: /bin/true}\nworkload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: {base: {}, new: {}}}\n")
+	s := &Session{Program: &Program{Args: []string{"compare"}}, Plan: p, Store: st, Progress: silent()}
 	const log = "/state/new/app-0.log"
 	cause := fmt.Errorf("deploying new: %w: %w (log of the server: %s)", target.ErrProvision, errors.New("the pool is full"), log)
 	sys := &System{Deployment: unprovisioned{spec: target.Spec{Name: "new", Driver: "process"}, cause: cause}}

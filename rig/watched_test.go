@@ -12,9 +12,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
-	"plimsoll/plan"
 	"plimsoll/target"
-	"plimsoll/target/external"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 	"plimsoll/watch/series/promapi"
@@ -23,10 +21,7 @@ import (
 // A server that holds series as Prometheus scrapes them, behind a password.
 func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)) {
 	t.Helper()
-	db, err := series.Create(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := created(t, t.TempDir())
 	t.Cleanup(func() { _ = db.Close() })
 	var last time.Time
 	scrape = func(idle, user, up float64) {
@@ -69,17 +64,10 @@ func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)
 func TestMetricsOfPrometheus(t *testing.T) {
 	at, scrape := scrapedServer(t)
 	scrape(100, 10, 1)
-	p, err := plan.Parse([]byte(fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
-bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, metrics: {prometheus: %q, labels: {app: 'instance=~"app-.*"', db: 'instance="db-7"'}}}`, at)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer pages.Close()
-	dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: pages.URL, Ready: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parsed(t, fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
+bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, metrics: {prometheus: %q, labels: {app: 'instance=~"app-.*"', db: 'instance="db-7"'}}}`, at))
+	pages := answering(t)
+	dep := deployed(t, target.Spec{URL: pages, Ready: "/"})
 	env := map[string]string{"PROM": "geheim7"}
 	s, sys := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}, &System{Deployment: dep, metrics: p.Metrics}
 	sources, err := s.listed(sys)
@@ -87,10 +75,7 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 	if err != nil || len(sources) != 2 || sources[0].probe.Name() != "metrics app" || sources[1].probe.Name() != "metrics db" {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
-	store, err := series.Create(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := created(t, t.TempDir())
 	defer store.Close()
 	run := clock.New(time.Now())
 	runner := probe.NewRunner(store, 50*time.Millisecond)
@@ -120,13 +105,8 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 		busy, total, err := sig.Busy("app")
 		return err == nil && busy == 24 && total == 226
 	})
-	for expr, want := range map[string]float64{
-		`sum(queue_jobs{role="app"})`: 6, `queue_jobs{role="db"}`: 3, `count(node_cpu_seconds_total{role="app",instance="app-2"})`: 2, `count(secret_stuff) or vector(0)`: 0} {
-		res, err := store.Query(t.Context(), expr, time.Now())
-		if err != nil || len(res) != 1 || res[0].Value != want {
-			t.Errorf("%s = %v, %v; want %v", expr, res, err, want)
-		}
-	}
+	checkValues(t, store, map[string]float64{
+		`sum(queue_jobs{role="app"})`: 6, `queue_jobs{role="db"}`: 3, `count(node_cpu_seconds_total{role="app",instance="app-2"})`: 2, `count(secret_stuff) or vector(0)`: 0})
 	scrape(102, 13, 0)
 	until("a host that is down", func() bool {
 		for _, st := range runner.Status() {
@@ -158,16 +138,10 @@ func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
 		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, result)
 	}))
 	t.Cleanup(srv.Close)
-	p, err := plan.Parse([]byte(fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
-bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus: %q, labels: {app: 'instance="app"', db: 'instance="db"'}}}`, srv.URL)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parsed(t, fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
+bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus: %q, labels: {app: 'instance="app"', db: 'instance="db"'}}}`, srv.URL))
 	for page, want := range map[string]bool{"": true, "/metrics": false} {
-		dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: srv.URL, MetricsURL: page})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dep := deployed(t, target.Spec{URL: srv.URL, MetricsURL: page})
 		s := &Session{Program: &Program{Env: func(string) string { return "" }}, Plan: p}
 		sources, err := s.watched(&System{Deployment: dep, metrics: p.Metrics})
 		if err != nil {
@@ -190,18 +164,12 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus:
 
 // Each arm is watched by its own selector, at the plan's server or at its own.
 func TestMetricsOfAnArm(t *testing.T) {
-	p, err := plan.Parse([]byte(`{name: own, target: {driver: external}, workload: {behavior: poster}, bounded: {users: 5}, metrics: {prometheus: "http://127.0.0.1:1"},
+	p := parsed(t, `{name: own, target: {driver: external}, workload: {behavior: poster}, bounded: {users: 5}, metrics: {prometheus: "http://127.0.0.1:1"},
 compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="blue"', db: 'instance="db"'}}},
-  new: {url: "http://green", metrics: {prometheus: "${ENV:GREEN}", labels: {app: 'instance="green"'}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+  new: {url: "http://green", metrics: {prometheus: "${ENV:GREEN}", labels: {app: 'instance="green"'}}}}}}`)
 	env := map[string]string{"GREEN": "http://reader:geheim7@127.0.0.1:2"}
 	s := &Session{Program: &Program{Env: func(name string) string { return env[name] }, Secrets: new(plain.Secrets)}, Plan: p}
-	dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: answering(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dep := deployed(t, target.Spec{URL: answering(t)})
 	for arm, want := range map[string]string{"base": "metrics app, metrics db", "new": "metrics app"} {
 		sources, err := s.watched(&System{Deployment: dep, metrics: p.MetricsOf(arm)})
 		if err != nil {
@@ -223,12 +191,4 @@ compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="b
 	if _, err := s.watched(&System{Deployment: dep, metrics: p.MetricsOf("new")}); err == nil || !strings.Contains(err.Error(), "GREEN is not set") {
 		t.Errorf("a reference that leads nowhere: %v", err)
 	}
-}
-
-// answering returns the address of a server that answers everything with an empty page.
-func answering(t *testing.T) string {
-	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(srv.Close)
-	return srv.URL
 }

@@ -17,14 +17,21 @@ type watchers struct {
 	names map[string][]string // by role, in the order of the probes that name none
 }
 
-// of returns the name of the agent of a probe: the one that it names, or the one after so many
-// others of its role.
-func (w *watchers) of(p *plan.Plan, x plan.Probe, before int) (string, error) {
+// of returns the name of the agent of a probe, by its index: the one that it names, or the one after those of the
+// probes before it that name none and have its role.
+func (w *watchers) of(p *plan.Plan, probes []plan.Probe, index int) (string, error) {
+	x := probes[index]
 	if w == nil {
 		return "", errors.New("this verb lets no agents join")
 	}
 	if x.Agent != "" {
 		return x.Agent, nil
+	}
+	before := 0
+	for _, y := range probes[:index] {
+		if y.OfAgent() && y.Agent == "" && y.Role == x.Role {
+			before++
+		}
 	}
 	have := w.names[x.Role]
 	for _, m := range w.hall.Members() {
@@ -63,21 +70,16 @@ func (s *Session) awaitWatchers(ctx context.Context, probes []plan.Probe) error 
 }
 
 func (s *Session) missingWatcher(probes []plan.Probe, here []join.Member) error {
-	before := map[string]int{}
 	for i, x := range probes {
 		if !x.OfAgent() {
 			continue
 		}
-		if x.Agent == "" {
-			if _, err := s.watchers.of(s.Plan, x, before[x.Role]); err != nil {
-				return fmt.Errorf("probes[%d] of the plan (agent, role %s): %w", i, x.Role, err)
-			}
-			before[x.Role]++
-			continue
+		_, err := s.watchers.of(s.Plan, probes, i)
+		if x.Agent != "" && !slices.ContainsFunc(here, func(m join.Member) bool { return m.Name == x.Agent }) {
+			err = fmt.Errorf("agent %s has not joined; on its host: %s -role %s", x.Agent, JoinCommand(s.watchers.hall), x.Role)
 		}
-		if !slices.ContainsFunc(here, func(m join.Member) bool { return m.Name == x.Agent }) {
-			return fmt.Errorf("probes[%d] of the plan (agent, role %s): agent %s has not joined; on its host: %s -role %[2]s",
-				i, x.Role, x.Agent, JoinCommand(s.watchers.hall))
+		if err != nil {
+			return fmt.Errorf("probes[%d] of the plan (agent, role %s): %w", i, x.Role, err)
 		}
 	}
 	return nil

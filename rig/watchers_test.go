@@ -2,13 +2,11 @@ package rig
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
@@ -38,12 +36,12 @@ func TestWatchersOfRoles(t *testing.T) {
 		}
 	}
 	// Who came first stays.
-	for before, want := range []string{"app-3", "app-2"} {
-		if got, err := s.watchers.of(p, p.Probes[0], before); err != nil || got != want {
-			t.Errorf("agent %d of the role: %s, %v; want %s", before, got, err, want)
+	for index, want := range map[int]string{0: "app-3", 3: "app-2"} {
+		if got, err := s.watchers.of(p, p.Probes, index); err != nil || got != want {
+			t.Errorf("probe %d of the plan: %s, %v; want %s", index, got, err, want)
 		}
 	}
-	src, err := s.openAgent(p.Probes[1], "app-1", map[string]int{})
+	src, err := s.openAgent(p.Probes, 1, "app-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,13 +55,7 @@ func TestWatchersOfRoles(t *testing.T) {
 // of the test.
 func roleAgents(t *testing.T, pr *Program, names ...string) (hall *join.Hall, joins func(name, role string)) {
 	t.Helper()
-	dir := t.TempDir()
-	keys := filepath.Join(dir, "fleet.json")
-	for _, name := range names {
-		if _, err := join.NewToken(files.OS{}, keys, filepath.Join(dir, name+".nk")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	keys, token := fleetKeys(t, names...)
 	hall, err := pr.OpenFleet(FleetDoor{Listen: "127.0.0.1:0", Keys: keys}, t.Logf)
 	if err != nil {
 		t.Fatal(err)
@@ -74,10 +66,6 @@ func roleAgents(t *testing.T, pr *Program, names ...string) (hall *join.Hall, jo
 		t.Fatal(err)
 	}
 	return hall, func(name, role string) {
-		token, err := join.ReadToken(filepath.Join(dir, name+".nk"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		readers, err := agent.NewReaders(agent.What{Role: role}, "v1")
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +73,7 @@ func roleAgents(t *testing.T, pr *Program, names ...string) (hall *join.Hall, jo
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() {
-			done <- join.Attend(ctx, join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf, Sample: readers.Answer,
+			done <- join.Attend(ctx, join.AgentConfig{Token: token(name), URL: hall.Addr(), Build: build, Say: t.Logf, Sample: readers.Answer,
 				Introduce: func() join.Introduction { return join.Introduction{Role: role} }})
 		}()
 		t.Cleanup(func() { cancel(); <-done; readers.Close() })

@@ -25,15 +25,6 @@ unbounded: {max_users: 1000, slo: ["mean(op) < 100ms"]}
 compare: {arms: {new: {args: [-y]}, base: {args: [-b], version: old}, third: {}}, combine: true, blocks: 6}
 `
 
-func parsed(t *testing.T, text string) *plan.Plan {
-	t.Helper()
-	p, err := plan.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func TestTwins(t *testing.T) {
 	p := parsed(t, aaPlan)
 	before := p.Digest()

@@ -53,10 +53,7 @@ func TestBudgetEndsAComparison(t *testing.T) {
 			}
 			var told []record.Look
 			cfg.Looked = func(n int, l record.Look) { told = append(told, l) }
-			c, err := Run(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := carriedOut(t.Context(), t, cfg)
 			if got := c.Runs[len(c.Runs)-1].Block; got != tt.blocks || c.Taken() != tt.looks || len(c.Looks) != 9 || len(told) != tt.looks || c.State != record.Sealed {
 				t.Fatalf("%d blocks, %d looks of %d, state %s", got, c.Taken(), len(c.Looks), c.State)
 			}
@@ -75,10 +72,7 @@ func TestBudgetEndsAComparison(t *testing.T) {
 					t.Errorf("look %d of %d: over %v, could %v", k+1, len(told), l.Over, l.Could)
 				}
 			}
-			arms, _, err := Judge(c, w.plan, w.load)
-			if err != nil {
-				t.Fatal(err)
-			}
+			arms, _ := w.judge(c)
 			r := arms[0].Verdict.Results[0]
 			if r.Kind != tt.kind || r.Alpha != PlannedLooks(w.plan)[tt.looks-1].Alpha || r.N != tt.blocks || r.Look != tt.looks || r.Looks != 9 || r.Over != tt.over {
 				t.Errorf("%s of %d pairs at level %v, look %d of %d, over %v", r.Kind, r.N, r.Alpha, r.Look, r.Looks, r.Over)
@@ -113,23 +107,10 @@ func TestBudgetIsDeclaredFirst(t *testing.T) {
 func TestBudgetSurvivesEveryKill(t *testing.T) {
 	w := newWorld(t, strings.Replace(budgetPlan, "2h30m", (9*worldBlock+35*time.Minute).String(), 1)) // a stage takes 24 minutes
 	w.effect, w.sd = 0, 0.2
-	whole, _ := w.attempt(false, 0, 0)
-	want, steps := essence(t, w, whole), w.step
-	if whole.Taken() != 3 && whole.Taken() != 2 || !whole.Looks[whole.Taken()-1].Over {
-		t.Fatalf("the scene is not what the test needs: %+v", whole.Looks)
-	}
-	for at := 1; at <= steps; at++ {
-		w.fresh()
-		w.attempt(false, at, 0)
-		if w.saved != nil && w.onDisk().State == record.Sealed {
-			continue
-		}
-		w.clock = w.clock.Add(24 * time.Hour)
-		c, _ := w.attempt(true, 0, 0)
-		if got := essence(t, w, c); got != want {
-			t.Fatalf("killed at %d: got\n%s\nwant\n%s", at, got, want)
-		}
-	}
+	w.survivesEveryKill(24*time.Hour, func(whole *record.Comparison) bool {
+		n := whole.Taken()
+		return (n == 2 || n == 3) && whole.Looks[n-1].Over
+	})
 }
 
 // TestAnOpenEndpointGoesOn: a capacity that is worse decides the verdict at the first look. With a budget the
@@ -138,23 +119,21 @@ func TestAnOpenEndpointGoesOn(t *testing.T) {
 	for _, more := range []string{"looks: [6, 9, 12]", "blocks: auto, budget: 27m"} {
 		text := strings.Replace(planText, "database: {engine: [postgresql, mysql]}", "database: {engine: [postgresql]}", 1)
 		p := parsed(t, strings.Replace(text, "blocks: 6", more, 1))
-		b, clock := newBench(t), time.Unix(1e9, 0)
+		b := newBench(t)
 		b.capacity["newpostgresql"] = 0.8
 		rng := rand.New(rand.NewPCG(8, 8))
 		unsteady := map[string]float64{}
-		c, err := Run(t.Context(), Config{ID: "c", Plan: p, Save: func(*record.Comparison) error { return nil }, Load: b.load, Now: func() time.Time { return clock },
-			Run: func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
-				clock = clock.Add(time.Minute)
-				run, capacity, err := b.run(ctx, c)
-				unsteady[run.Run] = 2 * math.Exp(0.3*rng.NormFloat64())
-				return run, capacity, err
-			},
-			Readers: []Reader{func(r *record.Run) ([]SecondaryValue, error) {
-				return []SecondaryValue{{Name: "cost(app)", Unit: "ms", Better: plan.Lower, Value: unsteady[r.Manifest.ID], Alone: true}}, nil
-			}}})
-		if err != nil {
-			t.Fatal(err)
+		cfg := b.config(p)
+		cfg.Load = b.load
+		cfg.Run = func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
+			run, capacity, err := b.run(ctx, c)
+			unsteady[run.Run] = 2 * math.Exp(0.3*rng.NormFloat64())
+			return run, capacity, err
 		}
+		cfg.Readers = []Reader{func(r *record.Run) ([]SecondaryValue, error) {
+			return []SecondaryValue{{Name: "cost(app)", Unit: "ms", Better: plan.Lower, Value: unsteady[r.Manifest.ID], Alone: true}}, nil
+		}}
+		c := carriedOut(t.Context(), t, cfg)
 		first := c.Looks[0]
 		if first.Verdicts[0].Kind != string(verdict.Worse) || first.Decided == p.Compare.Auto() {
 			t.Fatalf("%s: the first look is %+v", more, first)

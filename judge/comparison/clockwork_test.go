@@ -214,16 +214,13 @@ func TestClockworkOfNone(t *testing.T) {
 // cannot give: the verdict is inconclusive, and names the remedy.
 func TestCostOfClockworkIsToldOrRefused(t *testing.T) {
 	b := newBench(t)
-	c := b.compare(t.Context(), 0)
+	c := b.compare(0)
 	read := func(w Clockwork) verdict.Result {
-		arms, _, err := Judge(c, parse(t), b.load, func(*record.Run) ([]SecondaryValue, error) {
+		arms, _ := b.judge(c, func(*record.Run) ([]SecondaryValue, error) {
 			v := SecondaryValue{Name: "cost(app)", Unit: "ms", Better: plan.Lower, Value: 2, Alone: true}
 			w.Correct(&v, nil)
 			return []SecondaryValue{v}, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		return resultOf(t, arms[0].Verdict, "cost(app)")
 	}
 	r := read(Clockwork{Used: 10, Paused: 30, Covered: 30, Backlog: 0.6, Idle: 0.02})

@@ -73,13 +73,39 @@ unbounded: {max_users: 1000, slo: ["mean(op) < 100ms"]}
 compare: {arms: {base: {}, new: {}}, combine: true, blocks: 6, margin: {errors: 0.1pp}}
 `
 
-func parse(t *testing.T) *plan.Plan {
+func parsed(t *testing.T, text string) *plan.Plan {
 	t.Helper()
-	p, err := plan.Parse([]byte(planText))
+	p, err := plan.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func parse(t *testing.T) *plan.Plan { return parsed(t, planText) }
+
+func mustJudge(t *testing.T, c *record.Comparison, p *plan.Plan,
+	load func(id string) (*record.Run, error), readers ...Reader) (arms, databases []Judgement) {
+	t.Helper()
+	arms, databases, err := Judge(c, p, load, readers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arms, databases
+}
+
+// names returns those of further metrics, sorted.
+func names(s []verdict.Secondary) (out []string) {
+	for _, m := range s {
+		out = append(out, m.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// warned reports whether a result has a text among its warnings.
+func warned(r verdict.Result, text string) bool {
+	return strings.Contains(strings.Join(r.Warnings, "; "), text)
 }
 
 // benchSeconds is how long the measured phase of a bench is.
@@ -105,28 +131,38 @@ type bench struct {
 	quiet     func(ctx context.Context, most time.Duration) error
 	extra     func(c Cell, second int) []*measure.Window // further operations, sorted by name; nil for none
 	turns     *record.Duet                               // of all runs
+	began     func(c Cell)                               // called before each run; nil for none
+	clock     time.Time
+	each      time.Duration // of a run
 }
 
 func newBench(t *testing.T) *bench {
-	return &bench{t: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(1, 1)), capacity: map[string]float64{}, invalid: map[string]bool{}, tries: map[string]int{}}
+	return &bench{t: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(1, 1)),
+		capacity: map[string]float64{}, invalid: map[string]bool{}, tries: map[string]int{},
+		clock: time.Unix(1e9, 0), each: time.Minute}
 }
 
 func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
+	if b.began != nil {
+		b.began(c)
+	}
+	b.clock = b.clock.Add(b.each)
 	b.n++
 	id := fmt.Sprintf("r%02d", b.n)
+	key := fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)
 	factor := 1.0
 	if f, ok := b.capacity[c.Arm+c.Engine]; ok {
 		factor = f
 	}
 	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64())}
-	if gate := b.ended[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)]; gate != "" && !c.Pilot {
+	if gate := b.ended[key]; gate != "" && !c.Pilot {
 		capacity.Kind, capacity.Rule = record.AtLeast, record.ByGate+gate
 		if b.early {
 			*capacity = record.Capacity{Kind: record.Unstable, Reached: 300, Rule: record.ByGate + gate, Why: "it ended early"}
 		}
-		delete(b.ended, fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine))
+		delete(b.ended, key)
 	}
-	if b.unstable[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)] {
+	if b.unstable[key] {
 		*capacity = record.Capacity{Kind: record.Unstable, Reached: 500, Held: 300, Why: "two levels"}
 	}
 	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity, Duet: b.turns,
@@ -150,7 +186,6 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 			return record.ComparisonRun{}, nil, err
 		}
 	}
-	key := fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)
 	b.tries[key]++
 	valid := !b.invalid[fmt.Sprintf("%s %d", key, b.tries[key])]
 	digest, err := w.Seal(ctx, record.Validity{Valid: valid}, "")
@@ -168,18 +203,31 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 
 func (b *bench) load(id string) (*record.Run, error) { return record.Open(filepath.Join(b.dir, id)) }
 
-// compare carries out a comparison whose runs take a minute each, with time to run so many blocks again.
-func (b *bench) compare(ctx context.Context, repeats int) *record.Comparison {
+// judge judges a comparison by the bench's plan.
+func (b *bench) judge(c *record.Comparison, readers ...Reader) (arms, databases []Judgement) {
 	b.t.Helper()
-	p, clock := parse(b.t), time.Unix(1e9, 0)
+	return mustJudge(b.t, c, parse(b.t), b.load, readers...)
+}
+
+// config is of a comparison that is kept nowhere and whose runs take a minute each.
+func (b *bench) config(p *plan.Plan) Config {
+	return Config{ID: "c", Plan: p, Save: func(*record.Comparison) error { return nil },
+		Now: func() time.Time { return b.clock }, Quiet: b.quiet, Run: b.run}
+}
+
+// compare carries out a comparison, with time to run so many blocks again.
+func (b *bench) compare(repeats int) *record.Comparison {
+	b.t.Helper()
+	p := parse(b.t)
 	p.Compare.Retry = time.Duration(repeats) * 4 * time.Minute
-	c, err := Run(ctx, Config{ID: "c", Plan: p, Save: func(*record.Comparison) error { return nil }, Now: func() time.Time { return clock }, Quiet: b.quiet,
-		Run: func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
-			clock = clock.Add(time.Minute)
-			return b.run(ctx, c)
-		}})
+	return carriedOut(b.t.Context(), b.t, b.config(p))
+}
+
+func carriedOut(ctx context.Context, t *testing.T, cfg Config) *record.Comparison {
+	t.Helper()
+	c, err := Run(ctx, cfg)
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return c
 }
@@ -187,7 +235,7 @@ func (b *bench) compare(ctx context.Context, repeats int) *record.Comparison {
 func TestComparisonFindsTheSlowArm(t *testing.T) {
 	b := newBench(t)
 	b.capacity["newmysql"] = 0.85
-	c := b.compare(t.Context(), 0)
+	c := b.compare(0)
 	if len(c.Runs) != 2+24 || !c.Runs[0].Pilot || c.State != record.Sealed {
 		t.Fatalf("%d runs, %+v", len(c.Runs), c.Runs[0])
 	}
@@ -196,10 +244,7 @@ func TestComparisonFindsTheSlowArm(t *testing.T) {
 			t.Errorf("run %d searched from %d, want 60 %% of about 500", i, s)
 		}
 	}
-	arms, databases, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, databases := b.judge(c)
 	got := map[string]verdict.Kind{}
 	for _, j := range arms {
 		got[j.Engine] = j.Verdict.Kind
@@ -222,7 +267,7 @@ func TestComparisonFindsTheSlowArm(t *testing.T) {
 func TestVoidedBlockIsRepeatedWhole(t *testing.T) {
 	b := newBench(t)
 	b.invalid["3 new mysql 1"] = true
-	c := b.compare(t.Context(), 2)
+	c := b.compare(2)
 	if len(c.Runs) != 2+24+4 {
 		t.Fatalf("%d runs", len(c.Runs))
 	}
@@ -237,10 +282,7 @@ func TestVoidedBlockIsRepeatedWhole(t *testing.T) {
 	if dropped != 4 || kept != 4 {
 		t.Errorf("block 3: %d dropped, %d kept; want 4 and 4", dropped, kept)
 	}
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, _ := b.judge(c)
 	if n := arms[1].Verdict.Results[0].N; n != 6 {
 		t.Errorf("%d pairs judged", n)
 	}
@@ -251,7 +293,7 @@ func TestVoidedBlockIsRepeatedWhole(t *testing.T) {
 func TestOthersVoidABlock(t *testing.T) {
 	b := newBench(t)
 	b.ended = map[string]string{"2 base mysql": "steal", "4 new postgresql": "others", "5 new mysql": "lag"}
-	c := b.compare(t.Context(), 2)
+	c := b.compare(2)
 	dropped := map[int]int{}
 	for _, r := range c.Runs {
 		if r.Dropped {
@@ -271,11 +313,8 @@ func TestInvalidRunIsNeverJudged(t *testing.T) {
 	for block := 1; block <= 6; block++ {
 		b.invalid[fmt.Sprintf("%d new postgresql 1", block)] = true
 	}
-	c := b.compare(t.Context(), 0)
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := b.compare(0)
+	arms, _ := b.judge(c)
 	if k := arms[0].Verdict.Kind; k != verdict.Invalid {
 		t.Errorf("verdict %s on runs that are all void", k)
 	}
@@ -284,16 +323,12 @@ func TestInvalidRunIsNeverJudged(t *testing.T) {
 func TestInterruptedComparisonKeepsItsRuns(t *testing.T) {
 	b := newBench(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c, err := Run(ctx, Config{ID: "c", Plan: parse(t), Now: time.Now, Save: func(*record.Comparison) error { return nil },
-		Run: func(ctx context.Context, cell Cell) (record.ComparisonRun, *record.Capacity, error) {
-			if cell.Block == 2 {
-				cancel(errors.New("interrupt"))
-			}
-			return b.run(ctx, cell)
-		}})
-	if err != nil {
-		t.Fatal(err)
+	b.began = func(cell Cell) {
+		if cell.Block == 2 {
+			cancel(errors.New("interrupt"))
+		}
 	}
+	c := carriedOut(ctx, t, b.config(parse(t)))
 	if c.State != record.Interrupted || c.Why != "interrupt" || len(c.Runs) != 2+4+1 {
 		t.Errorf("state %s (%s), %d runs", c.State, c.Why, len(c.Runs))
 	}
@@ -318,22 +353,18 @@ func TestOnlyWholeBlocksAreJudged(t *testing.T) {
 			b.invalid[tt.invalid] = true
 			ctx, cancel := context.WithCancelCause(t.Context())
 			runs := 0
-			c, err := Run(ctx, Config{ID: "c", Plan: parse(t), Now: time.Now, Save: func(*record.Comparison) error { return nil },
-				Run: func(ctx context.Context, cell Cell) (record.ComparisonRun, *record.Capacity, error) {
-					if cell.Block == tt.block {
-						if runs++; runs == tt.run {
-							cancel(errors.New("interrupt"))
-						}
+			b.began = func(cell Cell) {
+				if cell.Block == tt.block {
+					if runs++; runs == tt.run {
+						cancel(errors.New("interrupt"))
 					}
-					return b.run(ctx, cell)
-				}})
-			if err != nil || c.State != record.Interrupted {
-				t.Fatalf("state %s, %v", c.State, err)
+				}
 			}
-			arms, databases, err := Judge(c, parse(t), b.load)
-			if err != nil {
-				t.Fatal(err)
+			c := carriedOut(ctx, t, b.config(parse(t)))
+			if c.State != record.Interrupted {
+				t.Fatalf("state %s", c.State)
 			}
+			arms, databases := b.judge(c)
 			for _, j := range slices.Concat(arms, databases) {
 				if r := j.Verdict.Results[0]; r.N != tt.n || !r.Indicative || r.Kind != verdict.Inconclusive {
 					t.Errorf("%s %s: %d pairs judged %s, want %d and no verdict", j.Engine, j.Arm, r.N, r.Kind, tt.n)
@@ -395,21 +426,21 @@ func TestOperationsThatOneArmLost(t *testing.T) {
 				w.Classes[measure.OK] = uint64(n)
 				return []*measure.Window{w}
 			}
-			arms, _, err := Judge(b.compare(t.Context(), 0), parse(t), b.load)
-			if err != nil {
-				t.Fatal(err)
-			}
+			arms, _ := b.judge(b.compare(0))
 			const name = "p95(delivery)"
 			v := arms[0].Verdict
 			if v.Kind != tt.kind || arms[0].Skipped[name] != tt.skipped {
 				t.Errorf("%s, skipped %q; want %s, %q", v.Kind, arms[0].Skipped[name], tt.kind, tt.skipped)
 			}
-			i := slices.IndexFunc(v.Results, func(r verdict.Result) bool { return r.Name == name })
-			if (i < 0) != (tt.skipped != "") {
-				t.Fatalf("judged %v", i >= 0)
+			if tt.skipped != "" {
+				if slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Name == name }) {
+					t.Error("judged")
+				}
+				return
 			}
-			if i >= 0 && (v.Results[i].Kind != verdict.Invalid || v.Results[i].N != 0 || !strings.Contains(strings.Join(v.Results[i].Warnings, "; "), "one arm has lost them")) {
-				t.Errorf("%+v", v.Results[i])
+			r := resultOf(t, v, name)
+			if r.Kind != verdict.Invalid || r.N != 0 || !warned(r, "one arm has lost them") {
+				t.Errorf("%+v", r)
 			}
 		})
 	}
@@ -447,18 +478,8 @@ func TestSecondaryMetrics(t *testing.T) {
 		}
 		return []*measure.Window{read, rare}
 	}
-	c := b.compare(t.Context(), 0)
-	arms, databases, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := func(s []verdict.Secondary) (out []string) {
-		for _, m := range s {
-			out = append(out, m.Name)
-		}
-		slices.Sort(out)
-		return out
-	}
+	c := b.compare(0)
+	arms, databases := b.judge(c)
 	f := arms[0].Secondary
 	if got, want := names(f.Worsened), []string{"mean(read)", "p50(read)"}; !slices.Equal(got, want) {
 		t.Errorf("worsened %v, want %v: %+v", got, want, f)
@@ -493,15 +514,9 @@ func TestSecondaryMetrics(t *testing.T) {
 // TestOtherLoads: databases that had other numbers of users in the bounded test are compared by their capacity alone.
 func TestOtherLoads(t *testing.T) {
 	b := newBench(t)
-	c := b.compare(t.Context(), 0)
-	p, err := plan.Parse([]byte(strings.Replace(planText, "users: 10", "users: {postgresql: 10, mysql: 8}", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	arms, databases, err := Judge(c, p, b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := b.compare(0)
+	p := parsed(t, strings.Replace(planText, "users: 10", "users: {postgresql: 10, mysql: 8}", 1))
+	arms, databases := mustJudge(t, c, p, b.load)
 	for _, j := range arms {
 		// p95(delivery) and typical(delivery), and the costs, which no reader reads.
 		if len(j.Verdict.Results) < 3 || len(j.Skipped) != 4 || j.Secondary.Tested == 0 {
@@ -520,8 +535,8 @@ func TestOtherLoads(t *testing.T) {
 		}
 	}
 	p.Unbounded = nil // so that nothing is left to compare
-	if _, databases, err = Judge(c, p, b.load); err != nil || len(databases) != 0 {
-		t.Errorf("databases without a capacity: %+v, %v", databases, err)
+	if _, databases = mustJudge(t, c, p, b.load); len(databases) != 0 {
+		t.Errorf("databases without a capacity: %+v", databases)
 	}
 }
 
@@ -531,16 +546,14 @@ func TestLeftWithAVoidedBlock(t *testing.T) {
 	b.invalid["2 new mysql 1"] = true
 	var left []int
 	again := 0
-	_, err := Run(t.Context(), Config{ID: "c", Plan: parse(t), Now: time.Now, Save: func(*record.Comparison) error { return nil },
-		Run: func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
-			left = append(left, c.Left)
-			if c.Again {
-				again++
-			}
-			return b.run(ctx, c)
-		}})
-	if err != nil || len(left) != 2+24+4 {
-		t.Fatalf("%d runs, %v", len(left), err)
+	b.began = func(c Cell) {
+		left = append(left, c.Left)
+		if c.Again {
+			again++
+		}
+	}
+	if b.compare(1); len(left) != 2+24+4 {
+		t.Fatalf("%d runs", len(left))
 	}
 	for i, n := range left {
 		want := len(left) - 1 - i

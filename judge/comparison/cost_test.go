@@ -37,12 +37,9 @@ func resultOf(t *testing.T, v verdict.Verdict, name string) verdict.Result {
 // TestCostDecides compares builds of which one takes a tenth more CPU time for each operation, and is as fast and as
 // large as the other.
 func TestCostDecides(t *testing.T) {
-	c := newBench(t)
-	made := c.compare(t.Context(), 0)
-	arms, _, err := Judge(made, parse(t), c.load, costly(made, map[string]float64{"base": 2, "new": 2.2}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := newBench(t)
+	c := b.compare(0)
+	arms, _ := b.judge(c, costly(c, map[string]float64{"base": 2, "new": 2.2}))
 	for _, j := range arms {
 		r := resultOf(t, j.Verdict, "cost(app)")
 		if j.Verdict.Kind != verdict.Worse || r.Kind != verdict.Worse || r.N != 6 || r.Unit != "ms" || r.Margin != 0.05 {
@@ -58,20 +55,14 @@ func TestCostDecides(t *testing.T) {
 // Where those of one arm alone are not, nothing is known, and the verdict is invalid.
 func TestCostThatIsNotVisibleIsLeftOut(t *testing.T) {
 	b := newBench(t)
-	c := b.compare(t.Context(), 0)
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := b.compare(0)
+	arms, _ := b.judge(c)
 	if j := arms[0]; j.Verdict.Kind != verdict.Same || !strings.Contains(j.Skipped["cost(db)"], "role db is not visible") {
 		t.Errorf("%s, skipped %q", j.Verdict.Kind, j.Skipped)
 	}
-	arms, _, err = Judge(c, parse(t), b.load, costly(c, map[string]float64{"base": 2}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, _ = b.judge(c, costly(c, map[string]float64{"base": 2}))
 	r := resultOf(t, arms[0].Verdict, "cost(app)")
-	if arms[0].Verdict.Kind != verdict.Invalid || !strings.Contains(strings.Join(r.Warnings, "; "), "6 of 6 runs of new: the CPU time of the role app is not visible here") {
+	if arms[0].Verdict.Kind != verdict.Invalid || !warned(r, "6 of 6 runs of new: the CPU time of the role app is not visible here") {
 		t.Errorf("%s, cost(app) %s, warnings %q", arms[0].Verdict.Kind, r.Kind, r.Warnings)
 	}
 }

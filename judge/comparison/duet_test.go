@@ -15,53 +15,50 @@ import (
 
 // runBlock makes the runs of a duet.
 func (w *world) runBlock(ctx context.Context, cells []Cell) ([]BlockRun, error) {
-	out := make([]BlockRun, len(cells))
-	for i, cell := range cells {
+	return together(ctx, cells, func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
 		if w.gone && context.Cause(ctx) != nil {
-			return out[:i], context.Cause(ctx)
+			return record.ComparisonRun{}, nil, context.Cause(ctx)
 		}
-		run, capacity, err := w.run(ctx, cell)
+		return w.run(ctx, c)
+	})
+}
+
+// together makes the runs of a block until one fails.
+func together(ctx context.Context, cells []Cell,
+	run func(context.Context, Cell) (record.ComparisonRun, *record.Capacity, error)) (out []BlockRun, err error) {
+	for _, cell := range cells {
+		made, capacity, err := run(ctx, cell)
 		if err != nil {
 			return out, err
 		}
-		out[i] = BlockRun{run, capacity}
+		out = append(out, BlockRun{made, capacity})
 	}
 	return out, nil
 }
 
 // duet carries out a comparison whose blocks take a minute each, with time to run so many again. saves counts how
 // often it was put on disk.
-func (b *bench) duet(ctx context.Context, repeats int, blocks func(cells []Cell)) (c *record.Comparison, saves int) {
+func (b *bench) duet(repeats int, blocks func(cells []Cell)) (c *record.Comparison, saves int) {
 	b.t.Helper()
-	p, clock := parse(b.t), time.Unix(1e9, 0)
+	p := parse(b.t)
 	p.Compare.Retry = time.Duration(repeats) * time.Minute
-	c, err := Run(ctx, Config{ID: "c", Plan: p, Now: func() time.Time { return clock }, Quiet: b.quiet, ModeWhy: "a test",
-		Save: func(*record.Comparison) error { saves++; return nil },
-		Run: func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
-			if !c.Pilot {
-				b.t.Errorf("%+v was made by itself", c)
-			}
-			return b.run(ctx, c)
-		},
-		RunBlock: func(ctx context.Context, cells []Cell) ([]BlockRun, error) {
-			clock = clock.Add(time.Minute)
-			if blocks != nil {
-				blocks(cells)
-			}
-			var out []BlockRun
-			for _, c := range cells {
-				run, capacity, err := b.run(ctx, c)
-				if err != nil {
-					return out, err
-				}
-				out = append(out, BlockRun{run, capacity})
-			}
-			return out, nil
-		}})
-	if err != nil {
-		b.t.Fatal(err)
+	b.each = 0
+	cfg := b.config(p)
+	cfg.ModeWhy, cfg.Save = "a test", func(*record.Comparison) error { saves++; return nil }
+	cfg.Run = func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
+		if !c.Pilot {
+			b.t.Errorf("%+v was made by itself", c)
+		}
+		return b.run(ctx, c)
 	}
-	return c, saves
+	cfg.RunBlock = func(ctx context.Context, cells []Cell) ([]BlockRun, error) {
+		b.clock = b.clock.Add(time.Minute)
+		if blocks != nil {
+			blocks(cells)
+		}
+		return together(ctx, cells, b.run)
+	}
+	return carriedOut(b.t.Context(), b.t, cfg), saves
 }
 
 // TestDuetRunsWholeBlocks makes the runs of a block at once, each in its place of the record.
@@ -69,7 +66,7 @@ func TestDuetRunsWholeBlocks(t *testing.T) {
 	b := newBench(t)
 	b.capacity["newmysql"] = 0.85
 	var left []int
-	c, saves := b.duet(t.Context(), 0, func(cells []Cell) {
+	c, saves := b.duet(0, func(cells []Cell) {
 		left = append(left, cells[len(cells)-1].Left)
 		for _, cell := range cells {
 			if cell.Start < 285 || cell.Start > 315 || cell.Again {
@@ -94,9 +91,9 @@ func TestDuetRunsWholeBlocks(t *testing.T) {
 			t.Errorf("run %d of block 3 is %+v", i+1, run)
 		}
 	}
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil || arms[0].Verdict.Kind != verdict.Same || arms[1].Verdict.Kind != verdict.Worse {
-		t.Errorf("verdicts %s and %s, %v; want same and worse", arms[0].Verdict.Kind, arms[1].Verdict.Kind, err)
+	arms, _ := b.judge(c)
+	if arms[0].Verdict.Kind != verdict.Same || arms[1].Verdict.Kind != verdict.Worse {
+		t.Errorf("verdicts %s and %s; want same and worse", arms[0].Verdict.Kind, arms[1].Verdict.Kind)
 	}
 }
 
@@ -106,7 +103,7 @@ func TestVoidDuetIsRunAgain(t *testing.T) {
 	b.invalid["3 new mysql 1"] = true
 	b.ended = map[string]string{"5 base postgresql": "steal"}
 	again := 0
-	c, _ := b.duet(t.Context(), 3, func(cells []Cell) {
+	c, _ := b.duet(3, func(cells []Cell) {
 		for _, cell := range cells {
 			if cell.Again {
 				again++
@@ -122,8 +119,8 @@ func TestVoidDuetIsRunAgain(t *testing.T) {
 	if len(c.Runs) != 2+24+8 || again != 8 || fmt.Sprint(dropped) != "map[3:4 5:4]" || c.Retried != 2*time.Minute {
 		t.Errorf("%d runs, %d again, dropped by block %v, %v for what was run again", len(c.Runs), again, dropped, c.Retried)
 	}
-	if arms, _, err := Judge(c, parse(t), b.load); err != nil || arms[1].Verdict.Results[0].N != 6 {
-		t.Errorf("%d pairs judged, %v", arms[1].Verdict.Results[0].N, err)
+	if arms, _ := b.judge(c); arms[1].Verdict.Results[0].N != 6 {
+		t.Errorf("%d pairs judged", arms[1].Verdict.Results[0].N)
 	}
 }
 
@@ -188,13 +185,10 @@ func TestDuetThatLacksARun(t *testing.T) {
 // and the interval has the degrees of freedom of a paired test.
 func TestDuetHasNoOrder(t *testing.T) {
 	b := newBench(t)
-	c := b.compare(t.Context(), 0)
+	c := b.compare(0)
 	for mode, ordered := range map[string]bool{"": true, plan.ModeSequence: true, plan.ModeDuet: false} {
 		c.Mode = mode
-		arms, _, err := Judge(c, parse(t), b.load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arms, _ := b.judge(c)
 		r := resultOf(t, arms[0].Verdict, "capacity")
 		if (r.Order != nil) != ordered || (r.Pairs[0].First != "") != ordered {
 			t.Errorf("mode %q: order effect %+v, %q came first", mode, r.Order, r.Pairs[0].First)
@@ -208,15 +202,16 @@ func TestDuetHasNoOrder(t *testing.T) {
 // TestModeIsKept carries a comparison out as its plan asks, and goes on in the mode that it began with.
 func TestModeIsKept(t *testing.T) {
 	w := newWorld(t, looksPlan)
+	of := func(mode string) *plan.Plan {
+		p := parsed(t, looksPlan)
+		p.Compare.Mode = mode
+		return p
+	}
 	asked := func(mode string, duet bool) (*record.Comparison, error) {
 		w.fresh()
 		w.duet = duet
-		p := *w.plan
-		section := *p.Compare
-		section.Mode = mode
-		p.Compare = &section
 		cfg := w.config()
-		cfg.Plan = &p
+		cfg.Plan = of(mode)
 		return Run(t.Context(), cfg)
 	}
 	for _, tt := range []struct {
@@ -244,21 +239,16 @@ func TestModeIsKept(t *testing.T) {
 		"began as a duet") || string(w.saved) != before {
 		t.Errorf("a duet goes on as a sequence: %v", err)
 	}
-	p := *w.plan
-	section := *p.Compare
-	section.Mode = plan.ModeSequence
-	p.Compare = &section
-	c := w.onDisk()
-	c.Plan, c.PlanDigest = p.String(), p.Digest()
-	if err := CheckPlan(c, &p); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(),
-		`mode is "duet", in its plan "sequence"`) {
-		t.Errorf("a duet under a plan that asks for a sequence: %v", err)
-	}
-	section.Mode, section.Slice = "", time.Second
-	c.Plan, c.PlanDigest = p.String(), p.Digest()
-	if err := CheckPlan(c, &p); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(),
-		"slice is 0s, in its plan 1s") {
-		t.Errorf("another slice: %v", err)
+	slice := of("")
+	slice.Compare.Slice = time.Second
+	for want, p := range map[string]*plan.Plan{
+		`mode is "duet", in its plan "sequence"`: of(plan.ModeSequence), "slice is 0s, in its plan 1s": slice,
+	} {
+		c := w.onDisk()
+		c.Plan, c.PlanDigest = p.String(), p.Digest()
+		if err := CheckPlan(c, p); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 
@@ -266,10 +256,8 @@ func TestModeIsKept(t *testing.T) {
 func TestRunsThatTookTurns(t *testing.T) {
 	b := newBench(t)
 	b.turns = &record.Duet{Seats: 4, Turns: 9}
-	c, _ := b.duet(t.Context(), 0, nil)
-	if _, _, err := Judge(c, parse(t), Loader(c, b.load)); err != nil {
-		t.Fatal(err)
-	}
+	c, _ := b.duet(0, nil)
+	mustJudge(t, c, parse(t), Loader(c, b.load))
 	c.Mode = plan.ModeSequence
 	if _, _, err := Judge(c, parse(t), Loader(c, b.load)); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), "it took turns with other runs") {
 		t.Errorf("got %v", err)
@@ -279,11 +267,8 @@ func TestRunsThatTookTurns(t *testing.T) {
 // TestNoiseOfDuets is of an environment of its own.
 func TestNoiseOfDuets(t *testing.T) {
 	b, p := newBench(t), parse(t)
-	c, _ := b.duet(t.Context(), 0, nil)
-	arms, _, err := Judge(c, p, b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _ := b.duet(0, nil)
+	arms, _ := mustJudge(t, c, p, b.load)
 	env := Environment{Host: "h"}
 	lines := AALines(c, p, arms, env, time.Unix(1e9, 0))
 	c.Mode = plan.ModeSequence

@@ -24,7 +24,7 @@ func failing(t *testing.T, cause record.Cause, fresh, base []int) (verdict.Verdi
 			b.invalid[fmt.Sprintf("%d %s postgresql %d", block, arm, times[block])] = true
 		}
 	}
-	c := b.compare(t.Context(), 6)
+	c := b.compare(6)
 	data, err := json.Marshal(c) // as it is read again from disk
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +33,7 @@ func failing(t *testing.T, cause record.Cause, fresh, base []int) (verdict.Verdi
 	if err := json.Unmarshal(data, c); err != nil {
 		t.Fatal(err)
 	}
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, _ := b.judge(c)
 	return arms[0].Verdict, c
 }
 
@@ -114,11 +111,8 @@ func TestUnclearVoidsAreNotTheSame(t *testing.T) {
 				b.invalid[fmt.Sprintf("%d %s postgresql 1", block, arm)] = true
 			}
 		}
-		c := b.compare(t.Context(), 6)
-		arms, _, err := Judge(c, parse(t), b.load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := b.compare(6)
+		arms, _ := b.judge(c)
 		if v := arms[0].Verdict; v.Kind != tt.kind || tt.kind == verdict.Inconclusive && !strings.Contains(v.Reason, "may be the target's doing") {
 			t.Errorf("%s: %s, want %s: %s", tt.name, v.Kind, tt.kind, v.Reason)
 		}
@@ -134,13 +128,10 @@ func TestFailedRunsUnderOtherLoadsAreNotTheSame(t *testing.T) {
 		for i := range fresh {
 			b.invalid[fmt.Sprintf("%d base mysql 1", i+2)] = true
 		}
-		c := b.compare(t.Context(), 6)
+		c := b.compare(6)
 		p := parse(t)
 		p.Bounded.Users = plan.PerEngine{"postgresql": 10, "mysql": 12}
-		_, databases, err := Judge(c, p, b.load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, databases := mustJudge(t, c, p, b.load)
 		for _, j := range databases {
 			if j.Arm == "base" && (j.OtherLoad == "" || j.Verdict.Kind != kind) {
 				t.Errorf("%d failed: %s (%q), want %s: %s", fresh, j.Verdict.Kind, j.OtherLoad, kind, j.Verdict.Reason)

@@ -267,21 +267,18 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 		ctx, cut := context.WithCancelCause(t.Context())
 		var told []int // how many runs there were
 		var saved []byte
-		cfg := Config{ID: "c", Plan: p, Now: time.Now, Load: b.load,
-			Run: func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
-				if c.Block == 3 {
-					cut(context.Canceled)
-				}
-				return b.run(ctx, c)
-			},
-			Foresaw: func([]record.Expected) { told = append(told, b.n) },
-			Save: func(c *record.Comparison) (err error) {
-				saved, err = json.Marshal(c)
-				return err
-			}}
-		if _, err := Run(ctx, cfg); err != nil {
-			t.Fatal(err)
+		b.began = func(c Cell) {
+			if c.Block == 3 {
+				cut(context.Canceled)
+			}
 		}
+		cfg := b.config(p)
+		cfg.Load, cfg.Foresaw = b.load, func([]record.Expected) { told = append(told, b.n) }
+		cfg.Save = func(c *record.Comparison) (err error) {
+			saved, err = json.Marshal(c)
+			return err
+		}
+		carriedOut(ctx, t, cfg)
 		c := new(record.Comparison)
 		if err := json.Unmarshal(saved, c); err != nil {
 			t.Fatal(err)
@@ -299,10 +296,7 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 				t.Errorf("foreseen %+v", x)
 			}
 		}
-		arms, databases, err := Judge(c, p, b.load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arms, databases := mustJudge(t, c, p, b.load)
 		if kind := arms[0].Verdict.Kind; lost != (kind == verdict.Invalid) {
 			t.Errorf("lost %v: %s", lost, kind)
 		}
@@ -325,12 +319,9 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 // An operation of an endpoint that the plan could not decide is among the further metrics.
 func TestNotJudgedIsAFurtherMetric(t *testing.T) {
 	b := newBench(t)
-	c := b.compare(t.Context(), 0)
+	c := b.compare(0)
 	c.Foreseen = []record.Expected{{Engine: "postgresql", Metric: "p95(post)", Margin: 0.10, Blocks: 6, MDE: 0.5, NotJudged: true}}
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, _ := b.judge(c)
 	further := func(f verdict.Family) int { return f.Tested + len(f.Refused) }
 	left, all := arms[0], arms[1]
 	if left.Skipped["p95(post)"] == "" || all.Skipped["p95(post)"] != "" || further(left.Secondary) != further(all.Secondary)+1 {

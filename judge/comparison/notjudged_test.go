@@ -15,12 +15,9 @@ import (
 func TestNotJudgedByThePlan(t *testing.T) {
 	b := newBench(t)
 	b.capacity["newmysql"] = 0.85
-	c := b.compare(t.Context(), 0)
+	c := b.compare(0)
 	judged := func(p *plan.Plan) Judgement {
-		arms, databases, err := Judge(c, p, b.load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arms, databases := mustJudge(t, c, p, b.load)
 		for _, j := range slices.Concat(arms, databases) {
 			if _, dropped := j.Skipped["p95(post)"]; dropped != p.Compare.Margin["p95(post)"].None {
 				t.Errorf("%s %s: left out %v", j.Engine, j.Arm, j.Skipped)

@@ -9,7 +9,6 @@ import (
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
 )
 
 const ownText = `
@@ -24,11 +23,7 @@ compare: {arms: {base: {database: mysql}, new: {}}, blocks: 6, margin: {throughp
 // TestArmsOnTheirOwnDatabases: there is one column and no matrix, and an arm on one engine is judged against one on
 // another, by its throughput, too: acknowledged operations per minute of the measured phase.
 func TestArmsOnTheirOwnDatabases(t *testing.T) {
-	p, err := plan.Parse([]byte(ownText))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBench(t)
+	p, b := parsed(t, ownText), newBench(t)
 	b.extra = func(c Cell, second int) []*measure.Window {
 		n := 200 + second%2 + c.Block
 		if c.Arm == "new" {
@@ -39,25 +34,15 @@ func TestArmsOnTheirOwnDatabases(t *testing.T) {
 		w.Classes[measure.OK], w.Classes[measure.Status5xx] = uint64(n), 7 // which count nowhere
 		return []*measure.Window{w}
 	}
-	c, err := Run(t.Context(), Config{ID: "c", Plan: p, Run: b.run, Save: func(*record.Comparison) error { return nil }, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := carriedOut(t.Context(), t, b.config(p))
 	if len(c.Runs) != 12 || !slices.Equal(c.Engines, []string{""}) {
 		t.Fatalf("%d runs in the columns %q, want 12 in one without a name", len(c.Runs), c.Engines)
 	}
-	arms, databases, err := Judge(c, p, b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, databases := mustJudge(t, c, p, b.load)
 	if len(arms) != 1 || len(databases) != 0 || arms[0].Engine != "" {
 		t.Fatalf("judged %+v and %+v, want one arm and no database", arms, databases)
 	}
-	i := slices.IndexFunc(arms[0].Verdict.Results, func(r verdict.Result) bool { return r.Name == "throughput(story)" })
-	if i < 0 {
-		t.Fatalf("no throughput in %+v", arms[0].Verdict)
-	}
-	r := arms[0].Verdict.Results[i]
+	r := resultOf(t, arms[0].Verdict, "throughput(story)")
 	if r.Kind != verdict.Worse || math.Abs(r.Effect+0.1) > 0.01 || r.Better != plan.Higher || r.Unit != "1/min" {
 		t.Errorf("%s by %v in %s, want 10 %% worse", r.Kind, r.Effect, r.Unit)
 	}
@@ -69,11 +54,7 @@ func TestArmsOnTheirOwnDatabases(t *testing.T) {
 // TestJudgeKnowsTheOrder has runs whose throughput is 10 % lower when they come second in their block, whichever arm
 // they are: the judgment reports it, and finds the arms the same.
 func TestJudgeKnowsTheOrder(t *testing.T) {
-	p, err := plan.Parse([]byte(ownText))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBench(t)
+	p, b := parsed(t, ownText), newBench(t)
 	b.extra = func(c Cell, second int) []*measure.Window {
 		n := 1000 + second%2 + c.Block
 		if c.Order == 2 {
@@ -84,16 +65,9 @@ func TestJudgeKnowsTheOrder(t *testing.T) {
 		w.Classes[measure.OK] = uint64(n)
 		return []*measure.Window{w}
 	}
-	c, err := Run(t.Context(), Config{ID: "c", Plan: p, Run: b.run, Save: func(*record.Comparison) error { return nil }, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	arms, _, err := Judge(c, p, b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(arms[0].Verdict.Results, func(r verdict.Result) bool { return r.Name == "throughput(story)" })
-	r := arms[0].Verdict.Results[i]
+	c := carriedOut(t.Context(), t, b.config(p))
+	arms, _ := mustJudge(t, c, p, b.load)
+	r := resultOf(t, arms[0].Verdict, "throughput(story)")
 	if r.Kind != verdict.Same || r.Order == nil || math.Abs(r.Order.Effect+0.1) > 0.01 {
 		t.Errorf("%s, order effect %+v, want the same and -10 %%", r.Sentence, r.Order)
 	}

@@ -116,6 +116,11 @@ func (w *world) run(ctx context.Context, cell Cell) (record.ComparisonRun, *reco
 
 func (w *world) load(id string) (*record.Run, error) { return record.Open(filepath.Join(w.dir, id)) }
 
+func (w *world) judge(c *record.Comparison) (arms, databases []Judgement) {
+	w.t.Helper()
+	return mustJudge(w.t, c, w.plan, w.load)
+}
+
 func (w *world) config() Config {
 	cfg := Config{ID: "c", Tool: "v1", Build: "sha256:b", Plan: w.plan, Run: w.run, Save: w.save, Load: w.load,
 		Now: func() time.Time { return w.clock }}
@@ -176,10 +181,7 @@ func essence(t *testing.T, w *world, c *record.Comparison) string {
 	for _, l := range c.Looks {
 		fmt.Fprintln(&b, l.Blocks, l.Alpha, l.Taken(), l.Decided, l.Verdicts)
 	}
-	arms, databases, err := Judge(c, w.plan, w.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, databases := w.judge(c)
 	for _, j := range slices.Concat(arms, databases) {
 		fmt.Fprintln(&b, j.Engine, j.Arm, j.Verdict.Lead)
 	}
@@ -188,11 +190,7 @@ func essence(t *testing.T, w *world, c *record.Comparison) string {
 
 func newWorld(t *testing.T, text string) *world {
 	t.Helper()
-	p, err := plan.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, dir: t.TempDir(), plan: p, effect: -0.1, sd: 0.01, invalid: map[string]bool{}, cache: map[string]record.ComparisonRun{}}
+	w := &world{t: t, dir: t.TempDir(), plan: parsed(t, text), effect: -0.1, sd: 0.01, invalid: map[string]bool{}, cache: map[string]record.ComparisonRun{}}
 	w.fresh()
 	return w
 }
@@ -401,10 +399,7 @@ func TestLooksEndAComparison(t *testing.T) {
 			var told []int
 			cfg := w.config()
 			cfg.Looked = func(n int, l record.Look) { told = append(told, n) }
-			c, err := Run(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := carriedOut(t.Context(), t, cfg)
 			blocks := 0
 			for _, r := range c.Runs {
 				blocks = max(blocks, r.Block)
@@ -412,10 +407,7 @@ func TestLooksEndAComparison(t *testing.T) {
 			if blocks != tt.blocks || c.Taken() != tt.looks || len(told) != tt.looks || len(c.Looks) != 3 || c.State != record.Sealed {
 				t.Fatalf("%d blocks, %d looks taken of %d, told of %v, state %s", blocks, c.Taken(), len(c.Looks), told, c.State)
 			}
-			arms, _, err := Judge(c, w.plan, w.load)
-			if err != nil {
-				t.Fatal(err)
-			}
+			arms, _ := w.judge(c)
 			v := arms[0].Verdict
 			r := v.Results[0]
 			if v.Kind != tt.kind || r.Alpha != 0.0221 || r.Look != tt.looks || r.Looks != 3 {
@@ -450,10 +442,7 @@ func TestNoLookBetweenLooks(t *testing.T) {
 	if c.Taken() != 1 || len(c.Runs) != 16 {
 		t.Fatalf("%d looks, %d runs", c.Taken(), len(c.Runs))
 	}
-	arms, _, err := Judge(c, w.plan, w.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, _ := w.judge(c)
 	if r := arms[0].Verdict.Results[0]; r.N != 6 || r.Look != 1 {
 		t.Errorf("%d pairs judged at look %d, want 6 at look 1", r.N, r.Look)
 	}
@@ -466,9 +455,19 @@ func TestNoLookBetweenLooks(t *testing.T) {
 func TestLooksSurviveEveryKill(t *testing.T) {
 	w := newWorld(t, looksPlan)
 	w.effect, w.sd = -0.035, 0.025 // decided at the second look
+	w.survivesEveryKill(0, func(whole *record.Comparison) bool {
+		return whole.Taken() == 2 && whole.Looks[1].Decided
+	})
+}
+
+// survivesEveryKill kills a comparison at each of its steps, and resumes it so much later. Left alone it is as the test
+// needs it.
+func (w *world) survivesEveryKill(later time.Duration, fit func(whole *record.Comparison) bool) {
+	t := w.t
+	t.Helper()
 	whole, _ := w.attempt(false, 0, 0)
 	want, steps := essence(t, w, whole), w.step
-	if whole.Taken() != 2 || !whole.Looks[1].Decided {
+	if !fit(whole) {
 		t.Fatalf("the scene is not what the test needs: %+v", whole.Looks)
 	}
 	for at := 1; at <= steps; at++ {
@@ -477,6 +476,7 @@ func TestLooksSurviveEveryKill(t *testing.T) {
 		if w.saved != nil && w.onDisk().State == record.Sealed {
 			continue
 		}
+		w.clock = w.clock.Add(later)
 		c, _ := w.attempt(true, 0, 0)
 		if got := essence(t, w, c); got != want {
 			t.Fatalf("killed at %d: got\n%s\nwant\n%s", at, got, want)

@@ -18,7 +18,7 @@ func TestPilotThatFindsNothingFallsBack(t *testing.T) {
 	for blind, unguided := range map[int]bool{1: false, 2: true} {
 		b := newBench(t)
 		b.blind = blind
-		c := b.compare(t.Context(), 2)
+		c := b.compare(2)
 		if c.State != record.Sealed || len(c.Runs) != 2+1+24 {
 			t.Fatalf("%d pilots that find nothing: %d runs, %s %s", blind, len(c.Runs), c.State, c.Why)
 		}
@@ -46,16 +46,15 @@ func TestVoidBlockWaitsAndIsRunAgain(t *testing.T) {
 		most = append(most, d)
 		return nil
 	}
-	c := b.compare(t.Context(), 3)
+	c := b.compare(3)
 	if c.State != record.Sealed || len(c.Runs) != 2+24+3*4 || c.Retried != 12*time.Minute {
 		t.Fatalf("%d runs, %v for what was run again, %s", len(c.Runs), c.Retried, c.State)
 	}
 	if fmt.Sprint(most) != "[30s 1m0s 2m0s]" {
 		t.Errorf("waits of at most %v", most)
 	}
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil || arms[1].Verdict.Results[0].N != 5 {
-		t.Errorf("%d pairs judged, %v", arms[1].Verdict.Results[0].N, err)
+	if arms, _ := b.judge(c); arms[1].Verdict.Results[0].N != 5 {
+		t.Errorf("%d pairs judged", arms[1].Verdict.Results[0].N)
 	}
 }
 
@@ -68,7 +67,9 @@ func TestWaitIsInterrupted(t *testing.T) {
 		cancel(errors.New("interrupt"))
 		return context.Cause(ctx)
 	}
-	if c := b.compare(ctx, 3); c.State != record.Interrupted || len(c.Runs) != 2+24 || c.Why != "interrupt" {
+	p := parse(t)
+	p.Compare.Retry = 12 * time.Minute
+	if c := carriedOut(ctx, t, b.config(p)); c.State != record.Interrupted || len(c.Runs) != 2+24 || c.Why != "interrupt" {
 		t.Errorf("%s %s, %d runs", c.State, c.Why, len(c.Runs))
 	}
 }
@@ -86,11 +87,8 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 		for block := range 6 {
 			b.invalid[fmt.Sprintf("%d base postgresql 1", block+1)] = true
 		}
-		c := b.compare(t.Context(), 0)
-		arms, _, err := Judge(c, parse(t), b.load, costly(c, map[string]float64{"base": 2, "new": tt.cost}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := b.compare(0)
+		arms, _ := b.judge(c, costly(c, map[string]float64{"base": 2, "new": tt.cost}))
 		for _, j := range arms {
 			cost, capacity := resultOf(t, j.Verdict, "cost(app)"), resultOf(t, j.Verdict, "capacity")
 			if j.Verdict.Kind != tt.kind || cost.N != 6 || capacity.N != 0 {
@@ -102,7 +100,7 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 			if why := j.Skipped["typical(op)"]; why != disturbed {
 				t.Errorf("%s: typical(op) is not judged because %q", j.Engine, why)
 			}
-			if !strings.Contains(strings.Join(cost.Warnings, "; "), "others on the host disturbed 6 of 6 blocks") {
+			if !warned(cost, "others on the host disturbed 6 of 6 blocks") {
 				t.Errorf("warnings %q", cost.Warnings)
 			}
 		}
@@ -110,8 +108,9 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 		for i := range c.Runs {
 			c.Runs[i].Disturbed = false
 		}
-		if arms, _, err = Judge(c, parse(t), b.load, costly(c, map[string]float64{"base": 2, "new": tt.cost})); err != nil || arms[0].Verdict.Kind != verdict.Invalid {
-			t.Errorf("blocks that the target voided: %s, %v", arms[0].Verdict.Kind, err)
+		arms, _ = b.judge(c, costly(c, map[string]float64{"base": 2, "new": tt.cost}))
+		if arms[0].Verdict.Kind != verdict.Invalid {
+			t.Errorf("blocks that the target voided: %s", arms[0].Verdict.Kind)
 		}
 	}
 }
@@ -124,11 +123,8 @@ func TestDisturbedDoesNotExcuseAnArm(t *testing.T) {
 	for block := range 6 {
 		b.invalid[fmt.Sprintf("%d new postgresql 1", block+1)] = true
 	}
-	c := b.compare(t.Context(), 0)
-	arms, _, err := Judge(c, parse(t), b.load, costly(c, map[string]float64{"base": 2, "new": 2}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := b.compare(0)
+	arms, _ := b.judge(c, costly(c, map[string]float64{"base": 2, "new": 2}))
 	if v := arms[0].Verdict; v.Kind != verdict.Invalid || resultOf(t, v, "capacity").Kind != verdict.Invalid {
 		t.Errorf("%s: %s", v.Kind, v.Reason)
 	}

@@ -17,7 +17,7 @@ import (
 // arm alone, and one that is too rare to report.
 func TestReaders(t *testing.T) {
 	b := newBench(t)
-	c := b.compare(t.Context(), 0)
+	c := b.compare(0)
 	arm := map[string]string{}
 	for _, r := range c.Runs {
 		arm[r.Run] = r.Arm
@@ -45,14 +45,9 @@ func TestReaders(t *testing.T) {
 		}
 		return out, nil
 	}
-	arms, databases, err := Judge(c, parse(t), b.load, read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms, databases := b.judge(c, read)
 	f := arms[0].Secondary
-	var got []string
 	for _, m := range f.Worsened {
-		got = append(got, m.Name)
 		if m.Name == "mean(store Save)" && (m.Contribution == nil || math.Abs(*m.Contribution-1) > 0.2 || math.Abs(m.Effect-0.5) > 0.05 || m.NewCalls != 1000) {
 			t.Errorf("%+v adds %v s, want about 1 s", m, m.Contribution)
 		}
@@ -60,7 +55,7 @@ func TestReaders(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if slices.Sort(got); !slices.Equal(got, []string{"CPU of app", "mean(store Save)"}) {
+	if got := names(f.Worsened); !slices.Equal(got, []string{"CPU of app", "mean(store Save)"}) {
 		t.Errorf("worsened %v", got)
 	}
 	if !slices.Equal(f.Appeared, []string{"store GetThread"}) || !slices.Equal(f.Vanished, []string{"store GetRoot"}) {

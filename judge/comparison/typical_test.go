@@ -39,11 +39,8 @@ func typicalOf(t *testing.T,
 	t.Helper()
 	b := newBench(t)
 	b.extra = func(c Cell, s int) []*measure.Window { return extra(b.rng, c, s) }
-	c := b.compare(t.Context(), 0)
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := b.compare(0)
+	arms, _ := b.judge(c)
 	return arms[0]
 }
 
@@ -157,7 +154,7 @@ func TestTypicalOfTooFewOperations(t *testing.T) {
 		return deliveries(50)
 	})
 	r := resultOf(t, j.Verdict, "typical(delivery)")
-	lost := strings.Contains(strings.Join(r.Warnings, ""), "one arm has lost them")
+	lost := warned(r, "one arm has lost them")
 	if r.Kind != verdict.Invalid || !lost {
 		t.Errorf("%+v", r)
 	}

@@ -2,7 +2,6 @@ package comparison
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"plimsoll/judge/verdict"
@@ -14,32 +13,20 @@ import (
 func TestAnUnstableSearchIsNoNumber(t *testing.T) {
 	b := newBench(t)
 	b.unstable = map[string]bool{"2 new mysql": true}
-	c := b.compare(t.Context(), 0)
-	arms, _, err := Judge(c, parse(t), b.load)
-	if err != nil {
-		t.Fatal(err)
+	c := b.compare(0)
+	arms, _ := b.judge(c)
+	if len(arms) != 2 {
+		t.Fatalf("%d arms were judged, want one on each engine", len(arms))
 	}
-	seen := 0
 	for _, arm := range arms {
-		for _, r := range arm.Verdict.Results {
-			if r.Name != "capacity" {
-				continue
-			}
-			seen++
-			want := 6
-			if arm.Engine == "mysql" {
-				want = 5
-			}
-			if r.N != want || math.Abs(r.New.Mean/500-1) > 0.05 {
-				t.Errorf("%s: %d pairs, mean %.0f of the new arm; want %d and about 500", arm.Engine, r.N, r.New.Mean, want)
-			}
-			if said := strings.Contains(strings.Join(r.Warnings, "; "), "two levels"); said != (want == 5) {
-				t.Errorf("%s: warnings %q", arm.Engine, r.Warnings)
-			}
+		want := map[string]int{"postgresql": 6, "mysql": 5}[arm.Engine]
+		r := resultOf(t, arm.Verdict, "capacity")
+		if r.N != want || math.Abs(r.New.Mean/500-1) > 0.05 {
+			t.Errorf("%s: %d pairs, mean %.0f of the new arm; want %d and about 500", arm.Engine, r.N, r.New.Mean, want)
 		}
-	}
-	if seen != 2 {
-		t.Errorf("capacity was judged %d times, want on both engines", seen)
+		if warned(r, "two levels") != (want == 5) {
+			t.Errorf("%s: warnings %q", arm.Engine, r.Warnings)
+		}
 	}
 }
 
@@ -110,7 +97,7 @@ func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
 	} {
 		b := newBench(t)
 		b.early, b.ended = true, map[string]string{"2 new mysql": gate}
-		c := b.compare(t.Context(), 3)
+		c := b.compare(3)
 		if len(c.Runs) != tt.runs {
 			t.Errorf("%s: %d runs, want %d", gate, len(c.Runs), tt.runs)
 		}
@@ -119,12 +106,9 @@ func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
 				t.Errorf("%s: void by %q, disturbed %v; want %q", gate, run.Cause, run.Disturbed, tt.cause)
 			}
 		}
-		arms, _, err := Judge(c, parse(t), b.load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arms, _ := b.judge(c)
 		r := resultOf(t, arms[1].Verdict, "capacity")
-		if counted := strings.Contains(strings.Join(r.Warnings, "; "), "are unstable"); counted != (tt.cause == "") || r.N != map[bool]int{true: 6, false: 5}[tt.cause != ""] {
+		if counted := warned(r, "are unstable"); counted != (tt.cause == "") || r.N != map[bool]int{true: 6, false: 5}[tt.cause != ""] {
 			t.Errorf("%s: %d pairs, warnings %q", gate, r.N, r.Warnings)
 		}
 	}

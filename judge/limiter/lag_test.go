@@ -28,13 +28,16 @@ func bounded(from, to int) *scene {
 // at adds the lag of the replicas by sample.
 func (s *scene) at(t *testing.T, name, role string, f func(sample int) float64) *scene {
 	t.Helper()
-	s.see(t, name, role, func(float64) float64 { return 0 })
+	s.see(t, name, role, flat(0))
 	v := s.o.Traces[len(s.o.Traces)-1].Values
 	for i := range v {
 		v[i] = f(i)
 	}
 	return s
 }
+
+// lags is a lag that grows as the load rises.
+func lags(l float64) float64 { return 6 * math.Pow(l, 8) }
 
 // A replica that is behind is named where it is the cause, and only there.
 func TestDiagnoseReplicas(t *testing.T) {
@@ -52,7 +55,7 @@ func TestDiagnoseReplicas(t *testing.T) {
 	}{
 		{"stopped in a bounded test", func() *scene { return bounded(21, 30).at(t, "replication-lag", "replica", stopped) }, "replication-lag replica"},
 		{"behind more and more as the load rises", func() *scene {
-			return newScene().see(t, "replication-lag", "replica", func(l float64) float64 { return 6 * math.Pow(l, 8) }).see(t, "cpu", "replica", idle)
+			return newScene().see(t, "replication-lag", "replica", lags).see(t, "cpu", "replica", idle)
 		}, "replication-lag replica"},
 		{"a small lag, and a rule of something else broke", func() *scene {
 			return newScene().see(t, "replication-lag", "replica", func(l float64) float64 { return 1.2 * math.Pow(math.Min(l, 1), 8) })
@@ -70,10 +73,10 @@ func TestDiagnoseReplicas(t *testing.T) {
 			})
 		}, limiter.LimitUnknown},
 		{"the replica's cores are full, and so it is behind", func() *scene {
-			return newScene().see(t, "replication-lag", "replica", func(l float64) float64 { return 6 * math.Pow(l, 8) }).see(t, "cpu", "replica", full)
+			return newScene().see(t, "replication-lag", "replica", lags).see(t, "cpu", "replica", full)
 		}, "cpu replica"},
 		{"it is behind, and the app's cores are full by themselves", func() *scene { // waiting ranks before use
-			return newScene().see(t, "replication-lag", "replica", func(l float64) float64 { return 6 * math.Pow(l, 8) }).see(t, "cpu", "app", full)
+			return newScene().see(t, "replication-lag", "replica", lags).see(t, "cpu", "app", full)
 		}, "replication-lag replica"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,7 +94,7 @@ func TestDiagnoseReplicas(t *testing.T) {
 			}
 		})
 	}
-	full := newScene().see(t, "replication-lag", "replica", func(l float64) float64 { return 6 * math.Pow(l, 8) }).see(t, "cpu", "replica", full).limiter()
+	full := newScene().see(t, "replication-lag", "replica", lags).see(t, "cpu", "replica", full).limiter()
 	if len(full.Others) != 1 || full.Others[0].Name != "replication-lag replica" || full.Others[0].Why != "a symptom of cpu replica" {
 		t.Errorf("the lag is not told as the cores' symptom: %+v", full.Others)
 	}

@@ -62,6 +62,20 @@ func (s *scene) see(t *testing.T, name, role string, f func(load float64) float6
 	return s
 }
 
+// A seen is a trace of a limiter on a role.
+type seen struct {
+	name, role string
+	f          func(load float64) float64
+}
+
+func (s *scene) seeAll(t *testing.T, all []seen) *scene {
+	t.Helper()
+	for _, x := range all {
+		s.see(t, x.name, x.role, x.f)
+	}
+	return s
+}
+
 func (s *scene) limiter() limiter.Limiter { return limiter.Diagnose(limiter.Indicators(), s.o) }
 
 // The shapes of signals: one that is saturated at capacity, one that is far from it, one that waits only near it.
@@ -69,48 +83,47 @@ func full(l float64) float64  { return min(0.97*l, 1) }
 func idle(l float64) float64  { return 0.3 * l }
 func queue(l float64) float64 { return 0.8 * math.Pow(min(l, 1.1), 8) }
 
+// flat is the same at every load.
+func flat(v float64) func(float64) float64 { return func(float64) float64 { return v } }
+
 func TestDiagnose(t *testing.T) {
-	constant := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
 	for _, tt := range []struct {
 		name       string
-		build      func(s *scene)
+		seen       []seen
 		want       string
 		confidence string
+		also       func(s *scene)
 	}{
-		{"cores of its own", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "cpu", "db", idle) }, "cpu app", limiter.High},
-		{"shared cores name who uses them", func(s *scene) { s.see(t, "cpu", "target", full) }, "cpu app", limiter.High},
-		{"shared cores, the database uses them", func(s *scene) { s.cores("db", 2); s.see(t, "cpu", "target", full) }, "cpu db", limiter.High},
-		{"every role sees the same cores", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "cpu", "db", full).see(t, "cpu", "proxy", full) }, "cpu app", limiter.High},
-		{"quota before the cores", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "cpu-quota", "app", queue) }, "cpu-quota app", limiter.High},
-		{"a pool waits for its throttled database", func(s *scene) { s.see(t, "db-pool", "app", queue).see(t, "cpu-quota", "db", queue) }, "cpu-quota db", limiter.High},
-		{"a pool by itself", func(s *scene) { s.see(t, "db-pool", "app", queue).see(t, "cpu", "db", idle).see(t, "cpu", "app", idle) }, "db-pool app", limiter.High},
-		{"locks fill the pool", func(s *scene) { s.see(t, "db-pool", "app", queue).see(t, "db-locks", "db", queue) }, "db-locks db", limiter.High},
-		{"a slow disk holds locks", func(s *scene) {
-			s.see(t, "db-pool", "app", queue).see(t, "db-locks", "db", queue).see(t, "disk", "db", queue)
-		}, "disk db", limiter.High},
-		{"collection takes the CPU", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "gc", "app", queue) }, "gc app", limiter.High},
-		{"mutex", func(s *scene) { s.see(t, "app-locks", "app", queue).see(t, "cpu", "app", idle) }, "app-locks app", limiter.High},
-		{"mutex waits of a busy core", func(s *scene) { s.see(t, "app-locks", "app", queue).see(t, "cpu", "app", full) }, "cpu app", limiter.High},
-		{"a full backlog looks like loss", func(s *scene) { s.see(t, "network-loss", "proxy", queue).see(t, "accept-backlog", "app", queue) }, "accept-backlog app", limiter.High},
-		{"a full backlog, unevenly", func(s *scene) {
-			s.see(t, "network-loss", "proxy", queue).see(t, "accept-backlog", "app", constant(16))
-		}, "accept-backlog app", limiter.Medium},
-		{"the ring loses segments", func(s *scene) { s.see(t, "network-loss", "app", queue).see(t, "nic-ring", "proxy", queue) }, "nic-ring proxy", limiter.High},
-		{"loss seen by both neighbors of the proxy", func(s *scene) { s.see(t, "network-loss", "app", queue).see(t, "network-loss", "", queue) }, "network-loss proxy", limiter.High},
-		{"loss between app and database", func(s *scene) { s.see(t, "network-loss", "db", queue) }, "network-loss db", limiter.High},
-		{"loss ranks before use", func(s *scene) { s.see(t, "cpu", "db", full).see(t, "network-loss", "app", queue) }, "network-loss app", limiter.High},
-		{"files", func(s *scene) { s.see(t, "fd-limit", "app", func(l float64) float64 { return min(l, 1) }) }, "fd-limit app", limiter.High},
-		{"nothing is saturated", func(s *scene) { s.see(t, "cpu", "app", idle).see(t, "db-pool", "app", constant(0.001)) }, "UNKNOWN", ""},
-		{"high at every load does not follow it", func(s *scene) {
-			s.see(t, "db-locks", "db", constant(0.28)).see(t, "accept-backlog", "app", constant(0.5))
-		}, "UNKNOWN", ""},
-		{"saturated from the beginning", func(s *scene) { s.see(t, "cpu", "app", constant(0.99)) }, "cpu app", limiter.Medium},
-		{"two rivals", func(s *scene) { s.see(t, "db-locks", "db", queue).see(t, "app-locks", "app", queue) }, "app-locks app", limiter.Medium},
-		{"nobody watched the proxy", func(s *scene) { s.o.Roles = append(s.o.Roles, "proxy"); s.see(t, "cpu", "app", full) }, "cpu app", limiter.Medium},
+		{"cores of its own", []seen{{"cpu", "app", full}, {"cpu", "db", idle}}, "cpu app", limiter.High, nil},
+		{"shared cores name who uses them", []seen{{"cpu", "target", full}}, "cpu app", limiter.High, nil},
+		{"shared cores, the database uses them", []seen{{"cpu", "target", full}}, "cpu db", limiter.High, func(s *scene) { s.cores("db", 2) }},
+		{"every role sees the same cores", []seen{{"cpu", "app", full}, {"cpu", "db", full}, {"cpu", "proxy", full}}, "cpu app", limiter.High, nil},
+		{"quota before the cores", []seen{{"cpu", "app", full}, {"cpu-quota", "app", queue}}, "cpu-quota app", limiter.High, nil},
+		{"a pool waits for its throttled database", []seen{{"db-pool", "app", queue}, {"cpu-quota", "db", queue}}, "cpu-quota db", limiter.High, nil},
+		{"a pool by itself", []seen{{"db-pool", "app", queue}, {"cpu", "db", idle}, {"cpu", "app", idle}}, "db-pool app", limiter.High, nil},
+		{"locks fill the pool", []seen{{"db-pool", "app", queue}, {"db-locks", "db", queue}}, "db-locks db", limiter.High, nil},
+		{"a slow disk holds locks", []seen{{"db-pool", "app", queue}, {"db-locks", "db", queue}, {"disk", "db", queue}}, "disk db", limiter.High, nil},
+		{"collection takes the CPU", []seen{{"cpu", "app", full}, {"gc", "app", queue}}, "gc app", limiter.High, nil},
+		{"mutex", []seen{{"app-locks", "app", queue}, {"cpu", "app", idle}}, "app-locks app", limiter.High, nil},
+		{"mutex waits of a busy core", []seen{{"app-locks", "app", queue}, {"cpu", "app", full}}, "cpu app", limiter.High, nil},
+		{"a full backlog looks like loss", []seen{{"network-loss", "proxy", queue}, {"accept-backlog", "app", queue}}, "accept-backlog app", limiter.High, nil},
+		{"a full backlog, unevenly", []seen{{"network-loss", "proxy", queue}, {"accept-backlog", "app", flat(16)}}, "accept-backlog app", limiter.Medium, nil},
+		{"the ring loses segments", []seen{{"network-loss", "app", queue}, {"nic-ring", "proxy", queue}}, "nic-ring proxy", limiter.High, nil},
+		{"loss seen by both neighbors of the proxy", []seen{{"network-loss", "app", queue}, {"network-loss", "", queue}}, "network-loss proxy", limiter.High, nil},
+		{"loss between app and database", []seen{{"network-loss", "db", queue}}, "network-loss db", limiter.High, nil},
+		{"loss ranks before use", []seen{{"cpu", "db", full}, {"network-loss", "app", queue}}, "network-loss app", limiter.High, nil},
+		{"files", []seen{{"fd-limit", "app", func(l float64) float64 { return min(l, 1) }}}, "fd-limit app", limiter.High, nil},
+		{"nothing is saturated", []seen{{"cpu", "app", idle}, {"db-pool", "app", flat(0.001)}}, "UNKNOWN", "", nil},
+		{"high at every load does not follow it", []seen{{"db-locks", "db", flat(0.28)}, {"accept-backlog", "app", flat(0.5)}}, "UNKNOWN", "", nil},
+		{"saturated from the beginning", []seen{{"cpu", "app", flat(0.99)}}, "cpu app", limiter.Medium, nil},
+		{"two rivals", []seen{{"db-locks", "db", queue}, {"app-locks", "app", queue}}, "app-locks app", limiter.Medium, nil},
+		{"nobody watched the proxy", []seen{{"cpu", "app", full}}, "cpu app", limiter.Medium, func(s *scene) { s.o.Roles = append(s.o.Roles, "proxy") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScene()
-			tt.build(s)
+			s := newScene().seeAll(t, tt.seen)
+			if tt.also != nil {
+				tt.also(s)
+			}
 			l := s.limiter()
 			if l.Name != tt.want || l.Confidence != tt.confidence {
 				t.Errorf("named %q with confidence %q, want %q, %q\n%s\nothers %+v\ndoubts %q", l.Name, l.Confidence, tt.want, tt.confidence, l.Sentence, l.Others, l.Doubts)
@@ -161,7 +174,7 @@ func TestDiagnoseRuleOfCPUWithoutADose(t *testing.T) {
 		}, limiter.Medium},
 		{"not watched", nil, limiter.Low},
 	} {
-		s := newScene().see(t, "disk", "db", func(float64) float64 { return 0.01 }).see(t, "cpu", "db", idle)
+		s := newScene().see(t, "disk", "db", flat(0.01)).see(t, "cpu", "db", idle)
 		if tt.use != nil {
 			s.see(t, "cpu", "app", tt.use)
 		}
@@ -193,7 +206,6 @@ func TestDiagnoseWithout(t *testing.T) {
 	}
 }
 
-// TestDiagnoseLittle expects low confidence of a run that went to its capacity at once and stayed there.
 // TestDiagnoseAtTheEdge has an estimate beyond all that the search tried for long: who broke the rule was at capacity.
 func TestDiagnoseAtTheEdge(t *testing.T) {
 	s := newScene()
@@ -210,12 +222,11 @@ func TestDiagnoseAtTheEdge(t *testing.T) {
 
 // TestDiagnoseOnThePath has loss of which the app sees too little for a dose response.
 func TestDiagnoseOnThePath(t *testing.T) {
-	few := func(float64) float64 { return 0.0005 }
-	s := newScene().see(t, "network-loss", "app", few).see(t, "network-loss", "", queue)
+	s := newScene().see(t, "network-loss", "app", flat(0.0005)).see(t, "network-loss", "", queue)
 	if got := s.limiter(); got.Name != "network-loss proxy" {
 		t.Errorf("%s: %s", got.Name, got.Sentence)
 	}
-	s = newScene().see(t, "network-loss", "", queue).see(t, "network-loss", "app", func(float64) float64 { return 0 })
+	s = newScene().see(t, "network-loss", "", queue).see(t, "network-loss", "app", flat(0))
 	if got := s.limiter(); got.Name != "network-loss host" {
 		t.Errorf("loss that only the generator sees: %s: %s", got.Name, got.Sentence)
 	}
@@ -277,6 +288,7 @@ func TestDiagnoseNearOnly(t *testing.T) {
 	}
 }
 
+// TestDiagnoseLittle expects low confidence of a run that went to its capacity at once and stayed there.
 func TestDiagnoseLittle(t *testing.T) {
 	s := newScene()
 	for i := range s.o.Users {
@@ -306,7 +318,6 @@ func TestDiagnoseMissing(t *testing.T) {
 // TestDiagnoseCoresThatOthersFill has full cores of which the system uses a part: below half of the use there, others
 // are named, and waiting for a core is their symptom. Where it is not known who uses them, the role is.
 func TestDiagnoseCoresThatOthersFill(t *testing.T) {
-	flat := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
 	for _, tt := range []struct {
 		name string
 		app  float64 // cores that it uses at capacity; 0 for not watched
@@ -345,7 +356,6 @@ func TestDiagnoseCoresThatOthersFill(t *testing.T) {
 // TestDiagnoseCoresThatRolesShareUnevenlyRead has an app, a proxy and a database that fill a core together, of which
 // none has half, and whose agents read it differently: no other process does.
 func TestDiagnoseCoresThatRolesShareUnevenlyRead(t *testing.T) {
-	flat := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
 	s := newScene().see(t, "cpu", "app", flat(0.9)).see(t, "cpu", "db", flat(0.86)).see(t, "cpu", "proxy", flat(0.94))
 	s.o.Busy = map[string][]float64{}
 	for role, v := range map[string]float64{"app": 0.35, "db": 0.25, "proxy": 0.25} {

@@ -21,7 +21,7 @@ func TestNothingLimitedIsNotSaidOfFailedOperations(t *testing.T) {
 		t.Errorf("with failures that nothing explains: %s", l.Sentence)
 	}
 	// At every load alike: no dose response.
-	s.see(t, "refusals", "target", func(float64) float64 { return 0.6 })
+	s.see(t, "refusals", "target", flat(0.6))
 	if l := s.limiter(); l.Kind != limiter.LimitUnknown {
 		t.Errorf("refusals that are not those failures: %s", l.Sentence)
 	}

@@ -2,7 +2,6 @@ package verdict_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -22,10 +21,8 @@ type budgetOutcome struct {
 // budgeted simulates comparisons with a budget. fits returns how many blocks have time in it.
 func (w world) budgeted(times int, fits func(rng *rand.Rand) int) budgetOutcome {
 	times = max(times/2, quick) // comparisons of up to nine looks take their time
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v", w)
 	o := budgetOutcome{outcome: outcome{kinds: map[verdict.Kind]int{}, of: times}}
-	rng := rand.New(rand.NewPCG(h.Sum64(), 1983))
+	rng := seeded(1983, "%+v", w)
 	looks := stats.BudgetLooks()
 	for range times {
 		all, most := w.session(rng, looks[len(looks)-1].Pairs), fits(rng)
@@ -65,33 +62,19 @@ var budgets = []struct {
 	{"6 to 30 blocks, at random", func(rng *rand.Rand) int { return 6 + rng.IntN(25) }},
 }
 
-func (w world) budgetKey(budget string) string {
-	what, how := "capacity", "no drift"
-	if w.five {
-		what = "five primaries"
-	}
-	if w.drift {
-		how = "drift"
-	}
-	return fmt.Sprintf("%s | %s | %s | %.0f %%", what, budget, how, 100*w.sd)
-}
-
 // budgetTables count the verdicts of comparisons with "blocks: auto": of equal builds, and of builds with a change.
 func budgetTables() []pageTable {
 	equal := pageTable{mark: "auto, equal builds", head: "| endpoints | time for | runs | run sd | **worse or better** | same | inconclusive | margin 0.05 %: worse or better | at any look |\n|---|---|---|---|---|---|---|---|---|\n"}
 	add := func(w world, b int) {
 		budget := budgets[b]
 		equal.rows = append(equal.rows, pageRow{
-			key: w.budgetKey(budget.name), most: map[int]float64{0: 0.06, 3: 0.06, 4: 0.06},
+			key: w.key(budget.name), most: map[int]float64{0: 0.06, 3: 0.06, 4: 0.06},
 			shares: func(_ *testing.T, times int) []float64 {
 				o := w.budgeted(times, budget.fits)
 				narrow := w
 				narrow.margin = 0.0005
 				x := narrow.budgeted(times, budget.fits)
-				return []float64{
-					o.share(o.kinds[verdict.Worse] + o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same]), o.share(o.kinds[verdict.Inconclusive]),
-					x.share(x.kinds[verdict.Worse] + x.kinds[verdict.Better]), x.share(x.crossed),
-				}
+				return append(o.verdicts(), x.different(), x.share(x.crossed))
 			},
 		})
 	}
@@ -110,10 +93,10 @@ func budgetTables() []pageTable {
 	plant := func(loss float64, w world, b int) {
 		w.change = math.Log(1 - loss)
 		found.rows = append(found.rows, pageRow{
-			key: fmt.Sprintf("-%.3g %% capacity | %.0f %% | %s", 100*loss, 100*w.margin, w.budgetKey(budgets[b].name)), most: map[int]float64{1: 0.005},
+			key: fmt.Sprintf("-%.3g %% capacity | %.0f %% | %s", 100*loss, 100*w.margin, w.key(budgets[b].name)), most: map[int]float64{1: 0.005},
 			shares: func(_ *testing.T, times int) []float64 {
 				o := w.budgeted(times, budgets[b].fits)
-				return []float64{o.share(o.kinds[verdict.Worse]), o.share(o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same]), o.share(o.decided), float64(o.blocks) / float64(30*o.of)}
+				return append(o.findings(), o.share(o.decided), float64(o.blocks)/float64(30*o.of))
 			},
 		})
 	}
@@ -129,7 +112,7 @@ func budgetTables() []pageTable {
 	margin := pageTable{mark: "auto, on the margin", head: "| change | endpoints | time for | runs | run sd | **same** |\n|---|---|---|---|---|---|\n"}
 	for _, sd := range []float64{0.02, 0.05} {
 		w := world{sd: sd, change: -math.Log(1.05)}
-		margin.rows = append(margin.rows, pageRow{key: "-4.8 % capacity | " + w.budgetKey(budgets[0].name), most: map[int]float64{0: 0.06},
+		margin.rows = append(margin.rows, pageRow{key: "-4.8 % capacity | " + w.key(budgets[0].name), most: map[int]float64{0: 0.06},
 			shares: func(_ *testing.T, times int) []float64 {
 				o := w.budgeted(times, budgets[0].fits)
 				return []float64{o.share(o.kinds[verdict.Same])}

@@ -2,7 +2,6 @@ package verdict_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -184,10 +183,30 @@ func (w duetWorld) judge(pairs []verdict.Pair, effect float64) verdict.Result {
 }
 
 // seeded returns the random numbers of a row.
-func (w duetWorld) seeded() *rand.Rand {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v", w)
-	return rand.New(rand.NewPCG(h.Sum64(), 1908))
+func (w duetWorld) seeded() *rand.Rand { return seeded(1908, "%+v", w) }
+
+// duetRows makes the rows of a table: of a cost and a latency with a change each, on hosts, by the
+// sd between deployments. Column held has the intervals that hold the change, the one before it
+// the equal builds that differ.
+func duetRows(hosts []duetHost, held int,
+	shares func(w duetWorld, t *testing.T, times int, effect float64) []float64) (rows []pageRow) {
+	for _, of := range []struct {
+		w      duetWorld
+		change float64
+	}{{duetCost(), 0.03}, {duetLatency(), 0.05}} {
+		for _, host := range hosts {
+			for _, deployed := range []float64{0, 0.01, 0.02, 0.03} {
+				w := of.w
+				w.duetHost, w.deployed = host, deployed
+				rows = append(rows, pageRow{
+					key:  fmt.Sprintf("%s +%.0f %% | %s | %.0f %%", w.endpoint, 100*of.change, host.name, 100*deployed),
+					most: map[int]float64{held - 1: 0.06, held: 0.97}, least: map[int]float64{held: 0.93},
+					shares: func(t *testing.T, times int) []float64 { return shares(w, t, times, math.Log1p(of.change)) },
+				})
+			}
+		}
+	}
+	return rows
 }
 
 // duetTable judges duets and sequences on the same simulated hosts.
@@ -196,25 +215,7 @@ func duetTable() pageTable {
 		"| sd of a pair's difference: sequence | duet | **equal builds, duet: worse or better** " +
 		"| **95 % interval holds the change** | change found: sequence | duet | t test over slices: equal builds differ |\n" +
 		"|---|---|---|---|---|---|---|---|---|---|\n"}
-	for _, of := range []struct {
-		w      duetWorld
-		change float64
-	}{{duetCost(), 0.03}, {duetLatency(), 0.05}} {
-		for _, host := range duetHosts() {
-			for _, deployed := range []float64{0, 0.01, 0.02, 0.03} {
-				w := of.w
-				w.duetHost, w.deployed = host, deployed
-				table.rows = append(table.rows, pageRow{
-					key:   fmt.Sprintf("%s +%.0f %% | %s | %.0f %%", w.endpoint, 100*of.change, host.name, 100*deployed),
-					most:  map[int]float64{2: 0.06, 3: 0.97},
-					least: map[int]float64{3: 0.93},
-					shares: func(t *testing.T, times int) []float64 {
-						return w.shares(t, times, math.Log1p(of.change))
-					},
-				})
-			}
-		}
-	}
+	table.rows = duetRows(duetHosts(), 3, duetWorld.shares)
 	return table
 }
 

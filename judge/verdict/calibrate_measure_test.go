@@ -1,7 +1,6 @@
 package verdict_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -58,28 +57,12 @@ func measureTable() pageTable {
 	table := pageTable{mark: "lengths of blocks", head: "| endpoint and change | host | sd between deployments " +
 		"| change found: 7 s | 30 s | `auto` | `auto`: measured, of 30 s | **`auto`, equal builds: worse or better** " +
 		"| **`auto`: 95 % interval holds the change** |\n|---|---|---|---|---|---|---|---|---|\n"}
-	for _, of := range []struct {
-		w      duetWorld
-		change float64
-	}{{duetCost(), 0.03}, {duetLatency(), 0.05}} {
-		for _, host := range []duetHost{duetHosts()[1], duetHosts()[3]} {
-			for _, deployed := range []float64{0, 0.01, 0.02, 0.03} {
-				w := of.w
-				w.duetHost, w.deployed = host, deployed
-				table.rows = append(table.rows, pageRow{
-					key:    fmt.Sprintf("%s +%.0f %% | %s | %.0f %%", w.endpoint, 100*of.change, host.name, 100*deployed),
-					most:   map[int]float64{4: 0.06, 5: 0.97},
-					least:  map[int]float64{5: 0.93},
-					shares: func(_ *testing.T, times int) []float64 { return w.lengths(times, math.Log1p(of.change)) },
-				})
-			}
-		}
-	}
+	table.rows = duetRows([]duetHost{duetHosts()[1], duetHosts()[3]}, 5, duetWorld.lengths)
 	return table
 }
 
 // lengths simulates a row of measureTable.
-func (w duetWorld) lengths(times int, effect float64) []float64 {
+func (w duetWorld) lengths(_ *testing.T, times int, effect float64) []float64 {
 	rng := w.seeded()
 	out := make([]float64, 6)
 	add := func(k int, is bool) {

@@ -14,15 +14,12 @@ func orderTable() pageTable {
 	table := pageTable{mark: "order of the runs", head: "| the second run of a block | blocks | run sd | **equal builds: worse or better** | same | same, order unknown | -5 %: worse | -5 %: worse, order unknown |\n|---|---|---|---|---|---|---|---|\n"}
 	for _, second := range []float64{0, -0.04} {
 		for _, blocks := range []int{6, 9, 12, 0} {
-			what, when := "is as the first", fmt.Sprintf("%d blocks", blocks)
+			what := "is as the first"
 			if second != 0 {
 				what = fmt.Sprintf("is %.0f %% lower", -100*second)
 			}
-			if blocks == 0 {
-				when = "looks 6, 9, 12"
-			}
 			row := pageRow{
-				key:  fmt.Sprintf("%s | %s | 2 %%", what, when),
+				key:  fmt.Sprintf("%s | %s | 2 %%", what, when(blocks)),
 				most: map[int]float64{0: 0.06},
 				shares: func(t *testing.T, times int) []float64 {
 					w := world{sd: 0.02, blocks: blocks, second: math.Log1p(second)}
@@ -56,12 +53,8 @@ func orderTable() pageTable {
 func spreadTable() pageTable {
 	table := pageTable{mark: "spread of the runs", head: "| blocks | run sd | **equal builds, capacity** | **five primaries** | one run in ten loses 20 % | new varies twice as much | four times | eight times |\n|---|---|---|---|---|---|---|---|\n"}
 	for _, blocks := range []int{6, 9, 12, 0} {
-		when := fmt.Sprintf("%d blocks", blocks)
-		if blocks == 0 {
-			when = "looks 6, 9, 12"
-		}
 		table.rows = append(table.rows, pageRow{
-			key:  when + " | 2 %",
+			key:  when(blocks) + " | 2 %",
 			most: map[int]float64{0: 0.06, 1: 0.06, 2: 0.08}, // the last by the twin alone
 			shares: func(t *testing.T, times int) []float64 {
 				found := func(w world) float64 {

@@ -38,18 +38,33 @@ type world struct {
 	wild   float64 // how many times as much the new arm's runs vary; 0 is once
 }
 
-func (w world) String() string {
-	what, when, how := "capacity", fmt.Sprintf("%d blocks", w.blocks), "no drift"
+func (w world) String() string { return w.key(when(w.blocks)) }
+
+// key names the world in a row of a comparison of so many blocks.
+func (w world) key(blocks string) string {
+	what, how := "capacity", "no drift"
 	if w.five {
 		what = "five primaries"
-	}
-	if w.blocks == 0 {
-		when = "looks 6, 9, 12"
 	}
 	if w.drift {
 		how = "drift"
 	}
-	return fmt.Sprintf("%s | %s | %s | %.0f %%", what, when, how, 100*w.sd)
+	return fmt.Sprintf("%s | %s | %s | %.0f %%", what, blocks, how, 100*w.sd)
+}
+
+// when names a declared number of blocks, or the planned looks.
+func when(blocks int) string {
+	if blocks == 0 {
+		return "looks 6, 9, 12"
+	}
+	return fmt.Sprintf("%d blocks", blocks)
+}
+
+// seeded returns the random numbers of what is simulated, by its text.
+func seeded(seed uint64, format string, args ...any) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, format, args...)
+	return rand.New(rand.NewPCG(h.Sum64(), seed))
 }
 
 // session makes the pairs of n blocks for every endpoint of the world, run after run as they would happen.
@@ -128,6 +143,30 @@ func (w world) judge(all [][]verdict.Pair, n int, opt verdict.Options) verdict.V
 	return verdict.Combine("simulated", results)
 }
 
+// most is how many blocks a comparison may have.
+func (w world) most() int {
+	if w.blocks > 0 {
+		return w.blocks
+	}
+	looks := stats.PocockLooks()
+	return looks[len(looks)-1].Pairs
+}
+
+// decide returns the verdict on the most pairs, or that of the look that ends the comparison, and how many blocks it
+// rests on.
+func (w world) decide(all [][]verdict.Pair) (v verdict.Verdict, blocks int) {
+	if w.blocks > 0 {
+		return w.judge(all, w.blocks, verdict.Fixed(w.blocks)), w.blocks
+	}
+	for k, look := range stats.PocockLooks() {
+		blocks = look.Pairs
+		if v = w.judge(all, blocks, atLook(k+1)); v.Kind != verdict.Inconclusive {
+			break
+		}
+	}
+	return v, blocks
+}
+
 // outcome counts the verdicts of many comparisons of one world.
 type outcome struct {
 	kinds  map[verdict.Kind]int
@@ -138,26 +177,11 @@ type outcome struct {
 }
 
 func (w world) simulate(t *testing.T, times int) outcome {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v", w)
 	o := outcome{kinds: map[verdict.Kind]int{}, of: times}
-	rng := rand.New(rand.NewPCG(h.Sum64(), 1955))
-	looks := stats.PocockLooks()
+	rng := seeded(1955, "%+v", w)
 	for range times {
-		var v verdict.Verdict
-		if w.blocks > 0 {
-			v = w.judge(w.session(rng, w.blocks), w.blocks, verdict.Fixed(w.blocks))
-			o.blocks += w.blocks
-		} else {
-			all := w.session(rng, looks[len(looks)-1].Pairs)
-			for k, look := range looks {
-				opt := atLook(k + 1)
-				if v = w.judge(all, look.Pairs, opt); v.Kind != verdict.Inconclusive || k == len(looks)-1 {
-					o.blocks += look.Pairs
-					break
-				}
-			}
-		}
+		v, blocks := w.decide(w.session(rng, w.most()))
+		o.blocks += blocks
 		o.kinds[v.Kind]++
 		if slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Spread != nil && r.Spread.Found }) {
 			o.spread++
@@ -176,6 +200,28 @@ func (w world) simulate(t *testing.T, times int) outcome {
 }
 
 func (o outcome) share(n int) float64 { return float64(n) / float64(o.of) }
+
+// verdicts returns the shares of the comparisons by their verdict, those that find a difference first.
+func (o outcome) verdicts() []float64 {
+	return []float64{o.different(), o.share(o.kinds[verdict.Same]), o.share(o.kinds[verdict.Inconclusive])}
+}
+
+func (o outcome) different() float64 {
+	return o.share(o.kinds[verdict.Worse] + o.kinds[verdict.Better])
+}
+
+// findings returns the shares of those that find a planted loss, its opposite, and none.
+func (o outcome) findings() []float64 {
+	return []float64{o.share(o.kinds[verdict.Worse]), o.share(o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same])}
+}
+
+// planted is a row of comparisons of builds with a change of capacity.
+func (w world) planted() func(t *testing.T, times int) []float64 {
+	return func(t *testing.T, times int) []float64 {
+		o := w.simulate(t, times)
+		return append(o.findings(), float64(o.blocks)/float64(12*o.of))
+	}
+}
 
 // pageRow is one row of a table of the page: a simulated world, and shares of all comparisons.
 type pageRow struct {
@@ -205,10 +251,7 @@ func pageTables() []pageTable {
 							narrow := w
 							narrow.margin = 0.0005
 							x := narrow.simulate(t, times)
-							return []float64{
-								o.share(o.kinds[verdict.Worse] + o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same]), o.share(o.kinds[verdict.Inconclusive]),
-								x.share(x.kinds[verdict.Worse] + x.kinds[verdict.Better]), x.share(x.alone),
-							}
+							return append(o.verdicts(), x.different(), x.share(x.alone))
 						},
 						most: map[int]float64{0: falseVerdicts, 3: falseVerdicts},
 					})
@@ -220,8 +263,7 @@ func pageTables() []pageTable {
 	for _, blocks := range []int{6, 9, 12, 0} {
 		w := world{sd: 0.02, blocks: blocks, spoil: 0.1}
 		spoiled.rows = append(spoiled.rows, pageRow{key: w.String(), most: map[int]float64{0: falseVerdicts}, shares: func(t *testing.T, times int) []float64 {
-			o := w.simulate(t, times)
-			return []float64{o.share(o.kinds[verdict.Worse] + o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same]), o.share(o.kinds[verdict.Inconclusive])}
+			return w.simulate(t, times).verdicts()
 		}})
 	}
 	found := pageTable{mark: "planted changes", head: "| change | endpoints | blocks | runs | run sd | **worse** | better | same | blocks used, of 12 |\n|---|---|---|---|---|---|---|---|---|\n"}
@@ -231,12 +273,9 @@ func pageTables() []pageTable {
 				for _, sd := range []float64{0.01, 0.02, 0.03, 0.05} {
 					w := world{five: five, drift: true, sd: sd, blocks: blocks, change: math.Log(1 - loss)}
 					row := pageRow{
-						key: fmt.Sprintf("-%.0f %% capacity | %v", 100*loss, w),
-						shares: func(t *testing.T, times int) []float64 {
-							o := w.simulate(t, times)
-							return []float64{o.share(o.kinds[verdict.Worse]), o.share(o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same]), float64(o.blocks) / float64(12*o.of)}
-						},
-						most: map[int]float64{1: 0.002},
+						key:    fmt.Sprintf("-%.0f %% capacity | %v", 100*loss, w),
+						shares: w.planted(),
+						most:   map[int]float64{1: 0.002},
 					}
 					found.rows = append(found.rows, row)
 				}
@@ -245,12 +284,9 @@ func pageTables() []pageTable {
 	}
 	promise := world{sd: 0.02, blocks: 6, change: math.Log(0.90)}
 	found.rows = append(found.rows, pageRow{
-		key: fmt.Sprintf("-10 %% capacity | %v", promise),
-		shares: func(t *testing.T, times int) []float64 {
-			o := promise.simulate(t, times)
-			return []float64{o.share(o.kinds[verdict.Worse]), o.share(o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same]), float64(o.blocks) / float64(12*o.of)}
-		},
-		most: map[int]float64{1: 0.002}, least: map[int]float64{0: 0.95},
+		key:    fmt.Sprintf("-10 %% capacity | %v", promise),
+		shares: promise.planted(),
+		most:   map[int]float64{1: 0.002}, least: map[int]float64{0: 0.95},
 	})
 	margin := pageTable{mark: "on the margin", head: "| change | endpoints | blocks | runs | run sd | **same** |\n|---|---|---|---|---|---|\n"}
 	for _, blocks := range []int{6, 9, 12, 0} {

@@ -18,8 +18,7 @@ func (r Result) judgeBounds() Result {
 		r.warn(fmt.Sprintf("%s %s not show which arm is the higher", Count(unknown, "pair"), plural(unknown, "does", "do")))
 	}
 	if r.N < stats.MinPairs {
-		r.Indicative = true
-		return r.conclude(Inconclusive, indicative(r.N))
+		return r.indicate()
 	}
 	if !spans.Tested() {
 		return r.judgeOrder(spans)
@@ -62,20 +61,9 @@ func (r *Result) boundIntervals(s stats.Spans) (ci, ci90 stats.Interval) {
 func (r *Result) measureBounds(spans stats.Spans) (ci, ci90 stats.Interval) {
 	ci, ci90 = r.boundIntervals(spans)
 	nearest := spans.Nearest()
-	r.Effect, r.SD = r.Unscale(nearest.Mean()), spans.Known().SD()
-	r.Lo, r.Hi = r.Unscale(ci.Lo), r.Unscale(ci.Hi)
-	r.Lo90, r.Hi90 = r.Unscale(ci90.Lo), r.Unscale(ci90.Hi)
-	r.P = spans.Test()
+	r.fill(nearest.Mean(), spans.Known().SD(), spans.Test(), ci, ci90, nearest)
 	if twin := twinOfBounds(spans, nearest.Mean()); twin.N() > 0 {
 		r.SignFlipP, _ = stats.SignFlip(twin)
-	}
-	if r.Better == plan.Higher {
-		r.NonInferior = ci.Above(-r.Limit())
-	} else {
-		r.NonInferior = ci.Below(r.Limit())
-	}
-	for _, i := range stats.Outliers(nearest) {
-		r.Outliers = append(r.Outliers, r.Pairs[i].Block)
 	}
 	for _, w := range spans.Known().Warnings {
 		r.warn(w.Error())
@@ -149,10 +137,7 @@ func (r *Result) boundsWithoutOutliers(spans stats.Spans, kind Kind, reason stri
 	}
 	r.warn(fmt.Sprintf("%s %s far from the others; without %s the result is %s",
 		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"), other))
-	if other == kind {
-		return kind, reason
-	}
-	return Inconclusive, fmt.Sprintf("outlier-sensitive: %s with all pairs, %s without %s", kind, other, blocks(r.Outliers))
+	return r.sensitive(kind, other, reason)
 }
 
 // judgeOrder judges a sample of which more than half are bounds: the order within the pairs is all that is left, and

@@ -32,6 +32,33 @@ func metrics(rng *rand.Rand, count, n, slow int, change float64) []verdict.Metri
 	return out
 }
 
+// names returns those of metrics, sorted.
+func names(s []verdict.Secondary) (out []string) {
+	for _, m := range s {
+		out = append(out, m.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// certain is a metric with a floor of 2 ms whose nine pairs hardly vary.
+func certain(name string, better plan.Direction, base, fresh float64) verdict.Metric {
+	m := verdict.Metric{Name: name, Unit: "ms", Better: better, Floor: 2}
+	for b := range 9 {
+		m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: base, New: fresh * (1 + 0.0001*float64(b%3))})
+	}
+	return m
+}
+
+// serverMetric is one of a server in six blocks, without calls.
+func serverMetric(rng *rand.Rand, k int, change, sd float64) verdict.Metric {
+	m := verdict.Metric{Name: fmt.Sprintf("server %d", k), Better: plan.Lower, Alone: true}
+	for b := range 6 {
+		m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: 100 * math.Exp(sd*rng.NormFloat64()), New: 100 * change * math.Exp(sd*rng.NormFloat64())})
+	}
+	return m
+}
+
 func TestFamilyFindsWhatChanged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(300, 1))
 	all := metrics(rng, 60, 6, 4, 0.5)
@@ -41,13 +68,6 @@ func TestFamilyFindsWhatChanged(t *testing.T) {
 	base := map[string]int64{"post": 100, "old": 5, "none": 0}
 	fresh := map[string]int64{"post": 90, "thread": 7, "none": 0}
 	f := verdict.JudgeFamily(all, base, fresh)
-	names := func(s []verdict.Secondary) (out []string) {
-		for _, m := range s {
-			out = append(out, m.Name)
-		}
-		slices.Sort(out)
-		return out
-	}
 	if got, want := names(f.Worsened), []string{"p95(op000)", "p95(op001)", "p95(op002)"}; !slices.Equal(got, want) {
 		t.Errorf("worsened: got %v, want %v", got, want)
 	}
@@ -88,21 +108,11 @@ func TestFamilyFindsWhatChanged(t *testing.T) {
 
 // TestFamilyFloor has changes that are certain and do not matter: 1 ms of 20 is 5 % and below 2 ms.
 func TestFamilyFloor(t *testing.T) {
-	make := func(base, fresh float64) verdict.Metric {
-		m := verdict.Metric{Name: fmt.Sprintf("p50(%v)", base), Unit: "ms", Better: plan.Lower, Floor: 2}
-		for b := range 9 {
-			wiggle := 1 + 0.0001*float64(b%3)
-			m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: base, New: fresh * wiggle})
-		}
-		return m
+	rise := func(base, fresh float64) verdict.Metric {
+		return certain(fmt.Sprintf("p50(%v)", base), plan.Lower, base, fresh)
 	}
-	f := verdict.JudgeFamily([]verdict.Metric{make(20, 21), make(20.5, 23), make(1000, 1025), make(1001, 1040)}, nil, nil)
-	var got []string
-	for _, m := range f.Worsened {
-		got = append(got, m.Name)
-	}
-	slices.Sort(got)
-	if want := []string{"p50(1001)", "p50(20.5)"}; !slices.Equal(got, want) {
+	f := verdict.JudgeFamily([]verdict.Metric{rise(20, 21), rise(20.5, 23), rise(1000, 1025), rise(1001, 1040)}, nil, nil)
+	if got, want := names(f.Worsened), []string{"p50(1001)", "p50(20.5)"}; !slices.Equal(got, want) {
 		t.Errorf("worsened: got %v, want %v", got, want)
 	}
 }
@@ -110,26 +120,12 @@ func TestFamilyFloor(t *testing.T) {
 // TestFamilyFloorDownwards has the same floor of 2 ms on the way down, where the logarithm of a fall is larger than
 // that of a rise by as much.
 func TestFamilyFloorDownwards(t *testing.T) {
-	fall := func(name string, better plan.Direction, base, fresh float64) verdict.Metric {
-		m := verdict.Metric{Name: name, Unit: "ms", Better: better, Floor: 2}
-		for b := range 9 {
-			m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: base, New: fresh * (1 + 0.0001*float64(b%3))})
-		}
-		return m
-	}
 	f := verdict.JudgeFamily([]verdict.Metric{
-		fall("3 to 1.7", plan.Lower, 3, 1.7), fall("3 to 0.9", plan.Lower, 3, 0.9),
-		fall("20.5 to 18.6", plan.Lower, 20.5, 18.6), fall("20.5 to 18.4", plan.Lower, 20.5, 18.4),
-		fall("1.5 to 0.1", plan.Lower, 1.5, 0.1), fall("2 to 0.1", plan.Lower, 2, 0.1),
-		fall("higher, 3 to 1.7", plan.Higher, 3, 1.7), fall("higher, 3 to 0.9", plan.Higher, 3, 0.9),
+		certain("3 to 1.7", plan.Lower, 3, 1.7), certain("3 to 0.9", plan.Lower, 3, 0.9),
+		certain("20.5 to 18.6", plan.Lower, 20.5, 18.6), certain("20.5 to 18.4", plan.Lower, 20.5, 18.4),
+		certain("1.5 to 0.1", plan.Lower, 1.5, 0.1), certain("2 to 0.1", plan.Lower, 2, 0.1),
+		certain("higher, 3 to 1.7", plan.Higher, 3, 1.7), certain("higher, 3 to 0.9", plan.Higher, 3, 0.9),
 	}, nil, nil)
-	names := func(s []verdict.Secondary) (out []string) {
-		for _, m := range s {
-			out = append(out, m.Name)
-		}
-		slices.Sort(out)
-		return out
-	}
 	if got, want := names(f.Improved), []string{"20.5 to 18.4", "3 to 0.9"}; !slices.Equal(got, want) {
 		t.Errorf("improved %v, want %v", got, want)
 	}
@@ -212,13 +208,6 @@ func TestFamilyIsSymmetric(t *testing.T) {
 		}
 	}
 	g := verdict.JudgeFamily(all, nil, nil)
-	names := func(s []verdict.Secondary) (out []string) {
-		for _, m := range s {
-			out = append(out, m.Name)
-		}
-		slices.Sort(out)
-		return out
-	}
 	if len(f.Worsened) == 0 || !reflect.DeepEqual(names(f.Worsened), names(g.Improved)) {
 		t.Errorf("worsened %v, swapped improved %v", names(f.Worsened), names(g.Improved))
 	}
@@ -230,11 +219,7 @@ func TestFamilyOfKinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(304, 1))
 	all := metrics(rng, 40, 6, 0, 0)
 	for k, change := range []float64{1.2, 1.001, 1.001} {
-		m := verdict.Metric{Name: fmt.Sprintf("server %d", k), Better: plan.Lower, Alone: true}
-		for b := range 6 {
-			m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: 100 * math.Exp(0.001*rng.NormFloat64()), New: 100 * change * math.Exp(0.001*rng.NormFloat64())})
-		}
-		all = append(all, m)
+		all = append(all, serverMetric(rng, k, change, 0.001))
 	}
 	calls := verdict.Metric{Name: "mean(store x)", Unit: "ms", Better: plan.Lower, Floor: 0.2, Mean: true}
 	for b := range 6 {
@@ -272,11 +257,7 @@ func TestFamilyOfKindsCalibration(t *testing.T) {
 	for range times {
 		all := metrics(rng, 60, 6, 0, 0)
 		for k, sd := range []float64{0.002, 0.01, 0.02, 0.04, 0.08, 0.2} {
-			m := verdict.Metric{Name: fmt.Sprintf("server %d", k), Better: plan.Lower, Alone: true}
-			for b := range 6 {
-				m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: 100 * math.Exp(sd*rng.NormFloat64()), New: 100 * math.Exp(sd*rng.NormFloat64())})
-			}
-			all = append(all, m)
+			all = append(all, serverMetric(rng, k, 1, sd))
 		}
 		f := verdict.JudgeFamily(all, nil, nil)
 		if n := len(f.Worsened) + len(f.Improved); n > 0 {

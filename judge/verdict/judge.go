@@ -42,8 +42,7 @@ func Judge(e plan.Endpoint, pairs []Pair, opt Options) Result {
 	r.tellOrder(s)
 	r.tellSpread(s)
 	if r.N < stats.MinPairs {
-		r.Indicative = true
-		return r.conclude(Inconclusive, indicative(r.N))
+		return r.indicate()
 	}
 	kind, reason := r.decide(s, ci, ci90)
 	kind, reason = r.withoutOutliers(s, kind, reason)
@@ -163,10 +162,7 @@ func (r *Result) intervals(s sample) (ci, ci90 stats.Interval) {
 
 // measure fills every number that the sample carries.
 func (r *Result) measure(s sample, ci, ci90 stats.Interval) {
-	r.Effect, r.SD = r.Unscale(s.Estimate.Mean), s.sd
-	r.Lo, r.Hi = r.Unscale(ci.Lo), r.Unscale(ci.Hi)
-	r.Lo90, r.Hi90 = r.Unscale(ci90.Lo), r.Unscale(ci90.Hi)
-	r.P = s.Test()
+	r.fill(s.Estimate.Mean, s.sd, s.Test(), ci, ci90, s.Sample)
 	hl := stats.HodgesLehmann(s.Sample, 1-r.Alpha)
 	r.HL, r.HLLo, r.HLHi = r.Unscale(hl.Estimate), r.Unscale(hl.Interval.Lo), r.Unscale(hl.Interval.Hi)
 	if r.N >= stats.MinInterval {
@@ -174,12 +170,20 @@ func (r *Result) measure(s sample, ci, ci90 stats.Interval) {
 		r.MDE = r.Unscale(s.mde(r.Alpha))
 		r.Widest = r.widest(s.Sample)
 	}
+}
+
+// fill sets the numbers that bounds leave too; completed is the sample in which pairs may lie
+// far from the others.
+func (r *Result) fill(mean, sd, p float64, ci, ci90 stats.Interval, completed stats.Sample) {
+	r.Effect, r.SD, r.P = r.Unscale(mean), sd, p
+	r.Lo, r.Hi = r.Unscale(ci.Lo), r.Unscale(ci.Hi)
+	r.Lo90, r.Hi90 = r.Unscale(ci90.Lo), r.Unscale(ci90.Hi)
 	if r.Better == plan.Higher {
 		r.NonInferior = ci.Above(-r.Limit())
 	} else {
 		r.NonInferior = ci.Below(r.Limit())
 	}
-	for _, i := range stats.Outliers(s.Sample) {
+	for _, i := range stats.Outliers(completed) {
 		r.Outliers = append(r.Outliers, r.Pairs[i].Block)
 	}
 }
@@ -270,6 +274,12 @@ func (r *Result) withoutOutliers(s sample, kind Kind, reason string) (Kind, stri
 	r.warn(fmt.Sprintf("%s %s far from the others; without %s the change is %s and the result %s",
 		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"),
 		delta(r.Endpoint, r.Unscale(rest.Estimate.Mean)), other))
+	return r.sensitive(kind, other, reason)
+}
+
+// sensitive returns the conclusion of all pairs where it is also that without those that lie far
+// from the others.
+func (r *Result) sensitive(kind, other Kind, reason string) (Kind, string) {
 	if other == kind {
 		return kind, reason
 	}
@@ -358,6 +368,12 @@ func (r Result) Withhold(reason string) Result {
 		return r
 	}
 	return r.conclude(Inconclusive, reason)
+}
+
+// indicate ends the judgment of too few pairs.
+func (r Result) indicate() Result {
+	r.Indicative = true
+	return r.conclude(Inconclusive, indicative(r.N))
 }
 
 // conclude ends a judgment: the kind, the reason and the sentence.

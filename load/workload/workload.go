@@ -55,7 +55,8 @@ type Undelivering interface {
 	Undelivered() string
 }
 
-// Env holds the values that all users of a run share.
+// Env holds the values that all users of a run share. Its JSON is the part that users in other
+// processes get.
 type Env struct {
 	// URL is the server's base URL, without a slash at the end. It is set for each run: a target may
 	// move between resets.
@@ -74,34 +75,34 @@ type Env struct {
 	Params map[string]string
 	// Accounts are those that the users of the behavior have, by rank, in a call of Provision; nil means that it makes
 	// accounts. Only an [Adopter] is given some.
-	Accounts *Accounts
+	Accounts *Accounts `json:"-"`
 	// Secret returns a secret by name, or "". Secrets never enter a plan, a log or an error.
-	Secret func(name string) string
+	Secret func(name string) string `json:"-"`
 	// Secrets receives every password and token that a behavior derives, is issued or restores, so that no text of
 	// the target shows one. It may be nil.
-	Secrets *plain.Secrets
+	Secrets *plain.Secrets `json:"-"`
 	// Clock is the run's, in whose time users wait and time out; the engine sets it. Nil means real time.
-	Clock *clock.Clock
+	Clock *clock.Clock `json:"-"`
 	// Timeout ends an operation.
 	Timeout time.Duration
 	// Dial makes the users' connections, for instance from several source addresses. Nil means the usual way.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error) `json:"-"`
 	// Registry receives the operations.
-	Registry *measure.Registry
+	Registry *measure.Registry `json:"-"`
 	// Ledger follows each message from its author to its recipients. It may be nil.
-	Ledger *Ledger
+	Ledger *Ledger `json:"-"`
 	// Tally counts planned and actual actions of users. It may be nil.
-	Tally *Tally
+	Tally *Tally `json:"-"`
 	// Mix names where the weights come from, for reports: a named mix, or "custom". Empty means the behavior's default.
 	Mix string
 	// Weights are the weights of actions by name, for all behaviors that have an action of that name. Nil means each
 	// behavior's default; an action that is not in it has weight 0.
 	Weights map[string]float64
 	// Log reports progress of Provision, and the first failure of each kind in a run, to a person. It may be nil.
-	Log func(format string, args ...any)
+	Log func(format string, args ...any) `json:"-"`
 	// Panicked is called with a panic that a user's own boundary caught: the run is not valid then. It is safe for
 	// concurrent use. It may be nil.
-	Panicked func(*boundary.Panic)
+	Panicked func(*boundary.Panic) `json:"-"`
 }
 
 // Panic reports whether err is a panic, and passes it to [Env.Panicked] unless that is nil.

@@ -50,25 +50,25 @@ func paced(all []scenario) []scenario {
 func tuned() []scenario {
 	var all []scenario
 	for _, c := range []float64{50, 500, 1800, 9000, 36000} {
-		all = append(all, scenario{name: fmt.Sprintf("fluid %.0f", c), capacity: c, server: fluid, noise: 0.03, tau: 120, cfg: normal(c)})
+		all = append(all, row(fmt.Sprintf("fluid %.0f", c), c, fluid, 0.03, 120, 1, normal(c)))
 	}
 	all = append(all,
-		scenario{name: "M/M/8 1800", capacity: 1800, server: mmc, noise: 0.03, tau: 120, cfg: normal(1800)},
-		scenario{name: "CPU 1800", capacity: 1800, server: cpu, noise: 0.03, tau: 120, cfg: normal(1800)},
-		scenario{name: "CPU 1800, white noise", capacity: 1800, server: cpu, noise: 0.03, tau: 5, cfg: normal(1800)},
-		scenario{name: "timeouts 1800", capacity: 1800, server: timeouts, noise: 0.03, tau: 120, cfg: normal(1800)},
+		row("M/M/8 1800", 1800, mmc, 0.03, 120, 1, normal(1800)),
+		row("CPU 1800", 1800, cpu, 0.03, 120, 1, normal(1800)),
+		row("CPU 1800, white noise", 1800, cpu, 0.03, 5, 1, normal(1800)),
+		row("timeouts 1800", 1800, timeouts, 0.03, 120, 1, normal(1800)),
 		scenario{name: "sticky 1800", capacity: 1800, server: sticky, noise: 0.02, tau: 120, cfg: normal(1800), nominal: true},
 		scenario{name: "drift 5 %/h 9000", capacity: 9000, server: fluid, noise: 0.03, tau: 120, drift: 0.05, cfg: normal(9000)},
 		scenario{name: "alerts 60 s 1800", capacity: 1800, server: fluid, noise: 0.03, tau: 120, alertGap: 600, alertLen: 60, cfg: normal(1800)},
 		scenario{name: "alerts 1 s 1800", capacity: 1800, server: fluid, noise: 0.03, tau: 120, alertGap: 100, alertLen: 1, cfg: normal(1800)})
 	for _, c := range []float64{200, 1000, 9000} {
-		all = append(all, scenario{name: fmt.Sprintf("x10: fluid %.0f", c), capacity: c, server: fluid, noise: 0.02, tau: 20, pace: 0.1, cfg: fast(c)})
+		all = append(all, row(fmt.Sprintf("x10: fluid %.0f", c), c, fluid, 0.02, 20, 0.1, fast(c)))
 	}
 	return paced(append(all,
-		scenario{name: "x10: M/M/8 1000", capacity: 1000, server: mmc, noise: 0.02, tau: 20, pace: 0.1, cfg: fast(1000)},
-		scenario{name: "x10: CPU 1000", capacity: 1000, server: cpu, noise: 0.02, tau: 20, pace: 0.1, cfg: fast(1000)},
-		scenario{name: "x10: timeouts 1000", capacity: 1000, server: timeouts, noise: 0.02, tau: 20, pace: 0.1, cfg: fast(1000)},
-		scenario{name: "x10: CPU 1000, slow noise", capacity: 1000, server: cpu, noise: 0.02, tau: 120, pace: 0.1, cfg: fast(1000)}))
+		row("x10: M/M/8 1000", 1000, mmc, 0.02, 20, 0.1, fast(1000)),
+		row("x10: CPU 1000", 1000, cpu, 0.02, 20, 0.1, fast(1000)),
+		row("x10: timeouts 1000", 1000, timeouts, 0.02, 20, 0.1, fast(1000)),
+		row("x10: CPU 1000, slow noise", 1000, cpu, 0.02, 120, 0.1, fast(1000))))
 }
 
 // hurried are searches whose budget is much shorter than the precision needs.
@@ -76,14 +76,14 @@ func hurried() []scenario {
 	third := normal(9000)
 	third.Budget = 20 * time.Minute
 	return paced([]scenario{
-		{name: "20 min: fluid 9000", capacity: 9000, server: fluid, noise: 0.03, tau: 120, cfg: third},
-		{name: "20 min: M/M/8 9000", capacity: 9000, server: mmc, noise: 0.03, tau: 120, cfg: third},
-		{name: "20 min: timeouts 9000", capacity: 9000, server: timeouts, noise: 0.03, tau: 120, cfg: third},
-		{name: "18 s, x10: fluid 1000", capacity: 1000, server: fluid, noise: 0.02, tau: 20, pace: 0.1, cfg: hurry(1000)},
-		{name: "18 s, x10: M/M/8 1000", capacity: 1000, server: mmc, noise: 0.02, tau: 20, pace: 0.1, cfg: hurry(1000)},
-		{name: "18 s, x10: CPU 1000", capacity: 1000, server: cpu, noise: 0.02, tau: 20, pace: 0.1, cfg: hurry(1000)},
-		{name: "18 s, x10: timeouts 1000", capacity: 1000, server: timeouts, noise: 0.02, tau: 20, pace: 0.1, cfg: hurry(1000)},
-		{name: "18 s, x10: CPU 1000, slow noise", capacity: 1000, server: cpu, noise: 0.02, tau: 120, pace: 0.1, cfg: hurry(1000)},
+		row("20 min: fluid 9000", 9000, fluid, 0.03, 120, 1, third),
+		row("20 min: M/M/8 9000", 9000, mmc, 0.03, 120, 1, third),
+		row("20 min: timeouts 9000", 9000, timeouts, 0.03, 120, 1, third),
+		row("18 s, x10: fluid 1000", 1000, fluid, 0.02, 20, 0.1, hurry(1000)),
+		row("18 s, x10: M/M/8 1000", 1000, mmc, 0.02, 20, 0.1, hurry(1000)),
+		row("18 s, x10: CPU 1000", 1000, cpu, 0.02, 20, 0.1, hurry(1000)),
+		row("18 s, x10: timeouts 1000", 1000, timeouts, 0.02, 20, 0.1, hurry(1000)),
+		row("18 s, x10: CPU 1000, slow noise", 1000, cpu, 0.02, 120, 0.1, hurry(1000)),
 	})
 }
 

@@ -68,7 +68,7 @@ func loaded(pace float64, load func(dt, n, speed float64) float64) *model {
 	const limit = 0.2
 	level := 0.04
 	rule := simRule{name: "p95(op) < 200ms", limit: limit, less: true, noise: 0.04}
-	return &model{name: "loaded", rules: []simRule{rule},
+	return &model{rules: []simRule{rule},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			level += (0.04 + 0.16*math.Pow(min(load(dt, n, speed), 3), 5) - level) * min(1, dt/pace)
 			return []float64{level}, n

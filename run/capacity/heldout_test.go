@@ -14,19 +14,19 @@ func heldOut() []scenario {
 	quick := hour(0.6, 1400)
 	quick.Window, quick.Budget, quick.RampRate, quick.RampFloor = 1500*time.Millisecond, 6*time.Minute, 0.02, 40
 	all := []scenario{
-		{name: "one server 700", capacity: 700, server: single, noise: 0.03, tau: 120, cfg: hour(0.6, 700)},
-		{name: "one server 25000, from a tenth", capacity: 25000, server: single, noise: 0.02, tau: 60, cfg: hour(0.1, 25000)},
-		{name: "fluid 36000, from a tenth", capacity: 36000, server: fluid, noise: 0.03, tau: 90, cfg: hour(0.1, 36000)},
-		{name: "fluid 5000, start too high", capacity: 5000, server: fluid, noise: 0.03, tau: 90, cfg: hour(1.3, 5000)},
-		{name: "retrograde 2500", capacity: 2500, server: retrograde, noise: 0.03, tau: 120, cfg: hour(0.5, 2500)},
-		{name: "retrograde 14000, slow noise", capacity: 14000, server: retrograde, noise: 0.02, tau: 400, cfg: hour(0.5, 14000)},
-		{name: "pauses 3000", capacity: 3000, server: pauses, noise: 0.02, tau: 60, cfg: hour(0.6, 3000)},
-		{name: "two noises 6000", capacity: 6000, server: neighbor, noise: 0.02, tau: 30, cfg: hour(0.6, 6000)},
+		row("one server 700", 700, single, 0.03, 120, 1, hour(0.6, 700)),
+		row("one server 25000, from a tenth", 25000, single, 0.02, 60, 1, hour(0.1, 25000)),
+		row("fluid 36000, from a tenth", 36000, fluid, 0.03, 90, 1, hour(0.1, 36000)),
+		row("fluid 5000, start too high", 5000, fluid, 0.03, 90, 1, hour(1.3, 5000)),
+		row("retrograde 2500", 2500, retrograde, 0.03, 120, 1, hour(0.5, 2500)),
+		row("retrograde 14000, slow noise", 14000, retrograde, 0.02, 400, 1, hour(0.5, 14000)),
+		row("pauses 3000", 3000, pauses, 0.02, 60, 1, hour(0.6, 3000)),
+		row("two noises 6000", 6000, neighbor, 0.02, 30, 1, hour(0.6, 6000)),
 		{name: "sticky 5000, deeper", capacity: 5000, server: deeper, noise: 0.015, tau: 90, cfg: hour(0.6, 5000), nominal: true},
 		{name: "alerts 30 s 9000", capacity: 9000, server: retrograde, noise: 0.03, tau: 90, alertGap: 900, alertLen: 30, cfg: hour(0.6, 9000)},
 		{name: "drift 3 %/h 3000", capacity: 3000, server: single, noise: 0.02, tau: 60, drift: 0.03, cfg: hour(0.6, 3000)},
 		{name: "collapsing 4000", capacity: 4000, server: collapsing, noise: 0.02, tau: 90, cfg: hour(0.6, 4000), nominal: true},
-		{name: "x10: retrograde 1400", capacity: 1400, server: retrograde, noise: 0.02, tau: 60, pace: 0.1, cfg: quick},
+		row("x10: retrograde 1400", 1400, retrograde, 0.02, 60, 0.1, quick),
 	}
 	for i := range all {
 		all[i].seeds = 50_000
@@ -44,7 +44,7 @@ func single(capacity, pace float64) *model {
 	z := 8 * pace
 	perUser := (1 - alone/limit) / capacity
 	level := alone
-	return &model{name: "M/M/1", rules: []simRule{{name: "p95(op) < 250ms", limit: limit, less: true, noise: 0.04}},
+	return &model{rules: []simRule{{name: "p95(op) < 250ms", limit: limit, less: true, noise: 0.04}},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			rho := min(n*perUser/speed, 0.995)
 			level += (alone/(1-rho) - level) * min(1, dt/(0.15*z))
@@ -67,7 +67,7 @@ func contended(capacity, pace, worst float64) *model {
 	fair := limit * mu
 	rate := func(q float64) float64 { return mu * (1 + 0.05*(1-q/fair)) }
 	q := 0.0
-	return &model{name: "retrograde", rules: []simRule{{name: "mean(op) < 200ms", limit: limit, less: true, noise: 0.02}},
+	return &model{rules: []simRule{{name: "mean(op) < 200ms", limit: limit, less: true, noise: 0.02}},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			x := 0.0
 			for range 8 {
@@ -87,7 +87,7 @@ func contended(capacity, pace, worst float64) *model {
 func pauses(capacity, pace float64) *model {
 	inner := fluid(capacity, pace)
 	t, next := 0.0, 0.0
-	m := &model{name: "pauses", rules: inner.rules}
+	m := &model{rules: inner.rules}
 	m.step = func(dt, n, speed float64) ([]float64, float64) {
 		v, w := inner.step(dt, n, speed)
 		t += dt
@@ -102,34 +102,17 @@ func pauses(capacity, pace float64) *model {
 
 // neighbor is CPU on a host whose neighbor comes and goes, every three minutes for half as long, and takes 3 %.
 func neighbor(capacity, pace float64) *model {
-	inner := cpu(capacity, pace)
-	t := 0.0
-	m := &model{name: "neighbor", rules: inner.rules}
-	m.step = func(dt, n, speed float64) ([]float64, float64) {
-		t += dt
+	return cpu(capacity, pace).at(func(t, _, _, speed float64) float64 {
 		if math.Mod(t, 180*pace) < 60*pace {
 			speed *= 0.97
 		}
-		return inner.step(dt, n, speed)
-	}
-	return m
+		return speed
+	})
 }
 
 // deeper is sticky with a wider loop and a smooth knee.
 func deeper(capacity, pace float64) *model {
-	m := single(capacity, pace)
-	inner := m.step
-	bad := false
-	m.step = func(dt, n, speed float64) ([]float64, float64) {
-		if n > 1.06*capacity*speed {
-			bad = true
-		} else if n < 0.95*capacity*speed {
-			bad = false
-		}
-		if bad {
-			speed *= 0.95
-		}
-		return inner(dt, n, speed)
-	}
-	return m
+	return latching(single(capacity, pace), 0.95, func(n, speed float64) (up, down bool) {
+		return n > 1.06*capacity*speed, n < 0.95*capacity*speed
+	})
 }

@@ -127,6 +127,16 @@ func bad(rule string) RuleReading {
 	return RuleReading{Rule: rule, Value: 1.5, Limit: 1, Less: true, OK: true}
 }
 
+// always reads the same, whatever the users and the time.
+func always(readings ...RuleReading) func(int, time.Duration) []RuleReading {
+	return func(int, time.Duration) []RuleReading { return readings }
+}
+
+// cpuOf is a rule that n users violate when they are as many as a limit.
+func cpuOf(n int, limit float64) RuleReading {
+	return RuleReading{Rule: "cpu(app)", Value: float64(n) / limit, Limit: 1, Less: true, OK: true}
+}
+
 func want(t *testing.T, r Result, kind Kind, users float64, words ...string) {
 	t.Helper()
 	if r.Kind != kind || math.Abs(r.Users-users) > 1e-9 {
@@ -140,7 +150,7 @@ func want(t *testing.T, r Result, kind Kind, users float64, words ...string) {
 }
 
 func TestMaxIsCensored(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 200}, func(int, time.Duration) []RuleReading { return []RuleReading{ok("p99")} })
+	sc := newScript(t, Config{Start: 100, Max: 200}, always(ok("p99")))
 	r := sc.result()
 	want(t, r, AtLeast, 200, "max users", "may carry more")
 	if r.Hi != 0 || r.Lo != 200 || r.Rule != "" {
@@ -188,9 +198,7 @@ func TestStillClimbingAtTheEndIsCensored(t *testing.T) {
 }
 
 func TestBudgetInTheRampIsCensored(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 100000, Budget: time.Minute}, func(int, time.Duration) []RuleReading {
-		return []RuleReading{ok("p99")}
-	})
+	sc := newScript(t, Config{Start: 100, Max: 100000, Budget: time.Minute}, always(ok("p99")))
 	r := sc.result()
 	if r.Kind != AtLeast || r.Users < 100 || r.Users > float64(sc.users) || !strings.Contains(r.Stopped, "budget: the time of 1m0s") {
 		t.Errorf("got %+v, want at least what was held for a window when the budget ended", r)
@@ -208,9 +216,7 @@ func TestViolatedAtStartSearchesDownward(t *testing.T) {
 }
 
 func TestViolatedAtTheMinimumIsInvalid(t *testing.T) {
-	sc := newScript(t, Config{Start: 2, Max: 200}, func(int, time.Duration) []RuleReading {
-		return []RuleReading{ok("p99"), bad("rate(5xx)")}
-	})
+	sc := newScript(t, Config{Start: 2, Max: 200}, always(ok("p99"), bad("rate(5xx)")))
 	want(t, sc.result(), Invalid, 0, "rate(5xx) is violated at 1 users", "min users")
 }
 
@@ -336,7 +342,7 @@ func TestOneBadMomentDoesNotEndTheRamp(t *testing.T) {
 
 func TestRampIsGentle(t *testing.T) {
 	for _, start := range []int{1, 10, 300, 5000} {
-		sc := newScript(t, Config{Start: start, Max: 20 * start, Budget: time.Hour}, func(int, time.Duration) []RuleReading { return []RuleReading{ok("p99")} })
+		sc := newScript(t, Config{Start: start, Max: 20 * start, Budget: time.Hour}, always(ok("p99")))
 		var path []int
 		sc.until(func(a Action) bool { path = append(path, a.Users); return false })
 		for i := 5; i < len(path); i++ {
@@ -352,9 +358,7 @@ func TestRampIsGentle(t *testing.T) {
 }
 
 func TestUsersThatDoNotFollowCensor(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 1000, grace: 40 * time.Second}, func(int, time.Duration) []RuleReading {
-		return []RuleReading{ok("p99")}
-	})
+	sc := newScript(t, Config{Start: 100, Max: 1000, grace: 40 * time.Second}, always(ok("p99")))
 	sc.active = func(n int) int { return min(n, 150) }
 	want(t, sc.result(), AtLeast, 150, "do not follow", "only 150 of the")
 	if r := sc.s.Result(); r.Confirmed != (sc.at-time.Second)/3 {
@@ -410,7 +414,7 @@ func TestAFloorBinds(t *testing.T) {
 }
 
 func TestTimeRunsForward(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 1000}, func(int, time.Duration) []RuleReading { return []RuleReading{ok("p99")} })
+	sc := newScript(t, Config{Start: 100, Max: 1000}, always(ok("p99")))
 	before := sc.until(func(Action) bool { return sc.at >= 20*time.Second })
 	after := sc.s.Step(Observation{At: time.Second, Users: 100, MeanUsers: 100})
 	if after.Users != before.Users || !strings.Contains(after.Why, "past") {
@@ -440,7 +444,7 @@ func TestSkippedTimeCountsForNothing(t *testing.T) {
 }
 
 func TestResultBeforeTheEnd(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 1000}, func(int, time.Duration) []RuleReading { return []RuleReading{ok("p99")} })
+	sc := newScript(t, Config{Start: 100, Max: 1000}, always(ok("p99")))
 	want(t, sc.s.Result(), Invalid, 0, "interrupted")
 	sc.until(func(Action) bool { return sc.at >= 8*time.Second })
 	want(t, sc.s.Result(), Unstable, 0, "interrupted", "no level was held without a violation for the 10s that a bound takes")

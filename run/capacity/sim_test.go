@@ -3,12 +3,12 @@ package capacity
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 // A model is a simulated server: users in, the value of each of its rules out. All times are seconds.
 type model struct {
-	name  string
 	rules []simRule
 	// step advances by dt with n users and speed (1 is nominal; 0.97 is a slow moment) and returns the value of
 	// each rule at this instant, and the weight of this instant in a mean (operations).
@@ -73,11 +73,8 @@ func (sc scenario) truth(windows int) float64 {
 			if k < 200 || k%5 != 0 {
 				continue
 			}
-			for _, r := range w.observe(25, int(n)).Readings {
-				if r.Status() == Violated {
-					bad++
-					break
-				}
+			if w.violated(n) {
+				bad++
 			}
 		}
 		if 2*bad > windows {
@@ -98,7 +95,7 @@ func fluid(capacity, pace float64) *model {
 	mu := capacity / (z + limit)
 	const alone = 0.02
 	q := 0.0
-	return &model{name: "fluid", rules: []simRule{{name: "mean(op) < 100ms", limit: limit, less: true, noise: 0.02}},
+	return &model{rules: []simRule{{name: "mean(op) < 100ms", limit: limit, less: true, noise: 0.02}},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			for range 8 {
 				x := mu * speed * min(1, q/(mu*speed*alone))
@@ -134,7 +131,7 @@ func mmc(capacity, pace float64) *model {
 	perUser := lo / capacity // utilization per user so that p99 meets its limit at capacity
 	level := 0.0
 	_ = z
-	return &model{name: "M/M/8", rules: []simRule{
+	return &model{rules: []simRule{
 		{name: "p99(op) < 300ms", limit: limit, less: true, noise: 0.06},
 		{name: "cpu(app) < 99.5%", limit: 0.995, less: true, noise: 0.005},
 	}, step: func(dt, n, speed float64) ([]float64, float64) {
@@ -147,7 +144,7 @@ func mmc(capacity, pace float64) *model {
 // cpu is the easiest: a rule that rises in proportion to the users.
 func cpu(capacity, pace float64) *model {
 	level := 0.0
-	return &model{name: "CPU", rules: []simRule{{name: "cpu(app) < 85%", limit: 0.85, less: true, noise: 0.005}},
+	return &model{rules: []simRule{{name: "cpu(app) < 85%", limit: 0.85, less: true, noise: 0.005}},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			level += (min(1, 0.85*n/capacity/speed) - level) * min(1, dt/(2*pace))
 			return []float64{level}, 1
@@ -156,7 +153,7 @@ func cpu(capacity, pace float64) *model {
 
 // timeouts has a rule of failures: zero below capacity, then all at once. No regression can carry it.
 func timeouts(capacity, pace float64) *model {
-	return &model{name: "timeouts", rules: []simRule{
+	return &model{rules: []simRule{
 		{name: "rate(timeout) < 0.1%", limit: 0.001, less: true, rate: true, min: 100},
 		{name: "promql: free > 10", limit: 10, less: false, noise: 0.05},
 	}, step: func(dt, n, speed float64) ([]float64, float64) {
@@ -171,20 +168,33 @@ func timeouts(capacity, pace float64) *model {
 
 // sticky is fluid that falls into a bad state when overloaded and leaves it only far below.
 func sticky(capacity, pace float64) *model {
-	m := fluid(capacity, pace)
-	inner := m.step
+	return latching(fluid(capacity, pace), 0.96, func(n, speed float64) (up, down bool) {
+		return n > 1.05*capacity*speed, n < 0.93*capacity*speed
+	})
+}
+
+// latching multiplies the speed of a server from when it is overloaded until its load is far below.
+func latching(m *model, factor float64, loaded func(n, speed float64) (up, down bool)) *model {
 	bad := false
-	m.name = "sticky"
-	m.step = func(dt, n, speed float64) ([]float64, float64) {
-		if n > 1.05*capacity*speed {
+	return m.at(func(_, _, n, speed float64) float64 {
+		if up, down := loaded(n, speed); up {
 			bad = true
-		} else if n < 0.93*capacity*speed {
+		} else if down {
 			bad = false
 		}
 		if bad {
-			speed *= 0.96
+			return speed * factor
 		}
-		return inner(dt, n, speed)
+		return speed
+	})
+}
+
+// at makes the speed of a server one of its time, the length of a step and the users.
+func (m *model) at(speed func(t, dt, n, speed float64) float64) *model {
+	inner, t := m.step, 0.0
+	m.step = func(dt, n, nominal float64) ([]float64, float64) {
+		t += dt
+		return inner(dt, n, speed(t, dt, n, nominal))
 	}
 	return m
 }
@@ -290,6 +300,16 @@ func (w *world) observe(k int, users int) Observation {
 		o.Utilization += x.util / float64(len(h))
 	}
 	return o
+}
+
+// violated reports whether any rule is, over the trailing window.
+func (w *world) violated(n float64) bool {
+	return slices.ContainsFunc(w.observe(25, int(n)).Readings, func(r RuleReading) bool { return r.Status() == Violated })
+}
+
+// row is a scenario without drift, alerts or memory.
+func row(name string, capacity float64, server func(capacity, pace float64) *model, noise, tau, pace float64, cfg Config) scenario {
+	return scenario{name: name, capacity: capacity, server: server, noise: noise, tau: tau, pace: pace, cfg: cfg}
 }
 
 // search lets a search loose on the scenario and returns its result and the simulated time it took.

@@ -17,9 +17,9 @@ func staircases() []scenario {
 		return c
 	}
 	return paced([]scenario{
-		{name: "stairs: fluid 1800", capacity: 1800, server: fluid, noise: 0.03, tau: 120, cfg: stairs(1800)},
-		{name: "stairs: M/M/8 9000", capacity: 9000, server: mmc, noise: 0.02, tau: 60, cfg: stairs(9000)},
-		{name: "stairs: timeouts 1800", capacity: 1800, server: timeouts, noise: 0.02, tau: 60, cfg: stairs(1800)},
+		row("stairs: fluid 1800", 1800, fluid, 0.03, 120, 1, stairs(1800)),
+		row("stairs: M/M/8 9000", 9000, mmc, 0.02, 60, 1, stairs(9000)),
+		row("stairs: timeouts 1800", 1800, timeouts, 0.02, 60, 1, stairs(1800)),
 		{name: "stairs: one server 700", capacity: 700, server: single, noise: 0.03, tau: 120, cfg: stairs(700), seeds: 50_000},
 	})
 }
@@ -101,7 +101,7 @@ func TestLogisticAtItsEnds(t *testing.T) {
 
 func TestStaircaseFindsAStep(t *testing.T) {
 	sc := newScript(t, Config{Start: 600, Max: 5000, Staircase: true, Budget: 30 * time.Minute, Precision: 0.03}, func(n int, _ time.Duration) []RuleReading {
-		return []RuleReading{{Rule: "cpu(app)", Value: float64(n) / 1000, Limit: 1, Less: true, OK: true}}
+		return []RuleReading{cpuOf(n, 1000)}
 	})
 	seen := 0
 	sc.until(func(a Action) bool {
@@ -167,7 +167,7 @@ func TestPool(t *testing.T) {
 		sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
 			k++
 			return []RuleReading{
-				{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true},
+				cpuOf(n, 500),
 				{Rule: "rate(5xx)", Value: bad(n, k/5) / 200, Limit: 0.001, Less: true, OK: true, Count: 200, MinCount: 8000, Rate: true},
 			}
 		})
@@ -240,7 +240,7 @@ func TestUpperRate(t *testing.T) {
 func TestWarningsDoNotSteer(t *testing.T) {
 	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
 		return []RuleReading{
-			{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true},
+			cpuOf(n, 500),
 			{Rule: "memory", Value: 9, Limit: 1, Less: true, OK: true, Warning: true},
 			{Rule: "gone", Warning: true},
 		}
@@ -259,7 +259,7 @@ func TestWarningsDoNotSteer(t *testing.T) {
 func TestViolatedForTooShortATime(t *testing.T) {
 	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
 		return []RuleReading{
-			{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true},
+			cpuOf(n, 500),
 			{Rule: "queue", Value: 9, Limit: 1, Less: true, OK: true, Brief: true},
 		}
 	})
@@ -292,7 +292,7 @@ func TestViolatedWithoutAllDataStillGoesDown(t *testing.T) {
 		if n > 500 {
 			page = RuleReading{Rule: "page"}
 		}
-		return []RuleReading{{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true}, page}
+		return []RuleReading{cpuOf(n, 500), page}
 	})
 	if r := sc.result(); r.Kind != Estimate || math.Abs(r.Users/500-1) > 0.02 {
 		t.Errorf("got %s of %.1f: %s", r.Kind, r.Users, r.Why)
@@ -306,7 +306,7 @@ func TestAViolatedPlateauWithoutAllDataIsLeft(t *testing.T) {
 		if n > 500 {
 			page = RuleReading{Rule: "page"}
 		}
-		return []RuleReading{{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true}, page}
+		return []RuleReading{cpuOf(n, 500), page}
 	})
 	if r := sc.result(); r.Kind != Estimate || r.Estimator != Logistic || math.Abs(r.Users/500-1) > 0.02 {
 		t.Errorf("got %s of %.1f by %q: %s", r.Kind, r.Users, r.Estimator, r.Why)

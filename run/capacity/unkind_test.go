@@ -33,7 +33,6 @@ func late(delay float64) func(capacity, pace float64) *model {
 		type load struct{ at, n float64 }
 		var past []load
 		now, n := 0.0, -1.0
-		m.name = "late"
 		m.step = func(dt, users, speed float64) ([]float64, float64) {
 			if n < 0 {
 				n = users
@@ -51,28 +50,14 @@ func late(delay float64) func(capacity, pace float64) *model {
 
 // latched carries three fifths once it was overloaded, until the load falls below half.
 func latched(capacity, pace float64) *model {
-	m := mmc(capacity, pace)
-	inner := m.step
-	bad := false
-	m.name = "latched"
-	m.step = func(dt, n, speed float64) ([]float64, float64) {
-		if n > 1.02*capacity*speed {
-			bad = true
-		} else if n < 0.5*capacity {
-			bad = false
-		}
-		if bad {
-			speed *= 0.6
-		}
-		return inner(dt, n, speed)
-	}
-	return m
+	return latching(mmc(capacity, pace), 0.6, func(n, speed float64) (up, down bool) {
+		return n > 1.02*capacity*speed, n < 0.5*capacity
+	})
 }
 
 // slowWindows takes three times as long in 35 of 100 windows.
 func slowWindows(capacity, pace float64) *model {
 	m := fluid(capacity, pace)
-	m.name = "slow windows"
 	m.rules[0].factor = func(z float64) float64 {
 		if z > 0.3853 {
 			return 3 * (1 + 0.06*math.Mod(z, 1))
@@ -85,7 +70,6 @@ func slowWindows(capacity, pace float64) *model {
 // lopsided is M/M/8 whose p99 of a window has a long tail: its log is spread as an exponential about its median.
 func lopsided(capacity, pace float64) *model {
 	m := single(capacity, pace)
-	m.name = "skewed p99"
 	m.rules[0].factor = func(z float64) float64 {
 		return math.Exp(1.0 * (-math.Log(math.Erfc(z/math.Sqrt2)/2) - math.Ln2))
 	}
@@ -96,7 +80,6 @@ func lopsided(capacity, pace float64) *model {
 func herd(capacity, pace float64) *model {
 	m := mmc(capacity, pace)
 	inner, now := m.step, 0.0
-	m.name = "herd"
 	m.step = func(dt, n, speed float64) ([]float64, float64) {
 		v, weight := inner(dt, n, speed)
 		if now += dt; now < 150*pace {

@@ -252,6 +252,11 @@ type Finding struct {
 	Text  string  `json:"text"`
 }
 
+// Event is the finding as an event, without its time.
+func (f Finding) Event() Event {
+	return Event{Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}
+}
+
 // The levels of a finding, and the others of a gate.
 const (
 	Amber       = "amber"

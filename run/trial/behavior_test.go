@@ -61,15 +61,11 @@ func TestABehaviorThatSucceedsInNothingIsRed(t *testing.T) {
 func TestUsersWhoseLoginsFailAreRed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
+		s := boundedSpec(t, l)
 		s.Tally = new(workload.Tally)
 		s.Tally.Behavior("reader", []workload.TallyAction{{Name: "look", Weight: 1}})
 		time.AfterFunc(4500*time.Millisecond, func() { breakSockets(l, workload.Login+"_"+workload.Socket, 20) })
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if gates(out.Validity) != "red behavior" || out.Validity.Valid {
 			t.Errorf("valid %v: %q", out.Validity.Valid, gates(out.Validity))
 		}
@@ -92,35 +88,29 @@ func TestMessagesThatNobodyCanLookForVoidABoundedTest(t *testing.T) {
 		{"one of them", func(int) string { return "" }, 1, "amber audit", "1 of 401 messages"},
 		{"two with the same name", func(int) string { return "m7" }, 2, "red audit", "2 of 402 messages were accepted so that nobody can look for them: 2 under the identifier of another message"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := spec(t, l)
-				s.Bounded = &bounded
-				s.Ledger = workload.NewLedger(time.Second, 1)
-				time.AfterFunc(4500*time.Millisecond, func() {
-					ack := func(id string) {
-						s.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: -1, Sent: time.Now(), Acked: time.Now()})
-					}
-					for i := range 400 {
-						ack(fmt.Sprint("m", i))
-					}
-					for i := range tt.n {
-						ack(tt.id(i))
-					}
-				})
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := boundedSpec(t, l)
+			s.Ledger = workload.NewLedger(time.Second, 1)
+			time.AfterFunc(4500*time.Millisecond, func() {
+				ack := func(id string) {
+					s.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: -1, Sent: time.Now(), Acked: time.Now()})
 				}
-				if gates(out.Validity) != tt.want || out.Validity.Valid == strings.Contains(tt.want, "red") {
-					t.Errorf("valid %v: %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+				for i := range 400 {
+					ack(fmt.Sprint("m", i))
 				}
-				if tt.text != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, tt.text) {
-					t.Errorf("text %q", out.Validity.Findings[0].Text)
+				for i := range tt.n {
+					ack(tt.id(i))
 				}
-				finish(t, s, out)
 			})
+			out := carryOut(t, s)
+			if gates(out.Validity) != tt.want || out.Validity.Valid == strings.Contains(tt.want, "red") {
+				t.Errorf("valid %v: %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+			}
+			if tt.text != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, tt.text) {
+				t.Errorf("text %q", out.Validity.Findings[0].Text)
+			}
+			finish(t, s, out)
 		})
 	}
 }
@@ -150,23 +140,18 @@ func TestSocketsThatBreakBreakTheRule(t *testing.T) {
 		{"more than there are users", workload.Socket, 250, "rate(disconnected) < 1% min 200: 100 %", ""},
 		{"in a storm that breaks them", workload.StormPrefix + "reconnect_" + workload.Socket, 50, "", ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := spec(t, l)
-				b := bounded
-				b.Rules = rules(t, "rate(disconnected) < 1%", "mean(op) < 100ms")
-				s.Bounded, s.Rules = &b, nil
-				time.AfterFunc(4500*time.Millisecond, func() { breakSockets(l, tt.series, tt.n) })
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.findings || !out.Validity.Valid {
-					t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
-				}
-				finish(t, s, out)
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := spec(t, l)
+			b := bounded
+			b.Rules = rules(t, "rate(disconnected) < 1%", "mean(op) < 100ms")
+			s.Bounded, s.Rules = &b, nil
+			time.AfterFunc(4500*time.Millisecond, func() { breakSockets(l, tt.series, tt.n) })
+			out := carryOut(t, s)
+			if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.findings || !out.Validity.Valid {
+				t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
+			}
+			finish(t, s, out)
 		})
 	}
 }
@@ -180,10 +165,7 @@ func TestEachTestHasItsOwnRules(t *testing.T) {
 		b.Rules = rules(t, "mean(op) < 5ms")
 		s.Bounded, s.Rules = &b, rules(t, "cpu(app) < 85%")
 		s.Search = &SearchTest{Config: capacity.Config{Start: 900, Max: 2000, RampRate: 0.02, RampFloor: 10, Window: s.Window, Step: 0.01, Precision: 0.02, Budget: 60 * time.Second}, Rush: s.Window}
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "mean(op) < 5ms: 10") {
 			t.Errorf("broken %q", out.Broken)
 		}
@@ -191,10 +173,7 @@ func TestEachTestHasItsOwnRules(t *testing.T) {
 			t.Errorf("capacity %+v", out.Capacity)
 		}
 		r := finish(t, s, out)
-		ev, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ev := eventsOf(t, r)
 		for _, e := range ev {
 			if e.Kind == "slo" && (e.Phase == "search") != (e.Rule == "cpu(app) < 85%") {
 				t.Errorf("in phase %s: %s", e.Phase, e.Rule)

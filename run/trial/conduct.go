@@ -148,8 +148,8 @@ func (r *run) beginStorm(d Stormer, s TimedStorm) {
 	c, state := &r.conduct, d.Storm(s.Storm)
 	c.under = append(c.under, underway{len(c.users.Storms), state})
 	c.users.Storms = append(c.users.Storms, record.StormOutcome{Kind: s.Kind, Share: s.Share, Over: s.Over, Params: s.Params, From: s.At, Affected: state.Affected})
-	r.event(record.Event{At: s.At, Kind: "storm", Rule: s.Kind, Users: state.Affected, Phase: r.phase,
-		Text: fmt.Sprintf("%s: %d users over %v", s.Kind, state.Affected, s.Over)})
+	r.keep(r.Writer.Event(record.Event{At: s.At, Kind: "storm", Rule: s.Kind, Users: state.Affected, Phase: r.phase,
+		Text: fmt.Sprintf("%s: %d users over %v", s.Kind, state.Affected, s.Over)}))
 }
 
 // back notices storms that are over.
@@ -164,7 +164,7 @@ func (r *run) back() {
 		}
 		s := &c.users.Storms[u.index]
 		s.Done, s.Missed, s.Back, s.To = done, missed, back, r.now()
-		r.event(record.Event{At: r.now(), Kind: "storm over", Rule: s.Kind, Users: done, Phase: r.phase,
+		r.event(record.Event{Kind: "storm over", Rule: s.Kind, Users: done, Phase: r.phase,
 			Text: fmt.Sprintf("%s: %d users back after %v, %d missed", s.Kind, done, back.Round(time.Millisecond), missed)})
 	}
 	c.under = left
@@ -217,7 +217,7 @@ func (r *run) audit(ctx context.Context) error {
 // audited records the outcome. Missing messages break a promise of the target; they do not make the run invalid.
 func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 	a := &record.Audit{AuditResult: res, Took: took}
-	e := record.Event{At: r.now(), Kind: "audit", Value: float64(res.Missing), Count: uint64(res.Expected),
+	e := record.Event{Kind: "audit", Value: float64(res.Missing), Count: uint64(res.Expected),
 		Text: fmt.Sprintf("%d of %d acknowledged messages can be read, %d cannot", res.Readable, res.Expected, res.Missing)}
 	if res.NotAudited > 0 {
 		e.Text += fmt.Sprintf(", %d are not audited", res.NotAudited)
@@ -293,7 +293,7 @@ func (r *run) counted(rows []workload.RowCount) {
 	}
 	f := record.Finding{Gate: "rows", Level: record.Red, Value: float64(len(wrong)), Text: "the stores do not hold what was acknowledged: " + strings.Join(wrong, "; ")}
 	r.out.Validity.Add(f)
-	r.event(record.Event{At: r.now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Text: f.Text})
+	r.event(f.Event())
 }
 
 // keepConduct writes the results so far.

@@ -51,10 +51,7 @@ func TestStormsOfTheMeasuredPhase(t *testing.T) {
 			{At: 4500 * time.Millisecond, Storm: workload.Storm{Kind: "login"}},
 		}
 		s.Bounded = &b
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(l.storms) != 2 || l.storms[0].Index != 0 || l.storms[1].Index != 1 || l.storms[0].Share != 0.5 {
 			t.Fatalf("storms %+v", l.storms)
 		}
@@ -76,10 +73,7 @@ func TestStormsOfTheMeasuredPhase(t *testing.T) {
 		if second.Done != 1 || second.Missed != 1 || second.To != 8*time.Second {
 			t.Errorf("second storm %+v", second)
 		}
-		ev, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ev := eventsOf(t, r)
 		var kinds []string
 		for _, e := range ev {
 			if strings.HasPrefix(e.Kind, "storm") {
@@ -122,37 +116,31 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 		{"something else", func(c *workload.Counts, i int) { c.Succeed(min(i%4, 1)) }, "amber mix"},
 		{"nothing", func(c *workload.Counts, i int) { c.Fail(i % 2) }, "red behavior"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := spec(t, newLab(1000))
-				s.Bounded = &bounded
-				s.Tally = new(workload.Tally)
-				c := s.Tally.Behavior("b", []workload.TallyAction{{Name: "look", Weight: 1}, {Name: "post", Weight: 1}})
-				for range 100000 {
-					c.Attempt(0)
-					c.Succeed(0)
-				}
-				time.AfterFunc(4500*time.Millisecond, func() {
-					for i := range 10000 {
-						c.Attempt(i % 2)
-						tt.act(c, i)
-					}
-				})
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if gates(out.Validity) != tt.want || out.Validity.Valid != !strings.Contains(tt.want, "red") {
-					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
-				}
-				u, err := finish(t, s, out).Users()
-				if err != nil || u.Phase != "measure" || len(u.Mixes) != 1 || u.Mixes[0].Attempts != 10000 {
-					t.Fatalf("%+v, %v", u, err)
-				}
-				if tt.name == "something else" && !strings.Contains(out.Validity.Findings[0].Text, "post 75.0 % instead of 50.0 %") {
-					t.Errorf("text %q", out.Validity.Findings[0].Text)
+		virtual(t, tt.name, func(t *testing.T) {
+			s := boundedSpec(t, newLab(1000))
+			s.Tally = new(workload.Tally)
+			c := s.Tally.Behavior("b", []workload.TallyAction{{Name: "look", Weight: 1}, {Name: "post", Weight: 1}})
+			for range 100000 {
+				c.Attempt(0)
+				c.Succeed(0)
+			}
+			time.AfterFunc(4500*time.Millisecond, func() {
+				for i := range 10000 {
+					c.Attempt(i % 2)
+					tt.act(c, i)
 				}
 			})
+			out := carryOut(t, s)
+			if gates(out.Validity) != tt.want || out.Validity.Valid != !strings.Contains(tt.want, "red") {
+				t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
+			}
+			u, err := finish(t, s, out).Users()
+			if err != nil || u.Phase != "measure" || len(u.Mixes) != 1 || u.Mixes[0].Attempts != 10000 {
+				t.Fatalf("%+v, %v", u, err)
+			}
+			if tt.name == "something else" && !strings.Contains(out.Validity.Findings[0].Text, "post 75.0 % instead of 50.0 %") {
+				t.Errorf("text %q", out.Validity.Findings[0].Text)
+			}
 		})
 	}
 }
@@ -172,31 +160,25 @@ func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
 		{"too many", 4500 * time.Millisecond, 51, 1000, "amber expected answers"},
 		{"before the phase", time.Second, 51, 1000, ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := spec(t, l)
-				s.Bounded = &bounded
-				time.AfterFunc(tt.at, func() {
-					rec := l.reg.Recorder(0)
-					for range tt.ok {
-						rec.Record(rec.Name("view"), &measure.Op{Done: time.Millisecond})
-					}
-					for range tt.n {
-						workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error", 0)
-					}
-				})
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := boundedSpec(t, l)
+			time.AfterFunc(tt.at, func() {
+				rec := l.reg.Recorder(0)
+				for range tt.ok {
+					rec.Record(rec.Name("view"), &measure.Op{Done: time.Millisecond})
 				}
-				if gates(out.Validity) != tt.want || !out.Validity.Valid {
-					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
-				}
-				if tt.want != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, "51 of 1000 operations view (5.1 %)") {
-					t.Errorf("text %q", out.Validity.Findings[0].Text)
+				for range tt.n {
+					workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error", 0)
 				}
 			})
+			out := carryOut(t, s)
+			if gates(out.Validity) != tt.want || !out.Validity.Valid {
+				t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
+			}
+			if tt.want != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, "51 of 1000 operations view (5.1 %)") {
+				t.Errorf("text %q", out.Validity.Findings[0].Text)
+			}
 		})
 	}
 }
@@ -230,10 +212,7 @@ func TestRulesAboutMessages(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 		})
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "rate(lost) < 0.5% min 100: 1") {
 			t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
 		}
@@ -292,46 +271,34 @@ func TestAudit(t *testing.T) {
 			return workload.AuditResult{Expected: 5, Readable: 4, Part: 1}, nil
 		}, "", 0, "", "amber audit"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := spec(t, newLab(1000))
-				s.Bounded = &bounded
-				s.Audit, s.AuditTime = tt.audit, 7*time.Second
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates || out.Validity.Valid != !strings.Contains(tt.gates, "red") {
-					t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
-				}
-				r := finish(t, s, out)
-				if ph := r.Manifest.Phases[len(r.Manifest.Phases)-1]; ph.Name != "audit" || ph.To <= ph.From {
-					t.Errorf("last phase %+v", ph)
-				}
-				u, err := r.Users()
-				if err != nil || u.Audit == nil || u.Audit.Expected != 5 || u.Audit.Error != tt.err || u.Audit.Took < tt.took || u.Audit.Took > tt.took+time.Second {
-					t.Errorf("%+v, %v", u.Audit, err)
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			s := boundedSpec(t, newLab(1000))
+			s.Audit, s.AuditTime = tt.audit, 7*time.Second
+			out := carryOut(t, s)
+			if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates || out.Validity.Valid != !strings.Contains(tt.gates, "red") {
+				t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
+			}
+			r := finish(t, s, out)
+			if ph := r.Manifest.Phases[len(r.Manifest.Phases)-1]; ph.Name != "audit" || ph.To <= ph.From {
+				t.Errorf("last phase %+v", ph)
+			}
+			u, err := r.Users()
+			if err != nil || u.Audit == nil || u.Audit.Expected != 5 || u.Audit.Error != tt.err || u.Audit.Took < tt.took || u.Audit.Took > tt.took+time.Second {
+				t.Errorf("%+v, %v", u.Audit, err)
+			}
 		})
 	}
 }
 
 func TestNoAuditOfAnInterruptedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := spec(t, newLab(1000))
-		s.Bounded = &bounded
+		s := boundedSpec(t, newLab(1000))
 		s.Ledger = workload.NewLedger(0, 1)
 		s.Audit = func(context.Context) (workload.AuditResult, error) {
 			t.Error("audited")
 			return workload.AuditResult{}, nil
 		}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
-		out, err := Run(ctx, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := interrupted(t, s)
 		if u, err := finish(t, s, out).Users(); err != nil || u == nil || u.Audit != nil || u.Phase != "measure" {
 			t.Errorf("%+v, %v", u, err)
 		}

@@ -200,7 +200,7 @@ func (r *run) endDrain(end, waited time.Duration) {
 		text += fmt.Sprintf("; %d have not, and count with their age: their latencies are at least that", open)
 		r.out.Validity.Add(record.Finding{Gate: "drain", Level: record.Amber, Value: float64(open), Text: text})
 	}
-	r.event(record.Event{At: r.now(), Kind: "note", Text: text})
+	r.event(record.Event{Kind: "note", Text: text})
 }
 
 // measuredPhase returns the measured phase when it is over, otherwise nil.

@@ -173,7 +173,7 @@ func (r *run) read(g plan.Gate, st stretch) Reading {
 // phases that count.
 func (r *run) watch() {
 	second := r.trail.last(time.Second)
-	ev := record.Event{At: r.now(), Kind: "gates", Phase: r.phase, Readings: map[string]float64{}}
+	ev := record.Event{Kind: "gates", Phase: r.phase, Readings: map[string]float64{}}
 	for i := range r.gates {
 		g := &r.gates[i]
 		st := second
@@ -402,6 +402,6 @@ func (r *run) overall() {
 		}
 	}
 	for _, f := range r.out.Validity.Findings {
-		r.event(record.Event{At: r.now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text})
+		r.event(f.Event())
 	}
 }

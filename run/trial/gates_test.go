@@ -57,48 +57,39 @@ func either[T any](red bool, r, amber T) T {
 func TestEveryGateTurnsAmberAndRed(t *testing.T) {
 	for _, g := range plan.DefaultGates() {
 		for _, level := range []string{record.Amber, record.Red} {
-			t.Run(g.Name+" "+level, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l := newLab(1000)
-					red := level == record.Red
-					if f := drive[g.Name]; f != nil {
-						f(l, red)
-					} else {
-						v := (g.Amber + g.Red) / 2
-						if red {
-							v = g.Red + (g.Red-g.Amber)/10
-						}
-						l.healthy = map[string]Reading{g.Name: {Value: v}}
+			virtual(t, g.Name+" "+level, func(t *testing.T) {
+				l := newLab(1000)
+				red := level == record.Red
+				if f := drive[g.Name]; f != nil {
+					f(l, red)
+				} else {
+					v := (g.Amber + g.Red) / 2
+					if red {
+						v = g.Red + (g.Red-g.Amber)/10
 					}
-					s := spec(t, l)
-					s.Bounded = &bounded
-					out, err := Run(t.Context(), s)
-					if err != nil {
-						t.Fatal(err)
+					l.healthy = map[string]Reading{g.Name: {Value: v}}
+				}
+				s := boundedSpec(t, l)
+				out := carryOut(t, s)
+				if !strings.Contains(gates(out.Validity), level+" "+g.Name) || out.Validity.Valid == red {
+					t.Errorf("valid %v, findings %q", out.Validity.Valid, gates(out.Validity))
+				}
+				line := out.Validity.Gates[slices.IndexFunc(out.Validity.Gates, func(x record.GateOutcome) bool { return x.Name == g.Name })]
+				if line.Level != level || line.Value == nil || line.Worst == nil || line.Seconds < 4 ||
+					line.AmberSeconds+line.RedSeconds == 0 || red && line.RedSeconds == 0 {
+					t.Errorf("table: %+v, value %v, worst %v", line, line.Value, line.Worst)
+				}
+				n := 0
+				r := finish(t, s, out)
+				ev := eventsOf(t, r)
+				for _, e := range ev {
+					if _, ok := e.Readings[g.Name]; ok && e.Kind == "gates" && e.Phase == "measure" {
+						n++
 					}
-					if !strings.Contains(gates(out.Validity), level+" "+g.Name) || out.Validity.Valid == red {
-						t.Errorf("valid %v, findings %q", out.Validity.Valid, gates(out.Validity))
-					}
-					line := out.Validity.Gates[slices.IndexFunc(out.Validity.Gates, func(x record.GateOutcome) bool { return x.Name == g.Name })]
-					if line.Level != level || line.Value == nil || line.Worst == nil || line.Seconds < 4 ||
-						line.AmberSeconds+line.RedSeconds == 0 || red && line.RedSeconds == 0 {
-						t.Errorf("table: %+v, value %v, worst %v", line, line.Value, line.Worst)
-					}
-					n := 0
-					r := finish(t, s, out)
-					ev, err := r.Events()
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, e := range ev {
-						if _, ok := e.Readings[g.Name]; ok && e.Kind == "gates" && e.Phase == "measure" {
-							n++
-						}
-					}
-					if n < 4 {
-						t.Errorf("%d readings in the events of 5 s", n)
-					}
-				})
+				}
+				if n < 4 {
+					t.Errorf("%d readings in the events of 5 s", n)
+				}
 			})
 		}
 	}
@@ -109,11 +100,7 @@ func TestSearchWithoutAnyCPUReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		l.healthy = map[string]Reading{"core": {Why: "no such file"}}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, out := searched(t, l)
 		if out.Validity.Valid || !strings.Contains(gates(out.Validity), "red core") {
 			t.Errorf("valid %v, findings %q, capacity %+v", out.Validity.Valid, gates(out.Validity), out.Capacity)
 		}
@@ -125,12 +112,8 @@ func TestWhatIsNotMeasuredIsNotGreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.healthy = map[string]Reading{"core": {Why: "no such file"}, "steal": {Why: "an old kernel"}, "shares": {Why: "one server", Inapplicable: true}}
-		s := spec(t, l)
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := carryOut(t, s)
 		if out.Validity.Valid || gates(out.Validity) != "red core" {
 			t.Errorf("without any CPU reading: valid %v, %q", out.Validity.Valid, gates(out.Validity))
 		}
@@ -168,10 +151,7 @@ func TestSecondsBeyondALimit(t *testing.T) {
 			}
 			s := spec(t, l)
 			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
 			if got := gates(out.Validity); got != tt.want || out.Validity.Valid != (tt.want == "") {
 				t.Errorf("%d s of steal: %q, want %q", tt.seconds, got, tt.want)
 			}
@@ -192,10 +172,9 @@ func TestAPlanChangesLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.healthy = map[string]Reading{"core": {Value: 95}}
-		s := spec(t, l)
+		s := boundedSpec(t, l)
 		amber, red := 96.0, 99.0
 		s.Gates = plan.Gates{{Name: "core", Amber: &amber, Red: &red}}.All()
-		s.Bounded = &bounded
 		out, err := Run(t.Context(), s)
 		if err != nil || !out.Validity.Valid || gates(out.Validity) != "" {
 			t.Errorf("%v, %q", err, gates(out.Validity))
@@ -209,34 +188,29 @@ func TestAGateEndsTheSearch(t *testing.T) {
 		if drive[g.Name] != nil && g.Name != "inbox" || !g.Search {
 			continue
 		}
-		t.Run(g.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(800)
-				if g.Name == "inbox" {
-					l.lag = func(n int) time.Duration {
-						if n > 600 {
-							l.inbox = 600 * time.Millisecond
-						}
-						return 0
-					}
-				}
-				l.health = func(n int) map[string]Reading {
+		virtual(t, g.Name, func(t *testing.T) {
+			l := newLab(800)
+			if g.Name == "inbox" {
+				l.lag = func(n int) time.Duration {
 					if n > 600 {
-						return map[string]Reading{g.Name: {Value: g.Red + (g.Red-g.Amber)/10}}
+						l.inbox = 600 * time.Millisecond
 					}
-					return nil
+					return 0
 				}
-				out, err := Run(t.Context(), searchSpec(spec(t, l), 480, 5000))
-				if err != nil {
-					t.Fatal(err)
+			}
+			l.health = func(n int) map[string]Reading {
+				if n > 600 {
+					return map[string]Reading{g.Name: {Value: g.Red + (g.Red-g.Amber)/10}}
 				}
-				if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name || c.Users < 480 || c.Users > 640 {
-					t.Fatalf("capacity %+v", c)
-				}
-				if !out.Validity.Valid || gates(out.Validity) != "amber "+g.Name {
-					t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
-				}
-			})
+				return nil
+			}
+			_, out := searched(t, l)
+			if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name || c.Users < 480 || c.Users > 640 {
+				t.Fatalf("capacity %+v", c)
+			}
+			if !out.Validity.Valid || gates(out.Validity) != "amber "+g.Name {
+				t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+			}
 		})
 	}
 }
@@ -267,10 +241,7 @@ func TestAGateEndsNoSearchWithABoundThatALatchContradicts(t *testing.T) {
 		}
 		s := searchSpec(spec(t, l), 700, 5000)
 		s.Search.Budget, s.Search.RampRate = 90*time.Second, 0.005
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		c := out.Capacity
 		if c == nil || c.Kind != record.Unstable || c.Rule != record.ByGate+"steal" || !strings.Contains(c.Why, "after the overload nothing held again") ||
 			!strings.Contains(c.Why, "hypervisor") {
@@ -381,12 +352,8 @@ func TestLagInsideActionsVoids(t *testing.T) {
 			l := newLab(1000)
 			l.lag = func(int) time.Duration { return tt.begin }
 			l.within = func(int) time.Duration { return tt.then }
-			s := spec(t, l)
-			s.Bounded = &bounded
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := boundedSpec(t, l)
+			out := carryOut(t, s)
 			if got := gates(out.Validity); out.Validity.Valid || !strings.Contains(got, "red lag") || !strings.Contains(got, "red late") {
 				t.Errorf("%s: valid %v, findings %q; want red lag and red late", tt.name, out.Validity.Valid, got)
 			}

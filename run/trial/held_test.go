@@ -25,11 +25,7 @@ func TestSearchAloneMeasuresTheGates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		l.healthy = map[string]Reading{"pause": {Value: 1}, "core": {Value: 20}}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, out := searched(t, l)
 		finish(t, s, out)
 		if len(out.Validity.Gates) != len(plan.DefaultGates()) || gates(out.Validity) != "" {
 			t.Fatalf("%d gates, findings %q", len(out.Validity.Gates), gates(out.Validity))
@@ -59,26 +55,20 @@ func TestHeldGatesEndNoSearch(t *testing.T) {
 		},
 		"pause": func(l *lab) { l.healthy = map[string]Reading{"pause": {Value: 50}, "core": {Value: 20}} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(800)
-				drive(l)
-				s := searchSpec(spec(t, l), 480, 5000)
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				finish(t, s, out)
-				if c := out.Capacity; c == nil || c.Kind != record.Estimate || strings.HasPrefix(c.Rule, record.ByGate) {
-					t.Errorf("capacity %+v", c)
-				}
-				if got := gates(out.Validity); !out.Validity.Valid || !strings.Contains(got, "amber "+name) || strings.Contains(got, "red") {
-					t.Errorf("valid %v, findings %q", out.Validity.Valid, got)
-				}
-				if g := gateOf(out.Validity, name); g.Level != record.Amber {
-					t.Errorf("%+v", g)
-				}
-			})
+		virtual(t, name, func(t *testing.T) {
+			l := newLab(800)
+			drive(l)
+			s, out := searched(t, l)
+			finish(t, s, out)
+			if c := out.Capacity; c == nil || c.Kind != record.Estimate || strings.HasPrefix(c.Rule, record.ByGate) {
+				t.Errorf("capacity %+v", c)
+			}
+			if got := gates(out.Validity); !out.Validity.Valid || !strings.Contains(got, "amber "+name) || strings.Contains(got, "red") {
+				t.Errorf("valid %v, findings %q", out.Validity.Valid, got)
+			}
+			if g := gateOf(out.Validity, name); g.Level != record.Amber {
+				t.Errorf("%+v", g)
+			}
 		})
 	}
 }
@@ -95,11 +85,7 @@ func TestOverloadIsNotRead(t *testing.T) {
 			}
 			return 40 * time.Millisecond
 		}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, out := searched(t, l)
 		finish(t, s, out)
 		if g := gateOf(out.Validity, "wait"); g.Level != record.Green {
 			t.Errorf("%+v, value %v", g, g.Value)
@@ -113,11 +99,7 @@ func TestSearchWithoutHeldWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		l.healthy = map[string]Reading{"core": {Value: 99}}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, out := searched(t, l)
 		finish(t, s, out)
 		for name, want := range map[string]string{"users": record.NotMeasured, "little": record.NotMeasured, "rate": record.NotApplicable} {
 			if g := gateOf(out.Validity, name); g.Level != want || g.Why == "" {

@@ -43,14 +43,8 @@ func TestSearchHoldsWhileAnAgentIsSilent(t *testing.T) {
 			s := searchSpec(spec(t, l), 100, 5000)
 			d := &silent{lab: l, at: 60}
 			s.Driver, s.Hold = d, hold
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			events, err := finish(t, s, out).Events()
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
+			events := eventsOf(t, finish(t, s, out))
 			for _, e := range events {
 				noted = noted || e.Kind == "note" && strings.HasPrefix(e.Text, "the search holds its level: reports of an agent are 10s late")
 			}

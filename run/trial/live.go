@@ -458,11 +458,11 @@ func (r *run) steer() error {
 			text = fmt.Sprintf("a storm %s of %.3g %% of the users was injected by hand", o.Kind, 100*o.Share)
 			d, ok := r.Driver.(Stormer)
 			if !ok {
-				r.event(record.Event{At: r.now(), Kind: "steered", Phase: r.phase, Text: "no storm: this driver's users take part in none"})
+				r.event(record.Event{Kind: "steered", Phase: r.phase, Text: "no storm: this driver's users take part in none"})
 				continue
 			}
 			if r.phase != "measure" {
-				r.event(record.Event{At: r.now(), Kind: "steered", Phase: r.phase, Text: "no storm: the measured phase had ended"})
+				r.event(record.Event{Kind: "steered", Phase: r.phase, Text: "no storm: the measured phase had ended"})
 				continue
 			}
 			planned := 0
@@ -480,7 +480,7 @@ func (r *run) steer() error {
 			r.out.Validity.Add(record.Finding{Gate: record.HandGate, Level: record.Red, Text: "the run is exploratory: " + text + "; it gets no verdict"})
 		}
 		r.out.Exploratory = r.watching.hand
-		r.event(record.Event{At: r.now(), Kind: "steered", Phase: r.phase, Text: text, Users: o.Users})
+		r.event(record.Event{Kind: "steered", Phase: r.phase, Text: text, Users: o.Users})
 	}
 	return nil
 }
@@ -495,6 +495,6 @@ func (r *run) noMore() {
 		if o.Do == live.OrderStorm {
 			text = "no storm"
 		}
-		r.event(record.Event{At: r.now(), Kind: "steered", Phase: r.phase, Text: text + ": the bounded test had ended"})
+		r.event(record.Event{Kind: "steered", Phase: r.phase, Text: text + ": the bounded test had ended"})
 	}
 }

@@ -112,8 +112,7 @@ func TestFramesOfABoundedTest(t *testing.T) {
 // TestNothingIsMadeForNobody counts the frames of a trial that nobody watches.
 func TestNothingIsMadeForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := spec(t, newLab(1000))
-		s.Bounded = &bounded
+		s := boundedSpec(t, newLab(1000))
 		c := &crowd{away: true}
 		s.Live = c
 		if _, err := Run(context.Background(), s); err != nil {
@@ -132,10 +131,7 @@ func TestFramesOfASearch(t *testing.T) {
 		s.Series = nowhere{}
 		c := &crowd{}
 		s.Live = c
-		out, err := Run(context.Background(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		seen, tried := 0, false
 		for _, f := range c.frames {
 			if f.Search == nil {
@@ -156,10 +152,7 @@ func TestFramesOfASearch(t *testing.T) {
 		if seen < 10 || !tried || last == nil || last.Lo == 0 || last.Hi < last.Lo {
 			t.Errorf("%d windows, one broken: %v, last %+v, %+v", seen, tried, last, out.Capacity)
 		}
-		events, err := finish(t, s, out).Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := eventsOf(t, finish(t, s, out))
 		windows := 0
 		for _, e := range events {
 			switch {
@@ -201,10 +194,7 @@ func TestLostAgentIsShown(t *testing.T) {
 		c := &crowd{}
 		c.published = func() { c.sawLost = c.sawLost || l.lost }
 		s.Live = c
-		out, err := Run(context.Background(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		n := len(c.frames)
 		if out.Interrupted == "" || !c.sawLost || n < 2 || c.frames[n-1].Seq != c.frames[n-2].Seq || c.frames[n-1].Believe.Color != live.Red {
 			t.Errorf("%q, lost seen %v, %d frames", out.Interrupted, c.sawLost, n)
@@ -216,14 +206,10 @@ func TestLostAgentIsShown(t *testing.T) {
 func TestSteeredTrialIsExploratory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
+		s := boundedSpec(t, l)
 		c := &crowd{orders: map[int][]live.Order{4: {{Do: live.OrderUsers, Users: 70}}, 5: {{Do: live.OrderStorm, Kind: "rush", Share: 0.5}}}}
 		s.Live = c
-		out, err := Run(context.Background(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		last := c.frames[len(c.frames)-1]
 		if last.Users.Wanted != 70 || last.Exploratory != "users were set to 70 by hand" || last.Believe.Color != live.Red {
 			t.Errorf("%+v %q %+v", last.Users, last.Exploratory, last.Believe)
@@ -288,10 +274,7 @@ func TestLateOrdersAreNotCarriedOut(t *testing.T) {
 // steered returns the texts of a run's events about what a person did.
 func steered(t *testing.T, r *record.Run) (texts []string) {
 	t.Helper()
-	events, err := r.Events()
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := eventsOf(t, r)
 	for _, e := range events {
 		if e.Kind == "steered" {
 			texts = append(texts, e.Text)

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"testing"
-	"testing/synctest"
 
 	"plimsoll/load/workload"
 	"plimsoll/run/record"
@@ -15,26 +14,20 @@ func TestDroppedArrivalsAreNotAchieved(t *testing.T) {
 		wanted, served uint64
 		marked         bool
 	}{{"all served", 40, 40, false}, {"a tenth dropped", 40, 36, true}} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				l.counts = workload.Activity{Wanted: tt.wanted, Served: tt.served}
-				s := spec(t, l)
-				s.Bounded = &bounded
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r := finish(t, s, out)
-				ph, _ := r.Manifest.Phase("measure")
-				c := ph.Schedule
-				if c == nil || c.Of != record.OfArrivals || c.Marked() != tt.marked || c.Share() != float64(tt.served)/float64(tt.wanted) {
-					t.Errorf("schedule %+v", c)
-				}
-				if _, known, err := r.Omitted(); known || err != nil {
-					t.Errorf("a file of what arrivals did not begin: %v, %v", known, err)
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			l.counts = workload.Activity{Wanted: tt.wanted, Served: tt.served}
+			s := boundedSpec(t, l)
+			out := carryOut(t, s)
+			r := finish(t, s, out)
+			ph, _ := r.Manifest.Phase("measure")
+			c := ph.Schedule
+			if c == nil || c.Of != record.OfArrivals || c.Marked() != tt.marked || c.Share() != float64(tt.served)/float64(tt.wanted) {
+				t.Errorf("schedule %+v", c)
+			}
+			if _, known, err := r.Omitted(); known || err != nil {
+				t.Errorf("a file of what arrivals did not begin: %v, %v", known, err)
+			}
 		})
 	}
 }

@@ -24,15 +24,11 @@ func TestRowsThatAreNotThere(t *testing.T) {
 		"10 to 12, not": {unknown},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := spec(t, newLab(1000))
-			s.Bounded = &bounded
+			s := boundedSpec(t, newLab(1000))
 			s.Audit = func(context.Context) (workload.AuditResult, error) {
 				return workload.AuditResult{Expected: 5, Readable: 5, Part: 1, Rows: rows}, nil
 			}
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
 			i := slices.IndexFunc(out.Validity.Findings, func(f record.Finding) bool { return f.Gate == "rows" })
 			if out.Validity.Valid != (want == "") || (i < 0) != (want == "") {
 				t.Fatalf("%v: valid %v, findings %v", rows, out.Validity.Valid, out.Validity.Findings)

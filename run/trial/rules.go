@@ -336,14 +336,14 @@ func (r *run) writeReadings(rds []capacity.RuleReading, act capacity.Action) {
 		r.event(r.evaluation(rd, r.phase))
 	}
 	if act.Phase != "" {
-		r.event(record.Event{At: r.now(), Kind: "decision", Phase: act.Phase, Users: act.Users, Text: act.Why})
+		r.event(record.Event{Kind: "decision", Phase: act.Phase, Users: act.Users, Text: act.Why})
 	}
 }
 
 // evaluation is the event of one reading.
 func (r *run) evaluation(rd capacity.RuleReading, phase string) record.Event {
 	st := rd.Status()
-	e := record.Event{At: r.now(), Kind: "slo", Rule: rd.Rule, Limit: rd.Limit, Count: rd.Count, Span: rd.Span, Phase: phase,
+	e := record.Event{Kind: "slo", Rule: rd.Rule, Limit: rd.Limit, Count: rd.Count, Span: rd.Span, Phase: phase,
 		Violated: st == capacity.Violated, NoData: st == capacity.Missing, Undecided: st == capacity.Undecided}
 	if st != capacity.Missing { // NaN cannot be written either
 		e.Value = rd.Value

@@ -139,13 +139,9 @@ func TestWarningBreaksNothing(t *testing.T) {
 		l := newLab(1000)
 		l.blind = true
 		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := spec(t, l)
+		s := boundedSpec(t, l)
 		s.Rules = rules(t, "mean(op) < 100ms warning", "cpu(app) < 85% warning")
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 0 || len(out.Warned) != 1 || !out.Validity.Valid || gates(out.Validity) != "amber rule without data" {
 			t.Errorf("broken %v, warned %v, valid %v: %s", out.Broken, out.Warned, out.Validity.Valid, gates(out.Validity))
 		}
@@ -160,10 +156,7 @@ func TestMeasuredPhaseIsTheBeginning(t *testing.T) {
 			s := spec(t, l)
 			s.Rules = rules(t, "cpu(app) < 85%")
 			s.Bounded = &BoundedTest{Users: 100, Measure: 10 * time.Second}
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
 			if len(out.Broken) != broken || strings.Contains(gates(out.Validity), "rule") {
 				t.Errorf("capacity %v: %d rules broken, want %d; findings %s", capacity, len(out.Broken), broken, gates(out.Validity))
 			}
@@ -185,10 +178,7 @@ func TestGraceBeginsWithThePhase(t *testing.T) {
 			s := spec(t, l)
 			s.Rules = rules(t, "cpu(app) < 85% grace 4s")
 			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: 6 * time.Second, Measure: 10 * time.Second}
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
 			// The finding of the whole phase about a signal that was missing at its beginning is another
 			// one.
 			late := slices.ContainsFunc(out.Validity.Findings, func(f record.Finding) bool {
@@ -206,13 +196,9 @@ func TestForIsNoExcuseInAMeasuredPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := spec(t, l)
+		s := boundedSpec(t, l)
 		s.Rules = rules(t, "mean(op) < 100ms for 3s")
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 1 {
 			t.Errorf("broken %v", out.Broken)
 		}
@@ -225,10 +211,7 @@ func TestSearchLosesTheMetricsEndpoint(t *testing.T) {
 		s := searchSpec(spec(t, l.lab), 480, 5000)
 		s.Driver, s.Signals = l, l
 		s.Rules = rules(t, "mean(op) < 100ms", "promql: sum(rate(errors[5s])) < 1 grace 6s")
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if out.Capacity.Kind != record.Invalid || out.Validity.Valid || !strings.Contains(out.Capacity.Why, "promql: sum(rate(errors[5s])) < 1 grace 6s had no data for more than 6s") {
 			t.Errorf("capacity %+v", out.Capacity)
 		}
@@ -265,11 +248,8 @@ func TestMeasuredPhaseLosesARule(t *testing.T) {
 		s := spec(t, l.lab)
 		s.Driver, s.Signals = l, l
 		s.Rules = rules(t, "promql: up < 2 grace 2s")
-		s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 20 * time.Second}
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.Bounded = measuredFor(20 * time.Second)
+		out := carryOut(t, s)
 		text := ""
 		for _, f := range out.Validity.Findings {
 			text += f.Level + " " + f.Text + "\n"
@@ -295,6 +275,15 @@ func (g *gauge) Query(context.Context, string) (float64, bool, error) {
 // Whose calls the series by the name of its expression.
 func (g *gauge) Whose(_ context.Context, expr string, highest bool) (string, bool, error) {
 	return fmt.Sprintf("%s-%v", expr, highest), true, nil
+}
+
+// gaugeSpec is of a lab whose one rule is about such a series.
+func gaugeSpec(t *testing.T, rule string, value func(at time.Duration) (float64, bool)) Config {
+	t.Helper()
+	g := &gauge{lab: newLab(1000), epoch: time.Now(), value: value}
+	s := spec(t, g.lab)
+	s.Driver, s.Signals, s.Rules = g, g, rules(t, rule)
+	return s
 }
 
 // among returns high in the stretches from, to, from, to, … of whole seconds, and 0 outside of them.
@@ -331,22 +320,13 @@ func TestABrokenExpressionNamesWhoWhatAndWhen(t *testing.T) {
 			"z-true, worst 3 at 5.0 s, beyond its limit from 5.0 s to 5.0 s and 2 times more until 18.0 s"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) { return math.Round(tt.value(at)), true }}
-			spec := spec(t, g.lab)
-			spec.Driver, spec.Signals = g, g
-			spec.Rules = rules(t, tt.rule)
-			spec.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 20 * time.Second}
-			out, err := Run(t.Context(), spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := gaugeSpec(t, tt.rule, func(at time.Duration) (float64, bool) { return math.Round(tt.value(at)), true })
+			spec.Bounded = measuredFor(20 * time.Second)
+			out := carryOut(t, spec)
 			if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], tt.rule+": ") || !strings.HasSuffix(out.Broken[0], "("+tt.want+")") {
 				t.Errorf("broken %q, want %s", out.Broken, tt.want)
 			}
-			events, err := finish(t, spec, out).Events()
-			if err != nil {
-				t.Fatal(err)
-			}
+			events := eventsOf(t, finish(t, spec, out))
 			i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "slo" && e.Phase == "measured" })
 			if events[i].Text != tt.want {
 				t.Errorf("the event says %q, want %q", events[i].Text, tt.want)
@@ -404,29 +384,18 @@ func TestExpressionOverTheMeasuredPhase(t *testing.T) {
 		}, no, false},
 		{"never a value", "promql: x < 20 grace 1m", func(time.Duration) float64 { return no }, no, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) { v := tt.value(at); return v, v != no }}
-				spec := spec(t, g.lab)
-				spec.Driver, spec.Signals = g, g
-				spec.Rules = rules(t, tt.rule)
-				spec.Bounded = &BoundedTest{Users: 100, Ramp: 2 * s, Settle: s, Measure: 20 * s}
-				out, err := Run(t.Context(), spec)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if (len(out.Broken) == 1) != tt.broken || out.Validity.Valid != (tt.want != no) {
-					t.Errorf("broken %q, valid %v: %s", out.Broken, out.Validity.Valid, gates(out.Validity))
-				}
-				events, err := finish(t, spec, out).Events()
-				if err != nil {
-					t.Fatal(err)
-				}
-				i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "slo" && e.Phase == "measured" })
-				if e := events[i]; e.NoData != (tt.want == no) || e.Violated != tt.broken || !e.NoData && math.Abs(e.Value-tt.want) > 1e-6 {
-					t.Errorf("judged by %+v, want %v", e, tt.want)
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			spec := gaugeSpec(t, tt.rule, func(at time.Duration) (float64, bool) { v := tt.value(at); return v, v != no })
+			spec.Bounded = measuredFor(20 * s)
+			out := carryOut(t, spec)
+			if (len(out.Broken) == 1) != tt.broken || out.Validity.Valid != (tt.want != no) {
+				t.Errorf("broken %q, valid %v: %s", out.Broken, out.Validity.Valid, gates(out.Validity))
+			}
+			events := eventsOf(t, finish(t, spec, out))
+			i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "slo" && e.Phase == "measured" })
+			if e := events[i]; e.NoData != (tt.want == no) || e.Violated != tt.broken || !e.NoData && math.Abs(e.Value-tt.want) > 1e-6 {
+				t.Errorf("judged by %+v, want %v", e, tt.want)
+			}
 		})
 	}
 }
@@ -435,15 +404,12 @@ func TestExpressionOverTheMeasuredPhase(t *testing.T) {
 func TestExpressionOverTheWindowOfAPhase(t *testing.T) {
 	for end, broken := range map[time.Duration]bool{19 * time.Second: false, 30 * time.Second: true} {
 		synctest.Test(t, func(t *testing.T) {
-			g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) {
+			s := gaugeSpec(t, "promql: x < 20 for 5s", func(at time.Duration) (float64, bool) {
 				if at < end {
 					return 500, true
 				}
 				return 1, true
-			}}
-			s := spec(t, g.lab)
-			s.Driver, s.Signals = g, g
-			s.Rules = rules(t, "promql: x < 20 for 5s")
+			})
 			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second,
 				Until: func() (string, error) { return "", nil }}
 			out, err := Run(t.Context(), s)
@@ -470,28 +436,20 @@ func TestExpressionWithAGapBesideTheWindow(t *testing.T) {
 		{"in the window", window, 26 * time.Second, 31 * time.Second, false},
 		{"without a window", 0, 6 * time.Second, 12 * time.Second, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) { return 1, at < tt.from || at >= tt.to }}
-				s := spec(t, g.lab)
-				s.Driver, s.Signals = g, g
-				s.Rules = rules(t, "promql: x < 20 grace 2s")
-				s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: tt.window,
-					Until: func() (string, error) { return "", nil }}
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
+		virtual(t, tt.name, func(t *testing.T) {
+			s := gaugeSpec(t, "promql: x < 20 grace 2s", func(at time.Duration) (float64, bool) { return 1, at < tt.from || at >= tt.to })
+			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: tt.window,
+				Until: func() (string, error) { return "", nil }}
+			out := carryOut(t, s)
+			named := 0
+			for _, f := range out.Validity.Findings {
+				if strings.HasPrefix(f.Text, "promql: x < 20 grace 2s had no data for more than 2s of the measured phase") {
+					named++
 				}
-				named := 0
-				for _, f := range out.Validity.Findings {
-					if strings.HasPrefix(f.Text, "promql: x < 20 grace 2s had no data for more than 2s of the measured phase") {
-						named++
-					}
-				}
-				if out.Validity.Valid != tt.valid || (named == 1) == tt.valid || named > 1 {
-					t.Errorf("valid %v, named %d times, findings %q", out.Validity.Valid, named, gates(out.Validity))
-				}
-			})
+			}
+			if out.Validity.Valid != tt.valid || (named == 1) == tt.valid || named > 1 {
+				t.Errorf("valid %v, named %d times, findings %q", out.Validity.Valid, named, gates(out.Validity))
+			}
 		})
 	}
 }
@@ -513,28 +471,23 @@ func TestBoundedTestAdvisesALevel(t *testing.T) {
 			}
 		}, "mean(op) < 100ms broke at 6"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &climber{lab: newLab(100_000), most: 7500}
-				tt.set(c)
-				s := spec(t, c.lab)
-				s.Driver = c
-				s.Rules = rules(t, "mean(op) < 100ms")
-				s.Bounded = &BoundedTest{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
+		virtual(t, tt.name, func(t *testing.T) {
+			c := &climber{lab: newLab(100_000), most: 7500}
+			tt.set(c)
+			s := spec(t, c.lab)
+			s.Driver = c
+			s.Rules = rules(t, "mean(op) < 100ms")
+			s.Bounded = &BoundedTest{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
+			out := carryOut(t, s)
+			text := ""
+			for _, f := range out.Validity.Findings {
+				if f.Gate == "level" {
+					text = f.Level + " " + f.Text
 				}
-				text := ""
-				for _, f := range out.Validity.Findings {
-					if f.Gate == "level" {
-						text = f.Level + " " + f.Text
-					}
-				}
-				if out.Validity.Valid || !strings.HasPrefix(text, "red "+tt.want) || !strings.Contains(text, "use bounded.users: 5") {
-					t.Errorf("valid %v: %q, want %q", out.Validity.Valid, text, tt.want)
-				}
-			})
+			}
+			if out.Validity.Valid || !strings.HasPrefix(text, "red "+tt.want) || !strings.Contains(text, "use bounded.users: 5") {
+				t.Errorf("valid %v: %q, want %q", out.Validity.Valid, text, tt.want)
+			}
 		})
 	}
 	for _, tt := range []struct {

@@ -59,7 +59,7 @@ func (r *run) search(ctx context.Context) error {
 			}
 		}
 	}()
-	r.event(record.Event{At: r.now(), Kind: "note", Text: "forecast of the search: " + forecast.String()})
+	r.event(record.Event{Kind: "note", Text: "forecast of the search: " + forecast.String()})
 	r.watching.forecast, r.watching.search = forecast.String(), c
 	var healthy float64 // the most users of a sound window in which every rule held
 	redSince, redFor := time.Duration(-1), time.Duration(0)
@@ -73,7 +73,7 @@ func (r *run) search(ctx context.Context) error {
 		}
 		if behind := r.Clock.Now() - r.now(); r.Hold > 0 && behind > r.Hold {
 			if !holding { // a step would be taken at once for a tick that is long over
-				r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase,
+				r.event(record.Event{Kind: "note", Phase: r.phase,
 					Text: fmt.Sprintf("the search holds its level: reports of an agent are %v late", behind.Round(100*time.Millisecond))})
 			}
 			holding = true
@@ -93,7 +93,7 @@ func (r *run) search(ctx context.Context) error {
 		r.watching.decision = act
 		if text := c.Foreseen(); text != foreseen {
 			foreseen = text
-			r.event(record.Event{At: r.now(), Kind: "note", Text: text, Phase: r.phase})
+			r.event(record.Event{Kind: "note", Text: text, Phase: r.phase})
 		}
 		if r.now()-last >= r.Window {
 			last = r.now()

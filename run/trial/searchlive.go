@@ -40,7 +40,7 @@ func (r *run) searched(w stretch, rds []capacity.RuleReading, unsound bool) {
 			v.best = interval{math.Round(res.Users), math.Round(res.Lo), math.Round(res.Hi)}
 		}
 	}
-	r.event(record.Event{At: r.now(), Kind: record.WindowEvent, Phase: r.phase, Rule: win.Rule, Text: win.Reading, Readings: v.best.into(map[string]float64{
+	r.event(record.Event{Kind: record.WindowEvent, Phase: r.phase, Rule: win.Rule, Text: win.Reading, Readings: v.best.into(map[string]float64{
 		record.WindowUsers: win.Users, record.WindowRatio: win.Ratio})})
 	v.windows = append(v.windows, win)
 	if len(v.windows) > shownWindows {
@@ -62,7 +62,7 @@ func (r *run) searchOver() {
 	if c == nil {
 		return
 	}
-	e := record.Event{At: r.now(), Kind: record.SearchOverEvent, Phase: r.phase, Text: "the search found " + resultText(c)}
+	e := record.Event{Kind: record.SearchOverEvent, Phase: r.phase, Text: "the search found " + resultText(c)}
 	if r.watching.best = (interval{}); c.Kind == record.Estimate {
 		r.watching.best = interval{c.Users, c.Lo, c.Hi}
 		e.Readings = r.watching.best.into(map[string]float64{})

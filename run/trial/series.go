@@ -218,7 +218,7 @@ func (r *run) exportGates(e record.Event) {
 	for name, v := range e.Readings {
 		x.add("plimsoll_gate", one("gate", name), v)
 	}
-	if err := x.to.Append(r.Clock.Date(e.At), x.batch); err != nil {
+	if err := x.to.Append(r.Clock.Date(r.now()), x.batch); err != nil {
 		r.note("series of the trial", err)
 	}
 }

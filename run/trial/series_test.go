@@ -36,17 +36,11 @@ func recordSeries(t *testing.T, s Config) (*series.DB, Outcome) {
 		t.Fatal(err)
 	}
 	s.Series = db
-	out, err := Run(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := carryOut(t, s)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	events, err := finish(t, s, out).Events()
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := eventsOf(t, finish(t, s, out))
 	for _, e := range events {
 		if e.Kind == "error" {
 			t.Errorf("event: %s", e.Text)
@@ -62,8 +56,7 @@ func recordSeries(t *testing.T, s Config) (*series.DB, Outcome) {
 func TestSeriesOfABoundedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
+		s := boundedSpec(t, l)
 		s.Rules = rules(t, "p99(post) < 5ms", "mean(op) < 1s", "cpu(app) < 85%", "rate(5xx) < 1% min 10", "p99(nothing) < 1s")
 		db, _ := recordSeries(t, s)
 		_, end, _ := db.Bounds()
@@ -140,20 +133,13 @@ func TestSeriesChangeNoJudgement(t *testing.T) {
 	judged := func(with bool) string {
 		var text string
 		synctest.Test(t, func(t *testing.T) {
-			s := spec(t, newLab(1000))
-			s.Bounded = &bounded
+			s := boundedSpec(t, newLab(1000))
 			s.Rules = rules(t, "mean(op) < 5ms for 4s", "p99(op) < 5ms")
 			if with {
 				s.Series = new(discard)
 			}
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			events, err := finish(t, s, out).Events()
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
+			events := eventsOf(t, finish(t, s, out))
 			text = fmt.Sprintln("broken:", len(out.Broken))
 			for _, e := range events {
 				if e.Kind == "slo" {
@@ -173,8 +159,7 @@ func TestEverySeriesIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.wait = time.Millisecond
-		s := spec(t, l)
-		s.Bounded = &bounded
+		s := boundedSpec(t, l)
 		s.Rules = rules(t, "p99(post) < 5s", "cpu(app) < 85%")
 		s.CPU = func() map[string]float64 { return map[string]float64{"app": 0.5, "database": 0.25} }
 		db, _ := recordSeries(t, s)

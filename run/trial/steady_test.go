@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"plimsoll/run/record"
@@ -73,40 +72,35 @@ func TestSteady(t *testing.T) {
 			return 10 * time.Millisecond
 		}, "", ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				n := 0
-				s := spec(t, l)
-				began := s.Clock.Epoch().Add(2*time.Second + settle)
-				l.latency = func(int) time.Duration {
-					n++
-					at := max(time.Since(began), 0)
-					d := tt.latency(at)
-					if d != unanswered {
-						d += time.Duration(n%7-3) * 20 * time.Microsecond // 0.2 %
-					}
-					return d
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			n := 0
+			s := spec(t, l)
+			began := s.Clock.Epoch().Add(2*time.Second + settle)
+			l.latency = func(int) time.Duration {
+				n++
+				at := max(time.Since(began), 0)
+				d := tt.latency(at)
+				if d != unanswered {
+					d += time.Duration(n%7-3) * 20 * time.Microsecond // 0.2 %
 				}
-				s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: settle, Measure: tt.measure, Window: tt.window}
-				if tt.window > 0 {
-					s.Bounded.Until = func() (string, error) { return "", nil }
-				}
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := gates(out.Validity); got != tt.want || out.Validity.Valid != !strings.HasPrefix(tt.want, record.Red) {
-					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, got, tt.want)
-				}
-				for _, f := range out.Validity.Findings {
-					for part := range strings.SplitSeq(tt.text, "…") { // the operation on a boundary may be in either half
-						if !strings.Contains(f.Text, part) {
-							t.Errorf("%q lacks %q", f.Text, part)
-						}
+				return d
+			}
+			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: settle, Measure: tt.measure, Window: tt.window}
+			if tt.window > 0 {
+				s.Bounded.Until = func() (string, error) { return "", nil }
+			}
+			out := carryOut(t, s)
+			if got := gates(out.Validity); got != tt.want || out.Validity.Valid != !strings.HasPrefix(tt.want, record.Red) {
+				t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, got, tt.want)
+			}
+			for _, f := range out.Validity.Findings {
+				for part := range strings.SplitSeq(tt.text, "…") { // the operation on a boundary may be in either half
+					if !strings.Contains(f.Text, part) {
+						t.Errorf("%q lacks %q", f.Text, part)
 					}
 				}
-			})
+			}
 		})
 	}
 }

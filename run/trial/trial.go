@@ -207,7 +207,7 @@ func (r *run) lost(ctx context.Context, err error, means string) error {
 	}
 	r.out.Interrupted = err.Error()
 	r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": " + means})
-	r.event(record.Event{At: r.now(), Kind: "agent", Text: err.Error(), Phase: r.phase})
+	r.event(record.Event{Kind: "agent", Text: err.Error(), Phase: r.phase})
 	r.publishLost()
 	r.endPhase()
 	return nil
@@ -404,7 +404,7 @@ func (r *run) now() time.Duration { return time.Duration(r.n) * r.tick }
 func (r *run) beginPhase(name string) {
 	r.phase, r.from = name, r.now()
 	desired, _, _ := r.Driver.Users()
-	r.event(record.Event{At: r.now(), Kind: "phase", Phase: name, Users: desired})
+	r.event(record.Event{Kind: "phase", Phase: name, Users: desired})
 }
 
 func (r *run) endPhase() {
@@ -482,7 +482,7 @@ func (r *run) advance(ctx context.Context) error {
 		r.export(ctx, sl)
 		r.flush(false)
 		r.progress(sl)
-		r.event(record.Event{At: r.now(), Kind: "users", Users: active, Phase: r.phase})
+		r.event(record.Event{Kind: "users", Users: active, Phase: r.phase})
 		r.watch()
 		r.publish(sl)
 	}
@@ -533,7 +533,11 @@ func (r *run) flush(last bool) {
 	r.sec = measureSecond{}
 }
 
-func (r *run) event(e record.Event) { r.keep(r.Writer.Event(e)) }
+// event writes an event of this moment.
+func (r *run) event(e record.Event) {
+	e.At = r.now()
+	r.keep(r.Writer.Event(e))
+}
 
 func (r *run) keep(err error) {
 	if err != nil && r.werr == nil {
@@ -545,7 +549,7 @@ func (r *run) keep(err error) {
 func (r *run) note(what string, err error) {
 	if key := what + err.Error(); !r.seen[key] {
 		r.seen[key] = true
-		r.event(record.Event{At: r.now(), Kind: "error", Text: what + ": " + err.Error()})
+		r.event(record.Event{Kind: "error", Text: what + ": " + err.Error()})
 	}
 }
 

@@ -186,6 +186,49 @@ func spec(t *testing.T, l *lab) Config {
 		Rules: rules(t, "mean(op) < 100ms", "cpu(app) < 85%")}
 }
 
+// virtual runs a test of its own in virtual time.
+func virtual(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+func boundedSpec(t *testing.T, l *lab) Config {
+	t.Helper()
+	s := spec(t, l)
+	s.Bounded = &bounded
+	return s
+}
+
+func carryOut(t *testing.T, s Config) Outcome {
+	t.Helper()
+	out, err := Run(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// interrupted carries out a trial that is interrupted after 4.5 s.
+func interrupted(t *testing.T, s Config) Outcome {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
+	out, err := Run(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func eventsOf(t *testing.T, r *record.Run) []record.Event {
+	t.Helper()
+	events, err := r.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
 func finish(t *testing.T, s Config, out Outcome) *record.Run {
 	t.Helper()
 	if err := s.Writer.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }); err != nil {
@@ -214,12 +257,8 @@ var bounded = BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second
 func TestBoundedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := carryOut(t, s)
 		if !out.Validity.Valid || len(out.Broken) != 0 {
 			t.Errorf("valid %v (%s), broken %v", out.Validity.Valid, gates(out.Validity), out.Broken)
 		}
@@ -251,23 +290,17 @@ func TestBoundedTrialThatMayNotBeBelieved(t *testing.T) {
 			l.failing = map[string]Failure{"db": {Since: time.Now().Add(-time.Minute), Why: "gone"}}
 		}, "red signals"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				tt.set(l)
-				s := spec(t, l)
-				s.Bounded = &bounded
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
-					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
-				}
-				if r := finish(t, s, out); r.Validity.Valid {
-					t.Error("stored as valid")
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			tt.set(l)
+			s := boundedSpec(t, l)
+			out := carryOut(t, s)
+			if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
+				t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+			}
+			if r := finish(t, s, out); r.Validity.Valid {
+				t.Error("stored as valid")
+			}
 		})
 	}
 }
@@ -280,12 +313,8 @@ func TestSignalWithAGap(t *testing.T) {
 			l := newLab(1000)
 			from := time.Now()
 			l.failing = map[string]Failure{"db": {Since: from, Until: from.Add(gap), Why: "gone"}}
-			s := spec(t, l)
-			s.Bounded = &bounded
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := boundedSpec(t, l)
+			out := carryOut(t, s)
 			if got := gates(out.Validity); !out.Validity.Valid || want != "" && !strings.Contains(got, want) || want == "" && strings.Contains(got, "signals") {
 				t.Errorf("a gap of %v: valid %v, findings %q, want %q", gap, out.Validity.Valid, got, want)
 			}
@@ -298,12 +327,8 @@ func TestBrokenRuleIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := spec(t, l)
-		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := carryOut(t, s)
 		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "mean(op) < 100ms: 150") {
 			t.Errorf("broken %v", out.Broken)
 		}
@@ -318,15 +343,24 @@ func searchSpec(s Config, start, most int) Config {
 	return s
 }
 
+// searched carries out a search from 480 users on.
+func searched(t *testing.T, l *lab) (Config, Outcome) {
+	t.Helper()
+	s := searchSpec(spec(t, l), 480, 5000)
+	return s, carryOut(t, s)
+}
+
+// measuredFor is a bounded test of 100 users whose measured phase begins after three seconds.
+func measuredFor(d time.Duration) *BoundedTest {
+	return &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: d}
+}
+
 func TestSearchFindsTheCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		s := searchSpec(spec(t, l), 480, 5000)
 		s.Bounded = &bounded
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		c := out.Capacity
 		if c == nil || c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
 			t.Fatalf("capacity %+v", c)
@@ -340,10 +374,7 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 			t.Errorf("%d users on a server for 800", l.max)
 		}
 		r := finish(t, s, out)
-		ev, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ev := eventsOf(t, r)
 		seen := map[string]int{}
 		for _, e := range ev {
 			seen[e.Kind]++
@@ -373,11 +404,7 @@ func TestADisturbedMomentIsNoEvidence(t *testing.T) {
 			}
 			return 10 * time.Millisecond
 		}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := searched(t, l)
 		if c := out.Capacity; c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
 			t.Fatalf("capacity %+v", c)
 		}
@@ -397,11 +424,7 @@ func TestLateGeneratorGivesAtLeast(t *testing.T) {
 			}
 			return time.Millisecond
 		}
-		s := searchSpec(spec(t, l), 480, 5000)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := searched(t, l)
 		c := out.Capacity
 		if c.Kind != record.AtLeast || c.Rule != record.ByGate+"lag" || c.Users < 480 || c.Users > 620 {
 			t.Fatalf("capacity %+v", c)
@@ -425,36 +448,31 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 		{"a ramp beyond the capacity", 800, 10 * time.Millisecond, record.AtLeast, 450, 805},
 		{"violated from the start", 5000, 150 * time.Millisecond, record.Invalid, 0, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(tt.capacity)
-				l.latency = func(int) time.Duration { return tt.latency }
-				l.lag = func(n int) time.Duration { // called with l locked
-					if n < l.max*97/100 {
-						return 40 * time.Millisecond
-					}
-					return 100 * time.Microsecond
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(tt.capacity)
+			l.latency = func(int) time.Duration { return tt.latency }
+			l.lag = func(n int) time.Duration { // called with l locked
+				if n < l.max*97/100 {
+					return 40 * time.Millisecond
 				}
-				s := searchSpec(spec(t, l), 480, 5000)
-				s.Search.RampRate = 0.1
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c := out.Capacity
-				if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
-					t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
-				}
-				if c.Kind == record.AtLeast && (c.Reached < c.Users || c.Reached > float64(l.max)) {
-					t.Errorf("reached %v, want %v to %d", c.Reached, c.Users, l.max)
-				}
-				if valid := tt.kind != record.Invalid; out.Validity.Valid != valid {
-					t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
-				}
-				if tt.kind == record.AtLeast && float64(l.max) < 1.03*tt.capacity {
-					t.Errorf("only %d users were tried on a server for %v: the scene is not what the test needs", l.max, tt.capacity)
-				}
-			})
+				return 100 * time.Microsecond
+			}
+			s := searchSpec(spec(t, l), 480, 5000)
+			s.Search.RampRate = 0.1
+			out := carryOut(t, s)
+			c := out.Capacity
+			if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
+				t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
+			}
+			if c.Kind == record.AtLeast && (c.Reached < c.Users || c.Reached > float64(l.max)) {
+				t.Errorf("reached %v, want %v to %d", c.Reached, c.Users, l.max)
+			}
+			if valid := tt.kind != record.Invalid; out.Validity.Valid != valid {
+				t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+			}
+			if tt.kind == record.AtLeast && float64(l.max) < 1.03*tt.capacity {
+				t.Errorf("only %d users were tried on a server for %v: the scene is not what the test needs", l.max, tt.capacity)
+			}
 		})
 	}
 }
@@ -463,10 +481,7 @@ func TestSearchWithoutDataIsInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		l.blind = true
-		out, err := Run(t.Context(), searchSpec(spec(t, l), 480, 5000))
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := searched(t, l)
 		if out.Capacity.Kind != record.Invalid || out.Validity.Valid || !strings.Contains(out.Capacity.Why, "cpu(app)") {
 			t.Fatalf("capacity %+v, %s", out.Capacity, gates(out.Validity))
 		}
@@ -476,14 +491,8 @@ func TestSearchWithoutDataIsInvalid(t *testing.T) {
 func TestInterruptedTrialIsReadableAndInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
-		out, err := Run(ctx, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := boundedSpec(t, l)
+		out := interrupted(t, s)
 		if out.Interrupted != "interrupt" || out.Validity.Valid {
 			t.Fatalf("%+v", out)
 		}
@@ -563,10 +572,7 @@ func TestLevelThatARuleHeldForLongBreaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := r.Events()
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := eventsOf(t, r)
 		violated := 0
 		for _, e := range events {
 			if e.Kind == "slo" && e.Phase == "measure" && e.Violated {
@@ -598,14 +604,10 @@ func (l *losing) Collect(context.Context) error {
 func TestLostAgentEndsTheTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		s := spec(t, l)
-		s.Bounded = &bounded
+		s := boundedSpec(t, l)
 		s.Driver = &losing{l, 6}
 		from := time.Now()
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		r := finish(t, s, out)
 		if out.Interrupted == "" || r.Validity.Valid || !strings.Contains(gates(r.Validity), "agents") {
 			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
@@ -639,13 +641,9 @@ func (l *dropping) Collect(context.Context) error {
 
 func TestAgentLostAtTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := spec(t, newLab(1000))
-		s.Bounded = &bounded
+		s := boundedSpec(t, newLab(1000))
 		s.Driver = &dropping{lab: s.Driver.(*lab)}
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if r := finish(t, s, out); out.Interrupted == "" || r.Validity.Valid || gates(r.Validity) != "red agents" {
 			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
 		}
@@ -659,10 +657,7 @@ func TestBeyondTheLimitInTooFewOperations(t *testing.T) {
 		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
 		s := spec(t, l)
 		s.Bounded, s.Rules = &bounded, rules(t, "mean(op) < 100ms min 500000", "p99(op) < 1s min 500000")
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if len(out.Broken) != 0 || !out.Validity.Valid || gates(out.Validity) != "amber rules" {
 			t.Errorf("broken %v, valid %v, findings %q", out.Broken, out.Validity.Valid, gates(out.Validity))
 		}

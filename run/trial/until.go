@@ -135,7 +135,7 @@ func (r *run) endUntil() error {
 				Text: fmt.Sprintf("the measured phase ended after %v, before the %v that count were over: %s", length, short, u.why)})
 		}
 	}
-	r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase, Text: "the measured phase ended: " + u.ended})
+	r.event(record.Event{Kind: "note", Phase: r.phase, Text: "the measured phase ended: " + u.ended})
 	if len(u.marks) == 0 || length <= b.Window {
 		return r.werr
 	}
@@ -182,6 +182,6 @@ func (r *run) narrow(marks []mark) error {
 	}
 	r.out.Phases = append(r.out.Phases, record.Phase{Name: "soak", From: r.from, To: first.at, Users: first.before.active})
 	r.from = first.at
-	r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase, Text: fmt.Sprintf("what counts of the measured phase is its last %v, from %v on", r.now()-first.at, first.at)})
+	r.event(record.Event{Kind: "note", Phase: r.phase, Text: fmt.Sprintf("what counts of the measured phase is its last %v, from %v on", r.now()-first.at, first.at)})
 	return r.werr
 }

@@ -38,10 +38,7 @@ func TestWindowOfAKnownEnd(t *testing.T) {
 		s.Rules = rules(t, "mean(op) < 20ms")
 		s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second}
 		slowsAfter(l, 21*time.Second)
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		p := phasesOf(out)
 		if p["soak"].From != 2*time.Second || p["soak"].To != 22*time.Second || p["measure"].From != 22*time.Second || p["measure"].To != 32*time.Second {
 			t.Errorf("phases %+v", out.Phases)
@@ -75,57 +72,49 @@ func TestUntilEndsThePhase(t *testing.T) {
 		{"a window and no end", 10 * time.Second, time.Hour, 52 * time.Second, 62 * time.Second, true, true, "its time was over", ""},
 		{"before the window is whole", 10 * time.Second, 9 * time.Second, 2 * time.Second, 9 * time.Second, false, false, "full, after 7s", "red until"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(1000)
-				s := spec(t, l)
-				s.Rules = rules(t, "mean(op) < 20ms")
-				began := time.Now()
-				slowsAfter(l, 20*time.Second)
-				s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: time.Minute, Window: tt.window, Until: func() (string, error) {
-					if time.Since(began) >= tt.full {
-						return "full", nil
-					}
-					return "", nil
-				}}
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(1000)
+			s := spec(t, l)
+			s.Rules = rules(t, "mean(op) < 20ms")
+			began := time.Now()
+			slowsAfter(l, 20*time.Second)
+			s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: time.Minute, Window: tt.window, Until: func() (string, error) {
+				if time.Since(began) >= tt.full {
+					return "full", nil
 				}
-				r := finish(t, s, out)
-				ph, ok := r.Manifest.Phase("measure")
-				if !ok || ph.From != tt.from || ph.To != tt.to || !strings.HasPrefix(ph.Ended, tt.ended) {
-					t.Errorf("measured %+v", ph)
+				return "", nil
+			}}
+			out := carryOut(t, s)
+			r := finish(t, s, out)
+			ph, ok := r.Manifest.Phase("measure")
+			if !ok || ph.From != tt.from || ph.To != tt.to || !strings.HasPrefix(ph.Ended, tt.ended) {
+				t.Errorf("measured %+v", ph)
+			}
+			if soak, ok := r.Manifest.Phase("soak"); ok != (tt.from > 2*time.Second) || ok && (soak.From != 2*time.Second || soak.To != tt.from) {
+				t.Errorf("soak %+v", soak)
+			}
+			if out.Validity.Valid != tt.valid || tt.red != "" && !strings.Contains(gates(out.Validity), tt.red) {
+				t.Errorf("valid %v (%s)", out.Validity.Valid, gates(out.Validity))
+			}
+			if broken := len(out.Broken) > 0; broken != tt.broken {
+				t.Errorf("broken %v", out.Broken)
+			}
+			merged, err := r.Merged(ph.From, ph.To)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := eventsOf(t, r)
+			for _, e := range events {
+				if e.Kind == "slo" && e.Phase == "measured" && e.Count != merged["post"].Count() {
+					t.Errorf("the rule was judged from %d operations, the phase has %d", e.Count, merged["post"].Count())
 				}
-				if soak, ok := r.Manifest.Phase("soak"); ok != (tt.from > 2*time.Second) || ok && (soak.From != 2*time.Second || soak.To != tt.from) {
-					t.Errorf("soak %+v", soak)
+			}
+			want := int((tt.to - tt.from) / time.Second)
+			for _, g := range out.Validity.Gates {
+				if g.Seconds > want {
+					t.Errorf("gate %s read %d seconds of %d", g.Name, g.Seconds, want)
 				}
-				if out.Validity.Valid != tt.valid || tt.red != "" && !strings.Contains(gates(out.Validity), tt.red) {
-					t.Errorf("valid %v (%s)", out.Validity.Valid, gates(out.Validity))
-				}
-				if broken := len(out.Broken) > 0; broken != tt.broken {
-					t.Errorf("broken %v", out.Broken)
-				}
-				merged, err := r.Merged(ph.From, ph.To)
-				if err != nil {
-					t.Fatal(err)
-				}
-				events, err := r.Events()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, e := range events {
-					if e.Kind == "slo" && e.Phase == "measured" && e.Count != merged["post"].Count() {
-						t.Errorf("the rule was judged from %d operations, the phase has %d", e.Count, merged["post"].Count())
-					}
-				}
-				want := int((tt.to - tt.from) / time.Second)
-				for _, g := range out.Validity.Gates {
-					if g.Seconds > want {
-						t.Errorf("gate %s read %d seconds of %d", g.Name, g.Seconds, want)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -152,10 +141,7 @@ func TestWorstReadingOfAWindow(t *testing.T) {
 		s := spec(t, l)
 		s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second,
 			Until: func() (string, error) { return "", nil }}
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if got := gates(out.Validity); got != "amber core, amber fds_free" || !strings.HasSuffix(out.Validity.Findings[0].Text, "beyond the limit in 4 of 10 seconds, worst 75%") {
 			t.Errorf("findings %+v", out.Validity.Findings)
 		}
@@ -188,10 +174,7 @@ func TestLongWindow(t *testing.T) {
 				}
 				return "", nil
 			}}
-			out, err := Run(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOut(t, s)
 			ph := phasesOf(out)["measure"]
 			if d := ph.To - ph.From; ph.To != 2*time.Second+length || d < window || d >= window+3*time.Second {
 				t.Errorf("%v of %v count, want %v", d, length, window)
@@ -206,10 +189,7 @@ func TestUntilThatFails(t *testing.T) {
 		l := newLab(1000)
 		s := spec(t, l)
 		s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: 5 * time.Second, Until: func() (string, error) { return "", errors.New("no such disk") }}
-		out, err := Run(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		if out.Validity.Valid || strings.Count(gates(out.Validity), "red until") != 1 || phasesOf(out)["measure"].To != 7*time.Second {
 			t.Errorf("valid %v (%s), phases %+v", out.Validity.Valid, gates(out.Validity), out.Phases)
 		}

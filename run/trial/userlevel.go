@@ -84,7 +84,7 @@ func (r *run) findLevel(ctx context.Context) error {
 		}
 		r.carriedLevel(ctx, w, &o)
 		users = act.Users
-		r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase, Users: users,
+		r.event(record.Event{Kind: "note", Phase: r.phase, Users: users,
 			Text: levelText(o, role)})
 		act = search.Step(o)
 	}

@@ -48,27 +48,22 @@ func TestLevelTrial(t *testing.T) {
 		}, 40, 99, "the load generator was at its limit"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLab(400)
-				s := levelSpec(t, l)
-				tt.set(l, &s)
-				out, err := Run(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				f := out.Level
-				if f == nil || f.Users < tt.least || f.Users > tt.most || f.Role != "app" || !strings.Contains(f.Short, tt.short) || tt.short == "" && f.Short != "" {
-					t.Errorf("found %+v (%s); want %d to %d users, %q", f, gates(out.Validity), tt.least, tt.most, tt.short)
-				}
-				if a := f.Arrival.Seconds(); a < 0.8*l.arrival-0.002 || a > 1.2*l.arrival+0.002 {
-					t.Errorf("an arrival costs %v, want %v s", f.Arrival, l.arrival)
-				}
-				r := finish(t, s, out)
-				if ph, ok := r.Manifest.Phase("pilot"); !ok || ph.To > 75*time.Second {
-					t.Errorf("phases %+v", r.Manifest.Phases)
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			l := newLab(400)
+			s := levelSpec(t, l)
+			tt.set(l, &s)
+			out := carryOut(t, s)
+			f := out.Level
+			if f == nil || f.Users < tt.least || f.Users > tt.most || f.Role != "app" || !strings.Contains(f.Short, tt.short) || tt.short == "" && f.Short != "" {
+				t.Errorf("found %+v (%s); want %d to %d users, %q", f, gates(out.Validity), tt.least, tt.most, tt.short)
+			}
+			if a := f.Arrival.Seconds(); a < 0.8*l.arrival-0.002 || a > 1.2*l.arrival+0.002 {
+				t.Errorf("an arrival costs %v, want %v s", f.Arrival, l.arrival)
+			}
+			r := finish(t, s, out)
+			if ph, ok := r.Manifest.Phase("pilot"); !ok || ph.To > 75*time.Second {
+				t.Errorf("phases %+v", r.Manifest.Phases)
+			}
 		})
 	}
 }
