@@ -227,7 +227,7 @@ func TestUnansweredMessagesOfSeveralProcesses(t *testing.T) {
 				for k, x := range parts {
 					x.l.Settle(x.at(ms))
 					all[k] = x.l.Outbox()
-					whole.l.Gather(k, Traffic{moved(all[k].Acked, x, whole), all[k].Deleted, all[k].Foreign, nil}, x.l.Count())
+					whole.l.Gather(k, Traffic{Acked: moved(all[k].Acked, x, whole), Deleted: all[k].Deleted, Foreign: all[k].Foreign}, x.l.Count())
 				}
 				whole.l.Settle(whole.at(ms))
 				for k, x := range parts {

@@ -40,7 +40,6 @@ func client(ctx context.Context, args []string) error {
 	length := fs.Duration("length", 0, "users, coordinator: measure for so long after the ramp")
 	keys := fs.String("keys", "", "coordinator, agents: `directory` of their keys")
 	posts := fs.Int("posts", 0, "agents: messages a second, of all together")
-	sequence := fs.Bool("sequence", false, "coordinator: the agents account for messages by sequence")
 	second := fs.Bool("http2", false, "plimsoll, nethttp: speak HTTP/2")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	if err := fs.Parse(args); err != nil {
@@ -59,7 +58,7 @@ func client(ctx context.Context, args []string) error {
 	}
 	switch *kind {
 	case "coordinator":
-		o, err := coordinate(ctx, *keys, *n, *sequence, *length, warmUp{5 * time.Second, 3}, func(url string) { fmt.Println(url) })
+		o, err := coordinate(ctx, *keys, *n, *length, warmUp{5 * time.Second, 3}, func(url string) { fmt.Println(url) })
 		if err != nil {
 			return err
 		}

@@ -63,21 +63,18 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	rows := []fleetRow{{}}
+	rows := []int{0}
 	if s.posts > 0 {
-		rows = append(rows, fleetRow{s.posts, false}, fleetRow{s.posts, true})
+		rows = append(rows, s.posts)
 	}
-	for _, row := range rows {
-		o, err := s.lead(ctx, dir, n, seconds, row)
+	for _, posts := range rows {
+		o, err := s.lead(ctx, dir, n, seconds, posts)
 		if err != nil {
 			return err
 		}
 		name := fmt.Sprintf("fleet of %d agents, one report a second each", o.Agents)
-		switch {
-		case row.sequence:
-			name += fmt.Sprintf(", %d posts/s to channels of all, by sequence", row.posts)
-		case row.posts > 0:
-			name += fmt.Sprintf(", %d posts/s that all of them hear of", row.posts)
+		if posts > 0 {
+			name += fmt.Sprintf(", %d posts/s that all of them hear of", posts)
 		}
 		r.Figures = append(r.Figures, figure{Name: name + ": a round, from the first request to the last merge", Unit: "s", Value: spreadOf(o.Wall), Goal: "<= 0.5", Met: median(o.Wall) <= 0.5,
 			Note: fmt.Sprintf("%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; %.0f MiB resident", o.Rounds, o.Report/1000, o.Down/1e6, slices.Max(o.Sent)/1e6, o.Up/1e6, o.MiB)},
@@ -87,14 +84,9 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 	return nil
 }
 
-// A fleetRow is what the agents post a second, all together, and how they account for it.
-type fleetRow struct {
-	posts    int
-	sequence bool
-}
-
-// lead runs a coordinator and its stubs, each a process with a core of its own.
-func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetRow) (o fleetRounds, err error) {
+// lead runs a coordinator and its stubs, each a process with a core of its own. The stubs post so many messages a second,
+// all together.
+func (s *setup) lead(ctx context.Context, dir string, n, seconds, posts int) (o fleetRounds, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fleetPatience+time.Duration(2*seconds)*time.Second)
 	defer cancel()
 	r, w, err := os.Pipe()
@@ -102,9 +94,9 @@ func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetR
 		return o, err
 	}
 	defer r.Close()
-	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", row.posts)}
+	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", posts)}
 	c, err := lab.Start(ctx, lab.Spec{Name: "coordinator", Path: s.self, CPUs: []int{s.server}, Env: append(os.Environ(), "GOMAXPROCS=1"), Stdout: w,
-		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"), fmt.Sprint("-sequence=", row.sequence))})
+		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"))})
 	w.Close()
 	if err != nil {
 		return o, err
@@ -150,7 +142,7 @@ type warmUp struct {
 }
 
 // coordinate leads n agents for some seconds; listens gets the address that they join at.
-func coordinate(ctx context.Context, dir string, n int, sequence bool, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
+func coordinate(ctx context.Context, dir string, n int, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
 	if err := tokens(dir, n); err != nil {
 		return o, err
 	}
@@ -175,7 +167,7 @@ func coordinate(ctx context.Context, dir string, n int, sequence bool, length ti
 	o.Joined = time.Since(began).Seconds()
 	var down, up atomic.Int64
 	cfg := fleet.Config{Epoch: time.Now().Add(warm.until), Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
-		Patience: fleetPatience, BySequence: sequence, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
+		Patience: fleetPatience, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
 	for _, m := range members {
 		s, err := h.Link(m.Name)
 		if err != nil {
@@ -303,7 +295,7 @@ func newCanned(ctx context.Context) (c canned, err error) {
 		_ = fleet.Serve(ctx, there, there, func(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
 			a := &fleet.Agent{Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
 				Samples: func(ctx context.Context, t time.Time) ([]series.Sample, error) { return self.Sample(ctx, t) }}
-			st.Share(a.Ledger)
+			a.Ledger.Share()
 			var actions []workload.TallyAction
 			for i := range 25 { // as the default mix has
 				actions = append(actions, workload.TallyAction{Name: fmt.Sprint("action-", i), Weight: 0.04})
@@ -415,7 +407,6 @@ func (c canned) serve(ctx context.Context, s *join.Responder, k, posts int) erro
 		fmt.Fprintf(&b, `{"received":%q,"replied":%q`, now, now)
 		switch {
 		case r.Start != nil:
-			messages.sequence = bytes.Contains(r.Start, []byte(`"sequence":`))
 			fmt.Fprintf(&b, `,"pids":[%d]`, os.Getpid())
 		case r.Collect != nil:
 			fmt.Fprintf(&b, `,"parts":[{"process":0,"at":%d,"report":{`, r.Collect.At)
@@ -439,9 +430,7 @@ const stubChannels = 500
 // stubMessages are what a stub posts: so many messages a second, each to another channel.
 type stubMessages struct {
 	agent, posts int
-	sequence     bool // it accounts for them by sequence
 	number       int
-	joined       bool
 }
 
 // report writes the members of a report that are about messages, in JSON.
@@ -460,26 +449,10 @@ func (m *stubMessages) report(b *bytes.Buffer, at time.Duration) {
 	m.number++
 	if m.posts > 0 {
 		list("acked", m.posts, func(i int) string {
-			number := ""
-			if m.sequence {
-				number = fmt.Sprintf(`,"number":%d`, m.number)
-			}
-			return fmt.Sprintf(`{"id":"%012d%06d%08d","channel":"%s","author":%d,"sent":%d,"acked":%d%s}`, m.number, m.agent, i, channel(m.agent+i), m.agent, at-2e8, at-1e8, number)
+			return fmt.Sprintf(`{"id":"%012d%06d%08d","channel":"%s","author":%d,"sent":%d,"acked":%d}`, m.number, m.agent, i, channel(m.agent+i), m.agent, at-2e8, at-1e8)
 		})
 	}
-	var due []string // channels whose marks this tick has, as agents reckon it
-	for i := range m.posts {
-		if c := channel(m.agent + i); m.sequence && workload.MarkSlot(c) == int(at/time.Second)%workload.MarkSlots {
-			due = append(due, c)
-		}
-	}
-	if len(due) > 0 {
-		list("accepted", len(due), func(i int) string {
-			return fmt.Sprintf(`{"c":"%s","m":[[%d,%d,%d]]}`, due[i], m.agent, max(m.number-workload.MarkSlots, 0), m.number)
-		})
-	}
-	if m.sequence && !m.joined {
-		m.joined = true
-		list("joined", stubChannels, func(i int) string { return `"` + channel(i) + `"` })
+	if m.number == 1 {
+		list("channels", stubChannels, func(i int) string { return `"` + channel(i) + `"` })
 	}
 }
