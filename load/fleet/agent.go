@@ -73,23 +73,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			_ = boundary.Do("stopping", func() error { s.agent.Engine.Stop(0); return nil })
 		}
 	}()
-	requests := make(chan request)
-	broken := make(chan error, 1)
-	go func() {
-		dec := json.NewDecoder(in)
-		for {
-			var r request
-			if err := dec.Decode(&r); err != nil {
-				broken <- err
-				return
-			}
-			select {
-			case requests <- r:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	requests, broken := readRequests(ctx, in, time.Now)
 	replies := replyWriter{to: out}
 	for {
 		select {
@@ -101,8 +85,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			}
 			return fmt.Errorf("a request cannot be read: %w", err)
 		case r := <-requests:
-			p := reply{Received: time.Now()}
-			if err := boundary.Do("a request", func() error { return s.do(ctx, r, &p) }); err != nil {
+			p := reply{Received: r.at}
+			if err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) }); err != nil {
 				p.Error, p.Panic = errorText(err), panicOf(err)
 				if p.Panic != nil {
 					s.panicked()
@@ -117,6 +101,34 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			}
 		}
 	}
+}
+
+// incoming is a request, and when it came.
+type incoming struct {
+	request
+	at time.Time
+}
+
+// readRequests reads requests until ctx ends, or one cannot be read.
+func readRequests(ctx context.Context, in io.Reader, now func() time.Time) (<-chan incoming, <-chan error) {
+	requests, broken := make(chan incoming), make(chan error, 1)
+	go func() {
+		dec := json.NewDecoder(in)
+		for {
+			var r incoming
+			if err := dec.Decode(&r.request); err != nil {
+				broken <- err
+				return
+			}
+			r.at = now()
+			select {
+			case requests <- r:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return requests, broken
 }
 
 // served is the state of an agent.

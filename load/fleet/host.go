@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -86,29 +85,7 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	}
 	s := &hosted{HostAgent: h, mail: map[*link][]message{}}
 	defer s.close()
-	type arrived struct {
-		request
-		at time.Time
-	}
-	requests := make(chan arrived)
-	broken := make(chan error, 1)
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		dec := json.NewDecoder(in)
-		for {
-			var r arrived
-			if err := dec.Decode(&r.request); err != nil {
-				broken <- err
-				return
-			}
-			r.at = h.wall()
-			select {
-			case requests <- r:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	requests, broken := readRequests(ctx, in, h.wall)
 	replies := replyWriter{to: out}
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()

@@ -3,7 +3,6 @@ package workload
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -200,7 +199,7 @@ func (t *Tally) Snapshot() Snapshot {
 		out = append(out, b)
 	}
 	if len(t.sum) > 0 {
-		out = out.Add(t.sum.clone())
+		out = out.Add(t.sum)
 	}
 	return out
 }
@@ -221,50 +220,16 @@ func (t *Tally) Gather(process int, s Snapshot) {
 
 // Sub returns the counts between an earlier snapshot of the same Tally and s. Counts that the earlier one lacks
 // are zero.
-func (s Snapshot) Sub(earlier Snapshot) Snapshot { return s.combine(earlier, -1) }
+func (s Snapshot) Sub(earlier Snapshot) Snapshot {
+	out := s.clone()
+	out.shift(earlier, -1)
+	return out
+}
 
 // Add returns the sum of the counts of two parts of one run, such as two agents.
-func (s Snapshot) Add(other Snapshot) Snapshot { return s.combine(other, 1) }
-
-func (s Snapshot) combine(other Snapshot, sign int64) Snapshot {
-	type key struct{ behavior, action string }
-	have := map[key]ActionCount{}
-	for _, b := range other {
-		for _, a := range b.Actions {
-			have[key{b.Behavior, a.Name}] = a
-		}
-	}
-	out := make(Snapshot, 0, len(s))
-	for _, b := range s {
-		b.Actions = slices.Clone(b.Actions)
-		for i := range b.Actions {
-			a := &b.Actions[i]
-			o := have[key{b.Behavior, a.Name}]
-			a.Attempts += sign * o.Attempts
-			a.OK += sign * o.OK
-			a.Failed += sign * o.Failed
-			a.By = slices.Clone(a.By)
-			for g, v := range o.By {
-				a.By = addTo(a.By, g, sign*v)
-			}
-			a.Skipped = maps.Clone(a.Skipped)
-			for r, n := range o.Skipped {
-				if a.Skipped == nil {
-					a.Skipped = map[string]int64{}
-				}
-				a.Skipped[r] += sign * n
-			}
-			maps.DeleteFunc(a.Skipped, func(_ string, n int64) bool { return n == 0 })
-		}
-		out = append(out, b)
-	}
-	if sign > 0 {
-		for _, b := range other {
-			if !slices.ContainsFunc(s, func(x BehaviorCount) bool { return x.Behavior == b.Behavior }) {
-				out = append(out, b)
-			}
-		}
-	}
+func (s Snapshot) Add(other Snapshot) Snapshot {
+	out := s.clone()
+	out.shift(other, 1)
 	return out
 }
 
