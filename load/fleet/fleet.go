@@ -115,6 +115,17 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 	if cfg.Patience <= 0 {
 		cfg.Patience = DefaultPatience
 	}
+	d := newDriver(cfg)
+	err := d.all(func(l *link) error { return l.start(ctx, cfg, len(d.agents)) })
+	if err != nil {
+		d.Stop(0)
+		return nil, err
+	}
+	return d, nil
+}
+
+// newDriver returns the driver of agents that are not started.
+func newDriver(cfg Config) *RemoteDriver {
 	d := &RemoteDriver{cfg: cfg}
 	each := 1
 	if cfg.Hosts != nil {
@@ -130,12 +141,7 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 		}
 		d.links = append(d.links, l)
 	}
-	err := d.all(func(l *link) error { return l.start(ctx, cfg, len(d.agents)) })
-	if err != nil {
-		d.Stop(0)
-		return nil, err
-	}
-	return d, nil
+	return d
 }
 
 // all calls f for every link at the same time.

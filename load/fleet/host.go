@@ -280,16 +280,11 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 		return err
 	}
 	s.start, s.end = h, end
-	d := &RemoteDriver{cfg: Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
+	d := newDriver(Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
 		s.mu.Lock()
 		s.panic = panicOf(err)
 		s.mu.Unlock()
-	}}}
-	for k, to := range links {
-		l := newLink(k, to, d.cfg)
-		l.agents = []*agent{{n: k, link: l}}
-		d.links, d.agents = append(d.links, l), append(d.agents, l.agents[0])
-	}
+	}})
 	s.driver = d
 	err = d.all(func(l *link) error {
 		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n]}}, startPatience)

@@ -432,19 +432,7 @@ func TestLedgersOfSeveralProcesses(t *testing.T) {
 				x.l.Join(u, "c", x.at(0))
 			}
 		}
-		tick := func(now int) {
-			var all []Traffic
-			for k, x := range parts {
-				tr := x.l.Outbox()
-				all = append(all, tr)
-				whole.l.Gather(k, Traffic{Acked: moved(tr.Acked, x, whole), Deleted: tr.Deleted, Foreign: tr.Foreign}, x.l.Count())
-			}
-			for k, x := range parts {
-				for _, m := range moved(all[1-k].Acked, parts[1-k], x) {
-					x.l.Heard(m, x.at(now))
-				}
-			}
-		}
+		tick := func(now int) { exchange(whole, parts, now) }
 		known := map[int]bool{}
 		for _, e := range queue {
 			known[e.msg] = known[e.msg] || e.acked
@@ -503,6 +491,25 @@ func TestLedgersOfSeveralProcesses(t *testing.T) {
 		}
 		if want := single.reg.Cut()[0].Count(); deliveries != want {
 			t.Fatalf("round %d: %d deliveries recorded, alone %d", round, deliveries, want)
+		}
+	}
+}
+
+// exchange passes on what processes have for the ledger that gathers, and for each other.
+func exchange(whole *lines, parts []*lines, ms int) {
+	all := make([]Traffic, len(parts))
+	for k, x := range parts {
+		all[k] = x.l.Outbox()
+		whole.l.Gather(k, Traffic{Acked: moved(all[k].Acked, x, whole), Deleted: all[k].Deleted, Foreign: all[k].Foreign}, x.l.Count())
+	}
+	for k, x := range parts {
+		for other, from := range parts {
+			if other == k {
+				continue
+			}
+			for _, m := range moved(all[other].Acked, from, x) {
+				x.l.Heard(m, x.at(ms))
+			}
 		}
 	}
 }

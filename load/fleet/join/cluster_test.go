@@ -2,9 +2,7 @@ package join
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -44,19 +42,8 @@ func secureCluster(t *testing.T, keys *Keys) (url, pin string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
 	opts.TLS, opts.TLSTimeout, opts.TLSConfig = true, 5, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
-	s, err := server.NewServer(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.Start()
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(patience) {
-		t.Fatal("the cluster does not listen")
-	}
-	sum := sha256.Sum256(cert.Certificate[0])
-	return "tls://" + s.Addr().String(), "#sha256:" + hex.EncodeToString(sum[:])
+	return "tls://" + started(t, opts).Addr().String(), "#" + fingerprint(cert.Certificate[0])
 }
 
 // A NATS cluster of somebody else with TLS: an nkey for each agent, its own subjects only, a pinned certificate at both
@@ -73,10 +60,7 @@ func TestSecureCluster(t *testing.T) {
 		t.Errorf("agents are told %s, without the pin", h.Addr())
 	}
 	for _, name := range []string{"a", "b"} {
-		s, err := h.Link(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := linked(t, h, name)
 		exchange(t, s, 200_000)
 	}
 
@@ -98,16 +82,8 @@ func TestSecureCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts, err := options(tokens[0].NKey)
-	if err != nil {
-		t.Fatal(err)
-	}
 	refused := make(chan error, 8)
-	nc, err := nats.Connect(at.url, append(opts, at.option(), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := dialed(t, at.url, tokens[0], at.option(), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
 	if _, err := nc.Subscribe(downTo(keys.Agents[1].NKey), func(*nats.Msg) {}); err != nil {
 		t.Fatal(err)
 	}

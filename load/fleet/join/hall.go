@@ -305,31 +305,39 @@ func (h *Hall) Missing() (out []string) {
 // Link begins a session with an agent that answers, and that no other coordinator's run has. Until it is closed, the
 // agent is not called.
 func (h *Hall) Link(name string) (*Requester, error) {
-	for _, g := range h.guests {
-		if g.key.Name != name {
-			continue
-		}
+	g, err := h.guest(name)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.link != nil:
+		return nil, fmt.Errorf("agent %s has a link already", name)
+	case time.Since(g.answered) >= gone:
+		return nil, fmt.Errorf("agent %s does not answer", name)
+	case g.member.Role != "":
+		return nil, fmt.Errorf("agent %s has the probes of role %s and no users", name, g.member.Role)
+	case g.member.Busy && g.links == 0: // it would leave that run; not one of this hall, which is over
+		return nil, fmt.Errorf("agent %s: another run has it", name)
+	}
+	g.links++
+	session := strconv.Itoa(g.links)
+	g.link = newRequester(h.nc, downTo(g.key.NKey), h.sessionTo(g, session), func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		switch {
-		case g.link != nil:
-			return nil, fmt.Errorf("agent %s has a link already", name)
-		case time.Since(g.answered) >= gone:
-			return nil, fmt.Errorf("agent %s does not answer", name)
-		case g.member.Role != "":
-			return nil, fmt.Errorf("agent %s has the probes of role %s and no users", name, g.member.Role)
-		case g.member.Busy && g.links == 0: // it would leave that run; not one of this hall, which is over
-			return nil, fmt.Errorf("agent %s: another run has it", name)
+		g.link = nil
+	})
+	g.link.session, g.answered = session, time.Time{}
+	return g.link, nil
+}
+
+// guest returns the agent of a name.
+func (h *Hall) guest(name string) (*guest, error) {
+	for _, g := range h.guests {
+		if g.key.Name == name {
+			return g, nil
 		}
-		g.links++
-		session := strconv.Itoa(g.links)
-		g.link = newRequester(h.nc, downTo(g.key.NKey), h.sessionTo(g, session), func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.link = nil
-		})
-		g.link.session, g.answered = session, time.Time{}
-		return g.link, nil
 	}
 	return nil, fmt.Errorf("no agent %s is known", name)
 }
@@ -348,12 +356,11 @@ func (g *guest) answeredReader(number uint64, body []byte) {
 func (h *Hall) Reader(name string) func(ctx context.Context) ([]byte, error) {
 	reader := []byte(rand.Text())
 	return func(ctx context.Context) ([]byte, error) {
-		for _, g := range h.guests {
-			if g.key.Name == name {
-				return h.ask(ctx, g, reader)
-			}
+		g, err := h.guest(name)
+		if err != nil {
+			return nil, err
 		}
-		return nil, fmt.Errorf("no agent %s is known", name)
+		return h.ask(ctx, g, reader)
 	}
 }
 
@@ -385,23 +392,8 @@ func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error)
 	return nil, errors.New("no answer in time; is that host overloaded?")
 }
 
-// Context returns a context that ends with the hall.
-func (h *Hall) context(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-h.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
-
 // Await waits until enough reports that the members suffice, or patience has passed; then it returns an error.
 func (h *Hall) Await(ctx context.Context, patience time.Duration, enough func([]Member) bool) ([]Member, error) {
-	ctx, cancel := h.context(ctx)
-	defer cancel()
 	end := time.NewTimer(patience)
 	defer end.Stop()
 	t := time.NewTicker(50 * time.Millisecond)
@@ -414,6 +406,8 @@ func (h *Hall) Await(ctx context.Context, patience time.Duration, enough func([]
 		select {
 		case <-ctx.Done():
 			return ms, context.Cause(ctx)
+		case <-h.stop:
+			return ms, context.Canceled
 		case <-end.C:
 			return ms, ErrMissing
 		case <-t.C:

@@ -152,6 +152,31 @@ func await(t *testing.T, h *Hall, n int) []Member {
 	return ms
 }
 
+// linked returns the link to an agent that has joined.
+func linked(t *testing.T, h *Hall, name string) *Requester {
+	t.Helper()
+	l, err := h.Link(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// dialed is a connection of its own with an agent's nkey.
+func dialed(t *testing.T, url string, tok *Token, with ...nats.Option) *nats.Conn {
+	t.Helper()
+	opts, err := options(tok.NKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(url, append(opts, with...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
 // exchange sends a request of so many bytes and reads its reply.
 func exchange(t *testing.T, l *Requester, n int) {
 	t.Helper()
@@ -182,10 +207,7 @@ func TestAgentsJoin(t *testing.T) {
 		t.Errorf("%+v", ms)
 	}
 	for range 2 {
-		s, err := h.Link("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := linked(t, h, "a")
 		if _, err := h.Link("a"); err == nil {
 			t.Error("one agent has two links")
 		}
@@ -205,10 +227,7 @@ func TestABusyAgentIsNotTaken(t *testing.T) {
 	attend(t, AgentConfig{Token: tokens[0], URL: url, insecure: true})
 	await(t, first, 1)
 	await(t, second, 1)
-	s, err := first.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := linked(t, first, "a")
 	exchange(t, s, 10)
 	if _, err := second.Await(t.Context(), patience, func(ms []Member) bool { return len(ms) == 1 && ms[0].Busy }); err != nil {
 		t.Fatal(err)
@@ -256,16 +275,9 @@ func TestStrangers(t *testing.T) {
 	}
 
 	// Subjects of others: an agent may neither listen to nor speak on them.
-	opts, err := options(tokens[0].NKey)
-	if err != nil {
-		t.Fatal(err)
-	}
 	lines := new(said)
-	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint, "token file")), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { lines.line("%v", err) }))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := dialed(t, h.Addr(), tokens[0], nats.Secure(pinned(tokens[0].Fingerprint, "token file")),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { lines.line("%v", err) }))
 	if _, err := nc.SubscribeSync(">"); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +297,14 @@ func cluster(t *testing.T, keys *Keys) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, Nkeys: users})
+	return started(t, &server.Options{Nkeys: users}).ClientURL()
+}
+
+// started starts a server of somebody else on any port of this host.
+func started(t *testing.T, opts *server.Options) *server.Server {
+	t.Helper()
+	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	s, err := server.NewServer(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +313,7 @@ func cluster(t *testing.T, keys *Keys) (url string) {
 	if !s.ReadyForConnections(patience) {
 		t.Fatal("the cluster does not listen")
 	}
-	return s.ClientURL()
+	return s
 }
 
 // Messages that are of no protocol, or of a session that is not the agent's, are refused with a line and change nothing.
@@ -304,10 +323,7 @@ func TestOddMessages(t *testing.T) {
 	h, told := hall(t, HallConfig{Keys: keys, URL: url, insecure: true})
 	lines := attend(t, AgentConfig{Token: tokens[0], URL: url, insecure: true})
 	await(t, h, 1)
-	l, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := linked(t, h, "a")
 	exchange(t, l, 10)
 	agent := keys.Agents[0].NKey
 	another := "plimsoll." + agent + ".up.another.1"
@@ -339,10 +355,7 @@ func TestLargeMessage(t *testing.T) {
 		return err
 	}})
 	await(t, h, 1)
-	l, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := linked(t, h, "a")
 	const want = "a message of 104857600 bytes is refused: the fleet's server takes at most 67107840 (max_payload)"
 	if _, err := l.Write(make([]byte, 100<<20)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
@@ -353,15 +366,7 @@ func TestLargeMessage(t *testing.T) {
 	if err := <-replied; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
-	opts, err := options(tokens[0].NKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint, "token file")))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := dialed(t, h.Addr(), tokens[0], nats.Secure(pinned(tokens[0].Fingerprint, "token file")))
 	if err := nc.Publish(upFrom(keys.Agents[0].NKey), make([]byte, 100<<20)); !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("%v, want %v", err, nats.ErrMaxPayload)
 	}

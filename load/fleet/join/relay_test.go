@@ -72,10 +72,7 @@ func TestCaptureOfALink(t *testing.T) {
 	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
 	attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String()})
 	await(t, h, 1)
-	l, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := linked(t, h, "a")
 	exchange(t, l, 200_000)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,10 +93,7 @@ func TestCutConnection(t *testing.T) {
 	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
 	lines := attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String()})
 	await(t, h, 1)
-	s, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := linked(t, h, "a")
 	exchange(t, s, 100)
 	done := make(chan struct{})
 	go func() { defer close(done); exchange(t, s, 20<<20) }()
@@ -127,10 +121,7 @@ func TestCutConnectionAtTheLastAnswer(t *testing.T) {
 		return err
 	}})
 	await(t, h, 1)
-	s, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := linked(t, h, "a")
 	if _, err := s.Write([]byte("stop")); err != nil {
 		t.Fatal(err)
 	}
