@@ -40,6 +40,7 @@ func client(ctx context.Context, args []string) error {
 	length := fs.Duration("length", 0, "users, coordinator: measure for so long after the ramp")
 	keys := fs.String("keys", "", "coordinator, agents: `directory` of their keys")
 	posts := fs.Int("posts", 0, "agents: messages a second, of all together")
+	hear := fs.Int("hear", 1, "agents: how many know a channel")
 	second := fs.Bool("http2", false, "plimsoll, nethttp: speak HTTP/2")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	if err := fs.Parse(args); err != nil {
@@ -64,7 +65,7 @@ func client(ctx context.Context, args []string) error {
 		}
 		return json.NewEncoder(os.Stdout).Encode(o)
 	case "agents":
-		return stubs(ctx, *keys, *url, *n, *posts)
+		return stubs(ctx, *keys, *url, *n, fleetRow{*posts, *hear})
 	}
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	// As in a run, the windows are collected each second.

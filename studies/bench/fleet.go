@@ -63,18 +63,18 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	rows := []int{0}
+	rows := []fleetRow{{0, n}}
 	if s.posts > 0 {
-		rows = append(rows, s.posts)
+		rows = append(rows, fleetRow{s.posts, n}, fleetRow{10 * s.posts, min(n, 20)})
 	}
-	for _, posts := range rows {
-		o, err := s.lead(ctx, dir, n, seconds, posts)
+	for _, row := range rows {
+		o, err := s.lead(ctx, dir, n, seconds, row)
 		if err != nil {
 			return err
 		}
 		name := fmt.Sprintf("fleet of %d agents, one report a second each", o.Agents)
-		if posts > 0 {
-			name += fmt.Sprintf(", %d posts/s that all of them hear of", posts)
+		if row.posts > 0 {
+			name += fmt.Sprintf(", %d posts/s, of each of which %d hear", row.posts, row.hear-1)
 		}
 		r.Figures = append(r.Figures, figure{Name: name + ": a round, from the first request to the last merge", Unit: "s", Value: spreadOf(o.Wall), Goal: "<= 0.5", Met: median(o.Wall) <= 0.5,
 			Note: fmt.Sprintf("%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; %.0f MiB resident", o.Rounds, o.Report/1000, o.Down/1e6, slices.Max(o.Sent)/1e6, o.Up/1e6, o.MiB)},
@@ -84,9 +84,11 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 	return nil
 }
 
-// lead runs a coordinator and its stubs, each a process with a core of its own. The stubs post so many messages a second,
-// all together.
-func (s *setup) lead(ctx context.Context, dir string, n, seconds, posts int) (o fleetRounds, err error) {
+// A fleetRow is how many messages the agents post a second, all together, and how many of them know a channel.
+type fleetRow struct{ posts, hear int }
+
+// lead runs a coordinator and its stubs, each a process with a core of its own.
+func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetRow) (o fleetRounds, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fleetPatience+time.Duration(2*seconds)*time.Second)
 	defer cancel()
 	r, w, err := os.Pipe()
@@ -94,7 +96,7 @@ func (s *setup) lead(ctx context.Context, dir string, n, seconds, posts int) (o 
 		return o, err
 	}
 	defer r.Close()
-	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", posts)}
+	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", row.posts), fmt.Sprint("-hear=", row.hear)}
 	c, err := lab.Start(ctx, lab.Spec{Name: "coordinator", Path: s.self, CPUs: []int{s.server}, Env: append(os.Environ(), "GOMAXPROCS=1"), Stdout: w,
 		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"))})
 	w.Close()
@@ -357,9 +359,8 @@ func newCanned(ctx context.Context) (c canned, err error) {
 	return c, err
 }
 
-// stubs runs n agents that answer each collect with the same report until ctx ends. Together they post so many
-// messages a second.
-func stubs(ctx context.Context, dir, url string, n, posts int) error {
+// stubs runs n agents that answer each collect with the same report until ctx ends.
+func stubs(ctx context.Context, dir, url string, n int, row fleetRow) error {
 	c, err := newCanned(ctx)
 	if err != nil {
 		return err
@@ -371,14 +372,14 @@ func stubs(ctx context.Context, dir, url string, n, posts int) error {
 		if err != nil {
 			return err
 		}
-		each := posts / n
-		if k < posts%n {
-			each++
+		m := stubMessages{agent: k, posts: row.posts / n, groups: max(n/max(row.hear, 1), 1)}
+		if k < row.posts%n {
+			m.posts++
 		}
 		wg.Go(func() {
 			errs <- join.Attend(ctx, join.AgentConfig{Token: tok, URL: url, Build: build, Say: func(string, ...any) {},
 				Introduce: func() join.Introduction { return join.Introduction{Host: "stub", Version: build} },
-				Serve:     func(ctx context.Context, s *join.Responder) error { return c.serve(ctx, s, k, each) }})
+				Serve:     func(ctx context.Context, s *join.Responder) error { return c.serve(ctx, s, m) }})
 		})
 	}
 	wg.Wait()
@@ -390,10 +391,9 @@ func stubs(ctx context.Context, dir, url string, n, posts int) error {
 }
 
 // serve answers the requests of one coordinator.
-func (c canned) serve(ctx context.Context, s *join.Responder, k, posts int) error {
+func (c canned) serve(ctx context.Context, s *join.Responder, messages stubMessages) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	dec := json.NewDecoder(s)
-	messages := stubMessages{agent: k, posts: posts}
 	for {
 		var r struct {
 			Start, Stop json.RawMessage
@@ -424,13 +424,14 @@ func (c canned) serve(ctx context.Context, s *join.Responder, k, posts int) erro
 	}
 }
 
-// stubChannels is the number of channels that stubs post to. All have users in all of them.
+// stubChannels is the number of channels that stubs post to.
 const stubChannels = 500
 
-// stubMessages are what a stub posts: so many messages a second, each to another channel.
+// stubMessages are what a stub posts: so many messages a second, each to another of the channels that it knows, which are
+// those of its group.
 type stubMessages struct {
-	agent, posts int
-	number       int
+	agent, posts, groups int
+	number               int
 }
 
 // report writes the members of a report that are about messages, in JSON.
@@ -445,7 +446,8 @@ func (m *stubMessages) report(b *bytes.Buffer, at time.Duration) {
 		}
 		b.WriteString("],")
 	}
-	channel := func(i int) string { return fmt.Sprintf("%026d", i%stubChannels) }
+	known := max(stubChannels/m.groups, 1)
+	channel := func(i int) string { return fmt.Sprintf("%026d", m.agent%m.groups+i%known*m.groups) }
 	m.number++
 	if m.posts > 0 {
 		list("acked", m.posts, func(i int) string {
@@ -453,6 +455,6 @@ func (m *stubMessages) report(b *bytes.Buffer, at time.Duration) {
 		})
 	}
 	if m.number == 1 {
-		list("channels", stubChannels, func(i int) string { return `"` + channel(i) + `"` })
+		list("channels", known, func(i int) string { return `"` + channel(i) + `"` })
 	}
 }

@@ -12,7 +12,7 @@ func TestStubsAreAgents(t *testing.T) {
 	defer cancel()
 	dir, served := t.TempDir(), make(chan error, 1)
 	o, err := coordinate(ctx, dir, 3, time.Second, warmUp{time.Second, 0}, func(url string) {
-		go func() { served <- stubs(ctx, dir, url, 3, 10) }()
+		go func() { served <- stubs(ctx, dir, url, 3, fleetRow{10, 3}) }()
 	})
 	if err != nil {
 		t.Fatal(err)
