@@ -334,7 +334,11 @@ func TestAgentRefuses(t *testing.T) {
 			r    request
 			want string
 		}{
-			{request{Collect: &collect{}}, "has not begun"}, {start, ""}, {start, "has begun already"}, {request{}, "of no kind"},
+			{request{Collect: &collect{}}, "has not begun"},
+			{request{Start: &Start{Agent: 2, Agents: 2, Epoch: time.Now()}}, "agent 2 of 2; want one of at most"},
+			{request{Start: &Start{Agents: 1, Epoch: time.Now().Add(2 * mostAway)}}, "from this clock"},
+			{start, ""}, {start, "has begun already"}, {request{}, "of no kind"},
+			{request{Users: &users{N: -1}}, "want 0 to 10000000"}, {request{Storm: &workload.Storm{Share: 2}}, "want 0 to 1 over"},
 		} {
 			if err := enc.Encode(tt.r); err != nil {
 				t.Fatal(err)

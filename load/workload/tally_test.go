@@ -115,4 +115,7 @@ func TestTallyOfTwoAgents(t *testing.T) {
 	if back := sum.Sub(b); back[0].Actions[0].Attempts != 2 || back[0].Actions[0].OK != 1 {
 		t.Errorf("%+v", back)
 	}
+	if less := a.Sub(Snapshot{{"p", []ActionCount{{Name: "gone", OK: 1}}}, b[1]}); !reflect.DeepEqual(less, a) {
+		t.Errorf("less what it does not have: %+v", less)
+	}
 }
