@@ -159,6 +159,8 @@ func retired(path string) string {
 		return "containers are podman's"
 	case retiredProbe.MatchString(path):
 		return servedAgent
+	case path == "fleet.relay":
+		return "messages are accounted for in one way, however many agents there are"
 	}
 	return ""
 }

@@ -33,8 +33,7 @@ const (
 	ShareRating = "rating"
 )
 
-// A Fleet holds the settings of agents on other hosts: times, of which none is touched by pace, and how they account for
-// messages.
+// A Fleet holds the settings of agents on other hosts: times, of which none is touched by pace.
 type Fleet struct {
 	// Join is how long a run waits for its agents. Default 1m.
 	Join time.Duration `yaml:"join"`
@@ -47,13 +46,7 @@ type Fleet struct {
 	Leave time.Duration `yaml:"leave"`
 	// Over is the time in which they leave. Default 5s.
 	Over time.Duration `yaml:"over"`
-	// Relay is the most agents, processes with users, whose acknowledgments of messages are relayed to each other one by
-	// one. More of them go by sequence. 0: all go by sequence. Default 100.
-	Relay int `yaml:"relay"`
 }
-
-// DefaultRelay is the default of [Fleet.Relay].
-const DefaultRelay = 100
 
 // fillFleet sets the times of a plan whose users are on other hosts.
 func (d *decoder) fillFleet(p *Plan) {
@@ -69,7 +62,6 @@ func (d *decoder) fillFleet(p *Plan) {
 		fill(d, "fleet.resend", &f.Resend, 20*time.Second)
 		fill(d, "fleet.leave", &f.Leave, 25*time.Second)
 		fill(d, "fleet.over", &f.Over, 5*time.Second)
-		fill(d, "fleet.relay", &f.Relay, DefaultRelay)
 	}
 }
 
@@ -108,7 +100,6 @@ func (d *decoder) checkFleet(p *Plan) {
 	between(d, "fleet.hold", f.Hold, time.Second, time.Minute, formatDuration)
 	between(d, "fleet.resend", f.Resend, 5*time.Second, 20*time.Second, formatDuration)
 	between(d, "fleet.over", f.Over, time.Second, time.Minute, formatDuration)
-	ranged(d, "fleet.relay", f.Relay)
 	between(d, "fleet.leave", f.Leave, time.Second, 10*time.Minute, formatDuration)
 	if d.good("fleet.leave", "fleet.resend") && f.Leave <= f.Resend {
 		d.at("fleet.leave", "%s is not more than fleet.resend, %s: users would leave a run that is still valid", formatDuration(f.Leave), formatDuration(f.Resend))

@@ -144,7 +144,6 @@ var keyTexts = map[string]string{
 	"fleet.resend":             "How long an agent may be silent until it is lost and the run is not valid; until then its reports are sent again.",
 	"fleet.leave":              "How long the coordinator may be silent until the users of an agent leave; more than resend.",
 	"fleet.over":               "The time in which they leave.",
-	"fleet.relay":              "The most agents (processes with users) whose acknowledgments are relayed to each other one by one; more go by sequence. 0: all do.",
 
 	"placement.source": "Addresses of this host from which the users connect, in turn, when one has too few ports.",
 	"placement.target": "CPUs of the target and its database.",
@@ -284,7 +283,6 @@ var keyLimits = map[string]keyLimit{
 	"fleet.resend":                      {def: "20s"},
 	"fleet.leave":                       {def: "25s"},
 	"fleet.over":                        {def: "5s"},
-	"fleet.relay":                       {def: DefaultRelay, min: 0, max: MostAgents * MostProcesses},
 	"placement.target":                  {min: 0, max: maxCPU},
 	"workload.behavior":                 {pattern: nameRE.String()},
 	"workload.pace":                     {min: minPace, max: maxPace},

@@ -143,12 +143,11 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 			end()
 		}
 	}()
-	patience, bySequence := time.Duration(0), false
+	patience := time.Duration(0)
 	if hosts != nil {
 		patience = s.Plan.Fleet.Resend
-		bySequence = d.layout.processes > s.Plan.Fleet.Relay
 	}
-	driver, err := fleet.New(ctx, fleet.Config{Links: links, Hosts: hosts, BySequence: bySequence, Patience: patience, Epoch: d.clock.Epoch(), Settings: settings, Registry: d.env.Registry,
+	driver, err := fleet.New(ctx, fleet.Config{Links: links, Hosts: hosts, Patience: patience, Epoch: d.clock.Epoch(), Settings: settings, Registry: d.env.Registry,
 		Tally: d.env.Tally, Ledger: d.env.Ledger, OnError: func(agent, user int, err error) {
 			who := fmt.Sprintf("agent %d: user %d", agent, user)
 			if user < 0 {
@@ -168,11 +167,6 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 	}
 	for k, pid := range driver.PIDs() {
 		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d%s", k+1, d.layout.processes, pid, hosts.On(k))}); err != nil {
-			return nil, err
-		}
-	}
-	if bySequence {
-		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("messages are accounted for by sequence: %d agents, and fleet.relay is %d", d.layout.processes, s.Plan.Fleet.Relay)}); err != nil {
 			return nil, err
 		}
 	}
@@ -307,7 +301,7 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 	env.Registry, env.Tally = agent.Registry, agent.Tally
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }
-	st.Share(env.Ledger)
+	env.Ledger.Share()
 	agent.Ledger = env.Ledger
 	var mix []engine.Part
 	for _, b := range set.Behaviors {

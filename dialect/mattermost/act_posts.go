@@ -69,21 +69,9 @@ func (a *person) pendingID() string {
 	return api.PendingID(a.id, a.named)
 }
 
-// number gives a post the identifier by which its recipients in other processes know it, if the ledger has such.
-func number(l *workload.Ledger, d *api.Draft, userID string, author int) bool {
-	n := l.Number(d.ChannelID, author)
-	if n == "" {
-		return false
-	}
-	d.Pending, d.Stamp = userID+":"+n, l.Stamp
-	return true
-}
-
 // post makes a post in a channel and remembers it.
 func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
-	if d.ChannelID = ch.id.String(); !number(a.ledger, &d, a.id, a.u.ID) {
-		d.Pending = a.pendingID()
-	}
+	d.ChannelID, d.Pending = ch.id.String(), a.pendingID()
 	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
 	p, err := a.c.Post(ctx, d)
 	record(a.ledger, &d, p, err, workload.Message{Author: a.u.ID, Reader: a.reader(ch)})

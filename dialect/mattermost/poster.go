@@ -246,7 +246,7 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 		d.FileIDs = []string{id}
 	}
 	// Without an id, as the file that it is modeled after: all posters share one account.
-	if a.id != "" && !number(a.ledger, &d, a.id, a.u.ID) {
+	if a.id != "" {
 		a.named = max(time.Now().UnixMilli(), a.named+1)
 		d.Pending = api.PendingID(a.id, a.named)
 	}

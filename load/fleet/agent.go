@@ -32,9 +32,6 @@ func (s *Start) check(now time.Time) error {
 	if most := plan.MostProcesses * plan.MostAgents; s.Agent < 0 || s.Agents < 0 || s.Agents > most || s.Agent > 0 && s.Agent >= s.Agents {
 		return fmt.Errorf("start: agent %d of %d; want one of at most %d", s.Agent, s.Agents, most)
 	}
-	if q := s.Sequence; q != nil && (q.Hosts < 0 || q.Hosts > s.Agents) {
-		return fmt.Errorf("start: %d agents on %d hosts", s.Agents, q.Hosts)
-	}
 	if away := s.Epoch.Sub(now); away.Abs() > mostAway {
 		return fmt.Errorf("start: the epoch %s is more than %v from this clock", s.Epoch.UTC().Format(time.RFC3339), mostAway)
 	}
@@ -54,7 +51,7 @@ type Agent struct {
 	Engine   *engine.Local
 	Registry *measure.Registry
 	Tally    *workload.Tally
-	Ledger   *workload.Ledger // [Start.Share] was called
+	Ledger   *workload.Ledger // that shares
 	// Samples reads this process's own probe, about once a second.
 	Samples func(context.Context, time.Time) ([]series.Sample, error)
 }
@@ -76,23 +73,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			_ = boundary.Do("stopping", func() error { s.agent.Engine.Stop(0); return nil })
 		}
 	}()
-	requests := make(chan request)
-	broken := make(chan error, 1)
-	go func() {
-		dec := json.NewDecoder(in)
-		for {
-			var r request
-			if err := dec.Decode(&r); err != nil {
-				broken <- err
-				return
-			}
-			select {
-			case requests <- r:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	requests, broken := readRequests(ctx, in, time.Now)
 	replies := replyWriter{to: out}
 	for {
 		select {
@@ -104,8 +85,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			}
 			return fmt.Errorf("a request cannot be read: %w", err)
 		case r := <-requests:
-			p := reply{Received: time.Now()}
-			if err := boundary.Do("a request", func() error { return s.do(ctx, r, &p) }); err != nil {
+			p := reply{Received: r.at}
+			if err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) }); err != nil {
 				p.Error, p.Panic = errorText(err), panicOf(err)
 				if p.Panic != nil {
 					s.panicked()
@@ -122,6 +103,34 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 	}
 }
 
+// incoming is a request, and when it came.
+type incoming struct {
+	request
+	at time.Time
+}
+
+// readRequests reads requests until ctx ends, or one cannot be read.
+func readRequests(ctx context.Context, in io.Reader, now func() time.Time) (<-chan incoming, <-chan error) {
+	requests, broken := make(chan incoming), make(chan error, 1)
+	go func() {
+		dec := json.NewDecoder(in)
+		for {
+			var r incoming
+			if err := dec.Decode(&r.request); err != nil {
+				broken <- err
+				return
+			}
+			r.at = now()
+			select {
+			case requests <- r:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return requests, broken
+}
+
 // served is the state of an agent.
 type served struct {
 	build   Build
@@ -130,8 +139,6 @@ type served struct {
 	storms  []*workload.StormState
 	sampled time.Time
 	held    int64 // bytes of the process's budget, at most at once
-	marks   int64 // turns of the parts of the channels whose marks were sent
-	clocks  clocks
 
 	mu     sync.Mutex // of:
 	errs   []userError
@@ -183,14 +190,7 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		if err != nil {
 			return err // and it has not begun
 		}
-		if r.Start.Sequence != nil && !agent.Ledger.Sequenced() {
-			agent.Engine.Stop(0)
-			return errors.New("start: the ledger of this agent does not go by sequence; are both programs of one version?")
-		}
 		s.epoch, s.agent = epoch, agent
-		if q := r.Start.Sequence; q != nil && q.Hosts > 0 {
-			s.clocks = clocks{r.Start.Agent % q.Hosts, make([]*clockNote, q.Hosts)}
-		}
 		p.PID = os.Getpid()
 		return nil
 	}
@@ -215,28 +215,25 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		for _, m := range r.Collect.Acked {
 			s.agent.Ledger.Heard(m.unpack(s.epoch), now)
 		}
-		if err := s.learn(r.Collect, now); err != nil {
-			return err
-		}
 		if r.Collect.Mark > 0 {
 			s.agent.Registry.Mark(r.Collect.Mark)
 		}
 		if c := r.Collect.Censor; c != nil {
 			s.agent.Registry.Censor(c.At, c.Timeout)
 		}
-		p.Report, err = s.report(ctx, r.Collect.At)
+		p.Report, err = s.report(ctx)
 	case r.Stop != nil:
 		s.agent.Ledger.Settle(time.Now())
 		s.agent.Engine.Stop(r.Stop.Grace)
-		p.Report, err = s.report(ctx, 0)
+		p.Report, err = s.report(ctx)
 	default:
 		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
 	}
 	return err
 }
 
-// report collects the records until now, which are those of a tick; 0 between two.
-func (s *served) report(ctx context.Context, tick time.Duration) (*report, error) {
+// report collects the records until now.
+func (s *served) report(ctx context.Context) (*report, error) {
 	a := s.agent
 	// Operations under way are counted first: those that end meanwhile are in the windows below.
 	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps(), Refused: wire.Refused()}
@@ -254,10 +251,9 @@ func (s *served) report(ctx context.Context, tick time.Duration) (*report, error
 		}
 		s.sampled = now
 	}
-	n := a.Ledger.Numbering(s.due(tick)) // before the messages
-	r.Accepted, r.Joined, r.Asked = packMarks(n.Marks), n.Joined, n.Asked
 	t := a.Ledger.Outbox()
 	r.Acked, r.Deleted, r.Foreign, r.Early = packMessages(t.Acked, s.epoch), t.Deleted, t.Foreign, t.Early
+	r.Channels = t.Channels
 	r.Messages = a.Ledger.Count()
 	for _, st := range s.storms {
 		var g stormProgress

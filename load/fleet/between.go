@@ -157,17 +157,12 @@ func (d *RemoteDriver) settle(tick time.Duration) {
 	}
 }
 
-// errorBetween is what the clocks of two hosts may be off, at most of all pairs. Of a fleet that goes by sequence it has
-// the difference of the lines that the hosts have to those that are known, as soon as the drift counts.
+// errorBetween is what the clocks of two hosts may be off, at most of all pairs.
 func (d *RemoteDriver) errorBetween() time.Duration {
 	var first, second time.Duration
 	for _, l := range d.links {
 		l.mu.Lock()
-		now := time.Since(l.base)
-		e := l.clock.errorAt(now)
-		if d.sequences != nil && now >= apartAfter {
-			e += l.untold(now)
-		}
+		e := l.clock.errorAt(time.Since(l.base))
 		l.mu.Unlock()
 		if e > first {
 			e, first = first, e

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -61,12 +63,7 @@ func (f *clockFit) through() clockLine {
 	if len(f.best) == 0 {
 		return clockLine{}
 	}
-	first := f.best[0]
-	for _, s := range f.best {
-		if s.way < first.way {
-			first = s
-		}
-	}
+	first := f.shortest()
 	half := max(first.way, 0) / 2
 	var n, x, y, xx, xy float64
 	for _, s := range f.best {
@@ -93,13 +90,12 @@ func (f *clockFit) due(t time.Duration) bool {
 	if len(f.best) == 0 || t/stretch > f.best[len(f.best)-1].at/stretch {
 		return true
 	}
-	first := f.best[0]
-	for _, s := range f.best {
-		if s.way < first.way {
-			first = s
-		}
-	}
-	return !f.best[len(f.best)-1].near(first)
+	return !f.best[len(f.best)-1].near(f.shortest())
+}
+
+// shortest returns the exchange of the shortest way. There is one.
+func (f *clockFit) shortest() clockSample {
+	return slices.MinFunc(f.best, func(a, b clockSample) int { return cmp.Compare(a.way, b.way) })
 }
 
 // rereads is how often the clock of an agent elsewhere is read at one tick, at most.

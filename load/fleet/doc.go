@@ -7,11 +7,8 @@
 // that the same seed gives the same users with the same names and think times, for any number of agents. The coordinator provisions, and hands the outcome to
 // the agents ([workload.Portable]). At each tick of the trial it requests the records since the last tick from every
 // agent and merges them without loss: histograms, counts, the state of users, the ledger, the samples of the agent's
-// own probe. A run has one ledger: acknowledgments go to the agents of the recipients by way of the coordinator, one
-// tick later, and events that come earlier wait for them ([workload.Ledger.Share]). Many agents go by sequence instead
-// ([Config], [workload.Ledger.Sequence]): every ten seconds they report which of their numbered messages in a channel were
-// accepted, a tenth of the channels in each second; the hosts with users in the channel get these marks, and the
-// coordinator keeps acknowledgments for those who ask.
+// own probe. A run has one ledger: acknowledgments go to the agents that know the channel by way of the coordinator, one
+// tick later, and events that come earlier wait for them ([workload.Ledger.Share]).
 //
 // # Messages
 //
@@ -34,8 +31,7 @@
 // Instants travel as offsets from the run's epoch, which the agent finds on its own clock when it starts. Every reply
 // carries when the request came and when the reply went; from these the coordinator computes the offset of the two
 // clocks (RFC 5905, section 8) and their drift, by a line through the samples of the shortest ways, one for each ten
-// seconds. It maps the instants of messages of other hosts by that line. Hosts of a fleet that goes by sequence get the
-// lines of all, and again when one has changed, and map instants by themselves. On one host they are one clock. Deliveries
+// seconds. It maps the instants of messages of other hosts by that line. On one host they are one clock. Deliveries
 // between hosts are a part of the latency only while the errors of two clocks are small against it
 // ([RemoteDriver.Apart]); one that comes before it was sent is kept for the run's validity ([RemoteDriver.Untimely]).
 package fleet

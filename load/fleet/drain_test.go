@@ -105,7 +105,6 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	if s.clock == nil {
 		s.clock = clock.New(s.epoch)
 	}
-	part := []engine.Part{{Behavior: &s, Share: 1}}
 	if s.arrivals != nil {
 		s.arrivals.Behavior = &s
 	}
@@ -117,17 +116,11 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: s.clock, Registry: reg, Signals: new(calm), Writer: w,
 		Bounded: &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}}
 	if agents == 0 {
-		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Clock: s.clock, Arrivals: s.arrivals})
+		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: []engine.Part{{Behavior: &s, Share: 1}}, Clock: s.clock, Arrivals: s.arrivals})
 	} else {
-		conf := Config{Epoch: s.epoch, Settings: same("3"), Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
-		links(agents, &conf, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
-			a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
-			a.Ledger.Share()
-			var err error
-			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Seed: 3, Pace: 1}, Mix: part, Clock: clock.New(epoch),
-				OnError: onError, Arrivals: s.arrivals, Agent: st.Agent, Agents: st.Agents})
-			return a, err
-		})
+		conf := config(s.epoch)
+		conf.Registry = reg
+		links(agents, &conf, agentOf(&s, func(_ Start, _ *Agent, c *engine.Config) { c.Env.Seed, c.Arrivals = 3, s.arrivals }))
 		spec.Driver, err = New(t.Context(), conf)
 	}
 	if err != nil {
@@ -242,20 +235,6 @@ func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
 	}
 }
 
-// Without a stall the drain costs the run no second, and loses and doubles nothing.
-func TestDrainOfAQuietEndTakesNoTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, out := measured(t, stalled{patience: time.Second}, 0, nil)
-		w, ph := ask(t, r)
-		if last := out.Phases[len(out.Phases)-1]; last.Name != "measure" || ph.Tail == nil || ph.Tail.Of(nil).Open > 0 {
-			t.Errorf("last phase %+v, tail %+v", last, ph.Tail)
-		}
-		if n := w.Count(); n < 900 || n > 1100 {
-			t.Errorf("%d operations of 50 users in 20 s", n)
-		}
-	})
-}
-
 // The server stands still for 6 of 20 s: its users wait, and a quarter of their requests is never sent. The latencies
 // hold fifty slow operations of many hundred.
 func TestOmissionIsMarked(t *testing.T) {
@@ -296,11 +275,18 @@ func TestOmissionIsMarked(t *testing.T) {
 	}
 }
 
-// At a server that is well, everything that was intended is begun: whether it answers quickly, or evenly and slowly.
+// At a server that is well, everything that was intended is begun, and the drain costs the run no second, and loses and
+// doubles nothing.
 func TestNothingIsOmittedWithoutAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out := measured(t, stalled{patience: time.Second}, 0, nil)
-		_, ph := ask(t, r)
+		w, ph := ask(t, r)
+		if last := out.Phases[len(out.Phases)-1]; last.Name != "measure" || ph.Tail == nil || ph.Tail.Of(nil).Open > 0 {
+			t.Errorf("last phase %+v, tail %+v", last, ph.Tail)
+		}
+		if n := w.Count(); n < 900 || n > 1100 {
+			t.Errorf("%d operations of 50 users in 20 s", n)
+		}
 		if s := ph.Schedule; s == nil || s.Share() < 0.999 || s.Marked() {
 			t.Errorf("schedule %+v", s)
 		}

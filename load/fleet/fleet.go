@@ -45,9 +45,6 @@ type Config struct {
 	OnError func(agent, user int, err error)
 	// Patience is how long an agent may take for a reply; 0 means DefaultPatience.
 	Patience time.Duration
-	// BySequence makes the agents account for their messages by sequence ([workload.Ledger.Sequence]) instead of relaying
-	// each acknowledgment to all others.
-	BySequence bool
 	// Hosts describes the links that lead to [ServeHost] of other hosts; nil: they lead to Serve of processes of this
 	// one.
 	Hosts *Hosts
@@ -91,7 +88,7 @@ type RemoteDriver struct {
 
 	stopAt atomic.Pointer[time.Time] // when Stop was called; nil before
 
-	sequences *sequences // nil if acknowledgments are relayed
+	relay relay
 }
 
 // agent is the coordinator's side of one process with users.
@@ -118,10 +115,18 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 	if cfg.Patience <= 0 {
 		cfg.Patience = DefaultPatience
 	}
-	d := &RemoteDriver{cfg: cfg}
-	if cfg.BySequence {
-		d.sequences = newSequences()
+	d := newDriver(cfg)
+	err := d.all(func(l *link) error { return l.start(ctx, cfg, len(d.agents)) })
+	if err != nil {
+		d.Stop(0)
+		return nil, err
 	}
+	return d, nil
+}
+
+// newDriver returns the driver of agents that are not started.
+func newDriver(cfg Config) *RemoteDriver {
+	d := &RemoteDriver{cfg: cfg}
 	each := 1
 	if cfg.Hosts != nil {
 		each = max(cfg.Hosts.Processes, 1)
@@ -136,12 +141,7 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 		}
 		d.links = append(d.links, l)
 	}
-	err := d.all(func(l *link) error { return l.start(ctx, cfg, len(d.agents)) })
-	if err != nil {
-		d.Stop(0)
-		return nil, err
-	}
-	return d, nil
+	return d
 }
 
 // all calls f for every link at the same time.
@@ -253,7 +253,7 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 		return ended // Stop has collected the rest
 	}
 	err := d.all(func(l *link) error {
-		c := &collect{Acked: l.mailed(), Mark: mark, Ends: ends, Censor: censor, At: tick, news: l.informed()}
+		c := &collect{Acked: l.mailed(), Mark: mark, Ends: ends, Censor: censor, At: tick}
 		p, err := l.call(ctx, request{Collect: c}, d.cfg.Patience)
 		if err == nil {
 			err = d.takeAll(l, p)
@@ -264,9 +264,6 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 		return err
 	})
 	d.settle(tick)
-	if d.sequences != nil {
-		err = errors.Join(err, d.sequences.distribute(d.links, time.Now()))
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, st := range d.storms {
@@ -300,24 +297,14 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	}
 	d.cfg.Ledger.Gather(a.n, t, r.Messages)
 	now := time.Now()
-	relay := r.Acked
-	if d.sequences != nil {
-		var asked []message
-		relay, asked = d.sequences.take(a, r, now)
-		a.link.post(asked)
-	}
-	if len(relay) > 0 {
-		for _, other := range d.links { // the processes of one host hear of each other there
-			if other != a.link {
-				other.post(relay)
-			}
-		}
+	if len(d.links) > 1 {
+		d.relay.take(a.link, r.Channels, r.Acked, now)
 	}
 	a.mu.Lock()
 	a.took(r, now)
 	from := a.bins
 	a.bins += len(r.Activity.Begun)
-	r.packs = packs{}
+	r.packs, r.Channels = packs{}, nil
 	a.last, a.at = *r, now
 	a.lag.add(r.Lag, now)
 	a.mu.Unlock()

@@ -94,24 +94,29 @@ const chatterNeeds = 3 * time.Millisecond
 func (a *chatterActor) Storm(context.Context, workload.Storm) error { return nil }
 func (a *chatterActor) Close()                                      {}
 
-// build makes agents whose users write to ch.
-func build(ch *channel, fail int) Build { return buildRated(ch, fail, nil) }
+// A changing sees an agent of a test before its engine is made.
+type changing func(s Start, a *Agent, c *engine.Config)
 
-// buildRated is build on hosts with ratings.
-func buildRated(ch *channel, fail int, ratings []int) Build {
+// build makes agents whose users write to ch.
+func build(ch *channel, fail int, change ...changing) Build {
+	return agentOf(&chatter{ch, fail}, change...)
+}
+
+// agentOf makes agents whose users have a behavior.
+func agentOf(b workload.Behavior, change ...changing) Build {
 	return func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
-		var seed uint64
-		if err := json.Unmarshal(s.Settings, &seed); err != nil {
-			return nil, err
-		}
-		a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, seed)}
+		a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
 		a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
 			return []series.Sample{{Name: "x", Labels: []series.Label{{Name: "a", Value: "b"}}, Value: float64(s.Agent)}}, nil
 		}
 		a.Ledger.Share()
+		c := engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: 9, Pace: 1},
+			Mix: []engine.Part{{Behavior: b, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents}
+		for _, f := range change {
+			f(s, a, &c)
+		}
 		var err error
-		a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: seed, Pace: 1},
-			Mix: []engine.Part{{Behavior: &chatter{ch, fail}, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents, Ratings: ratings})
+		a.Engine, err = engine.New(ctx, c)
 		return a, err
 	}
 }
@@ -121,10 +126,15 @@ func same(settings string) func(int) (json.RawMessage, error) {
 	return func(int) (json.RawMessage, error) { return json.RawMessage(settings), nil }
 }
 
+// config is that of a run which begins at an epoch, without links.
+func config(epoch time.Time) Config {
+	return Config{Epoch: epoch, Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+}
+
 // lead starts a fleet of n served agents.
 func lead(t *testing.T, n int, b Build) (d *RemoteDriver, cfg Config, served chan error, agents []net.Conn) {
 	t.Helper()
-	cfg = Config{Epoch: time.Now(), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+	cfg = config(time.Now())
 	served, agents = links(n, &cfg, b)
 	d, err := New(t.Context(), cfg)
 	if err != nil {
@@ -143,99 +153,6 @@ func links(n int, cfg *Config, b Build) (served chan error, agents []net.Conn) {
 		go func() { served <- Serve(context.Background(), there, there, b) }()
 	}
 	return served, agents
-}
-
-// Three agents count the same as one engine, message by message, although authors and recipients are apart.
-func TestFleetIsOneEngine(t *testing.T) {
-	type sums struct {
-		say, deliveries, actions, begun uint64
-		lags                            uint64 // of the operations
-		think                           time.Duration
-		done                            int
-		tally                           workload.ActionCount
-		ledger                          workload.LedgerCount
-	}
-	const users, failing = 20, 7
-	run := func(n int) (got sums) {
-		synctest.Test(t, func(t *testing.T) {
-			var failed []string
-			d, cfg, served, _ := lead(t, n, build(&channel{}, failing))
-			d.cfg.OnError = func(agent, user int, err error) { failed = append(failed, fmt.Sprintf("%d %d %v", agent, user, err)) }
-			collect := func(seconds int) {
-				for range seconds {
-					time.Sleep(time.Second)
-					if err := d.Collect(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					cfg.Ledger.Settle(time.Now())
-					for _, w := range cfg.Registry.Cut() {
-						switch w.Name {
-						case "say":
-							got.say += w.Count()
-							if got.lags += w.Lag.Count(); w.Lag.Count() > 0 && (w.Lag.Min() != chatterNeeds || w.Lag.Max() != chatterNeeds) {
-								t.Errorf("the agents' operations had lags of %v to %v, want %v", w.Lag.Min(), w.Lag.Max(), chatterNeeds)
-							}
-						case workload.Delivery:
-							got.deliveries += w.Count()
-						}
-					}
-					a := d.Activity()
-					got.actions += a.Actions
-					got.think += a.Think
-					for _, b := range a.Begun {
-						got.begun += uint64(b)
-					}
-				}
-			}
-			if err := d.SetUsers(users, 2*time.Second); err != nil {
-				t.Fatal(err)
-			}
-			collect(10)
-			if wanted, active, failedUsers := d.Users(); wanted != users || active != users-1 || failedUsers != 1 {
-				t.Errorf("%d wanted, %d active, %d failed", wanted, active, failedUsers)
-			}
-			storm := d.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second})
-			collect(20)
-			got.done, _, _ = storm.Progress()
-			if storm.Affected < 9 || got.done < storm.Affected-1 {
-				t.Errorf("%d of %d were in the storm", got.done, storm.Affected)
-			}
-			if len(failed) != 1 || failed[0] != fmt.Sprintf("%d %d no voice", failing%n, failing) {
-				t.Errorf("errors: %q", failed)
-			}
-			d.Stop(time.Second)
-			if err := d.Collect(t.Context()); err != nil {
-				t.Errorf("collecting after the end: %v", err)
-			}
-			for range n {
-				if err := <-served; err != nil {
-					t.Error(err)
-				}
-			}
-			got.tally, got.ledger = cfg.Tally.Snapshot()[0].Actions[0], cfg.Ledger.Count()
-			if got.tally.Attempts-got.tally.OK != 1 {
-				t.Errorf("tally %+v", got.tally)
-			}
-			got.tally.Attempts, got.tally.OK, got.tally.Skipped = 0, 0, nil
-		})
-		return got
-	}
-	want := run(1)
-	if want.lags != want.say {
-		t.Errorf("%d operations had %d lags", want.say, want.lags)
-	}
-	if want.say < 300 || want.deliveries < 300*18 || want.ledger.Lost != 0 || want.ledger.Acked < 300 {
-		t.Fatalf("one agent: %+v", want)
-	}
-	got := run(3)
-	// The deliveries of the last second may wait for their acknowledgments.
-	if late := int64(want.deliveries) - int64(got.deliveries); late < 0 || late > users*users {
-		t.Errorf("%d deliveries, want %d", got.deliveries, want.deliveries)
-	}
-	got.deliveries = want.deliveries
-	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-		t.Errorf("three agents: %+v\nwant           %+v", got, want)
-	}
 }
 
 func TestSamplesOfTheAgents(t *testing.T) {
@@ -417,7 +334,11 @@ func TestAgentRefuses(t *testing.T) {
 			r    request
 			want string
 		}{
-			{request{Collect: &collect{}}, "has not begun"}, {start, ""}, {start, "has begun already"}, {request{}, "of no kind"},
+			{request{Collect: &collect{}}, "has not begun"},
+			{request{Start: &Start{Agent: 2, Agents: 2, Epoch: time.Now()}}, "agent 2 of 2; want one of at most"},
+			{request{Start: &Start{Agents: 1, Epoch: time.Now().Add(2 * mostAway)}}, "from this clock"},
+			{start, ""}, {start, "has begun already"}, {request{}, "of no kind"},
+			{request{Users: &users{N: -1}}, "want 0 to 10000000"}, {request{Storm: &workload.Storm{Share: 2}}, "want 0 to 1 over"},
 		} {
 			if err := enc.Encode(tt.r); err != nil {
 				t.Fatal(err)

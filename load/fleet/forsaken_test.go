@@ -2,11 +2,13 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/watch/series"
@@ -28,25 +30,19 @@ func (e narrow) Write(b []byte) (int, error) {
 // taken. It gives the test the agents.
 func severed(t *testing.T, h *hosts, at time.Duration, mend func()) (Build, func() (active int)) {
 	t.Helper()
-	b := build(&channel{}, -1)
 	var agents []*Agent
 	cut := false
-	return func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
-			a, err := b(ctx, s, epoch, onError)
-			if err != nil || s.Agent > 0 {
-				return a, err
-			}
+	return build(&channel{}, -1, func(s Start, a *Agent, c *engine.Config) {
 			agents = append(agents, a)
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
-				if !cut && time.Since(epoch) >= at {
+				if !cut && c.Clock.Now() >= at {
 					cut = true
 					h.wires[0].sever()
 					mend()
 				}
 				return nil, nil
 			}
-			return a, nil
-		}, func() (active int) {
+		}), func() (active int) {
 			for _, a := range agents {
 				_, n, _ := a.Engine.Users()
 				active += n
@@ -112,7 +108,7 @@ func TestACoordinatorThatIsGoneBeforeTheStart(t *testing.T) {
 			served <- ServeHost(t.Context(), cableEnd{w, 0}, cableEnd{w, 0}, HostAgent{Silent: w.silent})
 			_ = cableEnd{w, 0}.Close()
 		}()
-		if err := writeRequest(cableEnd{w, 1}, request{Clock: &struct{}{}}); err != nil {
+		if err := json.NewEncoder(cableEnd{w, 1}).Encode(request{Clock: &struct{}{}}); err != nil {
 			t.Fatal(err)
 		}
 		var p reply
@@ -137,22 +133,16 @@ func TestAPanicInASilenceIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c told
 		h := new(hosts)
-		b := build(&channel{}, -1)
-		d, _ := leadHosts(t, h, 1, 2, func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
-			a, err := b(ctx, s, epoch, onError)
-			if err != nil || s.Agent > 0 {
-				return a, err
-			}
-			once := false
+		d, _ := leadHosts(t, h, 1, 2, build(&channel{}, -1, func(s Start, a *Agent, c *engine.Config) {
+			once := s.Agent > 0
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
-				if time.Since(epoch) > 3*time.Second && !once {
+				if c.Clock.Now() > 3*time.Second && !once {
 					once = true
 					panic("no sample")
 				}
 				return nil, nil
 			}
-			return a, nil
-		})
+		}))
 		d.links[0].onPanic = func(err error) { c.hear(0, -1, err) }
 		if err := d.SetUsers(20, 0); err != nil {
 			t.Fatal(err)

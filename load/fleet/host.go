@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,16 +53,13 @@ type hosted struct {
 	end    func()
 	epoch  time.Time // of the run, with both clocks
 
-	last  time.Duration // the last tick that was collected
-	fixed bool          // the mark stays where it is: a phase is being drained
-	mark  time.Duration
-	ends  time.Duration // it is not set beyond without a request; 0 for no such bound
-	kept  []round
-	mail  map[*link][]message // of the host's own processes to each other
-	// marks and clocks are of the coordinator, that the processes have not had.
-	marks  []json.RawMessage
-	clocks []clockNote
-	broken error // of a tick whose records are lost, that the host collected by itself: later requests are answered with it
+	last   time.Duration // the last tick that was collected
+	fixed  bool          // the mark stays where it is: a phase is being drained
+	mark   time.Duration
+	ends   time.Duration // it is not set beyond without a request; 0 for no such bound
+	kept   []round
+	mail   map[*link][]message // of the host's own processes to each other
+	broken error               // of a tick whose records are lost, that the host collected by itself: later requests are answered with it
 
 	mu    sync.Mutex
 	panic *panicked // of a process, that the coordinator does not know yet
@@ -89,29 +85,7 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	}
 	s := &hosted{HostAgent: h, mail: map[*link][]message{}}
 	defer s.close()
-	type arrived struct {
-		request
-		at time.Time
-	}
-	requests := make(chan arrived)
-	broken := make(chan error, 1)
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		dec := json.NewDecoder(in)
-		for {
-			var r arrived
-			if err := dec.Decode(&r.request); err != nil {
-				broken <- err
-				return
-			}
-			r.at = h.wall()
-			select {
-			case requests <- r:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	requests, broken := readRequests(ctx, in, h.wall)
 	replies := replyWriter{to: out}
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
@@ -306,19 +280,14 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 		return err
 	}
 	s.start, s.end = h, end
-	d := &RemoteDriver{cfg: Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
+	d := newDriver(Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
 		s.mu.Lock()
 		s.panic = panicOf(err)
 		s.mu.Unlock()
-	}}}
-	for k, to := range links {
-		l := newLink(k, to, d.cfg)
-		l.agents = []*agent{{n: k, link: l}}
-		d.links, d.agents = append(d.links, l), append(d.agents, l.agents[0])
-	}
+	}})
 	s.driver = d
 	err = d.all(func(l *link) error {
-		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n], Sequence: st.Sequence}}, startPatience)
+		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n]}}, startPatience)
 		l.agents[0].pid = q.PID
 		return ofProcess(err)
 	})
@@ -338,7 +307,6 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	err := s.driver.all(func(l *link) error {
 		each := *c
 		each.Acked = slices.Concat(c.Acked, s.mail[l])
-		each.Accepted, each.Clocks = slices.Concat(s.marks, c.Accepted), slices.Concat(s.clocks, c.Clocks)
 		p, err := l.call(ctx, request{Collect: &each}, DefaultPatience)
 		parts[l.n] = part{l.n, c.At, late, p.Report}
 		return ofProcess(err)
@@ -354,7 +322,6 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 		}
 	}
 	clear(s.mail)
-	s.marks, s.clocks = nil, nil
 	for _, from := range s.driver.links {
 		for _, to := range s.driver.links {
 			if acked := parts[from.n].Report; to != from && acked != nil {
@@ -397,7 +364,6 @@ func (s *hosted) hear(c *collect) {
 	for _, l := range s.driver.links {
 		s.mail[l] = append(s.mail[l], c.Acked...)
 	}
-	s.marks, s.clocks = append(s.marks, c.Accepted...), append(s.clocks, c.Clocks...)
 }
 
 // stop ends the users and returns their last reports.

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/run/trial"
@@ -116,21 +117,38 @@ type hosts struct {
 	drift float64       // of host 1's clock, which then is 3 s ahead; 0 for a right one
 	way   time.Duration // of each link, in one direction
 
-	sequence bool // Config.BySequence
-	narrow   bool // the hosts' ends of the links take no more while they are cut
+	narrow bool // the hosts' ends of the links take no more while they are cut
+
+	settings func(agent int) (json.RawMessage, error) // nil for those of config
+}
+
+// leadAny is leadHosts, or for no hosts starts a fleet of processes of this one.
+func leadAny(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver, Config) {
+	t.Helper()
+	if n > 0 {
+		return leadHosts(t, h, n, processes, b)
+	}
+	cfg := config(time.Now().Add(time.Second))
+	if h.settings != nil {
+		cfg.Settings = h.settings
+	}
+	h.served, _ = links(processes, &cfg, b)
+	d, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, cfg
 }
 
 // leadHosts starts a fleet of n hosts with so many processes each.
 func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver, Config) {
 	t.Helper()
-	return leadHostsWith(t, h, n, processes, b, same("9"))
-}
-
-func leadHostsWith(t *testing.T, h *hosts, n, processes int, b Build, settings func(int) (json.RawMessage, error)) (*RemoteDriver, Config) {
-	t.Helper()
-	cfg := Config{Epoch: time.Now().Add(time.Second), Settings: settings, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), Patience: 20 * time.Second,
-		Hosts: &Hosts{Processes: processes, Tick: time.Second, Hold: 3 * time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}}
-	cfg.BySequence = h.sequence
+	cfg := config(time.Now().Add(time.Second))
+	cfg.Patience = 20 * time.Second
+	cfg.Hosts = &Hosts{Processes: processes, Tick: time.Second, Hold: 3 * time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}
+	if h.settings != nil {
+		cfg.Settings = h.settings
+	}
 	h.served = make(chan error, n)
 	h.children = make([][]net.Conn, n)
 	for k := range n {
@@ -180,7 +198,10 @@ type counts struct {
 	Say, Delivered []uint64 // by second
 	P50            time.Duration
 	Ledger         workload.LedgerCount
-	Actions        uint64
+	Actions, Begun uint64 // that ended, and began
+	Think          time.Duration
+	Lags           uint64 // of operations
+	Tally          workload.ActionCount
 }
 
 // conductAll ticks as a trial does, calling before in each second.
@@ -207,17 +228,29 @@ func conductAll(t *testing.T, d *RemoteDriver, cfg Config, seconds int, before f
 			switch w.Name {
 			case "say":
 				got.Say[k] += w.Count()
+				if got.Lags += w.Lag.Count(); w.Lag.Count() > 0 && (w.Lag.Min() != chatterNeeds || w.Lag.Max() != chatterNeeds) {
+					t.Errorf("the agents' operations had lags of %v to %v, want %v", w.Lag.Min(), w.Lag.Max(), chatterNeeds)
+				}
 			case workload.Delivery:
 				got.Delivered[k] += w.Count()
 				all.Merge(w)
 			}
 		}
-		got.Actions += d.Activity().Actions
+		a := d.Activity()
+		for _, n := range a.Begun {
+			got.Begun += uint64(n)
+		}
+		got.Actions += a.Actions
+		got.Think += a.Think
 	}
 	got.P50 = all.Response.Quantile(0.5)
 	cfg.Ledger.Settle(time.Now())
 	d.Stop(time.Second)
+	if err := d.Collect(t.Context()); err != nil {
+		t.Errorf("collecting after the end: %v", err)
+	}
 	got.Ledger = cfg.Ledger.Count()
+	got.Tally = cfg.Tally.Snapshot()[0].Actions[0]
 	return got
 }
 
@@ -228,36 +261,61 @@ func sum(list []uint64) (n uint64) {
 	return n
 }
 
-// One process, four, and three hosts with two each count the same.
+// One process, four, three hosts with two each, and two with the ratings 3 to 1, which have 15 and 5 of the 20 users,
+// count the same, message by message, although authors and recipients are apart. One user fails for good, and half of
+// them take part in a storm.
 func TestHostsAreOneEngine(t *testing.T) {
+	const failing = 7
 	var want counts
-	for i, tt := range []struct{ hosts, processes int }{{0, 1}, {0, 4}, {3, 2}} {
+	var wantDone int
+	for i, tt := range []struct {
+		hosts, processes int
+		ratings, users   []int // of the hosts, and of their processes in turn
+	}{
+		{0, 1, nil, []int{19}}, {0, 4, nil, []int{5, 5, 5, 4}}, {3, 2, nil, []int{4, 3, 3, 3, 3, 3}}, {2, 2, []int{9000, 3000}, []int{8, 3, 7, 1}},
+	} {
 		t.Run(fmt.Sprintf("%d hosts of %d", tt.hosts, tt.processes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var d *RemoteDriver
-				var cfg Config
 				h := new(hosts)
-				if tt.hosts > 0 {
-					d, cfg = leadHosts(t, h, tt.hosts, tt.processes, build(&channel{}, -1))
-				} else {
-					cfg = Config{Epoch: time.Now().Add(time.Second), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
-					links(tt.processes, &cfg, build(&channel{}, -1))
-					var err error
-					if d, err = New(t.Context(), cfg); err != nil {
-						t.Fatal(err)
+				rated := func(_ Start, _ *Agent, c *engine.Config) { c.Ratings = tt.ratings }
+				d, cfg := leadAny(t, h, tt.hosts, tt.processes, build(&channel{}, failing, rated))
+				var failed []string
+				d.cfg.OnError = func(_, user int, err error) { failed = append(failed, fmt.Sprint(user, " ", err)) }
+				var storm *workload.StormState
+				got := conductAll(t, d, cfg, 20, func(second int) {
+					if second != 10 {
+						return
 					}
-				}
-				got := conductAll(t, d, cfg, 20, func(int) {})
-				for range tt.hosts {
+					var active []int
+					for _, a := range d.agents {
+						active = append(active, a.last.Active) // no report is under way
+					}
+					if !reflect.DeepEqual(active, tt.users) {
+						t.Errorf("the processes have %v users, want %v", active, tt.users)
+					}
+					if wanted, all, bad := d.Users(); wanted != 20 || all != 19 || bad != 1 {
+						t.Errorf("%d wanted, %d active, %d failed", wanted, all, bad)
+					}
+					storm = d.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second})
+				})
+				for range cap(h.served) {
 					if err := <-h.served; err != nil {
 						t.Error(err)
 					}
 				}
-				if n := sum(got.Say); n < 200 || int64(n) > got.Ledger.Acked || got.Ledger.Lost != 0 || got.Ledger.Seen < 19*got.Ledger.Acked-20*20 {
+				done, _, _ := storm.Progress()
+				if storm.Affected < 9 || done < storm.Affected-1 {
+					t.Errorf("%d of %d were in the storm", done, storm.Affected)
+				}
+				if len(failed) != 1 || failed[0] != fmt.Sprint(failing, " no voice") || got.Tally.Attempts-got.Tally.OK != 1 {
+					t.Errorf("errors: %q, tally %+v", failed, got.Tally)
+				}
+				got.Tally.Attempts, got.Tally.OK, got.Tally.Skipped = 0, 0, nil // some end with the run
+				if n := sum(got.Say); n < 200 || n != got.Lags || int64(n) > got.Ledger.Acked || got.Ledger.Lost != 0 || got.Ledger.Seen < 18*got.Ledger.Acked-20*20 {
 					t.Errorf("%+v", got)
 				}
 				if i == 0 {
-					want = got
+					want, wantDone = got, done
 					return
 				}
 				// Deliveries between processes come one tick later.
@@ -266,8 +324,8 @@ func TestHostsAreOneEngine(t *testing.T) {
 					t.Errorf("%d deliveries, want %d", sum(got.Delivered), sum(want.Delivered))
 				}
 				got.Delivered, got.P50 = want.Delivered, want.P50
-				if !reflect.DeepEqual(got, want) {
-					t.Errorf("%+v\nwant %+v", got, want)
+				if !reflect.DeepEqual(got, want) || done != wantDone {
+					t.Errorf("%+v, %d in the storm\nwant %+v, %d", got, done, want, wantDone)
 				}
 			})
 		})
@@ -413,31 +471,21 @@ func TestHostWithAnotherClock(t *testing.T) {
 
 // Each process gets its own settings, on one host and on several.
 func TestSettingsOfEachProcess(t *testing.T) {
-	for _, of := range []int{0, 3} {
+	for _, tt := range []struct{ hosts, processes int }{{0, 6}, {3, 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			got := map[string]int{}
-			b := func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+			h := &hosts{settings: func(agent int) (json.RawMessage, error) { return json.Marshal(agent) }}
+			d, _ := leadAny(t, h, tt.hosts, tt.processes, build(&channel{}, -1, func(s Start, _ *Agent, _ *engine.Config) {
 				mu.Lock()
+				defer mu.Unlock()
 				got[string(s.Settings)]++
-				mu.Unlock()
 				if want := fmt.Sprint(s.Agent); string(s.Settings) != want {
 					t.Errorf("agent %s has the settings %s", want, s.Settings)
 				}
-				return build(&channel{}, -1)(ctx, s, epoch, onError)
-			}
-			cfg := Config{Epoch: time.Now(), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9),
-				Settings: func(agent int) (json.RawMessage, error) { return json.Marshal(agent) }}
-			var d *RemoteDriver
-			var err error
-			if of > 0 {
-				d, _ = leadHostsWith(t, new(hosts), of, 2, b, cfg.Settings)
-			} else {
-				links(6, &cfg, b)
-				d, err = New(t.Context(), cfg)
-			}
-			if err != nil || len(got) != 6 {
-				t.Errorf("%v, %v", err, got)
+			}))
+			if len(got) != 6 {
+				t.Errorf("%v", got)
 			}
 			d.Stop(0)
 		})

@@ -32,7 +32,7 @@ func TestHostileReplyTakesNoMemory(t *testing.T) {
 		"empty parts":      `{"parts":[` + strings.Repeat(`{},`, mostObjects) + `{}]}`,
 		"empty reports":    `{"parts":[` + strings.Repeat(`{"report":{}},`, mostObjects/2) + `{}]}`,
 		"numbers":          `{"pids":[` + strings.Repeat(`0,`, mostCommas+1) + `0]}`,
-		"lists of nothing": `{"report":{"accepted":[{"m":[` + strings.Repeat(`[],`, mostObjects) + `[]]}]}}`,
+		"lists of nothing": `{"report":{"deleted":[` + strings.Repeat(`[],`, mostObjects) + `[]]}}`,
 	} {
 		var err error
 		took := allocated(func() { err = newReplyReader(strings.NewReader(line + "\n")).read(new(reply)) })

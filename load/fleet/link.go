@@ -34,10 +34,8 @@ type link struct {
 
 	mu    sync.Mutex
 	mail  []message // acknowledged elsewhere, for its next collect, in the time of the run
-	news  shared    // likewise
 	clock clockFit
 	ahead time.Duration // of its clock when it was started
-	told  *runClock     // as the other hosts have it; nil: not yet
 
 	stalls []Stall
 }
@@ -64,12 +62,6 @@ func (l *link) String() string {
 // start starts the agents behind the link.
 func (l *link) start(ctx context.Context, cfg Config, agents int) error {
 	s := &Start{Agent: l.n, Agents: agents, Epoch: cfg.Epoch.Round(0)}
-	if cfg.BySequence {
-		s.Sequence = new(bySequence)
-		if cfg.Hosts != nil {
-			s.Sequence.Hosts = l.of
-		}
-	}
 	each := make([]json.RawMessage, len(l.agents))
 	for j, a := range l.agents {
 		var err error
@@ -125,7 +117,7 @@ func (l *link) call(ctx context.Context, r request, patience time.Duration) (p r
 	defer l.asked.Store(nil)
 	done := make(chan error, 1)
 	go func() {
-		if err := writeRequest(l.to, r); err != nil {
+		if err := json.NewEncoder(l.to).Encode(r); err != nil {
 			done <- gone(err)
 			return
 		}
@@ -189,10 +181,10 @@ func (l *link) mailed() []message {
 }
 
 // post adds to the mail.
-func (l *link) post(acked []message) {
+func (l *link) post(m message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mail = append(l.mail, acked...)
+	l.mail = append(l.mail, m)
 }
 
 // takeAll merges the reports of a reply, with the instants of messages mapped to the time of the run.

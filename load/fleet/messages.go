@@ -31,23 +31,8 @@ type Start struct {
 	Epoch time.Time `json:"epoch"`
 	// Host says what [ServeHost] does; nil for [Serve].
 	Host *hostStart `json:"host,omitempty"`
-	// Sequence is set when the ledgers go by sequence; see [Start.Share].
-	Sequence *bySequence `json:"sequence,omitempty"`
 	// Settings are the program's own, to build the engine from. They hold secrets, those of the agent's users alone.
 	Settings json.RawMessage `json:"settings,omitempty"`
-}
-
-// bySequence describes a fleet whose ledgers go by sequence.
-type bySequence struct {
-	Hosts int `json:"hosts"` // 0: all agents are on one
-}
-
-// Share prepares the ledger of an agent for the others of the fleet. A [Build] calls it before anything is counted.
-func (s Start) Share(l *workload.Ledger) {
-	l.Share()
-	if s.Sequence != nil {
-		l.Sequence(s.Sequence.Hosts)
-	}
 }
 
 // hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts, Agent+2·Hosts and so on.
@@ -69,12 +54,6 @@ type users struct {
 // collect brings the messages of other agents' users, and requests a report.
 type collect struct {
 	Acked []message `json:"acked,omitempty"`
-	// Accepted and Clocks are of a fleet that goes by sequence: marks, each a mark in JSON, and the clocks of hosts that
-	// have changed, a later one of a host in place of those before.
-	Accepted []json.RawMessage `json:"accepted,omitempty"`
-	Clocks   []clockNote       `json:"clocks,omitempty"`
-	// news are more of both, in a request that is sent; then these are empty.
-	news shared
 	// Mark ends a stretch at this offset from the epoch; 0: as before.
 	Mark time.Duration `json:"mark,omitempty"`
 	// Ends is the last mark that a host sets by itself; 0: each tick that it collects without a request is one.
@@ -170,12 +149,9 @@ type report struct {
 	Refused  wire.Refusals        `json:"refused,omitzero"`
 	Held     int64                `json:"held,omitempty"` // bytes of the agent's budget, at most at once
 	Errors   []userError          `json:"errors,omitempty"`
-	Unsaid   int                  `json:"unsaid,omitempty"` // errors beyond those
-	Lag      time.Duration        `json:"lag,omitempty"`    // the longest of an operation
-	// Accepted, Joined and Asked are a workload.Numbering.
-	Accepted []mark              `json:"accepted,omitempty"`
-	Joined   []string            `json:"joined,omitempty"`
-	Asked    []workload.Numbered `json:"asked,omitempty"`
+	Unsaid   int                  `json:"unsaid,omitempty"`   // errors beyond those
+	Lag      time.Duration        `json:"lag,omitempty"`      // the longest of an operation
+	Channels []string             `json:"channels,omitempty"` // that its ledger knows from now on
 }
 
 type stormProgress struct {
@@ -206,14 +182,13 @@ type message struct {
 	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect the one that gets it.
 	From   int           `json:"from,omitempty"`
 	Within time.Duration `json:"within,omitempty"`
-	Number uint32        `json:"number,omitempty"`
 }
 
 func packMessages(list []workload.Message, epoch time.Time) []message {
 	out := make([]message, len(list))
 	for i, m := range list {
 		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Reader, m.Pending, m.Unanswered,
-			m.Sent.Sub(epoch), m.Acked.Sub(epoch), m.From, m.Within, m.Number}
+			m.Sent.Sub(epoch), m.Acked.Sub(epoch), m.From, m.Within}
 	}
 	return out
 }
@@ -221,5 +196,5 @@ func packMessages(list []workload.Message, epoch time.Time) []message {
 func (m message) unpack(epoch time.Time) workload.Message {
 	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader,
 		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked),
-		From: m.From, Within: m.Within, Number: m.Number}
+		From: m.From, Within: m.Within}
 }

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
-	"plimsoll/load/clock"
 	"plimsoll/load/engine"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
@@ -57,18 +55,13 @@ func (a *loudActor) Close()                      {}
 // and that process ends with an error.
 func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 	var c told
-	cfg := Config{Epoch: time.Now(), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
-	served, _ := links(1, &cfg, func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+	cfg := config(time.Now())
+	cfg.OnError = c.hear
+	served, _ := links(1, &cfg, agentOf(&loud{}, func(_ Start, _ *Agent, c *engine.Config) {
 		for range 2 * mostErrors {
-			onError(-1, errors.New("a small thing"))
+			c.OnError(-1, errors.New("a small thing"))
 		}
-		a := &Agent{Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
-		a.Ledger.Share()
-		var err error
-		a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: 1, Pace: 1},
-			Mix: []engine.Part{{Behavior: &loud{}, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents})
-		return a, err
-	})
+	}))
 	d, err := New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +89,8 @@ func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 // A request that panics is answered and reported, and does not end the agent.
 func TestARequestThatPanicsIsAnswered(t *testing.T) {
 	var c told
-	cfg := Config{Epoch: time.Now(), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
+	cfg := config(time.Now())
+	cfg.OnError = c.hear
 	served, _ := links(1, &cfg, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) { panic("no agent") })
 	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "panic in a request: no agent") {
 		t.Errorf("a fleet without an agent: %v", err)

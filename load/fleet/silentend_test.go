@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -10,7 +9,6 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 	"plimsoll/run/record"
 	"plimsoll/run/trial"
 )
@@ -22,14 +20,7 @@ func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stalled{patience: 5 * time.Second, service: 400 * time.Millisecond}
 		h := new(hosts)
-		d, conf := leadHosts(t, h, 2, 1, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
-			a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
-			a.Ledger.Share()
-			var err error
-			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Seed: 3, Pace: 1}, Mix: []engine.Part{{Behavior: &s, Share: 1}},
-				Clock: clock.New(epoch), OnError: onError, Agent: st.Agent, Agents: st.Agents})
-			return a, err
-		})
+		d, conf := leadHosts(t, h, 2, 1, agentOf(&s, func(_ Start, _ *Agent, c *engine.Config) { c.Env.Seed = 3 }))
 		if silent {
 			time.AfterFunc(time.Until(conf.Epoch)+22500*time.Millisecond, func() {
 				h.wires[1].sever()

@@ -11,8 +11,7 @@ import (
 // Skewed returns the agent of a host whose clock is ahead by an offset and gains drift seconds in each, as it would be
 // on such a host: the instants of its requests and replies are those of that clock, and the instants of its processes'
 // messages, which are times of the run, pass at that clock's rate. It is for acceptance and tests: Linux has no such
-// clock for one process. The durations that a process measures by itself stay right. Instants in the ids of messages are
-// not changed: of a fleet that goes by sequence, deliveries between hosts are off by the gain.
+// clock for one process. The durations that a process measures by itself stay right.
 func (h HostAgent) Skewed(offset time.Duration, drift float64) HostAgent {
 	base, launch := time.Now(), h.Launch
 	gain := func(d time.Duration) time.Duration { return time.Duration(drift * float64(d)) }

@@ -8,22 +8,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/engine"
 	"plimsoll/watch/series"
 )
 
 // TestStates has the lag and the CPU of agents, one of which is lost.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := build(&channel{}, -1)
-		d, _, _, agents := lead(t, 2, func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
-			a, err := b(ctx, s, epoch, onError)
-			if err == nil {
-				a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
-					return []series.Sample{{Name: "plimsoll_generator_cpu_ratio", Value: 0.25 * float64(1+s.Agent)}, {Name: "other", Value: 7}}, nil
-				}
+		d, _, _, agents := lead(t, 2, build(&channel{}, -1, func(s Start, a *Agent, _ *engine.Config) {
+			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
+				return []series.Sample{{Name: "plimsoll_generator_cpu_ratio", Value: 0.25 * float64(1+s.Agent)}, {Name: "other", Value: 7}}, nil
 			}
-			return a, err
-		})
+		}))
 		defer d.Stop(0)
 		if err := d.SetUsers(20, time.Second); err != nil {
 			t.Fatal(err)

@@ -155,9 +155,6 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 		}
 		if !c.resp.Retried {
 			c.resp.Sent = now
-			if req.Stamp != nil {
-				req.Stamp(req.Body, now)
-			}
 		}
 		var e *Error
 		var untouched bool

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -253,43 +252,6 @@ func TestKeepAliveAndClose(t *testing.T) {
 	}
 	if _, err := c.Do(t.Context(), &Request{Path: "/"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Do on a closed client: %v, want ErrClosed", err)
-	}
-}
-
-// A body can hold the instant at which it is sent, also when the connection is made for it. A repetition sends the same.
-func TestStamp(t *testing.T) {
-	bodies := make(chan string, 8)
-	read := func(conn net.Conn, n int) {
-		in := bufio.NewReader(conn)
-		for i := range n {
-			r, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			b, _ := io.ReadAll(r.Body)
-			bodies <- string(b)
-			if i < 2 {
-				io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-			}
-		}
-	}
-	c := newClient(t, Config{URL: script(t, func(conn net.Conn) { read(conn, 3) }, func(conn net.Conn) { read(conn, 2) })})
-	var want []string
-	for i := range 3 {
-		var stamped []time.Time
-		resp, err := c.Do(t.Context(), &Request{Method: "POST", Path: "/", Body: []byte("at 0000000000000000000."), Repeatable: true, Stamp: func(body []byte, sent time.Time) {
-			stamped = append(stamped, sent)
-			copy(body[3:], fmt.Sprintf("%019d", sent.UnixNano()))
-		}})
-		if err != nil || len(stamped) != 1 || !stamped[0].Equal(resp.Sent) || resp.Retried != (i == 2) {
-			t.Fatalf("request %d, repeated %v: stamped at %v, sent at %v, %v", i, resp.Retried, stamped, resp.Sent, err)
-		}
-		want = append(want, fmt.Sprintf("at %019d.", resp.Sent.UnixNano()))
-	}
-	for _, want := range append(want, want[2]) {
-		if got := <-bodies; got != want {
-			t.Errorf("the server got %q, want %q", got, want)
-		}
 	}
 }
 

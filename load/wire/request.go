@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A Field is one header line.
 type Field struct{ Name, Value string }
 
-// A Request is a request for [Client.Do], which does not change it, but for Stamp, and does not
+// A Request is a request for [Client.Do], which does not change it, and does not
 // keep it after it has returned.
 type Request struct {
 	Method string // "GET", "POST", ...; empty means GET
@@ -28,10 +27,6 @@ type Request struct {
 	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed the idle
 	// connection.
 	Repeatable bool
-
-	// Stamp, if not nil, is called with Body once Sent is known, before the request is written, and may change bytes of it.
-	// A request that is repeated keeps them.
-	Stamp func(body []byte, sent time.Time)
 }
 
 func (r *Request) method() string {

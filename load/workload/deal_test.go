@@ -173,24 +173,3 @@ func BenchmarkDeal(b *testing.B) {
 	}
 	_ = sum
 }
-
-// Whose users they are is known of ids of messages too, also of users that serve arrivals.
-func TestAuthorsOfADeal(t *testing.T) {
-	d, err := NewDeal(4, []int{3, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := NewLedger(0, 1)
-	l.Divide(1, d)
-	for i := range 40 {
-		own, _ := d.Of(i)
-		for agent := range 5 {
-			if got := l.ofAgent(uint64(i), uint64(agent)); got != (agent == own) {
-				t.Errorf("user %d of agent %d: %v", i, agent, got)
-			}
-			if got := l.ofAgent(firstServer+uint64(i), uint64(agent)); got != (agent == i%4) {
-				t.Errorf("server %d of agent %d: %v", i, agent, got)
-			}
-		}
-	}
-}

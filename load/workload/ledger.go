@@ -59,17 +59,14 @@ type Ledger struct {
 
 	outbox *outbox // nil unless shared
 
-	sequence sequence // of one that goes by sequence
-
 	elsewhere sync.Mutex
 	counts    map[int]LedgerCount // of other processes, of a ledger that gathers
 
 	spool ledgerSpool
 }
 
-// instants are times of the ledger's clock in nanoseconds, plus one; 0 is never. was and ended are those of the last
-// connection that has ended.
-type instants struct{ connected, before, was, ended int64 }
+// instants are times of the ledger's clock in nanoseconds, plus one; 0 is never.
+type instants struct{ connected, before int64 }
 
 // DefaultGrace is how long after its acknowledgment a message may still arrive without being late.
 const DefaultGrace = 10 * time.Second
@@ -100,10 +97,6 @@ type ledgerShard struct {
 	over    []*ledgerPending          // those whose request has ended, by its end
 	spare   []*ledgerPending
 	named   recentIDs // that no answer gave, of a ledger that gathers
-
-	posted []*ledgerChannel // that the next marks are of
-	marked []ledgerRef      // accepted as a mark says, and not judged yet
-	behind []ledgerBehind   // of events whose order is not decided yet
 }
 
 type ledgerChannel struct {
@@ -114,10 +107,6 @@ type ledgerChannel struct {
 	spooled int              // its number in the spool, from 1; 0 for none
 	deleted map[string]struct{}
 	readers []string // the first few of Message.Reader
-
-	numbers   *ledgerNumbers               // of messages of this process; nil for none
-	numbered  map[numberKey]*ledgerMessage // of other processes, whose events came
-	announced bool                         // that it has users here
 }
 
 type ledgerMessage struct {
@@ -139,7 +128,6 @@ type ledgerMessage struct {
 	missing     bitmap          // judged lost; set by settle
 	waiting     []ledgerWaiting // until it is acknowledged; of ledgerShard.lists
 	after       []int64         // acknowledgments of messages that a recipient got after this one, while this one is pending
-	numbered                    // of a ledger that goes by sequence
 }
 
 // A LedgerCount holds the counts of a Ledger.
@@ -228,9 +216,6 @@ type Message struct {
 	// Within.
 	From   int
 	Within time.Duration
-	// Number is that of [Ledger.Number] if other processes learn by a mark that the message was accepted; 0 if they have
-	// to hear of it by [Ledger.Heard].
-	Number uint32
 }
 
 // Acked records that the server accepted a message. A message without ID was accepted by an answer that does not name
@@ -246,7 +231,6 @@ func (l *Ledger) Acked(m Message) {
 		l.sweep(s, now) // as long as a request holds the message that its event has named
 	}
 	s.conclude(m.Pending)
-	m.Number = l.decide(s, m, m.ID != "")
 	if m.ID == "" || s.again(m) {
 		if m.ID == "" {
 			s.count.Unnamed++
@@ -258,7 +242,7 @@ func (l *Ledger) Acked(m Message) {
 	if !m.Unanswered {
 		m.Pending = "" // nobody else asks for it
 	}
-	l.outbox.acked(m) // before a mark can name it
+	l.outbox.acked(m)
 	s.mu.Unlock()
 }
 
@@ -281,7 +265,7 @@ func (l *Ledger) enter(s *ledgerShard, m Message, now int64) {
 func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	e := s.messages[m.ID]
 	if e == nil {
-		e = s.message([]byte(m.ID), s.channel([]byte(m.Channel)), now)
+		e = s.message([]byte(m.ID), l.channel(s, []byte(m.Channel)), now)
 	}
 	if e.acked != noTime {
 		return nil
@@ -309,9 +293,8 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 		}
 	}
 	e.after = emptied(e.after, mostAfter)
-	l.resolve(s, e)
 	if known := max(e.acked, now); known-e.sent < int64(remembered) {
-		l.await(s, e, now)
+		s.await(e)
 	} else {
 		e.settled = true // its events may have come and been forgotten
 	}
@@ -325,13 +308,13 @@ func (l *Ledger) Deleted(channel, id string) {
 		return
 	}
 	if l.outbox != nil { // the audit is that of the ledger that gathers
-		l.outbox.deleted(channel, id)
+		l.outbox.add(func(t *Traffic) { t.Deleted = append(t.Deleted, [2]string{channel, id}) })
 		return
 	}
 	s := l.shard(maphash.String(l.seed, channel))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.channel([]byte(channel))
+	c := l.channel(s, []byte(channel))
 	if c.deleted == nil {
 		c.deleted = map[string]struct{}{}
 	}
@@ -352,9 +335,9 @@ func (l *Ledger) Seen(user int, channel, id, pending []byte, at time.Time, rec *
 	var p *ledgerPending
 	if e == nil {
 		l.sweep(s, now)
-		e = s.message(id, s.channel(channel), now)
+		e = s.message(id, l.channel(s, channel), now)
 		if e.first = at; len(pending) > 0 {
-			p = l.name(s, e, l.number(s, e, pending, now))
+			p = l.name(s, e, pending)
 		}
 	}
 	l.arrived(s, e, u, now, rec, name)
@@ -373,20 +356,15 @@ func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, r
 		}
 		return
 	}
-	switch {
-	case l.sequence.on:
-		l.overtake(s, e, u)
-	case l.outbox == nil:
+	if l.outbox == nil {
 		s.misorder(e, u)
-	default:
+	} else {
 		s.unordered = append(s.unordered, ledgerArrival{e, e.use, u})
 		l.order(s, now)
 	}
 	if e.acked == noTime {
 		s.count.Seen++
-		if !l.timed(e, u, now, rec, name) {
-			s.wait(e, ledgerWaiting{rec, now, u, name})
-		}
+		s.wait(e, ledgerWaiting{rec, now, u, name})
 		return
 	}
 	if u == e.author {
@@ -423,19 +401,13 @@ func (l *Ledger) Connected(user int, at time.Time, resumed bool) {
 
 // Disconnected records that a user's event connection has ended, from either side.
 func (l *Ledger) Disconnected(user int) {
-	if l != nil {
-		l.disconnected(user, time.Now())
+	if l == nil {
+		return
 	}
-}
-
-func (l *Ledger) disconnected(user int, now time.Time) {
 	l.presence.Lock()
 	defer l.presence.Unlock()
-	if u := int(l.place(user)); u < len(l.since) {
-		if p := &l.since[u]; p.connected != 0 {
-			p.before, p.connected = p.connected, 0
-			p.was, p.ended = p.before, l.nanos(now)+1
-		}
+	if u := int(l.place(user)); u < len(l.since) && l.since[u].connected != 0 {
+		l.since[u] = instants{before: l.since[u].connected}
 	}
 }
 
@@ -448,9 +420,8 @@ func (l *Ledger) Join(user int, channel string, at time.Time) {
 	s := l.shard(maphash.String(l.seed, channel))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.channel([]byte(channel))
+	c := l.channel(s, []byte(channel))
 	u := l.place(user)
-	l.announce(c)
 	if !c.members.set(u) {
 		if c.joined == nil {
 			c.joined = map[int32]int64{}
@@ -468,7 +439,7 @@ func (l *Ledger) Leave(user int, channel string) {
 	s := l.shard(maphash.String(l.seed, channel))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.channel([]byte(channel))
+	c := l.channel(s, []byte(channel))
 	c.members.clear(l.place(user))
 	delete(c.joined, l.place(user))
 }
@@ -502,11 +473,13 @@ func (l *Ledger) due(at int64) time.Duration { return l.clock.Load().OfTarget(ti
 
 func (l *Ledger) shard(hash uint64) *ledgerShard { return &l.shards[hash%uint64(len(l.shards))] }
 
-func (s *ledgerShard) channel(name []byte) *ledgerChannel {
+// channel returns a channel of a shard, which is locked.
+func (l *Ledger) channel(s *ledgerShard, name []byte) *ledgerChannel {
 	c := s.channels[string(name)]
 	if c == nil {
 		c = &ledgerChannel{name: string(name)}
 		s.channels[c.name] = c
+		l.outbox.add(func(t *Traffic) { t.Channels = append(t.Channels, c.name) })
 	}
 	return c
 }
@@ -520,8 +493,7 @@ func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMes
 		e = new(ledgerMessage)
 	}
 	*e = ledgerMessage{id: string(id), use: e.use + 1, channel: c, author: -1, born: now, sent: noTime, acked: noTime,
-		pending: emptied(e.pending, mostPending), seen: e.seen, ordered: e.ordered, missing: e.missing, after: e.after,
-		numbered: numbered{overdue: emptied(e.overdue, mostAfter)}}
+		pending: emptied(e.pending, mostPending), seen: e.seen, ordered: e.ordered, missing: e.missing, after: e.after}
 	clear(e.seen)
 	clear(e.ordered)
 	clear(e.missing)

@@ -36,23 +36,19 @@ func (l *Ledger) delivered(e *ledgerMessage, rec *measure.Recorder, name measure
 	if e.from != 0 {
 		name = rec.Name(Between)
 		if took < -e.within {
-			l.outbox.early(Early{From: e.from, Count: 1, By: -took, Within: e.within})
+			early := Early{From: e.from, Count: 1, By: -took, Within: e.within}
+			l.outbox.add(func(t *Traffic) { t.early(early) })
 		}
 	}
 	rec.Since(name, l.due(e.sent), took)
 }
 
-func (o *outbox) early(e Early) {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for i, have := range o.traffic.Early {
+func (t *Traffic) early(e Early) {
+	for i, have := range t.Early {
 		if have.From == e.From {
-			o.traffic.Early[i] = have.With(e)
+			t.Early[i] = have.With(e)
 			return
 		}
 	}
-	o.traffic.Early = append(o.traffic.Early, e)
+	t.Early = append(t.Early, e)
 }

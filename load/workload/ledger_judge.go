@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -56,26 +57,24 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 		l.settle(s, s.unsettle[n])
 	}
 	s.unsettle = trim(s.unsettle, n)
-	l.judge(s, now)
 	l.expire(s, now)
 	s.foreign.age(now, 2*ledgerHoldOpen*int64(l.keep))
 	s.named.age(now, 2*ledgerHoldOpen*int64(l.keep))
 	for n = 0; n < len(s.order) && l.past(s.order[n], now); n++ {
 		e := s.order[n]
 		c := e.channel
-		if e.acked == noTime && !e.known {
+		if e.acked == noTime {
 			if e.line != nil {
 				e.line.named, e.line = nil, nil
 			}
 			if l.outbox == nil {
 				s.count.Foreign++
 			}
-			l.outbox.foreign(e.id)
+			l.outbox.add(func(t *Traffic) { t.Foreign = append(t.Foreign, e.id) })
 			s.count.Seen -= int64(e.seen.count())
 		}
 		c.recent = trim(c.recent, 1) // both lists are by birth
 		delete(s.messages, e.id)
-		l.drop(e)
 		s.waited(e)
 		e.after = emptied(e.after, mostAfter)
 		s.free = append(s.free, e)
@@ -100,8 +99,6 @@ func (l *Ledger) past(e *ledgerMessage, now int64) bool {
 	switch {
 	case e.born+int64(l.keep) > now:
 		return false
-	case e.acked == noTime && e.known:
-		return e.settled || e.born+ledgerHold*int64(l.keep) <= now // as long as an answer may take
 	case e.acked == noTime:
 		return !l.held(e, now)
 	}
@@ -121,13 +118,41 @@ func (l *Ledger) settle(s *ledgerShard, e *ledgerMessage) {
 		}
 		for ; members != 0; members &= members - 1 {
 			u := int32(w<<6 + bits.TrailingZeros64(members))
-			if u == e.author || !l.owes(c, u, e.sent, e.acked) {
+			if u == e.author || !l.owes(c, u, e.sent) {
 				continue
 			}
 			e.missing.set(u)
 			s.count.Lost++
 		}
 	}
+}
+
+// await has e judged when its grace is over. One of another process may be heard of after messages that were
+// acknowledged later. The shard is locked.
+func (s *ledgerShard) await(e *ledgerMessage) {
+	n := len(s.unsettle)
+	if n > 0 && s.unsettle[n-1].acked > e.acked {
+		n, _ = slices.BinarySearchFunc(s.unsettle, e.acked, func(x *ledgerMessage, acked int64) int {
+			if x.acked <= acked {
+				return -1
+			}
+			return 1
+		})
+	}
+	s.unsettle = slices.Insert(s.unsettle, n, e)
+}
+
+// owes reports whether a member of a channel should have got a message that was sent at this instant: who is connected
+// since before it. presence is locked.
+func (l *Ledger) owes(c *ledgerChannel, u int32, sent int64) bool {
+	if int(u) >= len(l.since) {
+		return false
+	}
+	if at, ok := c.joined[u]; ok && at > sent {
+		return false
+	}
+	p := l.since[u]
+	return p.connected != 0 && p.connected-1 <= sent
 }
 
 // trim drops the first n of a list and keeps its room.

@@ -51,7 +51,6 @@ func (l *Ledger) Refused(channel, pending string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conclude(pending)
-	l.decide(s, Message{Channel: channel, Pending: pending}, false)
 }
 
 // Unanswered records that the request of a message ended, at m.Acked, without an answer that says whether the server
@@ -65,7 +64,6 @@ func (l *Ledger) Unanswered(m Message) {
 	s.mu.Lock()
 	now := l.nanos(m.Acked)
 	l.sweep(s, now)
-	l.decide(s, m, false) // others hear of it by itself
 	found := l.unanswered(s, m, now)
 	s.mu.Unlock()
 	if !found {
@@ -79,7 +77,7 @@ func (l *Ledger) Unanswered(m Message) {
 func (l *Ledger) unanswered(s *ledgerShard, m Message, now int64) (found bool) {
 	p := s.pending[m.Pending]
 	if p == nil {
-		p = &ledgerPending{named: s.channel([]byte(m.Channel)).pending(m.Pending)}
+		p = &ledgerPending{named: l.channel(s, []byte(m.Channel)).pending(m.Pending)}
 		s.pending[m.Pending] = p
 	}
 	p.message, p.over, p.ended = m, true, now

@@ -223,22 +223,10 @@ func TestUnansweredMessagesOfSeveralProcesses(t *testing.T) {
 				x.l.Join(k, "c", x.at(0))
 			}
 			tick := func(ms int) {
-				all := make([]Traffic, len(parts))
-				for k, x := range parts {
+				for _, x := range append(parts, whole) {
 					x.l.Settle(x.at(ms))
-					all[k] = x.l.Outbox()
-					whole.l.Gather(k, Traffic{moved(all[k].Acked, x, whole), all[k].Deleted, all[k].Foreign, nil}, x.l.Count())
 				}
-				whole.l.Settle(whole.at(ms))
-				for k, x := range parts {
-					for other := range parts {
-						if other != k {
-							for _, m := range moved(all[other].Acked, parts[other], x) {
-								x.l.Heard(m, x.at(ms))
-							}
-						}
-					}
-				}
+				exchange(whole, parts, ms)
 			}
 			tt.do(tick, parts[0], parts[1], parts[2])
 			for ms := 7000; ms <= 14000; ms += 1000 {

@@ -17,38 +17,29 @@ type Traffic struct {
 	Foreign []string
 	// Early are deliveries before their sending, for each host of authors that has any.
 	Early []Early
+	// Channels are those that became known here: what is acknowledged in them is needed from now on, and what was
+	// acknowledged shortly before.
+	Channels []string
 }
 
 // outbox holds the traffic that was not collected yet. A nil one holds nothing.
 type outbox struct {
 	mu      sync.Mutex
 	traffic Traffic
-	joined  []string   // of Numbering
-	asked   []Numbered // likewise
+}
+
+// add has f add to the traffic.
+func (o *outbox) add(f func(*Traffic)) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f(&o.traffic)
 }
 
 func (o *outbox) acked(m Message) {
-	if o != nil {
-		o.mu.Lock()
-		o.traffic.Acked = append(o.traffic.Acked, m)
-		o.mu.Unlock()
-	}
-}
-
-func (o *outbox) deleted(channel, id string) {
-	if o != nil {
-		o.mu.Lock()
-		o.traffic.Deleted = append(o.traffic.Deleted, [2]string{channel, id})
-		o.mu.Unlock()
-	}
-}
-
-func (o *outbox) foreign(id string) {
-	if o != nil {
-		o.mu.Lock()
-		o.traffic.Foreign = append(o.traffic.Foreign, id)
-		o.mu.Unlock()
-	}
+	o.add(func(t *Traffic) { t.Acked = append(t.Acked, m) })
 }
 
 // Share makes the ledger keep the data that those of other processes need, for [Ledger.Outbox]. It is called before

@@ -15,15 +15,14 @@ var specChannels = []string{"c0", "c1", "c2"}
 //   - a late event comes to users who are there all the time: whether it is late for one who missed the end of the
 //     grace is not specified;
 //   - a user who lacks a message neither breaks off nor leaves between the end of the grace and the moment by which all
-//     processes know of it, but for a single break in histories with breaks ([specHistory.breaks]);
+//     processes know of it; in a history for one process ([specHistory.alone]), by which that one does;
 //   - the events of a post without an answer, of which the first is its acknowledgment, come within 100 ms, in which
 //     no other post of the channel begins, or after 19 s, when all processes know;
 //   - a late event comes 1.2 s after the grace or later, and at most 28.5 s after its sending. Open: between the end of
 //     the grace and the next Settle a ledger counts Seen, where LedgerCount says Late;
-//   - a user who lacks a message is not away and resumes later, grace after it was sent. Open: by sequence such a loss
-//     is not counted, as messages are judged then, before grace after their acknowledgment;
-//   - requests repeated under one id are for one process. Open: by relay, and by sequence, a message that is answered
-//     at the second try may count twice in Acked, and in Unanswered and Repeated;
+//   - a user who lacks a message is not away when its grace ends, and resumes later: it is judged then;
+//   - requests repeated under one id are for one process. Open: in several, a message that is answered at the second
+//     try may count twice in Acked, and in Unanswered and Repeated;
 //   - a copy of an author's own event is of a message with an id of its own: before the answer nobody knows its author;
 //   - Seen is compared at the end: until a message is forgotten, events of others' messages are in it as well;
 //   - a post that the server refuses and delivers is not copied to its author, whom only some processes know.
@@ -45,10 +44,10 @@ type specAway struct {
 	resumes  bool
 }
 
-// specDraw draws a history; with breaks, one in which users break off before those who go by sequence have judged.
-func specDraw(rnd *rand.Rand, breaks, retries bool) *specHistory {
+// specDraw draws a history, for one process alone or for any number.
+func specDraw(rnd *rand.Rand, alone bool) *specHistory {
 	d := &specDrawing{Rand: rnd, h: &specHistory{users: 18 + rnd.IntN(16), agents: 3 + rnd.IntN(4)}}
-	d.h.breaks, d.h.retries = breaks, retries
+	d.h.alone = alone
 	d.drawHosts()
 	for range 50 {
 		d.drawPost()
@@ -109,10 +108,6 @@ func (d *specDrawing) drawHosts() {
 // drawPost adds a post whose instants keep the margins to those of the others in its channel.
 func (d *specDrawing) drawPost() {
 	h := d.h
-	slow := 12_000
-	if h.silent.agent >= 0 {
-		slow = 6000 // marks of it come 30 s after it was sent at most
-	}
 	for {
 		p := specPost{author: d.IntN(h.users), channel: specChannels[d.IntN(len(specChannels))], root: -1}
 		p.own, p.delivered, p.fate = true, true, specAnswered
@@ -121,7 +116,7 @@ func (d *specDrawing) drawPost() {
 		}
 		p.sent = d.between(2000, 32_000)
 		if p.end = p.sent + d.between(2, 60); d.chance(8) {
-			p.end = p.sent + d.between(200, slow)
+			p.end = p.sent + d.between(200, 12_000)
 		}
 		switch d.IntN(40) {
 		case 0, 1:
@@ -139,7 +134,7 @@ func (d *specDrawing) drawPost() {
 		case 9:
 			p.fate, p.own, p.delivered = specFailed, false, d.chance(50)
 		case 10:
-			if h.retries {
+			if h.alone {
 				p.tried = p.sent - d.between(1500, 1900)
 				p.early = d.chance(60)
 			}
@@ -373,7 +368,7 @@ func (d *specDrawing) mayLack(x *specUser, p specPost) bool {
 	switch {
 	case len(x.away) > 1:
 		until = last + 30_000
-	case d.h.breaks && p.fate == specAnswered:
+	case d.h.alone && p.fate == specAnswered:
 		until = last + 1500
 	}
 	return !slices.ContainsFunc(x.away, func(a specAway) bool { return a.from < until && a.to > first })

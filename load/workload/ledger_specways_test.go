@@ -9,27 +9,6 @@ import (
 	"plimsoll/load/measure"
 )
 
-// A specWay is how a run's ledgers work together: neither of both is one process.
-type specWay struct {
-	name            string
-	relay, sequence bool
-	turns           bool // by sequence: each round has the marks of a part of the channels, in turn
-	asked           *int // counts the acknowledgments that are asked for, if it is not nil
-}
-
-// slots are the parts of the marks that a round has.
-func (w specWay) slots(ms int) Slots {
-	switch {
-	case !w.sequence:
-		return 0
-	case w.turns:
-		return 1 << (ms / specTick % MarkSlots)
-	case ms%specMarks == 0:
-		return AllSlots
-	}
-	return 0
-}
-
 // A specResult holds what ledgers have counted.
 type specResult struct {
 	count      LedgerCount
@@ -40,14 +19,12 @@ type specResult struct {
 // A specFleet is a run's ledgers, with what a coordinator does between them in each second.
 type specFleet struct {
 	*specHistory
-	way     specWay
 	begin   time.Time // of the history
 	parts   []*specPart
-	whole   *Ledger // of all
-	kept    map[Numbered]Message
-	had     map[string]bool // by channel and agent: it has users there
-	pending [][2]string     // by post: the author's id, and as events have it
-	marks   []Mark          // of the second before
+	whole   *Ledger              // of all
+	readers map[string][]int     // by channel: the processes that know it
+	had     map[string][]Message // by channel: what was accepted there
+	pending []string             // by post: the author's id
 }
 
 // A specPart is one process.
@@ -61,16 +38,12 @@ type specPart struct {
 }
 
 type specReport struct {
-	numbering Numbering
-	traffic   Traffic
-	count     LedgerCount
+	traffic Traffic
+	count   LedgerCount
 }
 
-// specTick and specMarks are how often processes report, and how often with the marks of a channel.
-const (
-	specTick  = 1000
-	specMarks = 10_000
-)
+// specTick is how often processes report.
+const specTick = 1000
 
 func (h *specHistory) hostOf(agent int) int {
 	if h.hosts == 0 {
@@ -87,14 +60,10 @@ func (h *specHistory) agentOf(user int) int {
 	return agent
 }
 
-func (h *specHistory) fleet(w specWay) *specFleet {
+func (h *specHistory) fleet(agents int) *specFleet {
 	f := &specFleet{
-		specHistory: h, way: w, begin: time.Now(), whole: NewLedger(0, 1),
-		kept: map[Numbered]Message{}, had: map[string]bool{}, pending: make([][2]string, len(h.posts)),
-	}
-	agents := h.agents
-	if !w.relay && !w.sequence {
-		agents = 1
+		specHistory: h, begin: time.Now(), whole: NewLedger(0, 1),
+		readers: map[string][]int{}, had: map[string][]Message{}, pending: make([]string, len(h.posts)),
 	}
 	for k := range agents {
 		x := &specPart{l: NewLedger(0, 1), reg: measure.NewRegistry(1)}
@@ -108,18 +77,6 @@ func (h *specHistory) fleet(w specWay) *specFleet {
 		}
 		x.l.Share()
 		x.l.Divide(k, h.deal)
-		if !w.sequence {
-			continue
-		}
-		x.l.Sequence(h.hosts)
-		var peers []Peer
-		for host := range h.hosts {
-			ahead := h.epochs[host] - h.epochs[h.hostOf(k)]
-			peers = append(peers, Peer{Offset: time.Duration(ahead) * time.Millisecond, Within: 2 * time.Millisecond})
-		}
-		if h.hosts > 0 {
-			x.l.Peers(peers)
-		}
 	}
 	f.whole.UseClock(clock.New(f.begin))
 	return f
@@ -134,9 +91,10 @@ func (f *specFleet) of(user int) *specPart {
 	return f.parts[f.agentOf(user)]
 }
 
-// play takes the ledgers through the history, and until nothing of it can count any more.
-func (h *specHistory) play(w specWay) (r specResult) {
-	f := h.fleet(w)
+// play takes the ledgers of one process, or of the history's agents, through the history, and until nothing of it can
+// count any more.
+func (h *specHistory) play(agents int) (r specResult) {
+	f := h.fleet(agents)
 	next := 0
 	for ms := specTick; ms <= specUntil; ms += specTick {
 		for ; next < len(h.steps) && h.steps[next].at <= ms; next++ {
@@ -175,39 +133,21 @@ func (f *specFleet) step(s specStep) {
 	case specDelete:
 		x.l.Deleted(f.posts[s.post].channel, specID(s.post))
 	case specEvent:
-		channel, in := f.posts[s.post].channel, f.pending[s.post][1]
-		x.l.Seen(s.user, []byte(channel), []byte(specID(s.post)), []byte(in), at, x.rec, x.name)
-	case specSend:
-		if f.posts[s.post].own {
-			f.send(x, s)
+		channel := f.posts[s.post].channel
+		x.l.Seen(s.user, []byte(channel), []byte(specID(s.post)), []byte(f.pending[s.post]), at, x.rec, x.name)
+	case specSend: // under an id of the author's, or again under the same
+		if p := f.posts[s.post]; p.own {
+			f.pending[s.post] = fmt.Sprintf("u%d:post-%d", p.author, s.post)
+			x.l.Sending(p.channel, f.pending[s.post], p.author)
 		}
 	case specGiveUp, specEnd:
 		f.end(x, s)
 	}
 }
 
-// send begins a request under an id of the author's, or repeats it under the same.
-func (f *specFleet) send(x *specPart, s specStep) {
-	p, pending := f.posts[s.post], &f.pending[s.post]
-	if pending[0] == "" {
-		number := x.l.Number(p.channel, p.author)
-		if number == "" {
-			number = fmt.Sprint("post-", s.post)
-		}
-		pending[0] = fmt.Sprintf("u%d:%s", p.author, number)
-	}
-	pending[1] = pending[0]
-	if x.l.Sequenced() {
-		var stamp [StampSize]byte
-		x.l.Stamp(stamp[:], f.at(s.at))
-		pending[1] += string(stamp[:])
-	}
-	x.l.Sending(p.channel, pending[0], p.author)
-}
-
 // end reports the outcome of a request.
 func (f *specFleet) end(x *specPart, s specStep) {
-	p, own := f.posts[s.post], f.pending[s.post][0]
+	p, own := f.posts[s.post], f.pending[s.post]
 	m := Message{Channel: p.channel, Author: p.author, Pending: own, Sent: f.at(p.sent), Acked: f.at(s.at)}
 	if p.root >= 0 {
 		m.Root = specID(p.root)
@@ -237,7 +177,6 @@ func (f *specFleet) tick(ms int) {
 		f.whole.Settle(now)
 		return
 	}
-	f.forward()
 	letters := make([]int, len(f.parts)) // what this round writes comes in the next
 	for k, x := range f.parts {
 		letters[k] = len(x.mail)
@@ -251,8 +190,7 @@ func (f *specFleet) tick(ms int) {
 			}
 			x.mail = slices.Delete(x.mail, 0, letters[k])
 		}
-		numbering := x.l.Numbering(f.way.slots(ms))
-		x.reports = append(x.reports, specReport{numbering, x.l.Outbox(), x.l.Count()})
+		x.reports = append(x.reports, specReport{x.l.Outbox(), x.l.Count()})
 		if heard {
 			for _, r := range x.reports {
 				f.collect(k, r)
@@ -263,51 +201,23 @@ func (f *specFleet) tick(ms int) {
 	f.whole.Settle(now)
 }
 
-// forward sends the marks of the round before to the hosts with users in their channels.
-func (f *specFleet) forward() {
-	for _, m := range f.marks {
-		for k, x := range f.parts {
-			if f.had[fmt.Sprint(m.Channel, f.place(k))] {
-				x.mail = append(x.mail, func(now time.Time) { x.l.Marked(m, now) })
-			}
-		}
-	}
-	f.marks = nil
-}
-
-// place is the host of an agent, or the agent when they know of no hosts.
-func (f *specFleet) place(agent int) int {
-	if f.hosts == 0 {
-		return agent
-	}
-	return f.hostOf(agent)
-}
-
-// collect is the coordinator's part.
+// collect is the coordinator's part: who knows a channel hears of its messages.
 func (f *specFleet) collect(k int, r specReport) {
 	f.whole.Gather(k, r.traffic, r.count)
-	for _, channel := range r.numbering.Joined {
-		f.had[fmt.Sprint(channel, f.place(k))] = true
+	for _, channel := range r.traffic.Channels {
+		f.readers[channel] = append(f.readers[channel], k)
+		for _, m := range f.had[channel] {
+			f.tell(k, m)
+		}
 	}
 	for _, m := range r.traffic.Acked {
-		if m.Number > 0 {
-			f.kept[Numbered{k, m.Channel, m.Number}] = m
-		}
-		for other := range f.parts {
-			if other != k && (m.Number == 0 || f.place(other) == f.place(k)) {
+		f.had[m.Channel] = append(f.had[m.Channel], m)
+		for _, other := range f.readers[m.Channel] {
+			if other != k {
 				f.tell(other, m)
 			}
 		}
 	}
-	for _, of := range r.numbering.Asked {
-		if f.way.asked != nil {
-			*f.way.asked++
-		}
-		if m, ok := f.kept[of]; ok {
-			f.tell(k, m)
-		}
-	}
-	f.marks = append(f.marks, r.numbering.Marks...)
 }
 
 // tell has a process hear of a message in the next round.

@@ -364,6 +364,38 @@ func BenchmarkLedger(b *testing.B) {
 	}
 }
 
+// A recipient's process hears of a second's messages after their events.
+func BenchmarkLedgerOfOthers(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("recipients=%d", n), func(b *testing.B) {
+			x := newLines()
+			x.l.Share()
+			x.users(n)
+			const second = 100 // messages
+			var ids [second]string
+			m := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				k, ms := m%second, 10*m
+				ids[k] = fmt.Sprintf("%026d", m)
+				for u := range n {
+					x.l.Seen(u, []byte("c"), []byte(ids[k]), []byte("author:1234567890123"), x.at(ms+1), x.rec, x.name)
+				}
+				if m++; k < second-1 {
+					continue
+				}
+				for k, id := range ids {
+					sent := ms - 10*(second-1-k)
+					x.l.Heard(Message{ID: id, Channel: "c", Author: -1, Sent: x.at(sent), Acked: x.at(sent + 2)}, x.at(ms+10))
+				}
+				x.l.Settle(x.at(ms + 10))
+				x.l.Outbox()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
+		})
+	}
+}
+
 // Two ledgers that share, with the users of one run divided between them, and one that gathers, count the same as a
 // single one, although acknowledgments come to the recipients' ledger after the events.
 func TestLedgersOfSeveralProcesses(t *testing.T) {
@@ -400,19 +432,7 @@ func TestLedgersOfSeveralProcesses(t *testing.T) {
 				x.l.Join(u, "c", x.at(0))
 			}
 		}
-		tick := func(now int) {
-			var all []Traffic
-			for k, x := range parts {
-				tr := x.l.Outbox()
-				all = append(all, tr)
-				whole.l.Gather(k, Traffic{moved(tr.Acked, x, whole), tr.Deleted, tr.Foreign, nil}, x.l.Count())
-			}
-			for k, x := range parts {
-				for _, m := range moved(all[1-k].Acked, parts[1-k], x) {
-					x.l.Heard(m, x.at(now))
-				}
-			}
-		}
+		tick := func(now int) { exchange(whole, parts, now) }
 		known := map[int]bool{}
 		for _, e := range queue {
 			known[e.msg] = known[e.msg] || e.acked
@@ -471,6 +491,25 @@ func TestLedgersOfSeveralProcesses(t *testing.T) {
 		}
 		if want := single.reg.Cut()[0].Count(); deliveries != want {
 			t.Fatalf("round %d: %d deliveries recorded, alone %d", round, deliveries, want)
+		}
+	}
+}
+
+// exchange passes on what processes have for the ledger that gathers, and for each other.
+func exchange(whole *lines, parts []*lines, ms int) {
+	all := make([]Traffic, len(parts))
+	for k, x := range parts {
+		all[k] = x.l.Outbox()
+		whole.l.Gather(k, Traffic{Acked: moved(all[k].Acked, x, whole), Deleted: all[k].Deleted, Foreign: all[k].Foreign}, x.l.Count())
+	}
+	for k, x := range parts {
+		for other, from := range parts {
+			if other == k {
+				continue
+			}
+			for _, m := range moved(all[other].Acked, from, x) {
+				x.l.Heard(m, x.at(ms))
+			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 	mostSpareLists = 256
 	mostSpareRoom  = 1 << 16 // events, of 24 bytes
 	firstRoom      = 16      // events
-	mostAfter      = 32      // ledgerMessage.after, numbered.overdue
+	mostAfter      = 32      // ledgerMessage.after
 	mostPending    = 128     // bytes, ledgerMessage.pending
 )
 

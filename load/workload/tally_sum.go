@@ -25,32 +25,42 @@ func (s *Snapshot) replace(was, is Snapshot) {
 	s.shift(is, 1)
 }
 
-// shift adds counts, or takes them off, in place.
+// shift adds counts, or takes them off where there are any, in place.
 func (s *Snapshot) shift(o Snapshot, sign int64) {
 	for i, b := range o {
-		at := s.find(i, b.Behavior)
+		to := s.find(i, b.Behavior, sign > 0)
 		for k := range b.Actions {
-			(*s)[at].find(k, &b.Actions[k]).shift(&b.Actions[k], sign)
+			if a := to.find(k, &b.Actions[k], sign > 0); a != nil {
+				a.shift(&b.Actions[k], sign)
+			}
 		}
 	}
 }
 
-// find returns the place of a behavior, which is likely to be i.
-func (s *Snapshot) find(i int, behavior string) int {
-	if i < len(*s) && (*s)[i].Behavior == behavior {
-		return i
+// find returns the counts of a behavior, whose place is likely to be i. If there are none, it adds them or returns nil.
+func (s *Snapshot) find(i int, behavior string, add bool) *BehaviorCount {
+	if i >= len(*s) || (*s)[i].Behavior != behavior {
+		if i = slices.IndexFunc(*s, func(b BehaviorCount) bool { return b.Behavior == behavior }); i < 0 {
+			if !add {
+				return nil
+			}
+			i = len(*s)
+			*s = append(*s, BehaviorCount{Behavior: behavior})
+		}
 	}
-	if i = slices.IndexFunc(*s, func(b BehaviorCount) bool { return b.Behavior == behavior }); i < 0 {
-		i = len(*s)
-		*s = append(*s, BehaviorCount{Behavior: behavior})
-	}
-	return i
+	return &(*s)[i]
 }
 
-// find returns the counts of an action, whose place is likely to be k.
-func (b *BehaviorCount) find(k int, a *ActionCount) *ActionCount {
+// find returns the counts of an action, whose place is likely to be k. If there are none, it adds them or returns nil.
+func (b *BehaviorCount) find(k int, a *ActionCount, add bool) *ActionCount {
+	if b == nil {
+		return nil
+	}
 	if k >= len(b.Actions) || b.Actions[k].Name != a.Name {
 		if k = slices.IndexFunc(b.Actions, func(x ActionCount) bool { return x.Name == a.Name }); k < 0 {
+			if !add {
+				return nil
+			}
 			k = len(b.Actions)
 			b.Actions = append(b.Actions, ActionCount{Name: a.Name, Weight: a.Weight, Absent: a.Absent})
 		}

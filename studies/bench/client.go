@@ -40,7 +40,7 @@ func client(ctx context.Context, args []string) error {
 	length := fs.Duration("length", 0, "users, coordinator: measure for so long after the ramp")
 	keys := fs.String("keys", "", "coordinator, agents: `directory` of their keys")
 	posts := fs.Int("posts", 0, "agents: messages a second, of all together")
-	sequence := fs.Bool("sequence", false, "coordinator: the agents account for messages by sequence")
+	hear := fs.Int("hear", 1, "agents: how many know a channel")
 	second := fs.Bool("http2", false, "plimsoll, nethttp: speak HTTP/2")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	if err := fs.Parse(args); err != nil {
@@ -59,13 +59,13 @@ func client(ctx context.Context, args []string) error {
 	}
 	switch *kind {
 	case "coordinator":
-		o, err := coordinate(ctx, *keys, *n, *sequence, *length, warmUp{5 * time.Second, 3}, func(url string) { fmt.Println(url) })
+		o, err := coordinate(ctx, *keys, *n, *length, warmUp{5 * time.Second, 3}, func(url string) { fmt.Println(url) })
 		if err != nil {
 			return err
 		}
 		return json.NewEncoder(os.Stdout).Encode(o)
 	case "agents":
-		return stubs(ctx, *keys, *url, *n, *posts)
+		return stubs(ctx, *keys, *url, *n, fleetRow{*posts, *hear})
 	}
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	// As in a run, the windows are collected each second.

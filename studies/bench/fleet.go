@@ -63,9 +63,9 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	rows := []fleetRow{{}}
+	rows := []fleetRow{{0, n}}
 	if s.posts > 0 {
-		rows = append(rows, fleetRow{s.posts, false}, fleetRow{s.posts, true})
+		rows = append(rows, fleetRow{s.posts, n}, fleetRow{10 * s.posts, min(n, 20)})
 	}
 	for _, row := range rows {
 		o, err := s.lead(ctx, dir, n, seconds, row)
@@ -73,11 +73,8 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 			return err
 		}
 		name := fmt.Sprintf("fleet of %d agents, one report a second each", o.Agents)
-		switch {
-		case row.sequence:
-			name += fmt.Sprintf(", %d posts/s to channels of all, by sequence", row.posts)
-		case row.posts > 0:
-			name += fmt.Sprintf(", %d posts/s that all of them hear of", row.posts)
+		if row.posts > 0 {
+			name += fmt.Sprintf(", %d posts/s, of each of which %d hear", row.posts, row.hear-1)
 		}
 		r.Figures = append(r.Figures, figure{Name: name + ": a round, from the first request to the last merge", Unit: "s", Value: spreadOf(o.Wall), Goal: "<= 0.5", Met: median(o.Wall) <= 0.5,
 			Note: fmt.Sprintf("%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; %.0f MiB resident", o.Rounds, o.Report/1000, o.Down/1e6, slices.Max(o.Sent)/1e6, o.Up/1e6, o.MiB)},
@@ -87,11 +84,8 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 	return nil
 }
 
-// A fleetRow is what the agents post a second, all together, and how they account for it.
-type fleetRow struct {
-	posts    int
-	sequence bool
-}
+// A fleetRow is how many messages the agents post a second, all together, and how many of them know a channel.
+type fleetRow struct{ posts, hear int }
 
 // lead runs a coordinator and its stubs, each a process with a core of its own.
 func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetRow) (o fleetRounds, err error) {
@@ -102,9 +96,9 @@ func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetR
 		return o, err
 	}
 	defer r.Close()
-	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", row.posts)}
+	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", row.posts), fmt.Sprint("-hear=", row.hear)}
 	c, err := lab.Start(ctx, lab.Spec{Name: "coordinator", Path: s.self, CPUs: []int{s.server}, Env: append(os.Environ(), "GOMAXPROCS=1"), Stdout: w,
-		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"), fmt.Sprint("-sequence=", row.sequence))})
+		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"))})
 	w.Close()
 	if err != nil {
 		return o, err
@@ -150,7 +144,7 @@ type warmUp struct {
 }
 
 // coordinate leads n agents for some seconds; listens gets the address that they join at.
-func coordinate(ctx context.Context, dir string, n int, sequence bool, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
+func coordinate(ctx context.Context, dir string, n int, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
 	if err := tokens(dir, n); err != nil {
 		return o, err
 	}
@@ -175,7 +169,7 @@ func coordinate(ctx context.Context, dir string, n int, sequence bool, length ti
 	o.Joined = time.Since(began).Seconds()
 	var down, up atomic.Int64
 	cfg := fleet.Config{Epoch: time.Now().Add(warm.until), Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
-		Patience: fleetPatience, BySequence: sequence, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
+		Patience: fleetPatience, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
 	for _, m := range members {
 		s, err := h.Link(m.Name)
 		if err != nil {
@@ -303,7 +297,7 @@ func newCanned(ctx context.Context) (c canned, err error) {
 		_ = fleet.Serve(ctx, there, there, func(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
 			a := &fleet.Agent{Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
 				Samples: func(ctx context.Context, t time.Time) ([]series.Sample, error) { return self.Sample(ctx, t) }}
-			st.Share(a.Ledger)
+			a.Ledger.Share()
 			var actions []workload.TallyAction
 			for i := range 25 { // as the default mix has
 				actions = append(actions, workload.TallyAction{Name: fmt.Sprint("action-", i), Weight: 0.04})
@@ -365,9 +359,8 @@ func newCanned(ctx context.Context) (c canned, err error) {
 	return c, err
 }
 
-// stubs runs n agents that answer each collect with the same report until ctx ends. Together they post so many
-// messages a second.
-func stubs(ctx context.Context, dir, url string, n, posts int) error {
+// stubs runs n agents that answer each collect with the same report until ctx ends.
+func stubs(ctx context.Context, dir, url string, n int, row fleetRow) error {
 	c, err := newCanned(ctx)
 	if err != nil {
 		return err
@@ -379,14 +372,14 @@ func stubs(ctx context.Context, dir, url string, n, posts int) error {
 		if err != nil {
 			return err
 		}
-		each := posts / n
-		if k < posts%n {
-			each++
+		m := stubMessages{agent: k, posts: row.posts / n, groups: max(n/max(row.hear, 1), 1)}
+		if k < row.posts%n {
+			m.posts++
 		}
 		wg.Go(func() {
 			errs <- join.Attend(ctx, join.AgentConfig{Token: tok, URL: url, Build: build, Say: func(string, ...any) {},
 				Introduce: func() join.Introduction { return join.Introduction{Host: "stub", Version: build} },
-				Serve:     func(ctx context.Context, s *join.Responder) error { return c.serve(ctx, s, k, each) }})
+				Serve:     func(ctx context.Context, s *join.Responder) error { return c.serve(ctx, s, m) }})
 		})
 	}
 	wg.Wait()
@@ -398,10 +391,9 @@ func stubs(ctx context.Context, dir, url string, n, posts int) error {
 }
 
 // serve answers the requests of one coordinator.
-func (c canned) serve(ctx context.Context, s *join.Responder, k, posts int) error {
+func (c canned) serve(ctx context.Context, s *join.Responder, messages stubMessages) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	dec := json.NewDecoder(s)
-	messages := stubMessages{agent: k, posts: posts}
 	for {
 		var r struct {
 			Start, Stop json.RawMessage
@@ -415,7 +407,6 @@ func (c canned) serve(ctx context.Context, s *join.Responder, k, posts int) erro
 		fmt.Fprintf(&b, `{"received":%q,"replied":%q`, now, now)
 		switch {
 		case r.Start != nil:
-			messages.sequence = bytes.Contains(r.Start, []byte(`"sequence":`))
 			fmt.Fprintf(&b, `,"pids":[%d]`, os.Getpid())
 		case r.Collect != nil:
 			fmt.Fprintf(&b, `,"parts":[{"process":0,"at":%d,"report":{`, r.Collect.At)
@@ -433,15 +424,14 @@ func (c canned) serve(ctx context.Context, s *join.Responder, k, posts int) erro
 	}
 }
 
-// stubChannels is the number of channels that stubs post to. All have users in all of them.
+// stubChannels is the number of channels that stubs post to.
 const stubChannels = 500
 
-// stubMessages are what a stub posts: so many messages a second, each to another channel.
+// stubMessages are what a stub posts: so many messages a second, each to another of the channels that it knows, which are
+// those of its group.
 type stubMessages struct {
-	agent, posts int
-	sequence     bool // it accounts for them by sequence
-	number       int
-	joined       bool
+	agent, posts, groups int
+	number               int
 }
 
 // report writes the members of a report that are about messages, in JSON.
@@ -456,30 +446,15 @@ func (m *stubMessages) report(b *bytes.Buffer, at time.Duration) {
 		}
 		b.WriteString("],")
 	}
-	channel := func(i int) string { return fmt.Sprintf("%026d", i%stubChannels) }
+	known := max(stubChannels/m.groups, 1)
+	channel := func(i int) string { return fmt.Sprintf("%026d", m.agent%m.groups+i%known*m.groups) }
 	m.number++
 	if m.posts > 0 {
 		list("acked", m.posts, func(i int) string {
-			number := ""
-			if m.sequence {
-				number = fmt.Sprintf(`,"number":%d`, m.number)
-			}
-			return fmt.Sprintf(`{"id":"%012d%06d%08d","channel":"%s","author":%d,"sent":%d,"acked":%d%s}`, m.number, m.agent, i, channel(m.agent+i), m.agent, at-2e8, at-1e8, number)
+			return fmt.Sprintf(`{"id":"%012d%06d%08d","channel":"%s","author":%d,"sent":%d,"acked":%d}`, m.number, m.agent, i, channel(m.agent+i), m.agent, at-2e8, at-1e8)
 		})
 	}
-	var due []string // channels whose marks this tick has, as agents reckon it
-	for i := range m.posts {
-		if c := channel(m.agent + i); m.sequence && workload.MarkSlot(c) == int(at/time.Second)%workload.MarkSlots {
-			due = append(due, c)
-		}
-	}
-	if len(due) > 0 {
-		list("accepted", len(due), func(i int) string {
-			return fmt.Sprintf(`{"c":"%s","m":[[%d,%d,%d]]}`, due[i], m.agent, max(m.number-workload.MarkSlots, 0), m.number)
-		})
-	}
-	if m.sequence && !m.joined {
-		m.joined = true
-		list("joined", stubChannels, func(i int) string { return `"` + channel(i) + `"` })
+	if m.number == 1 {
+		list("channels", known, func(i int) string { return `"` + channel(i) + `"` })
 	}
 }

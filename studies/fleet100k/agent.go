@@ -54,7 +54,7 @@ func build(ctx context.Context, st fleet.Start, epoch time.Time, onError func(in
 	}
 	reg, c := measure.NewRegistry(1), clock.New(epoch)
 	a := &fleet.Agent{Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, seed)}
-	st.Share(a.Ledger)
+	a.Ledger.Share()
 	env := environment(set.URLs, reg)
 	env.Tally, env.Ledger, env.Dial = a.Tally, a.Ledger, wire.FromSources(sources(st.Agent))
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }

@@ -39,7 +39,6 @@ type show struct {
 	serverArgs                  []string
 	hosts, agents, processes    int // hosts, agents of each, processes of each agent
 	users, channels, yardsticks int
-	relay                       int
 	seed                        uint64
 	ramp, settle, measure       time.Duration
 	pace                        float64
@@ -86,7 +85,6 @@ func parse(args []string) (*show, error) {
 	fs.IntVar(&s.hosts, "hosts", 5, "hosts with agents, 1 to 20")
 	fs.IntVar(&s.agents, "agents", 2, "agents of each host, 1 to 10")
 	fs.IntVar(&s.processes, "processes", 1, "processes of each agent, 1 to 16")
-	fs.IntVar(&s.relay, "relay", 100, "fleet.relay of the plans: with more processes than that, messages are accounted for by sequence")
 	fs.IntVar(&s.users, "users", 1000, "users, 2 to 100,000")
 	fs.IntVar(&s.channels, "channels", 0, "channels; 0: one for ten users")
 	fs.IntVar(&s.yardsticks, "one", 2, "runs of one process, 2 to 10: they differ by what the wall clock decides")
@@ -153,5 +151,5 @@ gates: {others: {amber: 100%%, red: 100%%}}
 
 // placement has the users on the agents.
 func (s *show) placement() string {
-	return fmt.Sprintf("placement: {agents: %d, processes: %d}\nfleet: {relay: %d}", s.hosts*s.agents, s.processes, s.relay)
+	return fmt.Sprintf("placement: {agents: %d, processes: %d}", s.hosts*s.agents, s.processes)
 }

@@ -88,39 +88,6 @@ func silent(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// The identifier of a post holds the instant at which it was sent, if its author wants that.
-func TestPostHoldsItsInstant(t *testing.T) {
-	var body string
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body)
-		body = string(b)
-		w.WriteHeader(201)
-		io.WriteString(w, `{"id":"`+anID+`","create_at":7,"channel_id":"c"}`)
-	})
-	defer srv.Close()
-	c, _ := newTestClient(t, srv.URL)
-	var at time.Time
-	stamp := func(to []byte, sent time.Time) {
-		at = sent
-		copy(to, "-0123456789")
-	}
-	for _, tt := range []struct {
-		pending string
-		stamp   func([]byte, time.Time)
-		want    string
-	}{
-		{"u:1", nil, `"pending_post_id":"u:1"}`},
-		{"u:1-2", stamp, `"pending_post_id":"u:1-2-0123456789"}`},
-		{`u":1-2`, stamp, `"pending_post_id":"u\":1-2-0123456789"}`},
-	} {
-		at = time.Time{}
-		p, err := c.Post(t.Context(), Draft{ChannelID: "c", Message: "m", Pending: tt.pending, Stamp: tt.stamp})
-		if err != nil || !strings.HasSuffix(body, tt.want) || tt.stamp != nil && !at.Equal(p.Sent) {
-			t.Errorf("%s at %v, sent at %v, %v; want %s", body, at, p.Sent, err, tt.want)
-		}
-	}
-}
-
 // Every way in which a post can fail ends in exactly one class, and the error describes the
 // failure.
 func TestClasses(t *testing.T) {

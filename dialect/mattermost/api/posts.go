@@ -7,11 +7,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"plimsoll/load/wire"
-	"plimsoll/load/workload"
 )
 
 var (
@@ -33,9 +31,6 @@ type Draft struct {
 	Priority  Priority // of a root post; drafts do not keep it here
 	// Pending is the client's own identifier of a post, see [PendingID]; empty for none. Drafts have none.
 	Pending string
-	// Stamp, if not nil, writes the instant of sending into the [workload.StampSize] bytes that follow Pending in the
-	// request.
-	Stamp func(to []byte, sent time.Time)
 }
 
 // PendingID is the identifier that a client gives a post before the server has given it one: the user, and a moment
@@ -65,21 +60,10 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	if d.Priority != (Priority{}) {
 		b = d.Priority.appendTo(append(b, ','))
 	}
-	stamp := 0 // where it ends in the body
 	if d.Pending != "" {
-		b = append(b, `,"pending_post_id":`...)
-		if d.Stamp == nil {
-			b = appendString(b, d.Pending)
-		} else {
-			b = appendString(b, d.Pending+strings.Repeat("0", workload.StampSize))
-			stamp = len(b) - 1
-		}
+		b = appendString(append(b, `,"pending_post_id":`...), d.Pending)
 	}
-	req := wire.Request{Body: append(b, '}')}
-	if d.Stamp != nil {
-		req.Stamp = func(body []byte, sent time.Time) { d.Stamp(body[stamp-workload.StampSize:stamp], sent) }
-	}
-	err = c.call(ctx, o, &req, func(resp *wire.Response) error {
+	err = c.call(ctx, o, &wire.Request{Body: append(b, '}')}, func(resp *wire.Response) error {
 		channel, root, files, priority := "", "", 0, Priority{}
 		err := eachField(resp.Body, func(k, v []byte) (err error) {
 			switch string(k) {
@@ -294,8 +278,7 @@ func readPosts(body []byte) ([]Seen, error) {
 	return seen, nil
 }
 
-// mostPending bounds the identifiers of authors that are read from events, in bytes; ours have 40, and at most 63 with a
-// number and a stamp ([workload.Ledger.Number]).
+// mostPending bounds the identifiers of authors that are read from events, in bytes; ours have 40.
 const mostPending = 64
 
 // read reads the needed fields of a post. Of posts in events (pending is not nil), which thousands of users receive,
