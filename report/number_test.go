@@ -184,7 +184,7 @@ func TestOverlay(t *testing.T) {
 func TestCounts(t *testing.T) {
 	want := []Count{{"c", 3}, {"a", 1}, {"b", 1}}
 	for range 20 { // the order of a map differs from time to time
-		if got := counts(map[string]int{"a": 1, "b": 1, "c": 3}); !slices.Equal(got, want) {
+		if got := Counts(map[string]int{"a": 1, "b": 1, "c": 3}); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
