@@ -106,11 +106,7 @@ func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
 <img src="http://192.0.2.1/spy.png"><script>console.error("complaint")</script><script>throw new Error("thrown")</script></body></html>`))
 	c.Look(1280, "light", "screen")
 	got := strings.Join(c.Problems(from, address), "\n")
-	for _, want := range []string{"request: http://192.0.2.1/spy.png", "complaint", "thrown"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q was not seen in\n%s", want, got)
-		}
-	}
+	has(t, got, "request: http://192.0.2.1/spy.png", "complaint", "thrown")
 	if len(c.Overflow()) == 0 {
 		t.Error("a page of 2000 px was not seen to be too wide")
 	}
@@ -118,7 +114,7 @@ func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
 		t.Error("pale text on white was not seen")
 	}
 	// The page's policy: a script that got into it does not run, and its requests are not sent.
-	page := string(render(t, func(w io.Writer) error { return HTML(w, judgedDocument()) }))
+	page := reported(t, HTML, judgedDocument())
 	from, address = c.Open([]byte(strings.Replace(page, "</main>", `<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`, 1)))
 	var title string
 	c.Eval("document.title", &title)
@@ -321,7 +317,7 @@ func useTables(t *testing.T, c *browser.Browser) {
 }
 
 // judgedDocument is numbers that were given: two databases, worse on one.
-func judgedDocument() JudgeDocument {
+func judgedDocument() Document {
 	in := JudgeInput{Names: [2]string{"v1", "v2"}, Skipped: map[string]string{"p99": "12 operations are too few"}, Warnings: []string{"the <second> file is old"}}
 	e := plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
 	for i, db := range []string{"MySQL", "Postgres"} {
@@ -331,7 +327,8 @@ func judgedDocument() JudgeDocument {
 			pairs = append(pairs, p)
 			in.Rows = append(in.Rows, imported.PairRow{Metric: e.Name, Database: db, Unit: e.Unit, Pair: p})
 		}
-		in.Verdicts = append(in.Verdicts, verdict.Combine(db, []verdict.Result{verdict.Judge(e, pairs, verdict.Options{BaseName: "v1", NewName: "v2"})}))
+		r := verdict.Judge(e, pairs, verdict.Options{BaseName: "v1", NewName: "v2"})
+		in.Arms = append(in.Arms, Judged{Engine: db, Arm: "v2", Verdict: verdict.Combine(db, []verdict.Result{r})})
 	}
 	return FromRows(in)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -14,14 +15,14 @@ import (
 // TestChapters: a caller's paragraphs, tables and graphs stand in every form, escaped, and its graphs are pictures of
 // their own.
 func TestChapters(t *testing.T) {
-	line := Line{T: []float64{0, 1, 2}, V: []float64{5, 6, 7}}
+	line := dialect.Curve{T: []float64{0, 1, 2}, V: []float64{5, 6, 7}}
 	in := liveInput("")
-	in.Chapters = []ChapterData{{
+	in.Chapters = []dialect.Supplement{{
 		Title: "What was said before", Leads: []string{"A lead <b>."}, Notes: []string{"A paragraph with a | in it."},
-		Tables: []ChapterTable{{Title: "A table", Head: []string{"Claim", ">Here"}, Rows: [][]string{{"one", "1.11 [1.0, 1.2]"}}, Notes: []string{"A note."}}},
-		Graphs: []ChapterGraph{
-			{Name: "stories-a", Title: "Stories per minute, a", Unit: "1/min", Sources: []ChapterSource{{Label: "client", Index: 0, Runs: []Line{line, line}}, {Label: "server", Index: 1, Runs: []Line{line}}, {Label: "nobody"}}},
-			{Name: "nothing", Title: "Nothing", Sources: []ChapterSource{{Label: "x"}}},
+		Tables: []dialect.TextTable{{Title: "A table", Head: []string{"Claim", ">Here"}, Rows: [][]string{{"one", "1.11 [1.0, 1.2]"}}, Notes: []string{"A note."}}},
+		Charts: []dialect.Chart{
+			{Name: "stories-a", Title: "Stories per minute, a", Unit: "1/min", Lines: []dialect.ChartLine{{Label: "client", Index: 0, Runs: []dialect.Curve{line, line}}, {Label: "server", Index: 1, Runs: []dialect.Curve{line}}, {Label: "nobody"}}},
+			{Name: "nothing", Title: "Nothing", Lines: []dialect.ChartLine{{Label: "x"}}},
 		},
 	}}
 	d := From(in)
@@ -39,16 +40,8 @@ func TestChapters(t *testing.T) {
 	if err := FullMarkdown(&text, d); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"What was said before", "A table", "1.11 [1.0, 1.2]", "A note.", "Stories per minute, a · measured phase", "A lead &lt;b&gt;."} {
-		if !strings.Contains(html.String(), want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	for _, want := range []string{"## What was said before", "### A table", `A paragraph with a \| in it.`, "![stories-a](graphs/stories-a.png)", `- A lead \<b>.`} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the Markdown lacks %q", want)
-		}
-	}
+	has(t, html.String(), "What was said before", "A table", "1.11 [1.0, 1.2]", "A note.", "Stories per minute, a · measured phase", "A lead &lt;b&gt;.")
+	has(t, text.String(), "## What was said before", "### A table", `A paragraph with a \| in it.`, "![stories-a](graphs/stories-a.png)", `- A lead \<b>.`)
 	all := Graphs(d)
 	if err := all[d.Chapters[0].Graphs[0]].PNG(&png); err != nil || png.Len() == 0 {
 		t.Errorf("no picture: %v", err)
@@ -109,11 +102,8 @@ func TestRowsOfTheStores(t *testing.T) {
 		}
 	}
 	d := From(in)
-	var text bytes.Buffer
-	if err := FullMarkdown(&text, d); err != nil {
-		t.Fatal(err)
-	}
-	_, after, ok := strings.Cut(text.String(), "### Rows in the stores")
+	text := written(t, FullMarkdown, d)
+	_, after, ok := strings.Cut(text, "### Rows in the stores")
 	if !ok {
 		t.Fatal("no table of rows")
 	}

@@ -27,7 +27,7 @@ func TestEveryGraphIsThere(t *testing.T) {
 	in.Graphs = append(in.Graphs, GraphSpec{Name: "heap-in-use", Title: "Heap in use"})
 	d := From(in)
 	pictures := Graphs(d)
-	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+	text := written(t, FullMarkdown, d)
 	for _, engine := range []string{"postgresql", "mysql"} {
 		for _, test := range []string{"bounded", "unbounded"} {
 			for _, name := range []string{"avg-api-times", "p99-api-times", "avg-store-times", "p99-store-times", "cpu-utilization", "goroutines-in-use",
@@ -54,9 +54,7 @@ func TestEveryGraphIsThere(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(text, "No data for heap-in-use: the page was never read.") {
-		t.Error("the text does not say what has no data, and why")
-	}
+	has(t, text, "No data for heap-in-use: the page was never read.")
 }
 
 // TestArmWithoutData holds that an arm or a run that is missing in a graph is named in its legend.
@@ -80,12 +78,8 @@ func TestArmWithoutData(t *testing.T) {
 		if got := strings.Contains(svg, "new: no data"); got != (g.data.Engine == "postgresql") {
 			t.Errorf("%s: new is named as missing: %v", g.File, got)
 		}
-		if !strings.Contains(svg, "base (5 of 6 runs have data)") {
-			t.Errorf("%s does not say that a run of base is missing", g.File)
-		}
-		if !strings.Contains(svg, "median of the runs; band: lowest to highest") {
-			t.Errorf("%s does not say what line and band are", g.File)
-		}
+		has(t, svg, "base (5 of 6 runs have data)")
+		has(t, svg, "median of the runs; band: lowest to highest")
 	}
 }
 

@@ -1,10 +1,7 @@
 package report
 
 import (
-	"encoding/json"
-	"io"
 	"math"
-	"strings"
 	"testing"
 
 	"plimsoll/judge/verdict"
@@ -30,17 +27,11 @@ func TestImpliedCapacityIsReported(t *testing.T) {
 	}
 	bounded := d // which leaves more room on a screen
 	bounded.Capacity, bounded.Limiters, bounded.Warnings, bounded.WarningGroups = nil, nil, nil, nil
-	for name, write := range map[string]func(io.Writer) error{
-		"screen": func(w io.Writer) error { return Screen(w, bounded, 200) }, "full": func(w io.Writer) error { return FullMarkdown(w, d) },
-		"markdown": func(w io.Writer) error { return Markdown(w, d) }, "html": func(w io.Writer) error { return HTML(w, d) },
-		"comment": func(w io.Writer) error { return Comment(w, d) }, "junit": func(w io.Writer) error { return JUnit(w, d) },
+	for _, text := range []string{
+		screenText(t, bounded, 200), written(t, FullMarkdown, d), reported(t, Markdown, d), reported(t, HTML, d),
+		written(t, Comment, d), written(t, JUnit, d),
 	} {
-		text := string(render(t, write))
-		for _, want := range []string{"For a limit by the CPU of app, users ∝ 1/cost: -13.", "the searches confirm it: -1", "the searches contradict it: "} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: the report does not contain %q", name, want)
-			}
-		}
+		has(t, text, "For a limit by the CPU of app, users ∝ 1/cost: -13.", "the searches confirm it: -1", "the searches contradict it: ")
 	}
 	var stored struct {
 		Verdicts []struct {
@@ -49,9 +40,7 @@ func TestImpliedCapacityIsReported(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &stored); err != nil {
-		t.Fatal(err)
-	}
+	readBack(t, d, &stored)
 	results := stored.Verdicts[1].Verdict.Results
 	if m := results[len(results)-1].Implies; m == nil || m.Search != verdict.Contradicted || !(m.Effect < -0.13) {
 		t.Errorf("report.json has %+v", m)

@@ -137,7 +137,7 @@ func TestJUnit(t *testing.T) {
 			}
 		})
 	}
-	for _, d := range []Document{{}, From(Input{}), judgedDocument().Document()} {
+	for _, d := range []Document{{}, From(Input{}), judgedDocument()} {
 		text := render(t, func(w io.Writer) error { return JUnit(w, d) })
 		for _, p := range checkJUnit(text) {
 			t.Errorf("%s: %s", d.Title, p)
@@ -182,7 +182,7 @@ func TestJUnitFollowsTheVerdict(t *testing.T) {
 
 // TestJUnitShapeCanFail: the check of the shape finds deviations.
 func TestJUnitShapeCanFail(t *testing.T) {
-	good := string(render(t, func(w io.Writer) error { return JUnit(w, From(scenes()["full"].input())) }))
+	good := written(t, JUnit, From(scenes()["full"].input()))
 	for _, change := range [][2]string{
 		{"<failure ", "<defect "}, {` failures="`, ` failures="7`}, {"classname=", "class="}, {"<properties>", "<testcase name=\"x\" classname=\"plimsoll.x\"/><properties>"}, {"</testsuites>", ""}, {`<testcase name="capacity"`, `<testcase name="errors"`},
 	} {

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"io"
-	"strings"
 	"testing"
 
 	"plimsoll/judge/verdict"
@@ -19,14 +16,10 @@ func TestLevelsAreReported(t *testing.T) {
 	r := &in.Arms[0].Verdict.Results[0]
 	r.Levels = &verdict.Levels{Blocks: 6, Measure: 12, Within: 0.009, Between: 0.014, MDE: 0.0262, Longer: 0.0241, More: 0.0153}
 	d = From(in)
-	for name, write := range map[string]func(io.Writer) error{
-		"full": func(w io.Writer) error { return FullMarkdown(w, d) }, "html": func(w io.Writer) error { return HTML(w, d) },
-	} {
+	for _, text := range []string{written(t, FullMarkdown, d), reported(t, HTML, d)} {
 		want := r.Name + ": the difference varies by 0.9 % (sd) inside a block of 12 s, and by 1.4 % between deployments. 6 blocks find 2.6 %; " +
 			"with twice the measured time they would find 2.4 %, and twice as many blocks 1.5 %."
-		if text := string(render(t, write)); !strings.Contains(text, want) {
-			t.Errorf("%s: the report does not contain %q", name, want)
-		}
+		has(t, text, want)
 	}
 	var stored struct {
 		Verdicts []struct {
@@ -39,9 +32,7 @@ func TestLevelsAreReported(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &stored); err != nil {
-		t.Fatal(err)
-	}
+	readBack(t, d, &stored)
 	if l := stored.Verdicts[0].Verdict.Results[0].Levels; l == nil || l.Between != 0.014 {
 		t.Errorf("report.json has %+v", l)
 	}

@@ -261,15 +261,8 @@ func TestUnstableSearchesNameTwoCapacities(t *testing.T) {
 		}
 	}
 	d := From(in)
-	var b strings.Builder
-	if err := FullMarkdown(&b, d); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"unstable and no number in a pair; every rule held up to 3000 users going up, and after an overload up to 1800", "| unstable |"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("the report lacks %q", want)
-		}
-	}
+	b := written(t, FullMarkdown, d)
+	has(t, b, "unstable and no number in a pair; every rule held up to 3000 users going up, and after an overload up to 1800", "| unstable |")
 }
 
 // TestDifferingLimitersLead expects the sentence about limiters before all sentences about the builds, where the

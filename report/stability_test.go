@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -54,13 +53,9 @@ func TestStability(t *testing.T) {
 	if base.Rises != 6 || base.Runs != 6 || base.Against != nil || base.Lo > 19 || base.Hi < 19 || fresh.Against == nil || fresh.Against.Blocks != 6 || fresh.Against.Differs {
 		t.Errorf("base %+v, new %+v", base, fresh)
 	}
-	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
-	for _, want := range []string{"PostgreSQL: base: mean response climbed from 41", " to 5", "in the hour (6 of 6 runs; slope +1", "95 % interval over the runs): post.", "### Stability of the bounded test - PostgreSQL",
-		"rose in 6 of 6", "No drift that matters in most runs: throughput."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the report lacks %q", want)
-		}
-	}
+	text := written(t, FullMarkdown, d)
+	has(t, text, "PostgreSQL: base: mean response climbed from 41", " to 5", "in the hour (6 of 6 runs; slope +1", "95 % interval over the runs): post.", "### Stability of the bounded test - PostgreSQL",
+		"rose in 6 of 6", "No drift that matters in most runs: throughput.")
 	if strings.Contains(text, "does not drift as with the base") {
 		t.Error("arms that climb alike are told apart")
 	}
@@ -69,18 +64,14 @@ func TestStability(t *testing.T) {
 	if state, _ := c.moved(); state != "" || !c.Against.Differs || c.Against.Value > -0.4 || c.Against.Value < -0.5 {
 		t.Errorf("an arm that does not climb: %+v %+v", c, c.Against)
 	}
-	text = string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
-	if !strings.Contains(text, "new: mean response does not drift as with the base: -4") {
-		t.Error("the comments do not say that the arms differ")
-	}
+	text = written(t, FullMarkdown, d)
+	has(t, text, "new: mean response does not drift as with the base: -4")
 	in := full().input()
 	for i := range in.Runs {
 		in.Runs[i].Drift = drift.FindDrift([]drift.Signal{{Name: "throughput", Unit: "1/s", Step: time.Second, Values: []float64{1, 2}}})
 	}
-	text = string(render(t, func(w io.Writer) error { return FullMarkdown(w, From(in)) }))
-	if !strings.Contains(text, "1 signal lies in measured phases too short to see a drift: nothing is said about it.") {
-		t.Error("short phases are not told")
-	}
+	text = written(t, FullMarkdown, From(in))
+	has(t, text, "1 signal lies in measured phases too short to see a drift: nothing is said about it.")
 }
 
 // TestStabilityCalibration counts how often equal arms are found to drift differently, over two signals: at most 1 %
@@ -148,8 +139,8 @@ func TestShiftSection(t *testing.T) {
 	}
 	in.Arms[0].Shifts = []verdict.Shift{x}
 	d := From(in)
-	md := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
-	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	md := written(t, FullMarkdown, d)
+	page := reported(t, HTML, d)
 	for _, want := range []string{"Where the response times shifted - PostgreSQL", "op: slower from p95 (+", "p99", "slower →", "●"} {
 		if !strings.Contains(md, want) || !strings.Contains(page, want) {
 			t.Errorf("the report lacks %q", want)

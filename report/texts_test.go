@@ -20,13 +20,9 @@ func TestTextsOfAPerson(t *testing.T) {
 	if d.DraftedComments || d.DraftedActions || len(d.Comments) != 2 || len(d.Actions) != 1 || strings.Join(d.CommentsDraft, "|") != strings.Join(draft.Comments, "|") || strings.Join(d.ActionsDraft, "|") != strings.Join(draft.Actions, "|") {
 		t.Fatalf("comments %q, drafted %q; actions %q, drafted %q", d.Comments, d.CommentsDraft, d.Actions, d.ActionsDraft)
 	}
-	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
-	for _, want := range []string{"- Boring is *good*.\n  \n  # Not a heading\n", "- Ship it.\n", "Written by a person. The comments that were drafted", "Written by a person. The action items that were drafted"} {
-		if !strings.Contains(md, want) {
-			t.Errorf("the Markdown lacks %q:\n%s", want, md[:1500])
-		}
-	}
-	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	md := reported(t, Markdown, d)
+	has(t, md, "- Boring is *good*.\n  \n  # Not a heading\n", "- Ship it.\n", "Written by a person. The comments that were drafted", "Written by a person. The action items that were drafted")
+	page := reported(t, HTML, d)
 	if !strings.Contains(page, "<li>Boring is *good*.") || strings.Count(page, "Written by a person.") != 2 || strings.Contains(page, draft.Comments[0]) {
 		t.Error("the page does not hold the person's comments alone, marked as such")
 	}

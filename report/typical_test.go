@@ -1,10 +1,7 @@
 package report
 
 import (
-	"encoding/json"
-	"io"
 	"math"
-	"strings"
 	"testing"
 
 	"plimsoll/judge/verdict"
@@ -35,32 +32,24 @@ func TestTypicalIsReported(t *testing.T) {
 	const words, name = "typical response time of all operations +40.7 % [+40.2, +41.3] at 95 %", "typical(op)"
 	const kinds = "each of 21 kinds of operations against itself, weighted by counts: 98.4 % of all operations; left out, with fewer than 10 in a run: pin, upload"
 	for _, tt := range []struct {
-		form  string
-		write func(io.Writer) error
-		want  []string
+		text string
+		want []string
 	}{
-		{"screen", func(w io.Writer) error { return Screen(w, d, 200) }, []string{words}},
-		{"markdown", func(w io.Writer) error { return Markdown(w, d) }, []string{words, name, kinds}},
-		{"full", func(w io.Writer) error { return FullMarkdown(w, d) }, []string{words, name, kinds}},
-		{"html", func(w io.Writer) error { return HTML(w, d) }, []string{words, name, kinds}},
-		{"comment", func(w io.Writer) error { return Comment(w, d) }, []string{words, name}},
-		{"junit", func(w io.Writer) error { return JUnit(w, d) }, []string{name, "typical(op): worse: new is 40.7"}},
-		{"csv", func(w io.Writer) error { return CSV(w, d) }, []string{name}},
-		{"json", func(w io.Writer) error { return JSON(w, d) }, []string{`"name":"typical(op)"`, `"compared":21,"share":0.984`}},
+		{screenText(t, d, 200), []string{words}},
+		{reported(t, Markdown, d), []string{words, name, kinds}},
+		{written(t, FullMarkdown, d), []string{words, name, kinds}},
+		{reported(t, HTML, d), []string{words, name, kinds}},
+		{written(t, Comment, d), []string{words, name}},
+		{written(t, JUnit, d), []string{name, "typical(op): worse: new is 40.7"}},
+		{written(t, CSV, d), []string{name}},
+		{reported(t, JSON, d), []string{`"name":"typical(op)"`, `"compared":21,"share":0.984`}},
 	} {
-		text := string(render(t, tt.write))
-		for _, want := range tt.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s does not contain %q", tt.form, want)
-			}
-		}
+		has(t, tt.text, tt.want...)
 	}
 	var stored struct {
 		Verdicts []struct{ Verdict verdict.Verdict }
 	}
-	if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &stored); err != nil {
-		t.Fatal(err)
-	}
+	readBack(t, d, &stored)
 	results := stored.Verdicts[0].Verdict.Results
 	if k := results[len(results)-1].Kinds; k == nil || len(k.Left) != 2 {
 		t.Errorf("report.json has %+v", k)

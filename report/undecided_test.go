@@ -19,20 +19,14 @@ func TestUndecidedEndpoints(t *testing.T) {
 	}
 	d := From(in)
 	stands := "judged on capacity, p95(post) and errors; p99(op) could not be decided in this time"
-	text := func(write func(b *strings.Builder) error) string {
-		var b strings.Builder
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(strings.Fields(b.String()), " ")
-	}
+	text := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	forms := map[string]string{
-		"screen":   text(func(b *strings.Builder) error { return Screen(b, d, 100) }),
-		"markdown": text(func(b *strings.Builder) error { return FullMarkdown(b, d) }),
-		"comment":  text(func(b *strings.Builder) error { return Comment(b, d) }),
-		"junit":    text(func(b *strings.Builder) error { return JUnit(b, d) }),
-		"csv":      text(func(b *strings.Builder) error { return CSV(b, d) }),
-		"json":     text(func(b *strings.Builder) error { return JSON(b, d) }),
+		"screen":   text(screenText(t, d, 100)),
+		"markdown": text(written(t, FullMarkdown, d)),
+		"comment":  text(written(t, Comment, d)),
+		"junit":    text(written(t, JUnit, d)),
+		"csv":      text(written(t, CSV, d)),
+		"json":     text(reported(t, JSON, d)),
 	}
 	for form, got := range forms {
 		if form != "csv" && !strings.Contains(strings.ReplaceAll(got, `\`, ""), stands) {

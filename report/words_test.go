@@ -110,12 +110,8 @@ func TestCostAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"complete, 6 of 6 blocks judged, by cost alone", "WORSE", "6 blocks by cost alone",
-		"only the cost of operations was judged, not response times or capacity; repeat it on a quiet host"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, &b)
-		}
-	}
+	has(t, text, "complete, 6 of 6 blocks judged, by cost alone", "WORSE", "6 blocks by cost alone",
+		"only the cost of operations was judged, not response times or capacity; repeat it on a quiet host")
 }
 
 // TestEndpointsWithoutAResult checks that an invalid verdict does not read as if the endpoint were the error.
