@@ -448,7 +448,7 @@ func (b *builder) companionsText() string {
 	all := b.described(engine, "").Companions
 	var parts []string
 	for _, role := range slices.Sorted(maps.Keys(all)) {
-		if role == "proxy" || strings.HasPrefix(role, replicaPrefix) { // no other stores; each has its row
+		if role == "proxy" || strings.HasPrefix(role, target.ReplicaPrefix) { // no other stores; each has its row
 			continue
 		}
 		c := all[role]
@@ -467,18 +467,14 @@ func (b *builder) companionsText() string {
 	return strings.Join(parts, "; ")
 }
 
-// replicaPrefix begins the names of the copies of a database among the companions of a target.
-const replicaPrefix = "replica-"
-
 // replicasText names the copies of an arm's database on an engine that ran, or with an empty arm those of the first run;
 // empty without any.
 func (b *builder) replicasText(engine, arm string) string {
 	n, what := 0, map[string]bool{}
-	for role, c := range b.described(engine, arm).Companions {
-		if strings.HasPrefix(role, replicaPrefix) {
-			n++
-			what[c.Full()] = true
-		}
+	d := b.described(engine, arm)
+	for _, name := range d.Replicas() {
+		n++
+		what[d.Companions[name].Full()] = true
 	}
 	if n == 0 {
 		return ""
