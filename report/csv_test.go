@@ -31,7 +31,6 @@ func TestCSV(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "full.csv", written(t, CSV, From(scenes()["full"].input())))
 	golden(t, "judged.csv", written(t, CSV, judgedDocument()))
 }
 

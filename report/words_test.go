@@ -121,6 +121,10 @@ func TestEndpointsWithoutAResult(t *testing.T) {
 	if got, want := oneSentence(Document{}, f), "no result for errors and capacity: there is no valid pair"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	f.Verdict = verdict.Combine("", []verdict.Result{judged(users, 6, -1, 1, 2, -2)}, "p99(op)")
+	if got := oneSentence(Document{}, f); !strings.HasSuffix(got, "within the margins of capacity; p99(op) could not be decided in this time") {
+		t.Errorf("%q", got)
+	}
 }
 
 // TestUrgentWarnings checks that a first screen shows at most three groups of warnings, each with what to do, and none that
