@@ -10,9 +10,12 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// The comments of scenes are in TestGolden.
-func TestCommentGolden(t *testing.T) {
-	golden(t, "judged.comment.md", written(t, Comment, judgedDocument()))
+// Given numbers have the forms of a comparison.
+func TestJudgedGolden(t *testing.T) {
+	d := judgedDocument()
+	golden(t, "judged.comment.md", written(t, Comment, d))
+	golden(t, "judged.csv", written(t, CSV, d))
+	golden(t, "judged.html", bare(reported(t, HTML, d)))
 }
 
 // lively matches text that a forge would not show as plain text: links, mentions, references, images, elements, and

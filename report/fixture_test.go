@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/judge/limiter"
 	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
@@ -144,7 +145,8 @@ func (s scene) input() Input {
 }
 
 // enrich adds what a comparison may have beside its endpoints: the typical response time, a cost and what it implies,
-// failed runs, an endpoint that could not be decided, a correction, shifts and drifts.
+// failed runs, an endpoint that could not be decided, a correction, shifts, drifts,
+// pages and a chapter.
 func enrich(in *Input) {
 	typical := plan.Endpoint{Name: "typical(op)", Stat: plan.Typical, Of: "op", Better: plan.Lower, Margin: 0.05, Unit: "ms"}
 	cost := plan.Endpoint{Name: "cost(app)", Better: plan.Lower, Margin: 0.05, Unit: "ms"}
@@ -169,8 +171,19 @@ func enrich(in *Input) {
 		j.Shifts = []verdict.Shift{slowEnd(rng)}
 	}
 	for i := range in.Runs {
-		in.Runs[i].Drift = hour(rng, 41, 60+rng.NormFloat64())
+		r := &in.Runs[i]
+		r.Drift = hour(rng, 41, 60+rng.NormFloat64())
+		r.Pages = []PageRef{NewPageRef(*r, Bounded, SystemPage), NewPageRef(*r, Bounded, CoordinatorPage), NewPageRef(*r, Unbounded, SystemPage)}
 	}
+	line := dialect.Curve{T: []float64{0, 1, 2}, V: []float64{5, 6, 7}}
+	in.Chapters = []dialect.Supplement{{
+		Title: "What was said before", Leads: []string{"A lead <b>."}, Notes: []string{"A paragraph with a | in it."},
+		Tables: []dialect.TextTable{{Title: "A table", Head: []string{"Claim", ">Here"}, Rows: [][]string{{"one", "1.11 [1.0, 1.2]"}}, Notes: []string{"A note."}}},
+		Charts: []dialect.Chart{
+			{Name: "stories-a", Title: "Stories per minute, a", Unit: "1/min", Lines: []dialect.ChartLine{{Label: "client", Index: 0, Runs: []dialect.Curve{line, line}}, {Label: "server", Index: 1, Runs: []dialect.Curve{line}}, {Label: "nobody"}}},
+			{Name: "nothing", Title: "Nothing", Lines: []dialect.ChartLine{{Label: "x"}}},
+		},
+	}}
 }
 
 // slowEnd is a shift of the slowest responses of an operation by a third.

@@ -39,7 +39,8 @@ func live(r *RunData, bad int, hostile string) {
 	r.Users = &record.Users{
 		Format: record.UsersVersion, Phase: "measure", Grace: 10 * time.Second, Mixes: workload.Snapshot{b}.Mixes(),
 		Whole: workload.LedgerCount{Acked: 2000, Judged: 1900, Seen: 60000 - int64(bad)*3, Late: 2, Lost: int64(bad) * 3, Duplicated: int64(bad) * 5, Misordered: int64(bad)},
-		Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 2000 - bad, Part: 1}, Took: time.Second},
+		Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 2000 - bad, Part: 1,
+			Rows: []workload.RowCount{{Store: "database", What: "things", Least: 10, Most: 12, Actual: 11}, {Store: "wide", What: "things", Least: 5, Most: 5, Actual: 4}}}, Took: time.Second},
 		Storms: []record.StormOutcome{
 			{Kind: "reconnect", Share: 0.5, Over: 2 * time.Second, From: 10 * time.Second, To: 13 * time.Second, Affected: 200, Done: 200 - bad, Missed: bad, Back: 2600 * time.Millisecond},
 			{Kind: "mention", From: 16 * time.Second, To: 18 * time.Second, Affected: 1},
