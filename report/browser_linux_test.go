@@ -3,7 +3,6 @@ package report
 import (
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,16 +22,21 @@ var (
 	pageFile = flag.String("page", "", "file of one more page to open")
 )
 
+// pageOf is the page of a report.
+func pageOf(t *testing.T, r Report) []byte {
+	t.Helper()
+	return []byte(reported(t, HTML, r))
+}
+
 // pages are all kinds of pages that this package writes.
 func pages(t *testing.T) map[string][]byte {
 	out := map[string][]byte{
-		"full":        render(t, func(w io.Writer) error { return HTML(w, From(scenes()["full"].input())) }),
-		"hostile":     render(t, func(w io.Writer) error { return HTML(w, From(scenes()["hostile"].input())) }),
-		"judged":      render(t, func(w io.Writer) error { return HTML(w, judgedDocument()) }),
-		"trend":       render(t, func(w io.Writer) error { return HTML(w, FromReleases(releaseScene())) }),
 		"system":      render(t, somePage(SystemPage, "").HTML),
 		"coordinator": render(t, somePage(CoordinatorPage, nasty).HTML),
-		"sizing":      render(t, func(w io.Writer) error { return HTML(w, seedDocument(t)) }),
+	}
+	for name, r := range map[string]Report{"rich": From(scenes()["rich"].input()), "hostile": From(scenes()["hostile"].input()), "judged": judgedDocument(),
+		"trend": FromReleases(releaseScene()), "sizing": seedDocument(t)} {
+		out[name] = pageOf(t, r)
 	}
 	if *pageFile != "" {
 		data, err := os.ReadFile(*pageFile)
@@ -138,7 +142,7 @@ func views(c *browser.Browser, clock string) []string {
 func useGraphs(t *testing.T, c *browser.Browser) {
 	d := From(scenes()["full"].input())
 	c.Look(1280, "light", "screen")
-	from, address := c.Open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	from, address := c.Open(pageOf(t, d))
 	c.Eval(unfoldAll, nil)
 	const clock, other = "postgresql bounded", "postgresql unbounded"
 	figure := fmt.Sprintf(`document.querySelector("figure[data-clock='%s']")`, clock)
@@ -265,7 +269,7 @@ func useGraphs(t *testing.T, c *browser.Browser) {
 func useTables(t *testing.T, c *browser.Browser) {
 	d := From(scenes()["full"].input())
 	c.Look(1280, "light", "screen")
-	from, address := c.Open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	from, address := c.Open(pageOf(t, d))
 	c.Eval(unfoldAll, nil)
 	const table = `[...document.querySelectorAll("table")].find(t => t.tHead.textContent.includes("Operation"))`
 	column := func(n int) []string {
@@ -376,7 +380,7 @@ func TestFirstScreen(t *testing.T) {
 				in.Arms[i].Verdict = v
 			}
 		}
-		c.Open(render(t, func(w io.Writer) error { return HTML(w, From(in)) }))
+		c.Open(pageOf(t, From(in)))
 		for _, size := range []struct{ width, within int }{{1280, 800}, {400, 0}} {
 			c.Look(size.width, "light", "screen")
 			c.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": size.width, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)

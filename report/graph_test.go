@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image/png"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -195,7 +194,7 @@ func TestBudget(t *testing.T) {
 	if got := budget(func() { file = len(render(t, g.SVG)) }); got > 512<<10 || file > 40<<10 {
 		t.Errorf("an SVG allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
-	if got := budget(func() { file = len(render(t, func(w io.Writer) error { return HTML(w, d) })) }); got > 16<<20 || file > 2<<20 {
+	if got := budget(func() { file = len(reported(t, HTML, d)) }); got > 16<<20 || file > 2<<20 {
 		t.Errorf("the page allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
 }
@@ -227,19 +226,6 @@ func TestLimitOfNothing(t *testing.T) {
 		g := Graph{data: GraphData{Limit: 0.025, Arms: []ArmLine{{T: []float64{0, 1}, Median: []float64{0, test.highest}}}}}
 		if above := strings.Contains(g.limitText(), "above this graph"); g.hasLimit() != test.drawn || above == test.drawn {
 			t.Errorf("highest %g: drawn %v, legend %q", test.highest, g.hasLimit(), g.limitText())
-		}
-	}
-}
-
-// The labels of an axis are distinct, however narrow its range is.
-func TestTicksAreDistinct(t *testing.T) {
-	for _, r := range [][2]float64{{0, 1}, {0.994, 1.013}, {99.97, 100.04}, {12340, 12349}, {1_234_560, 1_234_600}, {999_990, 1_000_020}, {-3, 3}} {
-		seen := map[string]bool{}
-		for _, tick := range ticks(r[0], r[1], 5) {
-			if seen[tick.label] {
-				t.Errorf("from %v to %v: the label %s is there twice", r[0], r[1], tick.label)
-			}
-			seen[tick.label] = true
 		}
 	}
 }

@@ -114,7 +114,7 @@ func TestMessagesLostInAVoidedRun(t *testing.T) {
 			t.Errorf("JUnit has %q %d times, want once:\n%s", want, n, junit)
 		}
 	}
-	if problems := checkJUnit([]byte(junit)); len(problems) > 0 {
+	if problems := checkJUnit(junit); len(problems) > 0 {
 		t.Error(problems)
 	}
 	has(t, written(t, Comment, d), "3 of 2000 cannot be read")

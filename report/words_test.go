@@ -105,11 +105,7 @@ func TestCostAlone(t *testing.T) {
 	}
 	cost := judged(plan.Endpoint{Name: "cost(app)", Better: plan.Lower, Margin: 0.05, Unit: "ms"}, 6, 19, 20, 21)
 	d := From(Input{Comparison: c, Arms: []Judged{{Arm: "new", Verdict: verdict.Combine("", []verdict.Result{cost})}}})
-	var b strings.Builder
-	if err := Screen(&b, d, 0); err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Join(strings.Fields(b.String()), " ")
+	text := strings.Join(strings.Fields(screenText(t, d, 0)), " ")
 	has(t, text, "complete, 6 of 6 blocks judged, by cost alone", "WORSE", "6 blocks by cost alone",
 		"only the cost of operations was judged, not response times or capacity; repeat it on a quiet host")
 }
