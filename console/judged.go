@@ -14,13 +14,13 @@ const mostReports = 300
 
 // concluded returns the stored outcome of a comparison; false if it was not judged yet. A report beside it is for people:
 // nothing would show that it was changed.
-func concluded(c *record.Comparison) (o evidence.Outcome, ok bool) {
+func concluded(c *record.Comparison) (o evidence.Conclusion, ok bool) {
 	err := json.Unmarshal(c.Outcome, &o)
 	return o, err == nil && len(o.Verdicts) > 0 && c.State != record.Running
 }
 
 // resultText returns the verdicts of an outcome in one cell each.
-func resultText(o evidence.Outcome) string {
+func resultText(o evidence.Conclusion) string {
 	var out []string
 	for _, v := range o.Verdicts {
 		out = append(out, strings.TrimSpace(v.Engine+" "+v.Arm+" "+string(v.Verdict.Kind)))
@@ -32,7 +32,7 @@ func resultText(o evidence.Outcome) string {
 // endpoint's unit; effects, intervals and margins are fractions of the base, or in that unit where the endpoint is
 // absolute. A bound instead of a number has no dot, and its pair no difference. The base has one dot a block and
 // endpoint, whoever it was compared with.
-func judgedInto(out map[string]any, o evidence.Outcome) {
+func judgedInto(out map[string]any, o evidence.Conclusion) {
 	type key struct{ endpoint, engine, arm string }
 	endpoints, differences, verdicts := []any{}, []any{}, []any{}
 	dots, values, seen := []key{}, map[key][][2]float64{}, map[string]bool{}

@@ -66,8 +66,8 @@ func (h *hub) judgeAll(ctx context.Context) {
 }
 
 // judgedSoFar is judgeSoFar, once for each state of the comparison's file.
-func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (evidence.Outcome, error) {
-	return s.partly.of(filepath.Join(s.store.ComparisonDir(c.ID), comparisonFile), func() (evidence.Outcome, error) {
+func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (evidence.Conclusion, error) {
+	return s.partly.of(filepath.Join(s.store.ComparisonDir(c.ID), comparisonFile), func() (evidence.Conclusion, error) {
 		return s.judgeSoFar(ctx, c)
 	})
 }
@@ -75,7 +75,7 @@ func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (eviden
 // judgeSoFar judges the whole blocks of a comparison that is under way or has no outcome. Nothing is concluded from it: a look
 // that the plan does not have would find differences that are none. So every difference is open, and only its interval
 // is shown.
-func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evidence.Outcome, err error) {
+func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evidence.Conclusion, err error) {
 	p, err := evidence.PlanOf(c)
 	if err != nil {
 		return o, err

@@ -40,8 +40,8 @@ type Console struct {
 	closing chan struct{} // closed when streams have to end
 	opened  *opened
 
-	wholes   *remembered[item]             // comparisons and sizings in the history
-	partly   *remembered[evidence.Outcome] // of comparisons without an outcome, by their files
+	wholes   *remembered[item]                // comparisons and sizings in the history
+	partly   *remembered[evidence.Conclusion] // of comparisons without an outcome, by their files
 	graded   *remembered[[]gradedStep]
 	limits   *remembered[any] // limiters of runs that are over, by their manifests
 	soFar    limits
@@ -71,7 +71,7 @@ type Config struct {
 func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
-		partly: newRemembered[evidence.Outcome](mostReports), wholes: newRemembered[item](mostReleases),
+		partly: newRemembered[evidence.Conclusion](mostReports), wholes: newRemembered[item](mostReleases),
 		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), graded: newRemembered[[]gradedStep](mostReports), trending: make(chan struct{}, 1),
 		reading: make(chan struct{}, maxReading)}
 	if c.Series == nil {

@@ -73,8 +73,8 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
 }
 
-// An Outcome is what a comparison has concluded, as the member outcome of comparison.json has it.
-type Outcome struct {
+// A Conclusion is what a comparison has concluded, as the member outcome of comparison.json has it.
+type Conclusion struct {
 	Indicative bool                `json:"indicative,omitempty"`
 	Verdicts   []Concluded         `json:"verdicts"`
 	Limiters   []report.SearchEnds `json:"limiters,omitempty"`
@@ -89,7 +89,7 @@ type Concluded struct {
 
 // outcomeOf returns the outcome of a document as comparison.json keeps it, and its digest with it.
 func outcomeOf(doc report.Document) (json.RawMessage, error) {
-	out := Outcome{Indicative: doc.Indicative, Limiters: doc.Limiters}
+	out := Conclusion{Indicative: doc.Indicative, Limiters: doc.Limiters}
 	for _, v := range doc.Verdicts {
 		out.Verdicts = append(out.Verdicts, Concluded{v.Engine, v.Arm, v.Verdict})
 	}
