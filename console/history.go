@@ -195,7 +195,7 @@ func number(r *http.Request, name string, without, least, most int) (int, error)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, badQuery{fmt.Errorf("%s=%q: want a whole number from %d to %d", name, text, least, most)}
+		return 0, queryError{fmt.Errorf("%s=%q: want a whole number from %d to %d", name, text, least, most)}
 	}
 	return n, nil
 }

@@ -25,7 +25,7 @@ func ofID[T any](what string, load func(id string) (T, error), idOf func(T) stri
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
 		var it T
-		err := error(store.ErrNotFound)
+		err := store.ErrNotFound
 		if wholeID(id) {
 			it, err = load(id)
 		}
@@ -45,13 +45,13 @@ func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *reco
 	return ofID("run", s.store.Run, func(r *record.Run) string { return r.Manifest.ID }, f)
 }
 
-// A badQuery is an error of a request.
-type badQuery struct{ error }
+// A queryError is an error of a request.
+type queryError struct{ error }
 
 // respondWith answers what f returned, or refuses.
 func respondWith(w http.ResponseWriter, out any, err error) {
 	switch {
-	case errors.As(err, new(badQuery)):
+	case errors.As(err, new(queryError)):
 		refuse(w, http.StatusBadRequest, err.Error())
 	case err != nil:
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
