@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +22,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/run/live"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 const (
@@ -79,10 +77,7 @@ type under struct {
 func serveUnder(t *testing.T, c Config) *under {
 	t.Helper()
 	// A short path: the publisher's own test has the long ones.
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	w, err := st.Create(record.Manifest{ID: testRun, Name: "quickstart", Epoch: time.Unix(200, 0).UTC()})
 	if err != nil {
 		t.Fatal(err)
@@ -99,19 +94,9 @@ func serveUnder(t *testing.T, c Config) *under {
 		t.Fatal(err)
 	}
 	c.Store = st
-	u.Console = New(c)
-	u.srv = httptest.NewServer(u.Handler())
-	ctx, cancel := context.WithCancel(t.Context())
-	looked := make(chan struct{})
-	quick(u.hub)
-	go func() { defer close(looked); u.hub.look(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		close(u.closing)
-		<-looked
-		u.srv.Close()
-		u.pub.Close(live.Ending{State: "ended"})
-	})
+	var end func()
+	u.Console, u.srv, end = looking(t, c)
+	t.Cleanup(func() { end(); u.pub.Close(live.Ending{State: "ended"}) })
 	u.publish(1)
 	until(t, u.Console, 1)
 	return u
@@ -124,31 +109,7 @@ func (u *under) publish(seq int64) {
 // post sends JSON with further header lines, and returns the answer.
 func post(t *testing.T, srv *httptest.Server, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "POST", srv.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	for _, h := range header {
-		name, value, _ := strings.Cut(h, ": ")
-		if name == "Host" {
-			req.Host = value
-			continue
-		}
-		req.Header.Set(name, value)
-	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(b)
+	return send(t, srv, "POST", path, body, append([]string{"Content-Type: application/json"}, header...)...)
 }
 
 func TestLogin(t *testing.T) {
@@ -175,7 +136,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("cookie %v", c)
 	}
 	cookie := "Cookie: " + c.Name + "=" + c.Value
-	if resp, body := get(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusOK || !strings.Contains(body, testRun) {
+	if resp, body := getWith(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusOK || !strings.Contains(body, testRun) {
 		t.Fatalf("%s %s", resp.Status, body)
 	}
 	if resp, body := post(t, u.srv, "/api/live/"+testRun+"/stop", `{}`, cookie); resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "operator") {
@@ -184,37 +145,15 @@ func TestLogin(t *testing.T) {
 	if resp, _ := post(t, u.srv, "/api/logout", `{}`, cookie); resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
 	}
-	if resp, _ := get(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusUnauthorized {
+	if resp, _ := getWith(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("after the logout: %s", resp.Status)
 	}
-	if resp, _ := get(t, u.srv, "/api/live", "Authorization: Bearer "+operatorToken); resp.StatusCode != http.StatusOK {
+	if resp, _ := getWith(t, u.srv, "/api/live", "Authorization: Bearer "+operatorToken); resp.StatusCode != http.StatusOK {
 		t.Fatalf("a program's token: %s", resp.Status)
 	}
 	if len(u.orders) != 0 {
 		t.Fatal("an order came through")
 	}
-}
-
-func get(t *testing.T, srv *httptest.Server, path, header string) (*http.Response, string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name, value, _ := strings.Cut(header, ": ")
-	req.Header.Set(name, value)
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(b)
 }
 
 // TestWrongTokensLockNobodyOut tries many wrong tokens by login and by header: the right one is taken all the same, from
@@ -224,7 +163,7 @@ func TestWrongTokensLockNobodyOut(t *testing.T) {
 	now := time.Now()
 	u.access.now = func() time.Time { return now }
 	for range 60 {
-		if resp, _ := get(t, u.srv, "/api/live", "Authorization: Bearer wrong"); resp.StatusCode != http.StatusUnauthorized {
+		if resp, _ := getWith(t, u.srv, "/api/live", "Authorization: Bearer wrong"); resp.StatusCode != http.StatusUnauthorized {
 			t.Fatal(resp.Status)
 		}
 		if resp, _ := post(t, u.srv, "/api/login", `{"token":"wrong"}`); resp.StatusCode != http.StatusUnauthorized {
@@ -236,11 +175,11 @@ func TestWrongTokensLockNobodyOut(t *testing.T) {
 		t.Fatalf("%s %s", resp.Status, body)
 	}
 	cookie := "Cookie: " + cookieName + "=" + resp.Cookies()[0].Value
-	if resp, _ := get(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusOK {
+	if resp, _ := getWith(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
 	}
 	now = now.Add(sessionLength + time.Second)
-	if resp, _ := get(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusUnauthorized {
+	if resp, _ := getWith(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("a session that is over: %s", resp.Status)
 	}
 }
@@ -319,10 +258,7 @@ func TestTenStreams(t *testing.T) {
 
 // TestTLSElsewhere listens at an address that is not of the loopback device, in a way that a client can pin.
 func TestTLSElsewhere(t *testing.T) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	s := New(Config{Store: st, Tokens: tokens(t)})
 	l, url, pin, err := s.Listen(Listening{Address: "0.0.0.0:0"})
 	if err != nil {

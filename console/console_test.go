@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,10 +28,7 @@ const testRun = "20261124-084500-quickstart-a1b2"
 // serve returns a server of a store with a sealed run, one under way and a comparison.
 func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	t.Helper()
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	w, err := st.Create(record.Manifest{ID: "sealed-1", Name: "small", Epoch: time.Unix(100, 0).UTC(), Arm: "base", Engine: "postgresql",
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second}}, Capacity: &record.Capacity{Kind: record.Estimate, Users: 321}})
 	if err != nil {
@@ -69,41 +67,60 @@ func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	if err := os.WriteFile(filepath.Join(st.ComparisonDir("c1"), "report.html"), []byte("<p>report"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{Store: st, Version: "test", Open: Viewer})
-	srv := httptest.NewServer(s.Handler())
-	ctx, cancel := context.WithCancel(t.Context())
-	looked := make(chan struct{})
-	quick(s.hub)
-	go func() { defer close(looked); s.hub.look(ctx) }()
-	t.Cleanup(func() { cancel(); close(s.closing); <-looked; srv.Close() })
+	s, srv, end := looking(t, Config{Store: st, Version: "test", Open: Viewer})
+	t.Cleanup(end)
 	return st, s, srv
 }
 
 // quick lets a hub look often and give up soon.
 func quick(h *hub) { h.every, h.patience = 10*time.Millisecond, 200*time.Millisecond }
 
-// ask returns status, header and body of a request.
-func ask(t *testing.T, srv *httptest.Server, method, path, host string) (*http.Response, string) {
+// send sends a request with further header lines, and returns the answer; it follows nothing.
+func send(t *testing.T, srv *httptest.Server, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, srv.URL+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, srv.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if host != "" {
-		req.Host = host
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			req.Host = value
+			continue
+		}
+		req.Header.Set(name, value)
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req) // which follows nothing
+	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var b strings.Builder
-	if _, err := bufio.NewReader(resp.Body).WriteTo(&b); err != nil {
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, b.String()
+	return resp, string(b)
+}
+
+// ask sends a request to a host; empty is the server's own.
+func ask(t *testing.T, srv *httptest.Server, method, path, host string) (*http.Response, string) {
+	t.Helper()
+	if host == "" {
+		return send(t, srv, method, path, "")
+	}
+	return send(t, srv, method, path, "", "Host: "+host)
+}
+
+// newStore returns an empty store.
+func newStore(t *testing.T) *store.Store {
+	t.Helper()
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
 }
 
 // TestAnswersAreNoOperations reads a run in which statuses were counted beside their operations: each failure counts once, and
@@ -248,12 +265,12 @@ func publish(t *testing.T, st *store.Store) *publisher {
 	t.Helper()
 	dir := t.TempDir()
 	// The store's path is longer than an address may be: the socket is made by a short one and moved.
-	l, err := net.Listen("unix", filepath.Join(dir, Socket))
+	l, err := net.Listen("unix", filepath.Join(dir, live.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := os.Rename(filepath.Join(dir, Socket), filepath.Join(st.Root(), "runs", testRun, Socket)); err != nil {
+	if err := os.Rename(filepath.Join(dir, live.SocketName), filepath.Join(st.Root(), "runs", testRun, live.SocketName)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second)); err != nil {

@@ -7,15 +7,11 @@ import (
 	"testing"
 
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // The log of a run is answered from its end, or from where the reader is.
 func TestEventsOfALongLog(t *testing.T) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	w, err := st.Create(record.Manifest{ID: "logged-1", Name: "small"})
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +33,11 @@ func TestEventsOfALongLog(t *testing.T) {
 		"?kind=note&limit=2&after=1": {"line 1 of five", "line 2 of five"},
 		"?kind=note&after=3":         {"line 3 of five", "line 4 of five"},
 	} {
-		rec := httptest.NewRecorder()
-		events(rec, httptest.NewRequest("GET", "/"+query, nil), run)
-		body := rec.Body.String()
+		out, err := events(httptest.NewRequest("GET", "/"+query, nil), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := fmt.Sprint(out)
 		if !strings.Contains(body, want[0]) || !strings.Contains(body, want[1]) || strings.Count(body, "of five") != 2 {
 			t.Errorf("%s: %s, want %q alone", query, body, want)
 		}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,39 +15,12 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // getWith sends a GET with further header lines.
 func getWith(t *testing.T, srv *httptest.Server, path string, header ...string) (*http.Response, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range header {
-		name, value, _ := strings.Cut(h, ": ")
-		if name == "Host" {
-			req.Host = value
-		}
-		req.Header.Set(name, value)
-	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var b strings.Builder
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := resp.Body.Read(buf)
-		b.Write(buf[:n])
-		if err != nil {
-			return resp, b.String()
-		}
-	}
+	return send(t, srv, "GET", path, "", header...)
 }
 
 // TestOtherPagesMakeNoWork refuses reads that come from another page: it would not see the answer, but the host would work for it.
@@ -113,10 +85,7 @@ func TestDocumentsAreFiles(t *testing.T) {
 
 // TestPathsBeforeTheLogin writes the paths of the API in other ways: nobody reads it without a login.
 func TestPathsBeforeTheLogin(t *testing.T) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	s := New(Config{Store: st, Tokens: tokens(t)})
 	for _, path := range []string{"/api/history", "//api/history", "/./api/history", "/x/../api/history", "/api//history", "/%61pi/history", "/api/session/../history"} {
 		req := httptest.NewRequest("GET", "http://127.0.0.1/", nil)
@@ -131,10 +100,7 @@ func TestPathsBeforeTheLogin(t *testing.T) {
 
 // TestOneSessionABrowser logs in twice: the first cookie is worth nothing then.
 func TestOneSessionABrowser(t *testing.T) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	s := New(Config{Store: st, Tokens: tokens(t)})
 	login := func(cookie string) string {
 		t.Helper()
@@ -174,10 +140,7 @@ func TestPlanIsNoFlag(t *testing.T) {
 	if err := os.WriteFile("-users=5.yaml", []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	parsed := 0
 	s := New(Config{Store: st, Plans: ".", Parse: func([]byte) (*plan.Plan, error) {
 		parsed++

@@ -165,8 +165,8 @@ func (s *Console) itemOf(kind, id string) (it item, err error) {
 		return it, err
 	}
 	it = item{Kind: kind, ID: id, Plan: c.Name, Began: c.Started, State: string(c.State), Runs: len(c.Runs), Digest: c.PlanDigest}
-	if r, ok := concluded(c); ok {
-		it.Result = r.results()
+	if o, ok := concluded(c); ok {
+		it.Result = resultText(o)
 		return it, nil
 	}
 	var verdicts []string
@@ -195,26 +195,23 @@ func number(r *http.Request, name string, without, least, most int) (int, error)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, fmt.Errorf("%s=%q: want a whole number from %d to %d", name, text, least, most)
+		return 0, queryError{fmt.Errorf("%s=%q: want a whole number from %d to %d", name, text, least, most)}
 	}
 	return n, nil
 }
 
-func (s *Console) history(w http.ResponseWriter, r *http.Request) {
+func (s *Console) history(r *http.Request) (any, error) {
 	limit, err := number(r, "limit", 100, 1, 500)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
 	offset, err := number(r, "offset", 0, 0, 1<<30)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
 	all, warnings, err := s.items(r)
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
+		return nil, err
 	}
 	q := r.URL.Query()
 	words := strings.Fields(strings.ToLower(q.Get("q")))
@@ -229,7 +226,7 @@ func (s *Console) history(w http.ResponseWriter, r *http.Request) {
 	for i := range all {
 		all[i].Documents = documents(s.store, all[i].Kind+"s", all[i].ID)
 	}
-	answer(w, map[string]any{"items": all, "total": total, "warnings": append([]string{}, warnings...)})
+	return map[string]any{"items": all, "total": total, "warnings": append([]string{}, warnings...)}, nil
 }
 
 // dirOf returns the directory of a run, comparison or sizing.

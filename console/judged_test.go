@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/run/record"
 )
 
 // TestJudgedOfAReport has two arms, a pair with a bound, and an absolute endpoint.
 func TestJudgedOfAReport(t *testing.T) {
-	const text = `{"state": {"blocks_judged_by_cost": 2, "block_time": 120000000000}, "verdicts": [
+	const text = `{"verdicts": [
 	  {"engine": "mysql", "arm": "new", "verdict": {"kind": "worse", "lead": "mysql: lead", "results": [
 	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "worse", "n": 1, "alpha": 0.05,
 	     "pairs": [{"block": 1, "base": 200, "new": 100}, {"block": 2, "base": 200, "new": 90, "new_censored": true}],
@@ -21,19 +23,19 @@ func TestJudgedOfAReport(t *testing.T) {
 	  {"engine": "mysql", "arm": "other", "verdict": {"kind": "same", "results": [
 	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "same", "n": 1, "alpha": 0.05,
 	     "pairs": [{"block": 1, "base": 200, "new": 200}], "effect": 0, "lo": -0.02, "hi": 0.02, "lo90": -0.01, "hi90": 0.01},
-	    {"endpoint": {"name": "errors", "unit": "%", "better": "lower", "margin": 0.1, "absolute": true}, "kind": "inconclusive", "n": 1, "pairs_needed": 94,
+	    {"endpoint": {"name": "errors", "unit": "%", "better": "lower", "margin": 0.1, "absolute": true}, "kind": "inconclusive", "n": 1,
 	     "pairs": [{"block": 1, "base": 0, "new": 0.5}]}]}}],
 	 "limiters": [{"engine": "mysql", "arm": "new", "searches": 2, "named": [{"name": "cpu app", "n": 2}], "rules": [{"name": "p99(op) < 2s", "n": 2}],
 	  "at_least": 0, "stopped": [], "evidence": "the app's cores were busy"}]}`
-	var r reported
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		t.Fatal(err)
+	o, ok := concluded(&record.Comparison{Outcome: json.RawMessage(text)})
+	if !ok {
+		t.Fatal("nothing was concluded")
 	}
-	if got := r.results(); got != "mysql new worse, mysql other same" {
+	if got := resultText(o); got != "mysql new worse, mysql other same" {
 		t.Errorf("results: %s", got)
 	}
 	out := map[string]any{}
-	r.into(out)
+	judgedInto(out, o)
 	b, err := json.Marshal(out)
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +53,7 @@ func TestJudgedOfAReport(t *testing.T) {
 	     "kind": "worse", "text": "new is lower", "effect": -0.5, "lo": -0.6, "hi": -0.4, "level": 0.95},
 	    {"endpoint": "capacity", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0]], "margin": 0.05, "absolute": false, "kind": "same", "text": "",
 	     "effect": 0, "lo": -0.01, "hi": 0.01, "level": 0.9},
-	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0.5]], "margin": 0.1, "absolute": true, "kind": "inconclusive", "text": "", "needs": 190}],
-	  "by_cost": 2,
+	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0.5]], "margin": 0.1, "absolute": true, "kind": "inconclusive", "text": ""}],
 	  "limiters": [{"engine": "mysql", "arm": "new", "searches": 2, "named": [{"name": "cpu app", "n": 2}], "rules": [{"name": "p99(op) < 2s", "n": 2}],
 	    "text": "the app's cores were busy"}],
 	  "verdicts": [{"engine": "mysql", "arm": "new", "kind": "worse", "text": "lead", "indicative": false},

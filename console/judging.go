@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"plimsoll/evidence"
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
+	"plimsoll/judge/verdict"
 	"plimsoll/run/record"
 )
 
@@ -66,8 +66,8 @@ func (h *hub) judgeAll(ctx context.Context) {
 }
 
 // judgedSoFar is judgeSoFar, once for each state of the comparison's file.
-func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (reported, error) {
-	return s.partly.of(filepath.Join(s.store.ComparisonDir(c.ID), comparisonFile), func() (reported, error) {
+func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (evidence.Conclusion, error) {
+	return s.partly.of(filepath.Join(s.store.ComparisonDir(c.ID), comparisonFile), func() (evidence.Conclusion, error) {
 		return s.judgeSoFar(ctx, c)
 	})
 }
@@ -75,40 +75,26 @@ func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (report
 // judgeSoFar judges the whole blocks of a comparison that is under way or has no outcome. Nothing is concluded from it: a look
 // that the plan does not have would find differences that are none. So every difference is open, and only its interval
 // is shown.
-func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (r reported, err error) {
+func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evidence.Conclusion, err error) {
 	p, err := evidence.PlanOf(c)
 	if err != nil {
-		return r, err
+		return o, err
 	}
 	whole := *c
 	whole.Looks = nil // all whole blocks, not only those of a look
 	arms, _, err := comparison.Judge(&whole, p, comparison.Loader(c, s.store.Run), s.catalog.Costs(ctx))
 	if err != nil {
-		return r, err
+		return o, err
 	}
-	type one struct {
-		Engine  string `json:"engine"`
-		Arm     string `json:"arm"`
-		Verdict any    `json:"verdict"`
-	}
-	var all []one
+	o.Indicative = true
 	for _, j := range arms {
-		all = append(all, one{j.Engine, j.Arm, j.Verdict})
-	}
-	b, err := json.Marshal(map[string]any{"verdicts": all, "indicative": true})
-	if err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal(b, &r); err != nil {
-		return r, err
-	}
-	for i := range r.Verdicts {
-		for k := range r.Verdicts[i].Verdict.Results {
-			x := &r.Verdicts[i].Verdict.Results[k]
-			x.Kind, x.Sentence = "inconclusive", fmt.Sprintf("%d blocks so far; it is judged when the plan says", x.N)
+		for k := range j.Verdict.Results {
+			x := &j.Verdict.Results[k]
+			x.Kind, x.Sentence = verdict.Inconclusive, fmt.Sprintf("%d blocks so far; it is judged when the plan says", x.N)
 		}
+		o.Verdicts = append(o.Verdicts, evidence.Concluded{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict})
 	}
-	return r, nil
+	return o, nil
 }
 
 // outlook says what is still to come of a comparison under way.
@@ -199,11 +185,7 @@ func (s *Console) limiter(w http.ResponseWriter, r *http.Request, run *record.Ru
 			out, err = find()
 		}
 	}
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
-	}
-	answer(w, out)
+	respondWith(w, out, err)
 }
 
 // limiterOf returns the Limiter of the contract.

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,9 +17,6 @@ import (
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
-
-// Socket is the name of the socket on which a run publishes, in its directory.
-const Socket = "live.sock"
 
 const (
 	// maxLine bounds a line of a run, in bytes; a longer one ends the connection.
@@ -102,9 +97,9 @@ func (h *hub) look(ctx context.Context) {
 				continue
 			}
 			looked[dir] = time.Now()
-			sockets, _ := filepath.Glob(filepath.Join(quoteGlob(h.store.Root()), dir, "*", Socket))
-			for _, path := range sockets {
-				if f, conn := h.take(ctx, kind, filepath.Dir(path)); f != nil {
+			found, _ := os.ReadDir(filepath.Join(h.store.Root(), dir))
+			for _, d := range found {
+				if f, conn := h.take(ctx, kind, filepath.Join(h.store.Root(), dir, d.Name())); f != nil {
 					all.Go(func() { h.follow(ctx, f, conn) })
 				}
 			}
@@ -132,18 +127,6 @@ const (
 func (h *hub) due(dir string, looked time.Time) bool {
 	fi, err := os.Stat(filepath.Join(h.store.Root(), dir))
 	return err == nil && (time.Since(fi.ModTime()) < freshFor || time.Since(looked) >= idleEvery)
-}
-
-// quoteGlob makes a path stand for itself in a pattern.
-func quoteGlob(path string) string {
-	var b bytes.Buffer
-	for _, c := range []byte(path) {
-		if bytes.IndexByte([]byte(`*?[\`), c) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }
 
 // take connects to the socket of a run that is not followed yet; nil when there is nobody behind it.
@@ -178,25 +161,12 @@ func (h *hub) take(ctx context.Context, kind, dir string) (*followed, net.Conn) 
 	return f, conn
 }
 
-// dial connects to the socket in dir. The address of a Unix socket has at most 107 bytes, so that a longer path is
-// reached by the directory's descriptor.
+// dial connects to the socket in dir; a link to one elsewhere is none.
 func dial(ctx context.Context, dir string) (net.Conn, error) {
-	path := filepath.Join(dir, Socket)
-	if info, err := os.Lstat(path); err != nil || info.Mode().Type() != os.ModeSocket {
-		return nil, errors.New(path + " is not a socket")
+	if !live.Published(dir) {
+		return nil, live.ErrGone
 	}
-	if len(path) > 100 {
-		d, err := os.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
-		path = fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), Socket)
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	var d net.Dialer
-	return d.DialContext(ctx, "unix", path)
+	return live.Dial(ctx, dir)
 }
 
 // follow reads a run until it ends, dies or ctx is done.

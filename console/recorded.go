@@ -435,12 +435,9 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 				ops.Merge(w)
 			}
 			values["errors"] += float64(w.Errors())
-			for c, n := range w.Classes {
-				if n > 0 && measure.Class(c) != measure.OK {
-					name := measure.Class(c).String()
-					rec.classes[name] += float64(n)
-					values["errors."+name] += float64(n)
-				}
+			for name, n := range w.ByClass() {
+				rec.classes[name] += float64(n)
+				values["errors."+name] += float64(n)
 			}
 		}
 		return ctx.Err() == nil

@@ -18,13 +18,12 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/run/live"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // looking is a server over a store, until the function that it returns is called.
-func looking(t *testing.T, st *store.Store) (*Console, *httptest.Server, func()) {
+func looking(t *testing.T, c Config) (*Console, *httptest.Server, func()) {
 	t.Helper()
-	s := New(Config{Store: st, Open: Viewer})
+	s := New(c)
 	srv := httptest.NewServer(s.Handler())
 	ctx, cancel := context.WithCancel(t.Context())
 	looked := make(chan struct{})
@@ -35,10 +34,7 @@ func looking(t *testing.T, st *store.Store) (*Console, *httptest.Server, func())
 
 // TestRestart ends a server that has followed a run, while that goes on: the next one shows the same past.
 func TestRestart(t *testing.T) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	w, err := st.Create(record.Manifest{ID: testRun, Name: "quickstart", Epoch: time.Unix(200, 0).UTC()})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +86,7 @@ func TestRestart(t *testing.T) {
 		delete(p["series"].(map[string]any), "users.wanted") // it is in the run's series, which this one has not
 		return p
 	}
-	one, srv, end := looking(t, st)
+	one, srv, end := looking(t, Config{Store: st, Open: Viewer})
 	for k := 1; k <= 4; k++ {
 		second(k)
 		until(t, one, int64(k))
@@ -101,7 +97,7 @@ func TestRestart(t *testing.T) {
 	}
 	before := past(srv)
 	end()
-	two, srv, end := looking(t, st)
+	two, srv, end := looking(t, Config{Store: st, Open: Viewer})
 	defer end()
 	until(t, two, 4)
 	after := past(srv)
@@ -212,10 +208,7 @@ func TestKilled(t *testing.T) {
 
 // TestLookIsDue looks at a directory each time while something new is in it, and seldom when not.
 func TestLookIsDue(t *testing.T) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	h, dir := newHub(st), filepath.Join(st.Root(), "runs")
 	if h.due("runs", time.Time{}) {
 		t.Error("there is no such directory yet")

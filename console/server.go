@@ -40,8 +40,8 @@ type Console struct {
 	closing chan struct{} // closed when streams have to end
 	opened  *opened
 
-	wholes   *remembered[item]     // comparisons and sizings in the history
-	partly   *remembered[reported] // of comparisons without an outcome, by their files
+	wholes   *remembered[item]                // comparisons and sizings in the history
+	partly   *remembered[evidence.Conclusion] // of comparisons without an outcome, by their files
 	graded   *remembered[[]gradedStep]
 	limits   *remembered[any] // limiters of runs that are over, by their manifests
 	soFar    limits
@@ -71,7 +71,7 @@ type Config struct {
 func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
-		partly: newRemembered[reported](mostReports), wholes: newRemembered[item](mostReleases),
+		partly: newRemembered[evidence.Conclusion](mostReports), wholes: newRemembered[item](mostReleases),
 		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), graded: newRemembered[[]gradedStep](mostReports), trending: make(chan struct{}, 1),
 		reading: make(chan struct{}, maxReading)}
 	if c.Series == nil {
@@ -231,7 +231,7 @@ func (s *Console) readers() map[string]http.HandlerFunc {
 		"/api/live":                            func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"items": s.hub.list()}) },
 		"/api/live/stream":                     s.liveStream,
 		"/api/live/{id}/stream":                s.stream,
-		"/api/history":                         s.history,
+		"/api/history":                         answering(s.history),
 		"/api/runs/{id}":                       s.ofRun(s.few(s.run)),
 		"/api/runs/{id}/series":                s.ofRun(s.few(s.series)),
 		"/api/runs/{id}/operations":            s.ofRun(s.few(operations)),
@@ -239,11 +239,11 @@ func (s *Console) readers() map[string]http.HandlerFunc {
 		"/api/runs/{id}/events":                s.ofRun(s.few(events)),
 		"/api/runs/{id}/limiter":               s.ofRun(s.limiter),
 		"/api/runs/{id}/prometheus/{path...}":  s.ofRun(s.prometheus),
-		"/api/comparisons/{id}":                s.comparison,
-		"/api/sizings/{id}":                    s.sizing,
+		"/api/comparisons/{id}":                ofID("comparison", s.store.Comparison, func(c *record.Comparison) string { return c.ID }, s.comparison),
+		"/api/sizings/{id}":                    ofID("sizing", s.store.Sizing, func(z *record.Sizing) string { return z.ID }, s.sizing),
 		"/api/trend":                           s.trend,
 		"/api/documents/{kind}/{id}/{file...}": s.document,
-		"/api/plans":                           s.listPlans,
+		"/api/plans":                           answering(s.listPlans),
 		"/api/started": func(w http.ResponseWriter, _ *http.Request) {
 			answer(w, map[string]any{"processes": s.plans.processes()})
 		},
@@ -317,6 +317,14 @@ func (s *Console) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache") // a newer build has other files of the same names
 	r.URL.Path = "/" + strings.TrimSuffix(name, "index.html")
 	http.FileServerFS(ui.Files()).ServeHTTP(w, r)
+}
+
+// answering answers what f makes of a request.
+func answering(f func(r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		out, err := f(r)
+		respondWith(w, out, err)
+	}
 }
 
 // answer writes JSON.

@@ -9,20 +9,9 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/judge/sizing"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
-func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	z, err := s.store.Sizing(id)
-	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && z.ID != id {
-		refuse(w, http.StatusNotFound, "the store has no such sizing")
-		return
-	}
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
-	}
+func (s *Console) sizing(w http.ResponseWriter, r *http.Request, z *record.Sizing) {
 	// Steps with an error say so in their text; they are graded again at the next request.
 	steps, _ := s.graded.of(filepath.Join(s.store.SizingDir(z.ID), sizingFile), func() ([]gradedStep, error) { return s.grade(r.Context(), z) })
 	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": s.wholeState("sizings", z.ID, z.State), "began": z.Started, "steps": steps,

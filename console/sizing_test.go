@@ -9,16 +9,12 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 	"plimsoll/watch/series"
 )
 
 // The steps of a sizing have the grades of its report, and the rules that gave them.
 func TestSizingHasGrades(t *testing.T) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := newStore(t)
 	z := &record.Sizing{ID: "s1", Name: "box", State: record.Sealed}
 	for id, ms := range map[string]int{"fast-1": 10, "slow-1": 900} {
 		w, err := st.Create(record.Manifest{ID: id, Name: "box", Epoch: time.Unix(100, 0).UTC(), Phases: []record.Phase{{Name: "measure", To: 2 * time.Second}}})

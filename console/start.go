@@ -251,13 +251,9 @@ func endOf(path string) string {
 	return plain.Lines(string(b))
 }
 
-func (s *Console) listPlans(w http.ResponseWriter, _ *http.Request) {
+func (s *Console) listPlans(*http.Request) (any, error) {
 	plans, err := s.plans.list()
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
-	}
-	answer(w, map[string]any{"plans": plans})
+	return map[string]any{"plans": plans}, err
 }
 
 func (s *Console) start(w http.ResponseWriter, r *http.Request) {

@@ -20,33 +20,54 @@ import (
 	"plimsoll/run/store"
 )
 
-// ofRun opens the run that a path names by its whole id.
-func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) http.HandlerFunc {
+// ofID opens what the store has by the whole id in a path, and hands it to f.
+func ofID[T any](what string, load func(id string) (T, error), idOf func(T) string, f func(w http.ResponseWriter, r *http.Request, it T)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
-		if !wholeID(id) {
-			refuse(w, http.StatusNotFound, "the store has no such run")
-			return
+		var it T
+		err := store.ErrNotFound
+		if wholeID(id) {
+			it, err = load(id)
 		}
-		run, err := s.store.Run(id)
 		switch {
-		case errors.Is(err, store.ErrNotFound) || err == nil && run.Manifest.ID != id:
-			refuse(w, http.StatusNotFound, "the store has no such run")
+		case errors.Is(err, store.ErrNotFound) || err == nil && idOf(it) != id:
+			refuse(w, http.StatusNotFound, "the store has no such "+what)
 		case err != nil:
 			refuse(w, http.StatusInternalServerError, plain.Error(err))
 		default:
-			f(w, r, run)
+			f(w, r, it)
 		}
 	}
 }
 
-// few lets few requests at a time read the files of runs.
-func (s *Console) few(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) func(http.ResponseWriter, *http.Request, *record.Run) {
+// ofRun opens the run that a path names.
+func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) http.HandlerFunc {
+	return ofID("run", s.store.Run, func(r *record.Run) string { return r.Manifest.ID }, f)
+}
+
+// A queryError is an error of a request.
+type queryError struct{ error }
+
+// respondWith answers what f returned, or refuses.
+func respondWith(w http.ResponseWriter, out any, err error) {
+	switch {
+	case errors.As(err, new(queryError)):
+		refuse(w, http.StatusBadRequest, err.Error())
+	case err != nil:
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+	default:
+		answer(w, out)
+	}
+}
+
+// few lets few requests at a time read the files of runs, and answers what f makes of them.
+func (s *Console) few(f func(r *http.Request, run *record.Run) (any, error)) func(http.ResponseWriter, *http.Request, *record.Run) {
 	return func(w http.ResponseWriter, r *http.Request, run *record.Run) {
 		select {
 		case s.reading <- struct{}{}:
 			defer func() { <-s.reading }()
-			f(w, r, run)
+			out, err := f(r, run)
+			respondWith(w, out, err)
 		case <-r.Context().Done():
 		}
 	}
@@ -67,10 +88,9 @@ func phasesOf(m record.Manifest) []map[string]any {
 	return out
 }
 
-func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
+func (s *Console) run(_ *http.Request, r *record.Run) (any, error) {
 	if err := r.LookAtAll(); err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
+		return nil, err
 	}
 	m := r.Manifest
 	it := map[string]any{"kind": "run", "id": m.ID, "plan": m.Name, "began": m.Epoch, "state": s.state(m.ID, m.State), "valid": r.Validity.Valid,
@@ -118,7 +138,7 @@ func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
 			it[name] = raw
 		}
 	}
-	answer(w, it)
+	return it, nil
 }
 
 // inMS returns a quantile in milliseconds, to a microsecond.
@@ -130,26 +150,19 @@ func inMS(h *measure.Histogram, q float64) float64 {
 const maxReading = 2
 
 // series answers the columns of a run, with its rules and the windows of its search; or those of one operation.
-func (s *Console) series(w http.ResponseWriter, r *http.Request, run *record.Run) {
+func (s *Console) series(r *http.Request, run *record.Run) (any, error) {
 	most, err := number(r, "points", mostPoints, 10, mostPoints)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
-	var past map[string]any
 	if op := r.URL.Query().Get("op"); op != "" {
-		past, err = ofOperation(run, op, most)
-	} else {
-		var rec *recorded
-		if rec, err = recordedOf(r.Context(), s.catalog.Of(run), newColumns(most, mostSeconds)); err == nil {
-			past = rec.past()
-		}
+		return ofOperation(run, op, most)
 	}
+	rec, err := recordedOf(r.Context(), s.catalog.Of(run), newColumns(most, mostSeconds))
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
+		return nil, err
 	}
-	answer(w, past)
+	return rec.past(), nil
 }
 
 // ofOperation returns the columns of one operation. The windows of a second that comes in two frames are added up.
@@ -188,7 +201,7 @@ func quantiles(into map[string]float64, prefix string, w *measure.Window) {
 }
 
 // operations answers the table of the measured phase, of the search, or of the whole run.
-func operations(w http.ResponseWriter, _ *http.Request, run *record.Run) {
+func operations(_ *http.Request, run *record.Run) (any, error) {
 	from, to, phase := time.Duration(0), time.Duration(1<<62), ""
 	for _, name := range []string{"measure", "search"} {
 		if p, ok := run.Manifest.Phase(name); ok {
@@ -198,8 +211,7 @@ func operations(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 	}
 	merged, err := run.Merged(from, to)
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
+		return nil, err
 	}
 	rows := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
@@ -220,18 +232,15 @@ func operations(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 	if phase != "" {
 		out["phase"] = phase
 	}
-	answer(w, out)
+	return out, nil
 }
 
 // failures answers the failures of the whole run by class and operation, and by status where they were answered: what counts
 // in frames. An operation that ended in an answer is in the series of that answer too.
-func failures(w http.ResponseWriter, _ *http.Request, run *record.Run) {
+func failures(_ *http.Request, run *record.Run) (any, error) {
 	type place struct{ class, op, text string }
 	found := map[place]*live.FailureRow{}
 	add := func(p place, n uint64, second int) {
-		if n == 0 {
-			return
-		}
 		if found[p] == nil {
 			found[p] = &live.FailureRow{Class: p.class, Op: p.op, Text: p.text, First: float64(second)}
 		}
@@ -240,24 +249,21 @@ func failures(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 	}
 	_, err := run.EachSecond(func(second int, ws []*measure.Window) bool {
 		for _, one := range ws {
-			if status, op, ok := workload.AnswerOf(one.Name); ok {
+			if status, op, ok := workload.AnswerOf(one.Name); ok && one.Count() > 0 {
 				add(place{status[:min(1, len(status))] + "xx", op, status}, one.Count(), second)
 				continue
 			}
 			if workload.OfAnswers(one.Name) || slices.Contains([]string{workload.Delivery, workload.Schedule, workload.Inbox}, one.Name) {
 				continue
 			}
-			for c, n := range one.Classes {
-				if class := measure.Class(c); class != measure.OK {
-					add(place{class: class.String(), op: one.Name}, n, second)
-				}
+			for class, n := range one.ByClass() {
+				add(place{class: class, op: one.Name}, n, second)
 			}
 		}
 		return true
 	})
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
+		return nil, err
 	}
 	for p, f := range found {
 		if all := found[place{class: p.class, op: p.op}]; p.text != "" && all != nil {
@@ -273,24 +279,22 @@ func failures(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 	slices.SortFunc(rows, func(a, b live.FailureRow) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Text, b.Text))
 	})
-	answer(w, map[string]any{"failures": rows})
+	return map[string]any{"failures": rows}, nil
 }
 
 // events answers the log of a run: its last lines, or with the query after the first ones behind that.
-func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
+func events(r *http.Request, run *record.Run) (any, error) {
 	limit, err := number(r, "limit", 500, 1, 2000)
 	after := 0
 	if err == nil {
 		after, err = number(r, "after", 0, 0, 1<<40)
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
 	all, err := run.Events()
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
+		return nil, err
 	}
 	kind := r.URL.Query().Get("kind")
 	lines := []map[string]any{}
@@ -307,21 +311,11 @@ func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 			break
 		}
 	}
-	answer(w, map[string]any{"log": lines[max(0, len(lines)-limit):]})
+	return map[string]any{"log": lines[max(0, len(lines)-limit):]}, nil
 }
 
 // comparison answers what its file has: state, runs, the verdicts of its looks, and the outcome once it is judged.
-func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	c, err := s.store.Comparison(id)
-	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && c.ID != id {
-		refuse(w, http.StatusNotFound, "the store has no such comparison")
-		return
-	}
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
-	}
+func (s *Console) comparison(w http.ResponseWriter, r *http.Request, c *record.Comparison) {
 	answer(w, s.judgedOf(r.Context(), c))
 }
 
@@ -354,14 +348,14 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 			out[name] = v
 		}
 	}
-	switch r, ok := concluded(c); {
+	switch o, ok := concluded(c); {
 	case ok:
-		r.into(out)
+		judgedInto(out, o)
 	case done > 0:
-		if r, err := s.judgedSoFar(ctx, c); err != nil {
+		if o, err := s.judgedSoFar(ctx, c); err != nil {
 			out["outlook"] = []string{"The blocks so far cannot be judged: " + plain.Error(err)}
 		} else {
-			r.into(out)
+			judgedInto(out, o)
 			out["verdicts"] = verdicts
 		}
 	}

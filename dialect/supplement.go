@@ -67,10 +67,10 @@ type Supplement struct {
 
 // A TextTable is a table of texts; heads that begin with ">" are of numbers.
 type TextTable struct {
-	Title string
-	Head  []string
-	Rows  [][]string
-	Notes []string
+	Title string     `json:"title"`
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
+	Notes []string   `json:"notes,omitempty"`
 }
 
 // A Chart draws lines of one figure.

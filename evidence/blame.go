@@ -120,12 +120,7 @@ func (r *Run) allFailed(events []record.Event, o *limiter.Observed) error {
 		return ignoreMissing(err)
 	}
 	of, sel := "operations", workload.Steady
-	all := measure.NewWindow("op")
-	for _, name := range slices.Sorted(maps.Keys(merged)) {
-		if workload.Steady(name) {
-			all.Merge(merged[name])
-		}
-	}
+	all := workload.Together(allOps, merged, sel)
 	if all.Count() == 0 {
 		all = mostFailed(merged)
 		of, sel = all.Name, func(op string) bool { return op == all.Name }

@@ -8,12 +8,11 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/report"
 	"plimsoll/run/record"
 )
 
 // chapters are those that the dialect of a comparison's users adds to its report.
-func (c *Catalog) chapters(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) ([]report.ChapterData, error) {
+func (c *Catalog) chapters(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) ([]dialect.Supplement, error) {
 	d := c.Dialects.OfPlan(p)
 	if d == nil || d.Pages == nil {
 		return nil, nil
@@ -42,15 +41,7 @@ func (c *Catalog) chapters(ctx context.Context, stored *record.Comparison, p *pl
 			in.Arms = append(in.Arms, a)
 		}
 	}
-	found, err := d.Pages(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	var out []report.ChapterData
-	for _, x := range found {
-		out = append(out, chapterOf(x))
-	}
-	return out, nil
+	return d.Pages(ctx, in)
 }
 
 // judgedRun is a run as chapters read it; ok is false for one that was not measured.
@@ -94,7 +85,7 @@ func judgedRun(r *Run) (x dialect.JudgedRun, ok bool, err error) {
 	if d, ok := TargetOf(r.Manifest); ok {
 		x.Deployed = &dialect.Deployed{Engine: d.Engine, Server: ServerOf(d), Network: d.Deployment["network"], Companions: map[string]string{}}
 		for role, c := range d.Companions {
-			x.Deployed.Companions[role] = strings.TrimSpace(c.Name + " " + c.Version)
+			x.Deployed.Companions[role] = c.Full()
 		}
 	}
 	return x, true, nil
@@ -110,24 +101,4 @@ func armText(p *plan.Plan, arm, engine string, several bool) string {
 		label += " on " + engine
 	}
 	return label
-}
-
-// chapterOf is a chapter in the words of reports.
-func chapterOf(c dialect.Supplement) report.ChapterData {
-	out := report.ChapterData{Title: c.Title, Leads: c.Leads, Notes: c.Notes}
-	for _, t := range c.Tables {
-		out.Tables = append(out.Tables, report.ChapterTable{Title: t.Title, Head: t.Head, Rows: t.Rows, Notes: t.Notes})
-	}
-	for _, g := range c.Charts {
-		x := report.ChapterGraph{Name: g.Name, Title: g.Title, Unit: g.Unit}
-		for _, l := range g.Lines {
-			s := report.ChapterSource{Label: l.Label, Index: l.Index}
-			for _, curve := range l.Runs {
-				s.Runs = append(s.Runs, report.Line{T: curve.T, V: curve.V})
-			}
-			x.Sources = append(x.Sources, s)
-		}
-		out.Graphs = append(out.Graphs, x)
-	}
-	return out
 }

@@ -73,22 +73,27 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
 }
 
-// outcomeOf returns the verdicts and limiters of a document as comparison.json keeps them, and their digest with them.
+// A Conclusion is what a comparison has concluded, as the member outcome of comparison.json has it.
+type Conclusion struct {
+	Indicative bool                `json:"indicative,omitempty"`
+	Verdicts   []Concluded         `json:"verdicts"`
+	Limiters   []report.SearchEnds `json:"limiters,omitempty"`
+}
+
+// Concluded is the verdict on an arm on a database.
+type Concluded struct {
+	Engine  string          `json:"engine"`
+	Arm     string          `json:"arm"`
+	Verdict verdict.Verdict `json:"verdict"`
+}
+
+// outcomeOf returns the outcome of a document as comparison.json keeps it, and its digest with it.
 func outcomeOf(doc report.Document) (json.RawMessage, error) {
-	type concluded struct {
-		Engine  string          `json:"engine"`
-		Arm     string          `json:"arm"`
-		Verdict verdict.Verdict `json:"verdict"`
-	}
-	var all []concluded
+	out := Conclusion{Indicative: doc.Indicative, Limiters: doc.Limiters}
 	for _, v := range doc.Verdicts {
-		all = append(all, concluded{v.Engine, v.Arm, v.Verdict})
+		out.Verdicts = append(out.Verdicts, Concluded{v.Engine, v.Arm, v.Verdict})
 	}
-	return json.Marshal(struct {
-		Indicative bool                `json:"indicative,omitempty"`
-		Verdicts   []concluded         `json:"verdicts"`
-		Limiters   []report.SearchEnds `json:"limiters,omitempty"`
-	}{doc.Indicative, all, doc.Limiters})
+	return json.Marshal(out)
 }
 
 func judgedOf(j comparison.Judgement) report.Judged {

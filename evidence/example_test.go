@@ -36,13 +36,13 @@ func ExampleTerms_ReadPairs() {
 	if err != nil {
 		panic(err)
 	}
-	in, err := pairs.Judged(false)
+	doc, err := pairs.Judged(false)
 	if err != nil {
 		panic(err)
 	}
-	for _, v := range in.Verdicts {
-		r := v.Results[0]
-		fmt.Printf("%s against %s: %s %s by %d pairs\n", in.Names[1], in.Names[0], r.Name, v.Kind, r.N)
+	for _, f := range doc.Verdicts {
+		r := f.Verdict.Results[0]
+		fmt.Printf("%s against %s: %s %s by %d pairs\n", f.Arm, doc.Arms[0].Name, r.Name, r.Kind, r.N)
 	}
 	// Output:
 	// v2 against v1: capacity better by 6 pairs

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/target"
@@ -155,19 +156,8 @@ func (a *gatheredArm) sameStores(m record.Manifest, d target.Description) error 
 
 // lineOf returns the first lines in which two plans differ.
 func lineOf(a, b *plan.Plan) (x, y string, differ bool) {
-	as, bs := strings.Split(a.String(), "\n"), strings.Split(b.String(), "\n")
-	line := func(lines []string, i int) string {
-		if i >= len(lines) || lines[i] == "" {
-			return "nothing"
-		}
-		return record.QuoteImported(strings.TrimSpace(lines[i]))
-	}
-	for i := range max(len(as), len(bs)) {
-		if i >= len(as) || i >= len(bs) || as[i] != bs[i] {
-			return line(as, i), line(bs, i), true
-		}
-	}
-	return "", "", false
+	_, x, y, differ = comparison.FirstDifference(a.String(), b.String())
+	return x, y, differ
 }
 
 // accountsOf says in words which accounts the users of a run had. The content of a file counts, not where it was.
@@ -337,15 +327,15 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 	}
 	turns := 0
 	var digests []string
+	counts := [2]map[string]int{{}, {}}
 	for i, arm := range arms {
-		counts := map[string]int{}
 		for _, r := range arm.runs {
 			m := r.Manifest
 			e := engine(m)
 			if !slices.Contains(c.Engines, e) {
 				c.Engines = append(c.Engines, e)
 			}
-			counts[e]++
+			counts[i][e]++
 			digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
 			if err != nil {
 				return nil, fmt.Errorf("run %s: %w", m.ID, err)
@@ -353,8 +343,8 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 			if m.Duet != nil {
 				turns++
 			}
-			c.Blocks = max(c.Blocks, counts[e])
-			c.Runs = append(c.Runs, record.ComparisonRun{Run: m.ID, Digest: digest, Block: counts[e], Arm: c.Arms[i], Engine: e, Valid: true, Began: m.Epoch})
+			c.Blocks = max(c.Blocks, counts[i][e])
+			c.Runs = append(c.Runs, record.ComparisonRun{Run: m.ID, Digest: digest, Block: counts[i][e], Arm: c.Arms[i], Engine: e, Valid: true, Began: m.Epoch})
 			digests = append(digests, digest)
 			if m.Epoch.Before(c.Started) {
 				c.Started = m.Epoch
@@ -367,18 +357,12 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 		}
 	}
 	for _, e := range c.Engines {
-		var n [2]int
-		for _, r := range c.Runs {
-			if r.Engine == e {
-				n[slices.Index(c.Arms, r.Arm)]++
-			}
-		}
-		if n[0] != n[1] {
+		if x, y := counts[0][e], counts[1][e]; x != y {
 			on := ""
 			if e != "" {
 				on = " on " + e
 			}
-			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", n[0], n[1], on)
+			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", x, y, on)
 		}
 	}
 	p.Compare.Blocks = c.Blocks
@@ -462,46 +446,31 @@ func hostWarnings(arms [2]*gatheredArm) (out []string) {
 
 // timeWarnings names blocks whose runs did not follow each other: what changes with time is then not the same for both
 // arms.
-func timeWarnings(c *record.Comparison) (out []string) {
-	last := map[string]map[string]time.Time{} // by engine and arm: when the last run of the arm began
-	began := map[string]map[string]time.Time{}
+func timeWarnings(c *record.Comparison) []string {
 	between := 0
 	for _, e := range c.Engines {
-		last[e], began[e] = map[string]time.Time{}, map[string]time.Time{}
-		var all []record.ComparisonRun
+		began := map[string][]time.Time{} // by arm, in the order of the blocks and of time
 		for _, r := range c.Runs {
 			if r.Engine == e {
-				all = append(all, r)
-				last[e][r.Arm] = r.Began
-				if began[e][r.Arm].IsZero() {
-					began[e][r.Arm] = r.Began
-				}
+				began[r.Arm] = append(began[r.Arm], r.Began)
 			}
 		}
-		for b := 1; b <= c.Blocks; b++ {
-			var from, to time.Time
-			for _, r := range all {
-				if r.Block == b && (from.IsZero() || r.Began.Before(from)) {
-					from = r.Began
-				}
-				if r.Block == b && r.Began.After(to) {
-					to = r.Began
-				}
+		for i, arm := range c.Arms {
+			other := c.Arms[1-i]
+			if x, y := began[arm], began[other]; c.Blocks > 1 && x[len(x)-1].Before(y[0]) {
+				return []string{fmt.Sprintf("all runs of %s were made before the first of %s: a change with time cannot be told from one between the arms; make the runs by turns", arm, other)}
 			}
-			if slices.ContainsFunc(all, func(r record.ComparisonRun) bool { return r.Block != b && r.Began.After(from) && r.Began.Before(to) }) {
+		}
+		x, y := began[c.Arms[0]], began[c.Arms[1]]
+		for i := range x {
+			apart := func(t time.Time) bool { return t.After(x[i]) && t.Before(y[i]) || t.After(y[i]) && t.Before(x[i]) }
+			if slices.ContainsFunc(slices.Concat(x, y), apart) {
 				between++
 			}
 		}
 	}
-	for _, e := range c.Engines {
-		for i, arm := range c.Arms {
-			if other := c.Arms[1-i]; c.Blocks > 1 && last[e][arm].Before(began[e][other]) {
-				return []string{fmt.Sprintf("all runs of %s were made before the first of %s: a change with time cannot be told from one between the arms; make the runs by turns", arm, other)}
-			}
-		}
+	if between == 0 {
+		return nil
 	}
-	if between > 0 {
-		out = append(out, fmt.Sprintf("between the two runs of %d of %d pairs other runs were made: what changes with time is not the same for both", between, c.Blocks*max(1, len(c.Engines))))
-	}
-	return out
+	return []string{fmt.Sprintf("between the two runs of %d of %d pairs other runs were made: what changes with time is not the same for both", between, c.Blocks*max(1, len(c.Engines)))}
 }

@@ -14,19 +14,21 @@ import (
 	"plimsoll/run/record"
 )
 
-// Judged judges a stored comparison by its plan and gathers the contents of the report of a judgment. With
-// databasesToo, databases are compared within each arm as well. load opens a run of the store.
-func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), databasesToo bool) (report.JudgeInput, error) {
+// Judged judges a stored comparison by its plan and makes the report of the judgment. With databasesToo, databases are
+// compared within each arm as well. load opens a run of the store.
+func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), databasesToo bool) (report.Document, error) {
 	arms, databases, err := comparison.Judge(stored, p, comparison.Loader(stored, load), c.Costs(ctx))
 	if err != nil {
-		return report.JudgeInput{}, fmt.Errorf("judging %s: %w", stored.ID, err)
+		return report.Document{}, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
 	in := report.JudgeInput{Names: [2]string{stored.Arms[0], strings.Join(stored.Arms[1:], ", ")}}
+	if why := stored.NotComplete(); why != "" {
+		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged", why)
+	}
 	for i := range arms {
 		j := &arms[i]
 		if len(stored.Arms) > 2 {
 			j.Verdict.Database = strings.TrimSpace(j.Engine + " " + j.Arm)
-			in.Of = append(in.Of, report.JudgedOf{Engine: j.Engine, Arm: j.Arm})
 			continue // a table has one new arm
 		}
 		for _, r := range slices.Concat(j.Verdict.Results, j.Verdict.Aside) {
@@ -39,18 +41,14 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 		j := &databases[i]
 		j.Verdict.Database = fmt.Sprintf("%s against %s, %s", j.Engine, stored.Engines[0], j.Arm)
 	}
-	if !databasesToo {
-		databases = nil
-	}
-	conclude(&in, arms, databases)
-	return in, nil
+	return conclude(in, arms, databases, databasesToo), nil
 }
 
-// conclude adds the verdicts, and what was not judged; a name that others of the arms were judged by
+// conclude makes the report of verdicts and of what was not judged; a name that others of the arms were judged by
 // comes with the arm or database.
-func conclude(in *report.JudgeInput, arms, databases []comparison.Judgement) {
+func conclude(in report.JudgeInput, arms, databases []comparison.Judgement, databasesToo bool) report.Document {
 	for _, j := range arms {
-		in.Verdicts = append(in.Verdicts, j.Verdict)
+		in.Arms = append(in.Arms, judgedOf(j))
 		for name, why := range j.Skipped {
 			if slices.ContainsFunc(arms, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
 				name += " of " + cmp.Or(j.Verdict.Database, j.Arm)
@@ -59,9 +57,13 @@ func conclude(in *report.JudgeInput, arms, databases []comparison.Judgement) {
 		}
 	}
 	for _, j := range databases {
-		in.Databases = append(in.Databases, j.Verdict)
+		if !databasesToo {
+			break
+		}
+		in.Databases = append(in.Databases, judgedOf(j))
 		if j.OtherLoad != "" {
 			in.Skip("all but the capacity, "+j.Verdict.Database, j.OtherLoad)
 		}
 	}
+	return report.FromRows(in)
 }

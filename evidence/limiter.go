@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plimsoll/judge/limiter"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/record"
@@ -166,12 +165,7 @@ func failedIn(r *Run, p *plan.Plan, events []record.Event, capacity float64) (te
 	if err != nil {
 		return "", nil, err
 	}
-	all := measure.NewWindow("op")
-	for _, name := range slices.Sorted(maps.Keys(merged)) {
-		if workload.Steady(name) {
-			all.Merge(merged[name])
-		}
-	}
+	all := workload.Together(allOps, merged, workload.Steady)
 	if all.Errors() < 2 || float64(all.Errors()) < most*float64(all.Count()) {
 		return "", nil, nil
 	}

@@ -140,9 +140,9 @@ func (p *Pairs) OneText(w io.Writer) error {
 	return err
 }
 
-// Judged judges the pairs and returns the contents of the report of the judgment. With databasesToo, databases are
-// compared within each arm as well.
-func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
+// Judged judges the pairs and makes the report of the judgment. With databasesToo, databases are compared within each
+// arm as well.
+func (p *Pairs) Judged(databasesToo bool) (report.Document, error) {
 	in := p.input
 	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, p.terms.endpoint)
 	if err == nil {
@@ -152,13 +152,9 @@ func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
 		if usage := (plan.UsageError{}); p.file != "" && errors.As(err, &usage) {
 			err = plan.Usagef("%s: %w", p.file, err)
 		}
-		return report.JudgeInput{}, err
-	}
-	if !databasesToo {
-		databases = nil
+		return report.Document{}, err
 	}
 	in.Skipped = maps.Clone(in.Skipped)
 	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
-	conclude(&in, arms, databases)
-	return in, nil
+	return conclude(in, arms, databases, databasesToo), nil
 }

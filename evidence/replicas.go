@@ -10,28 +10,14 @@ import (
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/run/record"
+	"plimsoll/target"
 )
-
-// replicaPrefix begins the names of the copies of a database among a target's companions; the number follows.
-const replicaPrefix = "replica-"
-
-// replicasOf returns the names of the copies of the database that a run had, in order.
-func replicasOf(m record.Manifest) (names []string) {
-	d, _ := TargetOf(m)
-	for name := range d.Companions {
-		if strings.HasPrefix(name, replicaPrefix) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names) // of one digit
-	return names
-}
 
 // lagGraphs are those of one replica: how long and how far it is behind the first server on an engine. A replica's lag
 // is a graph of its own, because the lines of a graph are the arms.
 func lagGraphs(replica, engine string) []dialect.GraphQuery {
 	const mebi = 1.0 / (1 << 20)
-	number := strings.TrimPrefix(replica, replicaPrefix)
+	number := strings.TrimPrefix(replica, target.ReplicaPrefix)
 	gauge := func(metric, name, title, unit string, scale float64) dialect.GraphQuery {
 		return dialect.GraphQuery{Name: name + number, Title: fmt.Sprintf("Replica %s: %s", number, title), Unit: unit, Scale: scale, Gauge: true, Needs: metric,
 			Sources: []dialect.GraphSource{{Query: fmt.Sprintf("%s{instance=%q}", metric, replica)}}}
@@ -49,7 +35,7 @@ const lagMetric = "plimsoll_replication_lag_seconds"
 func (c *Catalog) graphsOf(m record.Manifest) []dialect.GraphQuery {
 	out := c.Dialects.Graphs(driverOf(m))
 	d, _ := TargetOf(m)
-	for _, name := range replicasOf(m) {
+	for _, name := range d.Replicas() {
 		out = append(out, lagGraphs(name, d.Engine)...)
 	}
 	return out
@@ -64,7 +50,7 @@ func ReplicaSpecs(p *plan.Plan) []report.GraphSpec {
 	var out []report.GraphSpec
 	for i := range p.Target.Topology.Replicas {
 		for _, engine := range []string{plan.PostgreSQL, plan.MySQL} {
-			for _, g := range lagGraphs(fmt.Sprint(replicaPrefix, i), engine) {
+			for _, g := range lagGraphs(fmt.Sprint(target.ReplicaPrefix, i), engine) {
 				spec := specOf(g)
 				for _, r := range rulesOf(p) {
 					if g.Needs == lagMetric && r.Stat == "promql" && r.Less && ofWorstLag.MatchString(r.Arg) {

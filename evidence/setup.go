@@ -147,7 +147,7 @@ func appsText(d target.Description) string {
 // "" where that is not known: the address of a target elsewhere and a command of the plan may be those of a proxy.
 func proxyText(d target.Description) string {
 	if p, ok := d.Companions["proxy"]; ok {
-		return strings.TrimSpace("1 × " + p.Name + " " + p.Version)
+		return "1 × " + p.Full()
 	}
 	if d.Driver == plan.External || d.Driver == plan.Process {
 		return ""
@@ -198,5 +198,5 @@ func ServerOf(d target.Description) string {
 	if d.Database == nil {
 		return ""
 	}
-	return strings.TrimSpace(d.Database.Name + " " + d.Database.Version)
+	return d.Database.Full()
 }

@@ -153,7 +153,6 @@ func (s *Shown) inside(ctx context.Context, r *Run) error {
 // OpsOf returns the operations of a phase of this length, by name and at last all of the steady state together; with 0
 // their rates are left out.
 func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
-	all := measure.NewWindow("op")
 	var rows []ShownOp
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		w := merged[name]
@@ -163,15 +162,12 @@ func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 		if workload.OfAnswers(name) { // counted with its operation
 			continue
 		}
-		if workload.Steady(name) {
-			all.Merge(w)
-		}
 		row := rowOf(w, span)
 		row.Status = workload.AnswersOf(merged, func(op string) bool { return op == name })
 		row.Expected = workload.ExpectedOf(merged, func(op string) bool { return op == name })
 		rows = append(rows, row)
 	}
-	if all.Count() > 0 || all.Response.Count() > 0 {
+	if all := workload.Together(allOps, merged, workload.Steady); all.Count() > 0 || all.Response.Count() > 0 {
 		row := rowOf(all, span)
 		row.Status = workload.AnswersOf(merged, workload.Steady)
 		rows = append(rows, row)
@@ -182,18 +178,10 @@ func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 func rowOf(w *measure.Window, span time.Duration) ShownOp {
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	h := w.Response
-	r := ShownOp{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
+	r := ShownOp{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Class: w.ByClass(), Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
 		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), P999: ms(h.Quantile(.999)), Max: ms(h.Max())}
 	if span > 0 {
 		r.Rate = float64(r.Count) / span.Seconds()
-	}
-	for c, n := range w.Classes {
-		if n > 0 && measure.Class(c) != measure.OK {
-			if r.Class == nil {
-				r.Class = map[string]uint64{}
-			}
-			r.Class[measure.Class(c).String()] = n
-		}
 	}
 	return r
 }
@@ -206,15 +194,9 @@ func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window
 	for i := range s.Ops {
 		o := &s.Ops[i]
 		selected := trial.Selector(o.Name)
-		all, omitted := measure.NewWindow(o.Name), measure.NewWindow(o.Name)
-		for name, w := range merged {
-			if selected(name) {
-				all.Merge(w)
-				if n := never[name]; n != nil {
-					omitted.Merge(n)
-				}
-			}
-		}
+		all, omitted := workload.Together(o.Name, merged, selected), workload.Together(o.Name, never, func(name string) bool {
+			return merged[name] != nil && selected(name)
+		})
 		o.end(ph.Tail.Of(selected), all, span)
 		if n := omitted.Response.Count(); n > 0 {
 			ms := func(q float64) float64 { return omitted.Response.Quantile(q).Seconds() * 1e3 }

@@ -2,13 +2,11 @@ package evidence
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/judge/sizing"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/run/record"
 )
@@ -37,26 +35,14 @@ func (r *Run) Step(ctx context.Context, users int) (sizing.Step, error) {
 	if err != nil {
 		return s, err
 	}
-	all := measure.NewWindow("op")
-	for _, name := range slices.Sorted(maps.Keys(merged)) {
-		if workload.Steady(name) {
-			all.Merge(merged[name])
-		}
-	}
+	all := workload.Together(allOps, merged, workload.Steady)
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	h := all.Response
 	s.Count, s.P50, s.P95, s.P99, s.Max = all.Count(), ms(h.Quantile(.5)), ms(h.Quantile(.95)), ms(h.Quantile(.99)), ms(h.Max())
 	if span := ph.To - ph.From; span > 0 { // operations that ended after the phase do not count as its throughput
 		s.Throughput = float64(s.Count-min(ph.Tail.Of(workload.Steady).Drained, s.Count)) / span.Seconds()
 	}
-	for c, n := range all.Classes {
-		if n > 0 && measure.Class(c) != measure.OK {
-			if s.Classes == nil {
-				s.Classes = map[string]uint64{}
-			}
-			s.Classes[measure.Class(c).String()] = n
-		}
-	}
+	s.Classes = all.ByClass()
 	if s.Count > 0 {
 		s.Failures = float64(all.Errors()) / float64(s.Count)
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"strings"
 	"testing"
 
@@ -16,7 +15,7 @@ func TestAccountsThatNobodySawAgain(t *testing.T) {
 		for i := range in.Runs {
 			in.Runs[i].Manifest.Accounts = &record.AccountsFile{Name: "users.csv", Rows: 5, Digest: "sha256:12", Unseen: unseen}
 		}
-		text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, From(in)) }))
+		text := written(t, FullMarkdown, From(in))
 		if !strings.Contains(text, "users.csv, 5 rows") || strings.Contains(text, want) != unseen {
 			t.Errorf("unseen %v: the Setup says otherwise", unseen)
 		}

@@ -24,7 +24,7 @@ func (b *builder) armDatabase(arm plan.Arm) string {
 	if db == nil {
 		return b.in.Plan.EngineOf(arm.Name, "")
 	}
-	text := strings.TrimSpace(db.Name + " " + db.Version)
+	text := db.Full()
 	if settings := durabilityOf(db.Settings); len(settings) > 0 {
 		text += " (" + strings.Join(settings, ", ") + ")"
 	}

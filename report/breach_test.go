@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func TestABreachSaysWhoAndWhen(t *testing.T) {
 			t.Errorf("the page of %s names the replica: %v, want %v: %s", r.Cell.Run, got, want, Dominant(*r, Bounded))
 		}
 	}
-	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, From(in)) }))
+	text := written(t, FullMarkdown, From(in))
 	for _, want := range []string{"new, block 2, " + rule + ": " + where + ".", "new broke " + rule + " in 1 of 2 runs (block 2: " + where + ")."} {
 		if n := strings.Count(strings.ReplaceAll(text, `\`, ""), want); n != 1 {
 			t.Errorf("%q is there %d times", want, n)
@@ -63,7 +62,7 @@ func TestFurtherGraphs(t *testing.T) {
 	if want := []string{"postgresql_bounded_0_lag.png", "postgresql_bounded_0_unread.png"}; !slices.Equal(files, want) {
 		t.Errorf("graphs %q, want %q", files, want)
 	}
-	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+	text := written(t, FullMarkdown, d)
 	if !strings.Contains(text, "No data for unread: nobody asked.") || strings.Contains(text, "None") || strings.Contains(text, "for none") {
 		t.Error("the text says too little of the graph without data, or something of the one that no run has")
 	}

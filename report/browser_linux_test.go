@@ -3,7 +3,6 @@ package report
 import (
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,16 +22,21 @@ var (
 	pageFile = flag.String("page", "", "file of one more page to open")
 )
 
+// pageOf is the page of a report.
+func pageOf(t *testing.T, r Report) []byte {
+	t.Helper()
+	return []byte(reported(t, HTML, r))
+}
+
 // pages are all kinds of pages that this package writes.
 func pages(t *testing.T) map[string][]byte {
 	out := map[string][]byte{
-		"full":        render(t, func(w io.Writer) error { return HTML(w, From(scenes()["full"].input())) }),
-		"hostile":     render(t, func(w io.Writer) error { return HTML(w, From(scenes()["hostile"].input())) }),
-		"judged":      render(t, func(w io.Writer) error { return HTML(w, judgedDocument()) }),
-		"trend":       render(t, func(w io.Writer) error { return HTML(w, FromReleases(releaseScene())) }),
 		"system":      render(t, somePage(SystemPage, "").HTML),
 		"coordinator": render(t, somePage(CoordinatorPage, nasty).HTML),
-		"sizing":      render(t, func(w io.Writer) error { return HTML(w, seedDocument(t)) }),
+	}
+	for name, r := range map[string]Report{"rich": From(scenes()["rich"].input()), "hostile": From(scenes()["hostile"].input()), "judged": judgedDocument(),
+		"trend": FromReleases(releaseScene()), "sizing": seedDocument(t)} {
+		out[name] = pageOf(t, r)
 	}
 	if *pageFile != "" {
 		data, err := os.ReadFile(*pageFile)
@@ -106,11 +110,7 @@ func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
 <img src="http://192.0.2.1/spy.png"><script>console.error("complaint")</script><script>throw new Error("thrown")</script></body></html>`))
 	c.Look(1280, "light", "screen")
 	got := strings.Join(c.Problems(from, address), "\n")
-	for _, want := range []string{"request: http://192.0.2.1/spy.png", "complaint", "thrown"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q was not seen in\n%s", want, got)
-		}
-	}
+	has(t, got, "request: http://192.0.2.1/spy.png", "complaint", "thrown")
 	if len(c.Overflow()) == 0 {
 		t.Error("a page of 2000 px was not seen to be too wide")
 	}
@@ -118,7 +118,7 @@ func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
 		t.Error("pale text on white was not seen")
 	}
 	// The page's policy: a script that got into it does not run, and its requests are not sent.
-	page := string(render(t, func(w io.Writer) error { return HTML(w, judgedDocument()) }))
+	page := reported(t, HTML, judgedDocument())
 	from, address = c.Open([]byte(strings.Replace(page, "</main>", `<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`, 1)))
 	var title string
 	c.Eval("document.title", &title)
@@ -142,7 +142,7 @@ func views(c *browser.Browser, clock string) []string {
 func useGraphs(t *testing.T, c *browser.Browser) {
 	d := From(scenes()["full"].input())
 	c.Look(1280, "light", "screen")
-	from, address := c.Open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	from, address := c.Open(pageOf(t, d))
 	c.Eval(unfoldAll, nil)
 	const clock, other = "postgresql bounded", "postgresql unbounded"
 	figure := fmt.Sprintf(`document.querySelector("figure[data-clock='%s']")`, clock)
@@ -269,7 +269,7 @@ func useGraphs(t *testing.T, c *browser.Browser) {
 func useTables(t *testing.T, c *browser.Browser) {
 	d := From(scenes()["full"].input())
 	c.Look(1280, "light", "screen")
-	from, address := c.Open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	from, address := c.Open(pageOf(t, d))
 	c.Eval(unfoldAll, nil)
 	const table = `[...document.querySelectorAll("table")].find(t => t.tHead.textContent.includes("Operation"))`
 	column := func(n int) []string {
@@ -321,7 +321,7 @@ func useTables(t *testing.T, c *browser.Browser) {
 }
 
 // judgedDocument is numbers that were given: two databases, worse on one.
-func judgedDocument() JudgeDocument {
+func judgedDocument() Document {
 	in := JudgeInput{Names: [2]string{"v1", "v2"}, Skipped: map[string]string{"p99": "12 operations are too few"}, Warnings: []string{"the <second> file is old"}}
 	e := plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
 	for i, db := range []string{"MySQL", "Postgres"} {
@@ -331,7 +331,8 @@ func judgedDocument() JudgeDocument {
 			pairs = append(pairs, p)
 			in.Rows = append(in.Rows, imported.PairRow{Metric: e.Name, Database: db, Unit: e.Unit, Pair: p})
 		}
-		in.Verdicts = append(in.Verdicts, verdict.Combine(db, []verdict.Result{verdict.Judge(e, pairs, verdict.Options{BaseName: "v1", NewName: "v2"})}))
+		r := verdict.Judge(e, pairs, verdict.Options{BaseName: "v1", NewName: "v2"})
+		in.Arms = append(in.Arms, Judged{Engine: db, Arm: "v2", Verdict: verdict.Combine(db, []verdict.Result{r})})
 	}
 	return FromRows(in)
 }
@@ -379,7 +380,7 @@ func TestFirstScreen(t *testing.T) {
 				in.Arms[i].Verdict = v
 			}
 		}
-		c.Open(render(t, func(w io.Writer) error { return HTML(w, From(in)) }))
+		c.Open(pageOf(t, From(in)))
 		for _, size := range []struct{ width, within int }{{1280, 800}, {400, 0}} {
 			c.Look(size.width, "light", "screen")
 			c.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": size.width, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ func TestCorrectionIsStated(t *testing.T) {
 		for _, share := range []float64{0.004, 0.383} {
 			r.ByClock = [2]float64{0.006, share}
 			d := From(in)
-			text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+			text := written(t, FullMarkdown, d)
 			note := fmt.Sprintf("is left out, in each block by itself: %s 0.6 %% of ", r.Name)
 			if got, want := strings.Contains(text, note), share > leastByClock; got != want {
 				t.Errorf("with a share of %v the report contains %q: %v, want %v", share, note, got, want)

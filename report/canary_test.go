@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 		if len(d.Protocol.Canary) != 1 || d.Protocol.Canary[0].Moved != tt.moved || d.Protocol.Canary[0].Pairs != 6 {
 			t.Errorf("%s: %+v", tt.name, d.Protocol.Canary)
 		}
-		md := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+		md := written(t, FullMarkdown, d)
 		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved || !strings.Contains(md, "The canary (a null server") || !strings.Contains(md, tt.says) {
 			t.Errorf("%s: warned %v", tt.name, warned)
 		}

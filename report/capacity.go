@@ -176,13 +176,13 @@ func (b *builder) limiters() {
 					}
 				}
 			}
-			if l.Named = counts(named); len(l.Named) > 0 {
+			if l.Named = Counts(named); len(l.Named) > 0 {
 				l.Evidence = sentences[l.Named[0].Name]
 			}
 			if l.Searches == 0 && len(l.Named) == 0 {
 				continue
 			}
-			l.Rules, l.Stopped, l.AtLeastBy = counts(rules), counts(stopped), counts(own)
+			l.Rules, l.Stopped, l.AtLeastBy = Counts(rules), Counts(stopped), Counts(own)
 			if len(held) > 0 {
 				l.Reached, l.Held = stats.Median(reached), stats.Median(held)
 			}
@@ -197,11 +197,14 @@ func (b *builder) limiters() {
 	}
 }
 
-// counts orders a tally: the most frequent first, then by name.
-func counts(m map[string]int) []Count {
+// Counts orders a tally: the most frequent first, then by name. It is nil for a nil map alone.
+func Counts[N int | uint64](m map[string]N) []Count {
+	if m == nil {
+		return nil
+	}
 	out := make([]Count, 0, len(m))
 	for name, n := range m {
-		out = append(out, Count{name, n})
+		out = append(out, Count{name, int(n)})
 	}
 	slices.SortFunc(out, func(x, y Count) int { return cmp.Or(-cmp.Compare(x.N, y.N), cmp.Compare(x.Name, y.Name)) })
 	return out

@@ -1,44 +1,13 @@
 package report
 
-// ChapterData is a part of a report that its caller makes: paragraphs, tables and graphs of runs that it has read
-// itself.
-type ChapterData struct {
-	Title string
-	// Leads are sentences for the comments at the beginning of the report, unless a person has written these.
-	Leads  []string
-	Notes  []string // paragraphs
-	Tables []ChapterTable
-	Graphs []ChapterGraph
-}
+import "plimsoll/dialect"
 
-// A ChapterTable is a table of texts. Columns whose head begins with ">" hold numbers.
-type ChapterTable struct {
-	Title string     `json:"title"`
-	Head  []string   `json:"head"`
-	Rows  [][]string `json:"rows"`
-	Notes []string   `json:"notes,omitempty"`
-}
-
-// A ChapterGraph draws sources against the time since the beginning of the measured phase. Its File is unique in a
-// report.
-type ChapterGraph struct {
-	Name, Title, Unit string
-	Sources           []ChapterSource
-}
-
-// A ChapterSource is one curve of a graph: the runs that are averaged, and the number of its color.
-type ChapterSource struct {
-	Label string
-	Index int
-	Runs  []Line
-}
-
-// A Chapter is a ChapterData in a document. Graphs are indexes into Document.Graphs.
+// A Chapter is a [dialect.Supplement] in a document. Graphs are indexes into Document.Graphs.
 type Chapter struct {
-	Title  string         `json:"title"`
-	Notes  []string       `json:"notes,omitempty"`
-	Tables []ChapterTable `json:"tables,omitempty"`
-	Graphs []int          `json:"graphs,omitempty"`
+	Title  string              `json:"title"`
+	Notes  []string            `json:"notes,omitempty"`
+	Tables []dialect.TextTable `json:"tables,omitempty"`
+	Graphs []int               `json:"graphs,omitempty"`
 }
 
 // measuredTest is the test name of graphs whose clock begins with the measured phase.
@@ -48,7 +17,7 @@ const measuredTest = "measured phase"
 func (b *builder) chapters() {
 	for _, c := range b.in.Chapters {
 		out := Chapter{Title: c.Title, Notes: c.Notes, Tables: c.Tables}
-		for _, g := range c.Graphs {
+		for _, g := range c.Charts {
 			if data, ok := chapterGraph(g); ok {
 				out.Graphs = append(out.Graphs, len(b.d.Graphs))
 				b.d.Graphs = append(b.d.Graphs, data)
@@ -58,32 +27,30 @@ func (b *builder) chapters() {
 	}
 }
 
-// chapterGraph puts the runs of each source on one grid; false without data.
-func chapterGraph(g ChapterGraph) (GraphData, bool) {
-	data := GraphData{Test: measuredTest, GraphSpec: GraphSpec{Name: g.Name, Title: g.Title, Unit: g.Unit, Scale: 1}, File: slug(g.Name) + ".png"}
-	lines := make([][]Line, len(g.Sources))
-	end, step := 0.0, 0.0
-	for i, s := range g.Sources {
-		for _, l := range s.Runs {
-			if l = l.usable(); len(l.T) >= 2 {
-				n := len(l.T)
-				lines[i] = append(lines[i], l)
-				end, step = max(end, l.T[n-1]), max(step, (l.T[n-1]-l.T[0])/float64(n-1))
+// chapterGraph puts the runs of each line on one grid; false without data.
+func chapterGraph(g dialect.Chart) (GraphData, bool) {
+	data := GraphData{
+		Test: measuredTest, File: slug(g.Name) + ".png",
+		GraphSpec: GraphSpec{Name: g.Name, Title: g.Title, Unit: g.Unit, Scale: 1},
+	}
+	each := make([][]Line, len(g.Lines))
+	var all []Line
+	for i, of := range g.Lines {
+		for _, run := range of.Runs {
+			if l := Line(run).usable(); len(l.T) >= 2 {
+				each[i], all = append(each[i], l), append(all, l)
 			}
 		}
 	}
-	step = max(step, end/GridPoints)
-	if step <= 0 {
-		return data, false
-	}
-	for i, s := range g.Sources {
-		if len(lines[i]) > 0 {
-			a := overlay(lines[i], step)
-			a.Arm, a.Index = s.Label, s.Index
+	step := gridStep(all)
+	for i, of := range g.Lines {
+		if len(each[i]) > 0 && step > 0 {
+			a := overlay(each[i], step)
+			a.Arm, a.Index = of.Label, of.Index
 			data.Arms = append(data.Arms, a)
 		}
 	}
-	return data, true
+	return data, step > 0
 }
 
 func (d Document) chapterSections() []section {

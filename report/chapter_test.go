@@ -1,59 +1,11 @@
 package report
 
 import (
-	"bytes"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 )
-
-// TestChapters: a caller's paragraphs, tables and graphs stand in every form, escaped, and its graphs are pictures of
-// their own.
-func TestChapters(t *testing.T) {
-	line := Line{T: []float64{0, 1, 2}, V: []float64{5, 6, 7}}
-	in := liveInput("")
-	in.Chapters = []ChapterData{{
-		Title: "What was said before", Leads: []string{"A lead <b>."}, Notes: []string{"A paragraph with a | in it."},
-		Tables: []ChapterTable{{Title: "A table", Head: []string{"Claim", ">Here"}, Rows: [][]string{{"one", "1.11 [1.0, 1.2]"}}, Notes: []string{"A note."}}},
-		Graphs: []ChapterGraph{
-			{Name: "stories-a", Title: "Stories per minute, a", Unit: "1/min", Sources: []ChapterSource{{Label: "client", Index: 0, Runs: []Line{line, line}}, {Label: "server", Index: 1, Runs: []Line{line}}, {Label: "nobody"}}},
-			{Name: "nothing", Title: "Nothing", Sources: []ChapterSource{{Label: "x"}}},
-		},
-	}}
-	d := From(in)
-	if len(d.Chapters) != 1 || len(d.Chapters[0].Graphs) != 1 {
-		t.Fatalf("chapters %+v, want one with one graph", d.Chapters)
-	}
-	g := d.Graphs[d.Chapters[0].Graphs[0]]
-	if g.File != "stories-a.png" || len(g.Arms) != 2 || g.Arms[0].N != 2 || !slices.Equal(g.Arms[1].Median, line.V) {
-		t.Errorf("graph %+v", g)
-	}
-	var html, text, png bytes.Buffer
-	if err := HTML(&html, d); err != nil {
-		t.Fatal(err)
-	}
-	if err := FullMarkdown(&text, d); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"What was said before", "A table", "1.11 [1.0, 1.2]", "A note.", "Stories per minute, a · measured phase", "A lead &lt;b&gt;."} {
-		if !strings.Contains(html.String(), want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	for _, want := range []string{"## What was said before", "### A table", `A paragraph with a \| in it.`, "![stories-a](graphs/stories-a.png)", `- A lead \<b>.`} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the Markdown lacks %q", want)
-		}
-	}
-	all := Graphs(d)
-	if err := all[d.Chapters[0].Graphs[0]].PNG(&png); err != nil || png.Len() == 0 {
-		t.Errorf("no picture: %v", err)
-	}
-}
 
 // TestClientAndServer: both sides of an operation stand beside each other, and the difference of their means only
 // where both saw the same requests.
@@ -94,44 +46,5 @@ func TestClientAndServer(t *testing.T) {
 	if seen["story"] != len(d.Arms) || seen["search"] != len(d.Arms) || len(seen) != 2 {
 		t.Errorf("rows of %v, want story and search of each arm", seen)
 	}
-	var text bytes.Buffer
-	if err := FullMarkdown(&text, d); err != nil || !strings.Contains(text.String(), "### Client and server") {
-		t.Errorf("%v: the Markdown has no such table", err)
-	}
-}
-
-// TestRowsOfTheStores are added up over the runs of an arm, and deviations are listed.
-func TestRowsOfTheStores(t *testing.T) {
-	in := liveInput("")
-	for i := range in.Runs {
-		if u := in.Runs[i].Users; u != nil && u.Audit != nil {
-			u.Audit.Rows = append(u.Audit.Rows, rowCount("database", 10, 12, 11), rowCount("wide", 5, 5, 4))
-		}
-	}
-	d := From(in)
-	var text bytes.Buffer
-	if err := FullMarkdown(&text, d); err != nil {
-		t.Fatal(err)
-	}
-	_, after, ok := strings.Cut(text.String(), "### Rows in the stores")
-	if !ok {
-		t.Fatal("no table of rows")
-	}
-	right := strings.Contains(after, "| yes ") && strings.Contains(after, "| no ")
-	if !right {
-		t.Errorf("the table does not say what is as expected:\n%.900s", after)
-	}
-	var runs int64
-	for _, r := range in.Runs {
-		if r.Cell.Arm == d.Users[0].Arm && r.Cell.Engine == d.Users[0].Engine && r.Users != nil && r.Cell.Valid && !r.Cell.Pilot && !r.Cell.Dropped {
-			runs++
-		}
-	}
-	if got := d.Users[0].Audit.Rows[0]; got.Least != 10*runs || got.Most != 12*runs || got.Actual != 11*runs || runs < 2 {
-		t.Errorf("%+v over %d runs", got, runs)
-	}
-}
-
-func rowCount(store string, least, most, actual int64) workload.RowCount {
-	return workload.RowCount{Store: store, What: "things", Least: least, Most: most, Actual: actual}
+	has(t, written(t, FullMarkdown, d), "### Client and server")
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -116,8 +115,10 @@ func (c *comment) endpoints(d Document) {
 		return
 	}
 	several := len(d.Verdicts) > 1 || d.Verdicts[0].Engine != ""
-	head := []string{"Endpoint", "Verdict", "Base", "New", "Effect", "Margin", "Could find", "Pairs"}
-	rule := "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+	tableOf := func(f NamedVerdict) *table {
+		return d.State.endpointTable(f, "Base", "New").without("Needed").without("Why")
+	}
+	head, rule := tableOf(NamedVerdict{}).Head, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 	if several {
 		head, rule = append([]string{"Test"}, head...), "| --- "+rule
 	}
@@ -126,9 +127,7 @@ func (c *comment) endpoints(d Document) {
 	}
 	shown := 0
 	for _, f := range d.Verdicts {
-		for _, r := range f.Verdict.Results {
-			cells := []string{r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r),
-				size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), strconv.Itoa(r.N)}
+		for _, cells := range tableOf(f).Rows {
 			if several {
 				cells = append([]string{f.Name}, cells...)
 			}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,9 +10,12 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// The comments of scenes are in TestGolden.
-func TestCommentGolden(t *testing.T) {
-	golden(t, "judged.comment.md", render(t, func(w io.Writer) error { return Comment(w, judgedDocument().Document()) }))
+// Given numbers have the forms of a comparison.
+func TestJudgedGolden(t *testing.T) {
+	d := judgedDocument()
+	golden(t, "judged.comment.md", written(t, Comment, d))
+	golden(t, "judged.csv", written(t, CSV, d))
+	golden(t, "judged.html", bare(reported(t, HTML, d)))
 }
 
 // lively matches text that a forge would not show as plain text: links, mentions, references, images, elements, and
@@ -45,7 +47,7 @@ func TestCommentIsInert(t *testing.T) {
 			d.Limiters[i].Named[k].Name = bait + fmt.Sprint(i)
 		}
 	}
-	lines := strings.Split(string(render(t, func(w io.Writer) error { return Comment(w, d) })), "\n")
+	lines := strings.Split(written(t, Comment, d), "\n")
 	if !strings.HasPrefix(lines[0], "<!-- plimsoll ") || strings.Count(lines[0], "-->") != 1 || strings.Count(lines[0], "--") != 2 {
 		t.Errorf("the marker is %q", lines[0])
 	}
@@ -87,9 +89,7 @@ func TestCommentFits(t *testing.T) {
 	for _, text := range []string{"wöw_*", "$"} { // a dollar sign takes most bytes
 		commentFits(t, strings.Repeat("wöw_*", 4000), strings.Repeat(text, 4000))
 	}
-	if text := string(render(t, func(w io.Writer) error { return Comment(w, Document{}) })); !strings.Contains(text, "**Nothing was judged.**") {
-		t.Errorf("of nothing:\n%s", text)
-	}
+	has(t, written(t, Comment, Document{}), "**Nothing was judged.**")
 }
 
 // commentFits checks the comment on a document all of whose warnings, and all of whose other texts, are a long one.
@@ -113,13 +113,9 @@ func commentFits(t *testing.T, long, warning string) {
 	for i := range d.Runs {
 		d.Runs[i].ID, d.Runs[i].Valid = long, false
 	}
-	text := string(render(t, func(w io.Writer) error { return Comment(w, d) }))
+	text := written(t, Comment, d)
 	if len(text) > MaxComment || !utf8.ValidString(text) {
 		t.Errorf("warnings of %.10q: %d bytes, want at most %d", warning, len(text), MaxComment)
 	}
-	for _, want := range []string{"verdicts more\n", "Whole report: `report.html`", "more in the report", "Validity: "} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the long comment does not hold %q", want)
-		}
-	}
+	has(t, text, "verdicts more\n", "Whole report: `report.html`", "more in the report", "Validity: ")
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
 )
 
 // CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then
@@ -132,33 +131,4 @@ func writeCSV(w io.Writer, rows [][]string) error {
 		return err
 	}
 	return out.Error()
-}
-
-// Document returns the judged numbers in the form of a comparison's report, for those forms that both have: [JUnit],
-// [Comment], [CSV] and [Pairs]. It has verdicts, warnings and names, and no runs.
-func (d JudgeDocument) Document() Document {
-	out := Document{Format: FormatVersion, Title: "Performance Comparison " + d.Names[0] + " vs " + d.Names[1], Name: d.Names[0] + "_" + d.Names[1], State: State{Complete: d.NotComplete == ""},
-		Kind: d.Kind, Indicative: d.Indicative, Arms: []ArmLabel{{Name: d.Names[0], Label: d.Names[0], Base: true}}, Warnings: d.Warnings, WarningGroups: d.WarningGroups, BlocksForSame: d.Blocks}
-	if !out.State.Complete {
-		out.State.State, out.State.Why = record.Interrupted, d.NotComplete
-	}
-	for i, v := range d.Verdicts {
-		of := JudgedOf{Engine: v.Database, Arm: d.Names[1]}
-		if d.of != nil {
-			of = d.of[i]
-		}
-		if !slices.ContainsFunc(out.Engines, func(e Engine) bool { return e.Key == of.Engine }) {
-			out.Engines = append(out.Engines, Engine{Key: of.Engine, Label: of.Engine, Full: of.Engine})
-		}
-		if !slices.ContainsFunc(out.Arms, func(a ArmLabel) bool { return a.Name == of.Arm }) {
-			out.Arms = append(out.Arms, ArmLabel{Name: of.Arm, Label: of.Arm})
-		}
-		out.Verdicts = append(out.Verdicts, NamedVerdict{Engine: of.Engine, Arm: of.Arm, Name: cmp.Or(v.Database, of.Arm), Verdict: v})
-	}
-	if len(out.Verdicts) == 0 {
-		out.Arms = append(out.Arms, ArmLabel{Name: d.Names[1], Label: d.Names[1]})
-		return out
-	}
-	out.Verdicts[0].Skipped = d.Skipped
-	return out
 }

@@ -183,8 +183,8 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 		lines       []Line
 	}
 	var arms []arm
+	var drawn []Line
 	var whys []string
-	end, step := 0.0, 0.0
 	for i, a := range b.d.Arms {
 		all := arm{index: i}
 		for _, r := range b.of(g.Engine, a.Name) {
@@ -193,16 +193,13 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 			}
 			all.runs++
 			l, why := of(r)
-			l = l.usable()
-			n := len(l.T)
-			if n < 2 {
+			if l = l.usable(); len(l.T) < 2 {
 				if why != "" && !slices.Contains(whys, why) {
 					whys = append(whys, why)
 				}
 				continue
 			}
-			all.lines = append(all.lines, l)
-			end, step = max(end, l.T[n-1]), max(step, (l.T[n-1]-l.T[0])/float64(n-1))
+			all.lines, drawn = append(all.lines, l), append(drawn, l)
 		}
 		switch {
 		case len(all.lines) > 0:
@@ -212,7 +209,8 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 		}
 	}
 	g.Arms = []ArmLine{}
-	if step = max(step, end/GridPoints); step <= 0 {
+	step := gridStep(drawn)
+	if step <= 0 {
 		arms = nil
 	}
 	for _, a := range arms {
@@ -227,6 +225,19 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	if g.NoData = strings.Join(whys, "; "); g.NoData == "" {
 		g.NoData = "no judged run has it"
 	}
+}
+
+// gridStep returns the step of a grid for lines: that of the coarsest, or one with which the longest has GridPoints; 0
+// without any.
+func gridStep(lines []Line) (step float64) {
+	end := 0.0
+	for _, l := range lines {
+		if n := len(l.T); n > 0 {
+			end = max(end, l.T[n-1])
+			step = max(step, (l.T[n-1]-l.T[0])/float64(max(n-1, 1)))
+		}
+	}
+	return max(step, end/GridPoints)
 }
 
 // usable returns the points that can be drawn: finite, not before the start, not before one another.

@@ -4,10 +4,10 @@
 //
 // [From] turns an [Input] (a comparison, its judgments, its runs) into a [Document]: plain data, in the order in
 // which it is read. [Markdown], [FullMarkdown], [HTML], [JSON], [CSV], [Pairs], [JUnit], [Comment] and [Screen] write
-// that document, [Document.Answer] draws the verdicts and [Graphs] the curves. Imported numbers are a
-// [JudgeDocument], releases over many comparisons a [TrendDocument], load steps a [SizingDocument]. Each of the four
-// is a [Report]: it lays itself out as one kind of sheet (a top, a first screen, sections), and [Markdown], [HTML]
-// and [JSON] write any of them.
+// that document, [Document.Answer] draws the verdicts and [Graphs] the curves. [FromRows] makes one of numbers that were
+// [Given]. Releases over many comparisons are a [TrendDocument], load steps a [SizingDocument]. Each of the three is a
+// [Report]: it lays itself out as one kind of sheet (a top, a first screen, sections), and [Markdown], [HTML] and
+// [JSON] write any of them.
 //
 // Everything that a number needs to be understood (interval, margin, smallest change that could be found, validity
 // of the runs behind it) is a part of the document, so that no form can leave it out by accident.

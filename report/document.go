@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/judge/drift"
 	"plimsoll/judge/limiter"
 	"plimsoll/judge/verdict"
@@ -40,8 +41,9 @@ type Input struct {
 	// Comments and Actions are texts of a person that take the place of the drafted ones and of the plan's; they may
 	// be empty.
 	Comments, Actions []string
-	// Chapters are the caller's sections beside the tables that every report has.
-	Chapters []ChapterData
+	// Chapters are the caller's sections beside the tables that every report has. Their leads are in the comments,
+	// unless a person has written these.
+	Chapters []dialect.Supplement
 }
 
 // Judged holds the conclusions about one arm on one database.
@@ -179,6 +181,8 @@ type Document struct {
 	Protocol *Protocol `json:"protocol,omitempty"`
 	// Chapters are the caller's own; their graphs are among Graphs.
 	Chapters []Chapter `json:"chapters,omitempty"`
+	// Given is set in the report of numbers that were given; nil for runs.
+	Given *Given `json:"-"`
 	// Pages are the pages of the judged runs, by engine, test and block, base first.
 	Pages []PageRef `json:"pages,omitempty"`
 }

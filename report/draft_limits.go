@@ -19,16 +19,10 @@ func (b *builder) brokenRules(warning bool) []string {
 			if r.Warning != warning {
 				continue
 			}
-			broken, missing, where := 0, 0, ""
-			for _, v := range r.Measured {
-				switch {
-				case v.NoData:
-					missing++
-				case v.Violated:
-					if broken++; where == "" && v.Where != "" {
-						where = fmt.Sprintf(" (block %d: %s)", v.Block, v.Where)
-					}
-				}
+			broken, missing, _ := r.tally()
+			where := ""
+			if i := slices.IndexFunc(r.Measured, func(v RuleValue) bool { return v.Violated && !v.NoData && v.Where != "" }); i >= 0 {
+				where = fmt.Sprintf(" (block %d: %s)", r.Measured[i].Block, r.Measured[i].Where)
 			}
 			name := prefix(b.engineLabel(t.Engine)) + "in the bounded test " + b.armLabel(r.Arm)
 			if broken > 0 {

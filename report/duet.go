@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/run/record"
+	"plimsoll/target"
 )
 
 // DuetTurns sums up how the judged runs of a duet took turns. Durations are nanoseconds in JSON.
@@ -130,7 +131,7 @@ func (b *builder) judgedBlocks() (all []int) {
 func (b *builder) addressesOf(engine, arm string) string {
 	var all []string
 	for _, r := range b.judged {
-		var d description
+		var d target.Description
 		if r.Cell.Engine != engine || r.Cell.Arm != arm || json.Unmarshal(r.Manifest.Target, &d) != nil {
 			continue
 		}

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,30 +27,9 @@ func inTurns() Input {
 func TestDuetIsDescribed(t *testing.T) {
 	in := inTurns()
 	d := From(in)
-	for name, write := range map[string]func(io.Writer) error{
-		"full": func(w io.Writer) error { return FullMarkdown(w, d) }, "html": func(w io.Writer) error { return HTML(w, d) },
-	} {
-		text := string(render(t, write))
-		for _, want := range []string{"Duet: both arms were up at once and took turns of 0.2 s; without its turn a server was paused (freezer) and its time stood still",
-			"12 judged runs had 1200 turns; 36 of them ended with operations under way (48 in all), which went on in the next; the longest wait for a turn was 0.31 s",
-			"because the runs of a block are made in turns", "all runs of a block at once, in turns"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: the report does not contain %q", name, want)
-			}
-		}
-	}
-	var stored struct {
-		Protocol struct {
-			Mode string
-			Duet struct {
-				Slice time.Duration `json:"slice_min"`
-			}
-		}
-	}
-	text := render(t, func(w io.Writer) error { return JSON(w, d) })
-	if err := json.Unmarshal(text, &stored); err != nil || stored.Protocol.Mode != "duet" || stored.Protocol.Duet.Slice != 200*time.Millisecond {
-		t.Errorf("report.json has %+v, %v", stored, err)
-	}
+	has(t, written(t, FullMarkdown, d), "Duet: both arms were up at once and took turns of 0.2 s; without its turn a server was paused (freezer) and its time stood still",
+		"12 judged runs had 1200 turns; 36 of them ended with operations under way (48 in all), which went on in the next; the longest wait for a turn was 0.31 s",
+		"because the runs of a block are made in turns", "all runs of a block at once, in turns")
 	in.Runs[0].Manifest.Duet.SliceMax = time.Second
 	d = From(in)
 	if text := strings.Join(d.Protocol.modeTexts(d), " "); !strings.Contains(text, "turns of 0.2 s to 1 s;") {
@@ -73,18 +50,12 @@ func TestDuetIsDescribed(t *testing.T) {
 func TestCapacityOfADuetIsNoLevel(t *testing.T) {
 	for name, in := range map[string]Input{"duet": inTurns(), "sequence": planned()} {
 		d := From(in)
-		for form, want := range map[string]string{
-			"report": "Each number was found in turns (a duet)",
-			"screen": "found in turns: for comparing the arms, not the level of a server alone",
+		for want, text := range map[string]string{
+			"Each number was found in turns (a duet)":                                 written(t, FullMarkdown, d),
+			"found in turns: for comparing the arms, not the level of a server alone": screenText(t, d, 120),
 		} {
-			text := string(render(t, func(w io.Writer) error {
-				if form == "report" {
-					return FullMarkdown(w, d)
-				}
-				return Screen(w, d, 120)
-			}))
 			if got := strings.Contains(text, want); got != (name == "duet") {
-				t.Errorf("%s of a %s: %q is there: %v\n%s", form, name, want, got, text[:min(len(text), 3000)])
+				t.Errorf("a %s: %q is there: %v\n%.3000s", name, want, got, text)
 			}
 		}
 	}
@@ -105,7 +76,7 @@ func TestSequenceIsDescribed(t *testing.T) {
 	}
 	in.Comparison.ModeWhy = "the driver external starts nothing that could be paused"
 	d = From(in)
-	if text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) })); !strings.Contains(text,
+	if text := written(t, FullMarkdown, d); !strings.Contains(text,
 		"one after the other (the driver external starts nothing that could be paused).") {
 		t.Error("the report does not contain the reason for the sequence")
 	}
@@ -202,7 +173,7 @@ compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url:
 		r.Manifest.Target = fmt.Appendf(nil, `{"driver":"external","urls":["http://%s"]}`, p.Place(r.Cell.Arm, r.Cell.Block).Name)
 	}
 	d := From(in)
-	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+	text := written(t, FullMarkdown, d)
 	for _, arm := range []string{"base", "new"} {
 		first, other := p.Place(arm, 1).Name, p.Place(arm, 2).Name
 		if want := fmt.Sprintf("at http://%s, in other blocks http://%s", first, other); first == other || !strings.Contains(strings.ReplaceAll(text, "\\", ""), want) {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/judge/limiter"
+	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
@@ -32,6 +34,7 @@ type scene struct {
 	plan          *plan.Plan
 	hostile       string
 	further       bool              // metrics beside the primary endpoints
+	rich          bool              // all that a result may have
 	seconds       int               // of the search
 	broken        bool              // the bounded test breaks a rule
 	limits        map[string]string // limiters of the runs, by engine/arm
@@ -135,7 +138,74 @@ func (s scene) input() Input {
 		}
 	}
 	in.Arms, in.Databases = s.judge(in)
+	if s.rich {
+		enrich(&in)
+	}
 	return in
+}
+
+// enrich adds what a comparison may have beside its endpoints: the typical response time, a cost and what it implies,
+// failed runs, an endpoint that could not be decided, a correction, shifts, drifts,
+// pages and a chapter.
+func enrich(in *Input) {
+	typical := plan.Endpoint{Name: "typical(op)", Stat: plan.Typical, Of: "op", Better: plan.Lower, Margin: 0.05, Unit: "ms"}
+	cost := plan.Endpoint{Name: "cost(app)", Better: plan.Lower, Margin: 0.05, Unit: "ms"}
+	rng := rand.New(rand.NewPCG(502, 1))
+	for i := range in.Arms {
+		j := &in.Arms[i]
+		of := func(e plan.Endpoint, base, ratio float64) verdict.Result {
+			var pairs []verdict.Pair
+			for k := range 6 {
+				level := base + float64(k)/10
+				pairs = append(pairs, verdict.Pair{Block: k + 1, Base: level, New: level * ratio * math.Exp(0.002*float64(k))})
+			}
+			return verdict.Judge(e, pairs, verdict.Fixed(6))
+		}
+		results := append(j.Verdict.Results, of(typical, 12, 1.4-0.4*float64(i)), of(cost, 2, 1.15),
+			verdict.JudgeFailed(verdict.Attempts{Runs: 8}, verdict.Attempts{Runs: 8, Failed: 2, What: []string{"stationary in block 3", "start in block 5"}},
+				verdict.Options{BaseName: "base", NewName: "new"}))
+		results[3].Kinds = &verdict.Kinds{Compared: 21, Share: 0.984, Left: []string{"pin", "upload"}, Least: 10}
+		results[4].ByClock = [2]float64{0.006, 0.383}
+		j.Verdict = verdict.Combine(j.Verdict.Database, results, "p99(op)")
+		j.Skipped["p99(op)"] = "40 min of load for 15 %; 6 blocks can find 57 %"
+		j.Shifts = []verdict.Shift{slowEnd(rng)}
+	}
+	for i := range in.Runs {
+		r := &in.Runs[i]
+		r.Drift = hour(rng, 41, 60+rng.NormFloat64())
+		r.Pages = []PageRef{NewPageRef(*r, Bounded, SystemPage), NewPageRef(*r, Bounded, CoordinatorPage), NewPageRef(*r, Unbounded, SystemPage)}
+	}
+	line := dialect.Curve{T: []float64{0, 1, 2}, V: []float64{5, 6, 7}}
+	in.Chapters = []dialect.Supplement{{
+		Title: "What was said before", Leads: []string{"A lead <b>."}, Notes: []string{"A paragraph with a | in it."},
+		Tables: []dialect.TextTable{{Title: "A table", Head: []string{"Claim", ">Here"}, Rows: [][]string{{"one", "1.11 [1.0, 1.2]"}}, Notes: []string{"A note."}}},
+		Charts: []dialect.Chart{
+			{Name: "stories-a", Title: "Stories per minute, a", Unit: "1/min", Lines: []dialect.ChartLine{{Label: "client", Index: 0, Runs: []dialect.Curve{line, line}}, {Label: "server", Index: 1, Runs: []dialect.Curve{line}}, {Label: "nobody"}}},
+			{Name: "nothing", Title: "Nothing", Lines: []dialect.ChartLine{{Label: "x"}}},
+		},
+	}}
+}
+
+// slowEnd is a shift of the slowest responses of an operation by a third.
+func slowEnd(rng *rand.Rand) verdict.Shift {
+	run := func(slower float64) []stats.SparseCounts {
+		c := stats.SparseCounts{}
+		level := 1 + 0.01*rng.NormFloat64()
+		for k := 1; k <= 100; k++ {
+			v := float64(k) * level
+			if k > 92 {
+				v *= slower
+			}
+			c.Value, c.N = append(c.Value, v), append(c.N, 60)
+		}
+		return []stats.SparseCounts{c}
+	}
+	var pairs []stats.RunPair
+	for range 6 {
+		pairs = append(pairs, stats.RunPair{Base: run(1), New: run(1.3)})
+	}
+	x, _ := verdict.FindShift("op", pairs, 1)
+	return x
 }
 
 func title(name string) string {

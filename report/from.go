@@ -115,7 +115,7 @@ func (b *builder) fullName(engine string) string {
 		return "" // not ours, and not compared
 	}
 	if db := b.described(engine, "").Database; db != nil && db.Name != "" {
-		return strings.TrimSpace(db.Name + " " + db.Version)
+		return db.Full()
 	}
 	switch engine {
 	case "postgresql":

@@ -347,20 +347,28 @@ func limiterText(l SearchEnds) string {
 	return "the rule " + stopText(l)
 }
 
+// limited names the limiters of the arms on an engine, with a word between; empty without any.
+func (d Document) limited(e Engine, between string) string {
+	var parts []string
+	for _, l := range d.Limiters {
+		if l.Engine == e.Key {
+			parts = append(parts, d.armLabel(l.Arm)+between+limiterText(l))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return prefix(e.Label) + strings.Join(parts, "; ")
+}
+
 // limitLines name the limiter of each arm, one line for each database.
 func (d Document) limitLines() []string {
 	var out []string
 	for _, e := range d.Engines {
-		var parts []string
-		for _, l := range d.Limiters {
-			if l.Engine == e.Key {
-				parts = append(parts, d.armLabel(l.Arm)+" by "+limiterText(l))
-			}
-		}
-		if len(parts) == 0 {
+		line := d.limited(e, " by ")
+		if line == "" {
 			continue
 		}
-		line := prefix(e.Label) + strings.Join(parts, "; ")
 		if slices.ContainsFunc(d.Verdicts, func(f NamedVerdict) bool { return f.Engine == e.Key && differing(d, f) != "" }) {
 			line += ". The limiters differ: different resources set the supported users"
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image/png"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ func TestEveryGraphIsThere(t *testing.T) {
 	in.Graphs = append(in.Graphs, GraphSpec{Name: "heap-in-use", Title: "Heap in use"})
 	d := From(in)
 	pictures := Graphs(d)
-	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+	text := written(t, FullMarkdown, d)
 	for _, engine := range []string{"postgresql", "mysql"} {
 		for _, test := range []string{"bounded", "unbounded"} {
 			for _, name := range []string{"avg-api-times", "p99-api-times", "avg-store-times", "p99-store-times", "cpu-utilization", "goroutines-in-use",
@@ -54,9 +53,7 @@ func TestEveryGraphIsThere(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(text, "No data for heap-in-use: the page was never read.") {
-		t.Error("the text does not say what has no data, and why")
-	}
+	has(t, text, "No data for heap-in-use: the page was never read.")
 }
 
 // TestArmWithoutData holds that an arm or a run that is missing in a graph is named in its legend.
@@ -80,12 +77,8 @@ func TestArmWithoutData(t *testing.T) {
 		if got := strings.Contains(svg, "new: no data"); got != (g.data.Engine == "postgresql") {
 			t.Errorf("%s: new is named as missing: %v", g.File, got)
 		}
-		if !strings.Contains(svg, "base (5 of 6 runs have data)") {
-			t.Errorf("%s does not say that a run of base is missing", g.File)
-		}
-		if !strings.Contains(svg, "median of the runs; band: lowest to highest") {
-			t.Errorf("%s does not say what line and band are", g.File)
-		}
+		has(t, svg, "base (5 of 6 runs have data)")
+		has(t, svg, "median of the runs; band: lowest to highest")
 	}
 }
 
@@ -201,7 +194,7 @@ func TestBudget(t *testing.T) {
 	if got := budget(func() { file = len(render(t, g.SVG)) }); got > 512<<10 || file > 40<<10 {
 		t.Errorf("an SVG allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
-	if got := budget(func() { file = len(render(t, func(w io.Writer) error { return HTML(w, d) })) }); got > 16<<20 || file > 2<<20 {
+	if got := budget(func() { file = len(reported(t, HTML, d)) }); got > 16<<20 || file > 2<<20 {
 		t.Errorf("the page allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
 }
@@ -233,19 +226,6 @@ func TestLimitOfNothing(t *testing.T) {
 		g := Graph{data: GraphData{Limit: 0.025, Arms: []ArmLine{{T: []float64{0, 1}, Median: []float64{0, test.highest}}}}}
 		if above := strings.Contains(g.limitText(), "above this graph"); g.hasLimit() != test.drawn || above == test.drawn {
 			t.Errorf("highest %g: drawn %v, legend %q", test.highest, g.hasLimit(), g.limitText())
-		}
-	}
-}
-
-// The labels of an axis are distinct, however narrow its range is.
-func TestTicksAreDistinct(t *testing.T) {
-	for _, r := range [][2]float64{{0, 1}, {0.994, 1.013}, {99.97, 100.04}, {12340, 12349}, {1_234_560, 1_234_600}, {999_990, 1_000_020}, {-3, 3}} {
-		seen := map[string]bool{}
-		for _, tick := range ticks(r[0], r[1], 5) {
-			if seen[tick.label] {
-				t.Errorf("from %v to %v: the label %s is there twice", r[0], r[1], tick.label)
-			}
-			seen[tick.label] = true
 		}
 	}
 }

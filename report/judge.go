@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -8,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -19,11 +19,12 @@ import (
 	"plimsoll/run/record"
 )
 
-// JudgeFormat is the version of the JSON form of a [JudgeDocument].
-const JudgeFormat = 1
+// GivenFormat is the version of the JSON form of a report of [Given] numbers.
+const GivenFormat = 1
 
-// A JudgeDocument is the report of imported numbers: a CSV, or files of other tools.
-type JudgeDocument struct {
+// Given is the part of a report of numbers that were given (a CSV, files of other tools, stored runs) that has the
+// numbers. It is also the JSON form of the whole.
+type Given struct {
 	Format int `json:"format"`
 	// Names are the names of the arms, base first.
 	Names [2]string `json:"arms"`
@@ -49,9 +50,8 @@ type JudgeDocument struct {
 	Asides  []Aside     `json:"asides,omitempty"`
 	Sources []Source    `json:"sources,omitempty"`
 
-	metrics   []judgedMetric
-	databases []string
-	of        []JudgedOf
+	metrics   []givenMetric
+	databases []string // in the order of tables
 }
 
 // BlocksFor is how many blocks one endpoint of one comparison takes.
@@ -86,24 +86,21 @@ type Source struct {
 	Tool string `json:"tool"`
 }
 
-// A judgedMetric is the rows of one metric.
-type judgedMetric struct {
+// A givenMetric is the rows of one metric.
+type givenMetric struct {
 	name, unit string
 	rows       []imported.PairRow
 }
 
-// JudgeInput is everything that a JudgeDocument is made of.
+// JudgeInput is everything that a report of given numbers is made of.
 type JudgeInput struct {
-	Names               [2]string
-	Rows, Asides        []imported.PairRow
-	Verdicts, Databases []verdict.Verdict
-	Skipped             map[string]string
-	// Of names the arm and the database of each of Verdicts; nil where all are of Names[1] on the database of the
-	// verdict.
-	Of          []JudgedOf
-	NotComplete string
-	Warnings    []string
-	Sources     []Source
+	Names           [2]string
+	Rows, Asides    []imported.PairRow
+	Arms, Databases []Judged // without what is beside their verdicts
+	Skipped         map[string]string
+	NotComplete     string // the missing part of a stored comparison; empty for one that is complete
+	Warnings        []string
+	Sources         []Source
 }
 
 // Skip adds a figure that was not judged, and why.
@@ -114,54 +111,68 @@ func (in *JudgeInput) Skip(name, why string) {
 	in.Skipped[name] = why
 }
 
-// A JudgedOf identifies what a verdict judges: an arm on a database.
-type JudgedOf struct{ Engine, Arm string }
-
-// FromRows makes the document. The input is not changed.
-func FromRows(in JudgeInput) JudgeDocument {
-	d := JudgeDocument{Format: JudgeFormat, Names: in.Names, Kind: verdict.Worst(in.Verdicts...), Verdicts: in.Verdicts, Databases: in.Databases,
-		of: in.Of, NotComplete: in.NotComplete, Warnings: slices.Clone(in.Warnings), Sources: in.Sources}
-	if in.NotComplete != "" {
-		d.Warnings = append(d.Warnings, in.NotComplete)
+// FromRows makes the document of given numbers, which has verdicts, warnings and names, and no runs. The input is not
+// changed.
+func FromRows(in JudgeInput) Document {
+	g := &Given{Format: GivenFormat, Names: in.Names, NotComplete: in.NotComplete, Sources: in.Sources, Asides: asides(in.Asides)}
+	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
+		g.Skipped = append(g.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
 	}
-	var named []judgedAs
-	for _, v := range slices.Concat(in.Verdicts, in.Databases) {
-		named = append(named, judgedAs{v.Database, v})
+	d := Document{Format: FormatVersion, Given: g, Title: "Performance Comparison " + in.Names[0] + " vs " + in.Names[1],
+		Name: in.Names[0] + "_" + in.Names[1], State: State{Complete: in.NotComplete == ""}, Arms: []ArmLabel{{Name: in.Names[0], Label: in.Names[0], Base: true}}}
+	for _, j := range in.Arms {
+		if !slices.ContainsFunc(d.Engines, func(e Engine) bool { return e.Key == j.Engine }) {
+			d.Engines = append(d.Engines, Engine{Key: j.Engine, Label: j.Engine, Full: j.Engine})
+		}
+		if !slices.ContainsFunc(d.Arms, func(a ArmLabel) bool { return a.Name == j.Arm }) {
+			d.Arms = append(d.Arms, ArmLabel{Name: j.Arm, Label: j.Arm})
+		}
+		d.Verdicts = append(d.Verdicts, NamedVerdict{Engine: j.Engine, Arm: j.Arm, Name: cmp.Or(j.Verdict.Database, j.Arm), Verdict: j.Verdict})
+		g.Verdicts = append(g.Verdicts, j.Verdict)
+	}
+	if len(d.Verdicts) > 0 {
+		d.Verdicts[0].Skipped = g.Skipped
+	} else {
+		d.Arms = append(d.Arms, ArmLabel{Name: in.Names[1], Label: in.Names[1]})
+	}
+	for _, j := range in.Databases {
+		g.Databases = append(g.Databases, j.Verdict)
 	}
 	var notices []notice
 	for _, t := range in.Warnings {
 		notices = append(notices, notice{cause: causeNumbers, text: t})
 	}
 	if in.NotComplete != "" {
+		d.State.State, d.State.Why = record.Interrupted, in.NotComplete
 		notices = append(notices, notice{cause: causeIncomplete, text: in.NotComplete, changes: true})
 	}
-	for _, n := range noticesOf(named) {
-		d.Warnings, notices = append(d.Warnings, n.text), append(notices, n)
-	}
-	d.WarningGroups = groups(notices)
-	for _, v := range in.Verdicts {
-		d.Indicative = d.Indicative || v.Indicative && v.Kind == d.Kind
-	}
-	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
-		d.Skipped = append(d.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
-	}
-	for _, r := range in.Rows {
-		i := slices.IndexFunc(d.metrics, func(m judgedMetric) bool { return m.name == r.Metric })
-		if i < 0 {
-			i = len(d.metrics)
-			d.metrics = append(d.metrics, judgedMetric{name: r.Metric, unit: r.Unit})
-		}
-		d.metrics[i].rows = append(d.metrics[i].rows, r)
-		if !slices.Contains(d.databases, r.Database) {
-			d.databases = append(d.databases, r.Database)
-		}
-	}
-	for _, v := range slices.Concat(in.Verdicts, in.Databases) {
+	var named []judgedAs
+	for _, v := range slices.Concat(g.Verdicts, g.Databases) {
+		named = append(named, judgedAs{v.Database, v})
 		for _, r := range v.Results {
-			d.Blocks = addBlocks(d.Blocks, v.Database, r)
+			g.Blocks = addBlocks(g.Blocks, v.Database, r)
 		}
 	}
-	d.Asides = asides(in.Asides)
+	notices = append(notices, noticesOf(named)...)
+	for _, n := range notices {
+		g.Warnings = append(g.Warnings, n.text)
+	}
+	g.WarningGroups, g.Kind = groups(notices), verdict.Worst(g.Verdicts...)
+	for _, v := range g.Verdicts {
+		g.Indicative = g.Indicative || v.Indicative && v.Kind == g.Kind
+	}
+	d.Kind, d.Indicative, d.Warnings, d.WarningGroups, d.BlocksForSame = g.Kind, g.Indicative, g.Warnings, g.WarningGroups, g.Blocks
+	for _, r := range in.Rows {
+		i := slices.IndexFunc(g.metrics, func(m givenMetric) bool { return m.name == r.Metric })
+		if i < 0 {
+			i = len(g.metrics)
+			g.metrics = append(g.metrics, givenMetric{name: r.Metric, unit: r.Unit})
+		}
+		g.metrics[i].rows = append(g.metrics[i].rows, r)
+		if !slices.Contains(g.databases, r.Database) {
+			g.databases = append(g.databases, r.Database)
+		}
+	}
 	return d
 }
 
@@ -195,22 +206,21 @@ func asides(rows []imported.PairRow) []Aside {
 
 // sheet lays the verdicts on given numbers out. The result tables are those of the release reports: a row per
 // database, a column per version, and the deltas both ways.
-func (d JudgeDocument) sheet() sheet {
-	doc := d.Document()
-	s := sheet{title: "Performance Comparison", arms: d.Names[:], about: "Judged from given numbers.", front: doc.front(), warnings: d.Warnings,
-		parts: unfolded(d.sections()), footer: "Made by plimsoll from numbers that were given to it; it did not measure them."}
-	for i, v := range d.Verdicts {
+func (g *Given) sheet(d Document) sheet {
+	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.", front: d.front(), warnings: g.Warnings,
+		parts: unfolded(g.sections()), footer: "Made by plimsoll from numbers that were given to it; it did not measure them."}
+	for i, v := range g.Verdicts {
 		s.front.verdicts[i].text = strings.TrimSuffix(v.Lead, ".")
 	}
 	return s
 }
 
-func (d JudgeDocument) sections() []section {
+func (g *Given) sections() []section {
 	out := []section{{Level: 2, Title: "Results"}}
-	for _, m := range d.metrics {
-		out = append(out, d.resultSections(m)...)
+	for _, m := range g.metrics {
+		out = append(out, g.resultSections(m)...)
 	}
-	for _, v := range slices.Concat(d.Verdicts, d.Databases) {
+	for _, v := range slices.Concat(g.Verdicts, g.Databases) {
 		title := "Endpoints"
 		if v.Database != "" {
 			title += " - " + v.Database
@@ -218,20 +228,18 @@ func (d JudgeDocument) sections() []section {
 		if len(v.Results) == 0 {
 			continue
 		}
-		s := section{Level: 3, Title: title, Table: State{}.endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name),
-			Notes: slices.Concat(kindNotes(NamedVerdict{Verdict: v}), impliedNotes(NamedVerdict{Verdict: v}))}
-		out = append(out, s)
+		f := NamedVerdict{Verdict: v}
+		out = append(out, section{Level: 3, Title: title, Table: State{}.endpointTable(f, v.Results[0].Base.Name, v.Results[0].New.Name),
+			Notes: slices.Concat(kindNotes(f), impliedNotes(f))})
 	}
-	if len(d.Skipped) > 0 {
-		last := &out[len(out)-1]
-		last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: d.Skipped})...)
+	last := &out[len(out)-1]
+	last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
+	if len(g.Blocks) > 0 {
+		out = append(out, blocksSection(g.Blocks))
 	}
-	if len(d.Blocks) > 0 {
-		out = append(out, blocksSection(d.Blocks))
-	}
-	if len(d.Asides) > 0 {
-		t := newTable(-1, "Figure", "Test", ">"+d.Names[0], ">"+d.Names[1], ">Delta", ">Pairs")
-		for _, a := range d.Asides {
+	if len(g.Asides) > 0 {
+		t := newTable(-1, "Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
+		for _, a := range g.Asides {
 			e := plan.Endpoint{Unit: a.Unit}
 			delta := dash
 			if a.Effect.Known() {
@@ -241,9 +249,9 @@ func (d JudgeDocument) sections() []section {
 		}
 		out = append(out, section{Level: 3, Title: "Other figures", Table: t, Notes: []string{"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. Shown and not judged: among many figures some differ by chance."}})
 	}
-	if len(d.Sources) > 0 {
+	if len(g.Sources) > 0 {
 		t := newTable(-1, "Arm", ">Pair", "File", "Tool")
-		for _, s := range d.Sources {
+		for _, s := range g.Sources {
 			t.add(s.Arm, strconv.Itoa(s.Pair), s.File, s.Tool)
 		}
 		out = append(out, section{Level: 3, Title: "Sources", Table: t})
@@ -255,7 +263,7 @@ func (d JudgeDocument) sections() []section {
 const mostTables = 3
 
 // resultSections lays out one metric: a table per run, or one of all runs.
-func (d JudgeDocument) resultSections(m judgedMetric) []section {
+func (g *Given) resultSections(m givenMetric) []section {
 	var pairs []int
 	for _, r := range m.rows {
 		if !slices.Contains(pairs, r.Block) {
@@ -263,34 +271,34 @@ func (d JudgeDocument) resultSections(m judgedMetric) []section {
 		}
 	}
 	slices.Sort(pairs)
-	title := m.title(len(d.databases))
-	named := len(d.databases) > 1 || d.databases[0] != ""
-	head := []string{">" + d.Names[0], ">" + d.Names[1], ">Delta"}
+	title := m.title(len(g.databases))
+	named := len(g.databases) > 1 || g.databases[0] != ""
+	head := []string{">" + g.Names[0], ">" + g.Names[1], ">Delta"}
 	if named {
 		head = append([]string{"Test"}, head...)
 	}
 	switch {
 	case len(pairs) == 1:
 		t := newTable(-1, head...)
-		d.addRows(t, m, pairs[0], named)
+		g.addRows(t, m, pairs[0], named)
 		return []section{{Level: 3, Title: title, Table: t}}
 	case len(pairs) > mostTables:
 		t := newTable(-1, append([]string{">Run"}, head...)...)
 		for _, p := range pairs {
-			d.addRows(t, m, p, named, strconv.Itoa(p))
+			g.addRows(t, m, p, named, strconv.Itoa(p))
 		}
 		return []section{{Level: 3, Title: title, Table: t}}
 	}
 	out := []section{{Level: 3, Title: title}}
 	for _, p := range pairs {
 		t := newTable(-1, head...)
-		d.addRows(t, m, p, named)
+		g.addRows(t, m, p, named)
 		out = append(out, section{Level: 4, Title: fmt.Sprintf("Run %d", p), Table: t})
 	}
 	return out
 }
 
-func (m judgedMetric) title(databases int) string {
+func (m givenMetric) title(databases int) string {
 	if m.name != capacityName {
 		if m.unit == "" {
 			return m.name
@@ -304,7 +312,7 @@ func (m judgedMetric) title(databases int) string {
 }
 
 // addRows adds the rows of one pair: each database, then each but the first against the first.
-func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, before ...string) {
+func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ...string) {
 	find := func(database string) (imported.PairRow, bool) {
 		for _, r := range m.rows {
 			if r.Database == database && r.Block == pair {
@@ -313,8 +321,8 @@ func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, b
 		}
 		return imported.PairRow{}, false
 	}
-	absolute := d.absolute(m.name)
-	for _, db := range d.databases {
+	absolute := g.absolute(m.name)
+	for _, db := range g.databases {
 		r, ok := find(db)
 		if !ok {
 			continue
@@ -325,22 +333,22 @@ func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, b
 		}
 		t.add(append(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored), deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))...)
 	}
-	first, ok := find(d.databases[0])
+	first, ok := find(g.databases[0])
 	of := func(v verdict.Verdict) bool {
 		return slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Name == m.name })
 	}
 	// The metric was not compared between databases.
-	apart := slices.ContainsFunc(d.Verdicts, of) && !slices.ContainsFunc(d.Databases, of)
-	if len(d.Databases) == 0 || !ok || apart {
+	apart := slices.ContainsFunc(g.Verdicts, of) && !slices.ContainsFunc(g.Databases, of)
+	if len(g.Databases) == 0 || !ok || apart {
 		return
 	}
-	for _, db := range d.databases[1:] {
+	for _, db := range g.databases[1:] {
 		r, ok := find(db)
 		if !ok {
 			continue
 		}
 		label := "Delta"
-		if len(d.databases) > 2 {
+		if len(g.databases) > 2 {
 			label += " " + db
 		}
 		t.add(append(slices.Clone(before), label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
@@ -348,8 +356,8 @@ func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, b
 	}
 }
 
-func (d JudgeDocument) absolute(metric string) bool {
-	for _, v := range d.Verdicts {
+func (g *Given) absolute(metric string) bool {
+	for _, v := range g.Verdicts {
 		for _, r := range v.Results {
 			if r.Name == metric {
 				return r.Absolute
@@ -441,26 +449,26 @@ func blocksSection(blocks []BlocksFor) section {
 	return section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(blocks), Notes: []string{blocksNote}}
 }
 
-// JudgeText writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks that finding
-// them the same would have taken.
-func JudgeText(w io.Writer, d JudgeDocument) error {
+// screen writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks that finding them
+// the same would have taken.
+func (g *Given) screen(w io.Writer) error {
 	var b strings.Builder
-	for _, v := range slices.Concat(d.Verdicts, d.Databases) {
+	for _, v := range slices.Concat(g.Verdicts, g.Databases) {
 		if err := v.Text(&b); err != nil {
 			return err
 		}
 		b.WriteByte('\n')
 	}
-	for _, s := range d.Skipped {
+	for _, s := range g.Skipped {
 		plain.Fprintf(&b, "not judged: %s (%s)\n", s.Name, s.Value)
 	}
-	for _, t := range d.Warnings {
+	for _, t := range g.Warnings {
 		plain.Fprintf(&b, "warning: %s\n", t)
 	}
-	if len(d.Skipped)+len(d.Warnings) > 0 {
+	if len(g.Skipped)+len(g.Warnings) > 0 {
 		b.WriteByte('\n')
 	}
-	writeBlocks(&b, d.Blocks)
+	writeBlocks(&b, g.Blocks)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -485,14 +493,8 @@ func writeBlocks(b *strings.Builder, blocks []BlocksFor) {
 		return
 	}
 	t := blocksTable(blocks)
-	tw := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
-	for _, r := range slices.Concat([][]string{t.Head}, t.Rows) {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = plain.Text(c)
-		}
-		fmt.Fprintln(tw, strings.Join(cells, "\t"))
+	for _, l := range columns(slices.Concat([][]string{t.Head}, t.Rows), nil, "   ") {
+		b.WriteString(l + "\n")
 	}
-	tw.Flush()
 	b.WriteString("\n" + blocksNote + "\n")
 }

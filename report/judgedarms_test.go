@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -22,24 +21,17 @@ func TestJudgedArms(t *testing.T) {
 		v.Database = "postgresql " + arm
 		return v
 	}
-	d := FromRows(JudgeInput{Names: [2]string{"base", "b, c"}, Verdicts: []verdict.Verdict{of("b", 0.12), of("c", 0)},
-		Of: []JudgedOf{{Engine: "postgresql", Arm: "b"}, {Engine: "postgresql", Arm: "c"}}}).Document()
+	d := FromRows(JudgeInput{Names: [2]string{"base", "b, c"}, Arms: []Judged{
+		{Engine: "postgresql", Arm: "b", Verdict: of("b", 0.12)}, {Engine: "postgresql", Arm: "c", Verdict: of("c", 0)}}})
 	if len(d.Arms) != 3 || len(d.Engines) != 1 || d.Verdicts[0].Arm != "b" || d.Verdicts[1].Arm != "c" {
 		t.Fatalf("%+v, %+v", d.Arms, d.Engines)
 	}
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"csv": func(b *bytes.Buffer) error { return CSV(b, d) }, "junit": func(b *bytes.Buffer) error { return JUnit(b, d) }, "comment": func(b *bytes.Buffer) error { return Comment(b, d) },
+	for name, text := range map[string]string{
+		"csv": written(t, CSV, d), "junit": written(t, JUnit, d), "comment": written(t, Comment, d),
 	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if s := b.String(); strings.Contains(s, "b, c is") || strings.Contains(s, `"b, c"`) || !strings.Contains(s, "postgresql") {
-			t.Errorf("%s:\n%s", name, s)
+		if strings.Contains(text, "b, c is") || strings.Contains(text, `"b, c"`) || !strings.Contains(text, "postgresql") {
+			t.Errorf("%s:\n%s", name, text)
 		}
 	}
-	var csv bytes.Buffer
-	if err := CSV(&csv, d); err != nil || !strings.Contains(csv.String(), "\npostgresql,b,base,capacity") || !strings.Contains(csv.String(), "\npostgresql,c,base,capacity") {
-		t.Errorf("%v\n%s", err, csv.String())
-	}
+	has(t, written(t, CSV, d), "\npostgresql,b,base,capacity", "\npostgresql,c,base,capacity")
 }

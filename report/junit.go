@@ -204,17 +204,7 @@ func effectOr(r verdict.Result) string {
 }
 
 func (d Document) ruleCase(r RuleRow) junitCase {
-	broken, missing, few := 0, 0, 0
-	for _, v := range r.Measured {
-		switch {
-		case v.NoData:
-			missing++
-		case v.Violated:
-			broken++
-		case v.TooFew:
-			few++
-		}
-	}
+	broken, missing, few := r.tally()
 	c, n := junitCase{Name: fmt.Sprintf("rule %s (%s)", r.Rule, d.armLabel(r.Arm))}, len(r.Measured)
 	text := func(k int, what string) string {
 		return fmt.Sprintf("%s in %d of %s of the bounded test", what, k, count(n, "run", "runs"))

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -38,12 +36,9 @@ func TestLostMessagesStopTheRelease(t *testing.T) {
 		if strings.Contains(actions, "Release can continue") || !strings.Contains(actions, name) || !strings.Contains(comments, name) {
 			t.Errorf("%s: actions %q, comments %q", name, actions, comments)
 		}
-		var junit bytes.Buffer
-		if err := JUnit(&junit, d); err != nil {
-			t.Fatal(err)
-		}
-		if users.Audit != nil && !strings.Contains(junit.String(), `<failure type="lost" message="6 of 12000 cannot be read">`) {
-			t.Errorf("JUnit:\n%s", junit.String())
+		junit := written(t, JUnit, d)
+		if users.Audit != nil && !strings.Contains(junit, `<failure type="lost" message="6 of 12000 cannot be read">`) {
+			t.Errorf("JUnit:\n%s", junit)
 		}
 	}
 }
@@ -54,7 +49,7 @@ func TestAsidesWithZeros(t *testing.T) {
 	for i, base := range []float64{0, 400, 400} {
 		rows = append(rows, imported.PairRow{Metric: "errors", Pair: verdict.Pair{Block: i + 1, Base: base, New: 3}}, imported.PairRow{Metric: "time", Pair: verdict.Pair{Block: i + 1, Base: 2, New: 8}})
 	}
-	a := FromRows(JudgeInput{Names: [2]string{"base", "new"}, Asides: rows}).Asides
+	a := FromRows(JudgeInput{Names: [2]string{"base", "new"}, Asides: rows}).Given.Asides
 	if len(a) != 2 || math.Abs(float64(a[0].Base)-800./3) > 1e-9 || math.Abs(float64(a[0].New)-3) > 1e-9 || a[0].Effect.Known() || !a[0].Arithmetic {
 		t.Errorf("%+v", a)
 	}
@@ -63,21 +58,30 @@ func TestAsidesWithZeros(t *testing.T) {
 	}
 }
 
+// voidedBy is a comparison of equal arms of which block 1 had an attempt before the one that counts: the run of the
+// new arm on one database was void by a gate, and had such users if there are any.
+func voidedBy(gate string, users *record.Users) Input {
+	in := scenes()["aa"].input()
+	for _, r := range in.Runs[:4:4] {
+		r.Cell.Run += "-voided"
+		r.Cell.Dropped, r.Cell.Why = true, "another run of the block was not valid"
+		if r.Cell.Arm == "new" && r.Cell.Engine == "mysql" {
+			r.Cell.Valid, r.Cell.Why = false, gate+": it did not hold"
+			r.Validity = record.Validity{Findings: []record.Finding{{Gate: gate, Level: record.Red, Text: "it did not hold"}}}
+			if users != nil {
+				r.Users = users
+			}
+		}
+		in.Comparison.Runs = append(in.Comparison.Runs, r.Cell)
+		in.Runs = append(in.Runs, r)
+	}
+	return in
+}
+
 // A failure of a server in a voided run still counts after the block is run again.
 func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
 	for gate, fine := range map[string]bool{"rows": false, "audit": false, "failed users": false, "level": false, "search": false, "lag": true} {
-		in := scenes()["aa"].input()
-		for _, r := range in.Runs[:4:4] { // block 1, an attempt before the one that counts
-			r.Cell.Run += "-voided"
-			r.Cell.Dropped, r.Cell.Why = true, "another run of the block was not valid"
-			if r.Cell.Arm == "new" && r.Cell.Engine == "mysql" {
-				r.Cell.Valid, r.Cell.Why = false, gate+": it did not hold"
-				r.Validity = record.Validity{Findings: []record.Finding{{Gate: gate, Level: record.Red, Text: "it did not hold"}}}
-			}
-			in.Comparison.Runs = append(in.Comparison.Runs, r.Cell)
-			in.Runs = append(in.Runs, r)
-		}
-		d := From(in)
+		d := From(voidedBy(gate, nil))
 		if d.Kind != verdict.Same || d.State.Judged != 6 {
 			t.Fatalf("%s: %s, %d blocks", gate, d.Kind, d.State.Judged)
 		}
@@ -90,19 +94,12 @@ func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
 // Messages that were lost in a voided run are gone after its block was run again, too: no form of the report passes
 // over them.
 func TestMessagesLostInAVoidedRun(t *testing.T) {
-	in := scenes()["aa"].input()
-	lost := record.Users{Format: record.UsersVersion, Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 1997, Missing: 3, Part: 1}}}
+	in := voidedBy(record.CrashGate, &record.Users{Format: record.UsersVersion, Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 1997, Missing: 3, Part: 1}}})
 	voided := ""
-	for _, r := range in.Runs[:4:4] { // block 1, an attempt before the one that counts
-		r.Cell.Run += "-voided"
-		r.Cell.Dropped, r.Cell.Why = true, "another run of the block was not valid"
-		if r.Cell.Arm == "new" && r.Cell.Engine == "mysql" {
-			voided, r.Users = r.Cell.Run, &lost
-			r.Cell.Valid, r.Cell.Why = false, record.CrashGate+": it ended"
-			r.Validity = record.Validity{Findings: []record.Finding{{Gate: record.CrashGate, Level: record.Red, Text: "it ended"}}}
+	for _, r := range in.Runs {
+		if !r.Cell.Valid {
+			voided = r.Cell.Run
 		}
-		in.Comparison.Runs = append(in.Comparison.Runs, r.Cell)
-		in.Runs = append(in.Runs, r)
 	}
 	d := From(in)
 	if d.Kind != verdict.Same || d.State.Judged != 6 || d.AcknowledgedLost != 3 || voided == "" {
@@ -111,21 +108,16 @@ func TestMessagesLostInAVoidedRun(t *testing.T) {
 	if want := []LostRun{{Run: voided, Engine: "mysql", Arm: "new", Missing: 3, Expected: 2000}}; !slices.Equal(d.LostElsewhere, want) {
 		t.Errorf("lost elsewhere %+v, want %+v", d.LostElsewhere, want)
 	}
-	var junit, comment bytes.Buffer
-	if err := errors.Join(JUnit(&junit, d), Comment(&comment, d)); err != nil {
-		t.Fatal(err)
-	}
+	junit := written(t, JUnit, d)
 	for _, want := range []string{`<testcase name="acknowledged messages (new, run ` + voided + `)"`, `<failure type="lost" message="3 of 2000 cannot be read`} {
-		if strings.Count(junit.String(), want) != 1 {
-			t.Errorf("JUnit has %q %d times, want once:\n%s", want, strings.Count(junit.String(), want), junit.String())
+		if n := strings.Count(junit, want); n != 1 {
+			t.Errorf("JUnit has %q %d times, want once:\n%s", want, n, junit)
 		}
 	}
-	if problems := checkJUnit(junit.Bytes()); len(problems) > 0 {
+	if problems := checkJUnit(junit); len(problems) > 0 {
 		t.Error(problems)
 	}
-	if !strings.Contains(comment.String(), "3 of 2000 cannot be read") {
-		t.Errorf("the comment passes over the loss:\n%s", comment.String())
-	}
+	has(t, written(t, Comment, d), "3 of 2000 cannot be read")
 }
 
 // Messages that no reader may read are named, and are not counted as lost.
@@ -141,15 +133,8 @@ func TestNotAuditedIsNamed(t *testing.T) {
 	if d.AcknowledgedLost != 0 {
 		t.Errorf("%d acknowledged messages are lost", d.AcknowledgedLost)
 	}
-	var text bytes.Buffer
-	if err := FullMarkdown(&text, d); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"9600 not audited", "get_posts: status 403", "nobody may read 9600 of 12000"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the report lacks %q", want)
-		}
-	}
+	text := written(t, FullMarkdown, d)
+	has(t, text, "9600 not audited", "get_posts: status 403", "nobody may read 9600 of 12000")
 }
 
 // A sizing warns of each run that lost acknowledged messages, and of one that could not be checked; others say nothing.
@@ -175,21 +160,11 @@ func TestSizingWarnsOfLostMessages(t *testing.T) {
 	if got := d.LostWarnings(); d.AcknowledgedLost != 5 || !slices.Equal(got, want) {
 		t.Errorf("%d lost, %q", d.AcknowledgedLost, got)
 	}
-	for form, write := range map[string]func(io.Writer) error{
-		"Markdown": func(w io.Writer) error { return Markdown(w, d) }, "HTML": func(w io.Writer) error { return HTML(w, d) },
-	} {
-		text := string(render(t, write))
-		for _, line := range want {
-			if !strings.Contains(text, line) {
-				t.Errorf("%s lacks %q", form, line)
-			}
-		}
-	}
+	has(t, reported(t, Markdown, d), want...)
+	has(t, reported(t, HTML, d), want...)
 	d.LostIn[1].Run = d.Steps[1].Run
-	if text := string(render(t, func(w io.Writer) error { return SizingCSV(w, d) })); strings.Count(text, d.Steps[1].Run+",3\n") != 1 || strings.Count(text, ",\n") != len(d.Steps)-1 {
+	if text := written(t, SizingCSV, d); strings.Count(text, d.Steps[1].Run+",3\n") != 1 || strings.Count(text, ",\n") != len(d.Steps)-1 {
 		t.Errorf("the CSV lacks the lost messages of one step, or has some of another:\n%s", text)
 	}
-	if text := string(render(t, func(w io.Writer) error { return JSON(w, d) })); !strings.Contains(text, `"acknowledged_lost": 5`) {
-		t.Errorf("the JSON lacks the count: %s", text)
-	}
+	has(t, reported(t, JSON, d), `"acknowledged_lost": 5`)
 }

@@ -105,22 +105,7 @@ func opCell(w *measure.Window, seconds float64, end record.TailOp, answers map[s
 	if c.Count > 0 {
 		c.Errors = Number(float64(c.Failed) / float64(c.Count))
 	}
-	classes := map[string]int{}
-	for i, n := range w.Classes {
-		if class := measure.Class(i); n > 0 && class != measure.OK {
-			classes[class.String()] = int(n)
-		}
-	}
-	if len(classes) > 0 {
-		c.Classes = counts(classes)
-	}
-	if len(answers) > 0 {
-		byStatus := map[string]int{}
-		for status, n := range answers {
-			byStatus[status] = int(n)
-		}
-		c.Statuses = counts(byStatus)
-	}
+	c.Classes, c.Statuses = Counts(w.ByClass()), Counts(answers)
 	c.P50, c.P95, c.P99 = quantileMS(w, 0.50), quantileMS(w, 0.95), quantileMS(w, 0.99)
 	for _, of := range []struct {
 		name string

@@ -112,15 +112,12 @@ func (p Panel) graph(measuredFrom float64) Graph {
 		lines = lines[:mostLines]
 		g.Note = fmt.Sprintf("%s with lower peaks left out", count(rest, "line", "lines"))
 	}
-	end, step := 0.0, 0.0
+	usable := make([]Line, len(lines))
 	for i := range lines {
-		lines[i].Line = lines[i].usable()
-		if n := len(lines[i].T); n > 0 {
-			end = max(end, lines[i].T[n-1])
-			step = max(step, (lines[i].T[n-1]-lines[i].T[0])/float64(max(n-1, 1)))
-		}
+		usable[i] = lines[i].usable()
+		lines[i].Line = usable[i]
 	}
-	step = max(step, end/GridPoints)
+	step := gridStep(usable)
 	for i, l := range lines {
 		if len(l.T) == 0 || step <= 0 {
 			continue

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 func TestAWarningBreaksNothing(t *testing.T) {
 	s := scenes()["aa"]
 	without := From(s.input())
-	junit := func(d Document) string { return string(render(t, func(w io.Writer) error { return JUnit(w, d) })) }
+	junit := func(d Document) string { return written(t, JUnit, d) }
 	if strings.Contains(junit(without), "<failure") {
 		t.Fatal("the scene is red without the rule")
 	}
@@ -100,7 +99,7 @@ func TestAWarningInTheTableOfRules(t *testing.T) {
 			in.Runs[i].Events = append(in.Runs[i].Events, record.Event{At: 18 * time.Second, Kind: "slo", Rule: "cpu(web) < 85%", Value: 0.9, Limit: 0.85,
 				Phase: measuredPhase, Violated: true, Level: level})
 		}
-		text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, From(in)) }))
+		text := written(t, FullMarkdown, From(in))
 		if got := strings.Contains(text, "no (2 of 2); only warns"); got != (level == record.Amber) || !strings.Contains(text, "no (2 of 2)") {
 			t.Errorf("level %q: the table says that it only warns: %v", level, got)
 		}

@@ -67,27 +67,31 @@ func RunOps(w io.Writer, ops []RunOp) error {
 
 // text writes a table in columns that line up, without trailing blanks.
 func (t *table) text() []string {
-	rows := slices.Concat([][]string{t.Head}, t.Rows)
-	widths := make([]int, len(t.Head))
+	out := columns(slices.Concat([][]string{t.Head}, t.Rows), t.Right, "  ")
+	for i := range out {
+		out[i] = "  " + out[i]
+	}
+	return out
+}
+
+// columns lines up the cells of rows, those of right to the right, with a gap between them and no blanks at the ends.
+func columns(rows [][]string, right []bool, gap string) []string {
+	widths := make([]int, len(rows[0]))
+	out := make([]string, len(rows))
 	for _, r := range rows {
 		for i, c := range r {
 			widths[i] = max(widths[i], utf8.RuneCountInString(oneLine(c)))
 		}
 	}
-	out := make([]string, 0, len(rows))
-	for _, r := range rows {
-		var line strings.Builder
+	for k, r := range rows {
+		cells := make([]string, len(r))
 		for i, c := range r {
-			c = oneLine(c)
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if t.Right[i] {
-				c = space + c
-			} else {
-				c += space
+			cells[i] = pad(oneLine(c), widths[i])
+			if right != nil && right[i] {
+				cells[i] = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(oneLine(c))) + oneLine(c)
 			}
-			line.WriteString("  " + c)
 		}
-		out = append(out, strings.TrimRight(line.String(), " "))
+		out[k] = strings.TrimRight(strings.Join(cells, gap), " ")
 	}
 	return out
 }

@@ -23,8 +23,11 @@ const (
 // the validity of the runs, the warnings that matter most and the next steps, in lines of at most width signs,
 // without color codes. Nothing is cut: where there is more than [ScreenLines] can hold, less important entries are
 // left to the report, and a line states so. A width of 0 means 100; less than 40 counts as 40, and a width below 100
-// takes more lines.
+// takes more lines. Given numbers have a screen of their own, of any length.
 func Screen(w io.Writer, d Document, width int) error {
+	if d.Given != nil {
+		return d.Given.screen(w)
+	}
 	if width == 0 {
 		width = defaultWidth
 	}
@@ -129,14 +132,8 @@ func (s *screen) verdicts(d Document) {
 func (s *screen) limits(d Document) {
 	label := "limited by"
 	for _, e := range d.Engines {
-		var parts []string
-		for _, l := range d.Limiters {
-			if l.Engine == e.Key {
-				parts = append(parts, d.armLabel(l.Arm)+": "+limiterText(l))
-			}
-		}
-		if len(parts) > 0 {
-			s.entry(label, prefix(e.Label)+strings.Join(parts, "; "))
+		if text := d.limited(e, ": "); text != "" {
+			s.entry(label, text)
 			label = ""
 		}
 	}
@@ -195,27 +192,14 @@ func (s *screen) capacity(d Document) {
 			rows = append(rows, []string{"delta " + d.engineLabel(c.Engine), text(c.Cells[0].ByDatabase), text(c.Cells[1].ByDatabase), ""})
 		}
 	}
-	widths := make([]int, len(head))
-	for _, r := range rows {
-		for i := range r {
-			r[i] = oneLine(r[i])
-			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+	lines := columns(rows, nil, "   ")
+	wide := slices.ContainsFunc(lines, func(l string) bool { return utf8.RuneCountInString(l) > s.width })
+	for i, r := range rows {
+		if wide {
+			s.entry("", strings.Join(r, "  "))
+		} else {
+			s.lines = append(s.lines, lines[i])
 		}
-	}
-	total := 3 * (len(widths) - 1)
-	for _, n := range widths {
-		total += n
-	}
-	for _, r := range rows {
-		if total > s.width {
-			s.entry("", strings.TrimRight(strings.Join(r, "  "), " "))
-			continue
-		}
-		var b strings.Builder
-		for i, cell := range r {
-			b.WriteString(pad(cell, widths[i]+3))
-		}
-		s.lines = append(s.lines, strings.TrimRight(b.String(), " "))
 	}
 	if d.Protocol != nil && d.Protocol.Duet != nil {
 		s.entry("", "found in turns: for comparing the arms, not the level of a server alone")

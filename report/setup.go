@@ -12,6 +12,8 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/run/record"
+	"plimsoll/target"
+	"plimsoll/watch/probe"
 )
 
 // setup fills the Setup table: the rows that such reports have always had, in their order, then the further rows of
@@ -268,16 +270,6 @@ func (b *builder) sameText() string {
 	return text
 }
 
-// host is the part of a host's fingerprint that the report shows.
-type host struct {
-	OS             string `json:"os"`
-	Kernel         string `json:"kernel"`
-	CPUModel       string `json:"cpu_model"`
-	CPUs           int    `json:"cpus"`
-	MemoryBytes    uint64 `json:"memory_bytes"`
-	Virtualization string `json:"virtualization"`
-}
-
 // repeatRows are the rows of the hosts and of the order of the runs.
 func (b *builder) repeatRows() []record.Row {
 	var rows []record.Row
@@ -288,7 +280,7 @@ func (b *builder) repeatRows() []record.Row {
 		}
 	}
 	if m, ok := b.first(); ok {
-		var h host
+		var h probe.Host
 		given := slices.ContainsFunc(b.in.Setup, func(r record.Row) bool { return strings.EqualFold(r.Name, "Host") })
 		if !given && len(m.Host) > 0 && json.Unmarshal(m.Host, &h) == nil {
 			add("Host CPUs", cpuText(h))
@@ -333,7 +325,7 @@ func (b *builder) first() (record.Manifest, bool) {
 	return record.Manifest{}, false
 }
 
-func cpuText(h host) string {
+func cpuText(h probe.Host) string {
 	if h.CPUs == 0 {
 		return ""
 	}
@@ -434,36 +426,17 @@ func inParens(s string) string {
 	return " (" + s + ")"
 }
 
-// description is the part of a target's description that the report shows.
-type description struct {
-	Driver   string   `json:"driver"`
-	Version  string   `json:"version"`
-	URLs     []string `json:"urls"`
-	Digest   string   `json:"digest"`
-	Database *struct {
-		Name     string            `json:"name"`
-		Version  string            `json:"version"`
-		Settings map[string]string `json:"settings"`
-	} `json:"database"`
-	Companions map[string]struct {
-		Name     string            `json:"name"`
-		Version  string            `json:"version"`
-		Settings map[string]string `json:"settings"`
-	} `json:"companions"`
-	Deployment map[string]string `json:"deployment"`
-}
-
 // described returns the target's description from a judged run on an engine, or else that of any run.
-func (b *builder) described(engine, arm string) description {
+func (b *builder) described(engine, arm string) target.Description {
 	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
 		for _, r := range runs {
-			var d description
+			var d target.Description
 			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) && len(r.Manifest.Target) > 0 && json.Unmarshal(r.Manifest.Target, &d) == nil {
 				return d
 			}
 		}
 	}
-	return description{}
+	return target.Description{}
 }
 
 // companionsText names the server that played each other store; empty if there is none.
@@ -475,11 +448,11 @@ func (b *builder) companionsText() string {
 	all := b.described(engine, "").Companions
 	var parts []string
 	for _, role := range slices.Sorted(maps.Keys(all)) {
-		if role == "proxy" || strings.HasPrefix(role, replicaPrefix) { // no other stores; each has its row
+		if role == "proxy" || strings.HasPrefix(role, target.ReplicaPrefix) { // no other stores; each has its row
 			continue
 		}
 		c := all[role]
-		text := role + ": " + strings.TrimSpace(c.Name+" "+c.Version)
+		text := role + ": " + c.Full()
 		var settings []string
 		for _, k := range slices.Sorted(maps.Keys(c.Settings)) {
 			if c.Settings[k] != "" {
@@ -494,18 +467,14 @@ func (b *builder) companionsText() string {
 	return strings.Join(parts, "; ")
 }
 
-// replicaPrefix begins the names of the copies of a database among the companions of a target.
-const replicaPrefix = "replica-"
-
 // replicasText names the copies of an arm's database on an engine that ran, or with an empty arm those of the first run;
 // empty without any.
 func (b *builder) replicasText(engine, arm string) string {
 	n, what := 0, map[string]bool{}
-	for role, c := range b.described(engine, arm).Companions {
-		if strings.HasPrefix(role, replicaPrefix) {
-			n++
-			what[strings.TrimSpace(c.Name+" "+c.Version)] = true
-		}
+	d := b.described(engine, arm)
+	for _, name := range d.Replicas() {
+		n++
+		what[d.Companions[name].Full()] = true
 	}
 	if n == 0 {
 		return ""
@@ -538,7 +507,7 @@ func (b *builder) databaseText(e Engine) string {
 		return text
 	}
 	if db.Version != "" && !strings.Contains(text, db.Version) {
-		text += " (" + strings.TrimSpace(db.Name+" "+db.Version) + ")"
+		text += " (" + db.Full() + ")"
 	}
 	if settings := durabilityOf(db.Settings); len(settings) > 0 {
 		text += "; " + strings.Join(settings, ", ")

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// A Report is a document that the renderers of this package write: a [Document], a [JudgeDocument], a
-// [TrendDocument] or a [SizingDocument].
+// A Report is a document that the renderers of this package write: a [Document], a [TrendDocument] or a
+// [SizingDocument].
 type Report interface{ sheet() sheet }
 
 // A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a report.
@@ -83,6 +83,9 @@ func Markdown(w io.Writer, r Report) error {
 
 // FullMarkdown writes everything that is in the document, as [Markdown] does for the first screen.
 func FullMarkdown(w io.Writer, d Document) error {
+	if d.Given != nil {
+		return Markdown(w, d) // which has everything already
+	}
 	s := d.sheet()
 	var b strings.Builder
 	s.writeTop(&b)
@@ -303,10 +306,11 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 	b.WriteString("</div>\n")
 }
 
-// JSON writes a report for programs: a [Document] on one line, others indented. Numbers that are not known are null;
+// JSON writes a report for programs: that of runs on one line, others indented. Numbers that are not known are null;
 // the same report gives the same bytes.
 func JSON(w io.Writer, r Report) error {
-	if d, ok := r.(Document); ok {
+	d, ok := r.(Document)
+	if ok && d.Given == nil {
 		b, err := json.Marshal(d)
 		if err == nil {
 			_, err = w.Write(append(plain.JSON(b), '\n'))
@@ -318,11 +322,17 @@ func JSON(w io.Writer, r Report) error {
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
+	if ok {
+		return enc.Encode(d.Given)
+	}
 	return enc.Encode(r)
 }
 
 // sheet lays a comparison's report out.
 func (d Document) sheet() sheet {
+	if d.Given != nil {
+		return d.Given.sheet(d)
+	}
 	s := sheet{title: "Performance Comparison", front: d.front(), warnings: d.Warnings, parts: d.parts(), brief: d.briefSections(), graphs: Graphs(d),
 		arms: d.armTitles(), footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
 	done := "complete"

@@ -143,7 +143,7 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 		}
 	}
 	if len(parts) > 0 {
-		c.Parts = counts(parts)
+		c.Parts = Counts(parts)
 	}
 	if len(slopes) == 0 {
 		return c

@@ -362,6 +362,21 @@ func (d Document) ruleSections() []section {
 	return append(bounded, unbounded...)
 }
 
+// tally counts the runs of the bounded test in which the rule did not hold, had no data, or too few operations.
+func (r RuleRow) tally() (broken, missing, few int) {
+	for _, v := range r.Measured {
+		switch {
+		case v.NoData:
+			missing++
+		case v.Violated:
+			broken++
+		case v.TooFew:
+			few++
+		}
+	}
+	return broken, missing, few
+}
+
 // measuredRules shows each rule's value in each run of the bounded test.
 func (d Document) measuredRules(rt RuleTable) (section, bool) {
 	var blocks []int
@@ -392,23 +407,19 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		if len(r.Measured) == 0 {
 			continue
 		}
-		broken, missing, few := 0, 0, 0
+		broken, missing, few := r.tally()
 		lo, hi := unknown, unknown
 		byBlock := map[int]string{}
 		for _, v := range r.Measured {
 			text := ruleValue(r.Unit, v.Value)
 			switch {
 			case v.NoData:
-				missing++
 				text = "no data"
 			case v.Violated:
-				broken++
 				text += " !"
 				if v.Where != "" && len(notes) < mostBlocks {
 					notes = append(notes, fmt.Sprintf("%s, block %d, %s: %s.", d.armLabel(r.Arm), v.Block, r.Rule, v.Where))
 				}
-			case v.TooFew:
-				few++
 			}
 			byBlock[v.Block] = text
 			if v.Value.Known() {

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"strings"
 	"testing"
 
@@ -20,24 +17,10 @@ func TestTextsOfAPerson(t *testing.T) {
 	if d.DraftedComments || d.DraftedActions || len(d.Comments) != 2 || len(d.Actions) != 1 || strings.Join(d.CommentsDraft, "|") != strings.Join(draft.Comments, "|") || strings.Join(d.ActionsDraft, "|") != strings.Join(draft.Actions, "|") {
 		t.Fatalf("comments %q, drafted %q; actions %q, drafted %q", d.Comments, d.CommentsDraft, d.Actions, d.ActionsDraft)
 	}
-	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
-	for _, want := range []string{"- Boring is *good*.\n  \n  # Not a heading\n", "- Ship it.\n", "Written by a person. The comments that were drafted", "Written by a person. The action items that were drafted"} {
-		if !strings.Contains(md, want) {
-			t.Errorf("the Markdown lacks %q:\n%s", want, md[:1500])
-		}
-	}
-	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
-	if !strings.Contains(page, "<li>Boring is *good*.") || strings.Count(page, "Written by a person.") != 2 || strings.Contains(page, draft.Comments[0]) {
+	md := reported(t, Markdown, d)
+	has(t, md, "- Boring is *good*.\n  \n  # Not a heading\n", "- Ship it.\n", "Written by a person. The comments that were drafted", "Written by a person. The action items that were drafted")
+	if page := reported(t, HTML, d); strings.Count(page, "Written by a person.") != 2 || strings.Contains(page, draft.Comments[0]) {
 		t.Error("the page does not hold the person's comments alone, marked as such")
-	}
-	var back struct {
-		Comments       []string `json:"comments"`
-		CommentsDraft  []string `json:"comments_draft"`
-		ActionsDraft   []string `json:"action_items_draft"`
-		DraftedActions bool     `json:"drafted_action_items"`
-	}
-	if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &back); err != nil || len(back.CommentsDraft) != len(draft.Comments) || len(back.ActionsDraft) == 0 || back.DraftedActions {
-		t.Errorf("JSON: %v, %+v", err, back)
 	}
 	// One of both; and those of the caller come before those of the plan.
 	s.plan = mustPlan(planText + "report: {action_items: Wait.}\n")
@@ -50,8 +33,5 @@ func TestTextsOfAPerson(t *testing.T) {
 	s.plan.Report = plan.Report{ActionItems: []string{"Wait."}}
 	if d := From(s.input()); !d.DraftedComments || d.CommentsDraft != nil || d.DraftedActions {
 		t.Errorf("only the action items are a person's: %+v", d.Comments)
-	}
-	if md := render(t, func(w io.Writer) error { return Markdown(w, draft) }); bytes.Contains(md, []byte("Written by a person")) {
-		t.Error("a draft is called a person's")
 	}
 }

@@ -3,11 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"image/png"
-	"io"
 	"math"
 	"strings"
 	"testing"
@@ -17,9 +13,9 @@ import (
 
 func TestTrendGolden(t *testing.T) {
 	d := FromReleases(releaseScene())
-	golden(t, "trend.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
-	golden(t, "trend.csv", render(t, func(w io.Writer) error { return TrendCSV(w, d) }))
-	golden(t, "trend.json", render(t, func(w io.Writer) error { return JSON(w, d) }))
+	golden(t, "trend.md", reported(t, Markdown, d))
+	golden(t, "trend.csv", written(t, TrendCSV, d))
+	golden(t, "trend.json", reported(t, JSON, d))
 	golden(t, "trend.svg", render(t, TrendGraphs(d)[1].SVG))
 }
 
@@ -48,12 +44,8 @@ func TestTrendOfPublishedNumbers(t *testing.T) {
 			t.Errorf("chain %d: %+v, want %v without interval", i, c, want)
 		}
 	}
-	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
-	for _, want := range []string{"from v11.0.4 to v11.1.0-rc2 supported users changed by -3.6 %", "no interval: a comparison on the way has fewer than three pairs", "no change is looked for between v11.0.4 and v11.1.0-rc2"} {
-		if !strings.Contains(md, want) {
-			t.Errorf("%q is missing in\n%s", want, md)
-		}
-	}
+	md := reported(t, Markdown, d)
+	has(t, md, "from v11.0.4 to v11.1.0-rc2 supported users changed by -3.6 %", "no interval: a comparison on the way has fewer than three pairs", "no change is looked for between v11.0.4 and v11.1.0-rc2")
 }
 
 // TestTrendNeverCrossesHosts: the same ratios on a host of ten times the size give the same trend.
@@ -141,32 +133,14 @@ func TestTrendForms(t *testing.T) {
 				t.Errorf("%s: the file is called %s", name, g.File)
 			}
 		}
-		page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
-		page = strings.Replace(strings.Replace(page, pageStyle, "", 1), pageScript, "", 1)
-		if strings.Contains(page, "http") && name != "nasty" && strings.Count(page, "http") != strings.Count(page, "http-equiv") {
-			t.Errorf("%s: the page holds an address", name)
-		}
-		dec := xml.NewDecoder(strings.NewReader(strings.Replace(page, "<!DOCTYPE html>", "", 1)))
-		dec.Entity = xml.HTMLEntity
-		for {
-			tok, err := dec.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if e, ok := tok.(xml.StartElement); ok && (e.Name.Local == "img" || e.Name.Local == "script" && len(e.Attr) > 0) {
-				t.Errorf("%s: element %s %v", name, e.Name.Local, e.Attr)
-			}
-		}
-		rows, err := csv.NewReader(bytes.NewReader(render(t, func(w io.Writer) error { return TrendCSV(w, d) }))).ReadAll()
+		checkClosed(t, name, reported(t, HTML, d))
+		rows, err := csv.NewReader(strings.NewReader(written(t, TrendCSV, d))).ReadAll()
 		if err != nil || name == "two databases" && len(rows) != 1+5+7 {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}
 		var back TrendDocument
-		if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &back); err != nil || len(back.Databases) != len(d.Databases) {
-			t.Errorf("%s: %v", name, err)
+		if readBack(t, d, &back); len(back.Databases) != len(d.Databases) {
+			t.Errorf("%s: %+v", name, back)
 		}
 	}
 }

@@ -105,17 +105,9 @@ func TestCostAlone(t *testing.T) {
 	}
 	cost := judged(plan.Endpoint{Name: "cost(app)", Better: plan.Lower, Margin: 0.05, Unit: "ms"}, 6, 19, 20, 21)
 	d := From(Input{Comparison: c, Arms: []Judged{{Arm: "new", Verdict: verdict.Combine("", []verdict.Result{cost})}}})
-	var b strings.Builder
-	if err := Screen(&b, d, 0); err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"complete, 6 of 6 blocks judged, by cost alone", "WORSE", "6 blocks by cost alone",
-		"only the cost of operations was judged, not response times or capacity; repeat it on a quiet host"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, &b)
-		}
-	}
+	text := strings.Join(strings.Fields(screenText(t, d, 0)), " ")
+	has(t, text, "complete, 6 of 6 blocks judged, by cost alone", "WORSE", "6 blocks by cost alone",
+		"only the cost of operations was judged, not response times or capacity; repeat it on a quiet host")
 }
 
 // TestEndpointsWithoutAResult checks that an invalid verdict does not read as if the endpoint were the error.
@@ -124,6 +116,10 @@ func TestEndpointsWithoutAResult(t *testing.T) {
 	f := NamedVerdict{Arm: "new", Verdict: verdict.Combine("", []verdict.Result{errors, verdict.Judge(users, nil, verdict.Options{})})}
 	if got, want := oneSentence(Document{}, f), "no result for errors and capacity: there is no valid pair"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	f.Verdict = verdict.Combine("", []verdict.Result{judged(users, 6, -1, 1, 2, -2)}, "p99(op)")
+	if got := oneSentence(Document{}, f); !strings.HasSuffix(got, "within the margins of capacity; p99(op) could not be decided in this time") {
+		t.Errorf("%q", got)
 	}
 }
 

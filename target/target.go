@@ -3,6 +3,9 @@ package target
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 
 	"plimsoll/target/lab"
 )
@@ -170,6 +173,15 @@ type Description struct {
 	// limits of their links, in words; empty for none.
 	Hosts []HostAddr `json:"hosts,omitempty"`
 	Links string     `json:"links,omitempty"`
+}
+
+// ReplicaPrefix begins the names of the copies of a database among the Companions; the number follows.
+const ReplicaPrefix = "replica-"
+
+// Replicas returns the names of the copies of the database, in order.
+func (d Description) Replicas() []string {
+	names := slices.Sorted(maps.Keys(d.Companions)) // of one digit
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, ReplicaPrefix) })
 }
 
 // A HostAddr is one of several that a target's programs run on, such as app-0, and its address.

@@ -3,7 +3,6 @@ package verbs
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,19 +16,10 @@ import (
 func lineOf(o evidence.ShownOp) report.RunOp {
 	out := report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max), OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
 		Count: o.Count, Failed: o.Errors, Rate: report.Number(o.Rate), P50: report.Number(o.P50), P95: report.Number(o.P95), P99: report.Number(o.P99),
-		Classes: mostFirst(o.Class), Statuses: mostFirst(o.Status), Expected: o.Expected, Drained: o.Drained, Open: o.Open, AtLeast: o.AtLeast}}}
-	if o.Interval != nil && o.Interval.P95 != nil {
-		out.Within = intervalText(o)
+		Classes: report.Counts(o.Class), Statuses: report.Counts(o.Status), Expected: o.Expected, Drained: o.Drained, Open: o.Open, AtLeast: o.AtLeast}}}
+	if i := o.Interval; i != nil && i.P95 != nil {
+		out.Within = fmt.Sprintf("%.2f to %.2f", i.P95[0], i.P95[1])
 	}
-	return out
-}
-
-func mostFirst(counts map[string]uint64) []report.Count {
-	var out []report.Count
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, report.Count{Name: name, N: int(counts[name])})
-	}
-	slices.SortStableFunc(out, func(a, b report.Count) int { return -cmp.Compare(a.N, b.N) })
 	return out
 }
 

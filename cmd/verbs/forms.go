@@ -28,29 +28,16 @@ type form struct {
 
 // documentForms are the forms of a comparison's report, without its graphs.
 func documentForms(d report.Document) []form {
-	return append([]form{
+	full := report.FullFile
+	if d.Given != nil {
+		full = "" // report.md has everything
+	}
+	return []form{
 		{"screen", "", func(w io.Writer) error { return report.Screen(w, d, 100) }},
 		{"markdown", "report.md", func(w io.Writer) error { return report.Markdown(w, d) }},
-		{"full", report.FullFile, func(w io.Writer) error { return report.FullMarkdown(w, d) }},
+		{"full", full, func(w io.Writer) error { return report.FullMarkdown(w, d) }},
 		{"html", "report.html", func(w io.Writer) error { return report.HTML(w, d) }},
 		{"json", "report.json", func(w io.Writer) error { return report.JSON(w, d) }},
-	}, verdictForms(d)...)
-}
-
-// judgedForms are those of numbers that were given.
-func judgedForms(d report.JudgeDocument) []form {
-	return append([]form{
-		{"screen", "", func(w io.Writer) error { return report.JudgeText(w, d) }},
-		{"markdown", "report.md", func(w io.Writer) error { return report.Markdown(w, d) }},
-		{"html", "report.html", func(w io.Writer) error { return report.HTML(w, d) }},
-		{"full", "", func(w io.Writer) error { return report.Markdown(w, d) }}, // which has everything already
-		{"json", "report.json", func(w io.Writer) error { return report.JSON(w, d) }},
-	}, verdictForms(d.Document())...)
-}
-
-// verdictForms are those that both have.
-func verdictForms(d report.Document) []form {
-	return []form{
 		{"csv", "report.csv", func(w io.Writer) error { return report.CSV(w, d) }},
 		{"pairs", "pairs.csv", func(w io.Writer) error { return report.Pairs(w, d) }},
 		{"junit", "junit.xml", func(w io.Writer) error { return report.JUnit(w, d) }},

@@ -187,15 +187,14 @@ func (a *app) judgeGiven(n *numbers, runs []record.Imported, sources []report.So
 
 // judgePairs judges pairs and writes the result.
 func (a *app) judgePairs(n *numbers, pairs *evidence.Pairs) error {
-	in, err := pairs.Judged(*n.databases)
+	d, err := pairs.Judged(*n.databases)
 	if err != nil {
 		return err
 	}
-	return a.writeJudged(n, in)
+	return a.writeJudged(n, d)
 }
 
-func (a *app) writeJudged(n *numbers, in report.JudgeInput) error {
-	d := report.FromRows(in)
+func (a *app) writeJudged(n *numbers, d report.Document) error {
 	print := "screen"
 	switch {
 	case *n.asJSON:
@@ -203,10 +202,10 @@ func (a *app) writeJudged(n *numbers, in report.JudgeInput) error {
 	case n.markdown:
 		print = "markdown"
 	}
-	if err := a.write(n.output, judgedForms(d), print); err != nil {
+	if err := a.write(n.output, documentForms(d), print); err != nil {
 		return err
 	}
-	if d.NotComplete != "" {
+	if !d.State.Complete {
 		return rig.StatusError(rig.ExitTool)
 	}
 	return statusOrNil(d.Kind.ExitStatus())

@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -34,14 +33,11 @@ func (a *app) judgeStored(n *numbers, name string) error {
 	if err != nil {
 		return err
 	}
-	in, err := a.catalog().Judged(context.Background(), c, p, st.Run, *n.databases)
+	d, err := a.catalog().Judged(context.Background(), c, p, st.Run, *n.databases)
 	if err != nil {
 		return err
 	}
-	if why := c.NotComplete(); why != "" {
-		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged", why)
-	}
-	return a.writeJudged(n, in)
+	return a.writeJudged(n, d)
 }
 
 // planOf is the plan of a stored comparison. It warns of one whose file carries no digests.

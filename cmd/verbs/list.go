@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -210,7 +211,9 @@ func (a *app) printRun(s shown) {
 		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
 	s.printEdges(w)
-	printIntervals(w, s.Ops)
+	if slices.ContainsFunc(ops, func(o report.RunOp) bool { return o.Within != "" }) {
+		plain.Fprintf(w, "  95 %% of p95 is the interval of this run's own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs shows by how much.\n")
+	}
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
 			plain.Fprintf(w, "  %s\n", report.RuleLine(e))

@@ -348,20 +348,19 @@ func marginUnit(absolute bool) string {
 func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error)) (arms, databases []Judgement, err error) {
 	var metrics, engines []string
 	endpoints := map[string]plan.Endpoint{}
-	know := func(metric, unit, database string) (err error) {
-		if !slices.Contains(engines, database) {
-			engines = append(engines, database)
-		}
-		if metric != verdict.FailedRuns && !slices.Contains(metrics, metric) {
-			metrics = append(metrics, metric)
-			endpoints[metric], err = endpoint(metric, unit)
-		}
-		return err
-	}
+	t := table{}
 	for _, r := range rows {
-		if err := know(r.Metric, r.Unit, r.Database); err != nil {
-			return nil, nil, err
+		if !slices.Contains(engines, r.Database) {
+			engines = append(engines, r.Database)
 		}
+		if _, known := endpoints[r.Metric]; !known && r.Metric != verdict.FailedRuns {
+			metrics = append(metrics, r.Metric)
+			if endpoints[r.Metric], err = endpoint(r.Metric, r.Unit); err != nil {
+				return nil, nil, err
+			}
+		}
+		k := [2]string{r.Metric, r.Database}
+		t[k] = append(t[k], r)
 	}
 	arms, databases = judgeSides(names[:], engines, verdict.Options{}, func(base, other side, label [2]string) pairing {
 		p := pairing{name: other.engine}
@@ -372,12 +371,13 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 			p.name += " against " + on[0] + ", " + other.arm
 		}
 		for _, m := range metrics {
-			if a, b := testOf(rows, m, on[0]), testOf(rows, m, on[1]); m != "capacity" && a != b && a != "" && b != "" {
+			of := [2][]imported.PairRow{t[[2]string{m, on[0]}], t[[2]string{m, on[1]}]}
+			if a, b := testOf(of[0]), testOf(of[1]); m != "capacity" && a != b && a != "" && b != "" {
 				p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", on[0], a, on[1], b)
 				continue
 			}
-			pairs, l := rowPairs(rows, m, on, arm[0]), lackOf(rows, m, on, arm)
-			why := cmp.Or(withheldFrom(rows, m, on[0]), withheldFrom(rows, m, on[1]))
+			pairs, l := pairsOf(of, across, arm[0]), lackOf(of, arm)
+			why := cmp.Or(withheldFrom(of[0]), withheldFrom(of[1]))
 			if len(pairs) == 0 && l.without == [2]int{} && why == "" {
 				continue
 			}
@@ -386,8 +386,8 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 				withhold(r, why)
 			}})
 		}
-		x, counted := attemptsOf(rows, on[0], arm[0])
-		y, _ := attemptsOf(rows, on[1], arm[1])
+		x, counted := t.attemptsOf(on[0], arm[0])
+		y, _ := t.attemptsOf(on[1], arm[1])
 		p.always = counted && !across
 		// Other loads make other numbers of runs fail.
 		if p.always || p.OtherLoad == "" && x.Runs > 0 && y.Runs > 0 {
@@ -398,23 +398,23 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 	return arms, databases, nil
 }
 
+// A table holds rows by their metric and database.
+type table map[[2]string][]imported.PairRow
+
 // testOf returns the test of a metric on a database; empty where it is not known.
-func testOf(rows []imported.PairRow, metric, database string) string {
-	i := slices.IndexFunc(rows, func(r imported.PairRow) bool { return r.Metric == metric && r.Database == database })
-	if i < 0 {
+func testOf(rows []imported.PairRow) string {
+	if len(rows) == 0 {
 		return ""
 	}
-	return rows[i].Test
+	return rows[0].Test
 }
 
-// withheldFrom returns why a verdict on a metric is withheld where the table comes from; empty if it is not.
-func withheldFrom(rows []imported.PairRow, metric, database string) string {
+// withheldFrom returns why a verdict on a metric is withheld where its rows come from; empty if it is not.
+func withheldFrom(rows []imported.PairRow) (why string) {
 	for _, r := range rows {
-		if r.Metric == metric && r.Database == database && r.Withheld != "" {
-			return r.Withheld
-		}
+		why = cmp.Or(why, r.Withheld)
 	}
-	return ""
+	return why
 }
 
 func withhold(r *verdict.Result, why string) {
@@ -426,40 +426,39 @@ func withhold(r *verdict.Result, why string) {
 }
 
 // attemptsOf returns the runs of one arm on a database; false where the table has no count of them.
-func attemptsOf(rows []imported.PairRow, database string, arm int) (verdict.Attempts, bool) {
-	for _, r := range rows {
-		if r.Metric == verdict.FailedRuns && r.Database == database {
-			base, fresh := r.Attempts()
-			return [2]verdict.Attempts{base, fresh}[arm], true
-		}
+func (t table) attemptsOf(database string, arm int) (verdict.Attempts, bool) {
+	for _, r := range t[[2]string{verdict.FailedRuns, database}] {
+		base, fresh := r.Attempts()
+		return [2]verdict.Attempts{base, fresh}[arm], true
 	}
 	return verdict.Attempts{}, false
 }
 
-// rowPairs returns the pairs of a metric: of both arms on one database, or of one arm on two.
-func rowPairs(rows []imported.PairRow, metric string, on [2]string, arm int) (out []verdict.Pair) {
-	of := func(r imported.PairRow, database string) bool {
-		return r.Metric == metric && r.Database == database && r.HasPair()
-	}
-	for _, a := range rows {
-		if !of(a, on[0]) {
+// pairsOf returns the pairs of a metric: of both arms on one database, or of one arm across two.
+func pairsOf(of [2][]imported.PairRow, across bool, arm int) (out []verdict.Pair) {
+	for _, a := range of[0] {
+		if !a.HasPair() {
 			continue
 		}
-		p := a.Pair
-		if on[0] != on[1] {
-			i := slices.IndexFunc(rows, func(b imported.PairRow) bool { return b.Block == a.Block && of(b, on[1]) })
-			if i < 0 {
-				continue
-			}
-			b := rows[i]
-			p = verdict.Pair{Block: a.Block, Base: a.Base, BaseCensored: a.BaseCensored, BaseOps: a.BaseOps,
-				New: b.Base, NewCensored: b.BaseCensored, NewOps: b.BaseOps}
-			if arm == 1 {
-				p.Base, p.BaseCensored, p.BaseOps = a.New, a.NewCensored, a.NewOps
-				p.New, p.NewCensored, p.NewOps = b.New, b.NewCensored, b.NewOps
-			}
+		if !across {
+			out = append(out, a.Pair)
+			continue
 		}
-		out = append(out, p)
+		i := slices.IndexFunc(of[1], func(b imported.PairRow) bool { return b.Block == a.Block && b.HasPair() })
+		if i >= 0 {
+			p := verdict.Pair{Block: a.Block}
+			p.Base, p.BaseCensored, p.BaseOps = half(a.Pair, arm)
+			p.New, p.NewCensored, p.NewOps = half(of[1][i].Pair, arm)
+			out = append(out, p)
+		}
 	}
 	return out
+}
+
+// half returns what one arm of a pair measured.
+func half(p verdict.Pair, arm int) (v float64, censored bool, ops int64) {
+	if arm == 0 {
+		return p.Base, p.BaseCensored, p.BaseOps
+	}
+	return p.New, p.NewCensored, p.NewOps
 }

@@ -155,12 +155,7 @@ func windowOf(merged map[string]*measure.Window) func(op string) *measure.Window
 	cache := map[string]*measure.Window{}
 	return func(op string) *measure.Window {
 		if cache[op] == nil {
-			cache[op] = measure.NewWindow(op)
-			for _, name := range slices.Sorted(maps.Keys(merged)) {
-				if trial.Selector(op)(name) {
-					cache[op].Merge(merged[name])
-				}
-			}
+			cache[op] = workload.Together(op, merged, trial.Selector(op))
 		}
 		return cache[op]
 	}

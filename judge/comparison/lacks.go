@@ -16,14 +16,11 @@ type lack struct {
 	why                   string
 }
 
-// lackOf returns the missing numbers of a metric between two arms, each on its database.
-func lackOf(rows []imported.PairRow, metric string, databases [2]string, arms [2]int) (l lack) {
+// lackOf returns the missing numbers between two arms, each in the rows of a metric on its database.
+func lackOf(rows [2][]imported.PairRow, arms [2]int) (l lack) {
 	for i, arm := range arms {
 		why := ""
-		for _, r := range rows {
-			if r.Metric != metric || r.Database != databases[i] {
-				continue
-			}
+		for _, r := range rows[i] {
 			l.of[i]++
 			if r.Without[arm] != "" {
 				l.without[i]++

@@ -112,22 +112,29 @@ func played(c *record.Comparison, cell record.ComparisonRun, r *record.Run) erro
 
 // difference shows the first line in which two plans differ; empty when one of them is not known.
 func difference(made, now string) string {
-	if made == "" || now == "" {
+	n, x, y, differ := FirstDifference(made, now)
+	if made == "" || now == "" || !differ {
 		return ""
 	}
-	a, b := strings.Split(made, "\n"), strings.Split(now, "\n")
+	return fmt.Sprintf(": line %d of the plan is %s, and it was %s", n, y, x)
+}
+
+// FirstDifference returns the first line in which two plans differ, from 1, and its text in each of them; "nothing"
+// where one has no such line.
+func FirstDifference(a, b string) (n int, x, y string, differ bool) {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	line := func(lines []string, i int) string {
-		if i >= len(lines) {
+		if i >= len(lines) || lines[i] == "" {
 			return "nothing"
 		}
 		return record.QuoteImported(strings.TrimSpace(lines[i]))
 	}
-	for i := range max(len(a), len(b)) {
-		if x, y := line(a, i), line(b, i); x != y {
-			return fmt.Sprintf(": line %d of the plan is %s, and it was %s", i+1, y, x)
+	for i := range max(len(as), len(bs)) {
+		if i >= len(as) || i >= len(bs) || as[i] != bs[i] {
+			return i + 1, line(as, i), line(bs, i), true
 		}
 	}
-	return ""
+	return 0, "", "", false
 }
 
 // Loader returns load for the runs of a comparison, which refuses those whose numbers were changed, or that were made

@@ -1,7 +1,6 @@
 package imported_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +54,7 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-func TestReadCSVProblems(t *testing.T) {
+func TestReadTableProblems(t *testing.T) {
 	tests := []struct {
 		name, in string
 		want     []string
@@ -84,13 +83,27 @@ func TestReadCSVProblems(t *testing.T) {
 		{"at most", "pair,base,new\n1,<=5,1\n", []string{`line 2: base is "<=5"`}},
 		{"control characters", "pair,base,new\n1,\x1b[2J,1\n", []string{`base is "\x1b[2J"`}},
 		{"long field", "pair,base,new\n1," + strings.Repeat("é", 900) + ",1\n", []string{"éééé…\": want a decimal number"}},
+		{"no column", "metric,pair,base\np95,1,2\n", []string{"line 1: the header has no column new"}},
+		{"a pair in two ways", "metric,pair,base,new\ncapacity,1,100,101\ncapacity,01,100,90\n", []string{"line 3: pair 1 of capacity was already on line 2"}},
+		{"column twice", "pair,base,new,base,metric\n", []string{"line 1: the header is"}},
+		{"unknown column", "pair,base,new,metrics\n", []string{"line 1: the header is"}},
+		{"all at once", "metric,unit,pair,base,new\np95,ms,1,2,3\np95,s,2,2,3\np95,ms,1,5,6\n,ms,x,-2,NaN\np95,ms,4,,3\np95,ms,5\n", []string{
+			"line 3: p95 is in s, but on line 2 in ms: convert one of them", "line 4: pair 1 of p95 was already on line 2", "line 5: metric is empty",
+			`line 5: pair is "x"`, `line 5: base is "-2"`, `line 5: new is "NaN"`, "line 7: 3 fields: the header has 5", "line 6: base is empty"}},
+		{"empty arm", "database,pair,base,new\nMySQL,1,,3\nPostgres,1,,3\n", []string{"the arm base is empty: no line has a number of it"}},
+		{"unit in one line", "unit,pair,base,new\nms,1,2,3\n,2,2,3\n", []string{"line 3: the pair is in no unit, but on line 2 in ms"}},
+		{"failed runs", "metric,pair,base,new,base_ops,new_ops\nfailed runs,1,3,0.5,2,6\nfailed runs,2,0,0,6,6\nfailed runs,3,0,2000,6,2000\n", []string{
+			"line 2: base is 3: want how many of base_ops runs failed", "line 2: new is 0.5: want how many of new_ops runs failed", "line 3: pair is 2: want 1",
+			"line 4: pair is 3: want 1", "line 4: new is 2000: want how many of new_ops runs failed, at most 1000"}},
+		{"nothing withheld", "metric,pair,base,new,withheld\ncapacity,1,1,2,\np95,1,,,\n", []string{"line 3: base is empty", "line 3: new is empty"}},
+		{"withheld for long", "metric,pair,base,new,withheld\ncapacity,1,1,2," + strings.Repeat("x", 1001) + "\n", []string{"line 2: withheld is"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pairs, err := readPairs(strings.NewReader(tt.in))
+			rows, err := imported.ReadTable(strings.NewReader(tt.in))
 			e, ok := errors.AsType[*imported.CSVError](err)
-			if !ok || pairs != nil {
-				t.Fatalf("got %v, %v; want a CSVError alone", pairs, err)
+			if !ok || rows != nil {
+				t.Fatalf("got %v, %v; want a CSVError alone", rows, err)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
@@ -129,39 +142,6 @@ func TestReadCSVLimits(t *testing.T) {
 	}
 }
 
-// FuzzReadCSV checks that accepted input is judged and printed without panic.
-func FuzzReadCSV(f *testing.F) {
-	for _, seed := range []string{
-		"pair,base,new\n1,14186,16007\n2,14989,16371\n", "pair,base,new\n1,>=20000,1e-3\n", "\ufeffpair,base,new\r\n7,0,.5\r\n",
-		"pair,base,new\n1,\"2\n3\",4\n", "pair,base,new\n1,1,1\n2,1,1\n3,1,1\n4,1,1\n5,1,1\n6,1,1\n7,1e15,1e-15\n",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, in string) {
-		pairs, err := readPairs(strings.NewReader(in))
-		if err != nil {
-			if pairs != nil || err.Error() == "" {
-				t.Fatalf("%d pairs and the error %q", len(pairs), err)
-			}
-			return
-		}
-		var b bytes.Buffer
-		for _, e := range []plan.Endpoint{capacity(), failures()} {
-			r := verdict.Judge(e, pairs, verdict.Options{})
-			v := verdict.Combine("fuzz", []verdict.Result{r})
-			if r.N < 6 && (r.Kind != verdict.Invalid && r.Kind != verdict.Inconclusive || v.Kind == verdict.Worse) {
-				t.Fatalf("%d pairs are %s", r.N, r.Kind)
-			}
-			if _, err := v.Results[0].MarshalJSON(); err != nil {
-				t.Fatal(err)
-			}
-			if err := verdict.Text(&b, r); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-}
-
 func TestParseMargin(t *testing.T) {
 	for _, tt := range []struct {
 		in       string
@@ -185,10 +165,7 @@ func TestParseMargin(t *testing.T) {
 	}
 }
 
-func capacity() plan.Endpoint {
-	return plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
-}
-
-func failures() plan.Endpoint {
-	return plan.Endpoint{Name: "errors", Better: plan.Lower, Margin: 0.1, Absolute: true, Unit: "%"}
-}
+var (
+	capacity = plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
+	failures = plan.Endpoint{Name: "errors", Better: plan.Lower, Margin: 0.1, Absolute: true, Unit: "%"}
+)

@@ -51,6 +51,20 @@ func (w *Window) Count() uint64 {
 // Errors returns the number of ops of every class but OK.
 func (w *Window) Errors() uint64 { return w.Count() - w.Classes[OK] }
 
+// ByClass counts the ops that failed by the name of their class; nil without any.
+func (w *Window) ByClass() map[string]uint64 {
+	var out map[string]uint64
+	for i, n := range w.Classes {
+		if class := Class(i); n > 0 && class != OK {
+			if out == nil {
+				out = map[string]uint64{}
+			}
+			out[class.String()] = n
+		}
+	}
+	return out
+}
+
 // A Registry collects the ops of a run, in shards so that many goroutines can record without meeting.
 // All methods are safe for concurrent use.
 type Registry struct {

@@ -1,6 +1,12 @@
 package workload
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"plimsoll/load/measure"
+)
 
 // Delivery is the series of a message's whole way.
 const Delivery = "delivery"
@@ -40,4 +46,15 @@ func Operation(series string) bool {
 func Steady(series string) bool {
 	return !OfAnswers(series) && series != Delivery && series != Schedule && series != Inbox && !strings.HasPrefix(series, Login) &&
 		!strings.HasPrefix(series, Setup) && !strings.HasPrefix(series, StormPrefix)
+}
+
+// Together returns the windows of all series that sel accepts as one of this name.
+func Together(name string, of map[string]*measure.Window, sel func(series string) bool) *measure.Window {
+	all := measure.NewWindow(name)
+	for _, series := range slices.Sorted(maps.Keys(of)) {
+		if sel(series) {
+			all.Merge(of[series])
+		}
+	}
+	return all
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/run/record"
 )
@@ -128,12 +127,7 @@ func measuredIn(r *record.Run) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := measure.NewWindow("op")
-	for name, w := range windows {
-		if workload.Steady(name) {
-			all.Merge(w)
-		}
-	}
+	all := workload.Together("op", windows, workload.Steady)
 	m := &Measured{Users: ph.Users, P95: all.Response.Quantile(.95).Seconds() * 1e3, Count: all.Count(), Errors: all.Errors()}
 	if span := (ph.To - ph.From).Seconds(); span > 0 {
 		m.Rate = float64(m.Count-min(ph.Tail.Of(workload.Steady).Drained, m.Count)) / span

@@ -100,11 +100,9 @@ func (r *run) count(sec measureSecond) {
 		if win.Name == workload.Delivery {
 			continue
 		}
-		for class, n := range win.Classes {
-			if name := measure.Class(class).String(); n > 0 && measure.Class(class) != measure.OK {
-				w.classes[name] += n
-				w.fail(failed{class: name, op: win.Name}, n, at)
-			}
+		for class, n := range win.ByClass() {
+			w.classes[class] += n
+			w.fail(failed{class: class, op: win.Name}, n, at)
 		}
 	}
 	if !r.Live.Watched() {

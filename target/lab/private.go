@@ -20,6 +20,9 @@ type ProgramInfo struct {
 	Settings map[string]string `json:"settings"` // effective values of settings that change its speed or safety
 }
 
+// Full returns the name with the version.
+func (p ProgramInfo) Full() string { return strings.TrimSpace(p.Name + " " + p.Version) }
+
 // systemDir is the directory in which root keeps files that an unprivileged user has to reach.
 const systemDir = "/var/lib/plimsoll"
 
