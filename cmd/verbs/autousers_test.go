@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -68,36 +67,5 @@ func TestAutoUsers(t *testing.T) {
 	}
 	if p := dialects.WithDefaultRules(file.WithUsersOf(stored)); p.Digest() != c.PlanDigest {
 		t.Errorf("the file of the plan has another digest with the number:\n%s\nand the comparison's:\n%s", p, c.Plan)
-	}
-}
-
-func TestMinutesRefused(t *testing.T) {
-	const (
-		head  = "name: m\ntarget: {driver: refnull}\nworkload: {behavior: poster}\n"
-		test  = "bounded: {users: 5, ramp: 10s, settle: 10s, measure: auto}\n"
-		arms  = "compare: {arms: {base: {}, new: {}}}\n"
-		looks = "compare: {arms: {base: {}, new: {}}, looks: [6, 9, 12]}\n"
-	)
-	tests := []struct {
-		name, plan string
-		minutes    string
-		want       string
-	}{
-		{"too few", head + test + arms, "5", "-minutes 5 is too short for six blocks of 2 runs, which take 5m48s, and 5s around them; want at least 6"},
-		{"negative", head + test + arms, "-1", "want a number above 0"},
-		{"looks", head + test + looks, "20", "remove compare.looks"},
-		{"search", head + "unbounded: {max_users: 9}\n" + arms, "20", "remove unbounded"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "plan.yaml")
-			if err := os.WriteFile(file, []byte(tt.plan), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			status, _, errOut := inStore(t, t.TempDir(), "compare", "-minutes", tt.minutes, file)
-			if status != rig.ExitUsage || !strings.Contains(errOut, tt.want) {
-				t.Errorf("status %d, %q; want %q", status, errOut, tt.want)
-			}
-		})
 	}
 }

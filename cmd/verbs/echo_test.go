@@ -400,30 +400,3 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		}
 	}
 }
-
-// Several problems of an input are several lines.
-func TestProblemsAreLines(t *testing.T) {
-	dir := t.TempDir()
-	for _, tt := range []struct {
-		name, text, verb string
-		want             []string // beginnings of lines
-	}{
-		{"bad.csv", "pair,base,new\n1,x,1\n2,1,y\n", "judge", []string{"plimsoll judge: ", "line 3: new is \"y\""}},
-		{"bad.yaml", "name: x\nseed: -1\ntarget: {driver: nothing}\n", "plan check", []string{"plimsoll plan: ", "2:7: ", "3:"}},
-	} {
-		path := filepath.Join(dir, tt.name)
-		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var out safeBuffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(string) string { return "" }}
-		if status := a.run(t.Context(), append(strings.Fields(tt.verb), path)); status != rig.ExitUsage {
-			t.Errorf("%s: status %d", tt.name, status)
-		}
-		for _, want := range tt.want {
-			if !strings.Contains("\n"+out.String(), "\n"+want) {
-				t.Errorf("%s: no line begins %q:\n%s", tt.name, want, out.String())
-			}
-		}
-	}
-}

@@ -157,57 +157,6 @@ func TestCoarseFiguresAreNotJudged(t *testing.T) {
 	}
 }
 
-// A margin may have the name of the only metric in front, as in a list. The loss of 12 % lies within 20 % and beyond
-// 5 %.
-func TestJudgeTakesTheMarginOfTheOnlyMetric(t *testing.T) {
-	plain, unit := "pair,base,new\n", "pair,base,new,unit\n"
-	for _, row := range []string{"1,1000,881", "2,1010,890", "3,990,872", "4,1005,886", "5,1000,880", "6,995,877"} {
-		plain, unit = plain+row+"\n", unit+row+",users\n"
-	}
-	files := map[string]string{"plain.csv": plain, "unit.csv": unit}
-	for _, file := range []string{"plain.csv", "unit.csv"} {
-		for _, tt := range []struct {
-			args   []string
-			status int
-		}{
-			{[]string{"-margin", "20%"}, rig.ExitOK},
-			{[]string{"-margin", "capacity=20%"}, rig.ExitOK},
-			{[]string{"-margin", "capacity = 5%"}, rig.ExitWorse},
-			{[]string{"-name", "speed", "-margin", "speed=20%"}, rig.ExitOK},
-			{[]string{"-name", "speed(login)", "-margin", "speed(login)=20%"}, rig.ExitOK},
-			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%"}, rig.ExitOK},
-			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%,throughput(login)=5%"}, rig.ExitWorse},
-		} {
-			status, out, errOut := call(t, files, append(append([]string{"judge"}, tt.args...), file)...)
-			if status != tt.status || errOut != "" {
-				t.Errorf("%s %q: status %d, want %d, %q\n%s", file, tt.args, status, tt.status, errOut, out)
-			}
-		}
-	}
-}
-
-// A table of several metrics is one family: each in its direction, and one verdict per database.
-func TestJudgeTableOfMetrics(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("metric,unit,database,pair,base,new\n")
-	for i, row := range [][2]string{{"100", "131"}, {"101", "129"}, {"99", "130"}, {"102", "133"}, {"98", "127"}, {"100", "131"}} {
-		pair := string(rune('1' + i))
-		b.WriteString("capacity,users,MySQL," + pair + ",1000,100" + pair + "\n")
-		b.WriteString("p95(post),ms,MySQL," + pair + "," + row[0] + "," + row[1] + "\n")
-		b.WriteString("capacity,users,Postgres," + pair + ",1000,100" + pair + "\n")
-		b.WriteString("p95(post),ms,Postgres," + pair + "," + row[0] + ",10" + pair + "\n")
-	}
-	status, out, errOut := call(t, map[string]string{"a.csv": b.String()}, "judge", "-databases=false", "a.csv")
-	if status != rig.ExitWorse || errOut != "" {
-		t.Errorf("status %d, %q", status, errOut)
-	}
-	for _, want := range []string{"MySQL: new is worse than base: p95(post) ", "Postgres: new is the same as base within the margins"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
-	}
-}
-
 // A file of each format is recognized as that format and no other, with a byte order mark or in UTF-16 too, and an
 // unknown one gets the list of all.
 func TestFormatsAreRecognized(t *testing.T) {
@@ -268,26 +217,5 @@ func TestTrendOfResults(t *testing.T) {
 	status, _, errOut = call(t, map[string]string{"a.csv": "base,new\n1,2\n"}, "report", "trend", "a.csv")
 	if status != rig.ExitUsage || !strings.Contains(errOut, "without releases: name them in the columns base_release and new_release") {
 		t.Errorf("pairs: status %d, %q", status, errOut)
-	}
-}
-
-// A table of one metric is judged as a metric of that name is elsewhere: more milliseconds are worse without a flag.
-func TestJudgeKnowsTheMetricByItsName(t *testing.T) {
-	files := map[string]string{"a.csv": "pair,base,new\n1,100,121\n2,101,120\n3,99,119\n4,100,120\n5,102,122\n6,100,121\n"}
-	for _, tt := range []struct {
-		args   []string
-		status int
-		say    string
-	}{
-		{[]string{"-name", "p95(post)", "-unit", "ms"}, rig.ExitWorse, "worse"},
-		{[]string{"-name", "p95(post)", "-better", "higher"}, rig.ExitOK, "better"},
-		{[]string{"-name", "speed"}, rig.ExitOK, "better"},
-		{nil, rig.ExitOK, "better"},
-		{[]string{"-name", "errors"}, rig.ExitUsage, "errors are in no unit: want %, a share of all operations"},
-	} {
-		status, out, errOut := call(t, files, append(append([]string{"judge"}, tt.args...), "a.csv")...)
-		if status != tt.status || !strings.Contains(out+errOut, tt.say) {
-			t.Errorf("%v: status %d, want %d and %q\n%s%s", tt.args, status, tt.status, tt.say, out, errOut)
-		}
 	}
 }

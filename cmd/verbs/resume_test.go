@@ -162,29 +162,9 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	}
 }
 
-func TestResumeUsage(t *testing.T) {
+// A comparison whose program was another one is not resumed.
+func TestAnotherBuildDoesNotResume(t *testing.T) {
 	root := t.TempDir()
-	for _, tt := range []struct {
-		name string
-		args []string
-		want string
-	}{
-		{"nothing", []string{"compare"}, "want a plan, or -resume"},
-		{"an empty store", []string{"compare", "-resume", "last"}, "the last comparison: not in the store"},
-		{"nobody", []string{"compare", "-resume", "nobody"}, "not in the store"},
-		{"both", []string{"compare", "-resume", "last", "-aa"}, "leave -aa out"},
-	} {
-		if status, _, errOut := inStore(t, root, tt.args...); status != rig.ExitUsage || !strings.Contains(errOut, tt.want) {
-			t.Errorf("%s: status %d, %q; want 2 and %q", tt.name, status, errOut, tt.want)
-		}
-		if _, err := store.Open(root); err != nil { // from the second on it is one
-			t.Fatal(err)
-		}
-	}
-	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "compare", "-resume", "last"); status != rig.ExitUsage || !strings.Contains(errOut, "missing") {
-		t.Errorf("no store: status %d, %q", status, errOut)
-	}
-	// A comparison whose program was another one.
 	st, err := store.Open(root)
 	if err != nil {
 		t.Fatal(err)

@@ -103,6 +103,9 @@ func TestEverySearchLimitsFailedOperations(t *testing.T) {
 				t.Fatal(err)
 			}
 			has(t, p)
+			if why := p.Uncombined(); why != "" {
+				t.Error(why)
+			}
 		})
 	}
 }
