@@ -200,9 +200,7 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 		}
 	}
 	mine := filepath.Join(to, "mine")
-	if err := os.WriteFile(mine, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, mine, "x")
 	if _, _, err := plainCopy(t.Context(), from, to); statusOf(err) != rig.ExitUsage {
 		t.Errorf("it copied to a directory that was there: %v", err)
 	}

@@ -86,9 +86,7 @@ func call(t *testing.T, files map[string]string, args ...string) (status int, ou
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeText(t, name, text)
 	}
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(files["-"]), stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}

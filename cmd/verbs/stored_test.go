@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 	"plimsoll/watch/series"
@@ -36,7 +37,8 @@ type storedRun struct {
 	lost     int    // acknowledged messages that could not be read back, of 90
 	pilot    bool   // it only found where searches begin
 
-	comparison string // that it is of
+	comparison string               // that it is of
+	cell       record.ComparisonRun // its place in it
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
@@ -67,7 +69,8 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 	if s.plan != "" {
 		of = textDigest(s.plan)
 	}
-	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, PlanDigest: of, Target: system, Capacity: found, Accounts: accounts, Epoch: time.Unix(1e9, 0), Pilot: s.pilot, Comparison: s.comparison, InDigests: s.comparison != "",
+	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, PlanDigest: of, Target: system, Capacity: found, Accounts: accounts, Epoch: time.Unix(1e9, 0).Add(time.Duration(4*s.cell.Block+s.cell.Order) * time.Millisecond),
+		Block: s.cell.Block, Order: s.cell.Order, Arm: s.cell.Arm, Engine: s.cell.Engine, Pilot: s.pilot, Comparison: s.comparison, InDigests: s.comparison != "",
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +125,16 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 	return digest
 }
 
+// storeAt opens the store in a directory.
+func storeAt(tb testing.TB, root string) *store.Store {
+	tb.Helper()
+	st, err := store.Open(root)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return st
+}
+
 // inStore runs the program with a store.
 func inStore(t *testing.T, root string, args ...string) (status int, out, errOut string) {
 	t.Helper()
@@ -142,17 +155,28 @@ compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}
 func textDigest(plan string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(plan))) }
 
 // putComparison stores a comparison of blocks blocks, whose new arm has ratio times the capacity of the base.
-func putComparison(t *testing.T, st *store.Store, id, plan string, blocks int, ratio float64) {
+func putComparison(t *testing.T, st *store.Store, id, text string, blocks int, ratio float64) {
 	t.Helper()
-	plan = regexp.MustCompile(`blocks: \d+`).ReplaceAllString(plan, fmt.Sprintf("blocks: %d", blocks))
-	c := &record.Comparison{ID: id, Plan: plan, PlanDigest: textDigest(plan), Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: blocks, State: record.Sealed}
+	text = regexp.MustCompile(`blocks: \d+`).ReplaceAllString(text, fmt.Sprintf("blocks: %d", blocks))
+	p, err := plan.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &record.Comparison{ID: id, Plan: text, PlanDigest: textDigest(text), Arms: []string{"base", "new"}, Engines: p.Engines(), Blocks: blocks, State: record.Sealed}
 	for b := 1; b <= blocks; b++ {
 		level := 1000 + 7*float64(b*3%5)
 		of := map[string]float64{"base": level, "new": level * ratio * (1 + 0.002*float64(b*2%5-2))}
-		for i, arm := range c.Arms {
-			run := fmt.Sprintf("%s-%c%d", id, arm[0], b)
-			digest := putRun(t, st, storedRun{id: run, capacity: of[arm], slower: 1, series: true, plan: c.Plan, comparison: id})
-			c.Runs = append(c.Runs, record.ComparisonRun{Run: run, Digest: digest, Block: b, Order: i + 1, Arm: arm, Engine: "postgresql", Valid: true})
+		order := 0
+		for _, engine := range c.Engines {
+			for _, arm := range c.Arms {
+				order++
+				cell := record.ComparisonRun{Run: fmt.Sprintf("%s-%c%d", id, arm[0], b), Block: b, Order: order, Arm: arm, Engine: engine, Valid: true}
+				if order > 2 {
+					cell.Run += "-" + engine
+				}
+				cell.Digest = putRun(t, st, storedRun{id: cell.Run, capacity: of[arm], slower: 1, series: true, plan: text, comparison: id, cell: cell})
+				c.Runs = append(c.Runs, cell)
+			}
 		}
 	}
 	if err := st.SaveComparison(c); err != nil {
