@@ -28,6 +28,11 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			repo, err := filepath.Abs("../..")
+			e.Setenv("REPO", repo)
+			return err
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if got := endsWith(ts, args[1:]...); (got == args[0]) == neg {
