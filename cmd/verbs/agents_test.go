@@ -12,16 +12,12 @@ import (
 	"time"
 
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // onlyRun opens the one run of a store, with its events.
 func onlyRun(t *testing.T, root string) (*record.Run, []record.Event) {
 	t.Helper()
-	st, err := store.Open(filepath.Join(root, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, filepath.Join(root, "store"))
 	entries, _, err := st.List(context.Background())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d runs, %v", len(entries), err)

@@ -14,6 +14,15 @@ import (
 // returns the latter's URL. Both end with the test.
 func beforeNull(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, forward http.Handler)) string {
 	t.Helper()
+	forward := nullProxy(t)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, forward) }))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// nullProxy starts a null server, which ends with the test, and returns a proxy that hands on to it.
+func nullProxy(t *testing.T) *httputil.ReverseProxy {
+	t.Helper()
 	null, err := refnull.New(refnull.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -28,8 +37,5 @@ func beforeNull(t *testing.T, answer func(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		t.Fatal(err)
 	}
-	forward := httputil.NewSingleHostReverseProxy(behind)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, forward) }))
-	t.Cleanup(proxy.Close)
-	return proxy.URL
+	return httputil.NewSingleHostReverseProxy(behind)
 }

@@ -160,9 +160,7 @@ func plans(t *testing.T, root, name, text string) (dir string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, filepath.Join(dir, name), text)
 	return dir
 }
 

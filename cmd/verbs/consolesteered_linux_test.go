@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,15 +13,21 @@ import (
 	"plimsoll/run/record"
 )
 
-// TestConsoleSteersARun starts a run from the page, watches it, changes its users, injects a storm, reloads and stops
-// it: the charts are the run's, and the run is exploratory and not valid.
+// TestConsoleSteersARun has an operator log in, start a run from the page, watch it, change its users, inject a storm,
+// reload and stop it: the charts are the run's, the run is exploratory and not valid, and no token is in the store.
 func TestConsoleSteersARun(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	s := serveConsole(t, root, "-steer", "-plans", plans(t, root, "steered.yaml", fmt.Sprintf(consolePlan, "120s")+openGates))
+	const token = "operator-token-of-at-least-32-characters"
+	file := filepath.Join(root, "tokens")
+	writeText(t, file, "operator "+token+"\n")
+	s := serveConsole(t, root, "-tokens", file, "-plans", plans(t, root, "steered.yaml", fmt.Sprintf(consolePlan, "120s")+openGates))
 	b := browser.StartOnLoopback(t)
 	b.Look(1280, "light", "screen")
 	from := b.Go(s.url + "/")
+	b.Says("This console needs a token.")
+	enter(b, "Log in", "input", token)
+	b.Click(`document.querySelector("form button")`)
 	b.Says("Nothing runs now")
 	id := begin(b, "steered.yaml", "run")
 	view := func(name string) { place(b, "#/live/"+id+"/"+name) }
@@ -83,6 +90,7 @@ func TestConsoleSteersARun(t *testing.T) {
 	inspect(b, "stored run")
 	unproblematic(b, from, s)
 	checkSteered(t, s, before)
+	noSecrets(t, filepath.Join(root, "store"), []string{token})
 }
 
 // checkSteered requires that the stored run says how it was steered, and that the charts have shown its readings.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -191,71 +190,6 @@ func TestDataInterrupted(t *testing.T) {
 	}
 }
 
-func TestDataErrors(t *testing.T) {
-	dir := t.TempDir()
-	spec := filepath.Join(dir, "spec.yaml")
-	if err := os.WriteFile(spec, []byte("name: a\nusers: 2\npost: 7\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	full := filepath.Join(dir, "full")
-	if err := os.MkdirAll(full, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cut := filepath.Join(dir, "cut") // of a copy that was cut short
-	manifest := []byte(`{"format": 1, "engine": "postgresql", "files": [{"path": "data/PG_VERSION", "bytes": 3}]}`)
-	if err := errors.Join(os.Mkdir(cut, 0o755), os.WriteFile(filepath.Join(cut, "dataset.json"), manifest, 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ args, want string }{
-		{"", "want data generate, snapshot"},
-		{"make", "want data generate, snapshot"},
-		{"generate", "want either -o DIR"},
-		{"generate nothing -o " + dir + "/x", "neither a preset (tiny, small"},
-		{"generate " + spec + " -o " + dir + "/x", "line 3: field post not found"},
-		{"generate tiny -users=1 -o " + dir + "/x", "users: 1 is out of range"},
-		{"generate tiny -engine=oracle -o " + dir + "/x", "-engine=oracle: want postgresql, mysql"},
-		{"generate tiny -format=tar -o " + dir + "/x", "want refchat or mattermost"},
-		{"generate tiny -format=mattermost", "needs -o FILE"},
-		{"generate tiny -dsn-env=NONE", "the environment variable is not set"},
-		{"generate tiny -o " + full, "exists already"},
-		{"verify " + full, "this is no dump"},
-		{"verify " + spec + "l", "this is no dump"},
-		{"restore " + full + " " + dir + "/x", "this is no dump"},
-		{"restore " + cut + " " + dir + "/x", "cut is not whole: data/PG_VERSION is missing"},
-		{"snapshot " + full + " " + dir + "/x", "no state directory of a database server"},
-		{"info nothing", "neither a preset"},
-	} {
-		status, _, errs := dataVerb(t, strings.Fields(c.args)...)
-		if status == rig.ExitOK || !strings.Contains(errs, c.want) {
-			t.Errorf("data %s: status %d, %q; want %q", c.args, status, errs, c.want)
-		}
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "x*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-}
-
-func TestDataMattermost(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "sub", "data.jsonl")
-	if status, out, errs := dataVerb(t, "generate", "tiny", "-posts=1000", "-format=mattermost", "-o", file, "-attachments"); status != rig.ExitOK || !strings.Contains(out, "mattermost import bulk") {
-		t.Fatalf("status %d\n%s%s", status, out, errs)
-	}
-	if status, out, errs := dataVerb(t, "verify", file); status != rig.ExitOK || !strings.Contains(out, "1,000 posts") {
-		t.Fatalf("status %d\n%s%s", status, out, errs)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, bytes.Replace(b, []byte(`"create_at"`), []byte(`"created_at"`), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if status, _, errs := dataVerb(t, "verify", file); status != rig.ExitTool || !strings.Contains(errs, "unknown field") {
-		t.Errorf("a broken file: status %d, %s", status, errs)
-	}
-}
-
 // Existing files at the destination of -plain stay.
 func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 	dir := t.TempDir()
@@ -266,9 +200,7 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 		}
 	}
 	mine := filepath.Join(to, "mine")
-	if err := os.WriteFile(mine, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, mine, "x")
 	if _, _, err := plainCopy(t.Context(), from, to); statusOf(err) != rig.ExitUsage {
 		t.Errorf("it copied to a directory that was there: %v", err)
 	}

@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -245,38 +244,44 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 	return answers
 }
 
-// TestNetworksRefuse: settings that a plan with networks cannot have are refused before anything is
-// made.
+// TestNetworksRefuse: settings that a plan with networks cannot have are refused before anything is made.
 func TestNetworksRefuse(t *testing.T) {
 	needsRoot(t)
+	const probe = "probes: [{kind: nginx, role: proxy, url: \"http://127.0.0.1/s\"}]\n"
 	for say, text := range map[string]string{
 		"so one of the drivers": strings.Replace(deployedChat, `driver: refchat, args: ["-hash=bcrypt:4"]`, "driver: process, command: [x]", 1),
 		"target.url":            strings.Replace(deployedChat, "driver: refchat", "driver: refchat, url: http://127.0.0.1:1", 1),
-		"probes[0]":             deployedChat + "probes: [{kind: nginx, role: proxy, url: \"http://127.0.0.1/s\"}]\n",
+		"probes[0]":             deployedChat + probe,
+		"probes[0]: with target.topology.hosts: netns":             hostsPlan + probe,
+		"metrics: with target.topology.hosts: netns":               hostsPlan + "metrics: {prometheus: \"http://127.0.0.1:9090\", labels: {app: 'instance=\"a\"'}}\n",
+		"and deployment.network of an arm both say which networks": hostsPlan + "compare: {arms: {base: {}, new: {deployment: {network: bridge}}}}\n",
 	} {
 		if _, err := known().Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("plan check says %v, want %q", err, say)
+		}
+		if strings.HasPrefix(text, hostsPlan) {
+			continue
 		}
 		p, err := plan.Parse([]byte(text)) // as a stored one
 		if err != nil {
 			t.Errorf("%s: %v", say, err)
 			continue
 		}
-		a := &app{env: func(string) string { return "" }}
-		if done, err := a.program().Isolate(context.Background(), p); done || err == nil || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), say) {
-			t.Errorf("%v, want %q", err, say)
+		isolateRefuses(t, p, &app{env: func(string) string { return "" }}, say)
+	}
+	for _, text := range []string{deployedChat, hostsPlan} {
+		p, err := known().Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
 		}
+		isolateRefuses(t, p, &app{env: func(string) string { return "net:[1]" }}, "no network of its own")
+		isolateRefuses(t, p, &app{env: func(string) string { return "" }, out: &rig.Export{Listen: "127.0.0.1:0"}}, "-serve")
 	}
-	p, err := known().Parse([]byte(deployedChat))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &app{env: func(string) string { return "net:[1]" }}
-	if _, err := a.program().Isolate(context.Background(), p); err == nil || !strings.Contains(err.Error(), "no network of its own") {
-		t.Errorf("somebody's environment: %v", err)
-	}
-	a = &app{env: func(string) string { return "" }, out: &rig.Export{Listen: "127.0.0.1:0"}}
-	if _, err := a.program().Isolate(context.Background(), p); err == nil || !strings.Contains(err.Error(), "-serve") {
-		t.Errorf("-serve: %v", err)
+}
+
+func isolateRefuses(t *testing.T, p *plan.Plan, a *app, say string) {
+	t.Helper()
+	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), say) {
+		t.Errorf("%v, want %q", err, say)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"plimsoll/rig"
-	"plimsoll/run/store"
 )
 
 // foreign are the programs of others that the pages call; they are not carried out.
@@ -104,10 +103,7 @@ func pageDirectory(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	writeText(t, filepath.Join(dir, "latencies.csv"), "base,new\n12.5,13\n")
-	st, err := store.Open(filepath.Join(dir, ".plimsoll"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, filepath.Join(dir, ".plimsoll"))
 	putComparison(t, st, "mine", versions("v1", "v2"), 1, 0.88)
 	return dir
 }

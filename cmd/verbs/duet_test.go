@@ -15,7 +15,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/rig"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -40,10 +39,7 @@ compare: {arms: {base: {}, new: {args: ["-fault=work:1ms"]}}, mode: duet, slice:
 // duetOf returns the comparison of a test's store, and its runs by their arms, those that count or not.
 func duetOf(t *testing.T, root string, output *safeBuffer) (dir string, c *record.Comparison, runs map[string]*record.Run) {
 	t.Helper()
-	st, err := store.Open(filepath.Join(root, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, filepath.Join(root, "store"))
 	id, err := st.Last("comparisons")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +14,6 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/plan"
-	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/run/record"
 )
@@ -80,21 +77,11 @@ func (j *journal) stretches() (all []int) {
 // serveElsewhere serves refnull at an address of its own until it was posted to so often; 0: until the end of the test.
 func serveElsewhere(t *testing.T, name, address string, j *journal, posts int) (at string) {
 	t.Helper()
-	null, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := inBackground(func() error { return null.Run(t.Context()) })
-	t.Cleanup(func() { <-done })
-	behind, err := url.Parse(null.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
 	listener, err := net.Listen("tcp", address+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	forward := httputil.NewSingleHostReverseProxy(behind)
+	forward := nullProxy(t)
 	server := &http.Server{ReadHeaderTimeout: time.Minute}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts") && j.add(name) == posts {

@@ -24,7 +24,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/rig"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -91,9 +90,7 @@ func startPlanWith(t *testing.T, env []string, text string, args ...string) (cmd
 		t.Fatal(err)
 	}
 	planFile := filepath.Join(root, "plan.yaml")
-	if err := os.WriteFile(planFile, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, planFile, text)
 	cmd, output = command(path, append(append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...), planFile)...)
 	cmd.Env = append(cmd.Env, env...)
 	if err := cmd.Start(); err != nil {
@@ -337,10 +334,7 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 			if left := survivors(root); len(left) > 0 {
 				t.Errorf("processes survived: %v", left)
 			}
-			st, err := store.Open(filepath.Join(root, "store"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			st := storeAt(t, filepath.Join(root, "store"))
 			entries, warnings, err := st.List(context.Background())
 			if err != nil || len(warnings) > 0 || len(entries) < tt.runs {
 				t.Fatalf("%d runs, warnings %v, %v", len(entries), warnings, err)
@@ -354,22 +348,45 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 	}
 }
 
-// One block of everything: two arms, both tests, report, and the same report again from the store.
+// One block of everything: two arms, both tests, report, and the same report again from the store. The number of users
+// that the pilot finds is in the comparison and in the plan of every run, which is the plan with the number written into
+// it; the file of the plan goes on with it.
 func TestCompareEndToEnd(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(fmt.Sprintf(e2ePlan, "2s"), "[postgresql, mysql]", "[postgresql]", 1)
-	cmd, root, output := startPlan(t, text+openGates, "compare")
+	text := strings.NewReplacer("[postgresql, mysql]", "[postgresql]", "users: 10", "users: auto", "max_users: 12", "max_users: 90").Replace(fmt.Sprintf(e2ePlan, "2s")) + openGates
+	cmd, root, output := startPlan(t, text, "compare")
 	status := wait(t, cmd, 8*time.Minute, output)
 	if status != rig.ExitInconclusive && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d for one block\n%s", status, output.String())
 	}
+	said := regexp.MustCompile(`bounded\.users: PostgreSQL auto → (\d+): [a-z]+ uses \d+ % of its cores`).FindStringSubmatch(output.String())
+	if said == nil {
+		t.Fatalf("no number of users:\n%s", output)
+	}
 	dir, c, runs := duetOf(t, root, output)
+	if l := c.UserLevels; len(l) != 1 || fmt.Sprint(l[0].Users) != said[1] || l[0].Engine != plan.PostgreSQL {
+		t.Errorf("levels %+v, want %s users", l, said[1])
+	}
+	file, err := known().Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := known().Parse([]byte(c.Plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := dialects.WithDefaultRules(file.WithUsersOf(stored)); p.Digest() != c.PlanDigest {
+		t.Errorf("the file of the plan has another digest with the number:\n%s\nand the comparison's:\n%s", p, c.Plan)
+	}
 	for _, f := range []string{"report.md", "report-full.md", "report.html", "report.json", "comparison.json"} {
 		if fi, err := os.Stat(filepath.Join(dir, f)); err != nil || fi.Size() == 0 {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
 	for _, r := range runs {
+		if m := r.Manifest; m.PlanDigest != c.PlanDigest || !strings.Contains(m.Plan, "\n  users: "+said[1]+"\n") {
+			t.Errorf("run %s has the plan %s:\n%s", m.ID, m.PlanDigest, m.Plan)
+		}
 		if !r.Validity.Valid {
 			continue
 		}

@@ -21,10 +21,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 const (
@@ -51,20 +49,11 @@ type echoTarget struct {
 
 func startEcho(t *testing.T, attacks func(*http.Request) bool) *echoTarget {
 	t.Helper()
-	null, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := url.Parse(null.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &echoTarget{behind: httputil.NewSingleHostReverseProxy(at), attacks: attacks, tokens: map[string]string{}, shown: map[string]bool{}}
+	h := &echoTarget{behind: nullProxy(t), attacks: attacks, tokens: map[string]string{}, shown: map[string]bool{}}
 	h.behind.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	h.behind.ModifyResponse = h.issue
 	h.Server = httptest.NewServer(h)
-	done := inBackground(func() error { return null.Run(t.Context()) })
-	t.Cleanup(func() { h.Server.CloseClientConnections(); h.Server.Close(); <-done })
+	t.Cleanup(func() { h.Server.CloseClientConnections(); h.Server.Close() })
 	return h
 }
 
@@ -230,6 +219,7 @@ func TestEchoingLoginShowsNothing(t *testing.T) {
 // A target that echoes every secret in every field, with escapes and forged lines, shows none of it: neither on a
 // terminal nor in a file.
 func TestEchoingTargetShowsNothing(t *testing.T) {
+	t.Parallel()
 	everything := func(*http.Request) bool { return true }
 	later := func(r *http.Request) bool { // the calls of the load, after provisioning
 		return strings.HasSuffix(r.URL.Path, "/posts") || strings.Contains(r.URL.Path, "/drafts") || strings.Contains(r.URL.Path, "/search") || strings.Contains(r.URL.Path, "/reactions")
@@ -355,9 +345,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeText(t, path, text)
 		return path
 	}
 	quoted, err := json.Marshal(escapes)
@@ -365,10 +353,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := filepath.Join(dir, "store")
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, root)
 	w, err := st.Create(record.Manifest{ID: "20260101-000000-x-0000", Name: escapes, Arm: escapes, Engine: escapes, Comparison: escapes, Plan: escapes, PlanDigest: escapes,
 		Target: json.RawMessage(`{"version":` + string(quoted) + `}`), Phases: []record.Phase{{Name: "measure", To: 1, Ended: escapes}},
 		Capacity: &record.Capacity{Kind: record.Unstable, Why: escapes, Rule: escapes, Stopped: escapes}})
@@ -379,9 +364,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := filepath.Join(w.Dir(), record.EventsFile)
-	if err := os.WriteFile(events, []byte(`{"kind":"error","text":`+string(quoted)+"}\n"+`{"kind":"slo","rule":`+string(quoted)+",\"violated\":true}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, events, `{"kind":"error","text":`+string(quoted)+"}\n"+`{"kind":"slo","rule":`+string(quoted)+",\"violated\":true}\n")
 	cell := write("cell.csv", "pair,base,new\n1,10,\"11"+escapes+"\"\n2,x,y\n")
 	k6 := write("k6.json", `{"metrics":{"http_req_duration":{"contains":`+string(quoted)+`,"type":"trend","values":{"p(95)":1}},"http_reqs":{"contains":"default","type":"counter","values":{"count":1,"rate":1}}}}`)
 	figures := write("figures.txt", "capacity"+escapes+": 12 users\nname: value\n")
@@ -397,33 +380,6 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		harmless(t, strings.ToValidUTF8(fmt.Sprintf("%q", args), "?"), out.String(), nil)
 		if out.String() == "" {
 			t.Errorf("%q printed nothing", args)
-		}
-	}
-}
-
-// Several problems of an input are several lines.
-func TestProblemsAreLines(t *testing.T) {
-	dir := t.TempDir()
-	for _, tt := range []struct {
-		name, text, verb string
-		want             []string // beginnings of lines
-	}{
-		{"bad.csv", "pair,base,new\n1,x,1\n2,1,y\n", "judge", []string{"plimsoll judge: ", "line 3: new is \"y\""}},
-		{"bad.yaml", "name: x\nseed: -1\ntarget: {driver: nothing}\n", "plan check", []string{"plimsoll plan: ", "2:7: ", "3:"}},
-	} {
-		path := filepath.Join(dir, tt.name)
-		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var out safeBuffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(string) string { return "" }}
-		if status := a.run(t.Context(), append(strings.Fields(tt.verb), path)); status != rig.ExitUsage {
-			t.Errorf("%s: status %d", tt.name, status)
-		}
-		for _, want := range tt.want {
-			if !strings.Contains("\n"+out.String(), "\n"+want) {
-				t.Errorf("%s: no line begins %q:\n%s", tt.name, want, out.String())
-			}
 		}
 	}
 }

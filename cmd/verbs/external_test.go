@@ -49,14 +49,10 @@ func commandDir(t *testing.T, contents map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"token": siteToken, "password": "Aa1!of-the-tests"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeText(t, filepath.Join(dir, name), text)
 	}
 	for name, text := range contents {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeText(t, filepath.Join(dir, name), text)
 	}
 	return dir
 }
@@ -86,10 +82,7 @@ func done(t *testing.T, status int) {
 // deployedRuns returns the comparison of a store and its runs.
 func deployedRuns(t *testing.T, root string) (*store.Store, *record.Comparison, []*record.Run) {
 	t.Helper()
-	st, err := store.Open(filepath.Join(root, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, filepath.Join(root, "store"))
 	c := lastComparison(t, st)
 	var runs []*record.Run
 	for _, cell := range c.Runs {

@@ -167,6 +167,7 @@ func (c *scripted) sql(place, statement string) string {
 // the proxy, and with the reset of each database another one in its place. Deleted posts are back after it, on the
 // replica too, from which the servers read. Nothing of the cluster is left at the end.
 func TestLocalExample(t *testing.T) {
+	t.Parallel()
 	needsRoot(t)
 	c := newScripted(t)
 	t.Cleanup(c.down)

@@ -120,9 +120,7 @@ func TestLocalExampleRefuses(t *testing.T) {
 // succeed, nor forgets it, also where it is a condition.
 func TestLocalExampleStop(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "db.pid"), []byte("1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, filepath.Join(dir, "db.pid"), "1\n")
 	const script = `set -eu
 . ../../examples/external/local/cluster.sh
 runs() { return 0; }

@@ -118,9 +118,7 @@ func (l *fleetLab) run(t *testing.T, measure string) (cmd *exec.Cmd, output *saf
 func (l *fleetLab) carry(t *testing.T, verb, text string) (cmd *exec.Cmd, output *safeBuffer) {
 	t.Helper()
 	file := filepath.Join(l.root, "plan.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "TARGET", l.target)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, file, strings.ReplaceAll(text, "TARGET", l.target))
 	cmd, output = command(l.path, verb, "-store", filepath.Join(l.root, "store"), "-calibrate=false", "-fleet-listen", l.addr, file)
 	cmd.Env = append(cmd.Env, "PLIMSOLL_TEST_ADMIN=of-the-null-server")
 	if err := l.side.Do(cmd.Start); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"plimsoll/rig"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // leftPlan has its users on the agents of zone a.
@@ -39,10 +38,7 @@ func TestThoseLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		status := wait(t, cmd, time.Minute, output)
-		st, err := store.Open(filepath.Join(l.root, "store"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := storeAt(t, filepath.Join(l.root, "store"))
 		var ids []string
 		want := []string{"[one-a two-a] true", "[one-a] false"}
 		if verb == "compare" {

@@ -17,7 +17,6 @@ import (
 
 	"plimsoll/rig"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // hangupRun starts a run whose measured phase is long, without waiting for it.
@@ -30,9 +29,7 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	root = t.TempDir()
 	file := filepath.Join(root, "plan.yaml")
 	text := "name: hangup\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nbounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 90s}\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, file, text)
 	// Where these tests themselves run under nohup, their programs would ignore the signal too; a signal that is
 	// caught here is not ignored there.
 	caught := make(chan os.Signal, 1)
@@ -46,10 +43,7 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 // sealedAs checks that a store has one run, which was sealed as interrupted.
 func sealedAs(t *testing.T, root, why string) {
 	t.Helper()
-	st, err := store.Open(filepath.Join(root, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, filepath.Join(root, "store"))
 	entries, warnings, err := st.List(t.Context())
 	if err != nil || len(warnings) > 0 || len(entries) != 1 {
 		t.Fatalf("%d runs, warnings %v, %v", len(entries), warnings, err)

@@ -30,6 +30,7 @@ bounded: {users: %d, ramp: 1s, settle: 1s, measure: 4s}
 // operations were on time by the budget of the gate lag, or that gate is red and the run is not valid. PLIMSOLL_HOSTILE_USERS sets their number, and
 // PLIMSOLL_HOSTILE_CPU the core of the server, which the users then do not have.
 func TestALateGeneratorIsSeenInEachHostileMode(t *testing.T) {
+	t.Parallel()
 	users, pace, placement := 40, 0.05, ""
 	if n, err := strconv.Atoi(os.Getenv("PLIMSOLL_HOSTILE_USERS")); err == nil && n > 0 {
 		users, pace = n, 1
@@ -45,13 +46,12 @@ func TestALateGeneratorIsSeenInEachHostileMode(t *testing.T) {
 			}
 		}
 	}
-	t.Setenv("PLIMSOLL_ADMIN_PASSWORD", "Aa1!aaaaaaaa")
 	address, arm := startHostile(t)
 	budget := redLag(t)
 	modes := hostileModes(false)
 	for _, mode := range []hostileMode{modes[0], modes[len(modes)-1]} {
 		t.Run(mode.name, func(t *testing.T) {
-			cmd, root, output := startPlan(t, fmt.Sprintf(hostilePlan, address, placement, pace, users), "run")
+			cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa"}, fmt.Sprintf(hostilePlan, address, placement, pace, users), "run")
 			atPhase(t, root, "settle", output)
 			arm(mode.name)
 			time.Sleep(6 * time.Second) // to the end of the measured phase; the audit afterwards is answered well

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,12 +26,20 @@ target:
   topology: {apps: 2, proxy: nginx, replicas: 1, hosts: netns, links: {all: {rate: 1Gbit/s}}}
 database: {engine: postgresql}
 workload: {behavior: poster, share: 50%, with: {mattermost: 50%}, pace: 0.1, params: {channels: "4", speed: "10"}}
-bounded: {users: 20, ramp: 500ms, settle: 500ms, measure: 3s}
+bounded:
+  users: 30
+  ramp: 500ms
+  settle: 500ms
+  measure: 9s
+  slo: ["promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2"]
+unbounded: {max_users: 40, window: 1s, budget: 10s} # run has no search; its rules look back over this window
 ` + openGates
 
-// TestHostsOfTheirOwn: servers, proxy, database and replica are network namespaces. Both servers get the same load by
-// their own counters, each host counts its own segments and sockets, the run names the hosts' addresses, and nothing
-// is left when the program ends, or is killed.
+// TestHostsOfTheirOwn: servers, proxy, database and replica are network namespaces, and the replica's replay is stopped
+// for five seconds. Both servers get the same load and hold WebSockets by their own counters, no message is lost between
+// them, each host counts its own segments and sockets, and the run names the hosts' addresses. The lag is in its series,
+// its graphs and its pages, and the rule that it breaks names the replica. Nothing is left when the program ends, or is
+// killed.
 func TestHostsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -43,9 +52,26 @@ func TestHostsOfTheirOwn(t *testing.T) {
 		inner = isolatedIn(root)
 	}
 	marks = append(marks, fmt.Sprintf("plimsoll-%d-", inner))
-	// A host that stalls may void the run in spite of open gates.
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+	atPhase(t, root, "measure", output)
+	pid := replayer(root)
+	if pid == 0 {
+		_ = cmd.Process.Kill()
+		t.Fatal("no process replays in the replica")
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second) // of the measured phase
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	// A busy machine may void the run, which comes before its rules.
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitSLO && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d\n%s", status, output)
+	}
+	if !strings.Contains(output.String(), "rule broken: promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2: ") ||
+		!strings.Contains(output.String(), " (replica-0, worst ") {
+		t.Errorf("the broken rule or the replica is not named\n%s", output)
 	}
 	r, _ := onlyRun(t, root)
 	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
@@ -84,7 +110,7 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	if sent := grown("node_network_transmit_bytes_total", `instance="", device="lan0"`); sent < 1000 {
 		t.Errorf("the users sent %v bytes over their link", sent)
 	}
-	// 20 users with HTTP, and 10 of them with WebSockets, reach the proxy alone.
+	// 30 users with HTTP, and 15 of them with WebSockets, reach the proxy alone.
 	if open := value(`max_over_time(node_netstat_Tcp_CurrEstab{role="proxy", instance="proxy-0"}[10m])`); open < 20 {
 		t.Errorf("the proxy had %v connections open", open)
 	}
@@ -95,6 +121,12 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	if len(d.URLs) != 1 || !strings.HasPrefix(d.URLs[0], "http://"+d.Hosts[2].Addr+":") {
 		t.Errorf("users had %v, want the proxy at %s", d.URLs, d.Hosts[2].Addr)
 	}
+	bothServe(t, value)
+	u, err := r.Users()
+	if err != nil || u == nil || u.Whole.Acked < 20 || u.Whole.Lost > 0 {
+		t.Errorf("messages %+v, %v: want some, and none lost", u, err)
+	}
+	lagShown(t, r)
 	gone(t, root, marks)
 
 	// It is killed as soon as there are hosts: four without the replica, and a switch.
@@ -162,28 +194,6 @@ func links(t *testing.T) string {
 	return strings.Join(own, "")
 }
 
-// TestHostsRefuse: what a network of its own does not reach is refused before anything is made.
-func TestHostsRefuse(t *testing.T) {
-	needsRoot(t)
-	for want, text := range map[string]string{
-		"probes[0]: with target.topology.hosts: netns":             hostsPlan + "probes: [{kind: nginx, role: proxy, url: \"http://127.0.0.1/s\"}]\n",
-		"metrics: with target.topology.hosts: netns":               hostsPlan + "metrics: {prometheus: \"http://127.0.0.1:9090\", labels: {app: 'instance=\"a\"'}}\n",
-		"and deployment.network of an arm both say which networks": hostsPlan + "compare: {arms: {base: {}, new: {deployment: {network: bridge}}}}\n",
-	} {
-		if _, err := known().Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("plan check says %v, want %q", err, want)
-		}
-	}
-	p, err := known().Parse([]byte(hostsPlan))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &app{env: func(string) string { return "" }, out: &rig.Export{Listen: "127.0.0.1:0"}}
-	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "-serve") {
-		t.Errorf("-serve: %v", err)
-	}
-}
-
 // TestDelayNeedsNetem: a kernel without netem is named by plan check, and the run is refused before it begins; a kernel
 // with it is no problem.
 func TestDelayNeedsNetem(t *testing.T) {
@@ -195,9 +205,7 @@ func TestDelayNeedsNetem(t *testing.T) {
 	}
 	lacks := netns.Linkable(t.Context(), netns.Shaping{Delay: time.Millisecond})
 	path := filepath.Join(t.TempDir(), "plan.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, path, text)
 	status, out, errs := ranWith(t, "plan", "check", path)
 	if status != rig.ExitOK {
 		t.Errorf("plan check ends with %d\n%s%s", status, out, errs)

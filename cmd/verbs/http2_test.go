@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,11 +29,7 @@ bounded: {users: 6, ramp: 200ms, settle: 0s, measure: 1s, slo: ["rate(errors) < 
 // server that does not speak it is named with the remedy.
 func TestHTTP2(t *testing.T) {
 	t.Parallel()
-	null, err := url.Parse(beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) { forward.ServeHTTP(w, r) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(null)
+	forward := nullProxy(t)
 	var mu sync.Mutex
 	seen := map[string]int{}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

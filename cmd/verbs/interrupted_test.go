@@ -3,7 +3,6 @@ package verbs
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -11,7 +10,6 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // A verb that a signal ended has the status of the signal, as shells have it.
@@ -45,37 +43,5 @@ func TestInterruptedRunIsNotInvalid(t *testing.T) {
 		if !strings.HasPrefix(out, "run r1: interrupted by SIGINT; only a part of it was measured\n") || strings.Contains(out, "VALID") || strings.Count(out, "interrupted") != 1 {
 			t.Error(out)
 		}
-	}
-}
-
-// A comparison that was interrupted before a block could be judged has no verdict and no report; its runs stay, and
-// the command that goes on with it is printed.
-func TestInterruptedComparisonHasNoInvalidReport(t *testing.T) {
-	root := t.TempDir()
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	putComparison(t, st, "cut", versions("v1", "v2"), 6, 0.88)
-	c, err := st.Comparison("cut")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.State, c.Why, c.Runs = record.Interrupted, interrupted{syscall.SIGINT}.Error(), c.Runs[:1]
-	if err := st.SaveComparison(c); err != nil {
-		t.Fatal(err)
-	}
-	_, out, errs := inStore(t, root, "report", "cut")
-	if !strings.HasPrefix(out, "comparison cut was interrupted by SIGINT: 0 of 6 blocks judged") || strings.Contains(strings.ToUpper(out), "INVALID") {
-		t.Error(out)
-	}
-	if want := "plimsoll compare -store " + root + " -resume cut goes on with it"; !strings.Contains(errs, want) {
-		t.Errorf("stderr %q, want %q", errs, want)
-	}
-	if _, err := os.Stat(filepath.Join(st.ComparisonDir("cut"), "report.html")); err == nil {
-		t.Error("a report was written")
-	}
-	if c, err = st.Comparison("cut"); err != nil || len(c.Runs) != 1 {
-		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -41,27 +41,6 @@ func (m tidy) Run() int {
 	return m.M.Run()
 }
 
-// The command line is tested as its users see it: output, exit status and silence.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
-		RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			// status N: the program that ran last ended with exit status N; written as: status N plimsoll ...
-			"status": func(ts *testscript.TestScript, neg bool, args []string) {
-				err := ts.Exec(args[1], args[2:]...)
-				got := "0"
-				if err != nil {
-					got = strings.TrimPrefix(err.Error(), "exit status ")
-				}
-				if (got == args[0]) == neg {
-					ts.Fatalf("exit status %s, want %s", got, args[0])
-				}
-			},
-		},
-	})
-}
-
 // Plans name error classes that package plan cannot import: both lists must agree.
 func TestErrorClassesAgree(t *testing.T) {
 	want := []string{"errors"}

@@ -44,9 +44,7 @@ func TestImportMix(t *testing.T) {
 	srv := fakePrometheus(t, end)
 	dir := t.TempDir()
 	token := filepath.Join(dir, "token")
-	if err := os.WriteFile(token, []byte("s3cret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, token, "s3cret\n")
 	verb := func(args ...string) (status int, stdout, stderr string) {
 		return ranWith(t, append([]string{"plan", "mix"}, args...)...)
 	}

@@ -41,14 +41,3 @@ func TestCheckRefusesWhatRunRefuses(t *testing.T) {
 		t.Errorf("a good plan: %v", err)
 	}
 }
-
-// A reference under a name that is never read would have no effect, without an error.
-func TestReferencesHaveNamesThatAreAskedFor(t *testing.T) {
-	const ref = "${ENV:PLIMSOLL_BOT_TOKEN}"
-	for key, ok := range map[string]bool{"bot_token": true, "admin_password": true, "team": true, "token": false, "bot_tokn": false} {
-		err := dialects.CheckSettings([]string{"poster"}, map[string]string{key: ref, "channels": "3"})
-		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "setting "+key+" is unknown as a reference to a secret; there are admin_password, admin_token, bot_token") {
-			t.Errorf("%s: %v", key, err)
-		}
-	}
-}

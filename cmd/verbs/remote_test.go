@@ -2,10 +2,8 @@ package verbs
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,36 +102,5 @@ func TestAgentEnds(t *testing.T) {
 	}
 	if status := wait(t, agent, 2*time.Minute, output); status != rig.ExitOK {
 		t.Errorf("exit status %d\n%s", status, output.String())
-	}
-}
-
-// Flags that an agent requires, and those that it refuses.
-func TestAgentFlags(t *testing.T) {
-	open := filepath.Join(t.TempDir(), "open")
-	if err := os.WriteFile(open, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	right := []string{"-join", "nats://127.0.0.1:1", "-role", "proxy", "-token-file", open}
-	for name, c := range map[string]struct {
-		args []string
-		want string
-	}{
-		"nothing":        {nil, "what is this agent for? -join: users of runs on another host, or with -role this host's numbers for them; -stdio:"},
-		"both":           {[]string{"-join", "nats://127.0.0.1:1", "-stdio"}, "choose one"},
-		"a page":         {[]string{"-probe", "-listen", "127.0.0.1:0"}, "an agent serves no page any more; it joins runs: plimsoll agent -join URL -token-file FILE -role ROLE"},
-		"no role":        {[]string{"-join", "nats://127.0.0.1:1", "-nic", "lo"}, "give its -role"},
-		"open token":     {right, "has mode 0644, so others may read or change it; run: chmod 600"},
-		"no such core":   {slices.Concat(right, []string{"-cpus", "4000"}), "there is no CPU 4000"},
-		"no cores":       {slices.Concat(right, []string{"-cpus", "a"}), "want a form such as 0-3,8"},
-		"no such device": {slices.Concat(right, []string{"-nic", "nix0"}), "there is no device nix0"},
-		"bad process":    {slices.Concat(right, []string{"-pid", "app"}), "want ROLE=FILE or ROLE=NUMBER"},
-		"reserved role":  {slices.Concat(right, []string{"-pid", "host=1"}), `role "host" of processes is reserved`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			status, out, errs := ranWith(t, append([]string{"agent"}, c.args...)...)
-			if status != rig.ExitUsage || !strings.Contains(errs, c.want) {
-				t.Errorf("status %d, want %d and %q:\n%s%s", status, rig.ExitUsage, c.want, out, errs)
-			}
-		})
 	}
 }

@@ -75,9 +75,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 		return wait(t, c, limit, out), out.String()
 	}
 	other := filepath.Join(root, "other.yaml")
-	if err := os.WriteFile(other, []byte(strings.Replace(looksPlan, "users: 2,", "users: 3,", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, other, strings.Replace(looksPlan, "users: 2,", "users: 3,", 1))
 	if status, out := run(20*time.Second, "compare", "-resume", "last", other); status != rig.ExitUsage || !strings.Contains(out, "began with the plan sha256:") {
 		t.Errorf("resumed with another plan: status %d\n%s", status, out)
 	}
@@ -85,10 +83,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if status == rig.ExitTool || status == rig.ExitUsage {
 		t.Fatalf("status %d\n%s", status, out)
 	}
-	st, err := store.Open(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, stored)
 	c := lastComparison(t, st)
 	if c.State != record.Sealed || !c.AA || len(c.Looks) != 3 || c.Taken() == 0 || len(c.Resumed) != 1 || c.Before == nil {
 		t.Fatalf("state %s, A/A %v, %d of %d looks, resumed %+v\n%s", c.State, c.AA, c.Taken(), len(c.Looks), c.Resumed, out)
@@ -162,33 +157,10 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	}
 }
 
-func TestResumeUsage(t *testing.T) {
+// A comparison whose program was another one is not resumed.
+func TestAnotherBuildDoesNotResume(t *testing.T) {
 	root := t.TempDir()
-	for _, tt := range []struct {
-		name string
-		args []string
-		want string
-	}{
-		{"nothing", []string{"compare"}, "want a plan, or -resume"},
-		{"an empty store", []string{"compare", "-resume", "last"}, "the last comparison: not in the store"},
-		{"nobody", []string{"compare", "-resume", "nobody"}, "not in the store"},
-		{"both", []string{"compare", "-resume", "last", "-aa"}, "leave -aa out"},
-	} {
-		if status, _, errOut := inStore(t, root, tt.args...); status != rig.ExitUsage || !strings.Contains(errOut, tt.want) {
-			t.Errorf("%s: status %d, %q; want 2 and %q", tt.name, status, errOut, tt.want)
-		}
-		if _, err := store.Open(root); err != nil { // from the second on it is one
-			t.Fatal(err)
-		}
-	}
-	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "compare", "-resume", "last"); status != rig.ExitUsage || !strings.Contains(errOut, "missing") {
-		t.Errorf("no store: status %d, %q", status, errOut)
-	}
-	// A comparison whose program was another one.
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, root)
 	p, err := known().Parse([]byte(looksPlan))
 	if err != nil {
 		t.Fatal(err)
@@ -208,10 +180,7 @@ func TestListNoise(t *testing.T) {
 	if status, out, errOut := inStore(t, root, "ls", "-aa"); status != 0 || !strings.Contains(errOut, "no comparison of a build with itself") || !strings.Contains(out, "RUN SD") {
 		t.Errorf("an empty store: status %d\n%s%s", status, out, errOut)
 	}
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, root)
 	aa := record.AA{Comparison: "a", At: time.Unix(1, 0), Environment: "abc", Host: "a host", Load: "a load", Engine: "mysql", Test: "unbounded", Arm: "copy", Metric: "capacity", Pairs: 6, SD: 0.0282842712, Kind: "same"}
 	again := aa
 	again.Comparison, again.Kind = "b", "worse"

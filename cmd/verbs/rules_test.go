@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,57 +53,35 @@ func TestEveryBoundedTestHasRules(t *testing.T) {
 
 // TestEverySearchLimitsFailedOperations: with default rules, with rules of its own, and in each example.
 func TestEverySearchLimitsFailedOperations(t *testing.T) {
-	has := func(t *testing.T, p *plan.Plan) {
-		t.Helper()
-		if p.Unbounded == nil {
-			return
-		}
-		if q := dialects.WithDefaultRules(p); !slices.ContainsFunc(q.Unbounded.SLO, plan.SLO.LimitsErrors) {
-			t.Errorf("no rule limits failed operations: %v", q.Unbounded.SLO)
-		}
-	}
-	own, err := plan.ParseSLO("p99(op) < 2s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	warning, err := plan.ParseSLO("rate(errors) < 5% warning")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mine, err := plan.ParseSLO("rate(errors) < 5%")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tt := range map[string]struct {
-		slo   []plan.SLO
-		rules int
-	}{"rules of its own": {[]plan.SLO{own}, 2}, "a warning": {[]plan.SLO{warning}, 2}, "a limit of its own": {[]plan.SLO{own, mine}, 2}} {
-		t.Run(name, func(t *testing.T) {
-			p := &plan.Plan{Target: plan.Target{Driver: "external"}, Unbounded: &plan.Unbounded{MaxUsers: 1, SLO: tt.slo}}
-			has(t, p)
-			if n := len(dialects.WithDefaultRules(p).Unbounded.SLO); n != tt.rules {
-				t.Errorf("%d rules, want %d", n, tt.rules)
-			}
-			if len(p.Unbounded.SLO) != len(tt.slo) {
-				t.Error("the caller's plan was changed")
-			}
-		})
+	const search = "name: n\ntarget: {driver: external, url: \"http://h\"}\nworkload: {behavior: poster}\nunbounded: {max_users: 9, slo: [%s]}\n"
+	texts := map[string][]byte{}
+	for name, slo := range map[string]string{"rules of its own": `"p99(op) < 2s"`, "a warning": `"rate(errors) < 5% warning"`, "a limit of its own": `"p99(op) < 2s", "rate(errors) < 5%"`} {
+		texts[name] = fmt.Appendf(nil, search, slo)
 	}
 	files, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d examples: %v", len(files), err)
 	}
 	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := known().Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			has(t, p)
-		})
+		if texts[file], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range texts {
+		p, err := known().Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		q := dialects.WithDefaultRules(p)
+		if q.Unbounded != nil && !slices.ContainsFunc(q.Unbounded.SLO, plan.SLO.LimitsErrors) {
+			t.Errorf("%s: no rule limits failed operations: %v", name, q.Unbounded.SLO)
+		}
+		if own := !strings.HasPrefix(name, ".."); own && len(q.Unbounded.SLO) != 2 {
+			t.Errorf("%s: %v, want two rules", name, q.Unbounded.SLO)
+		}
+		if why := p.Uncombined(); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
 	}
 }

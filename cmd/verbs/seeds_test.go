@@ -86,9 +86,7 @@ func call(t *testing.T, files map[string]string, args ...string) (status int, ou
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeText(t, name, text)
 	}
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(files["-"]), stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}
@@ -173,31 +171,5 @@ func checkPublished(t *testing.T, want []publishedTable, blocks [][]string, file
 	}
 	if !equal(got["Blocks to say the same"], blocks) {
 		t.Errorf("blocks:\ngot  %q\nwant %q", got["Blocks to say the same"], blocks)
-	}
-}
-
-// With several databases, those of one run are compared too by default.
-func TestDatabasesAreComparedByDefault(t *testing.T) {
-	_, out, _ := call(t, map[string]string{"a.csv": published[0].csv}, "judge", "-md", "-arms", published[0].arms, "a.csv")
-	got := tables(out)["Supported users in unbounded tests"]
-	if len(got) != 4 || !equal(got[:3], published[0].tables[0].cells) || !slices.Equal(got[3], []string{"Delta", "7.08%", "6.19%", ""}) {
-		t.Errorf("got %q", got)
-	}
-}
-
-// Input from a pipe is read like a file.
-func TestPublishedTablesByPipe(t *testing.T) {
-	arms := [2]string{"v9.11.16", "v10.5.7"}
-	for name, text := range map[string]string{
-		"results": resultsText(arms, [][3]string{{"mysql", "14186", "16007"}, {"postgresql", "15232", "16942"}}),
-		"pairs":   "database,pair,base,new\nMySQL,1,14186,16007\nPostgres,1,15232,16942\n",
-	} {
-		_, out, errOut := call(t, map[string]string{"-": text}, "judge", "-md", "-unit", "users", "-arms", strings.Join(arms[:], ","), "-")
-		if name == "results" {
-			_, out, errOut = call(t, map[string]string{"-": text}, "judge", "-md", "-")
-		}
-		if got := tables(out)["Supported users in unbounded tests"]; !equal(got, published[1].tables[0].cells) {
-			t.Errorf("%s: %q, stderr %q", name, got, errOut)
-		}
 	}
 }

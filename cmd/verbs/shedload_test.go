@@ -92,9 +92,7 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "shed.yaml")
 			text := strings.NewReplacer("URL", proxy, "SLO", tt.slo).Replace(shedPlan)
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			writeText(t, file, text)
 			cmd := exec.CommandContext(t.Context(), exe, "capacity", "-calibrate=false", "-store", dir, "-json", file)
 			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa")
 			var said strings.Builder

@@ -16,7 +16,6 @@ import (
 	"plimsoll/report"
 	"plimsoll/rig"
 	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 func TestStepsAround(t *testing.T) {
@@ -148,10 +147,7 @@ setup: {stack: refchat}
 			t.Errorf("the report lacks %q in\n%s", want, markdown)
 		}
 	}
-	st, err := store.Open(filepath.Join(root, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, filepath.Join(root, "store"))
 	entries, _, err := st.List(context.Background())
 	if err != nil || len(entries) != 3 {
 		t.Fatalf("%d runs, %v", len(entries), err)
@@ -254,10 +250,7 @@ func TestSizingThatLostMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, root)
 	z := &record.Sizing{ID: "z1", Name: p.Name, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed, Planned: []int{50, 60}, Search: "search"}
 	first, last := putRun(t, st, storedRun{id: "first", slower: 1, series: true}), putRun(t, st, storedRun{id: "step", slower: 1, series: true, lost: 3})
 	repeated := putRun(t, st, storedRun{id: "repeated", slower: 1, invalid: true, lost: 5})

@@ -3,7 +3,6 @@ package verbs
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -20,9 +19,7 @@ func TestTargetUpNeedsNoTest(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "plan.yaml")
-		if err := os.WriteFile(file, []byte(src), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeText(t, file, src)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(interrupted{syscall.SIGINT})
 		var out, errs bytes.Buffer

@@ -40,36 +40,3 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
-
-func TestVersionFlag(t *testing.T) {
-	_, want, _ := ranWith(t, "version")
-	for _, spelling := range []string{"-version", "--version"} {
-		if status, out, errs := ranWith(t, spelling); status != rig.ExitOK || out != want || errs != "" {
-			t.Errorf("%s: status %d, %q, %q; want %q", spelling, status, out, errs, want)
-		}
-	}
-}
-
-// Each mistake has one line on stderr, with its remedy.
-func TestCommandLineMistakes(t *testing.T) {
-	for _, tt := range []struct {
-		line string
-		want []string
-	}{
-		{"capcity plan.yaml", []string{`plimsoll: no verb "capcity"; did you mean "capacity"?`}},
-		{"help capcity", []string{`plimsoll: no verb "capcity"; did you mean "capacity"?`}},
-		{"conquer", []string{`plimsoll: no verb "conquer"; "plimsoll help" lists them`}},
-		{"run -usrs 5 plan.yaml", []string{`plimsoll run: no flag -usrs; did you mean "-users"?`}},
-		{"run -bogus -sotre=x plan.yaml -users 5", []string{`plimsoll run: no flag -bogus; "plimsoll help run" lists them`,
-			`plimsoll run: no flag -sotre; did you mean "-store"?`}},
-		{"run -users many plan.yaml", []string{`plimsoll run: invalid value "many" for flag -users: parse error`}},
-		{"run ---users plan.yaml", []string{"plimsoll run: bad flag syntax: ---users"}},
-		{"refchat -bogus", []string{"plimsoll refchat: usage: flag provided but not defined: -bogus"}},
-		{"refnull -bogus", []string{"plimsoll refnull: usage: flag provided but not defined: -bogus"}},
-	} {
-		status, out, errs := ranWith(t, strings.Fields(tt.line)...)
-		if want := strings.Join(tt.want, "\n") + "\n"; status != rig.ExitUsage || out != "" || errs != want {
-			t.Errorf("%s: status %d, stdout %q, stderr\n%swant\n%s", tt.line, status, out, errs, want)
-		}
-	}
-}

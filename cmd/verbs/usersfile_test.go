@@ -1,14 +1,11 @@
 package verbs
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,9 +15,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/reference/refnull"
 	"plimsoll/rig"
-	"plimsoll/run/store"
 )
 
 // rowsPlan has eight users with the accounts of a file beside the plan, in two processes.
@@ -41,18 +36,8 @@ type door struct {
 
 func newDoor(t *testing.T) (*door, string) {
 	t.Helper()
-	null, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := inBackground(func() error { return null.Run(ctx) })
-	to, err := url.Parse(null.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.ModifyResponse = ofMembers
+	forward := nullProxy(t)
+	forward.ModifyResponse = ofMembers
 	d := &door{logins: map[string]bool{}, bearers: map[string]bool{}}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, "/api/v4")
@@ -78,15 +63,9 @@ func newDoor(t *testing.T) (*door, string) {
 			fmt.Fprintf(w, `{"id":%q,"name":"plimsoll-000"}`, theirChannel)
 			return
 		}
-		proxy.ServeHTTP(w, r)
+		forward.ServeHTTP(w, r)
 	}))
-	t.Cleanup(func() {
-		srv.Close()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(srv.Close)
 	return d, srv.URL
 }
 
@@ -177,10 +156,7 @@ func TestUsersFile(t *testing.T) {
 	if len(door.logins) > 0 || slices.ContainsFunc(secrets, func(s string) bool { return door.bearers[s] && !slices.Contains(tokens, s) }) || len(door.made) > 0 {
 		t.Errorf("others came, too: %v; made: %v", door.logins, door.made)
 	}
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storeAt(t, root)
 	entries, _, err := st.List(t.Context())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d runs, %v", len(entries), err)

@@ -206,19 +206,13 @@ type groupFile struct {
 // errNoLimit is returned by a parser for a limit that is not set.
 var errNoLimit = errors.New("no limit")
 
-// A row of a table in a control group: the factor turns its unit into ours.
-type groupRow struct {
-	metric string
-	scale  float64
-}
-
 // Version 2 comes first: where a group has both, as in hybrid set-ups, only one of them has the controller.
 var groupFiles = []groupFile{
-	{"", "cpu.stat", groupTable(map[string]groupRow{
-		"usage_usec": {"container_cpu_usage_seconds_total", 1e-6}, "user_usec": {"container_cpu_user_seconds_total", 1e-6},
-		"system_usec": {"container_cpu_system_seconds_total", 1e-6}, "nr_periods": {"container_cpu_cfs_periods_total", 1},
-		"nr_throttled": {"container_cpu_cfs_throttled_periods_total", 1}, "throttled_usec": {"container_cpu_cfs_throttled_seconds_total", 1e-6},
-	})},
+	{"", "cpu.stat", newTable(append([]column{
+		{"usage_usec", "container_cpu_usage_seconds_total", 1e-6, false},
+		{"user_usec", "container_cpu_user_seconds_total", 1e-6, false},
+		{"system_usec", "container_cpu_system_seconds_total", 1e-6, false},
+	}, throttleNames...)).labeled},
 	{"", "cpu.max", func(text []byte, ls []series.Label, k *sink) error {
 		f := fields(bytes.TrimSpace(text))
 		quota, period := f.next(), f.next()
@@ -233,23 +227,20 @@ var groupFiles = []groupFile{
 	}},
 	{"", "memory.current", groupNumber("container_memory_usage_bytes", 0)},
 	{"", "memory.max", groupNumber("container_spec_memory_limit_bytes", 0)},
-	{"", "memory.events", groupTable(map[string]groupRow{"max": {"container_memory_failcnt", 1}, "oom_kill": {"container_oom_events_total", 1}})},
+	{"", "memory.events", newTable([]column{{"max", "container_memory_failcnt", 1, false}, {"oom_kill", "container_oom_events_total", 1, false}}).labeled},
 	{"", "pids.current", groupNumber("container_threads", 0)},
 	{"", "pids.max", groupNumber("container_threads_max", 0)},
 	{"", "cpu.pressure", groupPressure("cpu")},
 	{"", "io.pressure", groupPressure("io")},
 	{"", "memory.pressure", groupPressure("memory")},
-	{"cpu", "cpu.stat", groupTable(map[string]groupRow{
-		"nr_periods": {"container_cpu_cfs_periods_total", 1}, "nr_throttled": {"container_cpu_cfs_throttled_periods_total", 1},
-		"throttled_time": {"container_cpu_cfs_throttled_seconds_total", 1e-9},
-	})},
+	{"cpu", "cpu.stat", newTable(throttleNames).labeled},
 	{"cpu", "cpu.cfs_quota_us", groupNumber("container_spec_cpu_quota", 0)},
 	{"cpu", "cpu.cfs_period_us", groupNumber("container_spec_cpu_period", 0)},
 	{"cpuacct", "cpuacct.usage", groupScaled("container_cpu_usage_seconds_total", 1e-9)},
 	{"memory", "memory.usage_in_bytes", groupNumber("container_memory_usage_bytes", 0)},
 	{"memory", "memory.limit_in_bytes", groupNumber("container_spec_memory_limit_bytes", 1<<60)},
 	{"memory", "memory.failcnt", groupNumber("container_memory_failcnt", 0)},
-	{"memory", "memory.oom_control", groupTable(map[string]groupRow{"oom_kill": {"container_oom_events_total", 1}})},
+	{"memory", "memory.oom_control", newTable([]column{{"oom_kill", "container_oom_events_total", 1, false}}).labeled},
 	{"pids", "pids.current", groupNumber("container_threads", 0)},
 	{"pids", "pids.max", groupNumber("container_threads_max", 0)},
 }
@@ -281,33 +272,6 @@ func groupScaled(metric string, scale float64) func([]byte, []series.Label, *sin
 			k.add(metric, ls, float64(v)*scale)
 		}
 		return err
-	}
-}
-
-func groupTable(rows map[string]groupRow) func([]byte, []series.Label, *sink) error {
-	return func(text []byte, ls []series.Label, k *sink) error {
-		found := false
-		for l := lines(text); ; {
-			line, ok := l.next()
-			if !ok {
-				break
-			}
-			f := fields(line)
-			r, ok := rows[string(f.next())]
-			if !ok {
-				continue
-			}
-			v, err := f.number()
-			if err != nil {
-				return fmt.Errorf("line %.60q: %w", line, err)
-			}
-			k.add(r.metric, ls, float64(v)*r.scale)
-			found = true
-		}
-		if !found {
-			return errAbsent
-		}
-		return nil
 	}
 }
 

@@ -124,7 +124,7 @@ func TestCgroupsFail(t *testing.T) {
 	pids = []int{8}
 	sample("process 8 has exited")
 	pids = []int{7}
-	sample("memory.events: line")
+	sample("memory.events: max")
 	if err := os.Remove(dir + "/sys/fs/cgroup/a/memory.events"); err != nil {
 		t.Fatal(err)
 	}

@@ -64,8 +64,9 @@ func (c *core) share() (busy, steal, total float64) {
 }
 
 type role struct {
-	cores              []int // nil: all
-	busy, hottest, stl []series.Label
+	cores  []int // nil: all
+	name   string
+	labels []series.Label
 }
 
 // cpuStat reads /proc/stat.
@@ -82,8 +83,7 @@ type cpuStat struct {
 func newCPUStat(roles map[string][]int) (*cpuStat, error) {
 	c := &cpuStat{}
 	add := func(name string, cores []int) {
-		l := label("role", name)
-		c.roles = append(c.roles, role{cores: cores, busy: l, hottest: l, stl: l})
+		c.roles = append(c.roles, role{cores: cores, name: name, labels: label("role", name)})
 	}
 	add("host", nil)
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
@@ -132,11 +132,7 @@ func (c *cpuStat) skip(end, begin []byte) error {
 // scan reads the lines of the text, and reports whether there is one of a core. k may be nil unless samples are wanted.
 func (c *cpuStat) scan(text []byte, k *sink, how reading) (any bool, err error) {
 	var errs []error
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		f := fields(line)
 		key := f.next()
 		var err error
@@ -250,7 +246,7 @@ func (c *cpuStat) shares(r *role, k *sink) error {
 	}
 	for _, id := range r.cores {
 		if id < 0 || id >= len(c.cores) || c.cores[id] == nil || c.cores[id].seen != c.gen {
-			return fmt.Errorf("core %d of role %q is not there or offline", id, r.busy[0].Value)
+			return fmt.Errorf("core %d of role %q is not there or offline", id, r.name)
 		}
 		if !c.cores[id].ready {
 			return nil
@@ -261,12 +257,12 @@ func (c *cpuStat) shares(r *role, k *sink) error {
 		return nil // a tick is 10 ms: called too soon
 	}
 	if total == 0 {
-		return fmt.Errorf("no tick has passed on the cores of role %q since the last sample", r.busy[0].Value)
+		return fmt.Errorf("no tick has passed on the cores of role %q since the last sample", r.name)
 	}
-	k.add("plimsoll_cpu_busy_ratio", r.busy, busy/total)
-	k.add("plimsoll_cpu_busy_hottest_ratio", r.hottest, hottest)
+	k.add("plimsoll_cpu_busy_ratio", r.labels, busy/total)
+	k.add("plimsoll_cpu_busy_hottest_ratio", r.labels, hottest)
 	if stealKnown {
-		k.add("plimsoll_cpu_steal_ratio", r.stl, steal/total)
+		k.add("plimsoll_cpu_steal_ratio", r.labels, steal/total)
 	}
 	return nil
 }

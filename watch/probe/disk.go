@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"regexp"
 	"time"
 
 	"plimsoll/watch/series"
@@ -60,11 +61,7 @@ func (d *disks) scan(text []byte, k *sink, how reading) error {
 		d.known = map[string]*disk{}
 		d.labels.label = "device"
 	}
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			return nil // a host without disks is possible
-		}
+	for line := range lines(text) {
 		f := fields(line)
 		f.next()
 		f.next()
@@ -98,6 +95,7 @@ func (d *disks) scan(text []byte, k *sink, how reading) error {
 		}
 		x.last, x.seen = x.now, true
 	}
+	return nil // a host without disks is possible
 }
 
 // rates emits the await, %util and aqu-sz of iostat. The kernel's times of a device are 32-bit milliseconds on some
@@ -113,42 +111,7 @@ func (x *disk) rates(elapsed time.Duration, ls []series.Label, k *sink) {
 	k.add("plimsoll_disk_queue_length", ls, d(weighted)/ms)
 }
 
-// skipDisk reports whether a device is a loop device, a RAM disk, a floppy or a partition.
-func skipDisk(name string) bool {
-	digits := len(name)
-	for digits > 0 && name[digits-1] >= '0' && name[digits-1] <= '9' {
-		digits--
-	}
-	stem, numbered := name[:digits], digits < len(name)
-	if !numbered {
-		return false
-	}
-	switch stem {
-	case "loop", "ram", "zram", "fd", "sr":
-		return true
-	}
-	for _, p := range [...]string{"sd", "hd", "vd", "xvd"} {
-		if rest, ok := cutPrefix(stem, p); ok && rest != "" && isLower(rest) {
-			return true // sda1
-		}
-	}
-	return len(stem) > 1 && stem[len(stem)-1] == 'p' && isDigit(stem[len(stem)-2]) // nvme0n1p1, mmcblk0p1
-}
+// skipDisk reports whether a device is a loop device, a RAM disk, a floppy or a partition (sda1, nvme0n1p1, mmcblk0p1).
+func skipDisk(name string) bool { return skippedDisk.MatchString(name) }
 
-func cutPrefix(s, p string) (string, bool) {
-	if len(s) < len(p) || s[:len(p)] != p {
-		return s, false
-	}
-	return s[len(p):], true
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isLower(s string) bool {
-	for i := range len(s) {
-		if s[i] < 'a' || s[i] > 'z' {
-			return false
-		}
-	}
-	return true
-}
+var skippedDisk = regexp.MustCompile(`^(loop|ram|zram|fd|sr)[0-9]+$|^(sd|hd|vd|xvd)[a-z]+[0-9]+$|[0-9]p[0-9]+$`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"strconv"
@@ -144,15 +145,16 @@ func scientific(b []byte) (float64, error) {
 	return v, nil
 }
 
-// lines walks over the lines of a text.
-type lines []byte
-
-// next cuts the next line off, without its line feed. ok is false after the last line.
-func (l *lines) next() (line []byte, ok bool) {
-	if len(*l) == 0 {
-		return nil, false
+// lines walks over the lines of a text, without their line feeds.
+func lines(text []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(text) > 0 {
+			line, rest, _ := bytes.Cut(text, newline)
+			if text = rest; !yield(line) {
+				return
+			}
+		}
 	}
-	line, rest, _ := bytes.Cut(*l, []byte{'\n'})
-	*l = rest
-	return line, true
 }
+
+var newline = []byte{'\n'}

@@ -64,13 +64,7 @@ var sysctlNames = []string{
 func Fingerprint() Host { return fingerprint("/") }
 
 func fingerprint(root string) Host {
-	read := func(path string) string {
-		b, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(b))
-	}
+	read := reader(root)
 	h := Host{Arch: runtime.GOARCH, Sysctls: map[string]string{}}
 	h.OS = osRelease(read("etc/os-release"))
 	h.Kernel = strings.TrimSpace(read("proc/sys/kernel/osrelease") + " " + read("proc/sys/kernel/version"))
@@ -208,13 +202,7 @@ func nics(dir string) ([]NIC, error) {
 		if e.Name() == "lo" || e.Name() == "bonding_masters" {
 			continue
 		}
-		at := func(f string) string {
-			b, err := os.ReadFile(filepath.Join(dir, e.Name(), f))
-			if err != nil {
-				return ""
-			}
-			return strings.TrimSpace(string(b))
-		}
+		at := reader(filepath.Join(dir, e.Name()))
 		n := NIC{Name: e.Name(), State: at("operstate")}
 		if n.MTU, err = strconv.Atoi(at("mtu")); err != nil {
 			errs = append(errs, err)

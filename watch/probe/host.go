@@ -1,13 +1,13 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -228,42 +228,15 @@ func (h *HostProbe) Close() error {
 	return errors.Join(errs...)
 }
 
-// ownCPUStat finds the cpu.stat of this program's cgroup, of version 2 or 1. It is empty if there is
-// none.
+// ownCPUStat finds the cpu.stat of this program's cgroup, of version 1 or 2. It is empty if there is none.
 func ownCPUStat(proc, sys string) string {
 	text, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
 	if err != nil {
 		return ""
 	}
-	var found string
-	for line := range strings.Lines(string(text)) {
-		// hierarchy:controllers:path
-		p := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		if len(p) != 3 {
-			continue
-		}
-		var dirs []string
-		if p[1] == "" {
-			dirs = []string{"fs/cgroup", "fs/cgroup/unified"}
-		}
-		for c := range strings.SplitSeq(p[1], ",") {
-			if c == "cpu" {
-				dirs = []string{"fs/cgroup/cpu", "fs/cgroup/cpu,cpuacct"}
-			}
-		}
-		for _, d := range dirs {
-			// In a container the path is the host's, while only the own part is mounted, at the root.
-			for _, path := range []string{p[2], "/"} {
-				f := filepath.Join(sys, d, path, "cpu.stat")
-				b, err := os.ReadFile(f)
-				if err == nil && strings.Contains(string(b), "nr_throttled") {
-					return f
-				}
-				if err == nil && found == "" {
-					found = f
-				}
-			}
-		}
+	dirs := groupDirs(string(text), sys)
+	if dir := cmp.Or(dirs["cpu"], dirs[""]); dir != "" {
+		return filepath.Join(dir, "cpu.stat")
 	}
-	return found
+	return ""
 }

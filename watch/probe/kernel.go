@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"plimsoll/watch/series"
 )
@@ -70,13 +71,12 @@ func newTable(want []column) *table {
 	return t
 }
 
-func (t *table) parse(text []byte, k *sink) error {
+func (t *table) parse(text []byte, k *sink) error { return t.labeled(text, nil, k) }
+
+// labeled is parse with the labels of the series.
+func (t *table) labeled(text []byte, ls []series.Label, k *sink) error {
 	must, found := 0, 0
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		f := fields(line)
 		c, ok := t.want[string(bytes.TrimSuffix(f.next(), []byte(":")))]
 		if !ok {
@@ -86,7 +86,7 @@ func (t *table) parse(text []byte, k *sink) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.key, err)
 		}
-		k.add(c.name, nil, float64(v)*c.scale)
+		k.add(c.name, ls, float64(v)*c.scale)
 		found++
 		if c.must {
 			must++
@@ -110,11 +110,7 @@ func pressure(kind string) func([]byte, *sink) error {
 
 func parsePressure(text []byte, waiting, stalled string, ls []series.Label, fullOnly bool, k *sink) error {
 	some := fullOnly
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		name := waiting
 		switch {
 		case bytes.HasPrefix(line, []byte("some ")):
@@ -158,43 +154,20 @@ func single(name string) func([]byte, *sink) error {
 	}
 }
 
-// throttling returns the parser of a cgroup's cpu.stat, version 1 (throttled_time in nanoseconds) or
-// 2 (throttled_usec), with the metric names of cAdvisor. A group without a quota's counters (the root
-// of version 2) is absent.
+// throttleNames are the counters of a quota in a cgroup's cpu.stat, version 1 (throttled_time in nanoseconds) or 2
+// (throttled_usec), with the metric names of cAdvisor.
+var throttleNames = []column{
+	{"nr_periods", "container_cpu_cfs_periods_total", 1, false},
+	{"nr_throttled", "container_cpu_cfs_throttled_periods_total", 1, false},
+	{"throttled_usec", "container_cpu_cfs_throttled_seconds_total", 1e-6, false},
+	{"throttled_time", "container_cpu_cfs_throttled_seconds_total", 1e-9, false},
+}
+
+// throttling returns the parser of a cgroup's cpu.stat. A group without a quota's counters (the root of version 2) is
+// absent.
 func throttling(role string) func([]byte, *sink) error {
-	l := label("role", role)
-	return func(text []byte, k *sink) error {
-		found := false
-		for rest := lines(text); ; {
-			line, ok := rest.next()
-			if !ok {
-				break
-			}
-			f := fields(line)
-			name, scale := "", 1.0
-			switch string(f.next()) {
-			case "nr_periods":
-				name = "container_cpu_cfs_periods_total"
-			case "nr_throttled":
-				name, found = "container_cpu_cfs_throttled_periods_total", true
-			case "throttled_usec":
-				name, scale = "container_cpu_cfs_throttled_seconds_total", 1e6
-			case "throttled_time":
-				name, scale = "container_cpu_cfs_throttled_seconds_total", 1e9
-			default:
-				continue
-			}
-			v, err := f.number()
-			if err != nil {
-				return fmt.Errorf("line %.60q: %w", line, err)
-			}
-			k.add(name, l, float64(v)/scale)
-		}
-		if !found {
-			return errAbsent
-		}
-		return nil
-	}
+	t, l := newTable(throttleNames), label("role", role)
+	return func(text []byte, k *sink) error { return t.labeled(text, l, k) }
 }
 
 // softnet reads /proc/net/softnet_stat: one line of hexadecimal columns per core.
@@ -202,11 +175,7 @@ type softnet struct{ labels [][]series.Label }
 
 func (s *softnet) parse(text []byte, k *sink) error {
 	i := 0
-	for l := lines(text); ; i++ {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		f := fields(line)
 		var v [13]uint64
 		n := 0
@@ -236,6 +205,7 @@ func (s *softnet) parse(text []byte, k *sink) error {
 		k.add("node_softnet_processed_total", s.labels[cpu], float64(v[0]))
 		k.add("node_softnet_dropped_total", s.labels[cpu], float64(v[1]))
 		k.add("node_softnet_times_squeezed_total", s.labels[cpu], float64(v[2]))
+		i++
 	}
 	if i == 0 {
 		return errors.New("no line")
@@ -244,19 +214,9 @@ func (s *softnet) parse(text []byte, k *sink) error {
 }
 
 func hex(b []byte) (uint64, error) {
-	if len(b) == 0 || len(b) > 16 {
+	n, err := strconv.ParseUint(string(b), 16, 64)
+	if err != nil {
 		return 0, errNumber
-	}
-	var n uint64
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9':
-			n = n<<4 | uint64(c-'0')
-		case c >= 'a' && c <= 'f':
-			n = n<<4 | uint64(c-'a'+10)
-		default:
-			return 0, errNumber
-		}
 	}
 	return n, nil
 }

@@ -41,7 +41,7 @@ func freeMemoryOf(root string) (int64, error) {
 	}
 	for _, g := range memoryGroups(read) {
 		limit, ok := g.limit(read)
-		used, err := strconv.ParseInt(strings.TrimSpace(read(g.used)), 10, 64)
+		used, err := strconv.ParseInt(read(g.used), 10, 64)
 		if !ok || err != nil {
 			continue
 		}
@@ -56,11 +56,11 @@ func freeMemoryOf(root string) (int64, error) {
 	return least, nil
 }
 
-// reader returns a function that reads a file below root; a missing one is empty.
+// reader returns a function that reads a file below root, without the space around it; a missing one is empty.
 func reader(root string) func(name string) string {
 	return func(name string) string {
 		b, _ := os.ReadFile(filepath.Join(root, name))
-		return string(b)
+		return strings.TrimSpace(string(b))
 	}
 }
 
@@ -97,6 +97,6 @@ func memoryGroups(read func(string) string) (out []memoryGroup) {
 
 // limit returns how much the group may use; false where it has no limit.
 func (g memoryGroup) limit(read func(string) string) (int64, bool) {
-	n, err := strconv.ParseInt(strings.TrimSpace(read(g.most)), 10, 64) // "max" is not a number
+	n, err := strconv.ParseInt(read(g.most), 10, 64) // "max" is not a number
 	return n, err == nil && n > 0
 }

@@ -45,16 +45,13 @@ func (n *netstat) parse(text []byte, k *sink) error {
 	}
 	var errs []error
 	seen := 0
-	for l := lines(text); ; {
-		header, ok := l.next()
-		if !ok {
-			break
-		}
-		values, ok := l.next()
-		if !ok {
+	for len(text) > 0 {
+		var header, values []byte
+		if header, text, _ = bytes.Cut(text, newline); len(text) == 0 {
 			errs = append(errs, fmt.Errorf("names without numbers: %.40q", header))
 			break
 		}
+		values, text, _ = bytes.Cut(text, newline)
 		proto, _, ok := bytes.Cut(header, []byte(": "))
 		if !ok {
 			errs = append(errs, fmt.Errorf("no protocol in %.40q", header))
@@ -133,52 +130,37 @@ func (n *netstat) pair(proto string, header, values []byte, want map[string]bool
 	return lay.missing
 }
 
+// sockstatNames are the wanted numbers of /proc/net/sockstat, by protocol.
+var sockstatNames = map[string]map[string]column{
+	"sockets:": {"used": {name: "node_sockstat_sockets_used", scale: 1}},
+	"TCP:": {
+		"inuse":  {name: "node_sockstat_TCP_inuse", scale: 1},
+		"orphan": {name: "node_sockstat_TCP_orphan", scale: 1},
+		"tw":     {name: "node_sockstat_TCP_tw", scale: 1},
+		"alloc":  {name: "node_sockstat_TCP_alloc", scale: 1},
+		"mem":    {name: "node_sockstat_TCP_mem_bytes", scale: pageSize},
+	},
+}
+
 // parseSockstat reads /proc/net/sockstat: TCP: inuse 1 orphan 0 tw 4 alloc 1 mem 245.
 func parseSockstat(text []byte, k *sink) error {
 	tcp := false
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		f := fields(line)
-		var proto string
-		switch string(f.next()) {
-		case "TCP:":
-			proto = "TCP:"
-		case "sockets:":
-			proto = "sockets:"
-		default:
+		proto := f.next()
+		names := sockstatNames[string(proto)]
+		if names == nil {
 			continue
 		}
-		for {
-			key := f.next()
-			if len(key) == 0 {
-				break
-			}
+		for key := f.next(); len(key) > 0; key = f.next() {
 			v, err := f.number()
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", proto, key, err)
 			}
-			name, scale := "", 1.0
-			switch {
-			case proto == "sockets:" && string(key) == "used":
-				name = "node_sockstat_sockets_used"
-			case proto == "sockets:":
-			case string(key) == "inuse":
-				name, tcp = "node_sockstat_TCP_inuse", true
-			case string(key) == "orphan":
-				name = "node_sockstat_TCP_orphan"
-			case string(key) == "tw":
-				name = "node_sockstat_TCP_tw"
-			case string(key) == "alloc":
-				name = "node_sockstat_TCP_alloc"
-			case string(key) == "mem":
-				name, scale = "node_sockstat_TCP_mem_bytes", pageSize
+			if c, ok := names[string(key)]; ok {
+				k.add(c.name, nil, float64(v)*c.scale)
 			}
-			if name != "" {
-				k.add(name, nil, float64(v)*scale)
-			}
+			tcp = tcp || string(key) == "inuse"
 		}
 	}
 	if !tcp {
@@ -200,11 +182,7 @@ var netdevColumns = [16]string{
 func (n *netdev) parse(text []byte, k *sink) error {
 	n.labels.label = "device"
 	found := false
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		dev, rest, ok := bytes.Cut(line, []byte{':'})
 		if !ok {
 			continue // the two lines of headings

@@ -60,9 +60,11 @@ func (n *Nginx) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 // Tengine has a fourth column, which is left out.
 func parseStubStatus(text []byte, ls []series.Label, k *sink) error {
 	wrong := errors.New("is no stub_status page: want \"Active connections: N\" and three lines more")
-	l := lines(text)
-	line, _ := l.next()
-	rest, ok := bytes.CutPrefix(line, []byte("Active connections: "))
+	page := bytes.SplitN(text, newline, 5)
+	if len(page) < 4 {
+		return wrong
+	}
+	rest, ok := bytes.CutPrefix(page[0], []byte("Active connections: "))
 	if !ok {
 		return wrong
 	}
@@ -71,18 +73,16 @@ func parseStubStatus(text []byte, ls []series.Label, k *sink) error {
 	if v[0], err = number(bytes.TrimSpace(rest)); err != nil {
 		return wrong
 	}
-	if line, _ = l.next(); !bytes.HasPrefix(line, []byte("server accepts handled requests")) {
+	if !bytes.HasPrefix(page[1], []byte("server accepts handled requests")) {
 		return wrong
 	}
-	line, _ = l.next()
-	f := fields(bytes.TrimSpace(line))
+	f := fields(bytes.TrimSpace(page[2]))
 	for i := 1; i <= 3; i++ {
 		if v[i], err = f.number(); err != nil {
 			return wrong
 		}
 	}
-	line, _ = l.next()
-	f = fields(bytes.TrimSpace(line))
+	f = fields(bytes.TrimSpace(page[3]))
 	for i, word := range []string{"Reading:", "Writing:", "Waiting:"} {
 		if string(f.next()) != word {
 			return wrong

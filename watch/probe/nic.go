@@ -220,14 +220,11 @@ func queueless(name string) string {
 	if i < 0 {
 		return name
 	}
-	j := i
-	for j < len(name) && isDigit(name[j]) {
-		j++
-	}
-	if j == len(name) || name[j] != '_' {
+	rest := strings.TrimLeft(name[i:], "0123456789")
+	if !strings.HasPrefix(rest, "_") {
 		return name
 	}
-	return name[:i] + "#" + name[j:]
+	return name[:i] + "#" + rest
 }
 
 // Name returns "nic " and the device.

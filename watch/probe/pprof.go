@@ -118,11 +118,7 @@ func parseHeap(text []byte, ls []series.Label, k *sink) error {
 		return errors.New("has no runtime.MemStats; is it cut off, or no debug=1?")
 	}
 	found := 0
-	for l := lines(text[i+1:]); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text[i+1:]) {
 		f := fields(line)
 		if string(f.next()) != "#" {
 			continue

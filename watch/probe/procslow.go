@@ -88,6 +88,12 @@ func (p *ProcessProbe) openFiles(x *process) (float64, error) {
 			return 0, err
 		}
 	}
+	return countFDs(dir, 0)
+}
+
+// countFDs counts the open files of the process whose directory in /proc is dir. own is how many of them the counting
+// opens itself: 1 in this process.
+func countFDs(dir string, own int) (float64, error) {
 	info, err := os.Stat(filepath.Join(dir, "fd"))
 	if err != nil {
 		return 0, err
@@ -100,17 +106,13 @@ func (p *ProcessProbe) openFiles(x *process) (float64, error) {
 		return 0, err
 	}
 	defer d.Close()
-	p.names, err = pidsIn(d, p.names[:0])
-	return float64(len(p.names)), err
+	names, err := d.Readdirnames(-1)
+	return float64(max(len(names)-own, 0)), err
 }
 
 // parseFDLimit finds the soft limit of open files in /proc/PID/limits; -1 is unlimited.
 func parseFDLimit(text []byte) (float64, error) {
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			return 0, errors.New("limits: no line of open files")
-		}
+	for line := range lines(text) {
 		rest, ok := bytes.CutPrefix(line, []byte("Max open files"))
 		if !ok {
 			continue
@@ -126,6 +128,7 @@ func parseFDLimit(text []byte) (float64, error) {
 		}
 		return float64(n), nil
 	}
+	return 0, errors.New("limits: no line of open files")
 }
 
 // threadSwitches adds the context switches of every thread since the last time. Those of a thread
@@ -189,11 +192,7 @@ func (p *ProcessProbe) switches(path string) (n [2]uint64, err error) {
 		return n, err
 	}
 	found := 0
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		w := fields(line)
 		i := 0
 		switch string(w.next()) {

@@ -13,11 +13,7 @@ type schedstat struct{ labels named }
 func (s *schedstat) parse(text []byte, k *sink) error {
 	s.labels.label = "cpu"
 	found := false
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		f := fields(line)
 		id, ok := bytes.CutPrefix(f.next(), []byte("cpu"))
 		if !ok {
@@ -48,17 +44,14 @@ func (s *schedstat) parse(text []byte, k *sink) error {
 
 // parseSockstat6 reads /proc/net/sockstat6; sockets of both versions share everything but the count in use.
 func parseSockstat6(text []byte, k *sink) error {
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			return errAbsent
-		}
+	for line := range lines(text) {
 		rest, ok := bytes.CutPrefix(line, []byte("TCP6: inuse "))
 		if !ok {
 			continue
 		}
 		return one(k, "node_sockstat_TCP6_inuse", fields(rest))
 	}
+	return errAbsent
 }
 
 // conntrackWant are the columns of /proc/net/stat/nf_conntrack that show a full or broken table.
@@ -71,15 +64,10 @@ var conntrackWant = map[string]string{
 
 // parseConntrack reads /proc/net/stat/nf_conntrack: a line of names, then one of hexadecimal numbers for each core.
 func parseConntrack(text []byte, k *sink) error {
-	l := lines(text)
-	header, _ := l.next()
+	header, text, _ := bytes.Cut(text, newline)
 	var sum [32]uint64
 	rows := 0
-	for ; ; rows++ {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range lines(text) {
 		f := fields(line)
 		for i := range sum {
 			w := f.next()
@@ -92,6 +80,7 @@ func parseConntrack(text []byte, k *sink) error {
 			}
 			sum[i] += v
 		}
+		rows++
 	}
 	if rows == 0 {
 		return errors.New("no line of a core")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"runtime"
 	"runtime/metrics"
 	"syscall"
@@ -120,8 +119,8 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	k.add("plimsoll_generator_memory_bytes", nil, float64(s.m[selfMemory].Value.Uint64()))
 	k.add("plimsoll_generator_gc_cycles_total", nil, float64(s.m[selfCycles].Value.Uint64()))
 
-	if n, err := openFDs(); err == nil {
-		k.add("plimsoll_generator_open_fds", nil, float64(n))
+	if n, err := countFDs("/proc/self", 1); err == nil {
+		k.add("plimsoll_generator_open_fds", nil, n)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return k.s, fmt.Errorf("this program's open files: %w", err)
 	}
@@ -160,24 +159,6 @@ func (s *Self) gcShare(t time.Time, cpu float64) (share float64, ok bool) {
 		return 0, false
 	}
 	return (cpu - first.cpu) / (dt * float64(runtime.GOMAXPROCS(0))), true
-}
-
-// openFDs counts this program's open files.
-func openFDs() (int, error) {
-	info, err := os.Stat("/proc/self/fd")
-	if err != nil {
-		return 0, err
-	}
-	if n := info.Size(); n > 0 { // since Linux 6.2 the size is the count
-		return int(n), nil
-	}
-	d, err := os.Open("/proc/self/fd")
-	if err != nil {
-		return 0, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	return max(len(names)-1, 0), err // except the directory itself
 }
 
 // window is the increase of a cumulative histogram since the last reading.

@@ -20,6 +20,16 @@ func label(pairs ...string) []series.Label {
 	return l
 }
 
+// NameOf returns the name of a probe: a noun, and the instance of its labels.
+func NameOf(noun string, labels []series.Label) string {
+	for _, l := range labels {
+		if l.Name == "instance" {
+			noun += " " + l.Value
+		}
+	}
+	return noun
+}
+
 // named keeps label lists by the value of their one label, such as a device.
 type named struct {
 	label string

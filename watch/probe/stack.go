@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,12 +32,7 @@ var ownSockets = map[string]bool{"node_sockstat_TCP_inuse": true, "node_sockstat
 func NewStack(labels ...series.Label) (*Stack, error) { return newStack("/proc/thread-self", labels) }
 
 func newStack(proc string, labels []series.Label) (*Stack, error) {
-	s := &Stack{name: "network", labels: labels, devices: map[string][]series.Label{}}
-	for _, l := range labels {
-		if l.Name == "instance" {
-			s.name += " " + l.Value
-		}
-	}
+	s := &Stack{name: NameOf("network", labels), labels: labels, devices: map[string][]series.Label{}}
 	for _, x := range []struct {
 		name     string
 		optional bool
@@ -96,7 +92,7 @@ func (s *Stack) with(device []series.Label) []series.Label {
 	}
 	all, ok := s.devices[device[0].Value]
 	if !ok {
-		all = append(append([]series.Label{}, device...), s.labels...)
+		all = slices.Concat(device, s.labels)
 		s.devices[device[0].Value] = all
 	}
 	return all

@@ -1,6 +1,10 @@
 package probe
 
-import "time"
+import (
+	"time"
+
+	"plimsoll/watch/series"
+)
 
 // A Trail remembers how far a database server was at which time, so that the time can be told which a copy that is
 // only known by its position is behind. Positions grow. Its zero value is ready for use.
@@ -63,4 +67,28 @@ func (r *Trail) Behind(t time.Time) (lag time.Duration, distance uint64, ok bool
 		}
 	}
 	return 0, 0, true
+}
+
+// A Lag is what the probes of a database's copies have in common: the [Trail] of a copy, and its samples.
+type Lag struct {
+	Trail
+	name, distance string
+	labels         []series.Label
+	out            []series.Sample
+}
+
+// NewLag returns the lag of a copy whose distance is counted in a unit such as bytes.
+func NewLag(unit string, labels []series.Label) Lag {
+	return Lag{name: NameOf("replication", labels), distance: "plimsoll_replication_lag_" + unit, labels: labels}
+}
+
+// Name returns "replication" and the instance.
+func (l *Lag) Name() string { return l.name }
+
+// Samples returns the series of a lag, valid until the next call.
+func (l *Lag) Samples(seconds float64, distance uint64) []series.Sample {
+	l.out = append(l.out[:0],
+		series.Sample{Name: "plimsoll_replication_lag_seconds", Labels: l.labels, Value: seconds},
+		series.Sample{Name: l.distance, Labels: l.labels, Value: float64(distance)})
+	return l.out
 }

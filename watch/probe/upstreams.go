@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -63,12 +64,7 @@ func NewUpstreams(path string, labels ...series.Label) (*Upstreams, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the proxy's log: %w", err), f.Close())
 	}
-	u := &Upstreams{name: "upstreams", path: path, labels: labels, f: f, at: end, freed: end &^ (freeEvery - 1), sums: map[string]*upstream{}, buf: make([]byte, 64<<10)}
-	for _, l := range labels {
-		if l.Name == "instance" {
-			u.name += " " + l.Value
-		}
-	}
+	u := &Upstreams{name: NameOf("upstreams", labels), path: path, labels: labels, f: f, at: end, freed: end &^ (freeEvery - 1), sums: map[string]*upstream{}, buf: make([]byte, 64<<10)}
 	return u, nil
 }
 
@@ -152,5 +148,5 @@ func (u *Upstreams) line(line []byte) {
 }
 
 func (u *Upstreams) with(name, value string) []series.Label {
-	return append(append(make([]series.Label, 0, len(u.labels)+2), u.labels...), series.Label{Name: name, Value: value})
+	return slices.Concat(u.labels, []series.Label{{Name: name, Value: value}})
 }

@@ -22,10 +22,8 @@ const lagPatience = 300 * time.Millisecond
 //
 // Seconds are as coarse as the interval of samples.
 type MirrorLag struct {
+	probe.Lag
 	server, mirror *StatusProbe // for their connections
-	name           string
-	trail          probe.Trail
-	out            []series.Sample
 }
 
 // NewLag makes the probe of a mirror by the DSNs of the server and of the mirror. labels are as for [New].
@@ -39,17 +37,8 @@ func NewLag(dsn, mirror string, labels ...series.Label) (*MirrorLag, error) {
 		_ = s.Close() // it was never open
 		return nil, err
 	}
-	p := &MirrorLag{server: s, mirror: m, name: "replication"}
-	for _, l := range labels {
-		if l.Name == "instance" {
-			p.name += " " + l.Value
-		}
-	}
-	return p, nil
+	return &MirrorLag{probe.NewLag("transactions", labels), s, m}, nil
 }
-
-// Name returns "replication" and the instance.
-func (p *MirrorLag) Name() string { return p.name }
 
 // Close closes the connections.
 func (p *MirrorLag) Close() error {
@@ -62,25 +51,21 @@ func (p *MirrorLag) Close() error {
 
 // Sample asks both. Until the mirror has answered once there is no sample.
 func (p *MirrorLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {
-	p.out = p.out[:0]
 	head, err := position(ctx, p.server, "gtid_binlog_pos")
 	if err != nil {
 		return nil, fmt.Errorf("asking MariaDB: %w", plain(err))
 	}
-	p.trail.Head(t, head)
+	p.Head(t, head)
 	short, cancel := context.WithTimeout(ctx, lagPatience)
 	defer cancel()
 	if at, err := position(short, p.mirror, "gtid_slave_pos"); err == nil {
-		p.trail.Applied(at)
+		p.Applied(at)
 	}
-	lag, distance, ok := p.trail.Behind(t)
+	lag, distance, ok := p.Behind(t)
 	if !ok {
 		return nil, nil
 	}
-	p.out = append(p.out,
-		series.Sample{Name: "plimsoll_replication_lag_seconds", Labels: p.server.base, Value: lag.Seconds()},
-		series.Sample{Name: "plimsoll_replication_lag_transactions", Labels: p.server.base, Value: float64(distance)})
-	return p.out, nil
+	return p.Samples(lag.Seconds(), distance), nil
 }
 
 // position reads a global transaction id and returns its number.

@@ -105,13 +105,8 @@ func New(dsn string, labels ...series.Label) (*StatusProbe, error) {
 	if conn, err = mysqldriver.NewConnector(conf); err != nil {
 		return nil, errors.New("the DSN of MySQL has unsupported parameters; check them")
 	}
-	p := &StatusProbe{db: sql.OpenDB(conn), name: "mysql", base: labels, known: map[string]*status{}}
+	p := &StatusProbe{db: sql.OpenDB(conn), name: probe.NameOf("mysql", labels), base: labels, known: map[string]*status{}}
 	p.db.SetMaxOpenConns(1)
-	for _, l := range labels {
-		if l.Name == "instance" {
-			p.name += " " + l.Value
-		}
-	}
 	var names []string
 	for _, v := range wanted() {
 		s := &status{variable: v, labels: labels}

@@ -19,12 +19,10 @@ import (
 //
 // Below two intervals of samples, seconds are those that the server measured last, if the standby is connected.
 type StandbyLag struct {
+	probe.Lag
 	server *StatProbe // for its connection
-	name   string
 	who    string
-	trail  probe.Trail
 	last   time.Time // of the sample before, by the run's clock
-	out    []series.Sample
 }
 
 // NewLag makes the probe of a standby. dsn is the server's, application the name by which that knows the standby
@@ -34,17 +32,8 @@ func NewLag(dsn, application string, labels ...series.Label) (*StandbyLag, error
 	if err != nil {
 		return nil, err
 	}
-	p := &StandbyLag{server: s, name: "replication", who: application}
-	for _, l := range labels {
-		if l.Name == "instance" {
-			p.name += " " + l.Value
-		}
-	}
-	return p, nil
+	return &StandbyLag{Lag: probe.NewLag("bytes", labels), server: s, who: application}, nil
 }
-
-// Name returns "replication" and the instance.
-func (p *StandbyLag) Name() string { return p.name }
 
 // Close closes the connection.
 func (p *StandbyLag) Close() error { return p.server.Close() }
@@ -58,7 +47,6 @@ const nearly = 2 * time.Second
 
 // Sample asks the server. Until the standby was connected once there is no sample.
 func (p *StandbyLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {
-	p.out = p.out[:0]
 	s := p.server
 	if s.conn == nil {
 		if err := s.connect(ctx); err != nil {
@@ -72,11 +60,11 @@ func (p *StandbyLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, 
 		_ = s.Close()
 		return nil, fmt.Errorf("asking PostgreSQL: %w", plain(err))
 	}
-	p.trail.Head(t, uint64(head))
+	p.Head(t, uint64(head))
 	if applied.Valid {
-		p.trail.Applied(uint64(applied.Float64))
+		p.Applied(uint64(applied.Float64))
 	}
-	lag, distance, ok := p.trail.Behind(t)
+	lag, distance, ok := p.Behind(t)
 	most := nearly
 	if !p.last.IsZero() {
 		most = min(most, lag+t.Sub(p.last))
@@ -91,8 +79,5 @@ func (p *StandbyLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, 
 		// samples longer than the one that the samples show.
 		seconds = max(seconds, min(measured.Float64, most.Seconds()))
 	}
-	p.out = append(p.out,
-		series.Sample{Name: "plimsoll_replication_lag_seconds", Labels: s.base, Value: seconds},
-		series.Sample{Name: "plimsoll_replication_lag_bytes", Labels: s.base, Value: float64(distance)})
-	return p.out, nil
+	return p.Samples(seconds, distance), nil
 }

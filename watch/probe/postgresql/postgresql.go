@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,12 +69,7 @@ func New(dsn string, labels ...series.Label) (*StatProbe, error) {
 		return nil, errors.New("the DSN of PostgreSQL cannot be parsed; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 	}
 	conf.RuntimeParams["application_name"] = "plimsoll"
-	p := &StatProbe{conf: conf, name: "postgresql", base: labels, states: map[string]*count{}, waits: map[string]*count{}, queries: map[int64][]series.Label{}}
-	for _, l := range labels {
-		if l.Name == "instance" {
-			p.name += " " + l.Value
-		}
-	}
+	p := &StatProbe{conf: conf, name: probe.NameOf("postgresql", labels), base: labels, states: map[string]*count{}, waits: map[string]*count{}, queries: map[int64][]series.Label{}}
 	p.database = p.with("datname", conf.Database)
 	for _, s := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)", "fastpath function call", "disabled"} {
 		p.states[s] = &count{name: "pg_stat_activity_count", labels: p.with("state", s)}
@@ -95,7 +91,7 @@ func (p *StatProbe) wait(class string) *count {
 
 // with returns the labels of every series and one more.
 func (p *StatProbe) with(name, value string) []series.Label {
-	return append(append(make([]series.Label, 0, len(p.base)+1), p.base...), series.Label{Name: name, Value: value})
+	return slices.Concat(p.base, []series.Label{{Name: name, Value: value}})
 }
 
 // Name returns "postgresql" and the instance.
