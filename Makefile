@@ -4,7 +4,7 @@ GO             ?= go
 GOLANGCI       := v2.15.0
 TOOLS          := .plimsoll/tools
 LINT           := $(TOOLS)/golangci-lint-$(GOLANGCI)
-XTOOLS         := $(shell sed -n 's,^\tgolang.org/x/tools \(v[^ ]*\).*,\1,p' go.mod)
+XTOOLS         := v0.52.0
 DEADCODE       := $(TOOLS)/deadcode-$(XTOOLS)
 # Of each fuzz target; without it the targets share FUZZTOTAL seconds.
 FUZZTIME       ?=

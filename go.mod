@@ -2,20 +2,25 @@ module plimsoll
 
 go 1.26.0
 
-// Packages of Prometheus that the program needs import its configuration, and that imports clients of clouds and of Kubernetes,
-// which the program never calls. These modules have the few names that it takes to compile; see internal/absent/README.md.
+// Packages that the program needs import clients of clouds and of Kubernetes, tracing and helpers for tests, which the
+// program never calls. These modules have the few names that it takes to compile; see internal/absent/README.md.
 replace (
-	cloud.google.com/go/compute/metadata => ./internal/absent/gcemetadata
 	github.com/Azure/azure-sdk-for-go/sdk/azcore => ./internal/absent/azcore
 	github.com/Azure/azure-sdk-for-go/sdk/azidentity => ./internal/absent/azidentity
+	github.com/lib/pq => ./internal/absent/pq
 	github.com/mwitkow/go-conntrack => ./internal/absent/conntrack
+	github.com/prometheus/client_golang/exp => ./internal/absent/remoteapi
 	github.com/prometheus/sigv4 => ./internal/absent/sigv4
+	github.com/stretchr/testify => ./internal/absent/testify
+	go.opentelemetry.io/otel => ./internal/absent/otel
+	go.opentelemetry.io/otel/trace => ./internal/absent/oteltrace
+	go.uber.org/goleak => ./internal/absent/goleak
+	golang.org/x/oauth2 => ./internal/absent/oauth2
 	google.golang.org/api => ./internal/absent/googleapi
 	k8s.io/client-go => ./internal/absent/kubernetes
 )
 
 require (
-	github.com/evanw/esbuild v0.28.2
 	github.com/fergusstrange/embedded-postgres v1.34.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/google/go-cmp v0.7.0
@@ -26,21 +31,17 @@ require (
 	github.com/nats-io/nats.go v1.55.0
 	github.com/nats-io/nkeys v0.4.16
 	github.com/prometheus/client_golang v1.25.0
-	github.com/prometheus/common v0.72.0
 	github.com/prometheus/prometheus v0.313.0
 	github.com/rogpeppe/go-internal v1.14.1
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/crypto v0.58.0
 	golang.org/x/image v0.30.0
 	golang.org/x/net v0.61.0
-	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
-	golang.org/x/tools v0.52.0
 	gonum.org/v1/gonum v0.17.0
 )
 
 require (
-	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.22.0 // indirect
 	github.com/Azure/azure-sdk-for-go/sdk/azidentity v1.14.0 // indirect
@@ -53,8 +54,6 @@ require (
 	github.com/dennwc/varint v1.0.0 // indirect
 	github.com/edsrzf/mmap-go v1.2.1-0.20241212181136-fad1cd13edbd // indirect
 	github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
-	github.com/go-logr/logr v1.4.3 // indirect
-	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/golang/snappy v1.0.0 // indirect
@@ -77,23 +76,23 @@ require (
 	github.com/oklog/ulid/v2 v2.1.1 // indirect
 	github.com/prometheus/client_golang/exp v0.0.0-20260602051030-3537b20ac86b // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/prometheus/sigv4 v0.4.1 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/xi2/xz v0.0.0-20171230120015-48954b6210f8 // indirect
-	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.44.0 // indirect
-	go.opentelemetry.io/otel/metric v1.44.0 // indirect
 	go.opentelemetry.io/otel/trace v1.44.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	golang.org/x/exp v0.0.0-20260218203240-3dfff04db8fa // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/api v0.278.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	k8s.io/client-go v0.35.3 // indirect

@@ -6,11 +6,17 @@ replace plimsoll => ../
 
 // As in the main module; see internal/absent/README.md.
 replace (
-	cloud.google.com/go/compute/metadata => ../internal/absent/gcemetadata
 	github.com/Azure/azure-sdk-for-go/sdk/azcore => ../internal/absent/azcore
 	github.com/Azure/azure-sdk-for-go/sdk/azidentity => ../internal/absent/azidentity
+	github.com/lib/pq => ../internal/absent/pq
 	github.com/mwitkow/go-conntrack => ../internal/absent/conntrack
+	github.com/prometheus/client_golang/exp => ../internal/absent/remoteapi
 	github.com/prometheus/sigv4 => ../internal/absent/sigv4
+	github.com/stretchr/testify => ../internal/absent/testify
+	go.opentelemetry.io/otel => ../internal/absent/otel
+	go.opentelemetry.io/otel/trace => ../internal/absent/oteltrace
+	go.uber.org/goleak => ../internal/absent/goleak
+	golang.org/x/oauth2 => ../internal/absent/oauth2
 	google.golang.org/api => ../internal/absent/googleapi
 	k8s.io/client-go => ../internal/absent/kubernetes
 )
@@ -29,7 +35,6 @@ require (
 )
 
 require (
-	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.22.0 // indirect
 	github.com/Azure/azure-sdk-for-go/sdk/azidentity v1.14.0 // indirect
@@ -43,8 +48,6 @@ require (
 	github.com/edsrzf/mmap-go v1.2.1-0.20241212181136-fad1cd13edbd // indirect
 	github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
 	github.com/fergusstrange/embedded-postgres v1.34.0 // indirect
-	github.com/go-logr/logr v1.4.3 // indirect
-	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/golang/snappy v1.0.0 // indirect
@@ -78,9 +81,7 @@ require (
 	github.com/prometheus/sigv4 v0.4.1 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/xi2/xz v0.0.0-20171230120015-48954b6210f8 // indirect
-	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.44.0 // indirect
-	go.opentelemetry.io/otel/metric v1.44.0 // indirect
 	go.opentelemetry.io/otel/trace v1.44.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect

@@ -1,19 +1,23 @@
 package arch
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/importer"
+	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/tools/go/packages"
 )
 
 // options are the names of types that a caller fills in.
@@ -49,6 +53,15 @@ type structField struct {
 	made        *bool // a program sets a field of the type; no program makes one that is only decoded
 }
 
+// A checkedPackage is a package of the repository with its types.
+type checkedPackage struct {
+	module string
+	fset   *token.FileSet
+	files  []*ast.File
+	types  *types.Package
+	info   *types.Info
+}
+
 // loadFields reads the programs of all modules of the repository that link the main one, with their types.
 func loadFields(t *testing.T) []*structField {
 	t.Helper()
@@ -56,35 +69,13 @@ func loadFields(t *testing.T) []*structField {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspace, patterns := "go 1.26.0\nuse "+root+"\n", []string{root + "/..."}
-	mods, err := filepath.Glob(filepath.Join(root, "*", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, mod := range mods {
-		workspace += "use " + filepath.Dir(mod) + "\n"
-		patterns = append(patterns, filepath.Dir(mod)+"/...")
-	}
-	file := filepath.Join(t.TempDir(), "go.work")
-	if err := os.WriteFile(file, []byte(workspace), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	pkgs, err := packages.Load(&packages.Config{
-		Context: t.Context(), Dir: root, Env: append(os.Environ(), "GOWORK="+file),
-		Mode: packages.NeedName | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedModule,
-	}, patterns...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pkgs := loadPackages(t, root)
 	fields := map[*types.Var]*structField{}
 	for _, p := range pkgs {
-		for _, err := range p.Errors {
-			t.Fatal(err)
-		}
 		declared(p, root, fields)
 	}
 	for _, p := range pkgs {
-		for _, f := range p.Syntax {
+		for _, f := range p.files {
 			used(p, f, fields)
 		}
 	}
@@ -99,12 +90,94 @@ func loadFields(t *testing.T) []*structField {
 	return out
 }
 
+// loadPackages reads the packages of all modules of the repository as one workspace, and checks their types. What they
+// import from elsewhere is read as the compiler left it.
+func loadPackages(t *testing.T, root string) (pkgs []*checkedPackage) {
+	t.Helper()
+	workspace := "go 1.26.0\nuse " + root + "\n"
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-export",
+		"-json=ImportPath,Dir,GoFiles,Export,Module", root+"/...")
+	mods, err := filepath.Glob(filepath.Join(root, "*", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mod := range mods {
+		workspace += "use " + filepath.Dir(mod) + "\n"
+		list.Args = append(list.Args, filepath.Dir(mod)+"/...")
+	}
+	file := filepath.Join(t.TempDir(), "go.work")
+	if err := os.WriteFile(file, []byte(workspace), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	list.Dir, list.Env = root, append(os.Environ(), "GOWORK="+file)
+	var stderr bytes.Buffer
+	list.Stderr = &stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	fset := token.NewFileSet()
+	from := imports{ours: map[string]*types.Package{}, exports: map[string]string{}}
+	from.others = importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(from.exports[path])
+	})
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); { // imported packages come before those that import them
+		var l struct {
+			ImportPath, Dir, Export string
+			GoFiles                 []string
+			Module                  *struct {
+				Path string
+				Main bool
+			}
+		}
+		if err := d.Decode(&l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Module == nil || !l.Module.Main {
+			from.exports[l.ImportPath] = l.Export
+			continue
+		}
+		p := &checkedPackage{module: l.Module.Path, fset: fset, info: &types.Info{
+			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+			Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		}}
+		for _, name := range l.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.files = append(p.files, f)
+		}
+		if p.types, err = (&types.Config{Importer: from}).Check(l.ImportPath, fset, p.files, p.info); err != nil {
+			t.Fatal(err)
+		}
+		from.ours[l.ImportPath] = p.types
+		pkgs = append(pkgs, p)
+	}
+	return pkgs
+}
+
+// imports are the packages that the repository's import: its own, which have been checked, and others, whose exports
+// are in files.
+type imports struct {
+	ours    map[string]*types.Package
+	exports map[string]string
+	others  types.Importer
+}
+
+func (i imports) Import(path string) (*types.Package, error) {
+	if p := i.ours[path]; p != nil {
+		return p, nil
+	}
+	return i.others.Import(path)
+}
+
 // declared adds the exported fields of a package's exported structs.
-func declared(p *packages.Package, root string, fields map[*types.Var]*structField) {
-	if p.Name == "main" || p.Module.Path != "plimsoll" {
+func declared(p *checkedPackage, root string, fields map[*types.Var]*structField) {
+	if p.types.Name() == "main" || p.module != "plimsoll" {
 		return
 	}
-	scope := p.Types.Scope()
+	scope := p.types.Scope()
 	for _, name := range scope.Names() {
 		typ, ok := scope.Lookup(name).(*types.TypeName)
 		if !ok || !typ.Exported() || typ.IsAlias() {
@@ -120,12 +193,12 @@ func declared(p *packages.Package, root string, fields map[*types.Var]*structFie
 			if !v.Exported() || v.Embedded() {
 				continue
 			}
-			at := p.Fset.Position(v.Pos())
+			at := p.fset.Position(v.Pos())
 			at.Filename, _ = filepath.Rel(root, at.Filename)
 			_, written := tag.Lookup("json")
-			key := p.PkgPath == "plimsoll/plan" && tag.Get("yaml") != "" && tag.Get("yaml") != "-"
+			key := p.types.Path() == "plimsoll/plan" && tag.Get("yaml") != "" && tag.Get("yaml") != "-"
 			fields[v] = &structField{
-				at: fmt.Sprintf("%s:%d", at.Filename, at.Line), name: p.Name + "." + name + "." + v.Name(),
+				at: fmt.Sprintf("%s:%d", at.Filename, at.Line), name: p.types.Name() + "." + name + "." + v.Name(),
 				option: options.MatchString(name) && !written, key: key, made: made,
 			}
 		}
@@ -133,7 +206,7 @@ func declared(p *packages.Package, root string, fields map[*types.Var]*structFie
 }
 
 // used marks the fields that a file sets and reads.
-func used(p *packages.Package, file *ast.File, fields map[*types.Var]*structField) {
+func used(p *checkedPackage, file *ast.File, fields map[*types.Var]*structField) {
 	var stack []ast.Node
 	mark := func(v *types.Var, set, read bool) {
 		if f := fields[v.Origin()]; f != nil {
@@ -149,13 +222,13 @@ func used(p *packages.Package, file *ast.File, fields map[*types.Var]*structFiel
 		}
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			literal(p.TypesInfo, n, mark)
+			literal(p.info, n, mark)
 		case *ast.SelectorExpr:
-			if sel := p.TypesInfo.Selections[n]; sel != nil && sel.Kind() == types.FieldVal {
+			if sel := p.info.Selections[n]; sel != nil && sel.Kind() == types.FieldVal {
 				v := sel.Obj().(*types.Var)
 				set, read := access(n, stack)
-				if v.Pkg() == p.Types {
-					set = set && !fallback(p.TypesInfo, v, n, stack)
+				if v.Pkg() == p.types {
+					set = set && !fallback(p.info, v, n, stack)
 					read = read && !planKeeps(p, stack)
 				}
 				mark(v, set, read)
@@ -247,8 +320,8 @@ func fallback(info *types.Info, v *types.Var, sel *ast.SelectorExpr, stack []ast
 }
 
 // planKeeps reports whether the nodes are in the part of package plan that reads, checks and writes plans.
-func planKeeps(p *packages.Package, stack []ast.Node) bool {
-	if p.PkgPath != "plimsoll/plan" {
+func planKeeps(p *checkedPackage, stack []ast.Node) bool {
+	if p.types.Path() != "plimsoll/plan" {
 		return false
 	}
 	for _, n := range stack {

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"plimsoll/internal/parallel"
 	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
@@ -344,27 +342,24 @@ func cameFirst(c *record.Comparison, base, fresh int) string {
 // numbersOf reads the runs that verdicts rest on, several at once.
 func numbersOf(c *record.Comparison, endpoints []plan.Endpoint, load func(id string) (*record.Run, error), readers []Reader) (map[string]Numbers, error) {
 	numbers := make([]Numbers, len(c.Runs))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
 	counts, spoiled := c.Judged(), c.Disturbed()
 	judged := func(run record.ComparisonRun) bool { return counts(run) || spoiled[run.Run] }
-	for i, run := range c.Runs {
+	err := parallel.Each(len(c.Runs), func(i int) error {
+		run := c.Runs[i]
 		if !judged(run) {
-			continue
+			return nil
 		}
-		group.Go(func() error {
-			r, err := load(run.Run)
-			if err != nil {
-				return err
-			}
-			numbers[i], err = NumbersOf(r, endpoints, readers...)
-			if spoiled[run.Run] {
-				numbers[i] = numbers[i].costsAlone()
-			}
+		r, err := load(run.Run)
+		if err != nil {
 			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+		}
+		numbers[i], err = NumbersOf(r, endpoints, readers...)
+		if spoiled[run.Run] {
+			numbers[i] = numbers[i].costsAlone()
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	out := map[string]Numbers{}

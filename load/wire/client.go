@@ -199,7 +199,7 @@ func (c *Client) connect(ctx context.Context, l limit) (e *Error) {
 // outdated reports whether the idle connection is not to be used again.
 func (c *Client) outdated(now time.Time) bool {
 	if c.h2 != nil {
-		return !c.h2.cc.CanTakeNewRequest()
+		return c.h2.cc.Available() == 0
 	}
 	return now.Sub(c.since) >= idleCheck && stale(c.conn)
 }

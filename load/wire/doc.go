@@ -41,7 +41,7 @@
 // # HTTP/2
 //
 // Config.HTTP2 gives a client one HTTP/2 connection with one stream at a time, behind the same Do, at three times the
-// cost per request and a goroutine of the transport (golang.org/x/net/http2) per connection. It is agreed by ALPN; a
+// cost per request and a goroutine of net/http's transport per connection. It is agreed by ALPN; a
 // server that does not choose h2 fails in [PhaseTLS] with [ErrNoHTTP2]. WebSockets stay HTTP/1.1. FirstByte and Done are the arrival of the
 // frames HEADERS and END_STREAM; Response.Header has no order; a request that could not be written whole fails in
 // [PhaseHeader]; and a stream that the server refused is repeated for any method, because the server declares that it

@@ -11,24 +11,31 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-
-	"golang.org/x/net/http2"
 )
 
-// h2 makes connections; it holds none itself.
-//
-//nolint:staticcheck // net/http has no connection of HTTP/2 over a net.Conn of ours
-var h2 = http2.Transport{DisableCompression: true, MaxHeaderListSize: maxHeader}
+// h2 makes connections; it holds none itself. It dials what the context has, and takes it for one on which HTTP/2 was
+// agreed.
+var h2 = func() *http.Transport {
+	t := &http.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader, Protocols: new(http.Protocols)}
+	t.Protocols.SetUnencryptedHTTP2(true)
+	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return ctx.Value(dialed{}).(net.Conn), nil
+	}
+	return t
+}()
+
+// dialed is the key of a connection in the context of h2.
+type dialed struct{}
 
 // An h2conn is a connection on which HTTP/2 was agreed. One stream at a time is open.
 type h2conn struct {
-	cc  *http2.ClientConn //nolint:staticcheck // as above
+	cc  *http.ClientConn
 	tap *frameTap
 }
 
 func newH2(conn net.Conn) (*h2conn, error) {
 	tap := &frameTap{Conn: conn, sock: sockOf(conn)}
-	cc, err := h2.NewClientConn(tap) //nolint:staticcheck // as above
+	cc, err := h2.NewClientConn(context.WithValue(context.Background(), dialed{}, tap), "http", "target:443")
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +125,17 @@ func (f *frameTap) end(kind, flags byte, m moment) {
 	}
 }
 
+// A streamError is the error of a stream by the names of its fields, for which net/http fills it in.
+type streamError struct {
+	StreamID, Code uint32
+	Cause          error
+}
+
+func (e streamError) Error() string { return e.Cause.Error() }
+
+// refusedStream is the code of a stream that the server has not processed.
+const refusedStream = 7
+
 // exchange2 is exchange over HTTP/2.
 func (c *Client) exchange2(ctx context.Context, l limit, req *Request) (e *Error, untouched bool) {
 	ctx, cancel := l.context(ctx)
@@ -125,8 +143,8 @@ func (c *Client) exchange2(ctx context.Context, l limit, req *Request) (e *Error
 	c.h2.tap.begin()
 	resp, err := c.h2.cc.RoundTrip(c.request2(ctx, req))
 	if err != nil {
-		if refused, ok := errors.AsType[http2.StreamError](err); ok && refused.Code == http2.ErrCodeRefusedStream {
-			return newError(ctx, PhaseHeader, err), true // RFC 9113, 8.7: it was not processed
+		if e, ok := errors.AsType[streamError](err); ok && e.Code == refusedStream {
+			return newError(ctx, PhaseHeader, err), true // RFC 9113, 8.7
 		}
 		return newError(ctx, PhaseHeader, err), req.replayable()
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,8 +15,6 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"plimsoll/reference/refchat"
 )
@@ -364,36 +363,27 @@ func (c *client) metric(name string, labels ...string) float64 {
 		c.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	p := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := p.TextToMetricFamilies(resp.Body)
+	page, err := io.ReadAll(resp.Body)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	f := families[name]
-	if f == nil {
-		return 0
-	}
 	sum := 0.0
-next:
-	for _, m := range f.GetMetric() {
-		have := map[string]string{}
-		for _, l := range m.GetLabel() {
-			have[l.GetName()] = l.GetValue()
+	for line := range strings.Lines(string(page)) {
+		at := strings.LastIndexByte(line, ' ') + 1
+		metric, have, _ := strings.Cut(line[:at], "{")
+		metric = strings.TrimSpace(metric)
+		lacks := func(label string) bool {
+			k, v, _ := strings.Cut(label, "=")
+			return !strings.Contains(","+have, fmt.Sprintf(",%s=%q", k, v))
 		}
-		for _, l := range labels {
-			k, v, _ := strings.Cut(l, "=")
-			if have[k] != v {
-				continue next
-			}
+		if metric != name && metric != name+"_count" || slices.ContainsFunc(labels, lacks) {
+			continue
 		}
-		switch {
-		case m.Histogram != nil:
-			sum += float64(m.GetHistogram().GetSampleCount())
-		case m.Counter != nil:
-			sum += m.GetCounter().GetValue()
-		case m.Gauge != nil:
-			sum += m.GetGauge().GetValue()
+		v, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
+		if err != nil {
+			c.t.Fatal(err)
 		}
+		sum += v
 	}
 	return sum
 }

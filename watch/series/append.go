@@ -13,11 +13,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/storage"
 )
+
+// nameLabel is the label that has the name of a metric.
+const nameLabel = "__name__"
 
 // A Label is a name and value that distinguishes series of one metric.
 type Label struct{ Name, Value string }
@@ -414,9 +416,9 @@ func appendRaw(buf []byte, s *Sample) []byte {
 
 func sampleLabels(s *Sample) (labels.Labels, error) {
 	b := labels.NewScratchBuilder(len(s.Labels) + 1)
-	b.Add(model.MetricNameLabel, s.Name)
+	b.Add(nameLabel, s.Name)
 	for _, l := range s.Labels {
-		if l.Name == model.MetricNameLabel {
+		if l.Name == nameLabel {
 			return labels.EmptyLabels(), fmt.Errorf("sample %q has a label %q", s.Name, l.Name)
 		}
 		if l.Value != "" {
@@ -434,7 +436,7 @@ func withExtra(lset labels.Labels, extra map[string]string) (labels.Labels, erro
 	}
 	b := labels.NewBuilder(lset)
 	for n := range extra {
-		if n == model.MetricNameLabel {
+		if n == nameLabel {
 			return lset, fmt.Errorf("extra label %q would rename the metric", n)
 		}
 		if own := lset.Get(n); own != "" {
@@ -449,7 +451,7 @@ func withExtra(lset labels.Labels, extra map[string]string) (labels.Labels, erro
 
 // check refuses labels that cannot be stored or queried.
 func check(lset labels.Labels) error {
-	name := lset.Get(model.MetricNameLabel)
+	name := lset.Get(nameLabel)
 	if name == "" {
 		return errors.New("metric has no name")
 	}

@@ -177,7 +177,7 @@ func openBlock(dir string) (blk *tsdb.Block, err error) {
 	}
 	q, err := tsdb.NewBlockQuerier(blk, math.MinInt64, math.MaxInt64)
 	if err == nil {
-		_, _, err = q.LabelValues(context.Background(), "__name__", nil)
+		_, _, err = q.LabelValues(context.Background(), nameLabel, nil)
 		err = errors.Join(err, q.Close())
 	}
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
@@ -36,7 +35,7 @@ func (db *DB) SumRate(ctx context.Context, metric, by string, window time.Durati
 		return nil, fmt.Errorf("rate of %s: %w", metric, err)
 	}
 	defer q.Close()
-	set := q.Select(ctx, false, &storage.SelectHints{Start: lo, End: hi}, labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, metric))
+	set := q.Select(ctx, false, &storage.SelectHints{Start: lo, End: hi}, labels.MustNewMatcher(labels.MatchEqual, nameLabel, metric))
 	sums := map[string]*sum{}
 	var it chunkenc.Iterator
 	for set.Next() {

@@ -63,7 +63,9 @@ var unwanted = []string{
 	"k8s.io", "sigs.k8s.io", "cloud.google.com", "google.golang.org/api", "google.golang.org/grpc", "github.com/googleapis",
 	"github.com/Azure", "github.com/AzureAD", "github.com/aws", "github.com/prometheus/sigv4", "github.com/hashicorp",
 	"github.com/digitalocean", "github.com/hetznercloud", "github.com/linode", "github.com/docker", "github.com/moby",
-	"github.com/open-telemetry",
+	"github.com/open-telemetry", "go.opentelemetry.io", "golang.org/x/oauth2",
+	// What only tests of others need.
+	"github.com/stretchr/testify", "go.uber.org/goleak", "net/http/httptest",
 	// Parts of Prometheus that find targets, scrape them, evaluate its rules or notify.
 	"github.com/prometheus/prometheus/discovery/install", "github.com/prometheus/prometheus/plugins", "github.com/prometheus/prometheus/scrape",
 	"github.com/prometheus/prometheus/rules", "github.com/prometheus/prometheus/notifier", "github.com/prometheus/prometheus/web",

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/prometheus/common/model"
 
 	"plimsoll/watch/series"
 )
@@ -145,15 +144,21 @@ func (r *Remote) failures(a Reply) error {
 	return errors.Join(errs...)
 }
 
+// Names as probes give them.
+var (
+	metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
+	labelName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+)
+
 // check refuses a sample that no probe has.
 func check(s series.Sample) error {
-	if !model.LegacyValidation.IsValidMetricName(s.Name) {
+	if !metricName.MatchString(s.Name) {
 		return fmt.Errorf("%.100q is no name of a metric", s.Name)
 	}
 	role := false
 	for i, l := range s.Labels {
 		switch {
-		case !model.LegacyValidation.IsValidLabelName(l.Name):
+		case !labelName.MatchString(l.Name):
 			return fmt.Errorf("%.100q is no name of a label", l.Name)
 		case l.Name == "instance" || label(series.Sample{Labels: s.Labels[:i]}, l.Name) != "":
 			return fmt.Errorf("it has a label %q already", l.Name)

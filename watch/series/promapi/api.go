@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -266,11 +266,8 @@ func (r *request) labelNames() ([]byte, annotations.Annotations, error) {
 }
 
 func (r *request) labelValues() ([]byte, annotations.Annotations, error) {
-	name := r.PathValue("name")
-	if strings.HasPrefix(name, "U__") {
-		name = model.UnescapeName(name, model.ValueEncodingEscaping)
-	}
-	if !model.UTF8Validation.IsValidLabelName(name) {
+	name := unescape(r.PathValue("name"))
+	if name == "" || !utf8.ValidString(name) {
 		return nil, nil, &apiError{badData, fmt.Errorf("invalid label name: %q", name)}
 	}
 	return r.names(func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
@@ -364,7 +361,7 @@ func (r *request) metadata() ([]byte, annotations.Annotations, error) {
 		return nil, nil, err
 	}
 	defer q.Close()
-	names, _, err := q.LabelValues(r.ctx, model.MetricNameLabel, nil)
+	names, _, err := q.LabelValues(r.ctx, "__name__", nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -159,11 +161,37 @@ func duration(r *http.Request, name string, otherwise time.Duration) (time.Durat
 		}
 		return time.Duration(f * float64(time.Second)), nil
 	}
-	d, err := model.ParseDuration(s)
-	if err != nil {
+	e, err := parser.NewParser(parser.Options{}).ParseExpr(s)
+	d, ok := e.(*parser.NumberLiteral)
+	if err != nil || !ok || !d.Duration || strings.Trim(s, "0123456789ywdhms") != "" {
 		return 0, invalid(name, fmt.Errorf("cannot parse %q to a valid duration", s))
 	}
-	return time.Duration(d), nil
+	return time.Duration(math.Round(d.Val*1000)) * time.Millisecond, nil
+}
+
+// escape is what stands in an escaped name for a character: two underscores for one, and else its code point between
+// two, of as many hexadecimal digits as Prometheus reads.
+var escape = regexp.MustCompile(`_(?:_|([0-9a-fA-F]{1,5})_)?`)
+
+// unescape returns the label name of a path, in which characters that Prometheus once did not allow are escaped and the
+// whole begins with U__. A name that is not escaped so is what it says.
+func unescape(name string) string {
+	escaped, ok := strings.CutPrefix(name, "U__")
+	if !ok {
+		return name
+	}
+	out := escape.ReplaceAllStringFunc(escaped, func(e string) string {
+		if e == "__" {
+			return "_"
+		}
+		n, err := strconv.ParseInt(strings.Trim(e, "_"), 16, 32)
+		ok = ok && err == nil && utf8.ValidRune(rune(n))
+		return string(rune(n))
+	})
+	if !ok {
+		return name
+	}
+	return out
 }
 
 // limit reads the parameter limit, a number of results; 0 is no limit.

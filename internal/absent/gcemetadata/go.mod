@@ -1,3 +1,0 @@
-module cloud.google.com/go/compute/metadata
-
-go 1.26.0
