@@ -10,9 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"plimsoll/internal/plain"
 	"plimsoll/judge/imported"
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/run/record"
@@ -191,11 +192,11 @@ func asides(rows []imported.PairRow) []Aside {
 	for i := range out {
 		a, v := &out[i], values[i]
 		a.Arithmetic = slices.Contains(v[0], 0) || slices.Contains(v[1], 0)
-		mean := stats.Mean
-		if !a.Arithmetic {
-			mean = stats.GeometricMean
+		mean := stat.GeometricMean
+		if a.Arithmetic {
+			mean = stat.Mean
 		}
-		a.Base, a.New, a.Effect = Number(mean(v[0])), Number(mean(v[1])), unknown
+		a.Base, a.New, a.Effect = Number(mean(v[0], nil)), Number(mean(v[1], nil)), unknown
 		if !a.Arithmetic && a.Base > 0 && a.New > 0 {
 			a.Effect = a.New/a.Base - 1
 		}

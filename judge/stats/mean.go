@@ -13,12 +13,3 @@ func Mean(v []float64) float64 {
 	}
 	return t / float64(len(v))
 }
-
-// GeometricMean returns the geometric mean of positive numbers, NaN of no values.
-func GeometricMean(v []float64) float64 {
-	t := 0.0
-	for _, x := range v {
-		t += math.Log(x)
-	}
-	return math.Exp(t / float64(len(v)))
-}

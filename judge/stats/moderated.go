@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // BenjaminiHochberg returns the p-values adjusted for being a family of which a share of false findings is allowed,
@@ -137,7 +138,7 @@ func moderated(mean, se, df, floor float64) ModeratedTest {
 		}
 		return t
 	}
-	tail := func(x float64) float64 { return tCDF(-x, df) }
+	tail := func(x float64) float64 { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-x) }
 	return ModeratedTest{T: mean / se, DF: df, SE: se, P: min(1, tail((size-floor)/se)+tail((size+floor)/se))}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // MinPairs is the smallest number of pairs that can carry a verdict. With five pairs the exact test cannot
@@ -137,4 +138,4 @@ func Holm(p []float64) []float64 {
 
 func square(x float64) float64 { return x * x }
 
-func normalQuantile(p float64) float64 { return mathext.NormalQuantile(p) }
+func normalQuantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }

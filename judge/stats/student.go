@@ -3,7 +3,7 @@ package stats
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Interval is a confidence interval. Level is its requested confidence, between 0 and 1. Lo and Hi are NaN
@@ -44,40 +44,19 @@ func TQuantile(p, df float64) float64 {
 	case p > 0.5: // the lower tail keeps its digits, and the distribution is symmetric
 		return -TQuantile(1-p, df)
 	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}
 	z := normalQuantile(p)
 	zz := z * z
 	x := z + z*((zz+1)/4+((5*zz+16)*zz+3)/(96*df)+(((3*zz+19)*zz+17)*zz-15)/(384*df*df))/df
 	for range 20 {
-		tail := tCDF(x, df)
-		step := math.Log(tail/p) * tail / tDensity(x, df)
+		tail := t.CDF(x)
+		step := math.Log(tail/p) * tail / t.Prob(x)
 		x -= step
 		if math.Abs(step) <= 1e-8*math.Abs(x) { // the next step would be its square
 			return x
 		}
 	}
-	at := mathext.InvRegIncBeta(df/2, 0.5, 2*p)
-	return -math.Sqrt(df * (1 - at) / at)
-}
-
-// tCDF returns P(T <= x) for Student's t with df degrees of freedom (Abramowitz and Stegun 26.7.1).
-func tCDF(x, df float64) float64 {
-	if x == 0 {
-		return 0.5
-	}
-	tail := 0.5 * mathext.RegIncBeta(df/2, 0.5, df/(x*x+df))
-	if x > 0 {
-		return 1 - tail
-	}
-	return tail
-}
-
-const logPi = 1.1447298858494001741
-
-// tDensity returns the density of Student's t with df degrees of freedom.
-func tDensity(x, df float64) float64 {
-	above, _ := math.Lgamma((df + 1) / 2)
-	below, _ := math.Lgamma(df / 2)
-	return math.Exp(above - below - 0.5*math.Log(df) - 0.5*logPi - (df+1)/2*math.Log(1+x*x/df))
+	return t.Quantile(p)
 }
 
 // TInterval returns the two-sided interval mean ± t(1-(1-level)/2, n-1)·sd/√n for the mean of the
@@ -119,5 +98,5 @@ func tailOf(x, se, df float64) float64 {
 			return 0.5
 		}
 	}
-	return tCDF(-x/se, df)
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-x / se)
 }
