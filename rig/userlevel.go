@@ -82,19 +82,7 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l rec
 		if err != nil {
 			return l, err
 		}
-		limitUsers(found, arrivalsFor(s.Plan.Bounded, found.Arrival), fmt.Sprintf("each costs %v of the target's "+
-			"cores as it arrives; a longer bounded.ramp allows more, and with a shorter workload.pace each does more",
-			found.Arrival.Round(time.Millisecond)))
-		if minutes > 0 {
-			pilots := len(comparison.Engines(s.Plan))
-			most := accountsFor(minutes, pt.most, took, pilots, s.Plan.Seats())
-			limitUsers(found, max(most, found.Users), fmt.Sprintf("accounts for more would take over %.0f %% of "+
-				"the %d minutes; with a shorter workload.pace each does more", 100*accountsPart, minutes))
-			if found.Capped && pilotsLast(minutes, pilots, time.Since(began)) {
-				found.Predict(min(found.Wanted, 2*found.Users), fmt.Sprintf(" from %.0f %% at %d users",
-					100*found.Utilization, found.Users))
-			}
-		}
+		s.limitFound(found, limit, minutes, accounts{pt.most, took}, time.Since(began))
 		if !found.Capped || pt.most >= limit {
 			l = record.UserLevel{Users: found.Users, Role: found.Role, Utilization: found.Utilization,
 				Why: found.Short, Run: r.Manifest.ID}
@@ -102,6 +90,33 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l rec
 			return l, nil
 		}
 		pt.Start, pt.most = pt.most, min(limit, max(2*pt.most, found.Wanted+found.Wanted/2))
+	}
+}
+
+// accounts are so many that a deployment made, in a time.
+type accounts struct {
+	made int
+	took time.Duration
+}
+
+// limitFound has a level of a pilot keep what limits the users: the plan's own limit, what arrivals
+// cost, and, in a comparison of so many minutes, accounts and the time for another pilot, after
+// pilots that took so long.
+func (s *Session) limitFound(found *trial.FoundLevel, limit, minutes int, of accounts, passed time.Duration) {
+	found.Wanted = min(found.Wanted, limit)
+	limitUsers(found, arrivalsFor(s.Plan.Bounded, found.Arrival), fmt.Sprintf("each costs %v of the target's "+
+		"cores as it arrives; a longer bounded.ramp allows more, and with a shorter workload.pace each does more",
+		found.Arrival.Round(time.Millisecond)))
+	if minutes == 0 {
+		return
+	}
+	pilots := len(comparison.Engines(s.Plan))
+	most := accountsFor(minutes, of.made, of.took, pilots, s.Plan.Seats())
+	limitUsers(found, max(most, found.Users), fmt.Sprintf("accounts for more would take over %.0f %% of "+
+		"the %d minutes; with a shorter workload.pace each does more", 100*accountsPart, minutes))
+	if found.Capped && pilotsLast(minutes, pilots, passed) {
+		found.Predict(min(found.Wanted, 2*found.Users), fmt.Sprintf(" from %.0f %% at %d users",
+			100*found.Utilization, found.Users))
 	}
 }
 

@@ -56,6 +56,33 @@ func TestLevelTimes(t *testing.T) {
 	}
 }
 
+// A level that a pilot was kept from is predicted within all limits, that of a search among them.
+func TestFoundLevelsAreLimited(t *testing.T) {
+	p := &plan.Plan{Bounded: &plan.Bounded{Ramp: time.Minute, Settle: time.Minute},
+		Compare: &plan.Compare{Arms: []plan.Arm{{Name: plan.Base}, {Name: "new"}}}}
+	for _, tt := range []struct {
+		name                   string
+		limit, minutes, wanted int
+		took                   time.Duration // of a hundred accounts
+		users                  int
+		capped                 bool
+	}{
+		{"another pilot", 1000, 0, 450, 0, 100, true},
+		{"no time for another", 1000, 8, 450, 0, 200, false},
+		{"a search of 150 users", 150, 8, 450, time.Second, 150, false},
+		{"accounts are dear", 1000, 8, 450, 34 * time.Second, 117, false},
+		{"a search of 100 users", 100, 8, 450, 34 * time.Second, 100, false},
+	} {
+		f := &trial.FoundLevel{LevelResult: capacity.LevelResult{Users: 100, Utilization: 0.1, Capped: true,
+			Wanted: tt.wanted}}
+		s := &Session{Plan: p}
+		s.limitFound(f, tt.limit, tt.minutes, accounts{100, tt.took}, 75*time.Second)
+		if f.Users != tt.users || f.Capped != tt.capped {
+			t.Errorf("%s: %+v; want %d users, %v", tt.name, f, tt.users, tt.capped)
+		}
+	}
+}
+
 // A pilot of 75 s leaves no time for another one in 8 minutes; in half an hour it does, for one database.
 func TestPilotsTakeAFifth(t *testing.T) {
 	for _, tt := range []struct {
