@@ -64,9 +64,6 @@ func (s *Server) createPost(q *request) error {
 		}
 		return err
 	}
-	if err := s.outside.posted(ctx); err != nil {
-		return err
-	}
 	if setOnline {
 		s.setOnline(ctx, q.sess.UserID)
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestCheckFault(t *testing.T) {
 	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms", "work:8ms",
-		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost", "panic:1%", "panic:1%@createPost"} {
+		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost", "panic:1%", "panic:1%@createPost", "limit:50", "limit:50@createPost", "cache:16"} {
 		if err := refchat.CheckFault(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -22,6 +22,7 @@ func TestCheckFault(t *testing.T) {
 		"": "unknown fault", "cpu": "percentage", "cpu:25": "percentage", "cpu:-1%": "percentage", "cpu:NaN%": "percentage", "cpu:25%@x": "no @",
 		"slow-post:20": "duration", "slow-post:-1s": "duration", "slow-post:20ms@": "nothing after @", "slow-post:20ms@0%": "share", "slow-query:1ms@200%": "share",
 		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "work:25%": "duration", "hub:": "duration", "hot-row:5ms@1%": "no @", "drop-event:x": "share", "dup-event:0": "share",
+		"limit:0": "rate", "limit:5@makePost": "no handler", "limit:5@": "nothing after @", "cache:15": "entries", "pool:2@createPost": "no @",
 		"error:1%@makePost": "no handler", "sloth:1%": "unknown fault"} {
 		err := refchat.CheckFault(bad)
 		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) || strings.Contains(err.Error(), "\n") {
@@ -382,4 +383,47 @@ func (c *client) begun(t *testing.T, path, header, value string) int {
 	}
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp.StatusCode
+}
+
+func TestFaultLimitAnswers429(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"limit:1@createPost"}})
+	refused := 0
+	for range 40 {
+		switch a := w.ann.send("POST", "/posts", obj{"channel_id": w.channel, "message": "x"}); {
+		case a.status == http.StatusTooManyRequests && a.header.Get("Retry-After") != "":
+			refused++
+		case a.status != http.StatusCreated:
+			t.Fatalf("status %d: %s", a.status, a.body)
+		}
+		if a := w.ann.send("GET", "/users/me", nil); a.status != 200 {
+			t.Fatalf("another handler: %d", a.status)
+		}
+	}
+	if n := w.anon.metric("refchat_requests_refused_total"); refused == 0 || n != float64(refused) {
+		t.Errorf("%d were refused, the server counts %v", refused, n)
+	}
+}
+
+// TestFaultCacheGoesToTheDatabase counts statements: the same requests take more with a cache that holds one entry a
+// shard.
+func TestFaultCacheGoesToTheDatabase(t *testing.T) {
+	statements := func(faults ...string) (n, evicted float64) {
+		w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: faults})
+		users := []*client{w.ann, w.bob}
+		for i := range 40 {
+			users = append(users, w.addUser("user"+string(rune('a'+i/10))+string(rune('a'+i%10))))
+		}
+		before := w.anon.metric("refchat_db_statements_total")
+		for range 3 {
+			for _, u := range users {
+				u.send("GET", "/users/me", nil)
+			}
+		}
+		return w.anon.metric("refchat_db_statements_total") - before, w.anon.metric("refchat_cache_evicted_total")
+	}
+	large, none := statements()
+	small, evicted := statements("cache:16")
+	if small < large+60 || none != 0 || evicted == 0 {
+		t.Errorf("%v statements and %v evictions with small caches, %v and %v without", small, evicted, large, none)
+	}
 }

@@ -227,11 +227,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.met.refused.Inc()
 		err = errTooMany(h)
 	}
-	if err == nil && q.route.name != "connectWebSocket" {
-		var done func()
-		done, err = s.outside.enter(r.Context(), r.Method == http.MethodGet)
-		defer done()
-	}
 	if err == nil {
 		if d := s.faults.lock.pass(); d > 0 {
 			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())
@@ -246,7 +241,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(q, err)
 	}
 	q.burn() // of a handler that wrote nothing
-	s.afterRequest()
 	s.met.requests.Inc()
 	if q.route.name != "connectWebSocket" {
 		s.met.apiObserver(q.route.name, r.Method, q.status).Observe(time.Since(start).Seconds())

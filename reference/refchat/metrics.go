@@ -37,12 +37,10 @@ type metrics struct {
 
 	replicaReads prometheus.Counter
 
-	faultTime  *prometheus.CounterVec
-	poolWait   *prometheus.CounterVec
-	refused    prometheus.Counter
-	handshakes prometheus.Counter
-	evicted    prometheus.Counter
-	client     map[string]*prometheus.HistogramVec // by the client's name of the measurement
+	faultTime *prometheus.CounterVec
+	refused   prometheus.Counter
+	evicted   prometheus.Counter
+	client    map[string]*prometheus.HistogramVec // by the client's name of the measurement
 
 	api    sync.Map // apiKey → prometheus.Observer
 	stores sync.Map // storeKey → prometheus.Observer
@@ -91,19 +89,16 @@ func newMetrics(db *sql.DB) *metrics {
 		replicaReads: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_replica_statements_total", Help: "Statements that read from a replica; they are in refchat_statements_total too."}),
 		burnt:        prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the faults cpu and work."}),
 		faultTime: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_fault_wait_seconds_total",
-			Help: "Time that requests and hubs waited for the faults slow-post, stall, lock, hub, hot-row, dns, outbound, replica and jitter."}, []string{"fault"}),
-		poolWait: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_pool_wait_seconds_total",
-			Help: "Time that requests waited for a worker (workers) or for a connection to the service that posts call (outbound)."}, []string{"pool"}),
-		refused:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_requests_refused_total", Help: "API requests answered with 429."}),
-		handshakes: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_tls_handshakes_total", Help: "TLS handshakes made."}),
-		evicted:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_cache_evicted_total", Help: "Entries that left a full cache for others."}),
-		client:     newClientTimes(),
+			Help: "Time that requests and hubs waited for the faults slow-post, stall, lock, hub and hot-row."}, []string{"fault"}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_requests_refused_total", Help: "API requests answered with 429."}),
+		evicted: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_cache_evicted_total", Help: "Entries that left a full cache for others."}),
+		client:  newClientTimes(),
 	}
 	for _, vec := range m.client {
 		m.reg.MustRegister(vec)
 	}
 	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.published, m.broadcasts, m.wsDropped, m.wsResumed, m.notifyAcks,
-		m.busSent, m.busGot, m.busLost, m.statements, m.burnt, m.faultTime, m.poolWait, m.refused, m.handshakes, m.evicted, m.replicaReads,
+		m.busSent, m.busGot, m.busLost, m.statements, m.burnt, m.faultTime, m.refused, m.evicted, m.replicaReads,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
 			func() float64 { return float64(db.Stats().OpenConnections) }),
 		collectors.NewDBStatsCollector(db, "master"), // go_sql_*: in use, max open, waits, wait time

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -44,6 +45,10 @@ type Config struct {
 	AdminUser     string       // a system administrator that New makes sure exists, default DefaultAdminUser
 	AdminPassword string       // default DefaultAdminPassword, on loopback only
 	Log           *slog.Logger // errors of the server; nil discards them
+
+	// Around wraps the API in what a study puts around a server, whose metrics it registers with those of the server;
+	// nil puts nothing there.
+	Around func(http.Handler, prometheus.Registerer) (http.Handler, error)
 }
 
 // Server is one chat server process. Make it with [New], then call [Server.Run] once.
@@ -57,6 +62,7 @@ type Server struct {
 	hub    *hub
 	bus    *bus
 	router *router
+	api    http.Handler // the server, or what is around it
 	ln     net.Listener
 	log    *slog.Logger
 	files  string
@@ -79,8 +85,6 @@ type Server struct {
 	statuses *cache[*status]
 	pending  *cache[string] // pending post id → post id, "" while it is being stored
 	images   *cache[[]byte]
-
-	outside outside
 
 	bg       sync.WaitGroup // work that outlives its request
 	bgCtx    context.Context
@@ -130,6 +134,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID(), release: rel, license: lic,
 		quirks: append(quirksOf(rel), cfg.Quirks...)}
+	s.api = s
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -198,15 +203,10 @@ func (s *Server) prepare(ctx context.Context) error {
 		return fmt.Errorf("listening: %w", err)
 	}
 	s.ln = ln
-	if bits := s.faults.handshakeBits; bits > 0 {
-		tl, err := newHandshakeListener(ln, bits, s.met.handshakes)
-		if err != nil {
+	if s.cfg.Around != nil {
+		if s.api, err = s.cfg.Around(s, s.met.reg); err != nil {
 			return err
 		}
-		s.ln = tl
-	}
-	if err := s.outside.start(ctx, s.faults, s.met); err != nil {
-		return err
 	}
 	if s.bus, err = newBus(ctx, s, s.cfg.BusListen, s.cfg.BusPeers); err != nil {
 		return err
@@ -228,7 +228,6 @@ func (s *Server) Close() {
 		s.bus.stop()
 	}
 	s.bg.Wait()
-	s.outside.stop()
 	if s.ln != nil {
 		s.ln.Close()
 	}
@@ -245,7 +244,7 @@ const shutdownTime = 5 * time.Second
 func (s *Server) Run(ctx context.Context) error {
 	defer s.Close()
 	mux := http.NewServeMux()
-	mux.Handle("/api/v4/", s)
+	mux.Handle("/api/v4/", s.api)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.met.reg, promhttp.HandlerOpts{}))
 	s.profiles(mux)
 	hs := &http.Server{
@@ -260,7 +259,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.bus.run()
 	s.bg.Go(func() { s.sendScheduled(s.bgCtx) })
 	s.bg.Go(func() { s.remind(s.bgCtx) })
-	s.startBackground()
 	served := make(chan error, 1)
 	s.bg.Go(func() { served <- hs.Serve(s.ln) })
 	var err error

@@ -235,7 +235,7 @@ func TestCommand(t *testing.T) {
 	done := make(chan error, 1)
 	dir := t.TempDir() + "/files"
 	go func() {
-		done <- refchat.Main(ctx, []string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
+		done <- refchat.Config{}.Main(ctx, []string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
 	}()
 	var url string
 	if _, err := fmt.Fscanf(r, "refchat: listening on %s\n", &url); err != nil {
@@ -269,7 +269,7 @@ func TestCommand(t *testing.T) {
 		{"-hash=md5:1", `hash "md5:1"`},
 		{"-max-conns=-1", "max open connections"},
 	} {
-		err := refchat.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard, io.Discard)
+		err := refchat.Config{}.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s: %v, want %s", bad.arg, err, bad.want)
 		}
