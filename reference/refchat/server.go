@@ -85,6 +85,7 @@ type Server struct {
 	statuses *cache[*status]
 	pending  *cache[string] // pending post id → post id, "" while it is being stored
 	images   *cache[[]byte]
+	shared   map[string]dropper
 
 	bg       sync.WaitGroup // work that outlives its request
 	bgCtx    context.Context
@@ -170,6 +171,8 @@ func (s *Server) makeCaches() {
 	s.statuses = newCache[*status](24*time.Hour, 100000)
 	s.pending = newCache[string](30*time.Second, 25000)
 	s.images = newCache[[]byte](time.Hour, 256)
+	s.shared = map[string]dropper{dropUser: s.users, dropChannel: s.channels, dropRoles: s.roles, dropInTeams: s.inTeams,
+		dropAudience: s.audience, dropSession: s.sessions, dropStatus: s.statuses, "team": s.teams}
 }
 
 // cacheOf makes a cache of database values, of the size that the fault cache sets, if there is one.
@@ -306,6 +309,12 @@ const (
 	dropStatus   = "status"
 )
 
+// dropper is a cache of values that another server may change.
+type dropper interface {
+	drop(key string)
+	clear()
+}
+
 // invalidate drops a cached value here and at the peers.
 func (s *Server) invalidate(kind, key string) {
 	s.forget(kind, key)
@@ -313,32 +322,14 @@ func (s *Server) invalidate(kind, key string) {
 }
 
 func (s *Server) forget(kind, key string) {
-	switch kind {
-	case dropUser:
-		s.users.drop(key)
-	case dropChannel:
-		s.channels.drop(key)
-	case dropRoles:
-		s.roles.drop(key)
-	case dropInTeams:
-		s.inTeams.drop(key)
-	case dropAudience:
-		s.audience.drop(key)
-	case dropSession:
-		s.sessions.drop(key)
-	case dropStatus:
-		s.statuses.drop(key)
+	if c := s.shared[kind]; c != nil {
+		c.drop(key)
 	}
 }
 
 // forgetAll drops every cached value that another server may have changed.
 func (s *Server) forgetAll() {
-	s.sessions.clear()
-	s.users.clear()
-	s.teams.clear()
-	s.channels.clear()
-	s.roles.clear()
-	s.inTeams.clear()
-	s.audience.clear()
-	s.statuses.clear()
+	for _, c := range s.shared {
+		c.clear()
+	}
 }
