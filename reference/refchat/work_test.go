@@ -51,11 +51,11 @@ func TestStatementsPerOperation(t *testing.T) {
 			root := w.ann.post(w.channel, "warm")
 			w.bob.post(w.channel, "warm")
 			bot.post(w.channel, "warm")
-			private := text(want[obj](w.ann, 201, "POST", "/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})["id"])
+			private := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 			w.ann.post(private, "warm")
 			reply := func(c *client) func() {
 				return func() {
-					want[obj](c, 201, "POST", "/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"})
+					c.made("/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"})
 				}
 			}
 			reply(w.ann)()
