@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
 )
@@ -22,24 +21,15 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 	t.Helper()
 	env := contractEnv(url, password)
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, 4); err != nil {
-		t.Fatal(err)
-	}
-	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, 4))
+	actor := newActor(t, b, env, userOf(env, 0))
 	defer actor.Close()
-	if err := actor.Login(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, actor.Login(t.Context()))
 	a := actor.(*person)
 	a.u.Schedule(a.u.Now())
 	a.begin(a.steady)
 	for _, do := range []func(context.Context) error{a.createPost, a.createDirect, a.createDirect, a.createDirect, a.createGroup} {
-		if err := do(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, do(t.Context()))
 	}
 	acked, _ := env.Ledger.Messages()
 	if len(acked) != 5 {
@@ -83,9 +73,7 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
 	s := newSetup(t.Context(), &env, b.set)
-	if err := s.asAdmin(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.asAdmin())
 	direct := 0 // messages of channels of which the administrator is not a member
 	for _, m := range acked {
 		var members []string
@@ -131,9 +119,7 @@ func TestVerifyOnNineEleven(t *testing.T) {
 	s := newSetup(t.Context(), &workload.Env{URL: url, Timeout: 10 * time.Second, Secret: func(name string) string {
 		return map[string]string{"admin_password": password}[name]
 	}}, settings{admin: "sysadmin", bot: "verify-bot"})
-	if err := s.asAdmin(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.asAdmin())
 	if _, _, err := s.bot(); err != nil {
 		t.Fatal(err)
 	}

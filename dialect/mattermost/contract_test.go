@@ -84,9 +84,7 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 	t.Cleanup(cancel)
 	db.n++
 	name := fmt.Sprint("chat", db.n)
-	if err := db.CreateDatabase(ctx, name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.CreateDatabase(ctx, name))
 	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(name), "Contract-1", "bcrypt:4"
 	s, err := refchat.New(ctx, cfg)
 	if err != nil {
@@ -138,9 +136,7 @@ func TestContract(t *testing.T) {
 	const n = 3
 	provision := func() {
 		for _, b := range []workload.Behavior{posters, persons} {
-			if err := b.Provision(t.Context(), env, n); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Provision(t.Context(), env, n))
 		}
 	}
 	provision()
@@ -159,30 +155,18 @@ func TestContract(t *testing.T) {
 		env.Ledger, env.Tally = workload.NewLedger(time.Second, 1), &workload.Tally{}
 		var actors []workload.Actor
 		for rank := range n {
-			u := workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-			a, err := persons.NewActor(env, u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := userOf(env, rank)
+			a := newActor(t, persons, env, u)
 			defer a.Close()
-			if err := a.Login(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.Login(t.Context()))
 			actors = append(actors, a)
 		}
-		p, err := posters.NewActor(env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newActor(t, posters, env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
 		defer p.Close()
 		const acts = 60
 		for range acts {
-			if err := p.Act(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := actors[0].Act(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Act(t.Context()))
+			noError(t, actors[0].Act(t.Context()))
 		}
 		for _, a := range actors[1:] { // each of the rare actions, at least once
 			a := a.(*person)
@@ -199,9 +183,7 @@ func TestContract(t *testing.T) {
 					return err
 				},
 			} {
-				if err := do(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, do(t.Context()))
 			}
 		}
 		all := map[string]uint64{}
@@ -269,20 +251,13 @@ func TestContractWithFaults(t *testing.T) {
 	env := contractEnv(url, password)
 	posters, persons := &Poster{}, &Person{}
 	for _, b := range []workload.Behavior{posters, persons} {
-		if err := b.Provision(t.Context(), env, 2); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.Provision(t.Context(), env, 2))
 	}
 	env.Registry.Cut()
-	p, err := posters.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newActor(t, posters, env, userOf(env, 0))
 	defer p.Close()
 	for range 5 {
-		if err := p.Act(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.Act(t.Context()))
 	}
 	for _, w := range env.Registry.Cut() {
 		if w.Name == "post" && (w.Classes[measure.OK] != 0 || w.Classes[measure.Status5xx] == 0) {

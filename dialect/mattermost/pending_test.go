@@ -95,15 +95,11 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 			env.Params["periodic"] = "off"
 			env.Timeout = 3 * time.Second
 			b := &Person{}
-			if err := b.Provision(t.Context(), env, 2); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Provision(t.Context(), env, 2))
 			a := arrived(t, b, env, 0)
 			arrived(t, b, env, 1)
 			ch := b.dir.known(api.ParseID(b.channels[0]))
-			if err := a.enter(t.Context(), a.place(ch)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.enter(t.Context(), a.place(ch)))
 			// The other one is a member of all channels of the first.
 			person := func(name string) error { return a.post(t.Context(), ch, api.Draft{Message: "hello " + name}) }
 			own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.id.String(), ledger: env.Ledger} // with an account of its own

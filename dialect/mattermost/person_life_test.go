@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -60,17 +59,10 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 			}
 			loggedOut.Store(false) // the null server's tokens are not more than names
 			b := &Person{}
-			if err := b.Provision(t.Context(), env, 1); err != nil {
-				t.Fatal(err)
-			}
-			actor, err := b.NewActor(env, workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Provision(t.Context(), env, 1))
+			actor := newActor(t, b, env, userOf(env, 0))
 			defer actor.Close()
-			if err := actor.Login(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, actor.Login(t.Context()))
 			strays.Store(0)
 			refused.Store(&tt.refused)
 			defer refused.Store(nil)

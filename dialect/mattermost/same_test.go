@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
@@ -76,19 +75,14 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 		Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
 	}
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, all); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, all))
 	env.Dial = tape.dial
 	think = map[int][]time.Duration{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for rank := from; rank < to; rank++ {
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-		a, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := userOf(env, rank)
+		a := newActor(t, b, env, u)
 		wg.Go(func() {
 			defer a.Close()
 			u.Schedule(u.Now())
@@ -188,18 +182,11 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 			Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
 		}
 		b := &Person{}
-		if err := b.Provision(t.Context(), env, 1); err != nil {
-			t.Fatal(err)
-		}
-		u := workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now()))
-		actor, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.Provision(t.Context(), env, 1))
+		u := userOf(env, 0)
+		actor := newActor(t, b, env, u)
 		u.Schedule(u.Now())
-		if err := actor.Login(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, actor.Login(t.Context()))
 		if i == 1 { // from here on everything fails
 			mu.Lock()
 			broken = true
@@ -209,9 +196,7 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 			a.pool.closed, a.pool.cfg.URL = false, front.URL
 		}
 		for range 100 {
-			if err := actor.Act(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, actor.Act(t.Context()))
 			actor.Think()
 		}
 		actor.Close()

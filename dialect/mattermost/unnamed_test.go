@@ -30,10 +30,7 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{channels: []string{anID}, token: "t"}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	a, err := p.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newActor(t, p, env, u)
 	defer a.Close()
 	const posts = 40
 	for range posts {

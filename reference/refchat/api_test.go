@@ -209,9 +209,7 @@ func TestFilesAndReactions(t *testing.T) {
 		// A file that is taken is left out of a second post.
 		w.ann.gives(201, "POST", "/posts", obj{"channel_id": w.channel, "message": "again", "file_ids": []string{id}}, "file_ids", nil)
 		var pic bytes.Buffer
-		if err := png.Encode(&pic, image.NewRGBA(image.Rect(0, 0, 300, 200))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, png.Encode(&pic, image.NewRGBA(image.Rect(0, 0, 300, 200))))
 		a = w.ann.upload(w.channel, "../p.png", pic.Bytes())
 		if err := json.Unmarshal(a.body, &up); err != nil || a.status != 201 {
 			t.Fatalf("picture: %d %s", a.status, a.body)

@@ -20,6 +20,14 @@ import (
 	"plimsoll/reference/refchat"
 )
 
+// noError ends a test by an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // client is a caller of the API with a token.
 type client struct {
 	t     testing.TB
@@ -432,9 +440,7 @@ func messages(t testing.TB, events []obj) []string {
 			continue
 		}
 		var p obj
-		if err := json.Unmarshal([]byte(text(e["data"].(obj)["post"])), &p); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(text(e["data"].(obj)["post"])), &p))
 		if p["type"] == "" {
 			out = append(out, text(p["message"]))
 		}

@@ -113,9 +113,7 @@ func TestScheduledPosts(t *testing.T) {
 		lost := want[obj](w.bob, 201, "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "never", "scheduled_at": in(time.Hour)})
 		want[obj](w.bob, 200, "DELETE", "/channels/"+w.channel+"/members/"+w.bob.id, nil)
 		for range 2 {
-			if err := refchat.SendDue(t.Context(), w.s, time.Now().Add(2*time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, refchat.SendDue(t.Context(), w.s, time.Now().Add(2*time.Hour)))
 		}
 		holds(t, "posted", messages(t, ann.sync(1)), "#", 1, "0", "now")
 		if l := list(w.ann); len(l[w.team]) != 0 {

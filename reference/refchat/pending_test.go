@@ -17,9 +17,7 @@ func TestPendingPostIDs(t *testing.T) {
 		first := w.ann.gives(201, "POST", "/posts", draft, "pending_post_id", draft["pending_post_id"])
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			var got obj
-			if err := json.Unmarshal([]byte(text(s.event("posted")["data"].(obj)["post"])), &got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text(s.event("posted")["data"].(obj)["post"])), &got))
 			if got["id"] != first["id"] || got["pending_post_id"] != draft["pending_post_id"] {
 				t.Errorf("%s got an event of %v with %v", name, got["id"], got["pending_post_id"])
 			}

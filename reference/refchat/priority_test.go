@@ -82,9 +82,7 @@ func TestReminder(t *testing.T) {
 		}
 		// It comes when it is due, once.
 		for _, after := range []time.Duration{9 * time.Minute, 11 * time.Minute, 12 * time.Minute} {
-			if err := w.s.RemindOnce(t.Context(), time.Now().Add(after)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.s.RemindOnce(t.Context(), time.Now().Add(after)))
 		}
 		n := 0
 		for _, e := range bob.sync(1) {
@@ -120,9 +118,7 @@ func TestPersistentNotification(t *testing.T) {
 		pass := func(d time.Duration) {
 			t.Helper()
 			now = now.Add(d)
-			if err := w.s.RemindOnce(t.Context(), now); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.s.RemindOnce(t.Context(), now))
 		}
 		pass(4 * time.Minute)
 		if n := triggered(bob); n != 0 {

@@ -138,9 +138,7 @@ func TestShouldAck(t *testing.T) {
 	if e := bob.event("posted"); e["data"].(obj)["should_ack"] != true || !strings.Contains(text(e["data"].(obj)["post"]), "ahoy") {
 		t.Errorf("the mentioned user is not asked: %v", e)
 	}
-	if err := bob.conn.WriteJSON(obj{"seq": 1, "action": "posted_notify_ack", "data": obj{"post_id": p["id"], "status": "success"}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, bob.conn.WriteJSON(obj{"seq": 1, "action": "posted_notify_ack", "data": obj{"post_id": p["id"], "status": "success"}}))
 	for m := bob.next(); m["seq_reply"] != float64(1); m = bob.next() {
 		if m["status"] == "FAIL" {
 			t.Fatal(m)

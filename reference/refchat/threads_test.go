@@ -37,9 +37,7 @@ func TestThreads(t *testing.T) {
 			e := ann.event("thread_updated")
 			d, b := e["data"].(obj), e["broadcast"].(obj)
 			var x obj
-			if err := json.Unmarshal([]byte(text(d["thread"])), &x); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text(d["thread"])), &x))
 			if x["id"] != p["id"] || num(x["reply_count"]) != 1 || num(x["unread_replies"]) != 1 || num(d["previous_unread_replies"]) != 0 || b["user_id"] != w.ann.id || b["team_id"] != w.team {
 				t.Errorf("thread_updated %v of %v", e, x)
 			}

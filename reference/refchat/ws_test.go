@@ -23,9 +23,7 @@ func TestWebSocketEvents(t *testing.T) {
 			e := s.event("posted")
 			d := e["data"].(obj)
 			var got obj
-			if err := json.Unmarshal([]byte(text(d["post"])), &got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text(d["post"])), &got))
 			if got["id"] != p["id"] || got["message"] != "ahoy @bob" || d["channel_name"] != "deck" || d["channel_display_name"] != "Deck" ||
 				d["channel_type"] != "O" || d["sender_name"] != "@ann" || d["team_id"] != w.team || d["mentions"] != `["`+w.bob.id+`"]` || d["set_online"] != true {
 				t.Errorf("%s got %v", name, e)
@@ -33,9 +31,7 @@ func TestWebSocketEvents(t *testing.T) {
 			holds(t, "broadcast", e["broadcast"], "channel_id", w.channel, "user_id", "", "omit_users", nil)
 		}
 		holds(t, "channel_viewed", ann.event("channel_viewed"), "data.channel_id", w.channel)
-		if err := ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}))
 		holds(t, "typing", bob.event("typing"), "data.user_id", w.ann.id)
 		want[obj](w.bob, 200, "POST", "/reactions", obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
 		if e := ann.event("reaction_added"); !strings.Contains(text(e["data"].(obj)["reaction"]), `"emoji_name":"anchor"`) {
@@ -57,9 +53,7 @@ func TestWebSocketEvents(t *testing.T) {
 		for i := range 20 {
 			w.bob.post(w.channel, fmt.Sprint("n", i))
 		}
-		if err := bob.conn.WriteJSON(obj{"seq": 2, "action": "user_typing", "data": obj{"channel_id": w.channel}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, bob.conn.WriteJSON(obj{"seq": 2, "action": "user_typing", "data": obj{"channel_id": w.channel}}))
 		var bobs []obj
 		for m := bob.next(); m["seq_reply"] != float64(2); m = bob.next() {
 			bobs = append(bobs, m)
@@ -98,22 +92,16 @@ func TestWebSocketAuthentication(t *testing.T) {
 	dsn := database(t, "postgresql")
 	w := newWorld(t, refchat.Config{DSN: dsn})
 	s := w.anon.dialRaw()
-	if err := s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}))
 	holds(t, "without a session", s.next(), "status", "FAIL", "error.id", "api.web_socket_router.not_authenticated.app_error")
-	if err := s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}))
 	var hello, ok bool
 	for !hello || !ok {
 		m := s.next()
 		hello = hello || m["event"] == "hello"
 		ok = ok || m["status"] == "OK" && m["seq_reply"] == float64(2)
 	}
-	if err := s.conn.WriteJSON(obj{"seq": 3, "action": "get_statuses_by_ids", "data": obj{"user_ids": []string{w.ann.id}}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.conn.WriteJSON(obj{"seq": 3, "action": "get_statuses_by_ids", "data": obj{"user_ids": []string{w.ann.id}}}))
 	for {
 		if m := s.next(); m["seq_reply"] == float64(3) {
 			if m["data"].(obj)[w.ann.id] != "online" {
@@ -122,9 +110,7 @@ func TestWebSocketAuthentication(t *testing.T) {
 			break
 		}
 	}
-	if err := s.conn.WriteJSON(obj{"seq": 4, "action": "dance"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.conn.WriteJSON(obj{"seq": 4, "action": "dance"}))
 	for {
 		if m := s.next(); m["seq_reply"] == float64(4) {
 			holds(t, "unknown action", m, "status", "FAIL", "error.id", "api.web_socket_router.bad_action.app_error")
@@ -132,9 +118,7 @@ func TestWebSocketAuthentication(t *testing.T) {
 		}
 	}
 	bad := w.anon.dialRaw()
-	if err := bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}))
 	select {
 	case m, open := <-bad.msgs:
 		if open {
