@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/load/workload"
@@ -22,12 +21,7 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 	env := contractEnv(url, password)
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 4))
-	actor := newActor(t, b, env, userOf(env, 0))
-	defer actor.Close()
-	noError(t, actor.Login(t.Context()))
-	a := actor.(*person)
-	a.u.Schedule(a.u.Now())
-	a.begin(a.steady)
+	a := arrived(t, b, env, 0)
 	for _, do := range []func(context.Context) error{a.createPost, a.createDirect, a.createDirect, a.createDirect, a.createGroup} {
 		noError(t, do(t.Context()))
 	}
@@ -111,28 +105,13 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 // On a release that keeps the administrator from direct channels and counts bots as users, no action is accused.
 func TestVerifyOnNineEleven(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
-	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	allProven(t, VerifyConfig{URL: url, Password: password, Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}}, 3)
 	// A bot is an account that the statistics count there.
-	s := newSetup(t.Context(), &workload.Env{URL: url, Timeout: 10 * time.Second, Secret: func(name string) string {
-		return map[string]string{"admin_password": password}[name]
-	}}, settings{admin: "sysadmin", bot: "verify-bot"})
+	env := contractEnv(url, password)
+	s := newSetup(t.Context(), &env, settings{admin: "sysadmin", bot: "verify-bot"})
 	noError(t, s.asAdmin())
 	if _, _, err := s.bot(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: []string{"generate_user_report"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(proofs) != 3 || len(again) != 1 {
-		t.Fatalf("%d and %d proofs", len(proofs), len(again))
-	}
-	for _, p := range append(proofs, again...) {
-		if p.Outcome != OutcomeOK {
-			t.Errorf("%+v", p)
-		}
-	}
+	allProven(t, VerifyConfig{URL: url, Password: password, Only: []string{"generate_user_report"}}, 1)
 }

@@ -106,12 +106,24 @@ func contractEnv(url, password string) workload.Env {
 	return workload.Env{
 		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1),
 		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2", "memberships": "2"},
-		Secret: func(name string) string {
-			if name == "admin_password" {
-				return password
-			}
-			return ""
-		},
+		Secret: oneSecret("admin_password", password),
+	}
+}
+
+// nullEnv is contractEnv of persons on a null server, who only act.
+func nullEnv(url string, pace float64) workload.Env {
+	env := contractEnv(url, "Aa1!aaaaaaaa")
+	env.Pace, env.Params = pace, map[string]string{"periodic": "off"}
+	return env
+}
+
+// oneSecret is the one secret of an environment.
+func oneSecret(name, value string) func(string) string {
+	return func(asked string) string {
+		if asked == name {
+			return value
+		}
+		return ""
 	}
 }
 
@@ -230,17 +242,30 @@ func TestVerify(t *testing.T) {
 	url, password := server(t)
 	cfg := VerifyConfig{URL: url, Password: password, Log: t.Logf}
 	for range 2 { // it finds the objects of an earlier one
-		proofs, err := Verify(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(proofs) != len(actions) {
-			t.Errorf("%d proofs of %d actions", len(proofs), len(actions))
-		}
-		for _, p := range proofs {
-			if p.Outcome != OutcomeOK || p.ServerVersion == "0.0.0" {
-				t.Errorf("%+v", p)
-			}
+		allProven(t, cfg, len(actions))
+	}
+}
+
+// verified returns the proofs of a server.
+func verified(t *testing.T, cfg VerifyConfig) []Proof {
+	t.Helper()
+	proofs, err := Verify(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proofs
+}
+
+// allProven wants so many proofs of a server, all of which show the effect.
+func allProven(t *testing.T, cfg VerifyConfig, want int) {
+	t.Helper()
+	proofs := verified(t, cfg)
+	if len(proofs) != want {
+		t.Errorf("%d proofs, want %d", len(proofs), want)
+	}
+	for _, p := range proofs {
+		if p.Outcome != OutcomeOK || p.ServerVersion == "0.0.0" {
+			t.Errorf("%+v", p)
 		}
 	}
 }

@@ -27,13 +27,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	noError(t, second.Restore(other, state))
 	login := func(b *Person, env workload.Env, rank int) *person {
 		t.Helper()
-		u := userOf(env, rank)
-		actor := newActor(t, b, env, u)
-		t.Cleanup(actor.Close)
-		u.Schedule(u.Now())
-		noError(t, actor.Login(t.Context()))
-		a := actor.(*person)
-		a.begin(a.steady)
+		a := arrived(t, b, env, rank)
 		ch := b.dir.known(api.ParseID(b.channels[0]))
 		if ch == nil {
 			t.Fatalf("person %d does not know its channel", rank)

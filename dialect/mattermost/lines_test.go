@@ -13,12 +13,8 @@ import (
 func outcomes(t *testing.T, db *databases, cfg refchat.Config, actions ...string) map[string]Outcome {
 	t.Helper()
 	url, password := db.serves(t, cfg)
-	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: actions})
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := map[string]Outcome{}
-	for _, p := range proofs {
+	for _, p := range verified(t, VerifyConfig{URL: url, Password: password, Only: actions}) {
 		if got[p.Action] = p.Outcome; p.Outcome == OutcomeFailed {
 			t.Errorf("%s on %s: %s", p.Action, cfg.Version, p.Detail)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/race"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
 )
@@ -62,11 +61,8 @@ func TestNullProcess(t *testing.T) {
 // personMemory returns the bytes that one of n connected persons costs after it has acted: each has an HTTP
 // connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
 func personMemory(t testing.TB, n int) float64 {
-	env := workload.Env{
-		URL: nullProcess(t), Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 30 * time.Second, Tally: &workload.Tally{},
-		Ledger: workload.NewLedger(0, 1),
-		Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
-	}
+	env := nullEnv(nullProcess(t), 0.01)
+	env.Timeout, env.Tally, env.Params = 30*time.Second, &workload.Tally{}, nil
 	b := &Person{}
 	const first = 50 // persons; the state that exists once comes with them
 	noError(t, b.Provision(t.Context(), env, first+n))

@@ -8,10 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
-
-	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 )
 
 // A person whose reload or new session fails half way is no worse off than one whose first login fails: its next
@@ -53,10 +49,8 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 		{"logout_login", "/roles/names"},
 	} {
 		t.Run(tt.action+tt.refused, func(t *testing.T) {
-			env := workload.Env{
-				URL: srv.URL, Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second, Ledger: workload.NewLedger(0, 1),
-				Params: map[string]string{"periodic": "off"}, Secret: func(string) string { return "aaaaaaaaaaaa" }, Weights: map[string]float64{tt.action: 1},
-			}
+			env := nullEnv(srv.URL, 0.01)
+			env.Weights = map[string]float64{tt.action: 1}
 			loggedOut.Store(false) // the null server's tokens are not more than names
 			b := &Person{}
 			noError(t, b.Provision(t.Context(), env, 1))

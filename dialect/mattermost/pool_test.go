@@ -21,18 +21,16 @@ import (
 func TestConnectionsOfALogin(t *testing.T) {
 	const budget = 4
 	var dials, open atomic.Int64
-	env := workload.Env{
-		URL: nullProcess(t), Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second,
-		Params: map[string]string{"connections": "4"}, Secret: func(string) string { return "aaaaaaaaaaaa" },
-		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-			if err == nil {
-				dials.Add(1)
-				open.Add(1)
-				conn = &countedConn{Conn: conn, open: &open}
-			}
-			return conn, err
-		},
+	env := nullEnv(nullProcess(t), 0.01)
+	env.Params = map[string]string{"connections": "4"}
+	env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			dials.Add(1)
+			open.Add(1)
+			conn = &countedConn{Conn: conn, open: &open}
+		}
+		return conn, err
 	}
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 1))

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
 )
 
@@ -51,29 +49,30 @@ func (t *tape) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return tapedConn{conn, t}, nil
 }
 
-// process plays one process of a run: the persons from one rank to another do so many actions. It returns the
-// requests of each, sorted (calls go out together), and its think times.
-func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
+// nullInProcess starts the null server within this process.
+func nullInProcess(t *testing.T) (url string) {
 	t.Helper()
 	s, err := refnull.New(refnull.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Run(run) }()
-	defer func() {
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
+		noError(t, <-done)
+	})
+	return s.URL()
+}
+
+// process plays one process of a run: the persons from one rank to another do so many actions. It returns the
+// requests of each, sorted (calls go out together), and its think times.
+func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
+	t.Helper()
 	tape := &tape{log: map[string][]string{}}
-	env := workload.Env{
-		URL: s.URL(), Seed: 7, Pace: 0.0001, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second, Weights: weights,
-		Params: map[string]string{"periodic": "off", "speed": "1"},
-		Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
-	}
+	env := nullEnv(nullInProcess(t), 0.0001)
+	env.Weights, env.Params["speed"] = weights, "1"
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, all))
 	env.Dial = tape.dial
@@ -159,14 +158,7 @@ func firstDifference(a, b []string) string {
 func TestNamesDoNotDependOnTheServer(t *testing.T) {
 	var mu sync.Mutex
 	broken := false
-	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(run) }()
-	defer func() { stop(); <-done }()
+	url := nullInProcess(t)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -177,10 +169,8 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 	defer front.Close()
 	states := [2][2]uint64{}
 	for i := range states {
-		env := workload.Env{
-			URL: s.URL(), Seed: 7, Pace: 0.0001, Registry: measure.NewRegistry(1), Timeout: time.Second, Params: map[string]string{"periodic": "off"},
-			Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
-		}
+		env := nullEnv(url, 0.0001)
+		env.Timeout = time.Second
 		b := &Person{}
 		noError(t, b.Provision(t.Context(), env, 1))
 		u := userOf(env, 0)

@@ -30,10 +30,10 @@ func TestStorms(t *testing.T) {
 	noError(t, b.Provision(t.Context(), env, n))
 	var all []*person
 	for rank := range n {
-		actor := newActor(t, b, env, userOf(env, rank))
-		defer actor.Close()
-		noError(t, actor.Login(t.Context()))
-		all = append(all, actor.(*person))
+		a := newActor(t, b, env, userOf(env, rank)).(*person)
+		defer a.Close()
+		noError(t, a.Login(t.Context()))
+		all = append(all, a)
 	}
 	env.Registry.Cut()
 	if got := b.StormKinds(); !slices.Equal(got, []string{"join", "login", "mention", "reconnect"}) {
