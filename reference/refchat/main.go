@@ -23,11 +23,12 @@ func (t *textFlags) Set(s string) error {
 // ErrUsage is wrapped by errors of Main that are about its arguments.
 var ErrUsage = errors.New("usage")
 
-// Main is the command "refchat": it serves until ctx ends. cfg holds what no flag sets. Secrets come through env: the DSN from the variable that
+// Main is the command "refchat": it serves until ctx ends. c has what no flag sets. Secrets come through env: the DSN from the variable that
 // -dsn-env names, those of replicas from the one that -dsn-replicas-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
 // line "refchat: listening on http://ADDRESS" goes to stdout (and with -bus one "refchat: bus on ADDRESS" before it);
 // everything else to stderr.
-func (cfg Config) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+func (c Config) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+	cfg := Config{Around: c.Around}
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")

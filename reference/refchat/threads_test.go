@@ -69,7 +69,7 @@ func TestThreads(t *testing.T) {
 		// Viewing the channel with a client that supports threads leaves them unread; reading one does not.
 		want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
 		at := fmt.Sprint("/users/me/teams/", w.team, "/threads/", roots[0])
-		x := w.ann.gives(200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil, "unread_replies", 0, "unread_mentions", 0, "id", roots[0])
+		w.ann.gives(200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil, "unread_replies", 0, "unread_mentions", 0, "id", roots[0])
 		holds(t, "thread_read_changed", ann.event("thread_read_changed")["data"], "thread_id", roots[0], "channel_id", w.channel, "unread_replies", 0, "previous_unread_mentions", 1)
 		if ids, _ = w.inbox(w.ann, "unread=true"); !slices.Equal(ids, []string{roots[2], roots[1]}) {
 			t.Errorf("unread after reading one: %v", ids)
@@ -77,7 +77,7 @@ func TestThreads(t *testing.T) {
 		if _, all = w.inbox(w.ann, "threadsOnly=true"); num(all["threads"].([]any)[0].(obj)["unread_replies"]) != 0 || num(all["threads"].([]any)[1].(obj)["unread_replies"]) != 1 {
 			t.Errorf("unread replies after reading one: %v", all)
 		}
-		x = want[obj](w.ann, 200, "PUT", at+"/read/1", nil) // unread again
+		x := want[obj](w.ann, 200, "PUT", at+"/read/1", nil) // unread again
 		holds(t, "read until long ago", x, "unread_replies", 2, "unread_mentions", 1)
 		w.ann.fails(400, "api.context.invalid_url_param.app_error", "PUT", at+"/read/0", nil)
 		want[obj](w.ann, 200, "PUT", "/users/me/teams/"+w.team+"/threads/read", nil)

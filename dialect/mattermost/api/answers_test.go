@@ -43,7 +43,7 @@ func (e effect) do(ctx context.Context, c *Client) error {
 		in = append(in, reflect.ValueOf(a).Convert(to))
 	}
 	out := f.Call(in)
-	err, _ := out[len(out)-1].Interface().(error)
+	err, _ := reflect.TypeAssert[error](out[len(out)-1])
 	return err
 }
 
