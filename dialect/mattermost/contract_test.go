@@ -113,7 +113,7 @@ func contractEnv(url, password string) workload.Env {
 // nullEnv is contractEnv of persons on a null server, who only act.
 func nullEnv(url string, pace float64) workload.Env {
 	env := contractEnv(url, "Aa1!aaaaaaaa")
-	env.Pace, env.Params = pace, map[string]string{"periodic": "off"}
+	env.Seed, env.Pace, env.Params = 7, pace, map[string]string{"periodic": "off"}
 	return env
 }
 

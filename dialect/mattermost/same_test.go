@@ -72,7 +72,7 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 	t.Helper()
 	tape := &tape{log: map[string][]string{}}
 	env := nullEnv(nullInProcess(t), 0.0001)
-	env.Weights, env.Params["speed"] = weights, "1"
+	env.Weights, env.Params["speed"], env.Ledger = weights, "1", nil
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, all))
 	env.Dial = tape.dial
