@@ -172,156 +172,108 @@ func (a *person) updateSidebarCategory(ctx context.Context) error {
 
 // proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns the lists that
 // the witness sees before and after.
-func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark, err error) {
+func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark) {
 	ch := s.actor.here()
-	list, err := s.witness.c.Bookmarks(ctx, ch)
-	if err != nil {
-		return nil, nil, err
-	}
+	list := must(s.witness.c.Bookmarks(ctx, ch))
 	for _, b := range list {
-		if err := s.witness.c.DeleteBookmark(ctx, ch, b.ID); err != nil {
-			return nil, nil, err
-		}
+		check(s.witness.c.DeleteBookmark(ctx, ch, b.ID))
 	}
 	for i := range n {
-		if _, err := s.witness.c.AddBookmark(ctx, ch, api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}); err != nil {
-			return nil, nil, err
-		}
+		must(s.witness.c.AddBookmark(ctx, ch, api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}))
 	}
-	if before, err = s.witness.c.Bookmarks(ctx, ch); err != nil {
-		return nil, nil, err
-	}
-	if err := s.act(ctx); err != nil {
-		return nil, nil, err
-	}
-	after, err = s.witness.c.Bookmarks(ctx, ch)
-	return before, after, err
+	before = must(s.witness.c.Bookmarks(ctx, ch))
+	s.act(ctx)
+	return before, must(s.witness.c.Bookmarks(ctx, ch))
 }
 
 // proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve, some are of each kind.
-func proveAddChannelBookmark(ctx context.Context, s *stage) error {
-	before, after, err := proveBookmarks(ctx, s, 0)
-	if err != nil {
-		return err
-	}
-	if len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id {
-		return fmt.Errorf("another client sees %d bookmarks, want one of the person", len(after))
-	}
+func proveAddChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 0)
+	disproved(len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id,
+		"another client sees %d bookmarks, want one of the person", len(after))
 	for range 11 {
-		if err := s.act(ctx); err != nil {
-			return err
-		}
+		s.act(ctx)
 	}
-	list, err := s.witness.c.Bookmarks(ctx, s.actor.here())
-	if err != nil {
-		return err
-	}
+	list := must(s.witness.c.Bookmarks(ctx, s.actor.here()))
 	files := 0
 	for _, b := range list {
 		if b.FileID == "" {
 			continue
 		}
 		if files++; files == 1 {
-			if err := s.witness.c.File(ctx, b.FileID); err != nil {
-				return fmt.Errorf("the file of a bookmark: %w", err)
-			}
+			err := s.witness.c.File(ctx, b.FileID)
+			disproved(err != nil, "the file of a bookmark: %w", err)
 		}
 	}
-	if len(list) != 12 || files == 0 || files == 12 {
-		return fmt.Errorf("%d bookmarks, %d of them files", len(list), files)
-	}
-	return nil
+	disproved(len(list) != 12 || files == 0 || files == 12,
+		"%d bookmarks, %d of them files", len(list), files)
 }
 
 // proveUpdateChannelBookmark shows that another client sees a bookmark with another name.
-func proveUpdateChannelBookmark(ctx context.Context, s *stage) error {
-	before, after, err := proveBookmarks(ctx, s, 1)
-	return disproved(err, len(after) != 1 || after[0].Name == before[0].Name,
+func proveUpdateChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 1)
+	disproved(len(after) != 1 || after[0].Name == before[0].Name,
 		"another client sees no bookmark with another name")
 }
 
 // proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
-func proveSortChannelBookmark(ctx context.Context, s *stage) error {
-	before, after, err := proveBookmarks(ctx, s, 3)
-	if err != nil {
-		return err
-	}
+func proveSortChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 3)
 	moved := 0
 	for i, b := range before {
 		k := slices.IndexFunc(after, func(c api.Bookmark) bool { return c.ID == b.ID })
-		if k < 0 {
-			return fmt.Errorf("a bookmark is gone")
-		}
+		disproved(k < 0, "a bookmark is gone")
 		if k != i {
 			moved++
 		}
 	}
-	if len(after) != len(before) || moved == 0 {
-		return fmt.Errorf("another client sees the same order as before")
-	}
-	return nil
+	disproved(len(after) != len(before) || moved == 0,
+		"another client sees the same order as before")
 }
 
 // proveDeleteChannelBookmark shows that another client sees one less.
-func proveDeleteChannelBookmark(ctx context.Context, s *stage) error {
-	before, after, err := proveBookmarks(ctx, s, 2)
-	return disproved(err, len(after) != len(before)-1,
+func proveDeleteChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 2)
+	disproved(len(after) != len(before)-1,
 		"another client sees %d bookmarks, before there were %d", len(after), len(before))
 }
 
 // sidebar returns the section of each of the actor's channels as another device sees it, and how many sections there
 // are.
-func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int, err error) {
+func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int) {
+	c := s.device()
+	defer c.Close()
 	in = map[string]string{}
-	err = s.device(func(c *api.Client) error {
-		cats, err := c.Categories(ctx, s.actor.id, s.actor.team)
-		for _, cat := range cats {
-			for _, ch := range cat.Channels {
-				in[ch] = cat.ID
-			}
+	cats := must(c.Categories(ctx, s.actor.id, s.actor.team))
+	for _, cat := range cats {
+		for _, ch := range cat.Channels {
+			in[ch] = cat.ID
 		}
-		n = len(cats)
-		return err
-	})
-	return in, n, err
+	}
+	return in, len(cats)
 }
 
 // proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another section.
-func proveUpdateSidebarCategory(ctx context.Context, s *stage) error {
-	before, _, err := s.sidebar(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	after, _, err := s.sidebar(ctx)
-	if err != nil {
-		return err
-	}
+func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
+	before, _ := s.sidebar(ctx)
+	s.act(ctx)
+	after, _ := s.sidebar(ctx)
 	moved := 0
 	for ch, cat := range before {
 		if after[ch] != cat {
 			moved++
 		}
 	}
-	if moved != 1 || len(after) != len(before) {
-		return fmt.Errorf("%d channels are in another section, want 1; %d channels, before there were %d", moved, len(after), len(before))
-	}
-	return nil
+	disproved(moved != 1 || len(after) != len(before),
+		"%d channels are in another section, want 1; %d channels, before there were %d", moved, len(after), len(before))
 }
 
 // proveCreateSidebarCategory shows that another device finds one more section, with the current channel in it.
-func proveCreateSidebarCategory(ctx context.Context, s *stage) error {
-	before, n, err := s.sidebar(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	after, m, err := s.sidebar(ctx)
+func proveCreateSidebarCategory(ctx context.Context, s *stage) {
+	before, n := s.sidebar(ctx)
+	s.act(ctx)
+	after, m := s.sidebar(ctx)
 	ch := s.actor.here()
-	return disproved(err, m != n+1 || after[ch] == before[ch],
+	disproved(m != n+1 || after[ch] == before[ch],
 		"%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
 }

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -334,111 +333,80 @@ func (a *person) switchTeam(ctx context.Context) error {
 
 // proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another than before is
 // current.
-func proveSwitchChannel(ctx context.Context, s *stage) error {
-	return s.proveEntering(ctx, s.actor.inTeam)
+func proveSwitchChannel(ctx context.Context, s *stage) {
+	s.proveEntering(ctx, s.actor.inTeam)
 }
 
 // proveOpenDirect shows the same of direct and group channels.
-func proveOpenDirect(ctx context.Context, s *stage) error { return s.proveEntering(ctx, isDirect) }
+func proveOpenDirect(ctx context.Context, s *stage) { s.proveEntering(ctx, isDirect) }
 
 // proveClickPermalink shows that the person is where the link leads: in another channel of its own, all of whose
 // posts count as read.
-func proveClickPermalink(ctx context.Context, s *stage) error {
-	return s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
+func proveClickPermalink(ctx context.Context, s *stage) {
+	s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
 }
 
 // proveEntering puts something unread everywhere, acts, and shows that one such channel was read.
-func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) error {
+func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) {
 	a := s.actor
 	for k, p := range a.places {
 		if k != a.current && keep(p) && s.shared(p) {
-			if _, err := s.say(ctx, p.ch.id.String(), "unread"); err != nil {
-				return err
-			}
+			s.say(ctx, p.ch.id.String(), "unread")
 		}
 	}
 	before := a.channel()
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	if a.channel() == before || !keep(a.places[a.current]) {
-		return fmt.Errorf("the person is in the wrong channel")
-	}
-	return s.allRead(ctx, a.channel())
+	s.act(ctx)
+	disproved(a.channel() == before || !keep(a.places[a.current]),
+		"the person is in the wrong channel")
+	s.allRead(ctx, a.channel())
 }
 
 // proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
-func proveUnreadCheck(ctx context.Context, s *stage) error {
+func proveUnreadCheck(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
-	if _, err := s.say(ctx, ch.id.String(), "unread"); err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	return s.allRead(ctx, ch)
+	s.say(ctx, ch.id.String(), "unread")
+	s.act(ctx)
+	s.allRead(ctx, ch)
 }
 
 // proveScrollChannel shows that the person came to posts older than those it had, which another client sees there, too.
-func proveScrollChannel(ctx context.Context, s *stage) error {
+func proveScrollChannel(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts + 2*pageOf {
-		if _, err := s.say(ctx, ch.id.String(), "history"); err != nil {
-			return err
-		}
+		s.say(ctx, ch.id.String(), "history")
 	}
-	if err := s.refresh(ctx); err != nil {
-		return err
-	}
+	s.refresh(ctx)
 	s.actor.anchor = api.ID{}
 	from, ok := ch.oldest()
-	if !ok {
-		return fmt.Errorf("the channel has no posts")
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	older, err := s.witness.c.PostsBefore(ctx, ch.id.String(), from.id.String(), 200)
-	if err != nil {
-		return err
-	}
+	disproved(!ok, "the channel has no posts")
+	s.act(ctx)
+	older := must(s.witness.c.PostsBefore(ctx, ch.id.String(), from.id.String(), 200))
 	for i, p := range older {
 		if p.ID == s.actor.anchor {
-			if (i+1)%pageOf != 0 && i+1 != len(older) {
-				return fmt.Errorf("after %d posts, which is no page", i+1)
-			}
-			return nil
+			disproved((i+1)%pageOf != 0 && i+1 != len(older),
+				"after %d posts, which is no page", i+1)
+			return
 		}
 	}
-	return fmt.Errorf("the post that was scrolled to does not lie before post %s", from.id)
+	disproved(true, "the post that was scrolled to does not lie before post %s", from.id)
 }
 
 // proveSwitchTeam shows that a post in the other team counts as read after the person went there.
-func proveSwitchTeam(ctx context.Context, s *stage) error {
+func proveSwitchTeam(ctx context.Context, s *stage) {
 	before := s.actor.team
 	for _, team := range s.actor.teams {
 		if team == before {
 			continue
 		}
-		chs, err := s.witness.c.TeamChannels(ctx, s.witness.id, team, false)
-		if err != nil {
-			return err
-		}
-		for _, ch := range chs {
+		for _, ch := range must(s.witness.c.TeamChannels(ctx, s.witness.id, team, false)) {
 			if ch.TeamID == team {
-				if _, err := s.say(ctx, ch.ID, "unread"); err != nil {
-					return err
-				}
+				s.say(ctx, ch.ID, "unread")
 			}
 		}
 	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
+	s.act(ctx)
 	ch, now := s.actor.channel(), s.actor.team
 	s.actor.team = before // the other proofs happen here
-	if now == before || ch.team != api.ParseID(now) {
-		return fmt.Errorf("the person is still in the same team")
-	}
-	return s.allRead(ctx, ch)
+	disproved(now == before || ch.team != api.ParseID(now), "the person is still in the same team")
+	s.allRead(ctx, ch)
 }

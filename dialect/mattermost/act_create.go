@@ -2,8 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -178,71 +176,56 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 }
 
 // proveJoinChannel shows that the actor is a member of a channel of which it was none.
-func proveJoinChannel(ctx context.Context, s *stage) error {
-	if _, err := s.witness.c.MakeChannel(ctx, s.b.team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"); err != nil {
-		return err
-	}
+func proveJoinChannel(ctx context.Context, s *stage) {
+	must(s.witness.c.MakeChannel(ctx, s.b.team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
 	before := s.placesNow()
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	return s.isIn(ctx, before, 'O')
+	s.act(ctx)
+	s.isIn(ctx, before, 'O')
 }
 
-func proveCreateDirect(ctx context.Context, s *stage) error {
-	return s.proveOpening(ctx, 'D', (*person).newDirect)
+func proveCreateDirect(ctx context.Context, s *stage) {
+	s.proveOpening(ctx, 'D', (*person).newDirect)
 }
 
-func proveCreateGroup(ctx context.Context, s *stage) error {
-	return s.proveOpening(ctx, 'G', (*person).newGroup)
+func proveCreateGroup(ctx context.Context, s *stage) {
+	s.proveOpening(ctx, 'G', (*person).newGroup)
 }
 
-func proveCreatePrivate(ctx context.Context, s *stage) error { return s.proveMaking(ctx, 'P') }
-func proveCreatePublic(ctx context.Context, s *stage) error  { return s.proveMaking(ctx, 'O') }
+func proveCreatePrivate(ctx context.Context, s *stage) { s.proveMaking(ctx, 'P') }
+func proveCreatePublic(ctx context.Context, s *stage)  { s.proveMaking(ctx, 'O') }
 
 // proveMaking shows that the actor is in a new channel of a kind with other members, as the administrator sees it.
-func (s *stage) proveMaking(ctx context.Context, kind byte) error {
+func (s *stage) proveMaking(ctx context.Context, kind byte) {
 	before := s.placesNow()
-	if err := s.act(ctx); err != nil {
-		return err
-	}
+	s.act(ctx)
 	ch := s.actor.channel()
-	if ch.kind != kind || slices.Contains(before, ch.id) {
-		return fmt.Errorf("the person is in a channel of kind %c that was there before", ch.kind)
-	}
-	members, err := s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100)
-	return disproved(err, len(members) < 2 || !slices.Contains(members, s.actor.id),
+	disproved(ch.kind != kind || slices.Contains(before, ch.id),
+		"the person is in a channel of kind %c that was there before", ch.kind)
+	members := must(s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100))
+	disproved(len(members) < 2 || !slices.Contains(members, s.actor.id),
 		"the channel has %d members", len(members))
 }
 
 // proveOpening shows that the actor has written in the direct or group channel of those whom it asked for and nobody
 // else, as the administrator sees its members. The channel may have been there already.
-func (s *stage) proveOpening(ctx context.Context, kind byte, open func(*person, context.Context) ([]string, error)) error {
+func (s *stage) proveOpening(ctx context.Context, kind byte, open func(*person, context.Context) ([]string, error)) {
 	var asked []string
-	if err := s.carryOut(ctx, func(a *person, ctx context.Context) (err error) { asked, err = open(a, ctx); return err }); err != nil {
-		return err
-	}
+	check(s.carryOut(ctx, func(a *person, ctx context.Context) (err error) { asked, err = open(a, ctx); return err }))
 	ch := s.actor.channel()
-	if ch.kind != kind {
-		return fmt.Errorf("the person is in a channel of kind %c", ch.kind)
-	}
-	members, err := s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100)
-	if err != nil {
-		return err
-	}
+	disproved(ch.kind != kind, "the person is in a channel of kind %c", ch.kind)
+	members := must(s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100))
 	slices.Sort(asked)
 	slices.Sort(members)
-	if !slices.Equal(members, asked) {
-		return fmt.Errorf("the members of the channel are %v, not %v", members, asked)
-	}
-	posts, err := s.postsOf(ctx, ch, members)
-	return disproved(err, len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
+	disproved(!slices.Equal(members, asked),
+		"the members of the channel are %v, not %v", members, asked)
+	posts := s.postsOf(ctx, ch, members)
+	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the person wrote nothing there")
 }
 
 // postsOf reads a channel as a member other than the actor: a release may keep an administrator who is none from
 // reading it. Only if no other member is a person of the stage, it is the actor's other device.
-func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) (posts []api.Seen, err error) {
+func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
 	token := s.actor.c.Token()
 	for rank, id := range s.b.ids {
 		if id != s.actor.id && slices.Contains(members, id) && s.b.session(rank) != "" {
@@ -250,12 +233,9 @@ func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) (pos
 			break
 		}
 	}
-	c, err := s.client(token)
-	if err != nil {
-		return nil, err
-	}
+	c := must(s.client(token))
 	defer c.Close()
-	return c.Posts(ctx, ch.id.String(), pageOf)
+	return must(c.Posts(ctx, ch.id.String(), pageOf))
 }
 
 // placesNow returns the channels that the actor is in.
@@ -267,12 +247,12 @@ func (s *stage) placesNow() (ids []api.ID) {
 }
 
 // isIn shows that the actor is in a channel of a kind that it was not in before.
-func (s *stage) isIn(ctx context.Context, before []api.ID, kind byte) error {
+func (s *stage) isIn(ctx context.Context, before []api.ID, kind byte) {
 	for _, p := range s.actor.places {
 		if p.ch.kind == kind && !slices.Contains(before, p.ch.id) {
-			_, err := s.admin.ChannelMember(ctx, p.ch.id.String(), s.actor.id)
-			return err
+			must(s.admin.ChannelMember(ctx, p.ch.id.String(), s.actor.id))
+			return
 		}
 	}
-	return errors.New("the person joined nothing")
+	disproved(true, "the person joined nothing")
 }

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -251,220 +250,136 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 	return a.unschedule(ctx, p)
 }
 
-// device calls f with a client of the actor's own on another device: it proves effects that only the actor may
-// see.
-func (s *stage) device(f func(c *api.Client) error) error {
-	cfg := api.ClientConfig{
+// device returns a client of the actor's own on another device: it proves effects that only the actor may see.
+func (s *stage) device() *api.Client {
+	return must(api.NewClient(api.ClientConfig{
 		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
 		Secrets: s.env.Secrets, Patience: s.b.patience,
-	}
-	c, err := api.NewClient(cfg)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return f(c)
+	}))
 }
 
 // drafts lists the actor's drafts as another device sees them.
-func (s *stage) drafts(ctx context.Context) (list []api.Draft, err error) {
-	err = s.device(func(c *api.Client) error {
-		list, err = c.Drafts(ctx, s.actor.id, s.actor.team)
-		return err
-	})
-	return list, err
+func (s *stage) drafts(ctx context.Context) []api.Draft {
+	c := s.device()
+	defer c.Close()
+	return must(c.Drafts(ctx, s.actor.id, s.actor.team))
 }
 
 // noDrafts begins a proof without drafts.
-func (s *stage) noDrafts(ctx context.Context) error {
-	list, err := s.drafts(ctx)
-	if err != nil {
-		return err
-	}
-	for _, d := range list {
-		if err := s.actor.c.DeleteDraft(ctx, s.actor.id, d.ChannelID, d.RootID); err != nil {
-			return err
-		}
+func (s *stage) noDrafts(ctx context.Context) {
+	for _, d := range s.drafts(ctx) {
+		check(s.actor.c.DeleteDraft(ctx, s.actor.id, d.ChannelID, d.RootID))
 	}
 	s.actor.own().drafts = nil
-	return nil
 }
 
 // proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
-func proveUpsertDraft(ctx context.Context, s *stage) error {
-	if _, err := s.say(ctx, s.actor.here(), "answer me"); err != nil {
-		return err
-	}
-	if err := s.refresh(ctx); err != nil {
-		return err
-	}
+func proveUpsertDraft(ctx context.Context, s *stage) {
+	s.say(ctx, s.actor.here(), "answer me")
+	s.refresh(ctx)
 	const times = 20
 	replies := 0
 	for range times {
-		if err := s.noDrafts(ctx); err != nil {
-			return err
-		}
-		if err := s.act(ctx); err != nil {
-			return err
-		}
-		list, err := s.drafts(ctx)
-		if err != nil {
-			return err
-		}
-		if len(list) != 1 || list[0].ChannelID != s.actor.here() || list[0].Message == "" {
-			return fmt.Errorf("another device finds %d drafts, want the one that was written", len(list))
-		}
+		s.noDrafts(ctx)
+		s.act(ctx)
+		list := s.drafts(ctx)
+		disproved(len(list) != 1 || list[0].ChannelID != s.actor.here() || list[0].Message == "",
+			"another device finds %d drafts, want the one that was written", len(list))
 		if list[0].RootID != "" {
 			replies++
 		}
 	}
-	if replies <= times/2 {
-		return fmt.Errorf("%d of %d drafts are in threads", replies, times)
-	}
-	return s.noDrafts(ctx)
+	disproved(replies <= times/2, "%d of %d drafts are in threads", replies, times)
+	s.noDrafts(ctx)
 }
 
 // proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
-func proveDeleteDraft(ctx context.Context, s *stage) error {
+func proveDeleteDraft(ctx context.Context, s *stage) {
 	a := s.actor
-	if err := s.noDrafts(ctx); err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return fmt.Errorf("without a draft: %w", err)
-	}
-	if err := a.upsertDraft(ctx); err != nil {
-		return err
-	}
-	list, err := s.drafts(ctx)
-	if err == nil && len(list) != 1 {
-		err = fmt.Errorf("%d drafts before, want 1", len(list))
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err = s.drafts(ctx)
-	return disproved(err, len(list) != 0, "%d drafts are left", len(list))
+	s.noDrafts(ctx)
+	err := s.carryOut(ctx, s.doing.do)
+	disproved(err != nil, "without a draft: %w", err)
+	check(a.upsertDraft(ctx))
+	list := s.drafts(ctx)
+	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
+	s.act(ctx)
+	list = s.drafts(ctx)
+	disproved(len(list) != 0, "%d drafts are left", len(list))
 }
 
 // proveGetDrafts shows that the person knows of a draft that another device has saved.
-func proveGetDrafts(ctx context.Context, s *stage) error {
+func proveGetDrafts(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
-	if err := s.noDrafts(ctx); err != nil {
-		return err
-	}
-	if err := s.device(func(c *api.Client) error {
-		return c.UpsertDraft(ctx, api.Draft{ChannelID: ch.id.String(), Message: "from my phone"})
-	}); err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	if d := s.actor.own().drafts; len(d) != 1 || d[0].ch != ch {
-		return fmt.Errorf("the person knows of %d drafts, want the one of another device", len(d))
-	}
-	return s.noDrafts(ctx)
+	s.noDrafts(ctx)
+	c := s.device()
+	defer c.Close()
+	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.id.String(), Message: "from my phone"}))
+	s.act(ctx)
+	d := s.actor.own().drafts
+	disproved(len(d) != 1 || d[0].ch != ch,
+		"the person knows of %d drafts, want the one of another device", len(d))
+	s.noDrafts(ctx)
 }
 
 // scheduled lists the actor's scheduled posts as another device sees them.
-func (s *stage) scheduled(ctx context.Context) (list []api.Scheduled, err error) {
-	err = s.device(func(c *api.Client) error {
-		list, err = c.ScheduledPosts(ctx, s.actor.team)
-		return err
-	})
-	return list, err
+func (s *stage) scheduled(ctx context.Context) []api.Scheduled {
+	c := s.device()
+	defer c.Close()
+	return must(c.ScheduledPosts(ctx, s.actor.team))
 }
 
 // oneScheduled begins a proof with one scheduled post, of which the person does not know yet.
-func (s *stage) oneScheduled(ctx context.Context) (p api.Scheduled, err error) {
-	list, err := s.scheduled(ctx)
-	if err != nil {
-		return p, err
-	}
-	for _, p := range list {
-		if err := s.actor.c.Unschedule(ctx, p.ID); err != nil {
-			return p, err
-		}
+func (s *stage) oneScheduled(ctx context.Context) api.Scheduled {
+	for _, p := range s.scheduled(ctx) {
+		check(s.actor.c.Unschedule(ctx, p.ID))
 	}
 	s.actor.own().scheduled = nil
-	err = s.device(func(c *api.Client) (err error) {
-		p, err = c.Schedule(ctx, s.actor.id, api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}, time.Now().Add(50*time.Hour).UnixMilli())
-		return err
-	})
-	return p, err
+	c := s.device()
+	defer c.Close()
+	d := api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}
+	return must(c.Schedule(ctx, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
 }
 
 // proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12 days from now.
-func proveCreateScheduledPost(ctx context.Context, s *stage) error {
-	before, err := s.oneScheduled(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err := s.scheduled(ctx)
-	if err != nil {
-		return err
-	}
+func proveCreateScheduledPost(ctx context.Context, s *stage) {
+	before := s.oneScheduled(ctx)
+	s.act(ctx)
+	list := s.scheduled(ctx)
 	for _, p := range list {
 		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 && in > 47*time.Hour && in <= 288*time.Hour {
-			return nil
+			return
 		}
 	}
-	return fmt.Errorf("another device finds %d scheduled posts, want 2", len(list))
+	disproved(true, "another device finds %d scheduled posts, want 2", len(list))
 }
 
 // proveUpdateScheduledPost shows that another device finds the same post with another text and time.
-func proveUpdateScheduledPost(ctx context.Context, s *stage) error {
-	before, err := s.oneScheduled(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err := s.scheduled(ctx)
-	return disproved(err, len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At,
+func proveUpdateScheduledPost(ctx context.Context, s *stage) {
+	before := s.oneScheduled(ctx)
+	s.act(ctx)
+	list := s.scheduled(ctx)
+	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At,
 		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
 }
 
 // proveDeleteScheduledPost shows that another device finds it no more.
-func proveDeleteScheduledPost(ctx context.Context, s *stage) error {
-	if _, err := s.oneScheduled(ctx); err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err := s.scheduled(ctx)
-	return disproved(err, len(list) != 0, "%d scheduled posts are left", len(list))
+func proveDeleteScheduledPost(ctx context.Context, s *stage) {
+	s.oneScheduled(ctx)
+	s.act(ctx)
+	list := s.scheduled(ctx)
+	disproved(len(list) != 0, "%d scheduled posts are left", len(list))
 }
 
 // proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
-func proveSendScheduledPost(ctx context.Context, s *stage) error {
+func proveSendScheduledPost(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
-	if _, err := s.oneScheduled(ctx); err != nil {
-		return err
-	}
-	mark, err := s.say(ctx, ch.id.String(), "before")
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	posts, err := s.witness.c.Posts(ctx, ch.id.String(), 2)
-	if err != nil {
-		return err
-	}
-	if len(posts) < 2 || posts[0].UserID.String() != s.actor.id || posts[1].ID.String() != mark.ID {
-		return fmt.Errorf("another client finds no new post of the person")
-	}
-	list, err := s.scheduled(ctx)
-	return disproved(err, len(list) != 0, "it is still scheduled")
+	s.oneScheduled(ctx)
+	mark := s.say(ctx, ch.id.String(), "before")
+	s.act(ctx)
+	posts := must(s.witness.c.Posts(ctx, ch.id.String(), 2))
+	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
+		posts[1].ID.String() != mark.ID,
+		"another client finds no new post of the person")
+	list := s.scheduled(ctx)
+	disproved(len(list) != 0, "it is still scheduled")
 }

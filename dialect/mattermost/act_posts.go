@@ -3,7 +3,6 @@ package mattermost
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -154,70 +153,47 @@ func (a *person) anyPost(ch *channel, keep func(*post) bool) (post, bool) {
 }
 
 // proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is a reply.
-func proveCreatePost(ctx context.Context, s *stage) error {
+func proveCreatePost(ctx context.Context, s *stage) {
 	const times = 30
 	ch := s.actor.channel()
 	replies := 0
 	for range times {
-		before, err := s.witness.c.Posts(ctx, ch.id.String(), pageOf)
-		if err != nil {
-			return err
-		}
-		if err := s.act(ctx); err != nil {
-			return err
-		}
-		after, err := s.witness.c.Posts(ctx, ch.id.String(), pageOf)
-		if err != nil {
-			return err
-		}
-		if len(after) == 0 || after[0].UserID.String() != s.actor.id || slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }) {
-			return fmt.Errorf("another client finds no new post of the person")
-		}
+		before := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+		s.act(ctx)
+		after := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
+			slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }),
+			"another client finds no new post of the person")
 		if !after[0].RootID.None() {
 			replies++
 		}
 	}
-	if replies == 0 || replies == times {
-		return fmt.Errorf("%d of %d posts are replies", replies, times)
-	}
-	return nil
+	disproved(replies == 0 || replies == times, "%d of %d posts are replies", replies, times)
 }
 
 // proveAddReaction shows that a post has a reaction of the person that it did not have.
-func proveAddReaction(ctx context.Context, s *stage) error {
+func proveAddReaction(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
-	if _, err := s.say(ctx, ch.id.String(), "what do you think?"); err != nil {
-		return err
-	}
-	count := func() (n int, err error) {
-		posts, err := s.witness.c.Posts(ctx, ch.id.String(), seenPosts)
-		for _, p := range posts {
+	s.say(ctx, ch.id.String(), "what do you think?")
+	count := func() (n int) {
+		for _, p := range must(s.witness.c.Posts(ctx, ch.id.String(), seenPosts)) {
 			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
-			if err != nil {
-				return 0, err
-			}
+			check(err)
 			for _, u := range users {
 				if u == s.actor.id {
 					n++
 				}
 			}
 		}
-		return n, err
+		return n
 	}
-	if err := s.refresh(ctx); err != nil {
-		return err
-	}
-	before, err := count()
-	if err != nil {
-		return err
-	}
+	s.refresh(ctx)
+	before := count()
 	for range 3 { // one may be a reaction that is there already
-		if err := s.act(ctx); err != nil {
-			return err
-		}
-		if after, err := count(); err != nil || after == before+1 {
-			return err
+		s.act(ctx)
+		if count() == before+1 {
+			return
 		}
 	}
-	return fmt.Errorf("still %d reactions of the person", before)
+	disproved(true, "still %d reactions of the person", before)
 }

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -114,103 +113,61 @@ func (a *person) generateUserReport(ctx context.Context) error {
 }
 
 // proveClickUserProfile shows that the person read the same profile of the witness as the witness does.
-func proveClickUserProfile(ctx context.Context, s *stage) error {
+func proveClickUserProfile(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts { // so that the person picks the witness
-		if _, err := s.say(ctx, ch.id.String(), "who am I?"); err != nil {
-			return err
-		}
+		s.say(ctx, ch.id.String(), "who am I?")
 	}
-	if err := s.refresh(ctx); err != nil {
-		return err
-	}
+	s.refresh(ctx)
 	s.actor.own().looked = look{}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
+	s.act(ctx)
 	want := look{user: s.witness.self}
-	m, err := s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)
-	if err != nil {
-		return err
-	}
-	want.messages = m.Messages
+	want.messages = must(s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)).Messages
 	if s.b.facts.lacks(hasAttributes) == "" {
-		values, err := s.witness.c.Attributes(ctx, s.witness.id)
-		if err != nil {
-			return err
-		}
-		want.attributes = len(values)
+		want.attributes = len(must(s.witness.c.Attributes(ctx, s.witness.id)))
 	}
-	if want.roles, err = s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id); err != nil {
-		return err
-	}
-	if s.actor.own().looked != want {
-		return fmt.Errorf("the profile says %+v, its owner %+v", s.actor.own().looked, want)
-	}
-	return nil
+	want.roles = must(s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id))
+	disproved(s.actor.own().looked != want,
+		"the profile says %+v, its owner %+v", s.actor.own().looked, want)
 }
 
 // proveUpdateCustomStatus shows that another client sees the status.
-func proveUpdateCustomStatus(ctx context.Context, s *stage) error {
-	if err := s.actor.c.ClearCustomStatus(ctx, s.actor.id); err != nil {
-		return err
-	}
-	before, err := s.witness.c.CustomStatus(ctx, s.actor.id)
-	if err == nil && before != "" {
-		err = fmt.Errorf("another client sees %q of a status that was cleared", before)
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	after, err := s.witness.c.CustomStatus(ctx, s.actor.id)
-	return disproved(err, after == "", "another client sees no status")
+func proveUpdateCustomStatus(ctx context.Context, s *stage) {
+	check(s.actor.c.ClearCustomStatus(ctx, s.actor.id))
+	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(before != "", "another client sees %q of a status that was cleared", before)
+	s.act(ctx)
+	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(after == "", "another client sees no status")
 }
 
 // proveRemoveCustomStatus shows that another client sees none any more.
-func proveRemoveCustomStatus(ctx context.Context, s *stage) error {
-	if err := s.actor.updateCustomStatus(ctx); err != nil {
-		return err
-	}
-	before, err := s.witness.c.CustomStatus(ctx, s.actor.id)
-	if err == nil && before == "" {
-		err = fmt.Errorf("another client sees no status that could be removed")
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	after, err := s.witness.c.CustomStatus(ctx, s.actor.id)
-	return disproved(err, after != "", "another client still sees %q", after)
+func proveRemoveCustomStatus(ctx context.Context, s *stage) {
+	check(s.actor.updateCustomStatus(ctx))
+	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(before == "", "another client sees no status that could be removed")
+	s.act(ctx)
+	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(after != "", "another client still sees %q", after)
 }
 
 // proveUpdateCustomAttribute shows that another client sees the new value.
-func proveUpdateCustomAttribute(ctx context.Context, s *stage) error {
+func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
 	const before = "as before"
-	if err := s.device(func(c *api.Client) error { return c.SetAttribute(ctx, s.b.attribute, before) }); err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	after, err := s.witness.c.Attributes(ctx, s.actor.id)
-	if v := after[s.b.attribute]; err == nil && (v == "" || v == before) {
-		err = fmt.Errorf("another client sees %q, before it was %q", v, before)
-	}
-	return err
+	c := s.device()
+	defer c.Close()
+	check(c.SetAttribute(ctx, s.b.attribute, before))
+	s.act(ctx)
+	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.attribute]
+	disproved(after == "" || after == before,
+		"another client sees %q, before it was %q", after, before)
 }
 
 // proveGenerateUserReport shows that the report has every account that the server counts without bots, which the
 // report leaves out.
-func proveGenerateUserReport(ctx context.Context, s *stage) error {
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	n, err := s.admin.UsersStats(ctx)
-	return disproved(err, int64(s.actor.own().reported) < n,
+func proveGenerateUserReport(ctx context.Context, s *stage) {
+	s.act(ctx)
+	n := must(s.admin.UsersStats(ctx))
+	disproved(int64(s.actor.own().reported) < n,
 		"%d accounts in the report, %d on the server", s.actor.own().reported, n)
 }

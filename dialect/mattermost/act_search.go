@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -164,7 +163,7 @@ func (a *person) searchGroupChannels(ctx context.Context) error {
 
 // proveSearchPosts has the witness write something that the very search must find, and shows that the person found as
 // much as the witness.
-func proveSearchPosts(ctx context.Context, s *stage) error {
+func proveSearchPosts(ctx context.Context, s *stage) {
 	a := s.actor
 	for seed := uint64(1); ; seed++ {
 		// A query that a post of the witness can answer: of words and phrases. Proofs look for one with both.
@@ -175,13 +174,8 @@ func proveSearchPosts(ctx context.Context, s *stage) error {
 		}
 		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
 		ch := a.here()
-		p, err := s.say(ctx, ch, text)
-		if err == nil {
-			_, err = s.say(ctx, ch, text+" "+q.not)
-		}
-		if err != nil {
-			return err
-		}
+		p := s.say(ctx, ch, text)
+		s.say(ctx, ch, text+" "+q.not)
 		team := a.team
 		if s.doing.name == "search_posts_all_teams" {
 			team = ""
@@ -189,66 +183,47 @@ func proveSearchPosts(ctx context.Context, s *stage) error {
 		// An index may lag behind.
 		for range 20 {
 			a.own().found = 0
-			if err := s.actAs(ctx, seed, seed); err != nil {
-				return err
-			}
-			theirs, err := s.witness.c.SearchPosts(ctx, team, q.terms(), 0)
-			if err != nil {
-				return err
-			}
+			check(s.carryOutAs(ctx, seed, seed, s.doing.do))
+			theirs := must(s.witness.c.SearchPosts(ctx, team, q.terms(), 0))
 			if slices.ContainsFunc(theirs, func(x api.Seen) bool { return x.ID.String() == p.ID }) && a.own().found == len(theirs) {
-				return nil
+				return
 			}
-			if err := a.u.Pause(ctx, time.Second); err != nil {
-				return err
-			}
+			check(a.u.Pause(ctx, time.Second))
 		}
-		return fmt.Errorf("the search %s does not find the post %s, or not the same for both", q.terms(), p.ID)
+		disproved(true,
+			"the search %s does not find the post %s, or not the same for both", q.terms(), p.ID)
 	}
 }
 
 // proveSearchUsers shows that the person found exactly the one of that name, as the witness does.
-func proveSearchUsers(ctx context.Context, s *stage) error {
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	all, err := s.witness.c.SearchUsers(ctx, s.b.set.users)
-	return disproved(err, s.actor.own().found != 1 || len(all) < stagePersons,
+func proveSearchUsers(ctx context.Context, s *stage) {
+	s.act(ctx)
+	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
+	disproved(s.actor.own().found != 1 || len(all) < stagePersons,
 		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found, len(all))
 }
 
 // proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness
 // finds, too.
-func proveSearchChannels(ctx context.Context, s *stage) error {
+func proveSearchChannels(ctx context.Context, s *stage) {
 	s.actor.own().found = 0
-	if err := s.act(ctx); err != nil {
-		return err
-	}
+	s.act(ctx)
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && p.ch.kind == 'O' {
-			theirs, err := s.witness.c.SearchChannels(ctx, s.b.team, p.ch.name)
-			if err != nil {
-				return err
-			}
-			if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.id.String() }) {
-				return fmt.Errorf("the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
-			}
+			theirs := must(s.witness.c.SearchChannels(ctx, s.b.team, p.ch.name))
+			disproved(s.actor.own().found == 0 ||
+				!slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.id.String() }),
+				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
 		}
 	}
-	return nil
 }
 
 // proveSearchGroupChannels makes a group channel of the actor and shows that it is found.
-func proveSearchGroupChannels(ctx context.Context, s *stage) error {
-	ch, err := s.witness.c.CreateGroup(ctx, []string{s.witness.id, s.actor.id, s.b.ids[2]})
-	if err != nil {
-		return err
-	}
+func proveSearchGroupChannels(ctx context.Context, s *stage) {
+	ch := must(s.witness.c.CreateGroup(ctx, []string{s.witness.id, s.actor.id, s.b.ids[2]}))
 	s.actor.own().found = 0
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	theirs, err := s.witness.c.SearchGroupChannels(ctx, s.b.set.users)
-	return disproved(err, s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == ch.ID }),
+	s.act(ctx)
+	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))
+	disproved(s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == ch.ID }),
 		"the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 }

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -108,21 +107,17 @@ func (a *person) under(t *api.Table) (back func()) {
 
 // proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that
 // an event sent afterwards arrives.
-func proveReconnect(ctx context.Context, s *stage) error {
+func proveReconnect(ctx context.Context, s *stage) {
 	old := s.actor.socket()
-	if err := s.act(ctx); err != nil {
-		return err
-	}
+	s.act(ctx)
 	now := s.actor.socket()
-	if now == nil || now == old {
-		return fmt.Errorf("the WebSocket was not lost")
-	}
-	return s.hears(ctx)
+	disproved(now == nil || now == old, "the WebSocket was not lost")
+	s.hears(ctx)
 }
 
 // proveFullReload shows that the person has a new WebSocket that receives events, and has its
 // channels again.
-func proveFullReload(ctx context.Context, s *stage) error {
+func proveFullReload(ctx context.Context, s *stage) {
 	inTeam := func() (n int) {
 		for _, p := range s.actor.places {
 			if s.actor.inTeam(p) {
@@ -132,51 +127,33 @@ func proveFullReload(ctx context.Context, s *stage) error {
 		return n
 	}
 	old, before := s.actor.socket(), inTeam()
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	if now := s.actor.socket(); now == nil || now == old || inTeam() < before {
-		return fmt.Errorf("%d channels of the team instead of %d, or no new WebSocket", inTeam(), before)
-	}
-	return s.hears(ctx)
+	s.act(ctx)
+	now := s.actor.socket()
+	disproved(now == nil || now == old || inTeam() < before,
+		"%d channels of the team instead of %d, or no new WebSocket", inTeam(), before)
+	s.hears(ctx)
 }
 
 // proveLogoutLogin shows that the old session is refused, and that the new one receives events.
-func proveLogoutLogin(ctx context.Context, s *stage) error {
+func proveLogoutLogin(ctx context.Context, s *stage) {
 	old := s.actor.c.Token()
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	if s.actor.c.Token() == old {
-		return fmt.Errorf("the session is the same")
-	}
-	c, err := s.client(old)
-	if err != nil {
-		return err
-	}
+	s.act(ctx)
+	disproved(s.actor.c.Token() == old, "the session is the same")
+	c := must(s.client(old))
 	defer c.Close()
-	_, err = c.Me(ctx)
-	if err == nil {
-		return fmt.Errorf("the old session is still accepted")
-	}
-	if !unauthorized(err) {
-		return fmt.Errorf("the old session is not refused with status 401: %w", err)
-	}
-	return s.hears(ctx)
+	_, err := c.Me(ctx)
+	disproved(err == nil, "the old session is still accepted")
+	disproved(!unauthorized(err), "the old session is not refused with status 401: %w", err)
+	s.hears(ctx)
 }
 
 // hears shows that a post of the witness reaches the actor by its WebSocket.
-func (s *stage) hears(ctx context.Context) error {
-	if err := s.gather(ctx); err != nil {
-		return err
-	}
+func (s *stage) hears(ctx context.Context) {
+	check(s.gather(ctx))
 	ch := s.actor.channel()
-	p, err := s.say(ctx, ch.id.String(), "can you hear me?")
-	if err != nil {
-		return err
-	}
+	p := s.say(ctx, ch.id.String(), "can you hear me?")
 	id := api.ParseID(p.ID)
-	return s.eventually(ctx, "an event of the witness's post", func() bool {
+	s.eventually(ctx, "an event of the witness's post", func() bool {
 		_, ok := ch.pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id })
 		return ok
 	})

@@ -2,8 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -184,22 +182,18 @@ func (a *person) readAllThreads(ctx context.Context) error {
 }
 
 // newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
-func (s *stage) newThread(ctx context.Context) (api.ID, error) {
+func (s *stage) newThread(ctx context.Context) api.ID {
 	ch := s.actor.here()
-	p, err := s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"})
-	if err == nil {
-		_, err = s.say(ctx, ch, "an answer", p.ID)
-	}
-	if err != nil {
-		return api.ID{}, err
-	}
+	p := must(s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"}))
+	s.say(ctx, ch, "an answer", p.ID)
 	s.actor.own().threads = nil
-	return api.ParseID(p.ID), s.refresh(ctx)
+	s.refresh(ctx)
+	return api.ParseID(p.ID)
 }
 
 // inbox returns the actor's inbox as the administrator sees it: no other account may read it.
-func (s *stage) inbox(ctx context.Context, unread bool) ([]api.ThreadSeen, error) {
-	return s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread)
+func (s *stage) inbox(ctx context.Context, unread bool) []api.ThreadSeen {
+	return must(s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread))
 }
 
 func threadWith(id api.ID) func(api.ThreadSeen) bool {
@@ -207,148 +201,80 @@ func threadWith(id api.ID) func(api.ThreadSeen) bool {
 }
 
 // proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
-func proveViewGlobalThreads(ctx context.Context, s *stage) error {
-	id, err := s.newThread(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err := s.inbox(ctx, true)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(list, threadWith(id)) {
-		return fmt.Errorf("the administrator does not see the unread thread %s in the person's inbox", id)
-	}
-	if !slices.Contains(s.actor.own().threads, id) {
-		return fmt.Errorf("the person did not find the thread %s in its inbox", id)
-	}
-	return nil
+func proveViewGlobalThreads(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
+	s.act(ctx)
+	list := s.inbox(ctx, true)
+	disproved(!slices.ContainsFunc(list, threadWith(id)),
+		"the administrator does not see the unread thread %s in the person's inbox", id)
+	disproved(!slices.Contains(s.actor.own().threads, id),
+		"the person did not find the thread %s in its inbox", id)
 }
 
 // proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
-func proveUpdateThreadRead(ctx context.Context, s *stage) error {
-	id, err := s.newThread(ctx)
-	if err != nil {
-		return err
-	}
+func proveUpdateThreadRead(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
 	s.actor.own().threads = []api.ID{id}
-	before, err := s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String())
-	if err != nil {
-		return err
-	}
-	if before.Unread == 0 {
-		return fmt.Errorf("the thread has no unread reply to begin with")
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	after, err := s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String())
-	return disproved(err, after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
+	before := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	disproved(before.Unread == 0, "the thread has no unread reply to begin with")
+	s.act(ctx)
+	after := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
 }
 
 // proveViewThread shows that the person read as many posts as another client finds in the longest thread of the
 // channel, over several pages.
-func proveViewThread(ctx context.Context, s *stage) error {
-	ch, err := s.emptyChannel(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := s.say(ctx, ch.id.String(), "a long story")
-	if err != nil {
-		return err
-	}
+func proveViewThread(ctx context.Context, s *stage) {
+	ch := s.emptyChannel(ctx)
+	p := s.say(ctx, ch.id.String(), "a long story")
 	for range repliesPage + 5 {
-		if _, err := s.say(ctx, ch.id.String(), "and then", p.ID); err != nil {
-			return err
-		}
+		s.say(ctx, ch.id.String(), "and then", p.ID)
 	}
-	if err := s.refresh(ctx); err != nil {
-		return err
-	}
+	s.refresh(ctx)
 	s.actor.own().found = 0
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	all, err := s.witness.c.Thread(ctx, p.ID)
-	if err != nil {
-		return err
-	}
+	s.act(ctx)
+	all := must(s.witness.c.Thread(ctx, p.ID))
 	ids := map[api.ID]bool{}
 	for _, x := range all { // some servers name the root twice
 		ids[x.ID] = true
 	}
-	if s.actor.own().found != len(ids) || len(ids) != repliesPage+6 {
-		return fmt.Errorf("the person read %d posts of %d", s.actor.own().found, len(ids))
-	}
-	return nil
+	disproved(s.actor.own().found != len(ids) || len(ids) != repliesPage+6,
+		"the person read %d posts of %d", s.actor.own().found, len(ids))
 }
 
 // proveFollowThread shows that a thread of others is in the person's inbox.
-func proveFollowThread(ctx context.Context, s *stage) error {
-	ch, err := s.emptyChannel(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := s.say(ctx, ch.id.String(), "among ourselves")
-	if err == nil {
-		_, err = s.say(ctx, ch.id.String(), "indeed", p.ID)
-	}
-	if err == nil {
-		err = s.refresh(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	list, err := s.inbox(ctx, false)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))) {
-		return errors.New("the person follows the thread to begin with")
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err = s.inbox(ctx, false)
-	return disproved(err, !slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
+func proveFollowThread(ctx context.Context, s *stage) {
+	ch := s.emptyChannel(ctx)
+	p := s.say(ctx, ch.id.String(), "among ourselves")
+	s.say(ctx, ch.id.String(), "indeed", p.ID)
+	s.refresh(ctx)
+	list := s.inbox(ctx, false)
+	disproved(slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
+		"the person follows the thread to begin with")
+	s.act(ctx)
+	list = s.inbox(ctx, false)
+	disproved(!slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
 		"the thread is not in the person's inbox")
 }
 
 // proveUnfollowThread shows that a thread left the person's inbox.
-func proveUnfollowThread(ctx context.Context, s *stage) error {
-	id, err := s.newThread(ctx)
-	if err != nil {
-		return err
-	}
+func proveUnfollowThread(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
 	s.actor.own().threads = []api.ID{id}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err := s.inbox(ctx, false)
-	return disproved(err, slices.ContainsFunc(list, threadWith(id)),
+	s.act(ctx)
+	list := s.inbox(ctx, false)
+	disproved(slices.ContainsFunc(list, threadWith(id)),
 		"the thread is still in the person's inbox")
 }
 
 // proveReadAllThreads shows that the person has unread threads before, and none after.
-func proveReadAllThreads(ctx context.Context, s *stage) error {
+func proveReadAllThreads(ctx context.Context, s *stage) {
 	for range 2 {
-		if _, err := s.newThread(ctx); err != nil {
-			return err
-		}
+		s.newThread(ctx)
 	}
-	list, err := s.inbox(ctx, true)
-	if err != nil {
-		return err
-	}
-	if len(list) < 2 {
-		return fmt.Errorf("%d unread threads to begin with", len(list))
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	list, err = s.inbox(ctx, true)
-	return disproved(err, len(list) != 0, "%d unread threads are left", len(list))
+	list := s.inbox(ctx, true)
+	disproved(len(list) < 2, "%d unread threads to begin with", len(list))
+	s.act(ctx)
+	list = s.inbox(ctx, true)
+	disproved(len(list) != 0, "%d unread threads are left", len(list))
 }

@@ -162,149 +162,94 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 }
 
 // proveEditPost shows the witness another text in the actor's only post.
-func proveEditPost(ctx context.Context, s *stage) error {
-	id, err := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	got, err := s.witness.c.PostText(ctx, id)
-	return disproved(err, got == "first thoughts" || got == "", "the text is still %q", got)
+func proveEditPost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
+	s.act(ctx)
+	got := must(s.witness.c.PostText(ctx, id))
+	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
 }
 
 // proveDeletePost shows that the witness does not find the actor's only post any more.
-func proveDeletePost(ctx context.Context, s *stage) error {
-	id, err := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	posts, err := s.witness.c.Posts(ctx, s.actor.here(), seenPosts)
-	return disproved(err, slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }),
+func proveDeletePost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
+	s.act(ctx)
+	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
+	disproved(slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }),
 		"the post is still there")
 }
 
 // proveCreateReminder shows another client of the same person the confirmation that only that person gets.
-func proveCreateReminder(ctx context.Context, s *stage) error {
-	if _, err := s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"}); err != nil {
-		return err
-	}
-	sock, err := s.actor.c.Connect(ctx)
-	if err != nil {
-		return err
-	}
+func proveCreateReminder(ctx context.Context, s *stage) {
+	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
+	sock := must(s.actor.c.Connect(ctx))
 	defer sock.Close()
-	if err := s.act(ctx); err != nil {
-		return err
-	}
+	s.act(ctx)
 	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
 		ev, err := sock.Next(wait)
-		if err != nil {
-			return fmt.Errorf("no confirmation: %w", err)
-		}
+		disproved(err != nil, "no confirmation: %w", err)
 		if ev.Kind == api.EventEphemeral {
-			return nil
+			return
 		}
 	}
 }
 
 // proveCreateAckPost shows the witness an urgent post of the actor that requests an
 // acknowledgement.
-func proveCreateAckPost(ctx context.Context, s *stage) error {
-	return s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
+func proveCreateAckPost(ctx context.Context, s *stage) {
+	s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
 }
 
 // proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
 // mention.
-func proveCreatePersistentPost(ctx context.Context, s *stage) error {
-	return s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
+func proveCreatePersistentPost(ctx context.Context, s *stage) {
+	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
 }
 
-func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) error {
-	ch, err := s.emptyChannel(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
-	posts, err := s.witness.c.Posts(ctx, ch.id.String(), pageOf)
-	if err != nil {
-		return err
-	}
-	if len(posts) == 0 || posts[0].UserID.String() != s.actor.id {
-		return fmt.Errorf("the witness finds no new post of the person")
-	}
+func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) {
+	ch := s.emptyChannel(ctx)
+	s.act(ctx)
+	posts := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
+		"the witness finds no new post of the person")
 	got, _, err := s.witness.c.PostPriority(ctx, posts[0].ID.String())
-	if err != nil {
-		return err
-	}
-	if got != want {
-		return fmt.Errorf("the priority is %+v, want %+v", got, want)
-	}
-	text, err := s.witness.c.PostText(ctx, posts[0].ID.String())
-	return disproved(err, !strings.Contains(text, contains), "the post does not mention anybody")
+	check(err)
+	disproved(got != want, "the priority is %+v, want %+v", got, want)
+	text := must(s.witness.c.PostText(ctx, posts[0].ID.String()))
+	disproved(!strings.Contains(text, contains), "the post does not mention anybody")
 }
 
 // proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
-func proveAckToPost(ctx context.Context, s *stage) error {
-	id, err := s.onlyPost(ctx, s.witness, api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
-	if err != nil {
-		return err
-	}
-	if err := s.act(ctx); err != nil {
-		return err
-	}
+func proveAckToPost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.witness, api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
+	s.act(ctx)
 	_, acks, err := s.witness.c.PostPriority(ctx, id)
-	return disproved(err, !slices.Equal(acks, []string{s.actor.id}),
+	check(err)
+	disproved(!slices.Equal(acks, []string{s.actor.id}),
 		"acknowledged by %v, want the person", acks)
 }
 
 // onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to
 // the actor.
-func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string, err error) {
-	ch, err := s.emptyChannel(ctx)
-	if err != nil {
-		return "", err
-	}
+func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string) {
+	ch := s.emptyChannel(ctx)
 	d.ChannelID = ch.id.String()
-	p, err := author.c.Post(ctx, d)
-	if err != nil {
-		return "", err
-	}
-	return p.ID, s.refresh(ctx)
+	p := must(author.c.Post(ctx, d))
+	s.refresh(ctx)
+	return p.ID
 }
 
 // emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of both.
-func (s *stage) emptyChannel(ctx context.Context) (*channel, error) {
+func (s *stage) emptyChannel(ctx context.Context) (ch *channel) {
 	s.rooms++
-	made, err := s.admin.MakeChannel(ctx, s.b.team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")
-	if err != nil {
-		return nil, err
-	}
-	id := made.ID
-	var ch *channel
+	id := must(s.admin.MakeChannel(ctx, s.b.team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")).ID
 	for _, a := range []*person{s.actor, s.witness} {
-		if err := s.admin.JoinChannel(ctx, id, a.id); err != nil {
-			return nil, err
-		}
-		chs, err := a.c.TeamChannels(ctx, a.id, s.b.team, true)
-		if err != nil {
-			return nil, err
-		}
-		a.take(chs)
-		if ch = s.b.dir.known(api.ParseID(id)); ch == nil {
-			return nil, fmt.Errorf("the new channel is not among the person's")
-		}
-		if err := a.enter(ctx, a.place(ch)); err != nil {
-			return nil, err
-		}
+		check(s.admin.JoinChannel(ctx, id, a.id))
+		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.team, true)))
+		ch = s.b.dir.known(api.ParseID(id))
+		disproved(ch == nil, "the new channel is not among the person's")
+		check(a.enter(ctx, a.place(ch)))
 	}
-	return ch, nil
+	return ch
 }

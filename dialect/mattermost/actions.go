@@ -18,8 +18,9 @@ type action struct {
 	// Chance comes from the person's choice, content and pick alone, which begin again with each action: how much one
 	// action draws cannot change the next.
 	do func(a *person, ctx context.Context) error
-	// prove makes do possible, calls it (s.act) and shows its effect through another client.
-	prove func(ctx context.Context, s *stage) error
+	// prove makes do possible, calls it (s.act) and shows its effect through another client. It ends at its first error, see
+	// [check].
+	prove func(ctx context.Context, s *stage)
 }
 
 // A skipError is the reason why an action was skipped: its object does not exist.

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
 )
@@ -22,24 +20,10 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 	t.Helper()
 	env := contractEnv(url, password)
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, 4); err != nil {
-		t.Fatal(err)
-	}
-	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer actor.Close()
-	if err := actor.Login(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	a := actor.(*person)
-	a.u.Schedule(a.u.Now())
-	a.begin(a.steady)
+	noError(t, b.Provision(t.Context(), env, 4))
+	a := arrived(t, b, env, 0)
 	for _, do := range []func(context.Context) error{a.createPost, a.createDirect, a.createDirect, a.createDirect, a.createGroup} {
-		if err := do(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, do(t.Context()))
 	}
 	acked, _ := env.Ledger.Messages()
 	if len(acked) != 5 {
@@ -83,9 +67,7 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
 	s := newSetup(t.Context(), &env, b.set)
-	if err := s.asAdmin(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.asAdmin())
 	direct := 0 // messages of channels of which the administrator is not a member
 	for _, m := range acked {
 		var members []string
@@ -123,30 +105,13 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 // On a release that keeps the administrator from direct channels and counts bots as users, no action is accused.
 func TestVerifyOnNineEleven(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
-	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	allProven(t, VerifyConfig{URL: url, Password: password, Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}}, 3)
 	// A bot is an account that the statistics count there.
-	s := newSetup(t.Context(), &workload.Env{URL: url, Timeout: 10 * time.Second, Secret: func(name string) string {
-		return map[string]string{"admin_password": password}[name]
-	}}, settings{admin: "sysadmin", bot: "verify-bot"})
-	if err := s.asAdmin(); err != nil {
-		t.Fatal(err)
-	}
+	env := contractEnv(url, password)
+	s := newSetup(t.Context(), &env, settings{admin: "sysadmin", bot: "verify-bot"})
+	noError(t, s.asAdmin())
 	if _, _, err := s.bot(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: []string{"generate_user_report"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(proofs) != 3 || len(again) != 1 {
-		t.Fatalf("%d and %d proofs", len(proofs), len(again))
-	}
-	for _, p := range append(proofs, again...) {
-		if p.Outcome != OutcomeOK {
-			t.Errorf("%+v", p)
-		}
-	}
+	allProven(t, VerifyConfig{URL: url, Password: password, Only: []string{"generate_user_report"}}, 1)
 }

@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -40,6 +41,36 @@ func inTurn(h http.HandlerFunc) *httptest.Server {
 		defer turn.Unlock()
 		h(w, r)
 	}))
+}
+
+// noError ends a test by an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// userOf is the user of a rank.
+func userOf(env workload.Env, rank int) *workload.User {
+	return workload.NewUser(rank, rank, max(env.Seed, 1), env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
+}
+
+func newActor(t testing.TB, b workload.Behavior, env workload.Env, u *workload.User) workload.Actor {
+	t.Helper()
+	a, err := b.NewActor(env, u)
+	noError(t, err)
+	return a
+}
+
+// lone is a person with a session, whose behavior was not provisioned: user 0 of an environment, which gets a registry
+// and, unless it has them, a minute for each call and the pace of a test.
+func lone(t testing.TB, env *workload.Env, set settings) *person {
+	t.Helper()
+	env.Registry = measure.NewRegistry(1)
+	env.Timeout, env.Pace = cmp.Or(env.Timeout, time.Minute), cmp.Or(env.Pace, 0.001)
+	b := &Person{set: set, team: "t", ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
+	return newActor(t, b, *env, userOf(*env, 0)).(*person)
 }
 
 // tally is a Recorder that keeps all ops.
@@ -144,19 +175,14 @@ func TestPosterOnTheWire(t *testing.T) {
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{channels: []string{anID}, token: "bot-secret"}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	a, err := p.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newActor(t, p, env, u)
 	defer a.Close()
 	const acts = 2500
 	for range acts {
 		if d := a.Think(); d < 4*time.Second || d >= 6*time.Second {
 			t.Fatalf("think time %v, want 4s to 6s", d)
 		}
-		if err := a.Act(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Act(t.Context()))
 	}
 	passTurn()
 	// 100 expected, standard deviation 9.8.

@@ -84,9 +84,7 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 	t.Cleanup(cancel)
 	db.n++
 	name := fmt.Sprint("chat", db.n)
-	if err := db.CreateDatabase(ctx, name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.CreateDatabase(ctx, name))
 	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(name), "Contract-1", "bcrypt:4"
 	s, err := refchat.New(ctx, cfg)
 	if err != nil {
@@ -108,12 +106,24 @@ func contractEnv(url, password string) workload.Env {
 	return workload.Env{
 		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1),
 		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2", "memberships": "2"},
-		Secret: func(name string) string {
-			if name == "admin_password" {
-				return password
-			}
-			return ""
-		},
+		Secret: oneSecret("admin_password", password),
+	}
+}
+
+// nullEnv is contractEnv of persons on a null server, who only act.
+func nullEnv(url string, pace float64) workload.Env {
+	env := contractEnv(url, "Aa1!aaaaaaaa")
+	env.Seed, env.Pace, env.Params = 7, pace, map[string]string{"periodic": "off"}
+	return env
+}
+
+// oneSecret is the one secret of an environment.
+func oneSecret(name, value string) func(string) string {
+	return func(asked string) string {
+		if asked == name {
+			return value
+		}
+		return ""
 	}
 }
 
@@ -138,9 +148,7 @@ func TestContract(t *testing.T) {
 	const n = 3
 	provision := func() {
 		for _, b := range []workload.Behavior{posters, persons} {
-			if err := b.Provision(t.Context(), env, n); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Provision(t.Context(), env, n))
 		}
 	}
 	provision()
@@ -159,30 +167,18 @@ func TestContract(t *testing.T) {
 		env.Ledger, env.Tally = workload.NewLedger(time.Second, 1), &workload.Tally{}
 		var actors []workload.Actor
 		for rank := range n {
-			u := workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-			a, err := persons.NewActor(env, u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := userOf(env, rank)
+			a := newActor(t, persons, env, u)
 			defer a.Close()
-			if err := a.Login(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.Login(t.Context()))
 			actors = append(actors, a)
 		}
-		p, err := posters.NewActor(env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newActor(t, posters, env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
 		defer p.Close()
 		const acts = 60
 		for range acts {
-			if err := p.Act(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := actors[0].Act(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Act(t.Context()))
+			noError(t, actors[0].Act(t.Context()))
 		}
 		for _, a := range actors[1:] { // each of the rare actions, at least once
 			a := a.(*person)
@@ -199,9 +195,7 @@ func TestContract(t *testing.T) {
 					return err
 				},
 			} {
-				if err := do(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, do(t.Context()))
 			}
 		}
 		all := map[string]uint64{}
@@ -248,17 +242,30 @@ func TestVerify(t *testing.T) {
 	url, password := server(t)
 	cfg := VerifyConfig{URL: url, Password: password, Log: t.Logf}
 	for range 2 { // it finds the objects of an earlier one
-		proofs, err := Verify(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(proofs) != len(actions) {
-			t.Errorf("%d proofs of %d actions", len(proofs), len(actions))
-		}
-		for _, p := range proofs {
-			if p.Outcome != OutcomeOK || p.ServerVersion == "0.0.0" {
-				t.Errorf("%+v", p)
-			}
+		allProven(t, cfg, len(actions))
+	}
+}
+
+// verified returns the proofs of a server.
+func verified(t *testing.T, cfg VerifyConfig) []Proof {
+	t.Helper()
+	proofs, err := Verify(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proofs
+}
+
+// allProven wants so many proofs of a server, all of which show the effect.
+func allProven(t *testing.T, cfg VerifyConfig, want int) {
+	t.Helper()
+	proofs := verified(t, cfg)
+	if len(proofs) != want {
+		t.Errorf("%d proofs, want %d", len(proofs), want)
+	}
+	for _, p := range proofs {
+		if p.Outcome != OutcomeOK || p.ServerVersion == "0.0.0" {
+			t.Errorf("%+v", p)
 		}
 	}
 }
@@ -269,20 +276,13 @@ func TestContractWithFaults(t *testing.T) {
 	env := contractEnv(url, password)
 	posters, persons := &Poster{}, &Person{}
 	for _, b := range []workload.Behavior{posters, persons} {
-		if err := b.Provision(t.Context(), env, 2); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.Provision(t.Context(), env, 2))
 	}
 	env.Registry.Cut()
-	p, err := posters.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newActor(t, posters, env, userOf(env, 0))
 	defer p.Close()
 	for range 5 {
-		if err := p.Act(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.Act(t.Context()))
 	}
 	for _, w := range env.Registry.Cut() {
 		if w.Name == "post" && (w.Classes[measure.OK] != 0 || w.Classes[measure.Status5xx] == 0) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -18,39 +17,22 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	env = contractEnv(url, password)
 	env.Params["periodic"] = "off"
 	first, second := &Person{}, &Person{}
-	if err := first.Provision(t.Context(), env, 2); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, first.Provision(t.Context(), env, 2))
 	state, err := first.State(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := env
 	other.Registry = measure.NewRegistry(1)
-	if err := second.Restore(other, state); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, second.Restore(other, state))
 	login := func(b *Person, env workload.Env, rank int) *person {
 		t.Helper()
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-		actor, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(actor.Close)
-		u.Schedule(u.Now())
-		if err := actor.Login(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		a := actor.(*person)
-		a.begin(a.steady)
+		a := arrived(t, b, env, rank)
 		ch := b.dir.known(api.ParseID(b.channels[0]))
 		if ch == nil {
 			t.Fatalf("person %d does not know its channel", rank)
 		}
-		if err := a.enter(t.Context(), a.place(ch)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.enter(t.Context(), a.place(ch)))
 		return a
 	}
 	return env, login(first, env, 0), login(second, other, 1)
@@ -59,9 +41,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 // Persons of another process do not choose posts that a person of this process deleted.
 func TestDeletionsReachOtherProcesses(t *testing.T) {
 	_, here, there := twoProcesses(t)
-	if err := here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}))
 	id := newestOwn(t, here)
 	becomes := func(want bool) bool {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -74,9 +54,7 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	if !becomes(true) {
 		t.Fatal("the other process does not know the post")
 	}
-	if err := here.deletePost(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, here.deletePost(t.Context()))
 	if !becomes(false) {
 		t.Error("the other process still chooses the post that was deleted")
 	}
@@ -98,18 +76,14 @@ func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
 	env, here, there := twoProcesses(t)
 	write := func(a *person, d api.Draft) api.ID {
 		t.Helper()
-		if err := a.post(t.Context(), a.channel(), d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.post(t.Context(), a.channel(), d))
 		return newestOwn(t, a)
 	}
 	root := write(here, api.Draft{Message: "a question"})
 	here.leave() // the event of the reply comes too late
 	reply := write(there, api.Draft{Message: "an answer", RootID: root.String()})
 	write(there, api.Draft{Message: "what stays"})
-	if err := here.deletePost(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, here.deletePost(t.Context()))
 	if _, err := there.c.PostText(t.Context(), reply.String()); !missing(err) {
 		t.Errorf("the reply to a post that was deleted: %v, want that it is not there", err)
 	}

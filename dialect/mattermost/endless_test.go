@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,21 +15,21 @@ import (
 	"plimsoll/load/measure"
 )
 
-// endless is a server whose lists have a full page of 200 whichever is asked for: the same one, or with fresh, one
-// that was never there before.
-func endless(t *testing.T, fresh bool) (url string, asked *atomic.Int64) {
+// endless is a server whose lists have a full page of 200 that was never there before, whichever is asked for.
+func endless(t *testing.T) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
-	fixed := []byte("[" + strings.Repeat(`{"id":"x","username":"x","user_id":"x","channel_id":"x"},`, 200-1) + `{"id":"x","username":"x","user_id":"x","channel_id":"x"}]`)
+	one := `{"id":"x","username":"x","user_id":"x","channel_id":"x"}`
+	rest := strings.Repeat(","+one, 200-1) + "]"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/thread"):
 			fmt.Fprint(w, `{"order":[],"posts":{},"has_next":true}`)
-		case fresh && !strings.HasPrefix(r.URL.Path, "/api/v4/users/"): // memberships are of one user
-			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"},%s`, n, fixed[1:])
+		case strings.HasPrefix(r.URL.Path, "/api/v4/users/"): // memberships are of one user
+			io.WriteString(w, "["+one+rest)
 		default:
-			_, _ = w.Write(fixed)
+			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"}%s`, n, rest)
 		}
 	}))
 	t.Cleanup(srv.Close)
@@ -53,7 +54,7 @@ func TestListsEndWhateverTheServerSays(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, asked := endless(t, true)
+			url, asked := endless(t)
 			c, rec := newTestClient(t, url)
 			err := read(t.Context(), c)
 			if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Decode {

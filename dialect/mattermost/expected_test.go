@@ -12,13 +12,9 @@ import (
 // are answered as listed.
 func TestReferenceAnswersAsExpected(t *testing.T) {
 	_, here, there := twoProcesses(t)
-	if err := here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}))
 	id := newestOwn(t, here).String()
-	if err := here.deletePost(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, here.deletePost(t.Context()))
 	for name, ask := range map[string]func() error{
 		"get_thread": func() error { _, err := there.c.Thread(t.Context(), id); return err },
 		"read_thread": func() error {

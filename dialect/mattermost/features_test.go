@@ -140,9 +140,7 @@ func TestErrorBodies(t *testing.T) {
 		License                         bool
 		Body                            json.RawMessage
 	}
-	if err := json.Unmarshal(b, &list); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(b, &list))
 	for _, tt := range list {
 		t.Run(tt.Server+" "+tt.What, func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
 )
@@ -14,12 +13,8 @@ import (
 func outcomes(t *testing.T, db *databases, cfg refchat.Config, actions ...string) map[string]Outcome {
 	t.Helper()
 	url, password := db.serves(t, cfg)
-	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: actions})
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := map[string]Outcome{}
-	for _, p := range proofs {
+	for _, p := range verified(t, VerifyConfig{URL: url, Password: password, Only: actions}) {
 		if got[p.Action] = p.Outcome; p.Outcome == OutcomeFailed {
 			t.Errorf("%s on %s: %s", p.Action, cfg.Version, p.Detail)
 		}
@@ -33,16 +28,11 @@ func outcomes(t *testing.T, db *databases, cfg refchat.Config, actions ...string
 // arrived returns a person that has logged in.
 func arrived(t *testing.T, b *Person, env workload.Env, rank int) *person {
 	t.Helper()
-	u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-	actor, err := b.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := userOf(env, rank)
+	actor := newActor(t, b, env, u)
 	t.Cleanup(actor.Close)
 	u.Schedule(u.Now())
-	if err := actor.Login(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, actor.Login(t.Context()))
 	a := actor.(*person)
 	a.begin(a.steady)
 	return a
@@ -93,15 +83,11 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	env.Params["periodic"] = "off"
 	env.Ledger = workload.NewLedger(time.Second, 1)
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, 2); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, 2))
 	a, other := arrived(t, b, env, 0), arrived(t, b, env, 1)
 	ch := b.dir.known(api.ParseID(b.channels[0]))
 	write := func() {
-		if err := a.post(t.Context(), ch, api.Draft{Message: "hello"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.post(t.Context(), ch, api.Draft{Message: "hello"}))
 	}
 	other.turn <- struct{}{} // the action reconnect_websocket, with time for a message in between
 	lost := other.socket()

@@ -14,8 +14,6 @@ import (
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/race"
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
 )
@@ -33,9 +31,7 @@ func nullProcess(t testing.TB) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -59,24 +55,17 @@ func TestNullProcess(t *testing.T) {
 		stop()
 	}()
 	fmt.Println(s.URL())
-	if err := s.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Run(ctx))
 }
 
 // personMemory returns the bytes that one of n connected persons costs after it has acted: each has an HTTP
 // connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
 func personMemory(t testing.TB, n int) float64 {
-	env := workload.Env{
-		URL: nullProcess(t), Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 30 * time.Second, Tally: &workload.Tally{},
-		Ledger: workload.NewLedger(0, 1),
-		Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
-	}
+	env := nullEnv(nullProcess(t), 0.01)
+	env.Timeout, env.Tally, env.Params = 30*time.Second, &workload.Tally{}, nil
 	b := &Person{}
 	const first = 50 // persons; the state that exists once comes with them
-	if err := b.Provision(t.Context(), env, first+n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, first+n))
 	const channels, users = 100, 5000
 	var chs []*channel
 	for i := range channels {
@@ -94,11 +83,8 @@ func personMemory(t testing.TB, n int) float64 {
 			ready.Wait()
 			before = inUse()
 		}
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-		actor, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := userOf(env, rank)
+		actor := newActor(t, b, env, u)
 		ready.Add(1)
 		gone.Go(func() {
 			defer actor.Close()

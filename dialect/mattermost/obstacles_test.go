@@ -17,9 +17,7 @@ import (
 
 func configOf(t *testing.T, text string) (c api.ServerConfig) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(text), &c))
 	return c
 }
 

@@ -18,8 +18,6 @@ import (
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/boundary"
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
 )
@@ -108,11 +106,10 @@ func TestAProofThatPanicsHasFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	bad := action{name: "bad", prove: func(context.Context, *stage) error {
+	bad := action{name: "bad", prove: func(context.Context, *stage) {
 		s.actor.mu.Lock() // which will never be released
 		var none *channel
 		none.members.Load()
-		return nil
 	}}
 	p := s.verify(t.Context(), &bad)
 	if p.Outcome != OutcomeFailed || !strings.Contains(p.Detail, "panic in the proof of bad: runtime error") || !strings.Contains(p.Stack, "TestAProofThatPanicsHasFailed") {
@@ -145,21 +142,12 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 		}
 		_, _, _ = c.ReadMessage()
 	})
-	reg := measure.NewRegistry(1)
 	told := make(chan *boundary.Panic, 10)
-	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
-	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) { told <- p }}
-	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
-	actor, err := b.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := actor.(*person)
-	b.dir = nil // the handler of the event needs it
+	env := workload.Env{URL: url, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) { told <- p }}
+	a := lone(t, &env, settings{})
+	a.b.dir = nil // the handler of the event needs it
 	a.begin(a.login)
-	if err := a.connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.connect(t.Context()))
 	defer a.Close()
 	for what, c := range map[string]<-chan struct{}{"a second connection": again} {
 		select {
@@ -177,19 +165,11 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 func TestACallBesideOthersThatPanics(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
-	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: time.Minute}
-	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
-	b.set.parallel, b.set.connections = true, 6
-	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := actor.(*person)
+	a := lone(t, &workload.Env{URL: s.URL, Pace: 1}, settings{parallel: true, connections: 6})
 	defer a.Close()
 	a.begin(a.login)
 	fine := func(context.Context, *api.Client) error { return nil }
-	err = a.together(t.Context(), fine, fine, func(context.Context, *api.Client) error { panic("odd") }, fine)
+	err := a.together(t.Context(), fine, fine, func(context.Context, *api.Client) error { panic("odd") }, fine)
 	if p, ok := errors.AsType[*boundary.Panic](err); !ok || p.Value != "odd" {
 		t.Errorf("%v", err)
 	}

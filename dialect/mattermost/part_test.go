@@ -59,12 +59,8 @@ func TestStateOfAPart(t *testing.T) {
 				t.Fatal(err)
 			}
 			other, post := &Person{}, &Poster{}
-			if err := other.Restore(env, state); err != nil {
-				t.Fatal(err)
-			}
-			if err := post.Restore(env, posters); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, other.Restore(env, state))
+			noError(t, post.Restore(env, posters))
 			again, err := other.State(nil)
 			if err != nil || string(again) != string(state) {
 				t.Errorf("the state of a part is not the same again: %v", err)

@@ -8,11 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
-
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 )
 
 // A person whose reload or new session fails half way is no worse off than one whose first login fails: its next
@@ -54,23 +49,14 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 		{"logout_login", "/roles/names"},
 	} {
 		t.Run(tt.action+tt.refused, func(t *testing.T) {
-			env := workload.Env{
-				URL: srv.URL, Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second, Ledger: workload.NewLedger(0, 1),
-				Params: map[string]string{"periodic": "off"}, Secret: func(string) string { return "aaaaaaaaaaaa" }, Weights: map[string]float64{tt.action: 1},
-			}
+			env := nullEnv(srv.URL, 0.01)
+			env.Weights = map[string]float64{tt.action: 1}
 			loggedOut.Store(false) // the null server's tokens are not more than names
 			b := &Person{}
-			if err := b.Provision(t.Context(), env, 1); err != nil {
-				t.Fatal(err)
-			}
-			actor, err := b.NewActor(env, workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Provision(t.Context(), env, 1))
+			actor := newActor(t, b, env, userOf(env, 0))
 			defer actor.Close()
-			if err := actor.Login(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, actor.Login(t.Context()))
 			strays.Store(0)
 			refused.Store(&tt.refused)
 			defer refused.Store(nil)

@@ -316,10 +316,7 @@ func TestARunKnowsNothingOfTheOneBefore(t *testing.T) {
 	actor := func(reg *measure.Registry) *person {
 		t.Helper()
 		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-		a, err := b.NewActor(workload.Env{URL: "http://127.0.0.1:9", Pace: 1, Registry: reg}, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := newActor(t, b, workload.Env{URL: "http://127.0.0.1:9", Pace: 1, Registry: reg}, u)
 		return a.(*person)
 	}
 	first := measure.NewRegistry(1)

@@ -21,34 +21,25 @@ import (
 func TestConnectionsOfALogin(t *testing.T) {
 	const budget = 4
 	var dials, open atomic.Int64
-	env := workload.Env{
-		URL: nullProcess(t), Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second,
-		Params: map[string]string{"connections": "4"}, Secret: func(string) string { return "aaaaaaaaaaaa" },
-		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-			if err == nil {
-				dials.Add(1)
-				open.Add(1)
-				conn = &countedConn{Conn: conn, open: &open}
-			}
-			return conn, err
-		},
+	env := nullEnv(nullProcess(t), 0.01)
+	env.Params = map[string]string{"connections": "4"}
+	env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			dials.Add(1)
+			open.Add(1)
+			conn = &countedConn{Conn: conn, open: &open}
+		}
+		return conn, err
 	}
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, 1); err != nil {
-		t.Fatal(err)
-	}
-	u := workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now()))
-	actor, err := b.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, 1))
+	u := userOf(env, 0)
+	actor := newActor(t, b, env, u)
 	defer actor.Close()
 	dialsBefore, openBefore := dials.Load(), open.Load()
 	u.Schedule(u.Now())
-	if err := actor.Login(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, actor.Login(t.Context()))
 	const sockets = 1 // the WebSocket
 	if n := dials.Load() - dialsBefore; n < 2+sockets || n > budget+sockets {
 		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket", n-sockets, budget)
@@ -102,12 +93,8 @@ func TestOpAfterCallsTogether(t *testing.T) {
 		intended := u.Now()
 		time.Sleep(lag)
 		u.Schedule(intended)
-		if err := a.together(t.Context(), op("notes", 15*time.Millisecond), op("film", 200*time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
-		if err := op("post", 5*time.Millisecond)(t.Context(), a.c); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.together(t.Context(), op("notes", 15*time.Millisecond), op("film", 200*time.Millisecond)))
+		noError(t, op("post", 5*time.Millisecond)(t.Context(), a.c))
 		want := map[string]struct{ lag, wait, response time.Duration }{
 			"notes": {lag: lag + slow, response: 15 * time.Millisecond}, // the first op of the action, which was late
 			"film":  {lag: lag + slow, response: 200 * time.Millisecond},
@@ -135,25 +122,13 @@ func TestResumeKeepsTheConnection(t *testing.T) {
 		send(hello)
 		c.ReadMessage()
 	})
-	reg := measure.NewRegistry(1)
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	env := workload.Env{URL: url, Pace: 1, Registry: reg, Timeout: time.Minute}
-	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory(), set: settings{connections: 6}}
-	actor, err := b.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := actor.(*person)
+	a := lone(t, &workload.Env{URL: url, Pace: 1}, settings{connections: 6})
 	defer a.Close()
-	u.Schedule(u.Now())
+	a.u.Schedule(a.u.Now())
 	end := a.begin(a.login)
 	own := a.c // whose connection stands
-	if err := a.connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.dropAndResume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.connect(t.Context()))
+	noError(t, a.dropAndResume(t.Context()))
 	end()
 	if a.pool.idle != own || a.pool.open != 1 {
 		t.Errorf("the connection was given up for another one; %d are open", a.pool.open)

@@ -37,7 +37,7 @@ func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 				io.WriteString(w, admin)
 			}
 		})
-		env := workload.Env{URL: srv.URL, Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
+		env := workload.Env{URL: srv.URL, Secret: oneSecret("admin_password", "Aa1!aaaaaaaa")}
 		set, err := parse(nil, DefaultMix)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -122,24 +121,16 @@ func (s *slowServer) at(t *testing.T, slow ...int) (*person, *measure.Registry) 
 		served.Wait()
 		s.busy.Wait()
 	})
-	reg := measure.NewRegistry(1)
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, dir: newDirectory()}
-	actor, err := b.NewActor(workload.Env{URL: "http://host", Pace: 1, Registry: reg, Timeout: 30 * time.Second, Dial: s.dial}, u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := actor.(*person)
+	env := workload.Env{URL: "http://host", Pace: 1, Timeout: 30 * time.Second, Dial: s.dial}
+	a := lone(t, &env, settings{})
 	a.begin(a.login)
-	u.Schedule(0)
-	if err := a.connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a.u.Schedule(0)
+	noError(t, a.connect(t.Context()))
 	t.Cleanup(a.Close)
 	a.c.SetTable(a.steady)
 	time.Sleep(10 * time.Second)
-	u.Schedule(u.Now())
-	return a, reg
+	a.u.Schedule(a.u.Now())
+	return a, env.Registry
 }
 
 // check compares the moments of the handshakes, and wants that nobody was late.
@@ -195,9 +186,7 @@ func TestActionWaitsForTheReader(t *testing.T) {
 		s.lose()
 		time.Sleep(5 * time.Second) // the reader connects since 13 s
 		a.u.Schedule(a.u.Now())
-		if err := a.dropAndResume(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.dropAndResume(t.Context()))
 		s.check(t, reg, 0, 13, 33)
 	})
 }

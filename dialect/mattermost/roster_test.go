@@ -23,14 +23,10 @@ func rows(t *testing.T) (h handed) {
 	url, password := server(t)
 	admin = contractEnv(url, password)
 	before := &Person{}
-	if err := before.Provision(t.Context(), admin, 4); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, before.Provision(t.Context(), admin, 4))
 	given = &workload.Accounts{File: "users.csv"}
 	s := newSetup(t.Context(), &admin, before.set)
-	if err := s.asAdmin(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.asAdmin())
 	c, err := s.client(s.token)
 	if err != nil {
 		t.Fatal(err)
@@ -76,15 +72,10 @@ func with(env workload.Env, a *workload.Accounts, more ...workload.Account) work
 func live(t *testing.T, b workload.Behavior, env workload.Env, n int) (actors []workload.Actor) {
 	t.Helper()
 	for rank := range n {
-		u := workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-		a, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := userOf(env, rank)
+		a := newActor(t, b, env, u)
 		t.Cleanup(a.Close)
-		if err := errors.Join(a.Login(t.Context()), a.Act(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(a.Login(t.Context()), a.Act(t.Context())))
 		actors = append(actors, a)
 	}
 	return actors
@@ -108,9 +99,7 @@ func (h handed) persons(t *testing.T) {
 		env.Cold = cold
 		b, restored := &Person{}, &Person{}
 		for range 2 { // the second call finds all done
-			if err := b.Provision(t.Context(), env, 4); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Provision(t.Context(), env, 4))
 		}
 		logins := uint64(2)
 		if cold { // each call tries one of them again
@@ -123,9 +112,7 @@ func (h handed) persons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := restored.Restore(env, state); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, restored.Restore(env, state))
 		for _, p := range []*Person{b, restored} {
 			for rank, a := range live(t, p, env, 4) {
 				if name := strings.TrimSuffix(given.Rows[rank].Login, "@example.com"); a.(*person).id != b.ids[rank] || p.name(rank) != name || len(a.(*person).places) < 2 {
@@ -194,9 +181,7 @@ func (h handed) refused(t *testing.T) {
 	// An administrator makes the stranger a member.
 	b := &Person{}
 	full := with(admin, given, stranger)
-	if err := b.Provision(t.Context(), full, 5); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), full, 5))
 	live(t, b, full, 5)
 	if got := counts(t, full.Registry); got["setup_create_user"] > 0 || got["setup_add_team_members"] == 0 {
 		t.Errorf("an administrator's provisioning made %v", got)
@@ -207,21 +192,15 @@ func (h handed) refused(t *testing.T) {
 func (h handed) reset(t *testing.T) {
 	env := with(h.env, h.given)
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, 4); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, 4))
 	was := slices.Clone(b.tokens)
 	c, err := api.NewClient(api.ClientConfig{URL: env.URL, Token: was[0], Timeout: 10 * time.Second, Recorder: setupRecorder{env.Registry.Recorder(0), time.Now()}, Table: api.NewTable(env.Registry, workload.Setup)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Logout(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Provision(t.Context(), env, 4); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Logout(t.Context()))
+	noError(t, b.Provision(t.Context(), env, 4))
 	for rank, token := range b.tokens {
 		if again := token == was[rank]; again != (rank > 0) {
 			t.Errorf("person %d: the session is the same: %v", rank, again)
@@ -237,9 +216,7 @@ func (h handed) logout(t *testing.T) {
 	env := with(h.env, h.given)
 	env.Weights = map[string]float64{"logout_login": 1}
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, 4); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, 4))
 	live(t, b, env, 4)
 	if got := counts(t, env.Registry); got["logout"] != 2 || got["login"] != 2 {
 		t.Errorf("%d log out and %d log in, want those two with passwords: %v", got["logout"], got["login"], got)
@@ -256,17 +233,13 @@ func (h handed) posters(t *testing.T) {
 		env := with(env, given)
 		env.Cold = cold
 		p := &Poster{}
-		if err := p.Provision(t.Context(), env, 4); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.Provision(t.Context(), env, 4))
 		state, err := p.State(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		other := &Poster{}
-		if err := other.Restore(env, state); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, other.Restore(env, state))
 		actors := live(t, other, env, 4)
 		for rank, a := range actors {
 			me, err := a.(*poster).c.Me(t.Context())

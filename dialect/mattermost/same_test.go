@@ -13,9 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
 )
 
@@ -52,43 +49,39 @@ func (t *tape) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return tapedConn{conn, t}, nil
 }
 
-// process plays one process of a run: the persons from one rank to another do so many actions. It returns the
-// requests of each, sorted (calls go out together), and its think times.
-func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
+// nullInProcess starts the null server within this process.
+func nullInProcess(t *testing.T) (url string) {
 	t.Helper()
 	s, err := refnull.New(refnull.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Run(run) }()
-	defer func() {
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
+		noError(t, <-done)
+	})
+	return s.URL()
+}
+
+// process plays one process of a run: the persons from one rank to another do so many actions. It returns the
+// requests of each, sorted (calls go out together), and its think times.
+func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
+	t.Helper()
 	tape := &tape{log: map[string][]string{}}
-	env := workload.Env{
-		URL: s.URL(), Seed: 7, Pace: 0.0001, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second, Weights: weights,
-		Params: map[string]string{"periodic": "off", "speed": "1"},
-		Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
-	}
+	env := nullEnv(nullInProcess(t), 0.0001)
+	env.Weights, env.Params["speed"], env.Ledger = weights, "1", nil
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, all); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, all))
 	env.Dial = tape.dial
 	think = map[int][]time.Duration{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for rank := from; rank < to; rank++ {
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-		a, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := userOf(env, rank)
+		a := newActor(t, b, env, u)
 		wg.Go(func() {
 			defer a.Close()
 			u.Schedule(u.Now())
@@ -165,14 +158,7 @@ func firstDifference(a, b []string) string {
 func TestNamesDoNotDependOnTheServer(t *testing.T) {
 	var mu sync.Mutex
 	broken := false
-	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(run) }()
-	defer func() { stop(); <-done }()
+	url := nullInProcess(t)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -183,23 +169,14 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 	defer front.Close()
 	states := [2][2]uint64{}
 	for i := range states {
-		env := workload.Env{
-			URL: s.URL(), Seed: 7, Pace: 0.0001, Registry: measure.NewRegistry(1), Timeout: time.Second, Params: map[string]string{"periodic": "off"},
-			Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
-		}
+		env := nullEnv(url, 0.0001)
+		env.Timeout = time.Second
 		b := &Person{}
-		if err := b.Provision(t.Context(), env, 1); err != nil {
-			t.Fatal(err)
-		}
-		u := workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now()))
-		actor, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.Provision(t.Context(), env, 1))
+		u := userOf(env, 0)
+		actor := newActor(t, b, env, u)
 		u.Schedule(u.Now())
-		if err := actor.Login(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, actor.Login(t.Context()))
 		if i == 1 { // from here on everything fails
 			mu.Lock()
 			broken = true
@@ -209,9 +186,7 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 			a.pool.closed, a.pool.cfg.URL = false, front.URL
 		}
 		for range 100 {
-			if err := actor.Act(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, actor.Act(t.Context()))
 			actor.Think()
 		}
 		actor.Close()

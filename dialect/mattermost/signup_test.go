@@ -3,11 +3,8 @@ package mattermost
 import (
 	"strings"
 	"testing"
-	"time"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 )
 
 // Half of the persons make their account, join and load everything; no first login counts in the steady state. A
@@ -22,29 +19,20 @@ func TestSignUp(t *testing.T) {
 		t.Fatalf("warm logins of accounts that are not there: %v", err)
 	}
 	env.Cold = true
-	if err := b.Provision(t.Context(), env, n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, n))
 	if made := counts(t, env.Registry, "setup_team_by_name", "setup_channel_by_name")["setup_create_user"]; made != n/2 {
 		t.Errorf("%d accounts were made before the run, want %d", made, n/2)
 	}
 	for run, mayFail := range []string{"", "login_create_user"} {
 		if run > 0 {
 			env.Registry, b = measure.NewRegistry(1), &Person{}
-			if err := b.Provision(t.Context(), env, n); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Provision(t.Context(), env, n))
 			env.Registry.Cut()
 		}
 		for rank := range n {
-			a, err := b.NewActor(env, workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now())))
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := newActor(t, b, env, userOf(env, rank))
 			defer a.Close()
-			if err := a.Login(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.Login(t.Context()))
 			p := a.(*person)
 			me, err := p.pool.get(p.u, p.login).Me(t.Context())
 			if err != nil || me.ID != p.id || me.Username != personName(b.set.users, rank) {
@@ -53,9 +41,7 @@ func TestSignUp(t *testing.T) {
 			if len(p.places) < b.set.memberships {
 				t.Errorf("person %d is in %d channels, want %d and the team's own", rank, len(p.places), b.set.memberships)
 			}
-			if err := a.Act(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.Act(t.Context()))
 		}
 		got := counts(t, env.Registry, mayFail)
 		want := uint64(n / 2)

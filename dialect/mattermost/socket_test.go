@@ -100,16 +100,10 @@ func TestListen(t *testing.T) {
 		send(posted(4, "p2", "other", "")) // one is missing
 		send(posted(4, "p2", "other", "")) // and one comes twice
 	})
-	reg := measure.NewRegistry(1)
-	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
-	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
-	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
+	env := workload.Env{URL: url, Ledger: workload.NewLedger(0, 1)}
+	a := lone(t, &env, settings{})
+	b, reg := a.b, env.Registry
 	ch := b.dir.channel(api.Channel{ID: "c"})
-	actor, err := b.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := actor.(*person)
 	a.places, a.current = []place{{ch: ch}}, 0
 	for _, id := range []string{"p1", "mine", "p2", "p4"} {
 		author := 1
@@ -119,9 +113,7 @@ func TestListen(t *testing.T) {
 		env.Ledger.Acked(workload.Message{ID: api.ParseID(id).String(), Channel: ch.id.String(), Author: author, Sent: time.Now(), Acked: time.Now()})
 	}
 	a.begin(a.login)
-	if err := a.connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.connect(t.Context()))
 	defer a.Close()
 	<-second
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -175,18 +167,11 @@ func TestCarry(t *testing.T) {
 			c.ReadMessage()
 		}
 	})
-	reg := measure.NewRegistry(1)
-	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
-	b := &Person{set: settings{devices: 2}, ids: []string{"me"}, tokens: []string{"tok"}, dir: newDirectory()}
-	actor, err := b.NewActor(workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: time.Minute}, u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := actor.(*person)
+	env := workload.Env{URL: url}
+	a := lone(t, &env, settings{devices: 2})
+	reg := env.Registry
 	a.begin(a.login)
-	if err := a.connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.connect(t.Context()))
 	defer a.Close()
 	var got [measure.NumClasses]uint64
 	for deadline := time.Now().Add(time.Minute); got[measure.OK] == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {

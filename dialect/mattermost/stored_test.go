@@ -9,11 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
@@ -47,17 +44,11 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 				}
 			}
 		}))
-		reg := measure.NewRegistry(1)
-		b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, team: "t", dir: newDirectory()}
+		a := lone(t, &workload.Env{URL: srv.URL}, settings{})
+		b := a.b
 		if adopted {
 			b.roster = &roster{Rows: []workload.Account{{Login: "me"}}, Names: []string{"me"}, IDs: []string{"me"}, Open: []string{"tok"}}
 		}
-		u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
-		actor, err := b.NewActor(workload.Env{URL: srv.URL, Pace: 0.001, Registry: reg, Timeout: time.Minute}, u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := actor.(*person)
 		ch := b.dir.channel(api.Channel{ID: "c", Type: "O", TeamID: "t"})
 		a.team, a.places, a.current = "t", []place{{ch: ch}}, 0
 		b.dir.see(ch, api.Seen{ID: api.ParseID("old"), UserID: api.ParseID("me"), CreateAt: 1})
@@ -68,9 +59,7 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 			if err := a.deletePost(t.Context()); !errors.Is(err, errNoOwnPost) {
 				t.Errorf("without a post of the run: %v", err)
 			}
-			if err := a.post(t.Context(), ch, api.Draft{Message: "m"}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.post(t.Context(), ch, api.Draft{Message: "m"}))
 		}
 		if err := a.deletePost(t.Context()); err != nil {
 			t.Errorf("adopted %v: deleting a post: %v", adopted, err)

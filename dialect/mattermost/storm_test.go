@@ -27,20 +27,13 @@ func TestStorms(t *testing.T) {
 	env.Params["periodic"] = "off"
 	b := &Person{}
 	const n = 4
-	if err := b.Provision(t.Context(), env, n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, n))
 	var all []*person
 	for rank := range n {
-		actor, err := b.NewActor(env, workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now())))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer actor.Close()
-		if err := actor.Login(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, actor.(*person))
+		a := newActor(t, b, env, userOf(env, rank)).(*person)
+		defer a.Close()
+		noError(t, a.Login(t.Context()))
+		all = append(all, a)
 	}
 	env.Registry.Cut()
 	if got := b.StormKinds(); !slices.Equal(got, []string{"join", "login", "mention", "reconnect"}) {
@@ -65,9 +58,7 @@ func TestStorms(t *testing.T) {
 			if rank > 0 && !tt.each {
 				break
 			}
-			if err := a.Storm(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.Storm(t.Context(), s))
 		}
 		got := counts(t, env.Registry)
 		for op, want := range tt.series {

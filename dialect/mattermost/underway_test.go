@@ -68,9 +68,7 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 				t.Errorf("%d operations are under way while the server stands still in %s, want 1", n, stalls)
 			}
 			close(answer)
-			if err := <-ended; err != nil {
-				t.Fatal(err)
-			}
+			noError(t, <-ended)
 			reg.Mark(time.Since(epoch))
 			if n := reg.Open(); n != 0 {
 				t.Errorf("%d operations are under way after the last answer", n)

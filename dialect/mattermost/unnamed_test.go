@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -29,11 +28,7 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{channels: []string{anID}, token: "t"}
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	a, err := p.NewActor(env, u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newActor(t, p, env, userOf(env, 0))
 	defer a.Close()
 	const posts = 40
 	for range posts {

@@ -13,12 +13,7 @@ func TestUnseen(t *testing.T) {
 		secret string
 		want   bool
 	}{{true, "", true}, {true, "admin_token", false}, {true, "admin_password", false}, {false, "", false}} {
-		env := workload.Env{Cold: tt.cold, Secret: func(name string) string {
-			if name == tt.secret {
-				return "s"
-			}
-			return ""
-		}}
+		env := workload.Env{Cold: tt.cold, Secret: oneSecret(tt.secret, "s")}
 		for _, b := range []workload.Adopter{new(Person), new(Poster)} {
 			if got := b.Unseen(env); got != tt.want {
 				t.Errorf("%T, cold %v, with %q: %v", b, tt.cold, tt.secret, got)

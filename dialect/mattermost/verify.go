@@ -195,16 +195,14 @@ func (s *stage) client(token string) (*api.Client, error) {
 }
 
 // eventually waits for something that comes by the WebSocket.
-func (s *stage) eventually(ctx context.Context, what string, true func() bool) error {
+func (s *stage) eventually(ctx context.Context, what string, true func() bool) {
 	for range 500 {
 		if true() {
-			return nil
+			return
 		}
-		if err := workload.SleepUntil(ctx, time.Now().Add(10*time.Millisecond)); err != nil {
-			return err
-		}
+		check(workload.SleepUntil(ctx, time.Now().Add(10*time.Millisecond)))
 	}
-	return fmt.Errorf("%s did not come in 5 s", what)
+	check(fmt.Errorf("%s did not come in 5 s", what))
 }
 
 // shared reports whether the witness is in a place of the actor, too.
@@ -239,12 +237,7 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 	defer cancel()
 	s.doing = a
 	s.panicking()
-	err := boundary.Do("the proof of "+a.name, func() error {
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		return a.prove(ctx, s)
-	})
+	err := s.prove(ctx, a)
 	caught := s.panicking()
 	own, panicked := errors.AsType[*boundary.Panic](err)
 	if !panicked && len(caught) > 0 {
@@ -260,6 +253,45 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 		}
 	}
 	return p
+}
+
+// prove returns the error that ended the proof of an action.
+func (s *stage) prove(ctx context.Context, a *action) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case proofError:
+			err = v.error
+		default:
+			err = boundary.New("the proof of "+a.name, v)
+		}
+	}()
+	check(s.ready(ctx))
+	a.prove(ctx, s)
+	return nil
+}
+
+// A proofError ends the proof that it was thrown in.
+type proofError struct{ error }
+
+// check ends the proof if there is an error.
+func check(err error) {
+	if err != nil {
+		panic(proofError{err})
+	}
+}
+
+// must is check for a call with a result.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// disproved ends the proof with this text if the effect of an action is not the right one.
+func disproved(wrong bool, format string, args ...any) {
+	if wrong {
+		check(fmt.Errorf(format, args...))
+	}
 }
 
 // panicked records panics that the persons' own boundaries caught.
@@ -344,20 +376,14 @@ func (s *stage) gather(ctx context.Context) error {
 
 // act carries out the action that is being proven, as a load would, once. A skip is a failure here: the proof is
 // there to make it possible.
-func (s *stage) act(ctx context.Context) error {
-	return s.actAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64())
-}
-
-// actAs is act with chance that is known.
-func (s *stage) actAs(ctx context.Context, a, b uint64) error {
-	return s.carryOutAs(ctx, a, b, s.doing.do)
-}
+func (s *stage) act(ctx context.Context) { check(s.carryOut(ctx, s.doing.do)) }
 
 // carryOut is act of which the proof sees more: do does what the action does.
 func (s *stage) carryOut(ctx context.Context, do func(*person, context.Context) error) error {
 	return s.carryOutAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
 }
 
+// carryOutAs is carryOut with chance that is known.
 func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(*person, context.Context) error) error {
 	s.actor.renew(a, b)
 	if err := do(s.actor, ctx); err != nil {
@@ -367,39 +393,18 @@ func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(*person, co
 }
 
 // refresh makes the actor read the present state of its current channel.
-func (s *stage) refresh(ctx context.Context) error {
-	posts, err := s.actor.c.Posts(ctx, s.actor.here(), seenPosts)
-	if err == nil {
-		s.actor.learn(s.actor.channel(), posts)
-	}
-	return err
-}
-
-// disproved returns err, or an error with this text if the effect of an action is not the right one.
-func disproved(err error, wrong bool, format string, args ...any) error {
-	if err == nil && wrong {
-		err = fmt.Errorf(format, args...)
-	}
-	return err
+func (s *stage) refresh(ctx context.Context) {
+	s.actor.learn(s.actor.channel(), must(s.actor.c.Posts(ctx, s.actor.here(), seenPosts)))
 }
 
 // say has the witness write to a channel, or in the thread of a root.
-func (s *stage) say(ctx context.Context, channelID, text string, root ...string) (api.Posted, error) {
-	return s.witness.c.Post(ctx, api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")})
+func (s *stage) say(ctx context.Context, channelID, text string, root ...string) api.Posted {
+	return must(s.witness.c.Post(ctx, api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")}))
 }
 
 // allRead shows that the actor has nothing unread in a channel, as the administrator sees it.
-func (s *stage) allRead(ctx context.Context, ch *channel) error {
-	m, err := s.admin.ChannelMember(ctx, ch.id.String(), s.actor.id)
-	if err != nil {
-		return err
-	}
-	now, err := s.admin.Channel(ctx, ch.id.String())
-	if err != nil {
-		return err
-	}
-	if m.Messages < now.Messages || m.Seen == 0 {
-		return fmt.Errorf("%d posts count as read, of %d", m.Messages, now.Messages)
-	}
-	return nil
+func (s *stage) allRead(ctx context.Context, ch *channel) {
+	m := must(s.admin.ChannelMember(ctx, ch.id.String(), s.actor.id))
+	now := must(s.admin.Channel(ctx, ch.id.String()))
+	disproved(m.Messages < now.Messages || m.Seen == 0, "%d posts count as read, of %d", m.Messages, now.Messages)
 }

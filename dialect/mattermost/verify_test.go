@@ -20,15 +20,7 @@ import (
 // The actions have their effects on the other engine, too.
 func TestVerifyOnMySQL(t *testing.T) {
 	url, password := reference(t, "mysql", refchat.Config{})
-	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range proofs {
-		if p.Outcome != OutcomeOK {
-			t.Errorf("%+v", p)
-		}
-	}
+	allProven(t, VerifyConfig{URL: url, Password: password}, len(actions))
 }
 
 // On a server without a license, and on an old one, missing features are distinguished from
@@ -48,11 +40,7 @@ func TestVerifyWithoutFeatures(t *testing.T) {
 					t.Errorf("a proof that is ok prints a failure: %s", line)
 				}
 			}
-			proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Log: log})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, p := range proofs {
+			for _, p := range verified(t, VerifyConfig{URL: url, Password: password, Log: log}) {
 				if p.Outcome == OutcomeFailed || want[p.Action] != "" && p.Outcome != want[p.Action] || p.ServerVersion != version || (p.Detail == "") != (p.Outcome == OutcomeOK) {
 					t.Errorf("%+v, want %s", p, want[p.Action])
 				}
@@ -244,10 +232,7 @@ func TestProofsWantTheEffect(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	for _, l := range lies {
 		t.Run(l.action, func(t *testing.T) {
-			proofs, err := Verify(t.Context(), VerifyConfig{URL: liar(t, target, l).URL, Password: password, Only: []string{l.action}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			proofs := verified(t, VerifyConfig{URL: liar(t, target, l).URL, Password: password, Only: []string{l.action}})
 			if len(proofs) != 1 || proofs[0].Outcome != OutcomeFailed || strings.HasPrefix(proofs[0].Detail, "doing it") {
 				t.Errorf("%+v, want a proof that fails for want of the effect", proofs)
 			}

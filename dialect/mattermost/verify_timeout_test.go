@@ -12,26 +12,12 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/reference/refnull"
 )
 
 // A server that stops answering within the proofs would hold the administrator's calls for a minute each, as those of
 // provisioning.
 func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
-	srv, err := refnull.New(refnull.Config{Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- srv.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	s, err := newStage(t.Context(), VerifyConfig{URL: srv.URL(), Password: "Aa1!aaaaaaaa", Timeout: 7 * time.Second})
+	s, err := newStage(t.Context(), VerifyConfig{URL: nullInProcess(t), Password: "Aa1!aaaaaaaa", Timeout: 7 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +34,7 @@ func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	for _, silent := range []string{"/api/v4/users/login", "/api/v4/teams", "/api/v4/users/usernames", "/api/v4/channels"} {
 		t.Run(strings.ReplaceAll(silent[len("/api/v4/"):], "/", " "), func(t *testing.T) {
-			srv, err := refnull.New(refnull.Config{Listen: "127.0.0.1:0"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(context.Background())
-			done := make(chan error, 1)
-			go func() { done <- srv.Run(ctx) }()
-			to, err := url.Parse(srv.URL())
+			to, err := url.Parse(nullInProcess(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,10 +51,6 @@ func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 			t.Cleanup(func() {
 				close(over)
 				front.Close()
-				stop()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
 			})
 			within, cancel := context.WithTimeout(t.Context(), provisionTimeout/2)
 			defer cancel()

@@ -35,42 +35,35 @@ const (
 	bookmarkOwner = "bookmark" // creator of a file that was uploaded for one
 )
 
-var bookmarkTable = table{"channelbookmarks", `id varchar(26) NOT NULL PRIMARY KEY, ownerid varchar(26), channelid varchar(26), fileinfoid varchar(26), createat bigint,
-	updateat bigint, deleteat bigint, displayname varchar(64), sortorder integer, linkurl varchar(1024), imageurl varchar(1024), emoji varchar(64),
-	type varchar(8), originalid varchar(26), parentid varchar(26)`,
-	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat", "idx_channelbookmarks_delete_at: deleteat"}}
+var bookmarkTable = table{"channelbookmarks", "id", `id, ownerid, channelid, fileinfoid, createat, updateat, deleteat, displayname 64, sortorder integer,
+		linkurl 1024, imageurl 1024, emoji 64, type 8, originalid, parentid`,
+	"channelid; updateat; deleteat"}
 
 var bookmarkRoutes = []operation{
-	{"GET /channels/{channel_id}/bookmarks since 9.5", "listChannelBookmarksForChannel", (*Server).getBookmarks},
-	{"POST /channels/{channel_id}/bookmarks since 9.5", "createChannelBookmark", (*Server).createBookmark},
-	{"PATCH /channels/{channel_id}/bookmarks/{bookmark_id} since 9.5", "updateChannelBookmark", (*Server).updateBookmark},
-	{"POST /channels/{channel_id}/bookmarks/{bookmark_id}/sort_order since 9.5", "updateChannelBookmarkSortOrder", (*Server).sortBookmark},
-	{"DELETE /channels/{channel_id}/bookmarks/{bookmark_id} since 9.5", "deleteChannelBookmark", (*Server).deleteBookmark},
+	{"GET /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5", "listChannelBookmarksForChannel", (*Server).getBookmarks},
+	{"POST /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5", "createChannelBookmark", (*Server).createBookmark},
+	{"PATCH /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5", "updateChannelBookmark", (*Server).updateBookmark},
+	{"POST /channels/{channel_id}/bookmarks/{bookmark_id}/sort_order bookmarks channel_id there channel bookmark since 9.5", "updateChannelBookmarkSortOrder", (*Server).sortBookmark},
+	{"DELETE /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5", "deleteChannelBookmark", (*Server).deleteBookmark},
 }
 
 var bookmarkKind = define(kind[bookmark]{
 	table: "channelbookmarks",
-	columns: "id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, " +
-		"sortorder, linkurl, imageurl, emoji, type, originalid, parentid",
 	fields: func(b *bookmark) []any {
-		return []any{&b.ID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt, &b.ChannelID, &b.OwnerID, &b.FileID,
+		return []any{&b.ID, &b.OwnerID, &b.ChannelID, &b.FileID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt,
 			&b.DisplayName, &b.SortOrder, &b.LinkURL, &b.ImageURL, &b.Emoji, &b.Type, &b.OriginalID,
 			&b.ParentID}
 	},
 })
 
-// bookmarksOf lists a channel's bookmarks in their order; since > 0 selects all that changed later, deleted ones
-// included.
-func (st *store) bookmarksOf(ctx context.Context, channelID string, since int64) ([]*bookmark, error) {
-	if since > 0 {
-		return bookmarkKind.list(ctx, st, "ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat", channelID, since, since, since)
-	}
-	return bookmarkKind.list(ctx, st, "ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder", channelID)
-}
-
-func (st *store) bookmarkByID(ctx context.Context, id string) (*bookmark, error) {
-	return bookmarkKind.one(ctx, st, "ChannelBookmarkStore.Get", "WHERE id = ? AND deleteat = 0", id)
-}
+var (
+	bookmarksOf = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder")
+	// bookmarksSince are all that changed later, deleted ones included.
+	bookmarksSince = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat")
+	bookmarkByID   = bookmarkKind.query("ChannelBookmarkStore.Get", "WHERE id = ? AND deleteat = 0")
+	changeBookmark = command{"ChannelBookmarkStore.Update", "UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?"}
+	dropBookmark   = command{"ChannelBookmarkStore.Delete", "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?"}
+)
 
 var errManyBookmarks = errors.New("bookmarks limit reached")
 
@@ -92,23 +85,14 @@ func (st *store) saveBookmark(ctx context.Context, b *bookmark) error {
 	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *sql.Tx) error { return st.insertBookmark(ctx, tx, b, true) })
 }
 
-func (st *store) updateBookmark(ctx context.Context, b *bookmark) error {
-	return st.do(ctx, "ChannelBookmarkStore.Update", "UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?",
-		b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.FileID, b.UpdateAt, b.ID)
-}
-
 // replaceBookmark deletes a bookmark for one of another owner.
 func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) error {
 	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *sql.Tx) error {
-		if err := st.run(ctx, tx, "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", old.DeleteAt, old.DeleteAt, old.ID); err != nil {
+		if err := st.run(ctx, tx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID); err != nil {
 			return err
 		}
 		return st.insertBookmark(ctx, tx, b, false)
 	})
-}
-
-func (st *store) dropBookmark(ctx context.Context, id string, at int64) error {
-	return st.do(ctx, "ChannelBookmarkStore.Delete", "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", at, at, id)
 }
 
 // moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to; sql.ErrNoRows if it
@@ -166,37 +150,17 @@ func (b *bookmark) check() error {
 	return nil
 }
 
-// bookmarkChannel makes the checks with which every operation on bookmarks begins: license,
-// channel, right.
-func (s *Server) bookmarkChannel(q *request) (string, error) {
-	if err := s.mustHold(professional, http.StatusNotImplemented, "api.channel.bookmark.channel_bookmark.license.error"); err != nil {
-		return "", err
-	}
-	id, err := q.idParam("channel_id")
-	if err != nil {
-		return "", err
-	}
-	if _, err := s.channel(q.ctx(), id); err != nil {
-		return "", err
-	}
-	return id, s.mustReadChannel(q.ctx(), q.sess, id)
-}
-
-// bookmarkParam is bookmarkChannel for operations on one bookmark, which must be that channel's.
+// bookmarkParam returns the bookmark of the bookmark_id parameter, which must be the channel's.
 func (s *Server) bookmarkParam(q *request) (*bookmark, error) {
-	channelID, err := s.bookmarkChannel(q)
-	if err != nil {
-		return nil, err
-	}
 	id, err := q.idParam("bookmark_id")
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.st.bookmarkByID(q.ctx(), id)
+	b, err := bookmarkByID.one(q.ctx(), s.st, id)
 	if err != nil {
 		return nil, errFind("channel.bookmark.get", err, missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
 	}
-	if b.ChannelID != channelID {
+	if b.ChannelID != q.channelID {
 		return nil, errBody("channel_id")
 	}
 	return b, s.withFile(q.ctx(), b)
@@ -213,7 +177,7 @@ func (s *Server) withFile(ctx context.Context, list ...*bookmark) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	files, err := s.st.filesByID(ctx, ids)
+	files, err := filesByID.list(ctx, s.st, ids)
 	if err != nil {
 		return errStore("file_info.get", err)
 	}
@@ -233,15 +197,15 @@ func (s *Server) tellBookmark(q *request, name, channelID, field string, v any) 
 }
 
 func (s *Server) getBookmarks(q *request) error {
-	channelID, err := s.bookmarkChannel(q)
-	if err != nil {
-		return err
-	}
 	since, err := strconv.ParseInt(q.query("bookmarks_since"), 10, 64)
 	if err != nil && q.query("bookmarks_since") != "" {
 		return errURL("bookmarks_since")
 	}
-	list, err := s.st.bookmarksOf(q.ctx(), channelID, since)
+	find, args := bookmarksOf, []any{q.channelID}
+	if since > 0 {
+		find, args = bookmarksSince, []any{q.channelID, since, since, since}
+	}
+	list, err := find.list(q.ctx(), s.st, args...)
 	if err != nil {
 		return errStore("channel.bookmark.get", err)
 	}
@@ -252,23 +216,19 @@ func (s *Server) getBookmarks(q *request) error {
 }
 
 func (s *Server) createBookmark(q *request) error {
-	channelID, err := s.bookmarkChannel(q)
-	if err != nil {
-		return err
-	}
 	var b bookmark
 	if err := q.decode(&b, "channelBookmark"); err != nil {
 		return err
 	}
 	now := millis()
-	b.ID, b.ChannelID, b.OwnerID, b.CreateAt, b.UpdateAt, b.DeleteAt, b.OriginalID, b.File = newID(), channelID, q.sess.UserID, now, now, 0, "", nil
+	b.ID, b.ChannelID, b.OwnerID, b.CreateAt, b.UpdateAt, b.DeleteAt, b.OriginalID, b.File = newID(), q.channelID, q.sess.UserID, now, now, 0, "", nil
 	if err := b.check(); err != nil {
 		return err
 	}
 	ctx := q.ctx()
 	if b.FileID != "" {
-		f, err := s.st.fileByID(ctx, b.FileID)
-		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != channelID || f.PostID != "" {
+		f, err := fileByID.one(ctx, s.st, b.FileID)
+		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != q.channelID || f.PostID != "" {
 			return badRequest("model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error", "Invalid file.")
 		}
 		b.File = f
@@ -278,16 +238,13 @@ func (s *Server) createBookmark(q *request) error {
 	} else if err != nil {
 		return errStore("channel.bookmark.save", err)
 	}
-	s.tellBookmark(q, "channel_bookmark_created", channelID, "bookmark", &b)
+	s.tellBookmark(q, "channel_bookmark_created", q.channelID, "bookmark", &b)
 	return q.created(&b)
 }
 
 // updateBookmark changes the caller's bookmark; another's is replaced by one of the caller's.
 func (s *Server) updateBookmark(q *request) error {
-	old, err := s.bookmarkParam(q)
-	if err != nil {
-		return err
-	}
+	old := q.bookmark
 	var in struct {
 		FileID      *string `json:"file_id"`
 		DisplayName *string `json:"display_name"`
@@ -309,7 +266,8 @@ func (s *Server) updateBookmark(q *request) error {
 		b.SortOrder = *in.SortOrder
 	}
 	b.UpdateAt = millis()
-	if err := b.check(); err != nil {
+	err := b.check()
+	if err != nil {
 		return err
 	}
 	out := struct {
@@ -317,7 +275,7 @@ func (s *Server) updateBookmark(q *request) error {
 		Deleted *bookmark `json:"deleted,omitempty"`
 	}{Updated: &b}
 	if old.OwnerID == q.sess.UserID {
-		err = s.st.updateBookmark(q.ctx(), &b)
+		err = changeBookmark.run(q.ctx(), s.st, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.FileID, b.UpdateAt, b.ID)
 	} else {
 		old.DeleteAt, old.File = b.UpdateAt, nil
 		b.ID, b.OriginalID, b.OwnerID, b.CreateAt = newID(), old.ID, q.sess.UserID, b.UpdateAt
@@ -332,10 +290,7 @@ func (s *Server) updateBookmark(q *request) error {
 }
 
 func (s *Server) sortBookmark(q *request) error {
-	b, err := s.bookmarkParam(q)
-	if err != nil {
-		return err
-	}
+	b := q.bookmark
 	var to int64
 	if err := q.decode(&to, "channelBookmarkSortOrder"); err != nil || to < 0 {
 		return errBody("channelBookmarkSortOrder")
@@ -352,13 +307,10 @@ func (s *Server) sortBookmark(q *request) error {
 }
 
 func (s *Server) deleteBookmark(q *request) error {
-	b, err := s.bookmarkParam(q)
-	if err != nil {
-		return err
-	}
+	b := q.bookmark
 	b.DeleteAt = millis()
 	b.UpdateAt = b.DeleteAt
-	if err := s.st.dropBookmark(q.ctx(), b.ID, b.DeleteAt); err != nil {
+	if err := dropBookmark.run(q.ctx(), s.st, b.DeleteAt, b.DeleteAt, b.ID); err != nil {
 		return errStore("channel.bookmark.delete", err)
 	}
 	s.tellBookmark(q, "channel_bookmark_deleted", b.ChannelID, "bookmark", b)

@@ -22,15 +22,10 @@ func TestBookmarks(t *testing.T) {
 			return want[obj](c, 201, "POST", path, obj{"display_name": name, "link_url": "https://example.com/" + name, "type": "link"})
 		}
 		a := add(w.ann, "a")
-		if e := bob.about("channel_bookmark_created", "bookmark"); e["id"] != a["id"] || e["owner_id"] != w.ann.id {
-			t.Errorf("event %v", e)
-		}
+		holds(t, "event", bob.about("channel_bookmark_created", "bookmark"), "id", a["id"], "owner_id", w.ann.id)
 		add(w.ann, "b")
 		file := w.ann.uploaded(w.channel, "plan.txt", []byte("the plan"), "&bookmark=true")
-		c := want[obj](w.ann, 201, "POST", path, obj{"display_name": "c", "file_id": file, "type": "file"})
-		if c["file"].(obj)["name"] != "plan.txt" || num(c["sort_order"]) != 2 {
-			t.Errorf("bookmark of a file: %v", c)
-		}
+		c := w.ann.gives(201, "POST", path, obj{"display_name": "c", "file_id": file, "type": "file"}, "file.name", "plan.txt", "sort_order", 2)
 		if got := w.bob.send("GET", "/files/"+file, nil); got.status != 200 || string(got.body) != "the plan" {
 			t.Errorf("the file: %d %s", got.status, got.body)
 		}
@@ -45,14 +40,10 @@ func TestBookmarks(t *testing.T) {
 		w.ann.fails(404, "app.channel.bookmark.update_sort.app_error", "POST", path+"/"+text(c["id"])+"/sort_order", 3)
 
 		mine := want[map[string]obj](w.ann, 200, "PATCH", path+"/"+text(a["id"]), obj{"display_name": "a2"})
-		if mine["updated"]["display_name"] != "a2" || mine["updated"]["id"] != a["id"] || mine["deleted"] != nil {
-			t.Errorf("own bookmark: %v", mine)
-		}
+		holds(t, "own bookmark", mine, "updated.display_name", "a2", "updated.id", a["id"], "deleted", nil)
 		bob.event("channel_bookmark_updated")
 		theirs := want[map[string]obj](w.bob, 200, "PATCH", path+"/"+text(a["id"]), obj{"display_name": "a3"})
-		if theirs["updated"]["owner_id"] != w.bob.id || theirs["updated"]["original_id"] != a["id"] || theirs["deleted"]["id"] != a["id"] {
-			t.Errorf("another's bookmark: %v", theirs)
-		}
+		holds(t, "another's bookmark", theirs, "updated.owner_id", w.bob.id, "updated.original_id", a["id"], "deleted.id", a["id"])
 		if e := fmt.Sprint(names("")); e != "[c a3 b]" {
 			t.Errorf("after the changes: %s", e)
 		}
@@ -63,9 +54,7 @@ func TestBookmarks(t *testing.T) {
 		if e := fmt.Sprint(names("")); e != "[a3 b]" {
 			t.Errorf("after the deletion: %s", e)
 		}
-		if l := names(fmt.Sprintf("?bookmarks_since=%d", num(gone["delete_at"]))); len(l) != 1 || l[0] != "c" {
-			t.Errorf("since the deletion: %v", l)
-		}
+		holds(t, "since the deletion", names(fmt.Sprintf("?bookmarks_since=%d", num(gone["delete_at"]))), "#", 1, "0", "c")
 		w.ann.fails(404, "app.channel.bookmark.get.app_error", "DELETE", path+"/"+text(c["id"]), nil)
 		w.addUser("eve").fails(403, "api.context.permissions.app_error", "GET", path, nil)
 		w.ann.fails(400, "model.channel_bookmark.is_valid.link_url.missing_or_invalid.app_error", "POST", path, obj{"display_name": "x", "link_url": "example", "type": "link"})

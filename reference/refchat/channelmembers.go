@@ -16,15 +16,15 @@ func (s *Server) membersChanged(channelID, userID string, joined bool) {
 // joinChannel makes a user a member and posts a message of the given system type, in the name of who did it. Joining
 // again changes nothing.
 func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string, admin bool, kind string) (*channelMember, error) {
-	if m, err := s.st.member(ctx, c.ID, u.ID); err == nil {
+	if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil {
 		return m, nil
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return nil, errStore("channel.get_member", err)
 	}
 	m := newMember(c, u.ID, admin)
-	err := s.st.insertMember(ctx, m)
+	err := memberKind.save(ctx, s.st, "ChannelStore.SaveMember", m)
 	if duplicate(err, "") {
-		if m, err := s.st.member(ctx, c.ID, u.ID); err == nil { // joined twice at the same time
+		if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil { // joined twice at the same time
 			return m, nil
 		}
 	}
@@ -49,10 +49,7 @@ func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string
 
 // addChannelMember adds one user, or with user_ids many.
 func (s *Server) addChannelMember(q *request) error {
-	id, err := q.idParam("channel_id")
-	if err != nil {
-		return err
-	}
+	id := q.id
 	var in struct {
 		UserID  string   `json:"user_id"`
 		UserIDs []string `json:"user_ids"`
@@ -118,14 +115,7 @@ func (s *Server) addChannelMember(q *request) error {
 }
 
 func (s *Server) removeChannelMember(q *request) error {
-	id, userID, err := q.ids("channel_id", "user_id")
-	if err != nil {
-		return err
-	}
-	ctx := q.ctx()
-	if err := s.mustReadChannel(ctx, q.sess, id); err != nil {
-		return err
-	}
+	id, userID, ctx := q.channelID, q.id, q.ctx()
 	c, err := s.channel(ctx, id)
 	if err != nil {
 		return err
@@ -137,7 +127,7 @@ func (s *Server) removeChannelMember(q *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.st.deleteMember(ctx, id, userID); err != nil {
+	if err := dropMember.run(ctx, s.st, id, userID); err != nil {
 		return errStore("channel.remove_member", err)
 	}
 	s.publish("user_removed", broadcast{ChannelID: id}, "remover_id", q.sess.UserID, "user_id", userID)
@@ -155,37 +145,29 @@ func (s *Server) removeChannelMember(q *request) error {
 }
 
 func (s *Server) getChannelMembersForUser(q *request) error {
-	list, err := s.st.membersOf(q.ctx(), q.userID, q.teamID)
-	if err != nil {
-		return errStore("channel.get_members", err)
-	}
+	return s.replyMembers(q, membersOf, q.userID, q.teamID)
+}
+
+// replyMembers answers with memberships as the caller sees them.
+func (s *Server) replyMembers(q *request, find *query[channelMember], args ...any) error {
+	list, err := find.list(q.ctx(), s.st, args...)
 	s.shown(q.sess, list...)
-	return q.reply(list)
+	return q.answer(list, errStore("channel.get_members", err))
 }
 
 // getAllChannelMembersForUser is one page of a user's memberships in all teams.
 func (s *Server) getAllChannelMembersForUser(q *request) error {
 	page, per := q.page()
-	list, err := s.st.allMembersOf(q.ctx(), q.userID, page, per)
-	if err != nil {
-		return errStore("channel.get_members", err)
-	}
-	s.shown(q.sess, list...)
-	return q.reply(list)
+	return s.replyMembers(q, allMembersOf, q.userID, per, page*per)
 }
 
 func (s *Server) getChannelMembers(q *request) error {
 	page, per := q.page()
-	list, err := s.st.memberPage(q.ctx(), q.channelID, page, per)
-	if err != nil {
-		return errStore("channel.get_members", err)
-	}
-	s.shown(q.sess, list...)
-	return q.reply(list)
+	return s.replyMembers(q, memberPage, q.channelID, per, page*per)
 }
 
 func (s *Server) getChannelMember(q *request) error {
-	m, err := s.st.member(q.ctx(), q.channelID, q.id)
+	m, err := memberOf.one(q.ctx(), s.st, q.channelID, q.id)
 	if err != nil {
 		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
 	}

@@ -14,9 +14,9 @@ import (
 type channelRole struct{ admin bool }
 
 func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
-	c, err := s.channels.through(id, func() (*channel, error) { return s.st.channelByID(fromMaster(ctx), id) })
+	c, err := s.channels.through(id, func() (*channel, error) { return channelByID.one(fromMaster(ctx), s.st, id) })
 	if err != nil {
-		return nil, errFind("channel.get", err, errNoChannel())
+		return nil, errFind("channel.get", err, errNoChannel)
 	}
 	return c, nil
 }
@@ -40,7 +40,7 @@ func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID s
 		return err
 	}
 	if _, ok := m[channelID]; !ok {
-		return errPermission()
+		return errPermission
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Server) createDirectChannel(q *request) error {
 		return errBody("user_ids")
 	}
 	if !slices.Contains(ids, q.sess.UserID) && !s.isAdmin(q.sess) {
-		return errPermission()
+		return errPermission
 	}
 	c := &channel{Type: directChannel, Name: directName(ids[0], ids[1]), CreatorID: q.sess.UserID}
 	other := ids[0]
@@ -104,9 +104,9 @@ func (s *Server) createDirectChannel(q *request) error {
 func directName(a, b string) string { return min(a, b) + "__" + max(a, b) }
 
 func (s *Server) createGroupChannel(q *request) error {
-	var ids []string
-	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) == 0 {
-		return errBody("user_ids")
+	ids, err := q.list("user_ids")
+	if err != nil {
+		return err
 	}
 	for _, id := range ids {
 		if !validID(id) {
@@ -146,10 +146,10 @@ func (s *Server) createPersonal(q *request, c *channel, ids []string, added func
 		}
 		members = append(members, newMember(c, id, false))
 	}
-	old, err := s.st.channelByName(ctx, "", c.Name)
+	old, err := channelByName.one(ctx, s.st, c.Name, "")
 	if errors.Is(err, sql.ErrNoRows) {
 		if err = s.st.insertChannel(ctx, c, members); duplicate(err, "") {
-			old, err = s.st.channelByName(ctx, "", c.Name)
+			old, err = channelByName.one(ctx, s.st, c.Name, "")
 		}
 	}
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Server) mustSeeChannel(q *request, c *channel) error {
 }
 
 func (s *Server) getChannelByName(q *request) error {
-	c, err := s.st.channelByName(q.ctx(), q.id, q.param("channel_name"))
+	c, err := channelByName.one(q.ctx(), s.st, q.param("channel_name"), q.id)
 	if err != nil {
 		return errFind("channel.get_by_name", err, missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
 	}
@@ -197,18 +197,18 @@ func (s *Server) getChannelByName(q *request) error {
 
 func (s *Server) getPublicChannels(q *request) error {
 	page, per := q.page()
-	list, err := s.st.publicChannels(q.ctx(), q.teamID, page, per)
+	list, err := publicChannels.list(q.ctx(), s.st, q.teamID, per, page*per)
 	return q.answer(list, errStore("channel.get_public", err))
 }
 
 func (s *Server) getChannelsForTeamForUser(q *request) error {
-	list, err := s.st.channelsOf(q.ctx(), q.userID, q.teamID, q.query("include_deleted") == "true")
+	list, err := channelsOf[q.query("include_deleted") == "true"].list(q.ctx(), s.st, q.userID, q.teamID)
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 
 // getChannelsForUser lists a user's channels in all teams, a server of 6.2 or later.
 func (s *Server) getChannelsForUser(q *request) error {
-	list, err := s.st.allChannelsOf(q.ctx(), q.userID, q.query("include_deleted") == "true")
+	list, err := allChannelsOf[q.query("include_deleted") == "true"].list(q.ctx(), s.st, q.userID)
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 

@@ -7,9 +7,6 @@ import (
 
 var channelKind = define(kind[channel]{
 	table: "channels", alias: "c",
-	columns: "id, createat, updateat, deleteat, teamid, type, displayname, name, header, " +
-		"purpose, lastpostat, totalmsgcount, extraupdateat, creatorid, " +
-		"totalmsgcountroot",
 	fields: func(c *channel) []any {
 		return []any{&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName,
 			&c.Name, &c.Header, &c.Purpose, &c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt,
@@ -17,34 +14,22 @@ var channelKind = define(kind[channel]{
 	},
 })
 
-func (st *store) channelByID(ctx context.Context, id string) (*channel, error) {
-	return channelKind.one(ctx, st, "ChannelStore.Get", "WHERE c.id = ?", id)
-}
-
-func (st *store) channelByName(ctx context.Context, teamID, name string) (*channel, error) {
-	return channelKind.one(ctx, st, "ChannelStore.GetByName", "WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0", name, teamID)
-}
-
-func (st *store) publicChannels(ctx context.Context, teamID string, page, per int) ([]*channel, error) {
-	return channelKind.list(ctx, st, "ChannelStore.GetPublicChannelsForTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0 ORDER BY c.displayname, c.id LIMIT ? OFFSET ?", teamID, per, page*per)
-}
-
-// channelsOf lists a user's channels in a team, with the direct and group ones of no team.
-func (st *store) channelsOf(ctx context.Context, userID, teamID string, deleted bool) ([]*channel, error) {
-	clause := "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ? AND (c.teamid = ? OR c.teamid = '')"
-	if !deleted {
-		clause += " AND c.deleteat = 0"
+var (
+	channelByID    = channelKind.query("ChannelStore.Get", "WHERE c.id = ?")
+	channelByName  = channelKind.query("ChannelStore.GetByName", "WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0")
+	publicChannels = channelKind.query("ChannelStore.GetPublicChannelsForTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0 ORDER BY c.displayname, c.id LIMIT ? OFFSET ?")
+	// channelsOf are a user's channels in a team, with the direct and group ones of no team; with those deleted or without.
+	channelsOf = map[bool]*query[channel]{
+		false: channelKind.query("ChannelStore.GetChannels", inChannels+"AND (c.teamid = ? OR c.teamid = '') AND c.deleteat = 0 ORDER BY c.displayname, c.id"),
+		true:  channelKind.query("ChannelStore.GetChannels", inChannels+"AND (c.teamid = ? OR c.teamid = '') ORDER BY c.displayname, c.id"),
 	}
-	return channelKind.list(ctx, st, "ChannelStore.GetChannels", clause+" ORDER BY c.displayname, c.id", userID, teamID)
-}
-
-func (st *store) allChannelsOf(ctx context.Context, userID string, deleted bool) ([]*channel, error) {
-	clause := "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ?"
-	if !deleted {
-		clause += " AND c.deleteat = 0"
+	allChannelsOf = map[bool]*query[channel]{
+		false: channelKind.query("ChannelStore.GetChannelsByUser", inChannels+"AND c.deleteat = 0 ORDER BY c.id"),
+		true:  channelKind.query("ChannelStore.GetChannelsByUser", inChannels+"ORDER BY c.id"),
 	}
-	return channelKind.list(ctx, st, "ChannelStore.GetChannelsByUser", clause+" ORDER BY c.id", userID)
-}
+)
+
+const inChannels = "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ? "
 
 // insertChannel stores a new channel with its first members, in one transaction.
 func (st *store) insertChannel(ctx context.Context, c *channel, members []*channelMember) error {
@@ -66,9 +51,6 @@ func (st *store) insertChannel(ctx context.Context, c *channel, members []*chann
 
 var memberKind = define(kind[channelMember]{
 	table: "channelmembers", alias: "m",
-	columns: "channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, " +
-		"lastupdateat, schemeuser, schemeadmin, schemeguest, mentioncountroot, " +
-		"msgcountroot",
 	fields: func(m *channelMember) []any {
 		return []any{&m.ChannelID, &m.UserID, &m.ExplicitRoles, &m.LastViewedAt, &m.MsgCount, &m.MentionCount,
 			encoded[map[string]string]{&m.NotifyProps, textMap}, &m.LastUpdateAt, &m.SchemeUser,
@@ -77,9 +59,15 @@ var memberKind = define(kind[channelMember]{
 	then: func(m *channelMember) { m.Roles = memberRoles("channel", m.SchemeAdmin) },
 })
 
-func (st *store) member(ctx context.Context, channelID, userID string) (*channelMember, error) {
-	return memberKind.one(ctx, st, "ChannelStore.GetMember", "WHERE m.channelid = ? AND m.userid = ?", channelID, userID)
-}
+var (
+	memberOf   = memberKind.query("ChannelStore.GetMember", "WHERE m.channelid = ? AND m.userid = ?")
+	memberPage = memberKind.query("ChannelStore.GetMembers", "WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?")
+	// membersOf are a user's memberships in a team and in no team.
+	membersOf = memberKind.query("ChannelStore.GetMembersForUser", "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')")
+
+	allMembersOf = memberKind.query("ChannelStore.GetMembersForUserWithPagination", "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?")
+	dropMember   = command{"ChannelStore.RemoveMember", "DELETE FROM channelmembers WHERE channelid = ? AND userid = ?"}
+)
 
 // memberRole is a member as a permission check reads it: with the schemes of the channel and its team, none of which
 // this server gives.
@@ -91,20 +79,6 @@ func (st *store) memberRole(ctx context.Context, channelID, userID string) (role
 		FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN schemes cs ON cs.id = c.schemeid
 		LEFT JOIN teams t ON t.id = c.teamid LEFT JOIN schemes ts ON ts.id = t.schemeid WHERE m.channelid = ? AND m.userid = ?`, channelID, userID)
 	return role, err
-}
-
-func (st *store) memberPage(ctx context.Context, channelID string, page, per int) ([]*channelMember, error) {
-	return memberKind.list(ctx, st, "ChannelStore.GetMembers", "WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?", channelID, per, page*per)
-}
-
-// membersOf lists a user's memberships in a team and in no team.
-func (st *store) membersOf(ctx context.Context, userID, teamID string) ([]*channelMember, error) {
-	return memberKind.list(ctx, st, "ChannelStore.GetMembersForUser", "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')", userID, teamID)
-}
-
-func (st *store) allMembersOf(ctx context.Context, userID string, page, per int) ([]*channelMember, error) {
-	return memberKind.list(ctx, st, "ChannelStore.GetMembersForUserWithPagination", "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?",
-		userID, per, page*per)
 }
 
 // channelRoles returns the user's role in every channel.
@@ -126,15 +100,6 @@ func newMember(c *channel, userID string, admin bool) *channelMember {
 	return &channelMember{ChannelID: c.ID, UserID: userID, MsgCount: c.TotalMsgCount, MsgCountRoot: c.TotalMsgCountRoot,
 		NotifyProps:  map[string]string{"desktop": "default", "email": "default", "ignore_channel_mentions": "default", "mark_unread": "all", "push": "default"},
 		LastUpdateAt: memberTime(millis()), SchemeUser: true, SchemeAdmin: admin, Roles: memberRoles("channel", admin)}
-}
-
-func (st *store) insertMember(ctx context.Context, m *channelMember) (err error) {
-	defer st.timed("ChannelStore.SaveMember", &err)()
-	return memberKind.insert(ctx, st, nil, m)
-}
-
-func (st *store) deleteMember(ctx context.Context, channelID, userID string) error {
-	return st.do(ctx, "ChannelStore.RemoveMember", "DELETE FROM channelmembers WHERE channelid = ? AND userid = ?", channelID, userID)
 }
 
 func (st *store) stats(ctx context.Context, channelID string) (x channelStats, err error) {
@@ -161,7 +126,6 @@ func (st *store) unread(ctx context.Context, channelID, userID string) (x channe
 func (st *store) markViewed(ctx context.Context, ids []string, userID string) (times map[string]int64, err error) {
 	defer st.timed("ChannelStore.UpdateLastViewedAt", &err)()
 	times = map[string]int64{}
-	cond, args := st.anyOf("id", ids)
 	if st.eng == postgresEngine {
 		err = st.query(ctx, nil, func(r *sql.Rows) error {
 			var id string
@@ -169,11 +133,11 @@ func (st *store) markViewed(ctx context.Context, ids []string, userID string) (t
 			err := r.Scan(&id, &at)
 			times[id] = at
 			return err
-		}, "WITH c AS (SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE "+cond+`),
+		}, `WITH c AS (SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE id = ANY(?)),
 			updated AS (UPDATE channelmembers m SET mentioncount = 0, mentioncountroot = 0, msgcount = GREATEST(m.msgcount, c.totalmsgcount),
 			msgcountroot = GREATEST(m.msgcountroot, c.totalmsgcountroot), lastviewedat = GREATEST(m.lastviewedat, c.lastpostat),
 			lastupdateat = GREATEST(m.lastviewedat, c.lastpostat) FROM c WHERE m.userid = ? AND m.channelid = c.id)
-			SELECT id, lastpostat FROM c`, append(args, userID)...)
+			SELECT id, lastpostat FROM c`, ids, userID)
 	} else {
 		type read struct{ at, total, root int64 }
 		found := map[string]read{}
@@ -183,7 +147,7 @@ func (st *store) markViewed(ctx context.Context, ids []string, userID string) (t
 			err := r.Scan(&id, &x.at, &x.total, &x.root)
 			found[id], times[id] = x, x.at
 			return err
-		}, "SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE "+cond, args...); err != nil {
+		}, "SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE id = ANY(?)", ids); err != nil {
 			return nil, err
 		}
 		for id, x := range found {
@@ -206,9 +170,8 @@ func (st *store) markViewed(ctx context.Context, ids []string, userID string) (t
 // viewThreads marks the threads that a user follows in channels as read.
 func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (err error) {
 	defer st.timed("ThreadStore.MarkAllAsReadInChannels", &err)()
-	cond, args := st.anyOf("c.id", ids)
-	threads, err := st.strings(ctx, nil, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid WHERE `+
-		cond+" AND tm.userid = ?", append(args, userID)...)
+	threads, err := st.strings(ctx, nil, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid
+		WHERE c.id = ANY(?) AND tm.userid = ?`, ids, userID)
 	if err != nil {
 		return err
 	}
@@ -218,11 +181,10 @@ func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (
 // setThreads changes a user's memberships of threads. Without threads the statement is sent all the same, as by the
 // real server.
 func (st *store) setThreads(ctx context.Context, set string, at int64, userID string, threads []string) error {
-	cond, args := "1 = 0", []any(nil)
-	if len(threads) > 0 {
-		cond, args = st.anyOf("postid", threads)
+	if len(threads) == 0 {
+		return st.run(ctx, nil, "UPDATE threadmemberships SET "+set+" WHERE userid = ? AND 1 = 0", at, userID)
 	}
-	return st.run(ctx, nil, "UPDATE threadmemberships SET "+set+" WHERE userid = ? AND "+cond, append([]any{at, userID}, args...)...)
+	return st.run(ctx, nil, "UPDATE threadmemberships SET "+set+" WHERE userid = ? AND postid = ANY(?)", at, userID, threads)
 }
 
 // countMention counts a mention of a member, and notes it in the threads with newer replies that the member follows.

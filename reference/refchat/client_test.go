@@ -19,6 +19,14 @@ import (
 	"plimsoll/reference/refchat"
 )
 
+// noError ends a test by an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // client is a caller of the API with a token.
 type client struct {
 	t     testing.TB
@@ -104,6 +112,87 @@ func want[T any](c *client, status int, method, path string, body any) T {
 
 type obj = map[string]any
 
+// made has a POST create something, and returns its id.
+func (c *client) made(path string, body any) string {
+	c.t.Helper()
+	return text(want[obj](c, 201, "POST", path, body)["id"])
+}
+
+// some is a value of which a test wants no more than that there is one.
+type anyValue struct{}
+
+var some anyValue
+
+// gives makes a request, checks its status and values in its answer, which it returns if that is an object: pairs of a
+// place and a value. A place is names and indices with dots between; # is how many there are.
+func (c *client) gives(status int, method, path string, body any, values ...any) obj {
+	c.t.Helper()
+	answer := want[any](c, status, method, path, body)
+	holds(c.t, method+" "+path, answer, values...)
+	o, _ := answer.(obj)
+	return o
+}
+
+// holds checks values in v, as it is in JSON; see gives.
+func holds(t testing.TB, what string, v any, values ...any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		v = nil
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(values); i += 2 {
+		place := values[i].(string)
+		got := at(v, place)
+		if values[i+1] == some {
+			if s := fmt.Sprint(got); s == "" || s == "0" || got == nil {
+				t.Errorf("%s: %s is %q, want something: %v", what, place, s, v)
+			}
+		} else if x, y := fmt.Sprint(got), fmt.Sprint(whole(values[i+1])); x != y {
+			t.Errorf("%s: %s is %s, want %s: %v", what, place, x, y, v)
+		}
+	}
+}
+
+// at returns the value at a place, nil if there is none.
+func at(v any, place string) any {
+	for key := range strings.SplitSeq(place, ".") {
+		i, _ := strconv.Atoi(key)
+		switch x := v.(type) {
+		case obj:
+			if v = x[key]; key == "#" {
+				v = len(x)
+			}
+		case []any:
+			switch {
+			case key == "#":
+				v = len(x)
+			case i < len(x):
+				v = x[i]
+			default:
+				return nil
+			}
+		default:
+			if v == nil && key == "#" {
+				return 0
+			}
+			return nil
+		}
+	}
+	return whole(v)
+}
+
+// whole returns a number without a fraction as an integer.
+func whole(v any) any {
+	if f, ok := v.(float64); ok && f == float64(int64(f)) {
+		return int64(f)
+	}
+	return v
+}
+
 // fails makes a request that must fail with a status and an error id.
 func (c *client) fails(status int, id, method, path string, body any) {
 	c.t.Helper()
@@ -152,15 +241,21 @@ func newWorld(t testing.TB, cfg refchat.Config) *world {
 	ch := want[obj](w.admin, 201, "POST", "/channels", obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
 	w.channel = text(ch["id"])
 	for _, c := range []*client{w.ann, w.bob} {
-		want[obj](c, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": c.id})
-		want[obj](c, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": c.id})
+		c.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": c.id})
+		c.made("/channels/"+w.channel+"/members", obj{"user_id": c.id})
 	}
 	return w
 }
 
+// faulty is a world whose server has a fault.
+func faulty(t testing.TB, fault string) *world {
+	t.Helper()
+	return newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{fault}})
+}
+
 func (w *world) addUser(name string) *client {
 	w.anon.t.Helper()
-	want[obj](w.anon, 201, "POST", "/users", obj{"username": name, "email": name + "@example.com", "password": "Password-1"})
+	w.anon.made("/users", obj{"username": name, "email": name + "@example.com", "password": "Password-1"})
 	return w.anon.login(name, "Password-1")
 }
 
@@ -170,8 +265,8 @@ func (w *world) addBot(name string) *client {
 	b := want[obj](w.admin, 201, "POST", "/bots", obj{"username": name, "display_name": "A bot"})
 	id := text(b["user_id"])
 	tok := want[obj](w.admin, 200, "POST", "/users/"+id+"/tokens", obj{"description": "test"})
-	want[obj](w.admin, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
-	want[obj](w.admin, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": id})
+	w.admin.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
+	w.admin.made("/channels/"+w.channel+"/members", obj{"user_id": id})
 	return &client{t: w.anon.t, url: w.anon.url, http: w.anon.http, token: text(tok["token"]), id: id}
 }
 
@@ -344,9 +439,7 @@ func messages(t testing.TB, events []obj) []string {
 			continue
 		}
 		var p obj
-		if err := json.Unmarshal([]byte(text(e["data"].(obj)["post"])), &p); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(text(e["data"].(obj)["post"])), &p))
 		if p["type"] == "" {
 			out = append(out, text(p["message"]))
 		}

@@ -35,7 +35,7 @@ func (s *Server) createPost(q *request) error {
 	}
 	c, err := s.channel(ctx, p.ChannelID)
 	if err != nil {
-		return forbidden("api.context.permissions.app_error", "You do not have the appropriate permissions.")
+		return errPermission
 	}
 	switch {
 	case strings.HasPrefix(p.Type, "system_"):
@@ -64,9 +64,6 @@ func (s *Server) createPost(q *request) error {
 		}
 		return err
 	}
-	if err := s.outside.posted(ctx); err != nil {
-		return err
-	}
 	if setOnline {
 		s.setOnline(ctx, q.sess.UserID)
 	}
@@ -86,7 +83,7 @@ func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
 	if id == "" {
 		return nil, newError(http.StatusInternalServerError, "api.post.deduplicate_create_post.pending", "Rejected post since another client is making the same request.")
 	}
-	old, err := s.st.postByID(ctx, id)
+	old, err := postByID.one(ctx, s.st, id)
 	if err != nil {
 		return nil, newError(http.StatusInternalServerError, "api.post.deduplicate_create_post.failed_to_get", "Failed to fetch the original post.")
 	}
@@ -177,7 +174,7 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 	}
 	s.invalidate(dropChannel, c.ID)
 	if c.TeamID != "" {
-		if _, err := s.st.teamByID(ctx, c.TeamID); err != nil {
+		if _, err := teamByID.one(ctx, s.st, c.TeamID); err != nil {
 			return nil, errStore("team.get", err)
 		}
 	}
@@ -231,12 +228,12 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 	if !validID(p.RootID) {
 		return nil, bad
 	}
-	if _, err := s.st.postByID(ctx, p.RootID); errors.Is(err, sql.ErrNoRows) {
+	if _, err := postByID.one(ctx, s.st, p.RootID); errors.Is(err, sql.ErrNoRows) {
 		return nil, bad
 	} else if err != nil {
 		return nil, errStore("post.get", err)
 	}
-	thread, err := s.st.thread(ctx, p.RootID)
+	thread, err := threadPosts.list(ctx, s.st, p.RootID, p.RootID)
 	if err != nil {
 		return nil, errStore("post.get", err)
 	}
@@ -316,7 +313,7 @@ func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread 
 func (s *Server) attachFiles(ctx context.Context, p *post) error {
 	var got []string
 	for _, id := range p.FileIDs {
-		ok, err := s.st.attachFile(ctx, id, p.ID, p.ChannelID, p.UserID)
+		ok, err := attachFile.changes(ctx, s.st, p.ID, p.ChannelID, id, p.UserID)
 		if err != nil {
 			return errStore("file_info.attach", err)
 		}
@@ -327,7 +324,7 @@ func (s *Server) attachFiles(ctx context.Context, p *post) error {
 	if len(got) != len(p.FileIDs) {
 		p.FileIDs = got
 		p.UpdateAt = millis()
-		if err := s.st.setPostFiles(ctx, p); err != nil {
+		if err := setPostFiles.run(ctx, s.st, jsonText(p.FileIDs), p.UpdateAt, p.ID); err != nil {
 			return errStore("post.overwrite", err)
 		}
 	}
@@ -348,9 +345,9 @@ func (s *Server) postForCaller(q *request) (*post, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.st.postByID(q.ctx(), id)
+	p, err := postByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return nil, errFind("post.get", err, errNoPost())
+		return nil, errFind("post.get", err, errNoPost)
 	}
 	if err := s.mustReadChannel(q.ctx(), q.sess, p.ChannelID); err != nil {
 		return p, err

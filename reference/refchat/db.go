@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,8 +34,8 @@ func (e engine) String() string {
 	return "mysql"
 }
 
-// store is the one SQL layer. Statements are written with ? placeholders and lower-case names; see upsert, anyOf and
-// greatest for the differences between the engines. Safe for concurrent use.
+// store is the one SQL layer. Statements are written once, for PostgreSQL but with ? placeholders and lower-case names;
+// see rebind and spread for what MySQL gets. Safe for concurrent use.
 type store struct {
 	db     *sql.DB
 	eng    engine
@@ -45,14 +47,14 @@ type store struct {
 
 	later func(func(ctx context.Context)) // runs work that outlives its request
 
-	texts      sync.Map // statement text → *statement
+	texts      sync.Map // statement text → *prepared
 	prepared   atomic.Int32
 	statements atomic.Int64 // executed, BEGIN and COMMIT included
 }
 
-// statement is one SQL text in this engine's dialect. On MySQL a text that is used often is prepared (once
+// prepared is one SQL text in this engine's dialect. On MySQL a text that is used often is prepared (once
 // per connection, which database/sql looks after); pgx prepares and caches by itself.
-type statement struct {
+type prepared struct {
 	text string
 	uses atomic.Int32
 	stmt atomic.Pointer[sql.Stmt]
@@ -109,19 +111,59 @@ func openDB(ctx context.Context, dsn string, maxOpen int) (*sql.DB, engine, erro
 	return db, eng, nil
 }
 
-// statement returns the prepared form of text for this engine.
-func (st *store) statement(text string) *statement {
-	if s, ok := st.texts.Load(text); ok {
-		return s.(*statement)
+// prepare returns the prepared form of text for this engine, and the arguments for it.
+func (st *store) prepare(text string, args []any) (*prepared, []any) {
+	if st.eng == mysqlEngine {
+		text, args = spread(text, args)
 	}
-	s, _ := st.texts.LoadOrStore(text, &statement{text: rebind(st.eng, text)})
-	return s.(*statement)
+	if s, ok := st.texts.Load(text); ok {
+		return s.(*prepared), args
+	}
+	s, _ := st.texts.LoadOrStore(text, &prepared{text: rebind(st.eng, text)})
+	return s.(*prepared), args
 }
 
-// rebind turns ? placeholders into $1, $2, … for PostgreSQL. No statement here has a question mark in a literal.
+// spread writes the lists among the arguments, each for a condition "= ANY(?)", as arguments of their own.
+func spread(text string, args []any) (string, []any) {
+	var flat []any
+	for i, a := range args {
+		list, ok := a.([]string)
+		if ok && flat == nil {
+			flat = slices.Clone(args[:i])
+		}
+		switch {
+		case ok:
+			text = strings.Replace(text, "= ANY(?)", "IN ("+marks(len(list))+")", 1)
+			for _, v := range list {
+				flat = append(flat, v)
+			}
+		case flat != nil:
+			flat = append(flat, a)
+		}
+	}
+	if flat == nil {
+		return text, args
+	}
+	return text, flat
+}
+
+var (
+	excluded = regexp.MustCompile(`= EXCLUDED\.(\w+)`)
+	// asMySQL has the expressions that differ otherwise.
+	asMySQL = strings.NewReplacer("createat / 86400000", "createat DIV 86400000",
+		"array_to_string(array_agg(u.username), ', ')", "GROUP_CONCAT(u.username SEPARATOR ', ')")
+)
+
+// rebind turns ? placeholders into $1, $2, … for PostgreSQL, and INSERT ... ON CONFLICT into MySQL's form. No statement
+// here has a question mark in a literal.
 func rebind(eng engine, text string) string {
 	if eng == mysqlEngine {
-		return text
+		insert, update, ok := strings.Cut(asMySQL.Replace(text), " ON CONFLICT (")
+		if !ok {
+			return insert
+		}
+		_, sets, _ := strings.Cut(update, ") DO UPDATE SET ")
+		return insert + " ON DUPLICATE KEY UPDATE " + excluded.ReplaceAllString(sets, "= VALUES($1)")
 	}
 	var b strings.Builder
 	n := 0
@@ -145,7 +187,7 @@ type runner interface {
 
 // ready returns the prepared statement to use, or nil to send the text. Preparing takes a connection of its own, so it
 // is not done by a caller that may hold one already: a small pool would wait for itself.
-func (st *store) ready(s *statement) *sql.Stmt {
+func (st *store) ready(s *prepared) *sql.Stmt {
 	if st.eng != mysqlEngine {
 		return nil
 	}
@@ -188,7 +230,7 @@ func (st *store) begin(ctx context.Context, tx *sql.Tx) (r runner, done func(), 
 
 // exec runs a statement that returns no rows; tx may be nil.
 func (st *store) exec(ctx context.Context, tx *sql.Tx, text string, args ...any) (sql.Result, error) {
-	s := st.statement(text)
+	s, args := st.prepare(text, args)
 	r, done, err := st.begin(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -209,7 +251,7 @@ func (st *store) query(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) err
 			return r.query(ctx, nil, scan, text, args...)
 		}
 	}
-	s := st.statement(text)
+	s, args := st.prepare(text, args)
 	r, done, err := st.begin(ctx, tx)
 	if err != nil {
 		return err
@@ -241,10 +283,28 @@ func (st *store) run(ctx context.Context, tx *sql.Tx, text string, args ...any) 
 	return err
 }
 
-// do runs a statement that returns no rows, as a store's method.
-func (st *store) do(ctx context.Context, method, text string, args ...any) (err error) {
-	defer st.timed(method, &err)()
-	return st.run(ctx, nil, text, args...)
+// A command is a statement that returns no rows, and the method of a store under which it is measured.
+type command struct{ method, text string }
+
+func (c *command) run(ctx context.Context, st *store, args ...any) (err error) {
+	defer st.timed(c.method, &err)()
+	return st.run(ctx, nil, c.text, args...)
+}
+
+// changes is run for one row that may not be there any more.
+func (c *command) changes(ctx context.Context, st *store, args ...any) (ok bool, err error) {
+	defer st.timed(c.method, &err)()
+	return st.changes(ctx, c.text, args...)
+}
+
+// changes reports whether a statement changed one row.
+func (st *store) changes(ctx context.Context, text string, args ...any) (bool, error) {
+	res, err := st.exec(ctx, nil, text, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
 }
 
 // strings runs a statement that returns one column of text; tx may be nil.
@@ -329,35 +389,23 @@ func duplicate(err error, part string) bool {
 	return false
 }
 
-// upsert returns an INSERT that updates the named columns when the key is there already.
-func (st *store) upsert(table, columns, key, update string) string {
-	n := strings.Count(columns, ",") + 1
-	text := "INSERT INTO " + table + " (" + columns + ") VALUES (" + marks(n) + ")"
+// upsert returns an INSERT of a whole row that updates the named columns when its key is there already: that of the
+// table's unique index, or the primary one.
+func upsert(name, update string) string {
+	t := tableOf(name)
+	key := t.key
+	if unique, ok := strings.CutPrefix(t.indexes, "UNIQUE "); ok {
+		key, _, _ = strings.Cut(unique, "; ")
+	}
 	var sets []string
-	for c := range strings.SplitSeq(update, ",") {
-		c = strings.TrimSpace(c)
-		if st.eng == postgresEngine {
-			sets = append(sets, c+" = EXCLUDED."+c)
-		} else {
-			sets = append(sets, c+" = VALUES("+c+")")
-		}
+	for c := range strings.SplitSeq(update, ", ") {
+		sets = append(sets, c+" = EXCLUDED."+c)
 	}
-	if st.eng == postgresEngine {
-		return text + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
-	}
-	return text + " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
+	return insertInto(name, strings.Join(t.names(), ", ")) + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
-// anyOf returns a condition "column is one of ids" and its arguments. ids must not be empty.
-func (st *store) anyOf(column string, ids []string) (string, []any) {
-	if st.eng == postgresEngine {
-		return column + " = ANY(?)", []any{ids}
-	}
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	return column + " IN (" + marks(len(ids)) + ")", args
+func insertInto(table, columns string) string {
+	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + marks(strings.Count(columns, ",")+1) + ")"
 }
 
 // marks returns n placeholders.

@@ -22,20 +22,17 @@ type draft struct {
 	Priority  map[string]any `json:"priority,omitempty"`
 }
 
-var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
-	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
+var draftTable = table{"drafts", "userid, channelid, rootid", "createat, updateat, deleteat, userid, channelid, rootid, message TEXT, props PROPS, fileids 300, priority TEXT", ""}
 
 var draftRoutes = []operation{
 	{"POST /drafts since 7.7", "upsertDraft", (*Server).upsertDraft},
 	{"GET /users/{user_id}/teams/{team_id}/drafts own team since 7.7", "getDrafts", (*Server).getDrafts},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts own since 7.7", "deleteDraft", (*Server).deleteDraft},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own since 7.7", "deleteDraft", (*Server).deleteDraft},
+	{"DELETE /users/{user_id}/channels/{channel_id}/drafts own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
+	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
 }
 
 var draftKind = define(kind[draft]{
 	table: "drafts", alias: "d",
-	columns: "createat, updateat, deleteat, userid, channelid, rootid, message, props, " +
-		"fileids, priority",
 	fields: func(d *draft) []any {
 		return []any{&d.CreateAt, &d.UpdateAt, &d.DeleteAt, &d.UserID, &d.ChannelID, &d.RootID, &d.Message,
 			encoded[map[string]any]{&d.Props, textAny}, encoded[[]string]{&d.FileIDs, textList},
@@ -43,24 +40,14 @@ var draftKind = define(kind[draft]{
 	},
 })
 
-func (st *store) draftOf(ctx context.Context, userID, channelID, rootID string) (*draft, error) {
-	return draftKind.one(ctx, st, "DraftStore.Get", "WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0", userID, channelID, rootID)
-}
-
-// draftsOf lists a user's drafts in a team's channels and in those of no team, the latest first.
-func (st *store) draftsOf(ctx context.Context, userID, teamID string) ([]*draft, error) {
-	return draftKind.list(ctx, st, "DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
-		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`, userID, teamID)
-}
-
-func (st *store) saveDraft(ctx context.Context, d *draft) error {
-	return st.do(ctx, "DraftStore.Upsert", st.upsert("drafts", draftKind.columns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority"),
-		draftKind.values(d)...)
-}
-
-func (st *store) dropDraft(ctx context.Context, userID, channelID, rootID string) error {
-	return st.do(ctx, "DraftStore.Delete", "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?", userID, channelID, rootID)
-}
+var (
+	draftOf = draftKind.query("DraftStore.Get", "WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0")
+	// draftsOf are a user's drafts in a team's channels and in those of no team, the latest first.
+	draftsOf = draftKind.query("DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
+		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`)
+	saveDraft = command{"DraftStore.Upsert", upsert("drafts", "updateat, deleteat, message, props, fileids, priority")}
+	dropDraft = command{"DraftStore.Delete", "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?"}
+)
 
 // check refuses a draft that is too long or contains an invalid identifier.
 func (d *draft) check() error {
@@ -85,7 +72,7 @@ func (s *Server) withFiles(ctx context.Context, d *draft) error {
 	if len(d.FileIDs) == 0 {
 		return nil
 	}
-	list, err := s.st.filesByID(ctx, d.FileIDs)
+	list, err := filesByID.list(ctx, s.st, d.FileIDs)
 	if err != nil {
 		return errStore("file_info.get", err)
 	}
@@ -95,11 +82,6 @@ func (s *Server) withFiles(ctx context.Context, d *draft) error {
 		}
 	}
 	return nil
-}
-
-func (st *store) filesByID(ctx context.Context, ids []string) ([]*fileInfo, error) {
-	cond, args := st.anyOf("id", ids)
-	return fileKind.list(ctx, st, "FileInfoStore.GetByIds", "WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
 }
 
 func (s *Server) upsertDraft(q *request) error {
@@ -123,7 +105,7 @@ func (s *Server) upsertDraft(q *request) error {
 		return badRequest("api.draft.create_draft.can_not_draft_to_deleted.error", "Can not save draft to deleted channel.")
 	}
 	if d.Message == "" { // emptied: there is no draft any more
-		if err := s.st.dropDraft(ctx, d.UserID, d.ChannelID, d.RootID); err != nil {
+		if err := dropDraft.run(ctx, s.st, d.UserID, d.ChannelID, d.RootID); err != nil {
 			return errStore("draft.save", err)
 		}
 		return q.created(nil)
@@ -136,7 +118,7 @@ func (s *Server) upsertDraft(q *request) error {
 	if d.Props == nil {
 		d.Props = map[string]any{}
 	}
-	if err := s.st.saveDraft(ctx, &d); err != nil {
+	if err := saveDraft.run(ctx, s.st, draftKind.content(&d)...); err != nil {
 		return errStore("draft.save", err)
 	}
 	if err := s.withFiles(ctx, &d); err != nil {
@@ -147,7 +129,7 @@ func (s *Server) upsertDraft(q *request) error {
 }
 
 func (s *Server) getDrafts(q *request) error {
-	list, err := s.st.draftsOf(q.ctx(), q.userID, q.teamID)
+	list, err := draftsOf.list(q.ctx(), s.st, q.userID, q.teamID)
 	if err != nil {
 		return errStore("draft.get_drafts", err)
 	}
@@ -161,19 +143,15 @@ func (s *Server) getDrafts(q *request) error {
 
 // deleteDraft also succeeds where there is none: the wanted state is reached, as on the real server.
 func (s *Server) deleteDraft(q *request) error {
-	channelID, err := q.idParam("channel_id")
-	if err != nil {
-		return err
-	}
 	ctx := q.ctx()
-	d, err := s.st.draftOf(ctx, q.userID, channelID, q.param("thread_id"))
+	d, err := draftOf.one(ctx, s.st, q.userID, q.id, q.param("thread_id"))
 	if errors.Is(err, sql.ErrNoRows) {
 		return q.ok()
 	}
 	if err != nil {
 		return errStore("draft.get", err)
 	}
-	if err := s.st.dropDraft(ctx, d.UserID, d.ChannelID, d.RootID); err != nil {
+	if err := dropDraft.run(ctx, s.st, d.UserID, d.ChannelID, d.RootID); err != nil {
 		return errStore("draft.delete", err)
 	}
 	s.publish("draft_deleted", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(d))

@@ -22,39 +22,24 @@ func TestDrafts(t *testing.T) {
 		drafts := func(c *client) []obj { return want[[]obj](c, 200, "GET", "/users/me/teams/"+w.team+"/drafts", nil) }
 		root := w.bob.post(w.channel, "what do you think?")
 		file := w.ann.uploaded(w.channel, "notes.txt", []byte("notes"), "")
-		d := want[obj](w.ann, 201, "POST", "/drafts", obj{"channel_id": w.channel, "message": "well", "user_id": w.bob.id})
-		if d["user_id"] != w.ann.id || d["message"] != "well" || num(d["create_at"]) == 0 {
-			t.Errorf("draft %v", d)
-		}
-		if e := ann.about("draft_created", "draft"); e["message"] != "well" {
-			t.Errorf("event %v", e)
-		}
+		d := w.ann.gives(201, "POST", "/drafts", obj{"channel_id": w.channel, "message": "well", "user_id": w.bob.id}, "user_id", w.ann.id, "message", "well", "create_at", some)
+		holds(t, "event", ann.about("draft_created", "draft"), "message", "well")
 		again := want[obj](w.ann, 201, "POST", "/drafts", obj{"channel_id": w.channel, "message": "well then", "create_at": d["create_at"]})
 		inThread := want[obj](w.ann, 201, "POST", "/drafts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "hm", "file_ids": []string{file}})
-		if files := inThread["metadata"].(obj)["files"].([]any); len(files) != 1 {
-			t.Errorf("files of a draft: %v", inThread)
-		}
+		holds(t, "files of a draft", inThread["metadata"].(obj)["files"].([]any), "#", 1)
 		if l := drafts(w.ann); len(l) != 2 || l[0]["root_id"] != root["id"] || l[1]["message"] != "well then" || again["create_at"] != d["create_at"] {
 			t.Errorf("ann's drafts: %v", l)
 		}
-		if l := drafts(w.bob); len(l) != 0 {
-			t.Errorf("bob sees %v", l)
-		}
+		holds(t, "bob sees", drafts(w.bob), "#", 0)
 		path := "/users/me/channels/" + w.channel + "/drafts"
 		want[obj](w.ann, 200, "DELETE", path+"/"+text(root["id"]), nil)
-		if e := ann.about("draft_deleted", "draft"); e["root_id"] != root["id"] {
-			t.Errorf("event %v", e)
-		}
+		holds(t, "event", ann.about("draft_deleted", "draft"), "root_id", root["id"])
 		want[obj](w.ann, 200, "DELETE", path+"/"+text(root["id"]), nil) // there is none any more: as well
-		if l := drafts(w.ann); len(l) != 1 || l[0]["root_id"] != "" {
-			t.Errorf("after the deletion: %v", l)
-		}
+		holds(t, "after the deletion", drafts(w.ann), "#", 1, "0.root_id", "")
 		if a := w.ann.send("POST", "/drafts", obj{"channel_id": w.channel, "message": ""}); a.status != 201 || string(a.body) != "null" {
 			t.Errorf("emptied: %d %s", a.status, a.body)
 		}
-		if l := drafts(w.ann); len(l) != 0 {
-			t.Errorf("after emptying: %v", l)
-		}
+		holds(t, "after emptying", drafts(w.ann), "#", 0)
 		// The client whose connection the request names gets no event; the user's others are
 		// notified.
 		hello := w.ann.dialRaw()
@@ -67,9 +52,7 @@ func TestDrafts(t *testing.T) {
 		if a := w.ann.do(req); a.status != 201 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
-		if e := ann.about("draft_created", "draft"); e["message"] != "psst" {
-			t.Errorf("the other connection heard %v", e)
-		}
+		holds(t, "the other connection heard", ann.about("draft_created", "draft"), "message", "psst")
 		for _, e := range hello.sync(2) {
 			if e["event"] == "draft_created" {
 				t.Error("the connection that was named heard of its own draft")
@@ -97,11 +80,9 @@ func TestScheduledPosts(t *testing.T) {
 			return want[map[string][]obj](c, 200, "GET", "/posts/scheduled/team/"+w.team+"?includeDirectChannels=true", nil)
 		}
 		p := want[obj](w.ann, 201, "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "later", "scheduled_at": in(48 * time.Hour)})
-		if e := ann.about("scheduled_post_created", "scheduledPost"); e["id"] != p["id"] {
-			t.Errorf("event %v", e)
-		}
+		holds(t, "event", ann.about("scheduled_post_created", "scheduledPost"), "id", p["id"])
 		dm := want[obj](w.ann, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})
-		want[obj](w.ann, 201, "POST", "/posts/schedule", obj{"channel_id": dm["id"], "message": "psst", "scheduled_at": in(72 * time.Hour)})
+		w.ann.made("/posts/schedule", obj{"channel_id": dm["id"], "message": "psst", "scheduled_at": in(72 * time.Hour)})
 		if l := list(w.ann); len(l[w.team]) != 1 || len(l["directChannels"]) != 1 || l[w.team][0]["message"] != "later" {
 			t.Errorf("scheduled: %v", l)
 		}
@@ -111,9 +92,7 @@ func TestScheduledPosts(t *testing.T) {
 		path := "/posts/schedule/" + text(p["id"])
 		p["message"], p["scheduled_at"] = "even later", in(49*time.Hour)
 		want[obj](w.ann, 201, "PUT", path, p)
-		if e := ann.about("scheduled_post_updated", "scheduledPost"); e["message"] != "even later" {
-			t.Errorf("event %v", e)
-		}
+		holds(t, "event", ann.about("scheduled_post_updated", "scheduledPost"), "message", "even later")
 		if l := list(w.ann); l[w.team][0]["message"] != "even later" || num(l[w.team][0]["scheduled_at"]) != p["scheduled_at"] {
 			t.Errorf("after the update: %v", l)
 		}
@@ -134,13 +113,9 @@ func TestScheduledPosts(t *testing.T) {
 		lost := want[obj](w.bob, 201, "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "never", "scheduled_at": in(time.Hour)})
 		want[obj](w.bob, 200, "DELETE", "/channels/"+w.channel+"/members/"+w.bob.id, nil)
 		for range 2 {
-			if err := refchat.SendDue(t.Context(), w.s, time.Now().Add(2*time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, refchat.SendDue(t.Context(), w.s, time.Now().Add(2*time.Hour)))
 		}
-		if got := messages(t, ann.sync(1)); len(got) != 1 || got[0] != "now" {
-			t.Errorf("posted %q", got)
-		}
+		holds(t, "posted", messages(t, ann.sync(1)), "#", 1, "0", "now")
 		if l := list(w.ann); len(l[w.team]) != 0 {
 			t.Errorf("%v is still scheduled: %v", due["id"], l)
 		}
@@ -163,30 +138,21 @@ func TestReleasesAndLicenses(t *testing.T) {
 	}
 	want[obj](old.ann, 200, "GET", "/users/me/teams/"+old.team+"/channels/categories", nil)
 	old.anon.fails(501, "api.config.client.old_format.app_error", "GET", "/config/client", nil)
-	cfg := want[obj](old.anon, 200, "GET", "/config/client?format=old", nil)
-	if cfg["Version"] != "5.37.10" || cfg["EnableCustomUserStatuses"] != "true" || cfg["AllowSyncedDrafts"] != nil {
-		t.Errorf("config of 5.37: %v", cfg)
-	}
+	old.anon.gives(200, "GET", "/config/client?format=old", nil, "Version", "5.37.10", "EnableCustomUserStatuses", "true", "AllowSyncedDrafts", nil)
 
 	bare := newClient(t, serve(t, refchat.Config{DSN: dsn, License: "none"})).login("ann", "Password-1")
 	bare.fails(501, "api.channel.bookmark.channel_bookmark.license.error", "GET", "/channels/"+old.channel+"/bookmarks", nil)
 	bare.fails(400, "api.scheduled_posts.license_error", "GET", "/posts/scheduled/team/"+old.team, nil)
 	bare.fails(403, "app.custom_profile_attributes.license_error", "GET", "/custom_profile_attributes/fields", nil)
 	bare.fails(400, "api.context.invalid_url_param.app_error", "GET", "/license/client", nil)
-	if l := want[obj](bare, 200, "GET", "/license/client?format=old", nil); l["IsLicensed"] != "false" || len(l) != 1 {
-		t.Errorf("no license: %v", l)
-	}
+	bare.gives(200, "GET", "/license/client?format=old", nil, "IsLicensed", "false", "#", 1)
 	if v := bare.send("GET", "/users/me", nil).header.Get("X-Version-Id"); !strings.HasPrefix(v, "11.0.0.") || !strings.HasSuffix(v, ".false") {
 		t.Errorf("version %s", v)
 	}
 
 	full := newClient(t, serve(t, refchat.Config{DSN: dsn}))
-	if l := want[obj](full, 200, "GET", "/license/client?format=old", nil); l["IsLicensed"] != "true" || l["SkuShortName"] != "enterprise" {
-		t.Errorf("license: %v", l)
-	}
-	if cfg := want[obj](full, 200, "GET", "/config/client", nil); cfg["AllowSyncedDrafts"] != "true" || cfg["PostAcknowledgements"] != "true" {
-		t.Errorf("config of 11.0: %v", cfg)
-	}
+	full.gives(200, "GET", "/license/client?format=old", nil, "IsLicensed", "true", "SkuShortName", "enterprise")
+	full.gives(200, "GET", "/config/client", nil, "AllowSyncedDrafts", "true", "PostAcknowledgements", "true")
 	for _, bad := range []refchat.Config{{DSN: dsn, Version: "eleven"}, {DSN: dsn, License: "gold"}} {
 		if _, err := refchat.New(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "want") {
 			t.Errorf("%+v: %v", bad, err)

@@ -75,9 +75,7 @@ var databases atomic.Int64
 func database(t testing.TB, engine string) string {
 	t.Helper()
 	name := fmt.Sprintf("refchat_%d", databases.Add(1))
-	if err := engines[engine].CreateDatabase(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, engines[engine].CreateDatabase(t.Context(), name))
 	return engines[engine].DSN(name)
 }
 

@@ -43,37 +43,17 @@ func errURL(name string) *apiError {
 	return badRequest("api.context.invalid_url_param.app_error", "Invalid or missing "+name+" parameter in request URL.")
 }
 
-func errPermission() *apiError {
-	return forbidden("api.context.permissions.app_error", "You do not have the appropriate permissions.")
-}
-
-func errSession() *apiError {
-	return newError(http.StatusUnauthorized, "api.context.session_expired.app_error", "Invalid or expired session, please login again.")
-}
-
-func errNoPage() *apiError {
-	return missing("api.context.404.app_error", "Sorry, we could not find the page.")
-}
-
-func errNoUser() *apiError {
-	return missing("app.user.missing_account.const", "Unable to find the user.")
-}
-
-func errNoChannel() *apiError {
-	return missing("app.channel.get.existing.app_error", "Unable to find the existing channel.")
-}
-
-func errNoTeam() *apiError {
-	return missing("app.team.get.find.app_error", "Unable to find the existing team.")
-}
-
-func errNoPost() *apiError {
-	return missing("app.post.get.app_error", "Unable to get the post.")
-}
-
-func errLogin() *apiError {
-	return newError(http.StatusUnauthorized, "api.user.login.invalid_credentials_email_username", "Enter a valid email or username and/or password.")
-}
+// The answers of many operations.
+var (
+	errPermission = forbidden("api.context.permissions.app_error", "You do not have the appropriate permissions.")
+	errSession    = newError(http.StatusUnauthorized, "api.context.session_expired.app_error", "Invalid or expired session, please login again.")
+	errNoPage     = missing("api.context.404.app_error", "Sorry, we could not find the page.")
+	errNoUser     = missing("app.user.missing_account.const", "Unable to find the user.")
+	errNoChannel  = missing("app.channel.get.existing.app_error", "Unable to find the existing channel.")
+	errNoTeam     = missing("app.team.get.find.app_error", "Unable to find the existing team.")
+	errNoPost     = missing("app.post.get.app_error", "Unable to get the post.")
+	errLogin      = newError(http.StatusUnauthorized, "api.user.login.invalid_credentials_email_username", "Enter a valid email or username and/or password.")
+)
 
 // errStore is the answer to a request that the database failed; nil if it did not.
 func errStore(op string, cause error) error {

@@ -9,3 +9,6 @@ import (
 func SendDue(ctx context.Context, s *Server, at time.Time) error {
 	return s.sendDue(ctx, at.UnixMilli())
 }
+
+// RemindOnce sends the reminders due at a time.
+func (s *Server) RemindOnce(ctx context.Context, now time.Time) error { return s.remindOnce(ctx, now) }

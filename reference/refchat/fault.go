@@ -1,8 +1,10 @@
 package refchat
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,19 +27,8 @@ type faults struct {
 	lock       serial
 	hub        time.Duration // that each posted event costs a hub's goroutine, asleep
 	hotRow     time.Duration // that a post's transaction keeps the row which all of them update
-
-	handshakeBits int           // of the RSA key of TLS connections; 0 for no TLS
-	dns           time.Duration // of an answer of the name server that each request queries
-	workers       int           // requests that are handled at once; 0 for all
-	outbound      int           // connections to the service that each post calls; 0 for no such service
-	outboundTime  time.Duration // of one of its answers
-	limit         limitFault
-	cache         int           // entries of each cache; 0 for its own number
-	replica       time.Duration // that the replica needs for one post
-	jitter        time.Duration // mean of a random wait of each request
-	jitterCoin    chance
-
-	background background
+	limit      limitFault
+	cache      int // entries of each cache; 0 for its own number
 }
 
 // serial is a section that one request at a time is in, for d, asleep: contention without CPU time.
@@ -99,7 +90,7 @@ func (c *chance) hit() bool {
 	return c.rng.Float64() < c.p
 }
 
-const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:2048, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, tick:20ms/1s, cron:20ms/1s, later:300us/300ms, lazy:20ms/1s, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
+const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, limit:N[@handler], cache:N, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
 
 // CheckFault returns an error if the text of one fault is invalid. The faults are:
 //
@@ -112,18 +103,8 @@ const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms
 //	lock:5ms             requests pass one mutex that each holds for so long, asleep
 //	hub:5ms              the goroutine that brings events to connections sleeps so long before each posted one
 //	hot-row:5ms          a post's transaction updates a row that all of them update, and keeps it for so long
-//	tls:2048             serve TLS too, with an RSA key of so many bits, and resume no session
-//	dns:5ms              each request resolves a name by a name server that answers one question at a time, each after so long
-//	workers:N            at most N requests are handled at once; the others wait for a worker (WebSockets need none)
-//	outbound:N/20ms      each post calls a service that takes so long, over at most N connections
 //	limit:N[@handler]    answer 429 beyond N requests a second, of all or of one handler, with a burst of a second's
 //	cache:N              each cache holds at most N entries (at least 16)
-//	replica:5ms          reads wait for a replica that replays posts one at a time, each for so long; a post is read back before its answer
-//	jitter:20ms          each request waits a random time with that mean, exponentially distributed
-//	tick:20ms/1s         burn so much CPU time each second besides requests; ticks that nobody waits for are dropped
-//	cron:20ms/1s         the same, and make up for the periods in which the process stood still
-//	later:300us/300ms    burn so much CPU time so long after each request
-//	lazy:20ms/1s         burn so much CPU time in the first request after each second
 //	drop-event:1%        do not send a posted event to a connection
 //	dup-event:1%         send a posted event twice
 //	reorder-event:1%     send a posted event after the connection's next one of the same channel (or 3 s later)
@@ -147,22 +128,20 @@ func parseFaults(texts []string, seed uint64) (*faults, error) {
 	return f, nil
 }
 
+// streams number the generators of the faults that chance decides; those of errors follow.
+var streams = map[string]uint64{"slow-post": 1, "slow-query": 2, "drop-event": 3, "dup-event": 4, "reorder-event": 5}
+
 func (f *faults) add(text string, seed uint64) error {
 	name, arg, _ := strings.Cut(text, ":")
-	bad := func(what string) error { return fmt.Errorf("fault %q: %s: %s", text, what, faultUsage) }
-	share := func(s string) (float64, error) {
-		p, err := parseShare(s)
-		if err != nil {
-			return 0, bad(err.Error())
-		}
-		return p, nil
-	}
 	value, at, hasAt := strings.Cut(arg, "@")
-	if hasAt && at == "" {
+	bad := func(what string) error { return fmt.Errorf("fault %q: %s: %s", text, what, faultUsage) }
+	switch {
+	case hasAt && at == "":
 		return bad("nothing after @")
-	}
-	if hasAt && name != "slow-post" && name != "slow-query" && name != "error" && name != "panic" && name != "limit" {
+	case hasAt && !slices.Contains([]string{"slow-post", "slow-query", "error", "panic", "limit"}, name):
 		return bad("no @ here")
+	case hasAt && !strings.HasPrefix(name, "slow-") && !isHandler(at):
+		return bad("no handler is named " + strconv.Quote(at))
 	}
 	switch name {
 	case "cpu":
@@ -176,38 +155,30 @@ func (f *faults) add(text string, seed uint64) error {
 		if err != nil || d <= 0 || d > time.Minute {
 			return bad("the delay is a duration above 0, at most 1m")
 		}
-		p := 1.0
-		if hasAt {
-			if p, err = share(at); err != nil {
-				return err
-			}
+		p, err := parseShare(cmp.Or(at, "1"))
+		if err != nil {
+			return bad(err.Error())
 		}
-		if name == "slow-post" {
-			f.slowPost = delayFault{d, newChance(p, seed, 1)}
-		} else {
-			f.slowQuery = delayFault{d, newChance(p, seed, 2)}
-		}
+		to := map[string]*delayFault{"slow-post": &f.slowPost, "slow-query": &f.slowQuery}[name]
+		*to = delayFault{d, newChance(p, seed, streams[name])}
 	case "pool":
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > 10000 {
+		if f.pool = number(value, 1, 10_000); f.pool == 0 {
 			return bad("the number of connections is 1 to 10000")
 		}
-		f.pool = n
+	case "limit":
+		if f.limit.rate, f.limit.handler = float64(number(value, 1, 1_000_000)), at; f.limit.rate == 0 {
+			return bad("the rate is 1 to 1000000 requests a second")
+		}
+	case "cache":
+		if f.cache = number(value, 16, 1_000_000); f.cache == 0 {
+			return bad("the number of entries is 16 to 1000000")
+		}
 	case "lock", "hub", "hot-row", "work":
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 || d > time.Second {
 			return bad("the time is a duration above 0, at most 1s")
 		}
-		switch name {
-		case "lock":
-			f.lock.d = d
-		case "hub":
-			f.hub = d
-		case "work":
-			f.work = d
-		default:
-			f.hotRow = d
-		}
+		*map[string]*time.Duration{"lock": &f.lock.d, "hub": &f.hub, "hot-row": &f.hotRow, "work": &f.work}[name] = d
 	case "stall":
 		a, b, _ := strings.Cut(value, "/")
 		d, err1 := time.ParseDuration(a)
@@ -216,100 +187,29 @@ func (f *faults) add(text string, seed uint64) error {
 			return bad("the stall is DURATION/PERIOD, shorter than its period")
 		}
 		f.stallFor, f.stallEvery = d, every
-	case "drop-event", "dup-event", "reorder-event":
-		p, err := share(value)
+	case "drop-event", "dup-event", "reorder-event", "error", "panic":
+		p, err := parseShare(value)
 		if err != nil {
-			return err
+			return bad(err.Error())
 		}
-		switch name {
-		case "drop-event":
-			f.drop = newChance(p, seed, 3)
-		case "dup-event":
-			f.dup = newChance(p, seed, 4)
-		default:
-			f.reorder = newChance(p, seed, 5)
-		}
-	case "error", "panic":
-		p, err := share(value)
-		if err != nil {
-			return err
-		}
-		if hasAt && !isHandler(at) {
-			return bad("no handler is named " + strconv.Quote(at))
+		if to := map[string]*chance{"drop-event": &f.drop, "dup-event": &f.dup, "reorder-event": &f.reorder}[name]; to != nil {
+			*to = newChance(p, seed, streams[name])
+			return nil
 		}
 		f.errs = append(f.errs, errorFault{newChance(p, seed, 6+uint64(len(f.errs))), at, name == "panic"})
-	case "tls", "dns", "workers", "outbound", "limit", "cache", "replica", "jitter":
-		if what := f.addOutside(name, value, at, seed); what != "" {
-			return bad(what)
-		}
-	case "tick", "cron", "later", "lazy":
-		if !f.background.set(name, value) {
-			return bad("want CPU/DURATION: a CPU time above 0, at most 1s, and 1ms to 1m")
-		}
 	default:
 		return bad("unknown fault")
 	}
 	return nil
 }
 
-// addOutside reads the faults about waits beyond cores, locks and the database; it returns a description of the
-// error, or "".
-func (f *faults) addOutside(name, value, at string, seed uint64) string {
-	number := func(s string, least, most int) (int, bool) {
-		n, err := strconv.Atoi(s)
-		return n, err == nil && n >= least && n <= most
+// number reads a number from least to most; 0 is none.
+func number(s string, least, most int) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0
 	}
-	duration := func(s string) (time.Duration, bool) {
-		d, err := time.ParseDuration(s)
-		return d, err == nil && d > 0 && d <= time.Second
-	}
-	var ok bool
-	const times = "the time is a duration above 0, at most 1s"
-	switch name {
-	case "tls":
-		if f.handshakeBits, ok = number(value, 2048, 8192); !ok {
-			return "the key has 2048 to 8192 bits"
-		}
-	case "dns":
-		if f.dns, ok = duration(value); !ok {
-			return times
-		}
-	case "replica":
-		if f.replica, ok = duration(value); !ok {
-			return times
-		}
-	case "jitter":
-		if f.jitter, ok = duration(value); !ok {
-			return times
-		}
-		f.jitterCoin = newChance(1, seed, 100)
-	case "workers":
-		if f.workers, ok = number(value, 1, 10000); !ok {
-			return "the number of workers is 1 to 10000"
-		}
-	case "outbound":
-		n, d, _ := strings.Cut(value, "/")
-		if f.outbound, ok = number(n, 1, 10000); !ok {
-			return "the number of connections is 1 to 10000"
-		}
-		if f.outboundTime, ok = duration(d); !ok {
-			return times
-		}
-	case "limit":
-		n, ok := number(value, 1, 1_000_000)
-		if !ok {
-			return "the rate is 1 to 1000000 requests a second"
-		}
-		if at != "" && !isHandler(at) {
-			return "no handler is named " + strconv.Quote(at)
-		}
-		f.limit.rate, f.limit.handler = float64(n), at
-	case "cache":
-		if f.cache, ok = number(value, 16, 1_000_000); !ok {
-			return "the number of entries is 16 to 1000000"
-		}
-	}
-	return ""
+	return n
 }
 
 // parseShare reads "1%" or "0.01" as a probability above 0, at most 1.

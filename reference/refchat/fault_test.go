@@ -13,7 +13,7 @@ import (
 
 func TestCheckFault(t *testing.T) {
 	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms", "work:8ms",
-		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost", "panic:1%", "panic:1%@createPost"} {
+		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost", "panic:1%", "panic:1%@createPost", "limit:50", "limit:50@createPost", "cache:16"} {
 		if err := refchat.CheckFault(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -22,6 +22,7 @@ func TestCheckFault(t *testing.T) {
 		"": "unknown fault", "cpu": "percentage", "cpu:25": "percentage", "cpu:-1%": "percentage", "cpu:NaN%": "percentage", "cpu:25%@x": "no @",
 		"slow-post:20": "duration", "slow-post:-1s": "duration", "slow-post:20ms@": "nothing after @", "slow-post:20ms@0%": "share", "slow-query:1ms@200%": "share",
 		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "work:25%": "duration", "hub:": "duration", "hot-row:5ms@1%": "no @", "drop-event:x": "share", "dup-event:0": "share",
+		"limit:0": "rate", "limit:5@makePost": "no handler", "limit:5@": "nothing after @", "cache:15": "entries", "pool:2@createPost": "no @",
 		"error:1%@makePost": "no handler", "sloth:1%": "unknown fault"} {
 		err := refchat.CheckFault(bad)
 		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) || strings.Contains(err.Error(), "\n") {
@@ -76,7 +77,7 @@ func eventFault(t *testing.T, fault string, n int) []string {
 
 // TestFaultEventKinds breaks every posted event, and no other.
 func TestFaultEventKinds(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"drop-event:100%"}})
+	w := faulty(t, "drop-event:100%")
 	sock := w.bob.dial()
 	p := w.ann.post(w.channel, "x")
 	want[obj](w.ann, 200, "PUT", "/posts/"+text(p["id"])+"/patch", obj{"message": "y"})
@@ -84,9 +85,7 @@ func TestFaultEventKinds(t *testing.T) {
 	for _, e := range sock.sync(1) {
 		names[text(e["event"])]++
 	}
-	if names["posted"] != 0 || names["post_edited"] != 1 {
-		t.Errorf("events %v, want post_edited but not posted", names)
-	}
+	holds(t, "events", names, "posted", nil, "post_edited", 1)
 }
 
 func TestFaultDropEvent(t *testing.T) {
@@ -113,8 +112,8 @@ func TestFaultReorderEvent(t *testing.T) {
 	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"reorder-event:20%"}, FaultSeed: 7})
 	sock := w.bob.dial()
 	var got []string
-	other := text(want[obj](w.ann, 201, "POST", "/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})["id"])
-	want[obj](w.ann, 201, "POST", "/channels/"+other+"/members", obj{"user_id": w.bob.id})
+	other := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+	w.ann.made("/channels/"+other+"/members", obj{"user_id": w.bob.id})
 	for i := range 200 { // a post elsewhere does not release the held post
 		w.ann.post([]string{w.channel, other}[i%2], fmt.Sprint(i))
 	}
@@ -184,7 +183,7 @@ func quick(t *testing.T, what string, d time.Duration, fn func()) {
 }
 
 func TestFaultSlowPost(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"slow-post:60ms"}})
+	w := faulty(t, "slow-post:60ms")
 	if d := shortest(3, func() { w.ann.post(w.channel, "x") }); d < 60*time.Millisecond {
 		t.Errorf("a post took %v", d)
 	}
@@ -225,7 +224,7 @@ func TestFaultPool(t *testing.T) {
 
 // TestFaultLock lets requests that need no database wait for each other, and Go's own account of mutexes see it.
 func TestFaultLock(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"lock:20ms"}})
+	w := faulty(t, "lock:20ms")
 	start := time.Now()
 	var wg sync.WaitGroup
 	for range 8 {
@@ -242,7 +241,7 @@ func TestFaultLock(t *testing.T) {
 
 // TestFaultHub makes events wait for the hub, and the queue's metric show them.
 func TestFaultHub(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"hub:100ms"}})
+	w := faulty(t, "hub:100ms")
 	sock := w.bob.dial()
 	start := time.Now()
 	for i := range 10 {
@@ -279,7 +278,7 @@ func TestFaultHotRow(t *testing.T) {
 }
 
 func TestFaultStall(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"stall:300ms/1s"}})
+	w := faulty(t, "stall:300ms/1s")
 	for range 2 { // the second is the next one, as a stall ends what it held
 		waitFor(t, "a stalled request", func() bool {
 			return shortest(1, func() { w.anon.send("GET", "/system/ping", nil) }) > 150*time.Millisecond
@@ -291,7 +290,7 @@ func TestFaultStall(t *testing.T) {
 // time. This process is also the client and more, which the burner cannot separate from the server; the share holds
 // all the same.
 func TestFaultCPU(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"cpu:50%"}})
+	w := faulty(t, "cpu:50%")
 	load := func(d time.Duration) {
 		var wg sync.WaitGroup
 		for range 4 {
@@ -316,7 +315,7 @@ func TestFaultCPU(t *testing.T) {
 
 // TestFaultWork measures the burn of a fixed number of requests.
 func TestFaultWork(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"work:4ms"}})
+	w := faulty(t, "work:4ms")
 	before := w.anon.metric("refchat_fault_cpu_seconds_total")
 	for range 50 {
 		w.ann.send("GET", "/users/me/teams", nil)
@@ -333,7 +332,7 @@ func TestFaultWork(t *testing.T) {
 // burns once.
 func TestFaultWorkDelaysTheAnswer(t *testing.T) {
 	const work = 0.05 // s
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"work:50ms"}})
+	w := faulty(t, "work:50ms")
 	post := "/posts/" + text(w.ann.post(w.channel, strings.Repeat("long ", 3000))["id"])
 	tag := w.ann.send("GET", "/users/me", nil).header.Get("Etag")
 	var sock *socket
@@ -382,4 +381,47 @@ func (c *client) begun(t *testing.T, path, header, value string) int {
 	}
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp.StatusCode
+}
+
+func TestFaultLimitAnswers429(t *testing.T) {
+	w := faulty(t, "limit:1@createPost")
+	refused := 0
+	for range 40 {
+		switch a := w.ann.send("POST", "/posts", obj{"channel_id": w.channel, "message": "x"}); {
+		case a.status == http.StatusTooManyRequests && a.header.Get("Retry-After") != "":
+			refused++
+		case a.status != http.StatusCreated:
+			t.Fatalf("status %d: %s", a.status, a.body)
+		}
+		if a := w.ann.send("GET", "/users/me", nil); a.status != 200 {
+			t.Fatalf("another handler: %d", a.status)
+		}
+	}
+	if n := w.anon.metric("refchat_requests_refused_total"); refused == 0 || n != float64(refused) {
+		t.Errorf("%d were refused, the server counts %v", refused, n)
+	}
+}
+
+// TestFaultCacheGoesToTheDatabase counts statements: the same requests take more with a cache that holds one entry a
+// shard.
+func TestFaultCacheGoesToTheDatabase(t *testing.T) {
+	statements := func(faults ...string) (n, evicted float64) {
+		w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: faults})
+		users := []*client{w.ann, w.bob}
+		for i := range 40 {
+			users = append(users, w.addUser("user"+string(rune('a'+i/10))+string(rune('a'+i%10))))
+		}
+		before := w.anon.metric("refchat_db_statements_total")
+		for range 3 {
+			for _, u := range users {
+				u.send("GET", "/users/me", nil)
+			}
+		}
+		return w.anon.metric("refchat_db_statements_total") - before, w.anon.metric("refchat_cache_evicted_total")
+	}
+	large, none := statements()
+	small, evicted := statements("cache:16")
+	if small < large+60 || none != 0 || evicted == 0 {
+		t.Errorf("%v statements and %v evictions with small caches, %v and %v without", small, evicted, large, none)
+	}
 }

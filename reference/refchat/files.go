@@ -145,13 +145,13 @@ func (s *Server) storeFile(ctx context.Context, userID, channelID, name string, 
 			return nil, errStore("file.preview", err)
 		}
 	}
-	if err := s.st.saveFile(ctx, f); err != nil {
+	if err := fileKind.save(ctx, s.st, "FileInfoStore.Save", f); err != nil {
 		return nil, errStore("file_info.save", err)
 	}
 	if strings.HasPrefix(f.MimeType, "text/") && utf8.Valid(data) {
 		content := strings.ReplaceAll(string(data[:min(len(data), 32<<10)]), "\x00", "")
 		s.background(func(ctx context.Context) {
-			s.warn("saving a file's text", s.st.saveContent(ctx, f.ID, strings.ToValidUTF8(content, "")))
+			s.warn("saving a file's text", saveContent.run(ctx, s.st, strings.ToValidUTF8(content, ""), f.ID))
 		})
 	}
 	out := *f
@@ -224,7 +224,7 @@ func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.st.fileByID(q.ctx(), id)
+	f, err := fileByID.one(q.ctx(), s.st, id)
 	if err != nil {
 		return nil, errFind("file_info.get", err, missing("app.file_info.get.app_error", "Unable to get the file info."))
 	}
@@ -232,16 +232,13 @@ func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
 		return f, nil
 	}
 	if f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess) {
-		return nil, errPermission()
+		return nil, errPermission
 	}
 	return f, s.mustReadChannel(q.ctx(), q.sess, f.ChannelID)
 }
 
 func (s *Server) getFile(q *request) error {
-	f, err := s.fileForCaller(q)
-	if err != nil {
-		return err
-	}
+	f := q.file
 	disposition := "attachment"
 	if strings.HasPrefix(f.MimeType, "image/") {
 		disposition = "inline"
@@ -273,10 +270,7 @@ func (s *Server) getFilePreview(q *request) error {
 }
 
 func (s *Server) sendPreview(q *request, path func(*fileInfo) string, errID string) error {
-	f, err := s.fileForCaller(q)
-	if err != nil {
-		return err
-	}
+	f := q.file
 	if path(f) == "" {
 		return badRequest(errID, "File doesn't have a preview image.")
 	}

@@ -31,7 +31,11 @@ type request struct {
 	status    int
 	burner    *burner // nil once it has burnt
 
-	userID, teamID, channelID, id string // path parameters that the route's needs have checked
+	// Path parameters and objects that the route's needs have checked.
+	userID, teamID, channelID, id string
+	post                          *post
+	file                          *fileInfo
+	bookmark                      *bookmark
 }
 
 // burn carries out the faults work and cpu, once in a request's life: after the handler's queries, before the first
@@ -67,16 +71,6 @@ func (q *request) idParam(name string) (string, error) {
 	return id, nil
 }
 
-// ids is idParam for two parameters.
-func (q *request) ids(a, b string) (string, string, error) {
-	x, err := q.idParam(a)
-	if err != nil {
-		return "", "", err
-	}
-	y, err := q.idParam(b)
-	return x, y, err
-}
-
 // connection returns the id of the WebSocket that the client declares as its own, or "".
 func (q *request) connection() string { return q.r.Header.Get("Connection-Id") }
 
@@ -101,6 +95,14 @@ func (q *request) decode(v any, what string) error {
 		return errBody(what)
 	}
 	return nil
+}
+
+// list reads a body that is a list of texts, and not an empty one.
+func (q *request) list(what string) (list []string, err error) {
+	if err := q.decode(&list, what); err != nil || len(list) == 0 {
+		return nil, errBody(what)
+	}
+	return list, nil
 }
 
 // ctx ends with the request.
@@ -227,11 +229,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.met.refused.Inc()
 		err = errTooMany(h)
 	}
-	if err == nil && q.route.name != "connectWebSocket" {
-		var done func()
-		done, err = s.outside.enter(r.Context(), r.Method == http.MethodGet)
-		defer done()
-	}
 	if err == nil {
 		if d := s.faults.lock.pass(); d > 0 {
 			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())
@@ -246,7 +243,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(q, err)
 	}
 	q.burn() // of a handler that wrote nothing
-	s.afterRequest()
 	s.met.requests.Inc()
 	if q.route.name != "connectWebSocket" {
 		s.met.apiObserver(q.route.name, r.Method, q.status).Observe(time.Since(start).Seconds())
@@ -256,13 +252,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // handle checks session and faults and calls the route's handler.
 func (s *Server) handle(q *request) error {
 	if q.route.fn == nil {
-		return errNoPage()
+		return errNoPage
 	}
 	if token, cookie := authToken(q.r); token != "" {
 		sess, err := s.session(q.ctx(), token)
 		switch {
 		case err == nil && cookie && q.r.Method != http.MethodGet && q.r.Header.Get("X-Csrf-Token") != sess.Props["csrf"]:
-			return errSession() // a page of another site may have sent the cookie
+			return errSession // a page of another site may have sent the cookie
 		case err == nil:
 			q.sess = sess
 		case q.route.open && statusOf(err) == http.StatusUnauthorized:
@@ -274,7 +270,7 @@ func (s *Server) handle(q *request) error {
 		}
 	}
 	if q.sess == nil && !q.route.open {
-		return errSession()
+		return errSession
 	}
 	if s.faults.fails(q.route.name) {
 		return newError(http.StatusInternalServerError, "refchat.fault.app_error", "Planted fault.")

@@ -12,7 +12,7 @@ func TestReleaseLines(t *testing.T) {
 	dsn := database(t, "postgresql")
 	w := newWorld(t, refchat.Config{DSN: dsn, Version: "5.31.7", License: "none"})
 	w.addBot("liner-bot")
-	direct := text(want[obj](w.ann, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})["id"])
+	direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 	all := num(want[obj](w.admin, 200, "GET", "/users/stats/filtered?include_bots=true", nil)["total_users_count"])
 	for _, line := range []struct {
 		version            string

@@ -23,12 +23,12 @@ func (t *textFlags) Set(s string) error {
 // ErrUsage is wrapped by errors of Main that are about its arguments.
 var ErrUsage = errors.New("usage")
 
-// Main is the command "refchat": it serves until ctx ends. Secrets come through env: the DSN from the variable that
+// Main is the command "refchat": it serves until ctx ends. c has what no flag sets. Secrets come through env: the DSN from the variable that
 // -dsn-env names, those of replicas from the one that -dsn-replicas-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
 // line "refchat: listening on http://ADDRESS" goes to stdout (and with -bus one "refchat: bus on ADDRESS" before it);
 // everything else to stderr.
-func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
-	var cfg Config
+func (c Config) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+	cfg := Config{Around: c.Around}
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
@@ -45,7 +45,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")
 	fs.Uint64Var(&cfg.FaultSeed, "fault-seed", 1, "seed of the faults' chance")
 	fs.Var((*textFlags)(&cfg.BusPeers), "peer", "bus `address` of another server (repeatable)")
-	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): cpu:25%, work:5ms, slow-post:20ms[@p], slow-query:5ms[@p], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:BITS, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, tick:20ms/1s, cron:20ms/1s, later:300us/300ms, lazy:20ms/1s, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler], panic:1%[@handler]")
+	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): cpu:25%, work:5ms, slow-post:20ms[@p], slow-query:5ms[@p], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, limit:N[@handler], cache:N, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler], panic:1%[@handler]")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(stdout)
 		fs.Usage()

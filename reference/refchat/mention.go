@@ -21,7 +21,7 @@ func (s *Server) audienceOf(ctx context.Context, channelID string) (*audience, e
 
 func (st *store) loadAudience(ctx context.Context, channelID string) (a *audience, err error) {
 	defer st.timed("UserStore.GetAllProfilesInChannel", &err)()
-	users, err := st.selectUsers(ctx, "JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0", channelID)
+	users, err := userKind.in(ctx, st, nil, "JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0", channelID)
 	if err != nil {
 		return nil, err
 	}

@@ -37,12 +37,10 @@ type metrics struct {
 
 	replicaReads prometheus.Counter
 
-	faultTime  *prometheus.CounterVec
-	poolWait   *prometheus.CounterVec
-	refused    prometheus.Counter
-	handshakes prometheus.Counter
-	evicted    prometheus.Counter
-	client     map[string]*prometheus.HistogramVec // by the client's name of the measurement
+	faultTime *prometheus.CounterVec
+	refused   prometheus.Counter
+	evicted   prometheus.Counter
+	client    map[string]*prometheus.HistogramVec // by the client's name of the measurement
 
 	api    sync.Map // apiKey → prometheus.Observer
 	stores sync.Map // storeKey → prometheus.Observer
@@ -66,44 +64,51 @@ var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
 }
 
 func newMetrics(db *sql.DB) *metrics {
-	m := &metrics{
-		reg: prometheus.NewRegistry(),
-		apiTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mattermost_api_time", Buckets: buckets,
-			Help: "Time to execute the API handler, in seconds."}, []string{"handler", "method", "status_code"}),
-		storeTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mattermost_db_store_time", Buckets: buckets,
-			Help: "Time to execute the store method, in seconds."}, []string{"method", "success"}),
-		requests:   prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_http_requests_total", Help: "API requests."}),
-		httpErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_http_errors_total", Help: "API requests answered with an error."}),
-		websockets: prometheus.NewGauge(prometheus.GaugeOpts{Name: "mattermost_http_websockets_total", Help: "WebSocket connections now."}),
-		posts:      prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_post_total", Help: "Posts created."}),
-		logins:     prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_login_logins_total", Help: "Successful logins."}),
-		published:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_event_total", Help: "Events published here; peers bring them to their connections too."}, []string{"type"}),
-		broadcasts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_broadcasts_total", Help: "Events written to connections."}, []string{"name"}),
-		wsDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_websocket_dropped_total",
-			Help: "Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back), fault."}, []string{"reason"}),
-		wsResumed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_reconnects_total",
-			Help: "Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."}, []string{"type"}),
-		notifyAcks:   prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_notifications_total_ack", Help: "Posted events that a client said it got."}),
-		busSent:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_sent_total", Help: "Messages handed to a peer's connection."}),
-		busGot:       prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_received_total", Help: "Messages received from peers."}),
-		busLost:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_lost_total", Help: "Messages a peer will not get."}),
-		statements:   prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
-		replicaReads: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_replica_statements_total", Help: "Statements that read from a replica; they are in refchat_statements_total too."}),
-		burnt:        prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the faults cpu and work."}),
-		faultTime: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_fault_wait_seconds_total",
-			Help: "Time that requests and hubs waited for the faults slow-post, stall, lock, hub, hot-row, dns, outbound, replica and jitter."}, []string{"fault"}),
-		poolWait: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_pool_wait_seconds_total",
-			Help: "Time that requests waited for a worker (workers) or for a connection to the service that posts call (outbound)."}, []string{"pool"}),
-		refused:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_requests_refused_total", Help: "API requests answered with 429."}),
-		handshakes: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_tls_handshakes_total", Help: "TLS handshakes made."}),
-		evicted:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_cache_evicted_total", Help: "Entries that left a full cache for others."}),
-		client:     newClientTimes(),
+	m := &metrics{reg: prometheus.NewRegistry(), client: newClientTimes()}
+	for _, c := range []struct {
+		to         *prometheus.Counter
+		name, help string
+	}{
+		{&m.requests, "mattermost_http_requests_total", "API requests."},
+		{&m.httpErrors, "mattermost_http_errors_total", "API requests answered with an error."},
+		{&m.posts, "mattermost_post_total", "Posts created."},
+		{&m.logins, "mattermost_login_logins_total", "Successful logins."},
+		{&m.notifyAcks, "mattermost_notifications_total_ack", "Posted events that a client said it got."},
+		{&m.busSent, "refchat_bus_sent_total", "Messages handed to a peer's connection."},
+		{&m.busGot, "refchat_bus_received_total", "Messages received from peers."},
+		{&m.busLost, "refchat_bus_lost_total", "Messages a peer will not get."},
+		{&m.statements, "refchat_db_statements_total", "SQL statements, BEGIN and COMMIT included."},
+		{&m.replicaReads, "refchat_replica_statements_total", "Statements that read from a replica; they are in refchat_statements_total too."},
+		{&m.burnt, "refchat_fault_cpu_seconds_total", "CPU time burnt by the faults cpu and work."},
+		{&m.refused, "refchat_requests_refused_total", "API requests answered with 429."},
+		{&m.evicted, "refchat_cache_evicted_total", "Entries that left a full cache for others."},
+	} {
+		*c.to = prometheus.NewCounter(prometheus.CounterOpts{Name: c.name, Help: c.help})
+		m.reg.MustRegister(*c.to)
 	}
+	for _, c := range []struct {
+		to                **prometheus.CounterVec
+		name, label, help string
+	}{
+		{&m.published, "mattermost_websocket_event_total", "type", "Events published here; peers bring them to their connections too."},
+		{&m.broadcasts, "mattermost_websocket_broadcasts_total", "name", "Events written to connections."},
+		{&m.wsDropped, "refchat_websocket_dropped_total", "reason",
+			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back), fault."},
+		{&m.wsResumed, "mattermost_websocket_reconnects_total", "type",
+			"Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."},
+		{&m.faultTime, "refchat_fault_wait_seconds_total", "fault",
+			"Time that requests and hubs waited for the faults slow-post, stall, lock, hub and hot-row."},
+	} {
+		*c.to = prometheus.NewCounterVec(prometheus.CounterOpts{Name: c.name, Help: c.help}, []string{c.label})
+		m.reg.MustRegister(*c.to)
+	}
+	m.apiTime = newTimes("mattermost_api_time", "Time to execute the API handler, in seconds.", "handler", "method", "status_code")
+	m.storeTime = newTimes("mattermost_db_store_time", "Time to execute the store method, in seconds.", "method", "success")
+	m.websockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "mattermost_http_websockets_total", Help: "WebSocket connections now."})
 	for _, vec := range m.client {
 		m.reg.MustRegister(vec)
 	}
-	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.published, m.broadcasts, m.wsDropped, m.wsResumed, m.notifyAcks,
-		m.busSent, m.busGot, m.busLost, m.statements, m.burnt, m.faultTime, m.poolWait, m.refused, m.handshakes, m.evicted, m.replicaReads,
+	m.reg.MustRegister(m.apiTime, m.storeTime, m.websockets,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
 			func() float64 { return float64(db.Stats().OpenConnections) }),
 		collectors.NewDBStatsCollector(db, "master"), // go_sql_*: in use, max open, waits, wait time
@@ -111,6 +116,10 @@ func newMetrics(db *sql.DB) *metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "mattermost"}))
 	return m
+}
+
+func newTimes(name, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
 func (m *metrics) apiObserver(handler, method string, status int) prometheus.Observer {

@@ -91,9 +91,9 @@ var builtinRoles = map[string][]string{
 }
 
 func (s *Server) getRolesByNames(q *request) error {
-	var names []string
-	if err := q.decode(&names, "rolenames"); err != nil || len(names) == 0 {
-		return errBody("rolenames")
+	names, err := q.list("rolenames")
+	if err != nil {
+		return err
 	}
 	out := []map[string]any{}
 	for _, name := range names {

@@ -14,26 +14,16 @@ func TestPendingPostIDs(t *testing.T) {
 		w := newWorld(t, refchat.Config{DSN: dsn})
 		ann, bob := w.ann.dial(), w.bob.dial()
 		draft := obj{"channel_id": w.channel, "message": "once", "pending_post_id": w.ann.id + ":1600000000000"}
-		first := want[obj](w.ann, 201, "POST", "/posts", draft)
-		if first["pending_post_id"] != draft["pending_post_id"] {
-			t.Errorf("answered with %v", first["pending_post_id"])
-		}
+		first := w.ann.gives(201, "POST", "/posts", draft, "pending_post_id", draft["pending_post_id"])
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			var got obj
-			if err := json.Unmarshal([]byte(text(s.event("posted")["data"].(obj)["post"])), &got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text(s.event("posted")["data"].(obj)["post"])), &got))
 			if got["id"] != first["id"] || got["pending_post_id"] != draft["pending_post_id"] {
 				t.Errorf("%s got an event of %v with %v", name, got["id"], got["pending_post_id"])
 			}
 		}
-		if p := want[obj](w.bob, 200, "GET", "/posts/"+text(first["id"]), nil); p["pending_post_id"] != "" {
-			t.Errorf("read back with %v", p["pending_post_id"])
-		}
-		again := want[obj](w.ann, 201, "POST", "/posts", draft)
-		if again["id"] != first["id"] || again["create_at"] != first["create_at"] || again["metadata"] == nil {
-			t.Errorf("sent again: %v, want %v", again, first)
-		}
+		w.bob.gives(200, "GET", "/posts/"+text(first["id"]), nil, "pending_post_id", "")
+		w.ann.gives(201, "POST", "/posts", draft, "id", first["id"], "create_at", first["create_at"], "metadata", some)
 		// One that was declined may be sent again: nothing of it is there.
 		draft["pending_post_id"], draft["root_id"] = w.ann.id+":1600000000001", w.ann.id
 		w.ann.fails(400, "api.post.create_post.root_id.app_error", "POST", "/posts", draft)

@@ -24,7 +24,7 @@ func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted boo
 		}
 	}
 	if threads && len(roots) > 0 {
-		more, err := s.st.threadsOf(ctx, roots, counted)
+		more, err := threadsOf[counted].list(ctx, s.st, roots, roots)
 		if err != nil {
 			return nil, errStore("post.get_parents", err)
 		}
@@ -69,7 +69,7 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 		}
 	}
 	if len(reacted) > 0 {
-		list, err := s.st.reactionsOf(ctx, reacted)
+		list, err := reactionsOf.list(ctx, s.st, reacted)
 		if err != nil {
 			return errStore("reaction.get", err)
 		}
@@ -87,7 +87,7 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 	for id, x := range priorities {
 		by[id].Metadata.Priority = x
 	}
-	acks, err := s.st.acknowledgements(ctx, roots)
+	acks, err := acknowledgements.list(ctx, s.st, roots)
 	if err != nil {
 		return errStore("post.get_acknowledgements", err)
 	}
@@ -104,8 +104,8 @@ func (s *Server) setCursors(ctx context.Context, l *postList, channelID string, 
 	}
 	newest, oldest := l.Posts[l.Order[0]], l.Posts[l.Order[len(l.Order)-1]]
 	var err error
-	if l.NextPostID, err = s.st.neighbor(ctx, channelID, newest.CreateAt, false, as); err == nil {
-		l.PrevPostID, err = s.st.neighbor(ctx, channelID, oldest.CreateAt, true, as)
+	if l.NextPostID, err = as.neighbor(ctx, s.st, channelID, newest.CreateAt, false); err == nil {
+		l.PrevPostID, err = as.neighbor(ctx, s.st, channelID, oldest.CreateAt, true)
 	}
 	if err != nil {
 		return errStore("post.get_neighbor", err)
@@ -147,13 +147,13 @@ func (s *Server) getPostsForChannel(q *request) error {
 	}
 	switch {
 	case since > 0:
-		list, err = s.st.postsSince(ctx, q.channelID, since, as)
+		list, err = as.list(ctx, s.st, as.since, q.channelID, since)
 	case after != "":
-		list, err = s.st.postsBeside(ctx, q.channelID, after, false, page, per, as)
+		list, err = as.list(ctx, s.st, as.after, q.channelID, after, per, page*per)
 	case before != "":
-		list, err = s.st.postsBeside(ctx, q.channelID, before, true, page, per, as)
+		list, err = as.list(ctx, s.st, as.before, q.channelID, before, per, page*per)
 	default:
-		list, err = s.st.postPage(ctx, q.channelID, page, per, as)
+		list, err = as.list(ctx, s.st, as.newest, q.channelID, per, page*per)
 	}
 	if err != nil {
 		return errStore("post.get_posts", err)
@@ -167,7 +167,7 @@ func (s *Server) replyPosts(q *request, list []*post, as *threadView, counted, c
 	if err := s.introduceRoots(ctx, list, as); err != nil {
 		return err
 	}
-	l, err := s.listOf(ctx, list, as == nil && q.query("skipFetchThreads") != "true", counted)
+	l, err := s.listOf(ctx, list, !as.collapsed && q.query("skipFetchThreads") != "true", counted)
 	if err == nil && cursors {
 		err = s.setCursors(ctx, l, q.channelID, as)
 	}
@@ -194,28 +194,28 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	ctx := q.ctx()
 	as := s.threadView(q)
-	m, err := s.st.member(ctx, q.channelID, q.userID)
+	m, err := memberOf.one(ctx, s.st, q.channelID, q.userID)
 	if err != nil {
 		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
-		if unread, err = s.st.neighbor(ctx, q.channelID, int64(m.LastViewedAt), false, as); err != nil {
+		if unread, err = as.neighbor(ctx, s.st, q.channelID, int64(m.LastViewedAt), false); err != nil {
 			return errStore("post.get_neighbor", err)
 		}
 	}
 	var list []*post
 	if unread == "" {
-		list, err = s.st.postPage(ctx, q.channelID, 0, nBefore, as)
+		list, err = as.list(ctx, s.st, as.newest, q.channelID, nBefore, 0)
 	} else {
 		var first *post
-		if first, err = s.st.postByID(ctx, unread); err == nil {
+		if first, err = postByID.one(ctx, s.st, unread); err == nil {
 			var newer, older []*post
 			if nAfter > 1 {
-				newer, err = s.st.postsBeside(ctx, q.channelID, unread, false, 0, nAfter-1, as)
+				newer, err = as.list(ctx, s.st, as.after, q.channelID, unread, nAfter-1, 0)
 			}
 			if err == nil && nBefore > 0 {
-				older, err = s.st.postsBeside(ctx, q.channelID, unread, true, 0, nBefore, as)
+				older, err = as.list(ctx, s.st, as.before, q.channelID, unread, nBefore, 0)
 			}
 			list = append(append(newer, first), older...)
 		}
@@ -227,10 +227,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 }
 
 func (s *Server) getPost(q *request) error {
-	p, err := s.postForCaller(q)
-	if err != nil {
-		return err
-	}
+	p := q.post
 	if q.notModified(s.cfg.Version + "." + p.ID + "." + strconv.FormatInt(p.UpdateAt, 10)) {
 		return nil
 	}
@@ -241,10 +238,7 @@ func (s *Server) getPost(q *request) error {
 }
 
 func (s *Server) getPostThread(q *request) error {
-	p, err := s.postForCaller(q)
-	if err != nil {
-		return err
-	}
+	p := q.post
 	root := p.RootID
 	if root == "" {
 		root = p.ID
@@ -257,7 +251,7 @@ func (s *Server) getPostThread(q *request) error {
 	var list []*post
 	more := false
 	if all {
-		list, err = s.st.thread(ctx, root)
+		list, err = threadPosts.list(ctx, s.st, root, root)
 	} else {
 		list, more, err = s.threadPage(ctx, p, page)
 	}
@@ -279,7 +273,7 @@ func (s *Server) getPostThread(q *request) error {
 func (s *Server) threadPage(ctx context.Context, p *post, page threadPage) ([]*post, bool, error) {
 	if p.RootID != "" {
 		var err error
-		if p, err = s.st.postByID(ctx, p.RootID); err != nil {
+		if p, err = postByID.one(ctx, s.st, p.RootID); err != nil {
 			return nil, false, err
 		}
 	}
@@ -287,16 +281,7 @@ func (s *Server) threadPage(ctx context.Context, p *post, page threadPage) ([]*p
 }
 
 func (s *Server) patchPost(q *request) error {
-	old, err := s.postForCaller(q)
-	if err != nil {
-		if statusOf(err) == http.StatusNotFound {
-			return errPermission() // as the real server hides existing posts
-		}
-		return err
-	}
-	if old.UserID != q.sess.UserID && !s.isAdmin(q.sess) {
-		return errPermission()
-	}
+	old := q.post
 	var in struct {
 		Message  *string         `json:"message"`
 		Props    *map[string]any `json:"props"`
@@ -327,41 +312,43 @@ func (s *Server) patchPost(q *request) error {
 	if err := s.st.editPost(ctx, old, &p); err != nil {
 		return errStore("post.update", err)
 	}
-	s.invalidate(dropChannel, p.ChannelID)
-	if err := s.addMetadata(ctx, []*post{&p}); err != nil {
-		return err
-	}
-	body, err := json.Marshal(&p)
+	body, err := s.changed(ctx, "post_edited", &p)
 	if err != nil {
 		return err
 	}
-	s.publish("post_edited", broadcast{ChannelID: p.ChannelID}, "post", string(body))
 	return q.write(http.StatusOK, "application/json", body)
 }
 
 func (s *Server) deletePost(q *request) error {
-	p, err := s.postForCaller(q)
-	if err != nil {
-		if statusOf(err) == http.StatusNotFound {
-			return errPermission() // as for patchPost
-		}
-		return err
-	}
-	if p.UserID != q.sess.UserID && !s.isAdmin(q.sess) {
-		return errPermission()
-	}
-	ctx := q.ctx()
-	if err := s.st.deletePost(ctx, p, millis(), q.sess.UserID); err != nil {
+	if err := s.st.deletePost(q.ctx(), q.post, millis(), q.sess.UserID); err != nil {
 		return errStore("post.delete", err)
 	}
+	_, err := s.changed(q.ctx(), "post_deleted", q.post)
+	return q.done(err)
+}
+
+// changed notifies a channel of a changed post, and returns it as JSON.
+func (s *Server) changed(ctx context.Context, event string, p *post) ([]byte, error) {
 	s.invalidate(dropChannel, p.ChannelID)
 	if err := s.addMetadata(ctx, []*post{p}); err != nil {
-		return err
+		return nil, err
 	}
 	body, err := json.Marshal(p)
-	if err != nil {
-		return err
+	if err == nil {
+		s.publish(event, broadcast{ChannelID: p.ChannelID}, "post", string(body))
 	}
-	s.publish("post_deleted", broadcast{ChannelID: p.ChannelID}, "post", string(body))
-	return q.ok()
+	return body, err
+}
+
+// mustBeAuthor admits the author of a post, and administrators. A post that is not there is refused, too, as the real
+// server hides existing ones.
+func (s *Server) mustBeAuthor(q *request) (err error) {
+	q.post, err = s.postForCaller(q)
+	switch {
+	case err != nil && statusOf(err) != http.StatusNotFound:
+		return err
+	case err != nil, q.post.UserID != q.sess.UserID && !s.isAdmin(q.sess):
+		return errPermission
+	}
+	return nil
 }

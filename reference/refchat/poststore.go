@@ -10,8 +10,6 @@ import (
 
 var postKind = define(kind[post]{
 	table: "posts", alias: "p",
-	columns: "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, " +
-		"originalid, message, type, props, hashtags, fileids, hasreactions",
 	fields: func(p *post) []any {
 		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID, &p.ChannelID,
 			&p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, encoded[map[string]any]{&p.Props, textAny},
@@ -23,82 +21,103 @@ var postKind = define(kind[post]{
 // thus read in quadratic time.
 const replyCount = `(SELECT COUNT(r.id) FROM posts r WHERE r.rootid = (CASE WHEN p.rootid = '' THEN p.id ELSE p.rootid END) AND r.deleteat = 0)`
 
-func (st *store) selectPosts(ctx context.Context, counted bool, clause string, args ...any) ([]*post, error) {
-	count := replyCount
-	if !counted {
-		count = "0"
+// countedKind are posts with the number of replies in their threads.
+var countedKind = func() *kind[post] {
+	k := *postKind
+	k.more, k.fields = ", "+replyCount, func(p *post) []any { return append(postKind.fields(p), &p.ReplyCount) }
+	return define(k)
+}()
+
+// rootKind are root posts with their threads as a user sees them: one statement, as the real server's, and no others for
+// replies. The user is the first argument.
+var rootKind = func() *kind[post] {
+	k := *postKind
+	k.more = ", COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, FALSE)"
+	k.join = " LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ?"
+	k.fields = func(p *post) []any {
+		p.IsFollowing = new(bool)
+		return append(postKind.fields(p), &p.ReplyCount, &p.LastReplyAt, encoded[[]*user]{&p.Participants, textUsers}, p.IsFollowing)
 	}
-	return collect(ctx, st, nil, func(p *post) []any { return append(postKind.fields(p), &p.ReplyCount) }, nil,
-		"SELECT "+postKind.selected+", "+count+" FROM posts p "+clause, args...)
+	return define(k)
+}()
+
+// textUsers is textList for users of whom only the identifiers are known.
+func textUsers(s string) (list []*user) {
+	for _, id := range textList(s) {
+		list = append(list, &user{ID: id})
+	}
+	return list
 }
 
-func (st *store) postByID(ctx context.Context, id string) (p *post, err error) {
-	defer st.timed("PostStore.GetSingle", &err)()
-	return first(st.selectPosts(ctx, true, "WHERE p.id = ? AND p.deleteat = 0", id))
+var (
+	postByID = countedKind.query("PostStore.GetSingle", "WHERE p.id = ? AND p.deleteat = 0")
+	// thread is the root and the replies of a thread, oldest first.
+	threadPosts = countedKind.query("PostStore.Get", "WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id")
+	// threadsOf are the whole threads of the given roots.
+	threadsOf = map[bool]*query[post]{true: threadsIn(countedKind), false: threadsIn(postKind)}
+	// repliesSince are the replies of a thread that changed since a time.
+	repliesSince = postKind.query("ThreadStore.GetPosts", "WHERE p.rootid = ? AND p.deleteat = 0 AND p.updateat >= ?")
+)
+
+func threadsIn(k *kind[post]) *query[post] {
+	return k.query("PostStore.GetParents", "WHERE (p.id = ANY(?) OR p.rootid = ANY(?)) AND p.deleteat = 0")
 }
 
-// thread returns the root and the replies of a thread, oldest first.
-func (st *store) thread(ctx context.Context, rootID string) (list []*post, err error) {
-	defer st.timed("PostStore.Get", &err)()
-	return st.selectPosts(ctx, true, "WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id", rootID, rootID)
+// postLists select the pages of a channel's posts, in one of two forms.
+type postLists struct {
+	newest, since, before, after *query[post]
+	only                         string // a condition of all
 }
 
-// postPage lists a channel's posts, newest first. Their replies are not counted, a habit of the real server.
-func (st *store) postPage(ctx context.Context, channelID string, page, per int, as *threadView) (list []*post, err error) {
-	defer st.timed("PostStore.GetPosts", &err)()
-	if as != nil {
-		return st.selectRoots(ctx, as, "p.channelid = ? AND p.deleteat = 0 AND p.rootid = '' ORDER BY p.createat DESC LIMIT ? OFFSET ?", channelID, per, page*per)
+var (
+	// allPosts are the posts as they come. The replies of the newest are not counted, a habit of the real server.
+	allPosts = listsOf(postKind, countedKind, "")
+	// rootPosts are for clients that collapse threads.
+	rootPosts = listsOf(rootKind, rootKind, " AND p.rootid = ''")
+)
+
+func listsOf(newest, others *kind[post], only string) *postLists {
+	where := "WHERE p.channelid = ?" + only
+	const there, page = " AND p.deleteat = 0", " LIMIT ? OFFSET ?"
+	const moment = " (SELECT b.createat FROM posts b WHERE b.id = ?) ORDER BY p.createat "
+	return &postLists{
+		newest: newest.query("PostStore.GetPosts", where+there+" ORDER BY p.createat DESC"+page),
+		since:  others.query("PostStore.GetPostsSince", where+" AND p.updateat > ? ORDER BY p.createat DESC LIMIT 1000"),
+		before: others.query("PostStore.GetPostsBefore", where+there+" AND p.createat <"+moment+"DESC"+page),
+		after:  others.query("PostStore.GetPostsAfter", where+there+" AND p.createat >"+moment+"ASC"+page),
+		only:   only,
 	}
-	return st.selectPosts(ctx, false, "WHERE p.channelid = ? AND p.deleteat = 0 ORDER BY p.createat DESC LIMIT ? OFFSET ?", channelID, per, page*per)
 }
 
-func (st *store) postsSince(ctx context.Context, channelID string, since int64, as *threadView) (list []*post, err error) {
-	defer st.timed("PostStore.GetPostsSince", &err)()
-	if as != nil {
-		return st.selectRoots(ctx, as, "p.channelid = ? AND p.updateat > ? AND p.rootid = '' ORDER BY p.createat DESC LIMIT 1000", channelID, since)
-	}
-	return st.selectPosts(ctx, true, "WHERE p.channelid = ? AND p.updateat > ? ORDER BY p.createat DESC LIMIT 1000", channelID, since)
+// threadView is the form in which a user lists posts: all as they come or, collapsed, roots alone, each with its thread
+// as the user sees it.
+type threadView struct {
+	*postLists
+	collapsed bool
+	userID    string
+	extended  bool // with the participants' profiles
 }
 
-// postsBeside returns a page of the posts before or after one, newest first.
-func (st *store) postsBeside(ctx context.Context, channelID, id string, before bool, page, per int, as *threadView) (list []*post, err error) {
-	method, cmp, dir := "PostStore.GetPostsAfter", ">", "ASC"
-	if before {
-		method, cmp, dir = "PostStore.GetPostsBefore", "<", "DESC"
+// list returns posts of a channel, the newest first.
+func (v *threadView) list(ctx context.Context, st *store, q *query[post], args ...any) ([]*post, error) {
+	if v.collapsed {
+		args = append([]any{v.userID}, args...)
 	}
-	defer st.timed(method, &err)()
-	clause := " AND p.createat " + cmp + " (SELECT b.createat FROM posts b WHERE b.id = ?) ORDER BY p.createat " + dir + " LIMIT ? OFFSET ?"
-	if as != nil {
-		list, err = st.selectRoots(ctx, as, "p.channelid = ? AND p.deleteat = 0 AND p.rootid = ''"+clause, channelID, id, per, page*per)
-	} else {
-		list, err = st.selectPosts(ctx, true, "WHERE p.channelid = ? AND p.deleteat = 0"+clause, channelID, id, per, page*per)
-	}
-	if !before {
+	list, err := q.list(ctx, st, args...)
+	if q == v.after {
 		slices.Reverse(list)
 	}
 	return list, err
 }
 
-// threadsOf returns the whole threads of the given roots.
-func (st *store) threadsOf(ctx context.Context, roots []string, counted bool) (list []*post, err error) {
-	defer st.timed("PostStore.GetParents", &err)()
-	a, args := st.anyOf("p.id", roots)
-	b, more := st.anyOf("p.rootid", roots)
-	return st.selectPosts(ctx, counted, "WHERE ("+a+" OR "+b+") AND p.deleteat = 0", append(args, more...)...)
-}
-
 // neighbor returns the id of the post next to a time in a channel, or "".
-func (st *store) neighbor(ctx context.Context, channelID string, at int64, before bool, as *threadView) (id string, err error) {
+func (v *threadView) neighbor(ctx context.Context, st *store, channelID string, at int64, before bool) (id string, err error) {
 	method, cmp, dir := "PostStore.GetPostIdAfterTime", ">", "ASC"
 	if before {
 		method, cmp, dir = "PostStore.GetPostIdBeforeTime", "<", "DESC"
 	}
 	defer st.timed(method, &err)()
-	roots := ""
-	if as != nil {
-		roots = " AND rootid = ''"
-	}
-	err = st.row(ctx, nil, []any{&id}, "SELECT id FROM posts WHERE channelid = ? AND deleteat = 0"+roots+" AND createat "+cmp+" ? ORDER BY createat "+dir+" LIMIT 1", channelID, at)
+	err = st.row(ctx, nil, []any{&id}, "SELECT p.id FROM posts p WHERE p.channelid = ? AND p.deleteat = 0"+v.only+" AND p.createat "+cmp+" ? ORDER BY p.createat "+dir+" LIMIT 1", channelID, at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -147,12 +166,17 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 	return st.row(ctx, nil, []any{&p.ReplyCount}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID)
 }
 
+var (
+	keepSystem    = upsert("systems", "value")
+	followOnReply = upsert("threadmemberships", "following, lastupdated")
+)
+
 // hotRow is the fault of that name.
 func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
 	if st.faults.hotRow == 0 {
 		return nil
 	}
-	if err := st.run(ctx, tx, st.upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
+	if err := st.run(ctx, tx, keepSystem, "HotRow", "x"); err != nil {
 		return err
 	}
 	st.met.faultTime.WithLabelValues("hot-row").Add(st.faults.hotRow.Seconds())
@@ -214,8 +238,7 @@ func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, a
 			_, err = st.exec(ctx, tx, "UPDATE threadmemberships SET following = ?, lastviewed = GREATEST(lastviewed, ?), lastupdated = ?, unreadmentions = unreadmentions + ? WHERE postid = ? AND userid = ?",
 				true, viewed, now, n, rootID, userID)
 		case errors.Is(err, sql.ErrNoRows):
-			_, err = st.exec(ctx, tx, st.upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastupdated"),
-				rootID, userID, true, viewed, now, n)
+			_, err = st.exec(ctx, tx, followOnReply, rootID, userID, true, viewed, now, n)
 		}
 		return err
 	})

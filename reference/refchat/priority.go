@@ -84,28 +84,30 @@ func (st *store) savePriority(ctx context.Context, tx *sql.Tx, p *post, x *postP
 func (st *store) priorities(ctx context.Context, posts []string) (by map[string]*postPriority, err error) {
 	defer st.timed("PostPriorityStore.GetForPosts", &err)()
 	by = map[string]*postPriority{}
-	cond, args := st.anyOf("postid", posts)
 	err = st.query(ctx, nil, func(r *sql.Rows) error {
 		var id string
 		x := &postPriority{}
 		err := r.Scan(&id, &x.Priority, &x.RequestedAck, &x.PersistentNotifications)
 		by[id] = x
 		return err
-	}, "SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE "+cond, args...)
+	}, "SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE postid = ANY(?)", posts)
 	return by, err
 }
 
-func (st *store) acknowledgements(ctx context.Context, posts []string) (list []*acknowledgement, err error) {
-	defer st.timed("PostAcknowledgementStore.GetForPosts", &err)()
-	cond, args := st.anyOf("postid", posts)
-	return collect(ctx, st, nil, func(x *acknowledgement) []any { return []any{&x.PostID, &x.UserID, &x.AcknowledgedAt} }, nil, "SELECT postid, userid, acknowledgedat FROM postacknowledgements WHERE acknowledgedat <> 0 AND "+cond+" ORDER BY acknowledgedat", args...)
-}
+var acknowledgements = define(kind[acknowledgement]{
+	table:  "postacknowledgements",
+	fields: func(x *acknowledgement) []any { return []any{&x.PostID, &x.UserID, &x.AcknowledgedAt} },
+}).query("PostAcknowledgementStore.GetForPosts", "WHERE acknowledgedat <> 0 AND postid = ANY(?) ORDER BY acknowledgedat")
+
+var (
+	saveAcknowledgement = upsert("postacknowledgements", "acknowledgedat")
+	saveReminder        = upsert("postreminders", "targettime")
+)
 
 // setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.
 func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) error {
 	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *sql.Tx) error {
-		if err := st.run(ctx, tx, st.upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
-			x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
+		if err := st.run(ctx, tx, saveAcknowledgement, x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
 			return err
 		}
 		return st.run(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
@@ -113,39 +115,17 @@ func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now in
 }
 
 func (s *Server) acknowledge(q *request) error {
-	x, channelID, err := s.acknowledgementOf(q)
-	if err != nil {
-		return err
-	}
-	x.AcknowledgedAt = millis()
+	x := &acknowledgement{UserID: q.userID, PostID: q.post.ID, AcknowledgedAt: millis()}
 	if err := s.st.setAcknowledged(q.ctx(), x, x.AcknowledgedAt); err != nil {
 		return errStore("post.acknowledge", err)
 	}
-	s.publish("post_acknowledgement_added", broadcast{ChannelID: channelID}, "acknowledgement", jsonText(x))
+	s.publish("post_acknowledgement_added", broadcast{ChannelID: q.post.ChannelID}, "acknowledgement", jsonText(x))
 	return q.reply(x)
-}
-
-func (s *Server) acknowledgementOf(q *request) (x *acknowledgement, channelID string, err error) {
-	if err := s.mustHold(professional, http.StatusNotImplemented, "license_error.feature_unavailable"); err != nil {
-		return nil, "", err
-	}
-	userID, err := s.own(q)
-	if err != nil {
-		return nil, "", err
-	}
-	p, err := s.postForCaller(q)
-	if err != nil {
-		return nil, "", err
-	}
-	return &acknowledgement{UserID: userID, PostID: p.ID}, p.ChannelID, nil
 }
 
 // setReminder stores when to remind the user of a post, and notifies the user alone.
 func (s *Server) setReminder(q *request) error {
-	p, err := s.postForCaller(q)
-	if err != nil {
-		return err
-	}
+	p := q.post
 	var in struct {
 		TargetTime int64 `json:"target_time"` // Unix seconds
 	}
@@ -183,7 +163,7 @@ func (st *store) setReminder(ctx context.Context, postID, userID string, at int6
 		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(id) FROM posts WHERE id = ?", postID); err != nil {
 			return err
 		}
-		return st.run(ctx, tx, st.upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
+		return st.run(ctx, tx, saveReminder, postID, userID, at)
 	})
 }
 
@@ -213,7 +193,7 @@ func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, r := range due {
-		if p, err := s.st.postByID(ctx, r.postID); err == nil {
+		if p, err := postByID.one(ctx, s.st, r.postID); err == nil {
 			s.ephemeral(r.userID, p, "Reminder of /pl/"+p.ID+".")
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return err
@@ -250,11 +230,11 @@ func (st *store) dueReminders(ctx context.Context, now int64) (list []reminder, 
 		return nil, err
 	}
 	for _, x := range due {
-		res, err := st.exec(ctx, nil, "DELETE FROM postreminders WHERE postid = ? AND userid = ?", x.postID, x.userID)
+		ok, err := st.changes(ctx, "DELETE FROM postreminders WHERE postid = ? AND userid = ?", x.postID, x.userID)
 		if err != nil {
 			return nil, err
 		}
-		if n, _ := res.RowsAffected(); n == 1 {
+		if ok {
 			list = append(list, x)
 		}
 	}
@@ -266,18 +246,18 @@ func (st *store) dueReminders(ctx context.Context, now int64) (list []reminder, 
 func (st *store) duePersistent(ctx context.Context, now int64) (list []*post, err error) {
 	defer st.timed("PostPersistentNotificationStore.Get", &err)()
 	before := now - persistentEvery.Milliseconds()
-	posts, err := st.selectPosts(ctx, false, `JOIN persistentnotifications n ON n.postid = p.id WHERE p.deleteat = 0 AND n.deleteat = 0 AND n.lastsentat <= ? AND n.sentcount < ?
+	posts, err := postKind.in(ctx, st, nil, `JOIN persistentnotifications n ON n.postid = p.id WHERE p.deleteat = 0 AND n.deleteat = 0 AND n.lastsentat <= ? AND n.sentcount < ?
 		AND NOT EXISTS (SELECT 1 FROM postacknowledgements a WHERE a.postid = p.id AND a.acknowledgedat <> 0)
 		AND NOT EXISTS (SELECT 1 FROM posts r WHERE r.rootid = p.id AND r.deleteat = 0)`, before, mostPersistently)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range posts {
-		res, err := st.exec(ctx, nil, "UPDATE persistentnotifications SET lastsentat = ?, sentcount = sentcount + 1 WHERE postid = ? AND lastsentat <= ?", now, p.ID, before)
+		ok, err := st.changes(ctx, "UPDATE persistentnotifications SET lastsentat = ?, sentcount = sentcount + 1 WHERE postid = ? AND lastsentat <= ?", now, p.ID, before)
 		if err != nil {
 			return nil, err
 		}
-		if n, _ := res.RowsAffected(); n == 1 {
+		if ok {
 			list = append(list, p)
 		}
 	}

@@ -30,10 +30,7 @@ func TestPriority(t *testing.T) {
 			t.Errorf("event %v", got)
 		}
 		at := "/users/me/posts/" + text(p["id"]) + "/ack"
-		ack := want[obj](w.bob, 200, "POST", at, nil)
-		if ack["user_id"] != w.bob.id || ack["post_id"] != p["id"] || num(ack["acknowledged_at"]) == 0 {
-			t.Errorf("acknowledged: %v", ack)
-		}
+		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at", some)
 		if d := ann.event("post_acknowledgement_added")["data"].(obj); !strings.Contains(text(d["acknowledgement"]), w.bob.id) {
 			t.Errorf("event %v", d)
 		}
@@ -52,7 +49,7 @@ func TestPriority(t *testing.T) {
 		eve := w.addUser("eve")
 		eve.fails(403, "api.context.permissions.app_error", "POST", at, nil)
 
-		want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		w.ann.made("/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
 		for id, bad := range map[string]obj{
 			"priority_post_only_allowed_for_root_post": {"channel_id": w.channel, "root_id": p["id"], "message": "x", "metadata": obj{"priority": obj{"priority": "urgent"}}},
 			"urgent_persistent_notification_post":      prioritized(w.channel, "@bob", obj{"priority": "important", "persistent_notifications": true}),
@@ -85,9 +82,7 @@ func TestReminder(t *testing.T) {
 		}
 		// It comes when it is due, once.
 		for _, after := range []time.Duration{9 * time.Minute, 11 * time.Minute, 12 * time.Minute} {
-			if err := w.s.RemindOnce(t.Context(), time.Now().Add(after)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.s.RemindOnce(t.Context(), time.Now().Add(after)))
 		}
 		n := 0
 		for _, e := range bob.sync(1) {
@@ -123,9 +118,7 @@ func TestPersistentNotification(t *testing.T) {
 		pass := func(d time.Duration) {
 			t.Helper()
 			now = now.Add(d)
-			if err := w.s.RemindOnce(t.Context(), now); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.s.RemindOnce(t.Context(), now))
 		}
 		pass(4 * time.Minute)
 		if n := triggered(bob); n != 0 {

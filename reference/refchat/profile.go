@@ -19,10 +19,10 @@ var profileRoutes = []operation{
 	{"DELETE /users/{user_id}/status/custom own since 5.33", "removeUserCustomStatus", (*Server).removeCustomStatus},
 	{"GET /users/stats", "getTotalUsersStats", (*Server).getUsersStats},
 	{"GET /users/stats/filtered admin since 5.26", "getTotalUsersStatsFiltered", (*Server).getFilteredUsersStats},
-	{"GET /custom_profile_attributes/fields since 10.5", "listCPAFields", (*Server).getAttributeFields},
-	{"POST /custom_profile_attributes/fields admin since 10.5", "createCPAField", (*Server).createAttributeField},
-	{"PATCH /custom_profile_attributes/values since 10.5", "patchCPAValues", (*Server).patchAttributes},
-	{"GET /users/{user_id}/custom_profile_attributes since 10.5", "listCPAValues", (*Server).getAttributes},
+	{"GET /custom_profile_attributes/fields attributes since 10.5", "listCPAFields", (*Server).getAttributeFields},
+	{"POST /custom_profile_attributes/fields admin attributes since 10.5", "createCPAField", (*Server).createAttributeField},
+	{"PATCH /custom_profile_attributes/values attributes since 10.5", "patchCPAValues", (*Server).patchAttributes},
+	{"GET /users/{user_id}/custom_profile_attributes attributes user_id since 10.5", "listCPAValues", (*Server).getAttributes},
 }
 
 type customStatus struct {
@@ -82,13 +82,13 @@ func (s *Server) removeCustomStatus(q *request) error {
 
 // setProp changes one of a user's own properties and notifies all users.
 func (s *Server) setProp(ctx context.Context, userID, name, value string) error {
-	u, err := s.st.userByID(ctx, userID)
+	u, err := userByID.one(ctx, s.st, userID)
 	if err != nil {
-		return errFind("user.get", err, errNoUser())
+		return errFind("user.get", err, errNoUser)
 	}
 	u.Props[name] = value
 	u.UpdateAt = millis()
-	if err := s.st.setUserProps(ctx, u); err != nil {
+	if err := setUserProps.run(ctx, s.st, jsonText(u.Props), u.UpdateAt, u.ID); err != nil {
 		return errStore("user.update", err)
 	}
 	s.invalidate(dropUser, userID)
@@ -97,13 +97,11 @@ func (s *Server) setProp(ctx context.Context, userID, name, value string) error 
 	return nil
 }
 
-func (st *store) setUserProps(ctx context.Context, u *user) error {
-	return st.do(ctx, "UserStore.Update", "UPDATE users SET props = ?, updateat = ? WHERE id = ?", jsonText(u.Props), u.UpdateAt, u.ID)
-}
+var setUserProps = command{"UserStore.Update", "UPDATE users SET props = ?, updateat = ? WHERE id = ?"}
 
 // rememberStatus puts a status before the ones used earlier, which are a preference.
 func (s *Server) rememberStatus(ctx context.Context, userID string, c customStatus) error {
-	prefs, err := s.st.preferences(ctx, userID)
+	prefs, err := preferencesOf.list(ctx, s.st, userID)
 	if err != nil {
 		return err
 	}
@@ -173,31 +171,21 @@ const (
 	maxAttributeLen = 64 // characters
 )
 
-var propertyFieldTable = table{"propertyfields", `id varchar(26) NOT NULL PRIMARY KEY, groupid varchar(26), name varchar(255), type varchar(32), attrs PROPS,
-	targetid varchar(255), targettype varchar(255), createat bigint, updateat bigint, deleteat bigint`,
-	[]string{"UNIQUE idx_propertyfields_unique: groupid, targetid, name, deleteat"}}
+var propertyFieldTable = table{"propertyfields", "id", "id, groupid, name 255, type 32, attrs PROPS, targetid 255, targettype 255, createat, updateat, deleteat",
+	"UNIQUE groupid, targetid, name, deleteat"}
 
-var propertyValueTable = table{"propertyvalues", `id varchar(26) NOT NULL PRIMARY KEY, targetid varchar(26), targettype varchar(255), groupid varchar(26),
-	fieldid varchar(26), value varchar(2000), createat bigint, updateat bigint, deleteat bigint`,
-	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat", "idx_propertyvalues_targetid_groupid: targetid, groupid"}}
+var propertyValueTable = table{"propertyvalues", "id", "id, targetid, targettype 255, groupid, fieldid, value 2000, createat, updateat, deleteat",
+	"UNIQUE groupid, targetid, fieldid, deleteat; targetid, groupid"}
 
 var attributeKind = define(kind[attributeField]{
-	table:   "propertyfields",
-	columns: "id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat",
+	table: "propertyfields",
 	fields: func(f *attributeField) []any {
 		return []any{&f.ID, &f.GroupID, &f.Name, &f.Type, encoded[map[string]any]{&f.Attrs, textAny}, &f.TargetID, &f.TargetType,
 			&f.CreateAt, &f.UpdateAt, &f.DeleteAt}
 	},
 })
 
-func (st *store) attributeFields(ctx context.Context) ([]*attributeField, error) {
-	return attributeKind.list(ctx, st, "PropertyFieldStore.SearchPropertyFields", "WHERE groupid = ? AND deleteat = 0 ORDER BY createat, id", attributeGroup)
-}
-
-func (st *store) insertAttributeField(ctx context.Context, f *attributeField) (err error) {
-	defer st.timed("PropertyFieldStore.Create", &err)()
-	return attributeKind.insert(ctx, st, nil, f)
-}
+var attributeFields = attributeKind.query("PropertyFieldStore.SearchPropertyFields", "WHERE groupid = '"+attributeGroup+"' AND deleteat = 0 ORDER BY createat, id")
 
 func (st *store) attributesOf(ctx context.Context, userID string) (values map[string]json.RawMessage, err error) {
 	defer st.timed("PropertyValueStore.SearchPropertyValues", &err)()
@@ -211,13 +199,14 @@ func (st *store) attributesOf(ctx context.Context, userID string) (values map[st
 	return values, err
 }
 
+var saveAttribute = upsert("propertyvalues", "value, updateat")
+
 func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) (err error) {
 	defer st.timed("PropertyValueStore.Upsert", &err)()
-	text := st.upsert("propertyvalues", "id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat", "groupid, targetid, fieldid, deleteat", "value, updateat")
 	return st.transact(ctx, func(tx *sql.Tx) error {
 		now := millis()
 		for field, v := range values {
-			if err := st.run(ctx, tx, text, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
+			if err := st.run(ctx, tx, saveAttribute, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
 				return err
 			}
 		}
@@ -225,22 +214,12 @@ func (st *store) saveAttributes(ctx context.Context, userID string, values map[s
 	})
 }
 
-func (s *Server) mustHaveAttributes() error {
-	return s.mustHold(enterprise, http.StatusForbidden, "app.custom_profile_attributes.license_error")
-}
-
 func (s *Server) getAttributeFields(q *request) error {
-	if err := s.mustHaveAttributes(); err != nil {
-		return err
-	}
-	list, err := s.st.attributeFields(q.ctx())
+	list, err := attributeFields.list(q.ctx(), s.st)
 	return q.answer(list, errStore("custom_profile_attributes.search_property_fields", err))
 }
 
 func (s *Server) createAttributeField(q *request) error {
-	if err := s.mustHaveAttributes(); err != nil {
-		return err
-	}
 	var f attributeField
 	if err := q.decode(&f, "property_field"); err != nil {
 		return err
@@ -249,7 +228,7 @@ func (s *Server) createAttributeField(q *request) error {
 		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error", "Invalid property field: only named fields of type text are kept here.")
 	}
 	ctx := q.ctx()
-	list, err := s.st.attributeFields(ctx)
+	list, err := attributeFields.list(ctx, s.st)
 	if err != nil {
 		return errStore("custom_profile_attributes.count_property_fields", err)
 	}
@@ -264,7 +243,7 @@ func (s *Server) createAttributeField(q *request) error {
 	if len(jsonText(f.Attrs)) > 8000 {
 		return errBody("property_field")
 	}
-	err = s.st.insertAttributeField(ctx, &f)
+	err = attributeKind.save(ctx, s.st, "PropertyFieldStore.Create", &f)
 	if duplicate(err, "") {
 		return newError(http.StatusUnprocessableEntity, "app.property_field.create.name_conflict.app_error", "A field of that name exists.")
 	}
@@ -277,15 +256,12 @@ func (s *Server) createAttributeField(q *request) error {
 
 // patchAttributes changes the caller's own values, by field.
 func (s *Server) patchAttributes(q *request) error {
-	if err := s.mustHaveAttributes(); err != nil {
-		return err
-	}
 	var in map[string]json.RawMessage
 	if err := q.decode(&in, "value"); err != nil {
 		return err
 	}
 	ctx := q.ctx()
-	fields, err := s.st.attributeFields(ctx)
+	fields, err := attributeFields.list(ctx, s.st)
 	if err != nil {
 		return errStore("custom_profile_attributes.get_property_field", err)
 	}
@@ -307,16 +283,9 @@ func (s *Server) patchAttributes(q *request) error {
 }
 
 func (s *Server) getAttributes(q *request) error {
-	if err := s.mustHaveAttributes(); err != nil {
+	if _, err := s.user(q.ctx(), q.id); err != nil {
 		return err
 	}
-	id, err := q.idParam("user_id")
-	if err != nil {
-		return err
-	}
-	if _, err := s.user(q.ctx(), id); err != nil {
-		return err
-	}
-	values, err := s.st.attributesOf(q.ctx(), id)
+	values, err := s.st.attributesOf(q.ctx(), q.id)
 	return q.answer(values, errStore("custom_profile_attributes.get_property_values", err))
 }

@@ -23,9 +23,7 @@ func TestCustomStatus(t *testing.T) {
 		}
 		until := time.Now().Add(30 * time.Minute)
 		want[obj](w.ann, 200, "PUT", "/users/me/status/custom", obj{"emoji": "coffee", "text": "Back soon", "duration": "thirty_minutes", "expires_at": until})
-		if s := status(); s["text"] != "Back soon" || s["emoji"] != "coffee" {
-			t.Errorf("bob sees the status %v", s)
-		}
+		holds(t, "bob sees the status", status(), "text", "Back soon", "emoji", "coffee")
 		if u := bob.event("user_updated")["data"].(obj)["user"].(obj); u["id"] != w.ann.id || !strings.Contains(text(u["props"].(obj)["customStatus"]), "Back soon") || u["notify_props"] != nil {
 			t.Errorf("event about %v", u)
 		}
@@ -54,9 +52,7 @@ func TestAttributes(t *testing.T) {
 		bob := w.bob.dial()
 		w.ann.fails(403, "api.context.permissions.app_error", "POST", "/custom_profile_attributes/fields", obj{"name": "deck", "type": "text"})
 		f := want[obj](w.admin, 201, "POST", "/custom_profile_attributes/fields", obj{"name": " deck ", "type": "text"})
-		if l := want[[]obj](w.ann, 200, "GET", "/custom_profile_attributes/fields", nil); len(l) != 1 || l[0]["name"] != "deck" || l[0]["id"] != f["id"] {
-			t.Errorf("fields %v", l)
-		}
+		w.ann.gives(200, "GET", "/custom_profile_attributes/fields", nil, "#", 1, "0.name", "deck", "0.id", f["id"])
 		w.admin.fails(422, "app.property_field.create.name_conflict.app_error", "POST", "/custom_profile_attributes/fields", obj{"name": "deck", "type": "text"})
 		id := text(f["id"])
 		for _, v := range []string{"lower", "upper"} {
@@ -70,9 +66,7 @@ func TestAttributes(t *testing.T) {
 				t.Errorf("bob sees %v, want %s", got, v)
 			}
 		}
-		if got := want[obj](w.ann, 200, "GET", "/users/"+w.bob.id+"/custom_profile_attributes", nil); len(got) != 0 {
-			t.Errorf("bob's: %v", got)
-		}
+		w.ann.gives(200, "GET", "/users/"+w.bob.id+"/custom_profile_attributes", nil, "#", 0)
 		w.ann.fails(404, "app.custom_profile_attributes.property_field_not_found.app_error", "PATCH", "/custom_profile_attributes/values", obj{strings.Repeat("a", 26): "x"})
 		w.ann.fails(400, "app.custom_profile_attributes.validate_value.app_error", "PATCH", "/custom_profile_attributes/values", obj{id: 7})
 	})
@@ -115,9 +109,7 @@ func TestReports(t *testing.T) {
 		if n := want[int](w.admin, 200, "GET", "/reports/users/count", nil); n != 3 {
 			t.Errorf("count %d", n)
 		}
-		if x := want[obj](w.ann, 200, "GET", "/users/stats", nil); num(x["total_users_count"]) != 3 {
-			t.Errorf("stats %v", x)
-		}
+		w.ann.gives(200, "GET", "/users/stats", nil, "total_users_count", 3)
 		now := time.Now().UnixMilli()
 		report := obj{"version": "0.1.0", "start": now - 1000, "end": now, "labels": obj{"platform": "linux", "agent": "firefox"},
 			"histograms": []obj{{"metric": "channel_switch", "value": 120}, {"metric": "unheard", "value": 1}}}

@@ -100,7 +100,7 @@ func (s *Server) mayReadPosts(ctx context.Context, sess *session, channelID stri
 		return err
 	}
 	if _, member := in[channelID]; !member {
-		return errPermission()
+		return errPermission
 	}
 	return nil
 }

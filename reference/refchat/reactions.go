@@ -8,19 +8,19 @@ import (
 
 var emojiForm = regexp.MustCompile(`^[a-zA-Z0-9+_-]{1,64}$`)
 
-func (st *store) reactionsOf(ctx context.Context, posts []string) (list []*reaction, err error) {
-	defer st.timed("ReactionStore.GetForPost", &err)()
-	cond, args := st.anyOf("postid", posts)
-	return collect(ctx, st, nil, func(x *reaction) []any {
-		x.RemoteID = new(string)
+var reactionsOf = define(kind[reaction]{
+	table: "reactions",
+	fields: func(x *reaction) []any {
 		return []any{&x.UserID, &x.PostID, &x.EmojiName, &x.CreateAt, &x.UpdateAt, &x.DeleteAt}
-	}, nil, "SELECT userid, postid, emojiname, createat, updateat, deleteat FROM reactions WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
-}
+	},
+	then: func(x *reaction) { x.RemoteID = new(string) },
+}).query("ReactionStore.GetForPost", "WHERE postid = ANY(?) AND deleteat = 0 ORDER BY createat")
+
+var storeReaction = upsert("reactions", "updateat, deleteat")
 
 func (st *store) saveReaction(ctx context.Context, x *reaction) error {
 	return st.method(ctx, "ReactionStore.Save", func(tx *sql.Tx) error {
-		if err := st.run(ctx, tx, st.upsert("reactions", "userid, postid, emojiname, createat, updateat, deleteat", "postid, userid, emojiname", "updateat, deleteat"),
-			x.UserID, x.PostID, x.EmojiName, x.CreateAt, x.UpdateAt, 0); err != nil {
+		if err := st.run(ctx, tx, storeReaction, x.UserID, x.PostID, x.EmojiName, x.CreateAt, x.UpdateAt, 0); err != nil {
 			return err
 		}
 		return st.run(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", true, x.UpdateAt, x.PostID)
@@ -53,9 +53,9 @@ func (s *Server) saveReaction(q *request) error {
 		return forbidden("api.reaction.save_reaction.user_id.app_error", "You cannot save reaction for the other user.")
 	}
 	ctx := q.ctx()
-	p, err := s.st.postByID(ctx, x.PostID)
+	p, err := postByID.one(ctx, s.st, x.PostID)
 	if err != nil {
-		return errFind("post.get", err, errNoPost())
+		return errFind("post.get", err, errNoPost)
 	}
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
@@ -73,10 +73,7 @@ func (s *Server) saveReaction(q *request) error {
 }
 
 func (s *Server) deleteReaction(q *request) error {
-	p, err := s.postForCaller(q)
-	if err != nil {
-		return err
-	}
+	p := q.post
 	x := &reaction{UserID: q.userID, PostID: p.ID, EmojiName: q.param("emoji_name"), UpdateAt: millis(), RemoteID: new(string)}
 	if !emojiForm.MatchString(x.EmojiName) {
 		return errURL("emoji_name")
@@ -89,10 +86,6 @@ func (s *Server) deleteReaction(q *request) error {
 }
 
 func (s *Server) getReactions(q *request) error {
-	p, err := s.postForCaller(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.reactionsOf(q.ctx(), []string{p.ID})
+	list, err := reactionsOf.list(q.ctx(), s.st, []string{q.post.ID})
 	return q.answer(list, errStore("reaction.get", err))
 }

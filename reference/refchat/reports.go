@@ -35,10 +35,6 @@ const maxReportPage = 100
 // counted over all time.
 func (st *store) userReports(ctx context.Context, column, fromValue, fromID string, desc bool, size int) (list []*userReport, err error) {
 	defer st.timed("UserStore.GetUserReport", &err)()
-	day := "createat / 86400000"
-	if st.eng == mysqlEngine {
-		day = "createat DIV 86400000"
-	}
 	op, order := ">", "ASC"
 	if desc {
 		op, order = "<", "DESC"
@@ -68,7 +64,7 @@ func (st *store) userReports(ctx context.Context, column, fromValue, fromID stri
 		x.DaysActive, x.TotalPosts = &days, &posts
 		return err
 	}, `SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
-		(SELECT MAX(p.createat) FROM posts p WHERE p.userid = u.id), (SELECT COUNT(DISTINCT p.`+day+`) FROM posts p WHERE p.userid = u.id),
+		(SELECT MAX(p.createat) FROM posts p WHERE p.userid = u.id), (SELECT COUNT(DISTINCT p.createat / 86400000) FROM posts p WHERE p.userid = u.id),
 		(SELECT COUNT(*) FROM posts p WHERE p.userid = u.id)
 		FROM users u LEFT JOIN bots b ON b.userid = u.id LEFT JOIN status s ON s.userid = u.id
 		WHERE `+where+" ORDER BY u."+column+" "+order+", u.id "+order+" LIMIT ?", append(args, size)...)
@@ -104,8 +100,7 @@ var clientTimes = map[string]string{"TTFB": "time_to_first_byte", "TTLB": "time_
 func newClientTimes() map[string]*prometheus.HistogramVec {
 	m := map[string]*prometheus.HistogramVec{}
 	for kind, name := range clientTimes {
-		m[kind] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mattermost_webapp_" + name, Buckets: buckets,
-			Help: "Times that clients have reported, in seconds."}, []string{"platform", "agent"})
+		m[kind] = newTimes("mattermost_webapp_"+name, "Times that clients have reported, in seconds.", "platform", "agent")
 	}
 	return m
 }

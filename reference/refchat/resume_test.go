@@ -125,9 +125,7 @@ func TestResumeOverflow(t *testing.T) {
 	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=overflow"); n != 0 {
 		t.Errorf("%v events are said to be lost by a slow reader, and there was none", n)
 	}
-	if got := messages(t, back.sync(1)); len(got) != 0 {
-		t.Errorf("old messages %v", got)
-	}
+	holds(t, "old messages", messages(t, back.sync(1)), "#", 0)
 }
 
 // TestShouldAck checks the mark that requests a confirmation from a mentioned user's client, and
@@ -136,15 +134,11 @@ func TestShouldAck(t *testing.T) {
 	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
 	ann, bob := w.ann.dial(), w.bob.dial()
 	p := w.ann.post(w.channel, "ahoy @bob")
-	if e := ann.event("posted"); e["data"].(obj)["should_ack"] != nil {
-		t.Errorf("the author is asked: %v", e)
-	}
+	holds(t, "the author is asked", ann.event("posted"), "data.should_ack", nil)
 	if e := bob.event("posted"); e["data"].(obj)["should_ack"] != true || !strings.Contains(text(e["data"].(obj)["post"]), "ahoy") {
 		t.Errorf("the mentioned user is not asked: %v", e)
 	}
-	if err := bob.conn.WriteJSON(obj{"seq": 1, "action": "posted_notify_ack", "data": obj{"post_id": p["id"], "status": "success"}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, bob.conn.WriteJSON(obj{"seq": 1, "action": "posted_notify_ack", "data": obj{"post_id": p["id"], "status": "success"}}))
 	for m := bob.next(); m["seq_reply"] != float64(1); m = bob.next() {
 		if m["status"] == "FAIL" {
 			t.Fatal(m)

@@ -1,6 +1,9 @@
 package refchat
 
-import "slices"
+import (
+	"net/http"
+	"slices"
+)
 
 // operation declares a route: its method, its path below /api/v4, the words of needs or the parameters that must be
 // identifiers, in the order in which they are checked, the word open if it needs no session, and since which release
@@ -28,8 +31,25 @@ var needs = map[string]func(*Server, *request) error{
 		if s.isAdmin(q.sess) {
 			return nil
 		}
-		return errPermission()
+		return errPermission
 	},
+	// The channel exists; who may know that is checked besides.
+	"there":    func(s *Server, q *request) error { _, err := s.channel(q.ctx(), q.id); return err },
+	"post":     func(s *Server, q *request) (err error) { q.post, err = s.postForCaller(q); return err },
+	"mine":     (*Server).mustBeAuthor,
+	"thread":   (*Server).mustReadThread,
+	"file":     func(s *Server, q *request) (err error) { q.file, err = s.fileForCaller(q); return err },
+	"bookmark": func(s *Server, q *request) (err error) { q.bookmark, err = s.bookmarkParam(q); return err },
+
+	// Licenses, with the answers that the real server gives there.
+	"attributes": needsLicense(enterprise, http.StatusForbidden, "app.custom_profile_attributes.license_error"),
+	"bookmarks":  needsLicense(professional, http.StatusNotImplemented, "api.channel.bookmark.channel_bookmark.license.error"),
+	"scheduling": needsLicense(professional, http.StatusBadRequest, "api.scheduled_posts.license_error"),
+	"acks":       needsLicense(professional, http.StatusNotImplemented, "license_error.feature_unavailable"),
+}
+
+func needsLicense(l license, status int, id string) func(*Server, *request) error {
+	return func(s *Server, _ *request) error { return s.mustHold(l, status, id) }
 }
 
 // routes returns the table of operations: those that the themes' files declare, then the basic ones. Literal
@@ -69,10 +89,10 @@ func routes() []operation {
 
 		{"GET /users/{user_id}/teams/{team_id}/threads own team_id since 5.30", "getThreadsForUser", (*Server).getThreads},
 		{"PUT /users/{user_id}/teams/{team_id}/threads/read own team_id since 5.32", "updateReadStateAllThreadsByUser", (*Server).readAllThreads},
-		{"GET /users/{user_id}/teams/{team_id}/threads/{thread_id} own since 5.33", "getThreadForUser", (*Server).getThread},
-		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/following since 5.30", "followThreadByUser", (*Server).followThread},
-		{"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following since 5.30", "unfollowThreadByUser", (*Server).unfollowThread},
-		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp} since 5.30", "updateReadStateThreadByUser", (*Server).readThread},
+		{"GET /users/{user_id}/teams/{team_id}/threads/{thread_id} own team_id thread_id since 5.33", "getThreadForUser", (*Server).getThread},
+		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30", "followThreadByUser", (*Server).followThread},
+		{"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30", "unfollowThreadByUser", (*Server).unfollowThread},
+		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp} own team_id thread since 5.30", "updateReadStateThreadByUser", (*Server).readThread},
 
 		{"POST /bots admin", "createBot", (*Server).createBot},
 
@@ -98,28 +118,28 @@ func routes() []operation {
 		{"POST /channels/members/{user_id}/view own", "viewChannel", (*Server).viewChannel},
 		{"GET /channels/{channel_id} channel_id", "getChannel", (*Server).getChannel},
 		{"GET /channels/{channel_id}/stats channel", "getChannelStats", (*Server).getChannelStats},
-		{"POST /channels/{channel_id}/members", "addChannelMember", (*Server).addChannelMember},
+		{"POST /channels/{channel_id}/members channel_id", "addChannelMember", (*Server).addChannelMember},
 		{"GET /channels/{channel_id}/members channel", "getChannelMembers", (*Server).getChannelMembers},
 		{"GET /channels/{channel_id}/members/{user_id} channel user_id", "getChannelMember", (*Server).getChannelMember},
-		{"DELETE /channels/{channel_id}/members/{user_id}", "removeChannelMember", (*Server).removeChannelMember},
+		{"DELETE /channels/{channel_id}/members/{user_id} user_id channel", "removeChannelMember", (*Server).removeChannelMember},
 		{"GET /channels/{channel_id}/posts channel", "getPostsForChannel", (*Server).getPostsForChannel},
 
 		{"POST /posts", "createPost", (*Server).createPost},
 		{"POST /posts/search since 7.7", "searchPostsInAllTeams", (*Server).searchPostsInAllTeams},
-		{"POST /users/{user_id}/posts/{post_id}/ack since 7.7", "acknowledgePost", (*Server).acknowledge},
-		{"POST /users/{user_id}/posts/{post_id}/reminder own since 7.2", "setPostReminder", (*Server).setReminder},
-		{"GET /posts/{post_id}", "getPost", (*Server).getPost},
-		{"GET /posts/{post_id}/thread", "getPostThread", (*Server).getPostThread},
-		{"PUT /posts/{post_id}/patch", "patchPost", (*Server).patchPost},
-		{"DELETE /posts/{post_id}", "deletePost", (*Server).deletePost},
-		{"GET /posts/{post_id}/reactions", "getReactions", (*Server).getReactions},
+		{"POST /users/{user_id}/posts/{post_id}/ack acks own post since 7.7", "acknowledgePost", (*Server).acknowledge},
+		{"POST /users/{user_id}/posts/{post_id}/reminder own post since 7.2", "setPostReminder", (*Server).setReminder},
+		{"GET /posts/{post_id} post", "getPost", (*Server).getPost},
+		{"GET /posts/{post_id}/thread post", "getPostThread", (*Server).getPostThread},
+		{"PUT /posts/{post_id}/patch mine", "patchPost", (*Server).patchPost},
+		{"DELETE /posts/{post_id} mine", "deletePost", (*Server).deletePost},
+		{"GET /posts/{post_id}/reactions post", "getReactions", (*Server).getReactions},
 		{"POST /reactions", "saveReaction", (*Server).saveReaction},
-		{"DELETE /users/{user_id}/posts/{post_id}/reactions/{emoji_name} own", "deleteReaction", (*Server).deleteReaction},
+		{"DELETE /users/{user_id}/posts/{post_id}/reactions/{emoji_name} own post", "deleteReaction", (*Server).deleteReaction},
 
 		{"POST /files", "uploadFileStream", (*Server).uploadFiles},
-		{"GET /files/{file_id}", "getFile", (*Server).getFile},
-		{"GET /files/{file_id}/thumbnail", "getFileThumbnail", (*Server).getFileThumbnail},
-		{"GET /files/{file_id}/preview", "getFilePreview", (*Server).getFilePreview},
+		{"GET /files/{file_id} file", "getFile", (*Server).getFile},
+		{"GET /files/{file_id}/thumbnail file", "getFileThumbnail", (*Server).getFileThumbnail},
+		{"GET /files/{file_id}/preview file", "getFilePreview", (*Server).getFilePreview},
 
 		{"POST /roles/names", "getRolesByNames", (*Server).getRolesByNames},
 		{"GET /plugins/webapp", "getWebappPlugins", (*Server).getWebappPlugins},

@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -15,21 +14,19 @@ type scheduledPost struct {
 	ErrorCode   string `json:"error_code"`
 }
 
-var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, userid varchar(26), channelid varchar(26),
-	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
-	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
+var scheduledTable = table{"scheduledposts", "id", `id, createat, updateat, userid, channelid, rootid, message TEXT, props PROPS, fileids 300, priority TEXT,
+		scheduledat, processedat, errorcode 200`,
+	"userid, channelid, scheduledat; scheduledat"}
 
 var scheduledRoutes = []operation{
-	{"POST /posts/schedule since 10.3", "createSchedulePost", (*Server).createScheduledPost},
-	{"PUT /posts/schedule/{scheduled_post_id} since 10.3", "updateScheduledPost", (*Server).updateScheduledPost},
-	{"DELETE /posts/schedule/{scheduled_post_id} since 10.3", "deleteScheduledPost", (*Server).deleteScheduledPost},
-	{"GET /posts/scheduled/team/{team_id} since 10.3", "getTeamScheduledPosts", (*Server).getScheduledPosts},
+	{"POST /posts/schedule scheduling since 10.3", "createSchedulePost", (*Server).createScheduledPost},
+	{"PUT /posts/schedule/{scheduled_post_id} scheduling since 10.3", "updateScheduledPost", (*Server).updateScheduledPost},
+	{"DELETE /posts/schedule/{scheduled_post_id} scheduling since 10.3", "deleteScheduledPost", (*Server).deleteScheduledPost},
+	{"GET /posts/scheduled/team/{team_id} scheduling team since 10.3", "getTeamScheduledPosts", (*Server).getScheduledPosts},
 }
 
 var scheduledKind = define(kind[scheduledPost]{
 	table: "scheduledposts", alias: "p",
-	columns: "id, createat, updateat, userid, channelid, rootid, message, props, fileids, " +
-		"priority, scheduledat, processedat, errorcode",
 	fields: func(p *scheduledPost) []any {
 		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.UserID, &p.ChannelID, &p.RootID, &p.Message,
 			encoded[map[string]any]{&p.Props, textAny}, encoded[[]string]{&p.FileIDs, textList},
@@ -38,43 +35,19 @@ var scheduledKind = define(kind[scheduledPost]{
 	},
 })
 
-func (st *store) scheduledByID(ctx context.Context, id string) (*scheduledPost, error) {
-	return scheduledKind.one(ctx, st, "ScheduledPostStore.Get", "WHERE p.id = ?", id)
-}
-
-// scheduledOf lists a user's scheduled posts in the channels of a team, or in those of no team.
-func (st *store) scheduledOf(ctx context.Context, userID, teamID string) ([]*scheduledPost, error) {
-	return scheduledKind.list(ctx, st, "ScheduledPostStore.GetScheduledPostsForUser", `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
-		ORDER BY p.scheduledat, p.createat`, userID, teamID)
-}
-
-func (st *store) insertScheduled(ctx context.Context, p *scheduledPost) (err error) {
-	defer st.timed("ScheduledPostStore.CreateScheduledPost", &err)()
-	return scheduledKind.insert(ctx, st, nil, p)
-}
+var (
+	scheduledByID = scheduledKind.query("ScheduledPostStore.Get", "WHERE p.id = ?")
+	// scheduledOf are a user's scheduled posts in the channels of a team, or in those of no team.
+	scheduledOf = scheduledKind.query("ScheduledPostStore.GetScheduledPostsForUser", `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
+		ORDER BY p.scheduledat, p.createat`)
+	updateScheduled = command{"ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?"}
+	dropScheduled   = command{"ScheduledPostStore.PermanentlyDeleteScheduledPosts", "DELETE FROM scheduledposts WHERE id = ?"}
+	// claimScheduled marks a due post as being sent, unless another server was faster.
+	claimScheduled = command{"ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET processedat = ? WHERE id = ? AND processedat = 0"}
+)
 
 func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) error {
-	return st.do(ctx, "ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?",
-		p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
-}
-
-func (st *store) dropScheduled(ctx context.Context, id string) error {
-	return st.do(ctx, "ScheduledPostStore.PermanentlyDeleteScheduledPosts", "DELETE FROM scheduledposts WHERE id = ?", id)
-}
-
-// claimScheduled marks a due post as being sent; false if another server was faster.
-func (st *store) claimScheduled(ctx context.Context, id string, now int64) (ok bool, err error) {
-	defer st.timed("ScheduledPostStore.UpdatedScheduledPost", &err)()
-	res, err := st.exec(ctx, nil, "UPDATE scheduledposts SET processedat = ? WHERE id = ? AND processedat = 0", now, id)
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
-	return n == 1, err
-}
-
-func (s *Server) mustSchedule() error {
-	return s.mustHold(professional, http.StatusBadRequest, "api.scheduled_posts.license_error")
+	return updateScheduled.run(ctx, st, p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
 }
 
 // check refuses a post that could not be posted at its time.
@@ -95,9 +68,6 @@ func (s *Server) tellScheduled(name string, p *scheduledPost, connection string)
 }
 
 func (s *Server) createScheduledPost(q *request) error {
-	if err := s.mustSchedule(); err != nil {
-		return err
-	}
 	var p scheduledPost
 	if err := q.decode(&p, "schedule_post"); err != nil {
 		return err
@@ -119,7 +89,7 @@ func (s *Server) createScheduledPost(q *request) error {
 	} else if c.DeleteAt != 0 {
 		return badRequest("app.save_scheduled_post.channel_deleted.app_error", "Cannot schedule a post in an archived channel.")
 	}
-	if err := s.st.insertScheduled(ctx, &p); err != nil {
+	if err := scheduledKind.save(ctx, s.st, "ScheduledPostStore.CreateScheduledPost", &p); err != nil {
 		return errStore("save_scheduled_post.save", err)
 	}
 	s.tellScheduled("scheduled_post_created", &p, q.connection())
@@ -132,7 +102,7 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.st.scheduledByID(q.ctx(), id)
+	p, err := scheduledByID.one(q.ctx(), s.st, id)
 	if err != nil {
 		return nil, errFind("scheduled_post.get", err, missing("app."+verb+"_scheduled_post.existing_scheduled_post.not_exist", "Scheduled post does not exist."))
 	}
@@ -143,9 +113,6 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 }
 
 func (s *Server) updateScheduledPost(q *request) error {
-	if err := s.mustSchedule(); err != nil {
-		return err
-	}
 	var in scheduledPost
 	if err := q.decode(&in, "schedule_post"); err != nil {
 		return err
@@ -176,14 +143,11 @@ func (s *Server) updateScheduledPost(q *request) error {
 }
 
 func (s *Server) deleteScheduledPost(q *request) error {
-	if err := s.mustSchedule(); err != nil {
-		return err
-	}
 	p, err := s.ownScheduled(q, "delete")
 	if err != nil {
 		return err
 	}
-	if err := s.st.dropScheduled(q.ctx(), p.ID); err != nil {
+	if err := dropScheduled.run(q.ctx(), s.st, p.ID); err != nil {
 		return errStore("delete_scheduled_post.delete", err)
 	}
 	s.tellScheduled("scheduled_post_deleted", p, q.connection())
@@ -191,20 +155,14 @@ func (s *Server) deleteScheduledPost(q *request) error {
 }
 
 func (s *Server) getScheduledPosts(q *request) error {
-	if err := s.mustSchedule(); err != nil {
-		return err
-	}
-	teamID, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	teams := map[string]string{teamID: teamID}
+	teams := map[string]string{q.teamID: q.teamID}
 	if q.query("includeDirectChannels") == "true" {
 		teams["directChannels"] = ""
 	}
 	out := map[string][]*scheduledPost{}
 	for name, id := range teams {
-		if out[name], err = s.st.scheduledOf(q.ctx(), q.sess.UserID, id); err != nil {
+		var err error
+		if out[name], err = scheduledOf.list(q.ctx(), s.st, q.sess.UserID, id); err != nil {
 			return errStore("get_scheduled_posts", err)
 		}
 		for _, p := range out[name] {
@@ -235,7 +193,7 @@ func (s *Server) sendDue(ctx context.Context, now int64) error {
 		return err
 	}
 	for _, p := range due {
-		if ok, err := s.st.claimScheduled(ctx, p.ID, now); err != nil {
+		if ok, err := claimScheduled.changes(ctx, s.st, now, p.ID); err != nil {
 			return err
 		} else if !ok {
 			continue
@@ -248,7 +206,7 @@ func (s *Server) sendDue(ctx context.Context, now int64) error {
 			s.tellScheduled("scheduled_post_updated", p, "")
 			continue
 		}
-		if err := s.st.dropScheduled(ctx, p.ID); err != nil {
+		if err := dropScheduled.run(ctx, s.st, p.ID); err != nil {
 			return err
 		}
 		s.tellScheduled("scheduled_post_deleted", p, "")

@@ -202,17 +202,15 @@ func (x *postSearch) boolean() string {
 }
 
 // searchPosts finds the newest 100 posts that match, in the user's channels of the team (all teams if "").
-func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *postSearch) (list []*post, err error) {
-	defer st.timed("PostStore.Search", &err)()
+func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *postSearch) ([]*post, error) {
 	clause := "WHERE p.deleteat = 0 AND p.type NOT LIKE 'system_%'"
 	var args []any
 	ids := func(column string, list []string, not bool) string {
-		cond, more := st.anyOf(column, list)
-		args = append(args, more...)
+		args = append(args, list)
 		if not {
-			return " AND NOT (" + cond + ")"
+			return " AND NOT (" + column + " = ANY(?))"
 		}
-		return " AND " + cond
+		return " AND " + column + " = ANY(?)"
 	}
 	if len(x.from) > 0 || len(x.notBy) > 0 {
 		clause += " AND p.userid IN (SELECT u.id FROM users u, teammembers tm WHERE u.id = tm.userid"
@@ -266,7 +264,7 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 		}
 		args = append(args, expr)
 	}
-	return st.selectPosts(ctx, true, clause+" ORDER BY p.createat DESC LIMIT 100", args...)
+	return countedKind.list(ctx, st, "PostStore.Search", clause+" ORDER BY p.createat DESC LIMIT 100", args...)
 }
 
 func (s *Server) searchPostsInTeam(q *request) error {
@@ -370,7 +368,7 @@ func (s *Server) resolve(ctx context.Context, userID, teamID string, f *postFilt
 }
 
 func (s *Server) userNamed(ctx context.Context, name string) (string, error) {
-	u, err := s.st.userByName(ctx, strings.TrimPrefix(name, "@"))
+	u, err := userByName.one(ctx, s.st, strings.TrimPrefix(name, "@"))
 	if err != nil {
 		return "", err
 	}
@@ -386,7 +384,7 @@ func (s *Server) channelNamed(ctx context.Context, userID, teamID, name string) 
 		}
 		teamID, name = "", directName(userID, id)
 	}
-	c, err := s.st.channelByName(ctx, teamID, name)
+	c, err := channelByName.one(ctx, s.st, name, teamID)
 	if err != nil {
 		return "", err
 	}

@@ -23,11 +23,11 @@ func (c *client) names(method, path string, body any, key string) []string {
 func TestSearchPosts(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, refchat.Config{DSN: dsn})
-		cabin := text(want[obj](w.ann, 201, "POST", "/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})["id"])
-		direct := text(want[obj](w.ann, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})["id"])
-		other := text(want[obj](w.admin, 201, "POST", "/teams", obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})["id"])
-		want[obj](w.ann, 201, "POST", "/teams/"+other+"/members", obj{"team_id": other, "user_id": w.ann.id})
-		bay := text(want[obj](w.ann, 201, "POST", "/channels", obj{"team_id": other, "name": "bay", "display_name": "Bay", "type": "O"})["id"])
+		cabin := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+		direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
+		other := w.admin.made("/teams", obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})
+		w.ann.made("/teams/"+other+"/members", obj{"team_id": other, "user_id": w.ann.id})
+		bay := w.ann.made("/channels", obj{"team_id": other, "name": "bay", "display_name": "Bay", "type": "O"})
 		by := map[string]string{}
 		for _, p := range []struct {
 			c             *client
@@ -114,12 +114,12 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 			{"name": "gangway", "display_name": "Gangway", "type": "O"},
 		} {
 			c["team_id"] = w.team
-			want[obj](w.ann, 201, "POST", "/channels", c)
+			w.ann.made("/channels", c)
 		}
 		eve := w.addUser("eve_100")
-		want[obj](eve, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		eve.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
 		group := want[obj](w.ann, 201, "POST", "/channels/group", []string{w.ann.id, w.bob.id, eve.id})
-		want[obj](w.ann, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})
+		w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		for _, tt := range []struct {
 			method, path string
 			body         any

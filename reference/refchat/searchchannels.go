@@ -59,21 +59,18 @@ func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string
 		cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
 }
 
-// myDirectLike finds direct channels of a user with others of that name; their display name is the other's.
-func (st *store) myDirectLike(ctx context.Context, userID, term string) (list []*channel, err error) {
-	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
-	like := "%" + likeTerm(term) + "%"
-	return collect(ctx, st, nil, func(c *channel) []any { return append(channelKind.fields(c), &c.DisplayName) }, nil, "SELECT "+channelKind.selected+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
-		JOIN users u ON u.id = o.userid WHERE c.type = 'D' AND m.userid = ? AND u.id <> ? AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`,
-		userID, userID, like, like)
-}
+// myDirectLike are direct channels of a user with others of that name; their display name is the other's.
+var myDirectLike = func() *query[channel] {
+	k := *channelKind
+	k.more, k.fields = ", u.username", func(c *channel) []any { return append(channelKind.fields(c), &c.DisplayName) }
+	k.join = " JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid"
+	return define(k).query("ChannelStore.AutocompleteInTeamForSearch", `WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?
+		AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`)
+}()
 
 // groupsLike finds a user's group channels whose members' names contain every word of the term.
 func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channel, error) {
-	names := "array_to_string(array_agg(u.username), ', ')"
-	if st.eng == mysqlEngine {
-		names = "GROUP_CONCAT(u.username SEPARATOR ', ')"
-	}
+	const names = "array_to_string(array_agg(u.username), ', ')"
 	args := []any{userID}
 	having := []string{"1 = 1"}
 	for word := range strings.FieldsSeq(term) {
@@ -112,7 +109,7 @@ func (s *Server) searchAllChannels(q *request) error {
 	if q.query("system_console") == "false" {
 		userID = q.sess.UserID
 	} else if !s.isAdmin(q.sess) {
-		return errPermission()
+		return errPermission
 	}
 	list, err := s.st.allChannelsLike(q.ctx(), userID, term)
 	return q.answer(list, errStore("channel.search", err))
@@ -134,6 +131,7 @@ func (s *Server) searchAutocompleteChannels(q *request) error {
 	if err != nil {
 		return errStore("channel.autocomplete", err)
 	}
-	direct, err := s.st.myDirectLike(ctx, q.sess.UserID, term)
+	like := "%" + likeTerm(term) + "%"
+	direct, err := myDirectLike.list(ctx, s.st, q.sess.UserID, q.sess.UserID, like, like)
 	return q.answer(append(list, direct...), errStore("channel.autocomplete", err))
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -44,6 +45,10 @@ type Config struct {
 	AdminUser     string       // a system administrator that New makes sure exists, default DefaultAdminUser
 	AdminPassword string       // default DefaultAdminPassword, on loopback only
 	Log           *slog.Logger // errors of the server; nil discards them
+
+	// Around wraps the API in what a study puts around a server, whose metrics it registers with those of the server;
+	// nil puts nothing there.
+	Around func(http.Handler, prometheus.Registerer) (http.Handler, error)
 }
 
 // Server is one chat server process. Make it with [New], then call [Server.Run] once.
@@ -57,6 +62,7 @@ type Server struct {
 	hub    *hub
 	bus    *bus
 	router *router
+	api    http.Handler // the server, or what is around it
 	ln     net.Listener
 	log    *slog.Logger
 	files  string
@@ -79,8 +85,7 @@ type Server struct {
 	statuses *cache[*status]
 	pending  *cache[string] // pending post id → post id, "" while it is being stored
 	images   *cache[[]byte]
-
-	outside outside
+	shared   map[string]dropper
 
 	bg       sync.WaitGroup // work that outlives its request
 	bgCtx    context.Context
@@ -130,6 +135,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID(), release: rel, license: lic,
 		quirks: append(quirksOf(rel), cfg.Quirks...)}
+	s.api = s
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -165,6 +171,8 @@ func (s *Server) makeCaches() {
 	s.statuses = newCache[*status](24*time.Hour, 100000)
 	s.pending = newCache[string](30*time.Second, 25000)
 	s.images = newCache[[]byte](time.Hour, 256)
+	s.shared = map[string]dropper{dropUser: s.users, dropChannel: s.channels, dropRoles: s.roles, dropInTeams: s.inTeams,
+		dropAudience: s.audience, dropSession: s.sessions, dropStatus: s.statuses, "team": s.teams}
 }
 
 // cacheOf makes a cache of database values, of the size that the fault cache sets, if there is one.
@@ -198,15 +206,10 @@ func (s *Server) prepare(ctx context.Context) error {
 		return fmt.Errorf("listening: %w", err)
 	}
 	s.ln = ln
-	if bits := s.faults.handshakeBits; bits > 0 {
-		tl, err := newHandshakeListener(ln, bits, s.met.handshakes)
-		if err != nil {
+	if s.cfg.Around != nil {
+		if s.api, err = s.cfg.Around(s, s.met.reg); err != nil {
 			return err
 		}
-		s.ln = tl
-	}
-	if err := s.outside.start(ctx, s.faults, s.met); err != nil {
-		return err
 	}
 	if s.bus, err = newBus(ctx, s, s.cfg.BusListen, s.cfg.BusPeers); err != nil {
 		return err
@@ -228,7 +231,6 @@ func (s *Server) Close() {
 		s.bus.stop()
 	}
 	s.bg.Wait()
-	s.outside.stop()
 	if s.ln != nil {
 		s.ln.Close()
 	}
@@ -245,7 +247,7 @@ const shutdownTime = 5 * time.Second
 func (s *Server) Run(ctx context.Context) error {
 	defer s.Close()
 	mux := http.NewServeMux()
-	mux.Handle("/api/v4/", s)
+	mux.Handle("/api/v4/", s.api)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.met.reg, promhttp.HandlerOpts{}))
 	s.profiles(mux)
 	hs := &http.Server{
@@ -260,7 +262,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.bus.run()
 	s.bg.Go(func() { s.sendScheduled(s.bgCtx) })
 	s.bg.Go(func() { s.remind(s.bgCtx) })
-	s.startBackground()
 	served := make(chan error, 1)
 	s.bg.Go(func() { served <- hs.Serve(s.ln) })
 	var err error
@@ -308,6 +309,12 @@ const (
 	dropStatus   = "status"
 )
 
+// dropper is a cache of values that another server may change.
+type dropper interface {
+	drop(key string)
+	clear()
+}
+
 // invalidate drops a cached value here and at the peers.
 func (s *Server) invalidate(kind, key string) {
 	s.forget(kind, key)
@@ -315,32 +322,14 @@ func (s *Server) invalidate(kind, key string) {
 }
 
 func (s *Server) forget(kind, key string) {
-	switch kind {
-	case dropUser:
-		s.users.drop(key)
-	case dropChannel:
-		s.channels.drop(key)
-	case dropRoles:
-		s.roles.drop(key)
-	case dropInTeams:
-		s.inTeams.drop(key)
-	case dropAudience:
-		s.audience.drop(key)
-	case dropSession:
-		s.sessions.drop(key)
-	case dropStatus:
-		s.statuses.drop(key)
+	if c := s.shared[kind]; c != nil {
+		c.drop(key)
 	}
 }
 
 // forgetAll drops every cached value that another server may have changed.
 func (s *Server) forgetAll() {
-	s.sessions.clear()
-	s.users.clear()
-	s.teams.clear()
-	s.channels.clear()
-	s.roles.clear()
-	s.inTeams.clear()
-	s.audience.clear()
-	s.statuses.clear()
+	for _, c := range s.shared {
+		c.clear()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -17,7 +18,7 @@ const (
 // session returns the valid session of a token, of a login or of a personal access token.
 func (s *Server) session(ctx context.Context, token string) (*session, error) {
 	if !validID(token) {
-		return nil, errSession()
+		return nil, errSession
 	}
 	sess, err := s.sessions.through(token, func() (*session, error) { return s.loadSession(fromMaster(ctx), token) })
 	if err != nil {
@@ -25,7 +26,7 @@ func (s *Server) session(ctx context.Context, token string) (*session, error) {
 	}
 	if sess.ExpiresAt > 0 && millis() > sess.ExpiresAt {
 		s.sessions.drop(token)
-		return nil, errSession()
+		return nil, errSession
 	}
 	return sess, nil
 }
@@ -40,7 +41,7 @@ func (s *Server) loadSession(ctx context.Context, token string) (*session, error
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errSession()
+		return nil, errSession
 	}
 	if err != nil {
 		return nil, errStore("session.get", err)
@@ -58,7 +59,7 @@ func (s *Server) touch(sess *session) {
 	c.LastActivityAt = now
 	s.sessions.set(sess.Token, &c)
 	s.background(func(ctx context.Context) {
-		s.warn("updating a session", s.st.touchSession(ctx, sess.ID, now))
+		s.warn("updating a session", touchSession.run(ctx, s.st, now, sess.ID))
 	})
 }
 
@@ -77,10 +78,14 @@ func (s *Server) login(q *request) error {
 	if in.Password == "" {
 		return badRequest("api.user.login.blank_pwd.app_error", "Password field must not be blank")
 	}
-	u, err := s.st.userForLogin(ctx, in.ID, in.LoginID)
+	find, names := userByLogin, []any{strings.ToLower(in.LoginID), strings.ToLower(in.LoginID)}
+	if in.ID != "" {
+		find, names = userByLoginID, []any{in.ID}
+	}
+	u, err := find.one(ctx, s.st, names...)
 	if errors.Is(err, sql.ErrNoRows) {
 		s.audit(ctx, q, in.ID, "failure - login_id="+in.LoginID)
-		return errLogin()
+		return errLogin
 	}
 	if err != nil {
 		return errStore("user.login", err)
@@ -89,19 +94,20 @@ func (s *Server) login(q *request) error {
 		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error", "Your account is locked because of too many failed password attempts. Please reset your password.")
 	}
 	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
-		if err := s.st.setAttempts(ctx, u.ID, u.FailedAttempts+1); err != nil {
+		if err := setAttempts.run(ctx, s.st, u.FailedAttempts+1, u.ID); err != nil {
 			return errStore("user.attempts", err)
 		}
 		s.audit(ctx, q, u.ID, "failure - login_id="+in.LoginID)
-		return errLogin()
+		return errLogin
 	}
-	if err := s.st.setAttempts(ctx, u.ID, 0); err != nil {
+	if err := setAttempts.run(ctx, s.st, 0, u.ID); err != nil {
 		return errStore("user.attempts", err)
 	}
 	s.audit(ctx, q, u.ID, "authenticated")
 	if s.hash.outdated(u.Password) {
 		if fresh, err := s.hash.hash(in.Password); err == nil {
-			s.warn("renewing a password hash", s.st.setPassword(ctx, u.ID, fresh))
+			now := millis()
+			s.warn("renewing a password hash", setPassword.run(ctx, s.st, fresh, now, now, u.ID))
 			s.invalidate(dropUser, u.ID)
 		}
 	}
@@ -132,7 +138,7 @@ func (s *Server) login(q *request) error {
 
 func (s *Server) logout(q *request) error {
 	if q.sess != nil {
-		if err := s.st.dropSession(q.ctx(), q.sess.ID); err != nil {
+		if err := removeSession.run(q.ctx(), s.st, q.sess.ID); err != nil {
 			return errStore("session.remove", err)
 		}
 		s.invalidate(dropSession, q.sess.Token)
@@ -187,13 +193,10 @@ func (st *store) saveSession(ctx context.Context, x *session) (err error) {
 		x.ID, x.Token, x.CreateAt, x.ExpiresAt, x.LastActivityAt, x.UserID, "", x.Roles, false, false, jsonText(x.Props))
 }
 
-func (st *store) touchSession(ctx context.Context, id string, at int64) error {
-	return st.do(ctx, "SessionStore.UpdateLastActivityAt", "UPDATE sessions SET lastactivityat = ? WHERE id = ?", at, id)
-}
-
-func (st *store) dropSession(ctx context.Context, id string) error {
-	return st.do(ctx, "SessionStore.Remove", "DELETE FROM sessions WHERE id = ?", id)
-}
+var (
+	touchSession  = command{"SessionStore.UpdateLastActivityAt", "UPDATE sessions SET lastactivityat = ? WHERE id = ?"}
+	removeSession = command{"SessionStore.Remove", "DELETE FROM sessions WHERE id = ?"}
+)
 
 func (st *store) tokenOwner(ctx context.Context, token string) (userID, roles string, err error) {
 	defer st.timed("UserAccessTokenStore.GetByToken", &err)()

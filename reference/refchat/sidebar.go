@@ -28,13 +28,12 @@ const (
 	sidebarStep       = 10 // between sort orders
 )
 
-var sidebarChannelTable = table{"sidebarchannels", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
-	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
+var sidebarChannelTable = table{"sidebarchannels", "channelid, userid, categoryid", "channelid, userid, categoryid 128, sortorder", "categoryid"}
 
 var sidebarRoutes = []operation{
-	{"GET /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "getCategoriesForTeamForUser", (*Server).getCategories},
-	{"POST /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "createCategoryForTeamForUser", (*Server).createCategory},
-	{"PUT /users/{user_id}/teams/{team_id}/channels/categories since 5.26", "updateCategoriesForTeamForUser", (*Server).updateCategories},
+	{"GET /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "getCategoriesForTeamForUser", (*Server).getCategories},
+	{"POST /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "createCategoryForTeamForUser", (*Server).createCategory},
+	{"PUT /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "updateCategoriesForTeamForUser", (*Server).updateCategories},
 }
 
 // categories returns a user's sidebar in a team, and makes it with the three sections of every user if there is none.
@@ -52,7 +51,7 @@ func (st *store) categories(ctx context.Context, tx *sql.Tx, userID, teamID stri
 				c.Sorting = "recent"
 			}
 			// Another request may make the same at this moment.
-			if err := st.insertCategory(ctx, tx, st.upsert("sidebarcategories", categoryColumns, "id", "type"), c); err != nil {
+			if err := st.insertCategory(ctx, tx, c); err != nil {
 				return nil, err
 			}
 			list = append(list, c)
@@ -113,10 +112,10 @@ func (st *store) storedCategories(ctx context.Context, tx *sql.Tx, userID, teamI
 	return list, err
 }
 
-const categoryColumns = "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed"
+var saveCategory = upsert("sidebarcategories", "type")
 
-func (st *store) insertCategory(ctx context.Context, tx *sql.Tx, text string, c *category) error {
-	return st.run(ctx, tx, text, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
+func (st *store) insertCategory(ctx context.Context, tx *sql.Tx, c *category) error {
+	return st.run(ctx, tx, saveCategory, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
 }
 
 // claim makes channels those of one section of a user's sidebar in a team, and of no other there.
@@ -126,9 +125,7 @@ func (st *store) claim(ctx context.Context, tx *sql.Tx, c *category, others []*c
 		ids = append(ids, o.ID)
 	}
 	if len(ids) > 0 && len(c.ChannelIDs) > 0 {
-		cond, args := st.anyOf("categoryid", ids)
-		in, more := st.anyOf("channelid", c.ChannelIDs)
-		if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE "+cond+" AND "+in, append(args, more...)...); err != nil {
+		if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE categoryid = ANY(?) AND channelid = ANY(?)", ids, c.ChannelIDs); err != nil {
 			return err
 		}
 	}
@@ -155,7 +152,7 @@ func (st *store) createCategory(ctx context.Context, c *category) error {
 			at = 1
 		}
 		c.SortOrder = int64(len(list)+1) * sidebarStep
-		if err := st.insertCategory(ctx, tx, "INSERT INTO sidebarcategories ("+categoryColumns+") VALUES ("+marks(9)+")", c); err != nil {
+		if err := st.insertCategory(ctx, tx, c); err != nil {
 			return err
 		}
 		if err := st.claim(ctx, tx, c, list); err != nil {
@@ -225,38 +222,23 @@ func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *catego
 		gone = old.ChannelIDs
 	}
 	if len(gone) > 0 {
-		cond, args := st.anyOf("name", gone)
-		if err := st.run(ctx, tx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND "+cond, append([]any{now.UserID}, args...)...); err != nil {
+		if err := st.run(ctx, tx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND name = ANY(?)", now.UserID, gone); err != nil {
 			return err
 		}
 	}
 	if now.Type != favoritesCategory {
 		return nil
 	}
-	text := st.upsert("preferences", "userid, category, name, value", "userid, category, name", "value")
 	for _, id := range now.ChannelIDs {
-		if err := st.run(ctx, tx, text, now.UserID, "favorite_channel", id, "true"); err != nil {
+		if err := st.run(ctx, tx, storePreference, now.UserID, "favorite_channel", id, "true"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sidebarParam returns the parameters of every operation on a sidebar: its user and team.
-func (s *Server) sidebarParam(q *request) (userID, teamID string, err error) {
-	if userID, err = s.own(q); err != nil {
-		return "", "", err
-	}
-	teamID, err = s.teamParam(q)
-	return userID, teamID, err
-}
-
 func (s *Server) getCategories(q *request) error {
-	userID, teamID, err := s.sidebarParam(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.categories(q.ctx(), nil, userID, teamID)
+	list, err := s.st.categories(q.ctx(), nil, q.userID, q.teamID)
 	if err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
@@ -290,43 +272,35 @@ func (c *category) valid() bool {
 }
 
 func (s *Server) createCategory(q *request) error {
-	userID, teamID, err := s.sidebarParam(q)
-	if err != nil {
-		return err
-	}
 	var c category
-	if err := q.decode(&c, "category"); err != nil || c.UserID != userID || c.TeamID != teamID || !c.valid() {
+	if err := q.decode(&c, "category"); err != nil || c.UserID != q.userID || c.TeamID != q.teamID || !c.valid() {
 		return errBody("category")
 	}
 	ctx := q.ctx()
-	if err := s.keepOwn(ctx, userID, &c); err != nil {
+	if err := s.keepOwn(ctx, q.userID, &c); err != nil {
 		return err
 	}
 	c.ID, c.Type, c.Sorting, c.Collapsed = newID(), customCategory, "", false
 	if err := s.st.createCategory(ctx, &c); err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
-	s.publish("sidebar_category_created", broadcast{UserID: userID, TeamID: teamID}, "category_id", c.ID)
+	s.publish("sidebar_category_created", broadcast{UserID: q.userID, TeamID: q.teamID}, "category_id", c.ID)
 	return q.reply(&c)
 }
 
 func (s *Server) updateCategories(q *request) error {
-	userID, teamID, err := s.sidebarParam(q)
-	if err != nil {
-		return err
-	}
 	var list []*category
 	if err := q.decode(&list, "category"); err != nil || slices.ContainsFunc(list, func(c *category) bool { return c == nil || !c.valid() }) {
 		return errBody("category")
 	}
 	ctx := q.ctx()
-	if err := s.keepOwn(ctx, userID, list...); err != nil {
+	if err := s.keepOwn(ctx, q.userID, list...); err != nil {
 		return err
 	}
-	out, err := s.st.updateCategories(ctx, userID, teamID, list)
+	out, err := s.st.updateCategories(ctx, q.userID, q.teamID, list)
 	if err != nil {
 		return errFind("channel.sidebar_categories", err, errBody("category"))
 	}
-	s.publish("sidebar_category_updated", broadcast{UserID: userID, TeamID: teamID}, "updatedCategories", jsonText(out))
+	s.publish("sidebar_category_updated", broadcast{UserID: q.userID, TeamID: q.teamID}, "updatedCategories", jsonText(out))
 	return q.reply(out)
 }

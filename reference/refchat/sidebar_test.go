@@ -11,7 +11,7 @@ func TestSidebar(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, refchat.Config{DSN: dsn})
 		ann := w.ann.dial()
-		dm := text(want[obj](w.ann, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})["id"])
+		dm := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		path := "/users/me/teams/" + w.team + "/channels/categories"
 		sidebar := func() (all []obj, in map[string]string) {
 			in = map[string]string{}
@@ -37,9 +37,7 @@ func TestSidebar(t *testing.T) {
 			t.Errorf("the first sidebar: %v", all)
 		}
 		c := want[obj](w.ann, 200, "POST", path, obj{"user_id": w.ann.id, "team_id": w.team, "display_name": "Ship", "channel_ids": []string{w.channel, strings.Repeat("a", 26)}})
-		if e := ann.event("sidebar_category_created")["data"].(obj); e["category_id"] != c["id"] {
-			t.Errorf("event %v", e)
-		}
+		holds(t, "event", ann.event("sidebar_category_created")["data"], "category_id", c["id"])
 		all, in = sidebar()
 		if len(all) != 4 || all[1]["id"] != c["id"] || in[w.channel] != "Ship" || len(in) != 4 {
 			t.Errorf("with a category: %v", all)
@@ -47,10 +45,7 @@ func TestSidebar(t *testing.T) {
 		// The channel goes on to the favorites, which are a preference in older clients; the category gets another
 		// name.
 		all[0]["channel_ids"], all[1]["channel_ids"], all[1]["display_name"], all[1]["collapsed"] = []string{w.channel}, []string{dm}, "Hull", true
-		out := want[[]obj](w.ann, 200, "PUT", path, all[:2])
-		if len(out) != 2 || out[1]["display_name"] != "Hull" {
-			t.Errorf("answer %v", out)
-		}
+		w.ann.gives(200, "PUT", path, all[:2], "#", 2, "1.display_name", "Hull")
 		ann.event("sidebar_category_updated")
 		all, in = sidebar()
 		if in[w.channel] != "Favorites" || in[dm] != "Hull" || all[1]["collapsed"] != true || len(in) != 4 {
@@ -72,9 +67,7 @@ func TestSidebar(t *testing.T) {
 		if _, in = sidebar(); in[w.channel] != "Channels" || favorite() {
 			t.Errorf("the channel went back to %s, favorite: %v", in[w.channel], favorite())
 		}
-		if l := want[obj](w.bob, 200, "GET", path, nil)["categories"].([]any); len(l) != 3 {
-			t.Errorf("bob's sidebar: %v", l)
-		}
+		w.bob.gives(200, "GET", path, nil, "categories.#", 3)
 		w.bob.fails(403, "api.context.permissions.app_error", "GET", "/users/"+w.ann.id+"/teams/"+w.team+"/channels/categories", nil)
 		w.bob.fails(400, "api.context.invalid_body_param.app_error", "PUT", path, []obj{c})
 		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", path, obj{"user_id": w.bob.id, "team_id": w.team, "display_name": "x"})

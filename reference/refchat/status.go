@@ -15,7 +15,7 @@ const (
 func (s *Server) setOnline(ctx context.Context, userID string) {
 	old, gen, ok := s.statuses.get(userID)
 	if !ok {
-		list, err := s.st.statusesByIDs(fromMaster(ctx), []string{userID})
+		list, err := statusesByIDs.list(fromMaster(ctx), s.st, []string{userID})
 		if err != nil {
 			s.log.Warn("reading a status", "err", err)
 			return
@@ -36,7 +36,7 @@ func (s *Server) setOnline(ctx context.Context, userID string) {
 	}
 	s.statuses.set(userID, now)
 	if !changed {
-		s.warn("updating a status", s.st.touchStatus(ctx, userID, now.LastActivityAt))
+		s.warn("updating a status", touchStatus.run(ctx, s.st, now.LastActivityAt, userID))
 		return
 	}
 	s.saveStatus(ctx, now)
@@ -53,7 +53,7 @@ func (s *Server) setOffline(ctx context.Context, userID string) {
 }
 
 func (s *Server) saveStatus(ctx context.Context, x *status) {
-	s.warn("saving a status", s.st.saveStatus(ctx, x))
+	s.warn("saving a status", saveStatus.run(ctx, s.st, x.UserID, x.Status, x.Manual, x.LastActivityAt))
 	s.bus.send(busMessage{Drop: dropStatus, Key: x.UserID})
 	s.publish("status_change", broadcast{UserID: x.UserID}, "status", x.Status, "user_id", x.UserID)
 }
@@ -75,7 +75,7 @@ func (s *Server) statusesOf(ctx context.Context, ids []string) ([]*status, error
 	if len(missing) == 0 {
 		return out, nil
 	}
-	list, err := s.st.statusesByIDs(fromMaster(ctx), missing)
+	list, err := statusesByIDs.list(fromMaster(ctx), s.st, missing)
 	if err != nil {
 		return nil, errStore("status.get", err)
 	}
@@ -95,9 +95,9 @@ func (s *Server) statusesOf(ctx context.Context, ids []string) ([]*status, error
 }
 
 func (s *Server) getStatuses(q *request) error {
-	var ids []string
-	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) == 0 {
-		return errBody("user_ids")
+	ids, err := q.list("user_ids")
+	if err != nil {
+		return err
 	}
 	for _, id := range ids {
 		if !validID(id) {

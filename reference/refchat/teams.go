@@ -19,7 +19,7 @@ func (s *Server) isAdmin(sess *session) bool {
 // teamsOfUser returns the teams of a user, and whether the user administers each.
 func (s *Server) teamsOfUser(ctx context.Context, userID string) (map[string]bool, error) {
 	m, err := s.inTeams.through(userID, func() (map[string]bool, error) {
-		list, err := s.st.teamMembersOf(fromMaster(ctx), userID)
+		list, err := teamMembersOf.list(fromMaster(ctx), s.st, userID)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (s *Server) mustBeInTeam(ctx context.Context, sess *session, teamID string)
 		return err
 	}
 	if _, ok := m[teamID]; !ok {
-		return errPermission()
+		return errPermission
 	}
 	return nil
 }
@@ -62,15 +62,15 @@ func (s *Server) mustManageTeam(ctx context.Context, sess *session, teamID strin
 		return err
 	}
 	if !m[teamID] {
-		return errPermission()
+		return errPermission
 	}
 	return nil
 }
 
 func (s *Server) team(ctx context.Context, id string) (*team, error) {
-	t, err := s.teams.through(id, func() (*team, error) { return s.st.teamByID(fromMaster(ctx), id) })
+	t, err := s.teams.through(id, func() (*team, error) { return teamByID.one(fromMaster(ctx), s.st, id) })
 	if err != nil {
-		return nil, errFind("team.get", err, errNoTeam())
+		return nil, errFind("team.get", err, errNoTeam)
 	}
 	return t, nil
 }
@@ -99,7 +99,7 @@ func (s *Server) createTeam(q *request) error {
 	if u, err := s.user(ctx, q.sess.UserID); err == nil && t.Email == "" {
 		t.Email = u.Email
 	}
-	err := s.st.insertTeam(ctx, &t)
+	err := teamKind.save(ctx, s.st, "TeamStore.Save", &t)
 	if duplicate(err, "") {
 		return badRequest("app.team.save.existing.app_error", "Must call update for existing team.")
 	}
@@ -124,19 +124,19 @@ func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bo
 	if err != nil {
 		return nil, err
 	}
-	if m, err := s.st.teamMember(ctx, teamID, userID); err == nil && m.DeleteAt == 0 {
+	if m, err := teamMemberOf.one(ctx, s.st, teamID, userID); err == nil && m.DeleteAt == 0 {
 		return m, nil
 	} else if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, errStore("team.get_member", err)
 	}
 	m := &teamMember{TeamID: teamID, UserID: userID, SchemeUser: true, SchemeAdmin: asAdmin, Roles: memberRoles("team", asAdmin)}
-	if err := s.st.saveTeamMember(ctx, m); err != nil {
+	if err := saveTeamMember.run(ctx, s.st, m.TeamID, m.UserID, "", 0, true, m.SchemeAdmin, false); err != nil {
 		return nil, errStore("team.save_member", err)
 	}
 	s.invalidate(dropInTeams, userID)
 	s.hub.joinTeam(userID, teamID)
 	for _, d := range defaultChannels {
-		ch, err := s.st.channelByName(ctx, teamID, d.name)
+		ch, err := channelByName.one(ctx, s.st, d.name, teamID)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // a seeded team may do without
 		}
@@ -201,7 +201,7 @@ func (s *Server) addToTeam(ctx context.Context, sess *session, teamID, userID st
 	}
 	if userID == sess.UserID {
 		if !t.AllowOpenInvite && s.mustBeInTeam(ctx, sess, teamID) != nil {
-			return nil, errPermission()
+			return nil, errPermission
 		}
 	} else if err := s.mustBeInTeam(ctx, sess, teamID); err != nil {
 		return nil, err
@@ -211,7 +211,11 @@ func (s *Server) addToTeam(ctx context.Context, sess *session, teamID, userID st
 
 func (s *Server) getTeams(q *request) error {
 	page, per := q.page()
-	list, err := s.st.teamPage(q.ctx(), !s.isAdmin(q.sess), page, per)
+	all := openTeams
+	if s.isAdmin(q.sess) {
+		all = teams
+	}
+	list, err := all.list(q.ctx(), s.st, per, page*per)
 	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
 }
 
@@ -230,7 +234,7 @@ func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
 }
 
 func (s *Server) getTeamByName(q *request) error {
-	t, err := s.st.teamByName(q.ctx(), q.param("team_name"))
+	t, err := teamByName.one(q.ctx(), s.st, q.param("team_name"))
 	if err != nil {
 		return errFind("team.get_by_name", err, missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
 	}
@@ -262,22 +266,22 @@ func (s *Server) teamParam(q *request) (string, error) {
 
 func (s *Server) getTeamMembers(q *request) error {
 	page, per := q.page()
-	list, err := s.st.teamMemberPage(q.ctx(), q.teamID, page, per)
+	list, err := teamMembersPage.list(q.ctx(), s.st, q.teamID, per, page*per)
 	return q.answer(list, errStore("team.get_members", err))
 }
 
 func (s *Server) getTeamMember(q *request) error {
-	m, err := s.st.teamMember(q.ctx(), q.teamID, q.id)
+	m, err := teamMemberOf.one(q.ctx(), s.st, q.teamID, q.id)
 	return q.answer(m, errFind("team.get_member", err, missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")))
 }
 
 func (s *Server) getTeamsForUser(q *request) error {
-	list, err := s.st.teamsOf(q.ctx(), q.userID)
+	list, err := teamsOf.list(q.ctx(), s.st, q.userID)
 	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
 }
 
 func (s *Server) getTeamMembersForUser(q *request) error {
-	list, err := s.st.teamMembersOf(q.ctx(), q.userID)
+	list, err := teamMembersOf.list(q.ctx(), s.st, q.userID)
 	return q.answer(list, errStore("team.get_members", err))
 }
 

@@ -6,38 +6,20 @@ import (
 
 var teamKind = define(kind[team]{
 	table: "teams", alias: "t",
-	columns: "id, createat, updateat, deleteat, displayname, name, description, email, type, " +
-		"companyname, alloweddomains, inviteid, allowopeninvite",
 	fields: func(t *team) []any {
 		return []any{&t.ID, &t.CreateAt, &t.UpdateAt, &t.DeleteAt, &t.DisplayName, &t.Name, &t.Description,
 			&t.Email, &t.Type, &t.CompanyName, &t.AllowedDomains, &t.InviteID, &t.AllowOpenInvite}
 	},
 })
 
-func (st *store) teamByID(ctx context.Context, id string) (*team, error) {
-	return teamKind.one(ctx, st, "TeamStore.Get", "WHERE t.id = ?", id)
-}
-
-func (st *store) teamByName(ctx context.Context, name string) (*team, error) {
-	return teamKind.one(ctx, st, "TeamStore.GetByName", "WHERE t.name = ?", name)
-}
-
-// teamPage lists teams by name; openOnly leaves out those that cannot be joined without an invitation.
-func (st *store) teamPage(ctx context.Context, openOnly bool, page, per int) ([]*team, error) {
-	if openOnly {
-		return teamKind.list(ctx, st, "TeamStore.GetAllPage", "WHERE t.allowopeninvite = ? ORDER BY t.displayname, t.id LIMIT ? OFFSET ?", true, per, page*per)
-	}
-	return teamKind.list(ctx, st, "TeamStore.GetAllPage", "ORDER BY t.displayname, t.id LIMIT ? OFFSET ?", per, page*per)
-}
-
-func (st *store) teamsOf(ctx context.Context, userID string) ([]*team, error) {
-	return teamKind.list(ctx, st, "TeamStore.GetTeamsByUserId", "JOIN teammembers m ON m.teamid = t.id WHERE m.userid = ? AND m.deleteat = 0 AND t.deleteat = 0", userID)
-}
-
-func (st *store) insertTeam(ctx context.Context, t *team) (err error) {
-	defer st.timed("TeamStore.Save", &err)()
-	return teamKind.insert(ctx, st, nil, t)
-}
+var (
+	teamByID   = teamKind.query("TeamStore.Get", "WHERE t.id = ?")
+	teamByName = teamKind.query("TeamStore.GetByName", "WHERE t.name = ?")
+	teams      = teamKind.query("TeamStore.GetAllPage", "ORDER BY t.displayname, t.id LIMIT ? OFFSET ?")
+	// openTeams can be joined without an invitation.
+	openTeams = teamKind.query("TeamStore.GetAllPage", "WHERE t.allowopeninvite ORDER BY t.displayname, t.id LIMIT ? OFFSET ?")
+	teamsOf   = teamKind.query("TeamStore.GetTeamsByUserId", "JOIN teammembers m ON m.teamid = t.id WHERE m.userid = ? AND m.deleteat = 0 AND t.deleteat = 0")
+)
 
 // memberRoles spells out the roles that a scheme gives.
 func memberRoles(kind string, isAdmin bool) string {
@@ -48,8 +30,7 @@ func memberRoles(kind string, isAdmin bool) string {
 }
 
 var teamMemberKind = define(kind[teamMember]{
-	table:   "teammembers",
-	columns: "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest",
+	table: "teammembers",
 	fields: func(m *teamMember) []any {
 		return []any{&m.TeamID, &m.UserID, &m.ExplicitRoles, &m.DeleteAt, &m.SchemeUser, &m.SchemeAdmin,
 			&m.SchemeGuest}
@@ -57,22 +38,12 @@ var teamMemberKind = define(kind[teamMember]{
 	then: func(m *teamMember) { m.Roles = memberRoles("team", m.SchemeAdmin) },
 })
 
-func (st *store) teamMembersOf(ctx context.Context, userID string) ([]*teamMember, error) {
-	return teamMemberKind.list(ctx, st, "TeamStore.GetTeamsForUser", "WHERE userid = ?", userID)
-}
-
-func (st *store) teamMember(ctx context.Context, teamID, userID string) (*teamMember, error) {
-	return teamMemberKind.one(ctx, st, "TeamStore.GetMember", "WHERE teamid = ? AND userid = ?", teamID, userID)
-}
-
-func (st *store) teamMemberPage(ctx context.Context, teamID string, page, per int) ([]*teamMember, error) {
-	return teamMemberKind.list(ctx, st, "TeamStore.GetMembers", "WHERE teamid = ? AND deleteat = 0 ORDER BY userid LIMIT ? OFFSET ?", teamID, per, page*per)
-}
-
-func (st *store) saveTeamMember(ctx context.Context, m *teamMember) error {
-	return st.do(ctx, "TeamStore.SaveMember", st.upsert("teammembers", "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest", "teamid, userid", "deleteat"),
-		m.TeamID, m.UserID, "", 0, true, m.SchemeAdmin, false)
-}
+var (
+	teamMembersOf   = teamMemberKind.query("TeamStore.GetTeamsForUser", "WHERE userid = ?")
+	teamMemberOf    = teamMemberKind.query("TeamStore.GetMember", "WHERE teamid = ? AND userid = ?")
+	teamMembersPage = teamMemberKind.query("TeamStore.GetMembers", "WHERE teamid = ? AND deleteat = 0 ORDER BY userid LIMIT ? OFFSET ?")
+	saveTeamMember  = command{"TeamStore.SaveMember", upsert("teammembers", "deleteat")}
+)
 
 func (st *store) teamStats(ctx context.Context, teamID string) (total, active int64, err error) {
 	defer st.timed("TeamStore.GetTotalMemberCount", &err)()

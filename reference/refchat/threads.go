@@ -126,45 +126,32 @@ func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, 
 }
 
 func (s *Server) getThread(q *request) error {
-	teamID, id, err := q.ids("team_id", "thread_id")
-	if err != nil {
-		return err
-	}
 	ctx := q.ctx()
-	m, err := s.st.threadMember(ctx, id, q.userID)
+	m, err := s.st.threadMember(ctx, q.id, q.userID)
 	if err != nil {
 		return errFind("thread.get_membership", err, missing("app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed."))
 	}
-	x, err := s.threadFor(ctx, m, teamID, q.query("extended") == "true")
+	x, err := s.threadFor(ctx, m, q.param("team_id"), q.query("extended") == "true")
 	return q.answer(x, err)
 }
 
-// threadParams returns the parameters of the calls that change a user's relation to a thread, and the thread's root,
-// whose channel the caller must be in.
-func (s *Server) threadParams(q *request) (userID, teamID string, root *post, err error) {
-	if userID, err = s.own(q); err != nil {
-		return "", "", nil, err
-	}
-	teamID, id, err := q.ids("team_id", "thread_id")
+// mustReadThread admits those who may read the channel of a thread's root, for calls that change their relation to it.
+func (s *Server) mustReadThread(q *request) error {
+	id, err := q.idParam("thread_id")
 	if err != nil {
-		return "", "", nil, err
+		return err
 	}
-	root, err = s.st.postByID(q.ctx(), id)
-	if err != nil {
-		return "", "", nil, errFind("post.get", err, errNoPost())
+	if q.post, err = postByID.one(q.ctx(), s.st, id); err != nil {
+		return errFind("post.get", err, errNoPost)
 	}
-	return userID, teamID, root, s.mustReadChannel(q.ctx(), q.sess, root.ChannelID)
+	return s.mustReadChannel(q.ctx(), q.sess, q.post.ChannelID)
 }
 
 func (s *Server) followThread(q *request) error   { return s.setFollowing(q, true) }
 func (s *Server) unfollowThread(q *request) error { return s.setFollowing(q, false) }
 
 func (s *Server) setFollowing(q *request, on bool) error {
-	userID, teamID, root, err := s.threadParams(q)
-	if err != nil {
-		return err
-	}
-	ctx := q.ctx()
+	userID, teamID, root, ctx := q.userID, q.id, q.post, q.ctx()
 	if err := s.st.setFollowing(ctx, root.ID, userID, on); err != nil {
 		return errStore("thread.maintain_membership", err)
 	}
@@ -183,11 +170,7 @@ func (s *Server) readThread(q *request) error {
 	if err != nil || at <= 0 {
 		return errURL("timestamp")
 	}
-	userID, teamID, root, err := s.threadParams(q)
-	if err != nil {
-		return err
-	}
-	ctx := q.ctx()
+	userID, teamID, root, ctx := q.userID, q.id, q.post, q.ctx()
 	m, err := s.st.joinThread(ctx, root.ID, userID)
 	if err != nil {
 		return errStore("thread.maintain_membership", err)
@@ -218,7 +201,7 @@ func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, sinc
 	if err != nil {
 		return 0, err
 	}
-	list, err := s.st.repliesSince(ctx, root.ID, since)
+	list, err := repliesSince.list(ctx, s.st, root.ID, since)
 	if err != nil {
 		return 0, errStore("thread.get_posts", err)
 	}
@@ -308,19 +291,18 @@ func threadPageOf(q *request) (p threadPage, all bool, err error) {
 	return p, strings.TrimSpace(v.Get("perPage")+v.Get("fromPost")+v.Get("fromCreateAt")+v.Get("direction")) == "", err
 }
 
-// threadView returns the form in which the caller requests lists of posts, nil for all posts as
-// they come.
+// threadView returns the form in which the caller requests lists of posts.
 func (s *Server) threadView(q *request) *threadView {
 	v := q.r.URL.Query()
 	if v.Get("collapsedThreads") != "true" || !s.collapsed() {
-		return nil
+		return &threadView{postLists: allPosts}
 	}
-	return &threadView{userID: q.sess.UserID, extended: v.Get("collapsedThreadsExtended") == "true"}
+	return &threadView{rootPosts, true, q.sess.UserID, v.Get("collapsedThreadsExtended") == "true"}
 }
 
 // introduceRoots fills in the profiles of those who took part in the threads of a list, if they are wanted.
 func (s *Server) introduceRoots(ctx context.Context, list []*post, as *threadView) error {
-	if as == nil || !as.extended {
+	if !as.extended {
 		return nil
 	}
 	for _, p := range list {

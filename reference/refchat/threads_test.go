@@ -37,9 +37,7 @@ func TestThreads(t *testing.T) {
 			e := ann.event("thread_updated")
 			d, b := e["data"].(obj), e["broadcast"].(obj)
 			var x obj
-			if err := json.Unmarshal([]byte(text(d["thread"])), &x); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text(d["thread"])), &x))
 			if x["id"] != p["id"] || num(x["reply_count"]) != 1 || num(x["unread_replies"]) != 1 || num(d["previous_unread_replies"]) != 0 || b["user_id"] != w.ann.id || b["team_id"] != w.team {
 				t.Errorf("thread_updated %v of %v", e, x)
 			}
@@ -51,10 +49,7 @@ func TestThreads(t *testing.T) {
 			t.Errorf("ann's inbox %v: %v", ids, all)
 		}
 		first := all["threads"].([]any)[0].(obj)
-		if num(first["reply_count"]) != 2 || num(first["unread_replies"]) != 2 || num(first["unread_mentions"]) != 1 || first["post"].(obj)["message"] != "root 0" ||
-			len(first["participants"].([]any)) != 2 || first["participants"].([]any)[0].(obj)["username"] == nil {
-			t.Errorf("thread %v", first)
-		}
+		holds(t, "thread", first, "reply_count", 2, "unread_replies", 2, "unread_mentions", 1, "post.message", "root 0", "participants.#", 2, "participants.0.username", some)
 		if ids, all = w.inbox(w.ann, "threadsOnly=true&per_page=1&before="+roots[0]); !slices.Equal(ids, roots[2:]) || num(all["total"]) != 0 {
 			t.Errorf("the page before: %v %v", ids, all)
 		}
@@ -74,40 +69,29 @@ func TestThreads(t *testing.T) {
 		// Viewing the channel with a client that supports threads leaves them unread; reading one does not.
 		want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
 		at := fmt.Sprint("/users/me/teams/", w.team, "/threads/", roots[0])
-		x := want[obj](w.ann, 200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil)
-		if num(x["unread_replies"]) != 0 || num(x["unread_mentions"]) != 0 || x["id"] != roots[0] {
-			t.Errorf("after reading: %v", x)
-		}
-		if d := ann.event("thread_read_changed")["data"].(obj); d["thread_id"] != roots[0] || d["channel_id"] != w.channel || num(d["unread_replies"]) != 0 || num(d["previous_unread_mentions"]) != 1 {
-			t.Errorf("thread_read_changed %v", d)
-		}
+		w.ann.gives(200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil, "unread_replies", 0, "unread_mentions", 0, "id", roots[0])
+		holds(t, "thread_read_changed", ann.event("thread_read_changed")["data"], "thread_id", roots[0], "channel_id", w.channel, "unread_replies", 0, "previous_unread_mentions", 1)
 		if ids, _ = w.inbox(w.ann, "unread=true"); !slices.Equal(ids, []string{roots[2], roots[1]}) {
 			t.Errorf("unread after reading one: %v", ids)
 		}
 		if _, all = w.inbox(w.ann, "threadsOnly=true"); num(all["threads"].([]any)[0].(obj)["unread_replies"]) != 0 || num(all["threads"].([]any)[1].(obj)["unread_replies"]) != 1 {
 			t.Errorf("unread replies after reading one: %v", all)
 		}
-		x = want[obj](w.ann, 200, "PUT", at+"/read/1", nil) // unread again
-		if num(x["unread_replies"]) != 2 || num(x["unread_mentions"]) != 1 {
-			t.Errorf("read until long ago: %v", x)
-		}
+		x := want[obj](w.ann, 200, "PUT", at+"/read/1", nil) // unread again
+		holds(t, "read until long ago", x, "unread_replies", 2, "unread_mentions", 1)
 		w.ann.fails(400, "api.context.invalid_url_param.app_error", "PUT", at+"/read/0", nil)
 		want[obj](w.ann, 200, "PUT", "/users/me/teams/"+w.team+"/threads/read", nil)
 		if d := ann.event("thread_read_changed"); d["data"].(obj)["thread_id"] != roots[0] { // of read/1
 			t.Errorf("thread_read_changed %v", d)
 		}
-		if d := ann.event("thread_read_changed")["data"].(obj); d["thread_id"] != nil || num(d["timestamp"]) == 0 {
-			t.Errorf("thread_read_changed of all: %v", d)
-		}
+		holds(t, "thread_read_changed of all", ann.event("thread_read_changed")["data"], "thread_id", nil, "timestamp", some)
 		if _, all = w.inbox(w.ann, "totalsOnly=true"); num(all["total"]) != 3 || num(all["total_unread_threads"]) != 0 || num(all["total_unread_mentions"]) != 0 {
 			t.Errorf("all read: %v", all)
 		}
 
 		// Who unfollows gets no more, except a mention; who follows does.
 		want[obj](w.ann, 200, "DELETE", at+"/following", nil)
-		if d := ann.event("thread_follow_changed")["data"].(obj); d["thread_id"] != roots[0] || d["state"] != false || num(d["reply_count"]) != 2 {
-			t.Errorf("thread_follow_changed %v", d)
-		}
+		holds(t, "thread_follow_changed", ann.event("thread_follow_changed")["data"], "thread_id", roots[0], "state", false, "reply_count", 2)
 		w.ann.fails(404, "app.user.get_threads_for_user.not_found", "GET", at, nil)
 		if ids, _ = w.inbox(w.ann, ""); slices.Contains(ids, roots[0]) {
 			t.Error("an unfollowed thread is in the inbox")
@@ -119,12 +103,8 @@ func TestThreads(t *testing.T) {
 			}
 		}
 		want[obj](w.ann, 200, "PUT", at+"/following", nil)
-		if d := ann.event("thread_follow_changed")["data"].(obj); d["state"] != true {
-			t.Errorf("thread_follow_changed %v", d)
-		}
-		if x := want[obj](w.ann, 200, "GET", at+"?extended=true", nil); num(x["unread_replies"]) != 0 || num(x["reply_count"]) != 3 {
-			t.Errorf("followed again: %v", x)
-		}
+		holds(t, "thread_follow_changed", ann.event("thread_follow_changed")["data"], "state", true)
+		w.ann.gives(200, "GET", at+"?extended=true", nil, "unread_replies", 0, "reply_count", 3)
 		w.admin.fails(404, "app.user.get_thread_membership_for_user.not_found", "GET", at, nil)
 
 		// An older client views the channel: its threads are read.
@@ -208,9 +188,7 @@ func TestCollapsedLists(t *testing.T) {
 				t.Errorf("%s: thread %v", query, p)
 			}
 		}
-		if l := want[obj](w.bob, 200, "GET", at+"before="+text(asked["id"])+"&per_page=1", nil); l["next_post_id"] != asked["id"] {
-			t.Errorf("the cursors name no root: %v", l)
-		}
+		w.bob.gives(200, "GET", at+"before="+text(asked["id"])+"&per_page=1", nil, "next_post_id", asked["id"])
 	})
 }
 
@@ -229,9 +207,6 @@ func TestFirstRepliesAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		x := want[obj](w.ann, 200, "GET", "/users/me/teams/"+w.team+"/threads/"+text(root["id"]), nil)
-		if num(x["reply_count"]) != 2 || len(x["participants"].([]any)) != 2 {
-			t.Errorf("after two replies: %v", x)
-		}
+		w.ann.gives(200, "GET", "/users/me/teams/"+w.team+"/threads/"+text(root["id"]), nil, "reply_count", 2, "participants.#", 2)
 	})
 }

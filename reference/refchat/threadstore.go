@@ -100,6 +100,11 @@ func (st *store) selectThreadMember(ctx context.Context, tx *sql.Tx, rootID, use
 	return m, err
 }
 
+var (
+	saveFollowing = upsert("threadmemberships", "following, lastviewed, lastupdated")
+	saveJoining   = upsert("threadmemberships", "following")
+)
+
 // setFollowing lets a user follow a thread, which then counts as viewed, or no more.
 func (st *store) setFollowing(ctx context.Context, rootID, userID string, on bool) error {
 	now := millis()
@@ -109,8 +114,7 @@ func (st *store) setFollowing(ctx context.Context, rootID, userID string, on boo
 			m.viewed = now
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			return st.run(ctx, tx, st.upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastviewed, lastupdated"),
-				rootID, userID, on, m.viewed, now, 0)
+			return st.run(ctx, tx, saveFollowing, rootID, userID, on, m.viewed, now, 0)
 		}
 		if err != nil {
 			return err
@@ -125,8 +129,7 @@ func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *thre
 	err = st.transact(ctx, func(tx *sql.Tx) (err error) {
 		m, err = st.selectThreadMember(ctx, tx, rootID, userID)
 		if errors.Is(err, sql.ErrNoRows) {
-			_, err = st.exec(ctx, tx, st.upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following"),
-				rootID, userID, true, 0, millis(), 0)
+			_, err = st.exec(ctx, tx, saveJoining, rootID, userID, true, 0, millis(), 0)
 		}
 		return err
 	})
@@ -170,12 +173,6 @@ func (st *store) followersOf(ctx context.Context, rootID string) (ids []string, 
 	return st.strings(ctx, nil, "SELECT userid FROM threadmemberships WHERE postid = ? AND following = ?", rootID, true)
 }
 
-// repliesSince lists the replies of a thread that changed since a time.
-func (st *store) repliesSince(ctx context.Context, rootID string, since int64) (list []*post, err error) {
-	defer st.timed("ThreadStore.GetPosts", &err)()
-	return st.selectPosts(ctx, false, "WHERE p.rootid = ? AND p.deleteat = 0 AND p.updateat >= ?", rootID, since)
-}
-
 // threadPage returns the root and one page of the replies of a thread, and whether there are more.
 func (st *store) threadPage(ctx context.Context, root *post, page threadPage) (list []*post, more bool, err error) {
 	defer st.timed("PostStore.Get", &err)()
@@ -198,34 +195,9 @@ func (st *store) threadPage(ctx context.Context, root *post, page threadPage) (l
 		clause += " LIMIT ?"
 		args = append(args, page.per+1)
 	}
-	list, err = st.selectPosts(ctx, true, clause, args...)
+	list, err = countedKind.in(ctx, st, nil, clause, args...)
 	if page.per > 0 && len(list) > page.per {
 		list, more = list[:page.per], true
 	}
 	return append([]*post{root}, list...), more, err
-}
-
-// threadView is the form of lists of posts for a client that collapses threads: roots alone, each with its thread
-// as the user sees it.
-type threadView struct {
-	userID   string
-	extended bool // with the participants' profiles
-}
-
-// selectRoots lists root posts with their threads: one statement, as the real server's, and no others for replies.
-func (st *store) selectRoots(ctx context.Context, as *threadView, clause string, args ...any) ([]*post, error) {
-	return collect(ctx, st, nil, func(p *post) []any {
-		p.IsFollowing = new(bool)
-		return append([]any{&p.ReplyCount, &p.LastReplyAt, encoded[[]*user]{&p.Participants, textUsers}, p.IsFollowing}, postKind.fields(p)...)
-	}, nil, "SELECT COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, ?), "+postKind.selected+
-		" FROM posts p LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ? WHERE "+clause,
-		append([]any{false, as.userID}, args...)...)
-}
-
-// textUsers is textList for users of whom only the identifiers are known.
-func textUsers(s string) (list []*user) {
-	for _, id := range textList(s) {
-		list = append(list, &user{ID: id})
-	}
-	return list
 }

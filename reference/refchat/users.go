@@ -57,7 +57,7 @@ func newUser(name, email, password string) *user {
 }
 
 func (s *Server) ensureAdmin(ctx context.Context) error {
-	there, err := s.st.userByName(ctx, s.cfg.AdminUser)
+	there, err := userByName.one(ctx, s.st, s.cfg.AdminUser)
 	if err == nil && !loopback(s.cfg.Listen) && s.hash.verify(there.Password, DefaultAdminPassword) == nil {
 		return fmt.Errorf("-listen %s: %w: the account %s was made with it; change it there, or name another with -admin", s.cfg.Listen, errOpen, s.cfg.AdminUser)
 	}
@@ -71,7 +71,7 @@ func (s *Server) ensureAdmin(ctx context.Context) error {
 	u := newUser(s.cfg.AdminUser, s.cfg.AdminUser+"@localhost", hash)
 	u.Roles = "system_admin system_user"
 	u.EmailVerified = true
-	err = s.st.insertUser(ctx, nil, u)
+	err = userKind.save(ctx, s.st, "UserStore.Save", u)
 	if duplicate(err, "") {
 		return nil // another server on this database was first
 	}
@@ -79,9 +79,9 @@ func (s *Server) ensureAdmin(ctx context.Context) error {
 }
 
 func (s *Server) user(ctx context.Context, id string) (*user, error) {
-	u, err := s.users.through(id, func() (*user, error) { return s.st.userByID(fromMaster(ctx), id) })
+	u, err := s.users.through(id, func() (*user, error) { return userByID.one(fromMaster(ctx), s.st, id) })
 	if err != nil {
-		return nil, errFind("user.get", err, errNoUser())
+		return nil, errFind("user.get", err, errNoUser)
 	}
 	return u, nil
 }
@@ -106,7 +106,7 @@ func (s *Server) createUser(q *request) error {
 	}
 	u := newUser(in.Username, in.Email, hash)
 	u.Nickname, u.FirstName, u.LastName, u.Position = clip(in.Nickname, 64), clip(in.FirstName, 64), clip(in.LastName, 64), clip(in.Position, 128)
-	if err := s.saveNewUser(s.st.insertUser(q.ctx(), nil, u)); err != nil {
+	if err := s.saveNewUser(userKind.save(q.ctx(), s.st, "UserStore.Save", u)); err != nil {
 		return err
 	}
 	s.publish("new_user", broadcast{}, "user_id", u.ID)
@@ -166,26 +166,29 @@ func (s *Server) getUsers(q *request) error {
 		return err
 	}
 	page, per := q.page()
-	var list []*user
-	var err error
-	if outside := v.Get("not_in_channel"); outside != "" {
-		if teamID == "" {
-			return errURL("team_id")
-		}
+	find, args := usersInServer, []any{}
+	outside := v.Get("not_in_channel")
+	switch {
+	case outside != "" && teamID == "":
+		return errURL("team_id")
+	case outside != "":
 		if err := s.mustReadChannel(ctx, q.sess, outside); err != nil {
 			return err
 		}
-		list, err = s.st.usersOutside(ctx, teamID, outside, page, per)
-	} else {
-		list, err = s.st.userPage(ctx, teamID, channelID, page, per)
+		find, args = usersOutside, []any{teamID, outside}
+	case channelID != "":
+		find, args = usersInOne, []any{channelID}
+	case teamID != "":
+		find, args = usersInTeam, []any{teamID}
 	}
+	list, err := find.list(ctx, s.st, append(args, per, page*per)...)
 	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
 
 func (s *Server) getUsersByIDs(q *request) error {
-	var ids []string
-	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) == 0 {
-		return errBody("user_ids")
+	ids, err := q.list("user_ids")
+	if err != nil {
+		return err
 	}
 	since, _ := strconv.ParseInt(q.query("since"), 10, 64)
 	out := make([]*user, 0, len(ids))
@@ -201,7 +204,7 @@ func (s *Server) getUsersByIDs(q *request) error {
 		}
 	}
 	if len(missing) > 0 {
-		list, err := s.st.usersByIDs(fromMaster(q.ctx()), missing)
+		list, err := usersByIDs.list(fromMaster(q.ctx()), s.st, missing)
 		if err != nil {
 			return errStore("user.get_profiles", err)
 		}
@@ -216,11 +219,11 @@ func (s *Server) getUsersByIDs(q *request) error {
 }
 
 func (s *Server) getUsersByNames(q *request) error {
-	var names []string
-	if err := q.decode(&names, "usernames"); err != nil || len(names) == 0 {
-		return errBody("usernames")
+	names, err := q.list("usernames")
+	if err != nil {
+		return err
 	}
-	list, err := s.st.usersByNames(q.ctx(), names)
+	list, err := usersByNames.list(q.ctx(), s.st, names)
 	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
 
@@ -307,7 +310,7 @@ func (s *Server) getProfileImage(q *request) error {
 }
 
 func (s *Server) getPreferences(q *request) error {
-	list, err := s.st.preferences(q.ctx(), q.userID)
+	list, err := preferencesOf.list(q.ctx(), s.st, q.userID)
 	return q.answer(list, errStore("preference.get_all", err))
 }
 
@@ -338,7 +341,7 @@ func (s *Server) own(q *request) (string, error) {
 		return "", err
 	}
 	if id != q.sess.UserID && !s.isAdmin(q.sess) {
-		return "", errPermission()
+		return "", errPermission
 	}
 	return id, nil
 }
@@ -363,7 +366,7 @@ func (s *Server) createBot(q *request) error {
 
 func (s *Server) createToken(q *request) error {
 	if !s.isAdmin(q.sess) { // the real default too: only administrators, until a role is granted it
-		return errPermission()
+		return errPermission
 	}
 	var in accessToken
 	if err := q.decode(&in, "user_access_token"); err != nil {
@@ -376,7 +379,7 @@ func (s *Server) createToken(q *request) error {
 		return err
 	}
 	t := accessToken{ID: newID(), Token: newID(), UserID: q.id, Description: clip(in.Description, 255), IsActive: true}
-	if err := s.st.saveToken(q.ctx(), &t); err != nil {
+	if err := insertToken.run(q.ctx(), s.st, t.ID, t.Token, t.UserID, t.Description, true); err != nil {
 		return errStore("user_access_token.save", err)
 	}
 	return q.reply(t)

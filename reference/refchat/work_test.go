@@ -51,11 +51,11 @@ func TestStatementsPerOperation(t *testing.T) {
 			root := w.ann.post(w.channel, "warm")
 			w.bob.post(w.channel, "warm")
 			bot.post(w.channel, "warm")
-			private := text(want[obj](w.ann, 201, "POST", "/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})["id"])
+			private := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 			w.ann.post(private, "warm")
 			reply := func(c *client) func() {
 				return func() {
-					want[obj](c, 201, "POST", "/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"})
+					c.made("/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"})
 				}
 			}
 			reply(w.ann)()
@@ -235,7 +235,7 @@ func TestCommand(t *testing.T) {
 	done := make(chan error, 1)
 	dir := t.TempDir() + "/files"
 	go func() {
-		done <- refchat.Main(ctx, []string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
+		done <- refchat.Config{}.Main(ctx, []string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
 	}()
 	var url string
 	if _, err := fmt.Fscanf(r, "refchat: listening on %s\n", &url); err != nil {
@@ -269,7 +269,7 @@ func TestCommand(t *testing.T) {
 		{"-hash=md5:1", `hash "md5:1"`},
 		{"-max-conns=-1", "max open connections"},
 	} {
-		err := refchat.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard, io.Discard)
+		err := refchat.Config{}.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s: %v, want %s", bad.arg, err, bad.want)
 		}

@@ -17,34 +17,22 @@ func TestWebSocketEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, refchat.Config{DSN: dsn})
 		ann, bob := w.ann.dial(), w.bob.dial()
-		if e := bob.event("status_change"); e["data"].(obj)["status"] != "online" {
-			t.Errorf("status_change %v", e)
-		}
+		holds(t, "status_change", bob.event("status_change"), "data.status", "online")
 		p := w.ann.post(w.channel, "ahoy @bob")
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			e := s.event("posted")
 			d := e["data"].(obj)
 			var got obj
-			if err := json.Unmarshal([]byte(text(d["post"])), &got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text(d["post"])), &got))
 			if got["id"] != p["id"] || got["message"] != "ahoy @bob" || d["channel_name"] != "deck" || d["channel_display_name"] != "Deck" ||
 				d["channel_type"] != "O" || d["sender_name"] != "@ann" || d["team_id"] != w.team || d["mentions"] != `["`+w.bob.id+`"]` || d["set_online"] != true {
 				t.Errorf("%s got %v", name, e)
 			}
-			if b := e["broadcast"].(obj); b["channel_id"] != w.channel || b["user_id"] != "" || b["omit_users"] != nil {
-				t.Errorf("broadcast %v", b)
-			}
+			holds(t, "broadcast", e["broadcast"], "channel_id", w.channel, "user_id", "", "omit_users", nil)
 		}
-		if e := ann.event("channel_viewed"); e["data"].(obj)["channel_id"] != w.channel {
-			t.Errorf("channel_viewed %v", e)
-		}
-		if err := ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}); err != nil {
-			t.Fatal(err)
-		}
-		if e := bob.event("typing"); e["data"].(obj)["user_id"] != w.ann.id {
-			t.Errorf("typing %v", e)
-		}
+		holds(t, "channel_viewed", ann.event("channel_viewed"), "data.channel_id", w.channel)
+		noError(t, ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}))
+		holds(t, "typing", bob.event("typing"), "data.user_id", w.ann.id)
 		want[obj](w.bob, 200, "POST", "/reactions", obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
 		if e := ann.event("reaction_added"); !strings.Contains(text(e["data"].(obj)["reaction"]), `"emoji_name":"anchor"`) {
 			t.Errorf("reaction_added %v", e)
@@ -57,7 +45,7 @@ func TestWebSocketEvents(t *testing.T) {
 		}
 		want[obj](w.ann, 200, "DELETE", "/posts/"+text(p["id"]), nil)
 		bob.event("post_deleted")
-		want[obj](w.bob, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})
+		w.bob.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		ann.event("direct_added")
 		// Ann did not get her own typing event, and every number came once and in order: the channel of
 		// messages holds events only up to the last one read, so a fresh connection is used.
@@ -65,9 +53,7 @@ func TestWebSocketEvents(t *testing.T) {
 		for i := range 20 {
 			w.bob.post(w.channel, fmt.Sprint("n", i))
 		}
-		if err := bob.conn.WriteJSON(obj{"seq": 2, "action": "user_typing", "data": obj{"channel_id": w.channel}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, bob.conn.WriteJSON(obj{"seq": 2, "action": "user_typing", "data": obj{"channel_id": w.channel}}))
 		var bobs []obj
 		for m := bob.next(); m["seq_reply"] != float64(2); m = bob.next() {
 			bobs = append(bobs, m)
@@ -77,9 +63,7 @@ func TestWebSocketEvents(t *testing.T) {
 			t.Error("bob heard himself type")
 		}
 		events := fresh.sync(1) // bob's typing comes before the mark
-		if got := messages(t, events); len(got) != 20 || got[0] != "n0" || got[19] != "n19" {
-			t.Errorf("ann's messages %v", got)
-		}
+		holds(t, "ann's messages", messages(t, events), "#", 20, "0", "n0", "19", "n19")
 		seq := int64(0)
 		for _, e := range events {
 			if e["event"] == nil {
@@ -92,9 +76,9 @@ func TestWebSocketEvents(t *testing.T) {
 		// A user who joins gets events from then on, one who has left no more.
 		eve := w.addUser("eve")
 		es := eve.dial()
-		want[obj](eve, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		eve.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
 		w.ann.post(w.channel, "before")
-		want[obj](eve, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": eve.id})
+		eve.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		w.ann.post(w.channel, "during")
 		want[obj](w.ann, 200, "DELETE", "/channels/"+w.channel+"/members/"+eve.id, nil)
 		w.ann.post(w.channel, "after")
@@ -108,24 +92,16 @@ func TestWebSocketAuthentication(t *testing.T) {
 	dsn := database(t, "postgresql")
 	w := newWorld(t, refchat.Config{DSN: dsn})
 	s := w.anon.dialRaw()
-	if err := s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}); err != nil {
-		t.Fatal(err)
-	}
-	if m := s.next(); m["status"] != "FAIL" || m["error"].(obj)["id"] != "api.web_socket_router.not_authenticated.app_error" {
-		t.Errorf("without a session: %v", m)
-	}
-	if err := s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}))
+	holds(t, "without a session", s.next(), "status", "FAIL", "error.id", "api.web_socket_router.not_authenticated.app_error")
+	noError(t, s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}))
 	var hello, ok bool
 	for !hello || !ok {
 		m := s.next()
 		hello = hello || m["event"] == "hello"
 		ok = ok || m["status"] == "OK" && m["seq_reply"] == float64(2)
 	}
-	if err := s.conn.WriteJSON(obj{"seq": 3, "action": "get_statuses_by_ids", "data": obj{"user_ids": []string{w.ann.id}}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.conn.WriteJSON(obj{"seq": 3, "action": "get_statuses_by_ids", "data": obj{"user_ids": []string{w.ann.id}}}))
 	for {
 		if m := s.next(); m["seq_reply"] == float64(3) {
 			if m["data"].(obj)[w.ann.id] != "online" {
@@ -134,21 +110,15 @@ func TestWebSocketAuthentication(t *testing.T) {
 			break
 		}
 	}
-	if err := s.conn.WriteJSON(obj{"seq": 4, "action": "dance"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.conn.WriteJSON(obj{"seq": 4, "action": "dance"}))
 	for {
 		if m := s.next(); m["seq_reply"] == float64(4) {
-			if m["status"] != "FAIL" || m["error"].(obj)["id"] != "api.web_socket_router.bad_action.app_error" {
-				t.Errorf("unknown action: %v", m)
-			}
+			holds(t, "unknown action", m, "status", "FAIL", "error.id", "api.web_socket_router.bad_action.app_error")
 			break
 		}
 	}
 	bad := w.anon.dialRaw()
-	if err := bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}))
 	select {
 	case m, open := <-bad.msgs:
 		if open {
@@ -181,9 +151,7 @@ func TestSlowConsumer(t *testing.T) {
 			sent++
 		}
 	}
-	if got := messages(t, ann.sync(1)); len(got) != sent {
-		t.Errorf("ann got %d of %d posts", len(got), sent)
-	}
+	holds(t, "ann got", messages(t, ann.sync(1)), "#", sent)
 	if n := w.anon.metric("mattermost_http_websockets_total"); n != 1 {
 		t.Errorf("%v connections are left, want ann's", n)
 	}
@@ -233,8 +201,8 @@ func TestBus(t *testing.T) {
 		eve2 := newClient(t, other)
 		eve2.token, eve2.id = eve.token, eve.id
 		eve2.fails(403, "api.context.permissions.app_error", "GET", "/channels/"+w.channel+"/posts", nil)
-		want[obj](w.ann, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
-		want[obj](w.ann, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": eve.id})
+		w.ann.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		w.ann.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		for eve2.send("GET", "/channels/"+w.channel+"/posts", nil).status != 200 {
 			if time.Now().After(deadline.Add(patience)) {
 				t.Fatal("the second server still has the old membership")

@@ -49,26 +49,27 @@ func heldOut() []fault {
 	wait := func(name string) func(context.Context, *topology) (string, error) {
 		return metric(fmt.Sprintf("refchat_fault_wait_seconds_total{fault=%q}", name), 1)
 	}
+	waits := metric("outside_wait_seconds_total", 1)
 	pool := func(name string) func(context.Context, *topology) (string, error) {
 		return metric(fmt.Sprintf("refchat_pool_wait_seconds_total{pool=%q}", name), 1)
 	}
 	return []fault{
 		{name: "tls-2048", kind: kindSingle, what: "each request comes on a connection of its own and begins with a TLS handshake, RSA 2048, at the instances",
-			right: []string{cpuApp}, start: 45, most: 270, change: handshakes(2048), took: metric("refchat_tls_handshakes_total", 500)},
+			right: []string{cpuApp}, start: 45, most: 270, change: handshakes(2048), took: metric("outside_tls_handshakes_total", 500)},
 		{name: "tls-4096", kind: kindSingle, what: "the same with RSA 4096",
-			right: []string{cpuApp}, start: 14, most: 200, change: handshakes(4096), took: metric("refchat_tls_handshakes_total", 300)},
+			right: []string{cpuApp}, start: 14, most: 200, change: handshakes(4096), took: metric("outside_tls_handshakes_total", 300)},
 		{name: "dns-5ms", kind: kindOutside, what: "each request resolves a name; the name server of its instance answers one at a time, each after 5 ms",
-			right: []string{unknown}, start: 50, most: 300, change: args("-fault=dns:5ms"), took: wait("dns")},
+			right: []string{unknown}, start: 50, most: 300, change: within("dns 5ms"), took: waits},
 		{name: "dns-15ms", kind: kindOutside, what: "the same, each after 15 ms",
-			right: []string{unknown}, start: 17, most: 200, change: args("-fault=dns:15ms"), took: wait("dns")},
+			right: []string{unknown}, start: 17, most: 200, change: within("dns 15ms"), took: waits},
 		{name: "workers-4", kind: kindSingle, what: "an instance handles four requests at once, and a database 2 ms away",
-			right: []string{"workers app"}, start: 65, most: 390, change: args("-fault=workers:4", "-fault=slow-query:2ms"), took: pool("workers")},
+			right: []string{"workers app"}, start: 65, most: 390, change: within("workers 4", "-fault=slow-query:2ms"), took: pool("workers")},
 		{name: "workers-2", kind: kindSingle, what: "the same with two requests at once",
-			right: []string{"workers app"}, start: 40, most: 240, change: args("-fault=workers:2", "-fault=slow-query:2ms"), took: pool("workers")},
+			right: []string{"workers app"}, start: 40, most: 240, change: within("workers 2", "-fault=slow-query:2ms"), took: pool("workers")},
 		{name: "outbound-3", kind: kindSingle, what: "each post calls a service that takes 40 ms, over three connections per instance",
-			right: []string{"outbound-pool app"}, start: 34, most: 204, change: args("-fault=outbound:3/40ms"), took: pool("outbound")},
+			right: []string{"outbound-pool app"}, start: 34, most: 204, change: within("outbound 3 40ms"), took: pool("outbound")},
 		{name: "outbound-1", kind: kindSingle, what: "the same over one connection",
-			right: []string{"outbound-pool app"}, start: 14, most: 200, change: args("-fault=outbound:1/40ms"), took: pool("outbound")},
+			right: []string{"outbound-pool app"}, start: 14, most: 200, change: within("outbound 1 40ms"), took: pool("outbound")},
 		{name: "limit-60", kind: kindSingle, what: "an instance answers 429 to more than 60 posts a second",
 			right: refusals, start: 28, most: 200, change: args("-fault=limit:60@createPost"), took: metric("refchat_requests_refused_total", 10)},
 		{name: "limit-30", kind: kindSingle, what: "the same with 30 posts a second",
@@ -78,21 +79,21 @@ func heldOut() []fault {
 		{name: "cache-16", kind: kindSingle, what: "the same with 16 entries",
 			right: []string{cpuDB, cpuApp}, start: 75, most: 450, change: args("-fault=cache:16"), took: metric("refchat_cache_evicted_total", 1000)},
 		{name: "replica-8ms", kind: kindOutside, what: "a post is read back from a replica before it is answered; the replica replays one post at a time, each for 8 ms",
-			right: []string{unknown}, start: 55, most: 330, change: args("-fault=replica:8ms"), took: wait("replica")},
+			right: []string{unknown}, start: 55, most: 330, change: within("replica 8ms"), took: waits},
 		{name: "replica-20ms", kind: kindOutside, what: "the same, each for 20 ms",
-			right: []string{unknown}, start: 22, most: 200, change: args("-fault=replica:20ms"), took: wait("replica")},
+			right: []string{unknown}, start: 22, most: 200, change: within("replica 20ms"), took: waits},
 		{name: "bandwidth", kind: kindSingle, what: "a neighbor on the generator's core, of the lowest priority, writes through memory; requests cost the instances two and a half times their CPU",
 			right: []string{limiter.LimitHost, cpuApp}, start: 45, most: 270, change: args(heavy), inject: neighbor(generatorCore, 19), took: ran},
 		{name: "core-neighbor", kind: kindSingle, what: "the same neighbor on the servers' core, of their own priority",
 			right: []string{limiter.LimitHost}, start: 25, most: 200, change: args(heavy), inject: neighbor(serverCore, 0), took: ran},
 		{name: "tracked", kind: kindSingle, what: "the proxy takes no more than 60 connections from the users, and drops what would open another (nft, ct count): a full table of connections",
-			right: []string{"conntrack proxy", "network-loss proxy"}, start: 32, most: 200, inject: tracked(60), took: droppedInet},
+			right: []string{"conntrack proxy", "network-loss proxy"}, start: 32, most: 200, inject: tracked(60), took: dropped("inet", 5)},
 		{name: "pool-and-cpu", kind: kindPair, what: "three database connections per instance, a database 4 ms away, and requests that cost two and a half times their CPU",
 			right: []string{"db-pool app", cpuApp}, start: 35, most: 210, change: args("-fault=pool:3", "-fault=slow-query:4ms", heavy), took: metric("go_sql_wait_count_total", 500)},
 		{name: "lock-and-hot-row", kind: kindPair, what: "each request holds one mutex of its instance for 8 ms, and each post's transaction one row for 8 ms",
 			right: []string{"app-locks app", "db-locks db"}, start: 25, most: 200, change: args("-fault=lock:8ms", "-fault=hot-row:8ms"), took: both(wait("lock"), wait("hot-row"))},
 		{name: "quota-and-workers", kind: kindPair, what: "both instances may use 30 ms of each 100 ms of the core, and handle three requests at once; requests cost two and a half times their CPU",
-			right: []string{"cpu-quota app", "workers app"}, start: 16, most: 200, change: args(heavy, "-fault=workers:3"), inject: quota("app", 0.30), took: both(throttled("app"), pool("workers"))},
+			right: []string{"cpu-quota app", "workers app"}, start: 16, most: 200, change: within("workers 3", heavy), inject: quota("app", 0.30), took: both(throttled("app"), pool("workers"))},
 		{name: "sleep-130ms", kind: kindOutside, what: "each post sleeps for 130 ms before it is stored: more than the rule allows, at any load",
 			right: []string{unknown}, start: 15, most: 200, change: args("-fault=slow-post:130ms"), took: wait("slow-post")},
 		{name: "sleep-60ms", kind: kindOutside, what: "the same for 60 ms, less than the rule allows; requests cost two and a half times their CPU",
@@ -100,18 +101,22 @@ func heldOut() []fault {
 		{name: "pauses", kind: kindOutside, what: "all requests of an instance stand still in the last 500 ms of each second, as with a collector that stops the world",
 			right: []string{unknown}, start: 15, most: 200, change: args("-fault=stall:500ms/1s"), took: wait("stall")},
 		{name: "jitter", kind: kindOutside, what: "each request waits a random time of 120 ms on average",
-			right: []string{unknown}, start: 15, most: 200, change: args("-fault=jitter:120ms"), took: wait("jitter")},
+			right: []string{unknown}, start: 15, most: 200, change: within("jitter 120ms"), took: waits},
 	}
 }
 
 // refusals are the names of a server that refuses requests.
 var refusals = []string{"refusals app"}
 
+// within puts something around both instances, and adds arguments to them.
+func within(around string, a ...string) func(*layout) {
+	return func(l *layout) { l.around, l.appArgs = around, a }
+}
+
 // handshakes has nginx open a connection for each request, with TLS and a key of so many bits at the instances.
 func handshakes(bits int) func(*layout) {
 	return func(l *layout) {
-		l.keep, l.appTLS = 0, true
-		l.appArgs = append(l.appArgs, fmt.Sprintf("-fault=tls:%d", bits))
+		l.keep, l.appTLS, l.around = 0, true, fmt.Sprint("tls PORT ", bits)
 	}
 }
 
@@ -141,14 +146,6 @@ func tracked(n int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
 		return t.Host("proxy").Run(ctx, fmt.Sprintf(trackRules, n, netns.HostDevice, t.UsersAddr()), "nft", "-f", "-")
 	}
-}
-
-func droppedInet(ctx context.Context, t *topology) (string, error) {
-	out, err := t.Host("proxy").Output(ctx, "nft", "list", "table", "inet", "faults")
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%d packets dropped", packets(out)), atLeast("packets dropped", packets(out), 5)
 }
 
 // packets adds up the counters in a listing of nft.

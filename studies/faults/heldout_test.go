@@ -23,7 +23,7 @@ func TestHeldOutFaultsAreNoneOfTheTunedOnes(t *testing.T) {
 		if f.change != nil {
 			f.change(&l)
 		}
-		return slices.DeleteFunc(l.appArgs, func(a string) bool { return a == heavy })
+		return slices.DeleteFunc(append(l.appArgs, l.around), func(a string) bool { return a == heavy || a == "" })
 	}
 	tuned := map[string]bool{}
 	for _, f := range faults() {

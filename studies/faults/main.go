@@ -40,6 +40,9 @@ func run(ctx context.Context, args []string) error {
 		stream(ctx, streamBytes, streamMost)
 		return nil
 	}
+	if len(args) > 1 && args[0] == serverVerb {
+		return serve(ctx, args[1], args[2:])
+	}
 	fs := flag.NewFlagSet("faults", flag.ContinueOnError)
 	program := fs.String("program", "bin/plimsoll", "`path` of plimsoll")
 	dir := fs.String("dir", "", "`directory` of results and runs; one that holds results is continued (default a new one below .plimsoll/faults)")

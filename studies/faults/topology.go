@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	disk "plimsoll/internal/files"
@@ -33,6 +34,9 @@ var (
 // appPorts are those of the two instances.
 var appPorts = []int{8065, 8066}
 
+// tlsAbove is how much further up the ports for TLS are.
+const tlsAbove = 1000
+
 // A layout holds the settings that a fault may change before anything runs.
 type layout struct {
 	appArgs  []string          // of both instances of refchat
@@ -41,7 +45,8 @@ type layout struct {
 	keep     int               // idle connections that nginx keeps to the instances; 0 for none
 	slots    int               // connections of nginx's only worker
 	settings map[string]string // of the kernel, in the app's network namespace
-	appTLS   bool              // nginx speaks TLS to the instances, and resumes no session
+	around   string            // both instances, see around; PORT is above theirs
+	appTLS   bool              // nginx speaks TLS to the instances at that port, and resumes no session
 }
 
 // A topology is a generator's side, a proxy, two instances of the reference server and their database, each a host of
@@ -112,11 +117,15 @@ func (t *topology) servers(ctx context.Context, l layout) error {
 	if err != nil {
 		return err
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	for i, port := range appPorts {
-		args := []string{"refchat", "-listen=:" + strconv.Itoa(port), "-hash=bcrypt:4", "-files=" + filepath.Join(t.dir, "files"),
+		args := []string{serverVerb, strings.Replace(l.around, "PORT", strconv.Itoa(port+tlsAbove), 1), "-listen=:" + strconv.Itoa(port), "-hash=bcrypt:4", "-files=" + filepath.Join(t.dir, "files"),
 			fmt.Sprintf("-bus=127.0.0.1:%d", 9065+i), fmt.Sprintf("-peer=127.0.0.1:%d", 9065+1-i)}
 		p, err := t.Start(ctx, "app", lab.Spec{
-			Name: "refchat", Path: t.program, Args: append(args, l.appArgs...), CPUs: serverCore,
+			Name: "refchat", Path: self, Args: append(args, l.appArgs...), CPUs: serverCore,
 			Env: append(os.Environ(), append([]string{"REFCHAT_DSN=" + dsn, "REFCHAT_ADMIN_PASSWORD=" + adminPassword}, l.appEnv...)...),
 		})
 		if err != nil {
@@ -137,6 +146,9 @@ const adminPassword = "Faults-sample-1"
 func (t *topology) before(ctx context.Context, l layout) (err error) {
 	var upstreams []string
 	for _, port := range appPorts {
+		if l.appTLS {
+			port += tlsAbove
+		}
 		upstreams = append(upstreams, fmt.Sprintf("%s:%d", t.Addr("app"), port))
 	}
 	keep := l.keep

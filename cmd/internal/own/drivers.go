@@ -24,7 +24,7 @@ var Chat = rig.Service{
 	Servers: []rig.ServerVerb{
 		{
 			Name: mattermost.Refchat, Short: "the reference chat server by itself",
-			Run: refchat.Main, BadUsage: refchat.ErrUsage,
+			Run: refchat.Config{}.Main, BadUsage: refchat.ErrUsage,
 		},
 		{
 			Name: mattermost.Refnull, Short: "a server that does almost nothing, for measuring clients",

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,32 +13,31 @@ import (
 	"plimsoll/load/measure"
 )
 
-// endless is a server whose lists have a full page of 200 whichever is asked for: the same one, or with fresh, one
-// that was never there before.
-func endless(t *testing.T, fresh bool) (url string, asked *atomic.Int64) {
+// endless is a server whose lists have a full page of 200 that was never there before, whichever is asked for.
+func endless(t *testing.T) (url string) {
 	t.Helper()
-	asked = new(atomic.Int64)
-	fixed := []byte("[" + strings.Repeat(`{"id":"x","username":"x","user_id":"x","channel_id":"x"},`, 200-1) + `{"id":"x","username":"x","user_id":"x","channel_id":"x"}]`)
+	var asked atomic.Int64
+	one := `{"id":"x","username":"x","user_id":"x","channel_id":"x"}`
+	rest := strings.Repeat(","+one, 200-1) + "]"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/thread"):
 			fmt.Fprint(w, `{"order":[],"posts":{},"has_next":true}`)
-		case fresh && !strings.HasPrefix(r.URL.Path, "/api/v4/users/"): // memberships are of one user
-			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"},%s`, n, fixed[1:])
+		case strings.HasPrefix(r.URL.Path, "/api/v4/users/"): // memberships are of one user
+			io.WriteString(w, "["+one+rest)
 		default:
-			_, _ = w.Write(fixed)
+			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"}%s`, n, rest)
 		}
 	}))
 	t.Cleanup(srv.Close)
-	return srv.URL, asked
+	return srv.URL
 }
 
 // TestEndlessListIsAWrongAnswer: the last page that may be read of a list is an answer that does not show the effect
 // if more follow; the one before it is good.
 func TestEndlessListIsAWrongAnswer(t *testing.T) {
-	url, _ := endless(t, true)
-	c, rec := newTestClient(t, url)
+	c, rec := newTestClient(t, endless(t))
 	for name, call := range map[string]func(page int) error{
 		"team_members":       func(page int) error { _, err := c.TeamMembers(t.Context(), "t", page, 200); return err },
 		"channel_members":    func(page int) error { _, err := c.ChannelMembers(t.Context(), "c", page, 200); return err },

@@ -14,6 +14,14 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
+// noError ends a test by an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 type server interface {
 	DSN(db string) string
 	CreateDatabase(ctx context.Context, name string) error
@@ -30,9 +38,7 @@ func start(t *testing.T, engine, from string) server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(dir, 0o755))
 	var s server
 	if engine == "postgresql" {
 		s, err = postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: from})
@@ -51,9 +57,7 @@ func TestThereAndBack(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
 			s := start(t, engine, "")
-			if err := s.CreateDatabase(t.Context(), "chat"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.CreateDatabase(t.Context(), "chat"))
 			var rows []string
 			for i := range 500 {
 				rows = append(rows, fmt.Sprintf("('post-%d', %d, 'message %d', NULL)", i, 1000+i, i))
@@ -71,9 +75,7 @@ func TestThereAndBack(t *testing.T) {
 			}
 			dir := filepath.Join(t.TempDir(), "d")
 			for _, pid := range []int{1 << 30, os.Getppid()} { // a killed program's, and one that is still at it
-				if err := os.Mkdir(fmt.Sprint(dir, ".part-", pid), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.Mkdir(fmt.Sprint(dir, ".part-", pid), 0o755))
 			}
 			data, _, err := dump.Create(dir)
 			if err != nil {
@@ -82,9 +84,7 @@ func TestThereAndBack(t *testing.T) {
 			if parts, err := filepath.Glob(dir + ".part-*"); err != nil || len(parts) != 2 {
 				t.Errorf("unfinished dumps %v, want that of this process and that of the other", parts)
 			}
-			if err := s.Export(t.Context(), data); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Export(t.Context(), data))
 			if _, err := dump.Open(dir); err == nil {
 				t.Error("an unfinished dump can be opened")
 			}
@@ -96,9 +96,7 @@ func TestThereAndBack(t *testing.T) {
 				t.Error("a dump may be made over another")
 			}
 			moved := filepath.Join(t.TempDir(), engine)
-			if err := os.Rename(dir, moved); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Rename(dir, moved))
 			again, err := dump.For(filepath.Dir(moved), engine)
 			if err != nil || again.Digest() != d.Digest() {
 				t.Fatalf("the moved dump has the digest %s, had %s: %v", again.Digest(), d.Digest(), err)
@@ -170,20 +168,12 @@ func breakFiles(t *testing.T, d *dump.Dump) {
 		t.Fatal(err)
 	}
 	find(large.Path + " has other contents")
-	if err := f.Truncate(large.Bytes - 1); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.Truncate(large.Bytes-1))
 	find(large.Path + " has ")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(path))
 	find(large.Path + " is missing")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path, path+"x"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, nil, 0o600))
+	noError(t, os.Rename(path, path+"x"))
 	if problems, err := d.VerifyFiles(t.Context()); err != nil || len(problems) != 2 || !strings.Contains(problems[1], "does not belong") {
 		t.Errorf("found %q: %v", problems, err)
 	}
@@ -195,9 +185,7 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("an empty directory: %v", err)
 	}
 	for content, want := range map[string]string{"{": "cannot be read", `{"format": 99}`: "format 99"} {
-		if err := os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(content), 0o644))
 		if _, err := dump.Open(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("manifest %q: %v", content, err)
 		}

@@ -33,9 +33,7 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(dir, 0o755))
 	var s resetter
 	if engine == "postgresql" {
 		s, err = postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: data, Reset: way})
@@ -59,9 +57,7 @@ func TestResetIsExact(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			first := start(t, engine, "")
-			if err := first.CreateDatabase(t.Context(), "chat"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, first.CreateDatabase(t.Context(), "chat"))
 			for _, statement := range []string{
 				"CREATE TABLE posts (id int PRIMARY KEY, message varchar(2000))",
 				"INSERT INTO posts VALUES (1, 'one'), (2, 'two'), (3, 'three')",
@@ -70,9 +66,7 @@ func TestResetIsExact(t *testing.T) {
 				exec(t, first.DSN("chat"), statement)
 			}
 			data := filepath.Join(t.TempDir(), "data")
-			if err := first.Export(t.Context(), data); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, first.Export(t.Context(), data))
 			for _, way := range []lab.Copying{lab.Plain, lab.Image} {
 				t.Run(string(way), func(t *testing.T) { resetExactly(t, startWith(t, engine, data, way), way) })
 			}
@@ -87,9 +81,7 @@ func resetExactly(t *testing.T, s resetter, way lab.Copying) {
 	if err != nil || !strings.HasPrefix(desc.Settings[lab.ResetSetting], string(way)) {
 		t.Errorf("described as reset by %q, want %s: %v", desc.Settings[lab.ResetSetting], way, err)
 	}
-	if err := s.Snapshot(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Snapshot(ctx, "chat"))
 	before, err := dump.Tables(ctx, s.DSN("chat"))
 	if err != nil || len(before) != 1 || before[0].Rows != 84 {
 		t.Fatalf("before: %+v, %v", before, err)
@@ -105,14 +97,10 @@ func resetExactly(t *testing.T, s resetter, way lab.Copying) {
 			t.Fatalf("the writes of a run leave no trace: %v", err)
 		}
 		if try == 1 {
-			if err := s.Stop(ctx); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Stop(ctx))
 		}
 		pids := s.PIDs()
-		if err := s.Restore(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Restore(ctx, "chat"))
 		if now := s.PIDs(); len(now) != 1 || slices.Equal(now, pids) {
 			t.Errorf("process before the reset %v, after %v: not restarted", pids, now)
 		}

@@ -18,9 +18,7 @@ func TestADumpThatWasCopiedInPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := []byte("rows")
-	if err := errors.Join(os.Mkdir(data, 0o755), os.WriteFile(filepath.Join(data, "table"), rows, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(os.Mkdir(data, 0o755), os.WriteFile(filepath.Join(data, "table"), rows, 0o644)))
 	d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: "mysql"})
 	if err != nil {
 		t.Fatal(err)
@@ -33,9 +31,7 @@ func TestADumpThatWasCopiedInPart(t *testing.T) {
 		"data/table is missing":                      os.Remove,
 	} {
 		path := filepath.Join(d.Data(), "table")
-		if err := errors.Join(os.WriteFile(path, rows, 0o644), breaks(path)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(os.WriteFile(path, rows, 0o644), breaks(path)))
 		if _, err := dump.For(dir, "mysql"); err == nil || !strings.Contains(err.Error(), dir+" is not whole: "+want) {
 			t.Errorf("want %q: For() = %v", want, err)
 		}

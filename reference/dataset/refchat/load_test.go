@@ -26,6 +26,14 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
+// noError ends a test by an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 type dbServer interface {
 	DSN(db string) string
 	CreateDatabase(ctx context.Context, name string) error
@@ -79,9 +87,7 @@ func onEngines(t *testing.T, do func(t *testing.T, dsn string)) {
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		t.Run(name, func(t *testing.T) {
 			db := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "_"), "#", "_"))
-			if err := engines[name].CreateDatabase(t.Context(), db); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, engines[name].CreateDatabase(t.Context(), db))
 			do(t, engines[name].DSN(db))
 		})
 	}
@@ -129,9 +135,7 @@ func population(t *testing.T, src string) *dataset.Population {
 func serve(t *testing.T, dsn string) string {
 	t.Helper()
 	files := t.TempDir()
-	if err := data.WriteFiles(files); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, data.WriteFiles(files))
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := refchat.New(ctx, refchat.Config{Listen: "127.0.0.1:0", DSN: dsn, Hash: "bcrypt:4", FilesDir: files})
 	if err != nil {
@@ -327,9 +331,7 @@ func found(t *testing.T, dsn, word string) (n int) {
 	if strings.HasPrefix(dsn, "postgres") {
 		query = "SELECT COUNT(*) FROM posts WHERE to_tsvector('english', message) @@ plainto_tsquery('english', '" + word + "')"
 	}
-	if err := connect(t, dsn).QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, connect(t, dsn).QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 
@@ -356,9 +358,7 @@ func TestAsTheServer(t *testing.T) {
 				var parts []string
 				for col := range strings.SplitSeq(columns, ", ") {
 					var s sql.NullString
-					if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s WHERE %s = '%s' ORDER BY 1 LIMIT 1", col, table, where, id)).Scan(&s); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s WHERE %s = '%s' ORDER BY 1 LIMIT 1", col, table, where, id)).Scan(&s))
 					parts = append(parts, fmt.Sprint(col, " ", s.Valid, " ", s.String))
 				}
 				return strings.Join(parts, "\n")
@@ -387,9 +387,7 @@ func TestAsTheServer(t *testing.T) {
 
 func postOf(t *testing.T, db *sql.DB, channel string) (id string) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), "SELECT id FROM posts WHERE channelid = '"+channel+"'").Scan(&id); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.QueryRowContext(t.Context(), "SELECT id FROM posts WHERE channelid = '"+channel+"'").Scan(&id))
 	return id
 }
 
@@ -416,9 +414,7 @@ func TestEveryColumn(t *testing.T) {
 			rows.Close()
 			for _, col := range names {
 				var n int
-				if err := db.QueryRowContext(t.Context(), "SELECT COUNT("+col+") FROM "+table).Scan(&n); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, db.QueryRowContext(t.Context(), "SELECT COUNT("+col+") FROM "+table).Scan(&n))
 				if n == 0 && !empty[table+"."+col] {
 					t.Errorf("nothing fills the column %s of table %s: reference/dataset/refchat must", col, table)
 				}
@@ -436,12 +432,8 @@ func TestSchemaIsTheServers(t *testing.T) {
 		}
 		loaded := schemaOf(t, dsn)
 		eng := strings.TrimPrefix(t.Name(), "TestSchemaIsTheServers/")
-		if err := engines[eng].CreateDatabase(t.Context(), "fresh"); err != nil {
-			t.Fatal(err)
-		}
-		if err := refchat.Migrate(t.Context(), engines[eng].DSN("fresh")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, engines[eng].CreateDatabase(t.Context(), "fresh"))
+		noError(t, refchat.Migrate(t.Context(), engines[eng].DSN("fresh")))
 		want := schemaOf(t, engines[eng].DSN("fresh"))
 		for name, def := range want {
 			if loaded[name] != def {
@@ -470,14 +462,10 @@ func schemaOf(t *testing.T, dsn string) map[string]string {
 	out := map[string]string{}
 	for rows.Next() {
 		var k, v string
-		if err := rows.Scan(&k, &v); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&k, &v))
 		out[k] = v
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return out
 }
 
