@@ -35,9 +35,10 @@ const (
 	bookmarkOwner = "bookmark" // creator of a file that was uploaded for one
 )
 
-var bookmarkTable = table{"channelbookmarks", "id", `id, ownerid, channelid, fileinfoid, createat, updateat, deleteat, displayname 64, sortorder integer,
-		linkurl 1024, imageurl 1024, emoji 64, type 8, originalid, parentid`,
-	"channelid; updateat; deleteat"}
+var bookmarkTable = table{"channelbookmarks", `id varchar(26) NOT NULL PRIMARY KEY, ownerid varchar(26), channelid varchar(26), fileinfoid varchar(26), createat bigint,
+	updateat bigint, deleteat bigint, displayname varchar(64), sortorder integer, linkurl varchar(1024), imageurl varchar(1024), emoji varchar(64),
+	type varchar(8), originalid varchar(26), parentid varchar(26)`,
+	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat", "idx_channelbookmarks_delete_at: deleteat"}}
 
 var bookmarkRoutes = []operation{
 	{"GET /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5", "listChannelBookmarksForChannel", (*Server).getBookmarks},
@@ -49,8 +50,10 @@ var bookmarkRoutes = []operation{
 
 var bookmarkKind = define(kind[bookmark]{
 	table: "channelbookmarks",
+	columns: "id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, " +
+		"sortorder, linkurl, imageurl, emoji, type, originalid, parentid",
 	fields: func(b *bookmark) []any {
-		return []any{&b.ID, &b.OwnerID, &b.ChannelID, &b.FileID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt,
+		return []any{&b.ID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt, &b.ChannelID, &b.OwnerID, &b.FileID,
 			&b.DisplayName, &b.SortOrder, &b.LinkURL, &b.ImageURL, &b.Emoji, &b.Type, &b.OriginalID,
 			&b.ParentID}
 	},

@@ -7,6 +7,9 @@ import (
 
 var channelKind = define(kind[channel]{
 	table: "channels", alias: "c",
+	columns: "id, createat, updateat, deleteat, teamid, type, displayname, name, header, " +
+		"purpose, lastpostat, totalmsgcount, extraupdateat, creatorid, " +
+		"totalmsgcountroot",
 	fields: func(c *channel) []any {
 		return []any{&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName,
 			&c.Name, &c.Header, &c.Purpose, &c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt,
@@ -51,6 +54,9 @@ func (st *store) insertChannel(ctx context.Context, c *channel, members []*chann
 
 var memberKind = define(kind[channelMember]{
 	table: "channelmembers", alias: "m",
+	columns: "channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, " +
+		"lastupdateat, schemeuser, schemeadmin, schemeguest, mentioncountroot, " +
+		"msgcountroot",
 	fields: func(m *channelMember) []any {
 		return []any{&m.ChannelID, &m.UserID, &m.ExplicitRoles, &m.LastViewedAt, &m.MsgCount, &m.MentionCount,
 			encoded[map[string]string]{&m.NotifyProps, textMap}, &m.LastUpdateAt, &m.SchemeUser,

@@ -389,19 +389,13 @@ func duplicate(err error, part string) bool {
 	return false
 }
 
-// upsert returns an INSERT of a whole row that updates the named columns when its key is there already: that of the
-// table's unique index, or the primary one.
-func upsert(name, update string) string {
-	t := tableOf(name)
-	key := t.key
-	if unique, ok := strings.CutPrefix(t.indexes, "UNIQUE "); ok {
-		key, _, _ = strings.Cut(unique, "; ")
-	}
+// upsert returns an INSERT that updates the named columns when the key is there already.
+func upsert(table, columns, key, update string) string {
 	var sets []string
 	for c := range strings.SplitSeq(update, ", ") {
 		sets = append(sets, c+" = EXCLUDED."+c)
 	}
-	return insertInto(name, strings.Join(t.names(), ", ")) + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
+	return insertInto(table, columns) + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
 func insertInto(table, columns string) string {

@@ -22,7 +22,8 @@ type draft struct {
 	Priority  map[string]any `json:"priority,omitempty"`
 }
 
-var draftTable = table{"drafts", "userid, channelid, rootid", "createat, updateat, deleteat, userid, channelid, rootid, message TEXT, props PROPS, fileids 300, priority TEXT", ""}
+var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
+	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
 
 var draftRoutes = []operation{
 	{"POST /drafts since 7.7", "upsertDraft", (*Server).upsertDraft},
@@ -33,6 +34,8 @@ var draftRoutes = []operation{
 
 var draftKind = define(kind[draft]{
 	table: "drafts", alias: "d",
+	columns: "createat, updateat, deleteat, userid, channelid, rootid, message, props, " +
+		"fileids, priority",
 	fields: func(d *draft) []any {
 		return []any{&d.CreateAt, &d.UpdateAt, &d.DeleteAt, &d.UserID, &d.ChannelID, &d.RootID, &d.Message,
 			encoded[map[string]any]{&d.Props, textAny}, encoded[[]string]{&d.FileIDs, textList},
@@ -45,7 +48,7 @@ var (
 	// draftsOf are a user's drafts in a team's channels and in those of no team, the latest first.
 	draftsOf = draftKind.query("DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
 		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`)
-	saveDraft = command{"DraftStore.Upsert", upsert("drafts", "updateat, deleteat, message, props, fileids, priority")}
+	saveDraft = command{"DraftStore.Upsert", upsert("drafts", draftKind.columns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority")}
 	dropDraft = command{"DraftStore.Delete", "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?"}
 )
 

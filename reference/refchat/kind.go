@@ -8,8 +8,8 @@ import (
 
 // kind describes the rows of one table.
 type kind[T any] struct {
-	table, alias string         // the alias that clauses use; "" for none
-	columns      string         // if not given, those of the table, as many as there are fields
+	table, alias string // the alias that clauses use; "" for none
+	columns      string
 	fields       func(*T) []any // where the columns are, in their order, and those of more
 	then         func(*T)       // completes a row that was read; may be nil
 
@@ -26,9 +26,6 @@ type kind[T any] struct {
 
 // define completes the description of a table.
 func define[T any](k kind[T]) *kind[T] {
-	if k.columns == "" {
-		k.columns = strings.Join(tableOf(k.table).names()[:len(k.fields(new(T)))], ", ")
-	}
 	k.selected = k.columns
 	if k.alias != "" {
 		k.selected = k.alias + "." + strings.ReplaceAll(k.columns, ", ", ", "+k.alias+".")

@@ -10,6 +10,8 @@ import (
 
 var postKind = define(kind[post]{
 	table: "posts", alias: "p",
+	columns: "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, " +
+		"originalid, message, type, props, hashtags, fileids, hasreactions",
 	fields: func(p *post) []any {
 		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID, &p.ChannelID,
 			&p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, encoded[map[string]any]{&p.Props, textAny},
@@ -166,17 +168,12 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 	return st.row(ctx, nil, []any{&p.ReplyCount}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID)
 }
 
-var (
-	keepSystem    = upsert("systems", "value")
-	followOnReply = upsert("threadmemberships", "following, lastupdated")
-)
-
 // hotRow is the fault of that name.
 func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
 	if st.faults.hotRow == 0 {
 		return nil
 	}
-	if err := st.run(ctx, tx, keepSystem, "HotRow", "x"); err != nil {
+	if err := st.run(ctx, tx, upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
 		return err
 	}
 	st.met.faultTime.WithLabelValues("hot-row").Add(st.faults.hotRow.Seconds())
@@ -238,7 +235,8 @@ func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, a
 			_, err = st.exec(ctx, tx, "UPDATE threadmemberships SET following = ?, lastviewed = GREATEST(lastviewed, ?), lastupdated = ?, unreadmentions = unreadmentions + ? WHERE postid = ? AND userid = ?",
 				true, viewed, now, n, rootID, userID)
 		case errors.Is(err, sql.ErrNoRows):
-			_, err = st.exec(ctx, tx, followOnReply, rootID, userID, true, viewed, now, n)
+			_, err = st.exec(ctx, tx, upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastupdated"),
+				rootID, userID, true, viewed, now, n)
 		}
 		return err
 	})

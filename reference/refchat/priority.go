@@ -95,19 +95,15 @@ func (st *store) priorities(ctx context.Context, posts []string) (by map[string]
 }
 
 var acknowledgements = define(kind[acknowledgement]{
-	table:  "postacknowledgements",
+	table: "postacknowledgements", columns: "postid, userid, acknowledgedat",
 	fields: func(x *acknowledgement) []any { return []any{&x.PostID, &x.UserID, &x.AcknowledgedAt} },
 }).query("PostAcknowledgementStore.GetForPosts", "WHERE acknowledgedat <> 0 AND postid = ANY(?) ORDER BY acknowledgedat")
-
-var (
-	saveAcknowledgement = upsert("postacknowledgements", "acknowledgedat")
-	saveReminder        = upsert("postreminders", "targettime")
-)
 
 // setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.
 func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) error {
 	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *sql.Tx) error {
-		if err := st.run(ctx, tx, saveAcknowledgement, x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
+		if err := st.run(ctx, tx, upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
+			x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
 			return err
 		}
 		return st.run(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
@@ -163,7 +159,7 @@ func (st *store) setReminder(ctx context.Context, postID, userID string, at int6
 		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(id) FROM posts WHERE id = ?", postID); err != nil {
 			return err
 		}
-		return st.run(ctx, tx, saveReminder, postID, userID, at)
+		return st.run(ctx, tx, upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
 	})
 }
 

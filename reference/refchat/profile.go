@@ -171,14 +171,17 @@ const (
 	maxAttributeLen = 64 // characters
 )
 
-var propertyFieldTable = table{"propertyfields", "id", "id, groupid, name 255, type 32, attrs PROPS, targetid 255, targettype 255, createat, updateat, deleteat",
-	"UNIQUE groupid, targetid, name, deleteat"}
+var propertyFieldTable = table{"propertyfields", `id varchar(26) NOT NULL PRIMARY KEY, groupid varchar(26), name varchar(255), type varchar(32), attrs PROPS,
+	targetid varchar(255), targettype varchar(255), createat bigint, updateat bigint, deleteat bigint`,
+	[]string{"UNIQUE idx_propertyfields_unique: groupid, targetid, name, deleteat"}}
 
-var propertyValueTable = table{"propertyvalues", "id", "id, targetid, targettype 255, groupid, fieldid, value 2000, createat, updateat, deleteat",
-	"UNIQUE groupid, targetid, fieldid, deleteat; targetid, groupid"}
+var propertyValueTable = table{"propertyvalues", `id varchar(26) NOT NULL PRIMARY KEY, targetid varchar(26), targettype varchar(255), groupid varchar(26),
+	fieldid varchar(26), value varchar(2000), createat bigint, updateat bigint, deleteat bigint`,
+	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat", "idx_propertyvalues_targetid_groupid: targetid, groupid"}}
 
 var attributeKind = define(kind[attributeField]{
-	table: "propertyfields",
+	table:   "propertyfields",
+	columns: "id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat",
 	fields: func(f *attributeField) []any {
 		return []any{&f.ID, &f.GroupID, &f.Name, &f.Type, encoded[map[string]any]{&f.Attrs, textAny}, &f.TargetID, &f.TargetType,
 			&f.CreateAt, &f.UpdateAt, &f.DeleteAt}
@@ -199,14 +202,13 @@ func (st *store) attributesOf(ctx context.Context, userID string) (values map[st
 	return values, err
 }
 
-var saveAttribute = upsert("propertyvalues", "value, updateat")
-
 func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) (err error) {
 	defer st.timed("PropertyValueStore.Upsert", &err)()
+	text := upsert("propertyvalues", "id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat", "groupid, targetid, fieldid, deleteat", "value, updateat")
 	return st.transact(ctx, func(tx *sql.Tx) error {
 		now := millis()
 		for field, v := range values {
-			if err := st.run(ctx, tx, saveAttribute, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
+			if err := st.run(ctx, tx, text, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
 				return err
 			}
 		}

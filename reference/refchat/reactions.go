@@ -9,18 +9,17 @@ import (
 var emojiForm = regexp.MustCompile(`^[a-zA-Z0-9+_-]{1,64}$`)
 
 var reactionsOf = define(kind[reaction]{
-	table: "reactions",
+	table: "reactions", columns: "userid, postid, emojiname, createat, updateat, deleteat",
 	fields: func(x *reaction) []any {
 		return []any{&x.UserID, &x.PostID, &x.EmojiName, &x.CreateAt, &x.UpdateAt, &x.DeleteAt}
 	},
 	then: func(x *reaction) { x.RemoteID = new(string) },
 }).query("ReactionStore.GetForPost", "WHERE postid = ANY(?) AND deleteat = 0 ORDER BY createat")
 
-var storeReaction = upsert("reactions", "updateat, deleteat")
-
 func (st *store) saveReaction(ctx context.Context, x *reaction) error {
 	return st.method(ctx, "ReactionStore.Save", func(tx *sql.Tx) error {
-		if err := st.run(ctx, tx, storeReaction, x.UserID, x.PostID, x.EmojiName, x.CreateAt, x.UpdateAt, 0); err != nil {
+		if err := st.run(ctx, tx, upsert("reactions", "userid, postid, emojiname, createat, updateat, deleteat", "postid, userid, emojiname", "updateat, deleteat"),
+			x.UserID, x.PostID, x.EmojiName, x.CreateAt, x.UpdateAt, 0); err != nil {
 			return err
 		}
 		return st.run(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", true, x.UpdateAt, x.PostID)

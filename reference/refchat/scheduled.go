@@ -14,9 +14,9 @@ type scheduledPost struct {
 	ErrorCode   string `json:"error_code"`
 }
 
-var scheduledTable = table{"scheduledposts", "id", `id, createat, updateat, userid, channelid, rootid, message TEXT, props PROPS, fileids 300, priority TEXT,
-		scheduledat, processedat, errorcode 200`,
-	"userid, channelid, scheduledat; scheduledat"}
+var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, userid varchar(26), channelid varchar(26),
+	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
+	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
 
 var scheduledRoutes = []operation{
 	{"POST /posts/schedule scheduling since 10.3", "createSchedulePost", (*Server).createScheduledPost},
@@ -27,6 +27,8 @@ var scheduledRoutes = []operation{
 
 var scheduledKind = define(kind[scheduledPost]{
 	table: "scheduledposts", alias: "p",
+	columns: "id, createat, updateat, userid, channelid, rootid, message, props, fileids, " +
+		"priority, scheduledat, processedat, errorcode",
 	fields: func(p *scheduledPost) []any {
 		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.UserID, &p.ChannelID, &p.RootID, &p.Message,
 			encoded[map[string]any]{&p.Props, textAny}, encoded[[]string]{&p.FileIDs, textList},

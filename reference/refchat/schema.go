@@ -1,11 +1,9 @@
 package refchat
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -14,107 +12,108 @@ import (
 // refuses it.
 const SchemaVersion = "2"
 
-// table is one table of the real schema, for both engines. A column's type is a length (of a varchar), ID (26), a word that
-// differs between the engines (BOOL, TEXT and PROPS, see create), or SQL; without one it is an ID if the column's name
-// ends so, and a bigint else. Indexes are lists of columns, with semicolons between and UNIQUE or FULLTEXT before them.
-type table struct{ name, key, columns, indexes string }
+// table is one table with columns as the real schema types them on both engines: the words BOOL, TEXT and PROPS stand
+// for types that differ (see columns).
+type table struct {
+	name    string
+	columns string
+	indexes []string // "name: columns", a leading UNIQUE or FULLTEXT
+}
 
 var tables = []table{
-	{"systems", "name", "name 64, value 1024", ""},
-	{"users", "id", `id, createat, updateat, deleteat, username 64 UNIQUE, password 256, authdata 128, authservice 32,
-		email 128 UNIQUE, emailverified BOOL, nickname 64, firstname 64, lastname 64, position 128, roles 256,
-		allowmarketing BOOL, props PROPS, notifyprops 2000, lastpasswordupdate, lastpictureupdate,
-		failedattempts integer, locale 5, timezone 256, lastlogin`,
-		"updateat; createat; deleteat"},
-	{"bots", "userid", "userid, description 1024, ownerid 190, createat, updateat, deleteat", ""},
-	{"sessions", "id", `id, token ID, createat, expiresat, lastactivityat, userid, deviceid 512, roles 64, isoauth BOOL,
-		expirednotify BOOL, props 1000`,
-		"userid; token; expiresat; createat; lastactivityat"},
-	{"useraccesstokens", "id", "id, token ID UNIQUE, userid, description 512, isactive BOOL", "userid"},
-	{"audits", "id", "id, createat, userid, action 512, extrainfo 1024, ipaddress 64, sessionid", "userid"},
-	{"teams", "id", `id, createat, updateat, deleteat, displayname 64, name 64 UNIQUE, description 255, email 128, type 255,
-		companyname 64, alloweddomains 1000, inviteid 32, allowopeninvite BOOL, schemeid`,
-		"inviteid; updateat; createat; deleteat"},
-	{"teammembers", "teamid, userid", "teamid, userid, roles 64, deleteat, schemeuser BOOL, schemeadmin BOOL, schemeguest BOOL",
-		"userid; deleteat"},
-	{"channels", "id", `id, createat, updateat, deleteat, teamid, type 1, displayname 64, name 64, header 1024, purpose 250, lastpostat,
-		totalmsgcount, extraupdateat, creatorid, totalmsgcountroot, schemeid`,
-		"UNIQUE name, teamid; teamid; name; updateat; createat; deleteat; FULLTEXT name, displayname, purpose"},
-	{"channelmembers", "channelid, userid", `channelid, userid, roles 64, lastviewedat, msgcount, mentioncount, notifyprops 2000, lastupdateat,
-		schemeuser BOOL, schemeadmin BOOL, schemeguest BOOL, mentioncountroot, msgcountroot`,
-		"userid"},
-	{"posts", "id", `id, createat, updateat, editat, deleteat, ispinned BOOL, userid, channelid, rootid, parentid, originalid,
-		message TEXT, type ID, props PROPS, hashtags 1000, fileids 300, hasreactions BOOL`,
-		"updateat; createat; deleteat; rootid; userid; ispinned; channelid, updateat; channelid, deleteat, createat; FULLTEXT message; FULLTEXT hashtags"},
-	{"threads", "postid", "postid, channelid, replycount, lastreplyat, participants TEXT", "channelid"},
-	{"threadmemberships", "postid, userid", "postid, userid, following BOOL, lastviewed, lastupdated, unreadmentions",
-		"lastupdated; lastviewed; userid"},
-	{"reactions", "postid, userid, emojiname", "userid, postid, emojiname 64, createat, updateat, deleteat", ""},
-	{"fileinfo", "id", `id, creatorid, postid, channelid, createat, updateat, deleteat, path 512, thumbnailpath 512, previewpath 512,
-		name 256, extension 64, size, mimetype 256, width integer, height integer, haspreviewimage BOOL, content TEXT`,
-		"updateat; createat; deleteat; postid; extension; FULLTEXT name; FULLTEXT content"},
-	{"postspriority", "postid", "postid, channelid, priority 32, requestedack BOOL, persistentnotifications BOOL", ""},
-	{"postacknowledgements", "postid, userid", "postid, userid, acknowledgedat", ""},
-	{"persistentnotifications", "postid", "postid, createat, lastsentat, deleteat, sentcount smallint", ""},
-	{"postreminders", "postid, userid", "postid, userid, targettime", "targettime"},
-	{"preferences", "userid, category, name", "userid, category 32, name 32, value 2000", "category; name"},
-	{"status", "userid", "userid, status 32, manual BOOL, lastactivityat", "status"},
-	{"sidebarcategories", "id", "id 128, userid, teamid, sortorder, sorting 64, type 64, displayname 64, muted BOOL, collapsed BOOL",
-		"userid, teamid"},
+	{"systems", "name varchar(64) NOT NULL PRIMARY KEY, value varchar(1024)", nil},
+	{"users", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, deleteat bigint, username varchar(64) UNIQUE,
+		password varchar(256), authdata varchar(128), authservice varchar(32), email varchar(128) UNIQUE, emailverified BOOL,
+		nickname varchar(64), firstname varchar(64), lastname varchar(64), position varchar(128), roles varchar(256),
+		allowmarketing BOOL, props PROPS, notifyprops varchar(2000), lastpasswordupdate bigint, lastpictureupdate bigint,
+		failedattempts integer, locale varchar(5), timezone varchar(256), lastlogin bigint`,
+		[]string{"idx_users_update_at: updateat", "idx_users_create_at: createat", "idx_users_delete_at: deleteat"}},
+	{"bots", `userid varchar(26) NOT NULL PRIMARY KEY, description varchar(1024), ownerid varchar(190), createat bigint, updateat bigint, deleteat bigint`, nil},
+	{"sessions", `id varchar(26) NOT NULL PRIMARY KEY, token varchar(26), createat bigint, expiresat bigint, lastactivityat bigint,
+		userid varchar(26), deviceid varchar(512), roles varchar(64), isoauth BOOL, expirednotify BOOL, props varchar(1000)`,
+		[]string{"idx_sessions_user_id: userid", "idx_sessions_token: token", "idx_sessions_expires_at: expiresat",
+			"idx_sessions_create_at: createat", "idx_sessions_last_activity_at: lastactivityat"}},
+	{"useraccesstokens", `id varchar(26) NOT NULL PRIMARY KEY, token varchar(26) UNIQUE, userid varchar(26), description varchar(512), isactive BOOL`,
+		[]string{"idx_user_access_tokens_user_id: userid"}},
+	{"audits", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, userid varchar(26), action varchar(512), extrainfo varchar(1024),
+		ipaddress varchar(64), sessionid varchar(26)`, []string{"idx_audits_user_id: userid"}},
+	{"teams", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, deleteat bigint, displayname varchar(64),
+		name varchar(64) UNIQUE, description varchar(255), email varchar(128), type varchar(255), companyname varchar(64),
+		alloweddomains varchar(1000), inviteid varchar(32), allowopeninvite BOOL, schemeid varchar(26)`,
+		[]string{"idx_teams_invite_id: inviteid", "idx_teams_update_at: updateat", "idx_teams_create_at: createat", "idx_teams_delete_at: deleteat"}},
+	{"teammembers", `teamid varchar(26) NOT NULL, userid varchar(26) NOT NULL, roles varchar(64), deleteat bigint, schemeuser BOOL,
+		schemeadmin BOOL, schemeguest BOOL, PRIMARY KEY (teamid, userid)`,
+		[]string{"idx_teammembers_user_id: userid", "idx_teammembers_delete_at: deleteat"}},
+	{"channels", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, deleteat bigint, teamid varchar(26), type varchar(1),
+		displayname varchar(64), name varchar(64), header varchar(1024), purpose varchar(250), lastpostat bigint, totalmsgcount bigint,
+		extraupdateat bigint, creatorid varchar(26), totalmsgcountroot bigint, schemeid varchar(26)`,
+		[]string{"UNIQUE channels_name_teamid_key: name, teamid", "idx_channels_team_id: teamid", "idx_channels_name: name",
+			"idx_channels_update_at: updateat", "idx_channels_create_at: createat", "idx_channels_delete_at: deleteat",
+			"FULLTEXT idx_channel_search_txt: name, displayname, purpose"}},
+	{"channelmembers", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, roles varchar(64), lastviewedat bigint, msgcount bigint,
+		mentioncount bigint, notifyprops varchar(2000), lastupdateat bigint, schemeuser BOOL, schemeadmin BOOL, schemeguest BOOL,
+		mentioncountroot bigint, msgcountroot bigint, PRIMARY KEY (channelid, userid)`,
+		[]string{"idx_channelmembers_user_id: userid"}},
+	{"posts", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, editat bigint, deleteat bigint, ispinned BOOL,
+		userid varchar(26), channelid varchar(26), rootid varchar(26), parentid varchar(26), originalid varchar(26), message TEXT,
+		type varchar(26), props PROPS, hashtags varchar(1000), fileids varchar(300), hasreactions BOOL`,
+		[]string{"idx_posts_update_at: updateat", "idx_posts_create_at: createat", "idx_posts_delete_at: deleteat",
+			"idx_posts_root_id: rootid", "idx_posts_user_id: userid", "idx_posts_is_pinned: ispinned",
+			"idx_posts_channel_id_update_at: channelid, updateat", "idx_posts_channel_id_delete_at_create_at: channelid, deleteat, createat",
+			"FULLTEXT idx_posts_message_txt: message", "FULLTEXT idx_posts_hashtags_txt: hashtags"}},
+	{"threads", `postid varchar(26) NOT NULL PRIMARY KEY, channelid varchar(26), replycount bigint, lastreplyat bigint, participants TEXT`,
+		[]string{"idx_threads_channel_id: channelid"}},
+	{"threadmemberships", `postid varchar(26) NOT NULL, userid varchar(26) NOT NULL, following BOOL, lastviewed bigint, lastupdated bigint,
+		unreadmentions bigint, PRIMARY KEY (postid, userid)`,
+		[]string{"idx_thread_memberships_last_update_at: lastupdated", "idx_thread_memberships_last_view_at: lastviewed", "idx_thread_memberships_user_id: userid"}},
+	{"reactions", `userid varchar(26) NOT NULL, postid varchar(26) NOT NULL, emojiname varchar(64) NOT NULL, createat bigint, updateat bigint,
+		deleteat bigint, PRIMARY KEY (postid, userid, emojiname)`, nil},
+	{"fileinfo", `id varchar(26) NOT NULL PRIMARY KEY, creatorid varchar(26), postid varchar(26), channelid varchar(26), createat bigint,
+		updateat bigint, deleteat bigint, path varchar(512), thumbnailpath varchar(512), previewpath varchar(512), name varchar(256),
+		extension varchar(64), size bigint, mimetype varchar(256), width integer, height integer, haspreviewimage BOOL, content TEXT`,
+		[]string{"idx_fileinfo_update_at: updateat", "idx_fileinfo_create_at: createat", "idx_fileinfo_delete_at: deleteat",
+			"idx_fileinfo_postid_at: postid", "idx_fileinfo_extension_at: extension",
+			"FULLTEXT idx_fileinfo_name_txt: name", "FULLTEXT idx_fileinfo_content_txt: content"}},
+	{"postspriority", `postid varchar(26) NOT NULL PRIMARY KEY, channelid varchar(26), priority varchar(32), requestedack BOOL, persistentnotifications BOOL`, nil},
+	{"postacknowledgements", `postid varchar(26) NOT NULL, userid varchar(26) NOT NULL, acknowledgedat bigint, PRIMARY KEY (postid, userid)`, nil},
+	{"persistentnotifications", `postid varchar(26) NOT NULL PRIMARY KEY, createat bigint, lastsentat bigint, deleteat bigint, sentcount smallint`, nil},
+	{"postreminders", `postid varchar(26) NOT NULL, userid varchar(26) NOT NULL, targettime bigint, PRIMARY KEY (postid, userid)`,
+		[]string{"idx_postreminders_targettime: targettime"}},
+	{"preferences", `userid varchar(26) NOT NULL, category varchar(32) NOT NULL, name varchar(32) NOT NULL, value varchar(2000),
+		PRIMARY KEY (userid, category, name)`,
+		[]string{"idx_preferences_category: category", "idx_preferences_name: name"}},
+	{"status", `userid varchar(26) NOT NULL PRIMARY KEY, status varchar(32), manual BOOL, lastactivityat bigint`,
+		[]string{"idx_status_status: status"}},
+	{"sidebarcategories", `id varchar(128) NOT NULL PRIMARY KEY, userid varchar(26), teamid varchar(26), sortorder bigint, sorting varchar(64),
+		type varchar(64), displayname varchar(64), muted BOOL, collapsed BOOL`,
+		[]string{"idx_sidebarcategories_userid_teamid: userid, teamid"}},
 	sidebarChannelTable, draftTable, scheduledTable, bookmarkTable, propertyFieldTable, propertyValueTable,
-	{"schemes", "id", "id, defaultchanneluserrole 64, defaultchanneladminrole 64", ""},
-	{"usertermsofservice", "userid", "userid, termsofserviceid, createat", ""},
-	{"outgoingwebhooks", "id", "id, deleteat, channelid, teamid, triggerwords 1024, callbackurls 1024", "teamid"},
+	{"schemes", `id varchar(26) NOT NULL PRIMARY KEY, defaultchanneluserrole varchar(64), defaultchanneladminrole varchar(64)`, nil},
+	{"usertermsofservice", `userid varchar(26) NOT NULL PRIMARY KEY, termsofserviceid varchar(26), createat bigint`, nil},
+	{"outgoingwebhooks", `id varchar(26) NOT NULL PRIMARY KEY, deleteat bigint, channelid varchar(26), teamid varchar(26), triggerwords varchar(1024),
+		callbackurls varchar(1024)`, []string{"idx_outgoing_webhook_team_id: teamid"}},
 }
 
-func tableOf(name string) table {
-	return tables[slices.IndexFunc(tables, func(t table) bool { return t.name == name })]
-}
-
-// names returns the names of the columns.
-func (t table) names() (list []string) {
-	for c := range strings.SplitSeq(t.columns, ",") {
-		list = append(list, strings.Fields(c)[0])
-	}
-	return list
-}
-
+// columns replaces the words that differ between the engines.
 func (t table) create(eng engine) string {
-	types := map[string]string{"ID": "varchar(26)", "BOOL": "boolean", "TEXT": "varchar(65535)", "PROPS": "varchar(8000)"}
+	r := strings.NewReplacer("BOOL", "boolean", "TEXT", "varchar(65535)", "PROPS", "varchar(8000)")
 	suffix := ""
 	if eng == mysqlEngine {
-		types["BOOL"], types["TEXT"], types["PROPS"] = "tinyint(1)", "text", "text"
+		r = strings.NewReplacer("BOOL", "tinyint(1)", "TEXT", "text", "PROPS", "text")
 		suffix = " DEFAULT CHARSET = utf8mb4"
 	}
-	var columns []string
-	for c := range strings.SplitSeq(t.columns, ",") {
-		f := strings.Fields(c)
-		switch {
-		case len(f) > 1 && f[1][0] <= '9':
-			f[1] = "varchar(" + f[1] + ")"
-		case len(f) > 1:
-			f[1] = cmp.Or(types[f[1]], f[1])
-		case strings.HasSuffix(f[0], "id"):
-			f = append(f, types["ID"])
-		default:
-			f = append(f, "bigint")
-		}
-		columns = append(columns, strings.Join(f, " "))
-	}
-	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s, PRIMARY KEY (%s))%s", t.name, strings.Join(columns, ", "), t.key, suffix)
+	return "CREATE TABLE IF NOT EXISTS " + t.name + " (" + r.Replace(t.columns) + ")" + suffix
 }
 
 // index returns the statement that makes one of the table's indexes.
-func (t table) index(eng engine, columns string) string {
-	kind, of, _ := strings.Cut(columns, " ")
-	if kind == strings.ToUpper(kind) {
-		columns = of
-	} else {
-		kind = ""
+func (t table) index(eng engine, spec string) string {
+	spec, columns, _ := strings.Cut(spec, ": ")
+	kind, name, ok := strings.Cut(spec, " ")
+	if !ok {
+		kind, name = "", spec
 	}
-	name := "idx_" + t.name + "_" + strings.ReplaceAll(columns, ", ", "_")
 	if kind == "FULLTEXT" && eng == postgresEngine {
-		expr := strings.ReplaceAll(columns, ", ", " || ' ' || ")
+		expr := strings.Join(strings.Split(columns, ", "), " || ' ' || ")
 		return fmt.Sprintf("CREATE INDEX %s ON %s USING gin (to_tsvector('english', %s))", name, t.name, expr)
 	}
 	return fmt.Sprintf("CREATE %s INDEX %s ON %s (%s)", kind, name, t.name, columns)
@@ -169,12 +168,9 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) (err error) {
 		if _, err := c.ExecContext(ctx, t.create(eng)); err != nil {
 			return fmt.Errorf("migrating: table %s: %w", t.name, err)
 		}
-		if t.indexes == "" {
-			continue
-		}
-		for spec := range strings.SplitSeq(t.indexes, "; ") {
+		for _, spec := range t.indexes {
 			if _, err := c.ExecContext(ctx, t.index(eng, spec)); err != nil {
-				return fmt.Errorf("migrating: an index of %s (%s): %w", t.name, spec, err)
+				return fmt.Errorf("migrating: index %s: %w", spec, err)
 			}
 		}
 	}

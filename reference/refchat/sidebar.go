@@ -28,7 +28,8 @@ const (
 	sidebarStep       = 10 // between sort orders
 )
 
-var sidebarChannelTable = table{"sidebarchannels", "channelid, userid, categoryid", "channelid, userid, categoryid 128, sortorder", "categoryid"}
+var sidebarChannelTable = table{"sidebarchannels", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
+	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
 
 var sidebarRoutes = []operation{
 	{"GET /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "getCategoriesForTeamForUser", (*Server).getCategories},
@@ -51,7 +52,7 @@ func (st *store) categories(ctx context.Context, tx *sql.Tx, userID, teamID stri
 				c.Sorting = "recent"
 			}
 			// Another request may make the same at this moment.
-			if err := st.insertCategory(ctx, tx, c); err != nil {
+			if err := st.insertCategory(ctx, tx, upsert("sidebarcategories", categoryColumns, "id", "type"), c); err != nil {
 				return nil, err
 			}
 			list = append(list, c)
@@ -112,10 +113,10 @@ func (st *store) storedCategories(ctx context.Context, tx *sql.Tx, userID, teamI
 	return list, err
 }
 
-var saveCategory = upsert("sidebarcategories", "type")
+const categoryColumns = "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed"
 
-func (st *store) insertCategory(ctx context.Context, tx *sql.Tx, c *category) error {
-	return st.run(ctx, tx, saveCategory, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
+func (st *store) insertCategory(ctx context.Context, tx *sql.Tx, text string, c *category) error {
+	return st.run(ctx, tx, text, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
 }
 
 // claim makes channels those of one section of a user's sidebar in a team, and of no other there.
@@ -152,7 +153,7 @@ func (st *store) createCategory(ctx context.Context, c *category) error {
 			at = 1
 		}
 		c.SortOrder = int64(len(list)+1) * sidebarStep
-		if err := st.insertCategory(ctx, tx, c); err != nil {
+		if err := st.insertCategory(ctx, tx, insertInto("sidebarcategories", categoryColumns), c); err != nil {
 			return err
 		}
 		if err := st.claim(ctx, tx, c, list); err != nil {

@@ -6,6 +6,8 @@ import (
 
 var teamKind = define(kind[team]{
 	table: "teams", alias: "t",
+	columns: "id, createat, updateat, deleteat, displayname, name, description, email, type, " +
+		"companyname, alloweddomains, inviteid, allowopeninvite",
 	fields: func(t *team) []any {
 		return []any{&t.ID, &t.CreateAt, &t.UpdateAt, &t.DeleteAt, &t.DisplayName, &t.Name, &t.Description,
 			&t.Email, &t.Type, &t.CompanyName, &t.AllowedDomains, &t.InviteID, &t.AllowOpenInvite}
@@ -30,7 +32,8 @@ func memberRoles(kind string, isAdmin bool) string {
 }
 
 var teamMemberKind = define(kind[teamMember]{
-	table: "teammembers",
+	table:   "teammembers",
+	columns: "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest",
 	fields: func(m *teamMember) []any {
 		return []any{&m.TeamID, &m.UserID, &m.ExplicitRoles, &m.DeleteAt, &m.SchemeUser, &m.SchemeAdmin,
 			&m.SchemeGuest}
@@ -42,7 +45,7 @@ var (
 	teamMembersOf   = teamMemberKind.query("TeamStore.GetTeamsForUser", "WHERE userid = ?")
 	teamMemberOf    = teamMemberKind.query("TeamStore.GetMember", "WHERE teamid = ? AND userid = ?")
 	teamMembersPage = teamMemberKind.query("TeamStore.GetMembers", "WHERE teamid = ? AND deleteat = 0 ORDER BY userid LIMIT ? OFFSET ?")
-	saveTeamMember  = command{"TeamStore.SaveMember", upsert("teammembers", "deleteat")}
+	saveTeamMember  = command{"TeamStore.SaveMember", upsert("teammembers", teamMemberKind.columns, "teamid, userid", "deleteat")}
 )
 
 func (st *store) teamStats(ctx context.Context, teamID string) (total, active int64, err error) {

@@ -100,11 +100,6 @@ func (st *store) selectThreadMember(ctx context.Context, tx *sql.Tx, rootID, use
 	return m, err
 }
 
-var (
-	saveFollowing = upsert("threadmemberships", "following, lastviewed, lastupdated")
-	saveJoining   = upsert("threadmemberships", "following")
-)
-
 // setFollowing lets a user follow a thread, which then counts as viewed, or no more.
 func (st *store) setFollowing(ctx context.Context, rootID, userID string, on bool) error {
 	now := millis()
@@ -114,7 +109,8 @@ func (st *store) setFollowing(ctx context.Context, rootID, userID string, on boo
 			m.viewed = now
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			return st.run(ctx, tx, saveFollowing, rootID, userID, on, m.viewed, now, 0)
+			return st.run(ctx, tx, upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastviewed, lastupdated"),
+				rootID, userID, on, m.viewed, now, 0)
 		}
 		if err != nil {
 			return err
@@ -129,7 +125,8 @@ func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *thre
 	err = st.transact(ctx, func(tx *sql.Tx) (err error) {
 		m, err = st.selectThreadMember(ctx, tx, rootID, userID)
 		if errors.Is(err, sql.ErrNoRows) {
-			_, err = st.exec(ctx, tx, saveJoining, rootID, userID, true, 0, millis(), 0)
+			_, err = st.exec(ctx, tx, upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following"),
+				rootID, userID, true, 0, millis(), 0)
 		}
 		return err
 	})

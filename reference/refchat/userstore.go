@@ -39,10 +39,10 @@ var (
 	// setAttempts stores the number of failed logins since the last good one.
 	setAttempts     = command{"UserStore.UpdateFailedPasswordAttempts", "UPDATE users SET failedattempts = ? WHERE id = ?"}
 	insertToken     = command{"UserAccessTokenStore.Save", insertInto("useraccesstokens", "id, token, userid, description, isactive")}
-	saveStatus      = command{"StatusStore.SaveOrUpdate", upsert("status", "status, manual, lastactivityat")}
+	saveStatus      = command{"StatusStore.SaveOrUpdate", upsert("status", "userid, status, manual, lastactivityat", "userid", "status, manual, lastactivityat")}
 	touchStatus     = command{"StatusStore.UpdateLastActivityAt", "UPDATE status SET lastactivityat = ? WHERE userid = ?"}
 	preferencesOf   = preferenceKind.query("PreferenceStore.GetAll", "WHERE userid = ?")
-	storePreference = upsert("preferences", "value")
+	storePreference = upsert("preferences", "userid, category, name, value", "userid, category, name", "value")
 )
 
 // usersLike lists active users with a name, first or last name or nickname that begins with each word of the term.
@@ -109,11 +109,11 @@ func (st *store) savePreferences(ctx context.Context, list []preference) (err er
 }
 
 var preferenceKind = define(kind[preference]{
-	table:  "preferences",
+	table: "preferences", columns: "userid, category, name, value",
 	fields: func(p *preference) []any { return []any{&p.UserID, &p.Category, &p.Name, &p.Value} },
 })
 
 var statusesByIDs = define(kind[status]{
-	table:  "status",
+	table: "status", columns: "userid, status, manual, lastactivityat",
 	fields: func(x *status) []any { return []any{&x.UserID, &x.Status, &x.Manual, &x.LastActivityAt} },
 }).query("StatusStore.GetByIds", "WHERE userid = ANY(?)")
