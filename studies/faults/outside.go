@@ -57,6 +57,8 @@ func around(ctx context.Context, h http.Handler, text string) (http.Handler, err
 	_, _ = fmt.Sscan(value, &n, &bits)
 	each, err := time.ParseDuration(value[strings.LastIndex(value, " ")+1:])
 	switch name {
+	case "":
+		return h, nil
 	case "tls":
 		return h, secure(ctx, h, n, bits)
 	case "workers":
