@@ -117,7 +117,10 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 		}
 		l.Progress.What(fmt.Sprintf("%s  step %d/%d  %d users", l.Prefix, i+1, len(l.Record.Planned), n), after)
 		r, out, err := l.step(ctx, sys, pt, n)
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil && i > 0:
+			return nil // interrupted before the step began: those before it are reported
+		case err != nil:
 			return err
 		}
 		if err := l.note(&l.Record.Steps, n, r); err != nil {

@@ -72,12 +72,14 @@ func journaled(t *testing.T, root, journal string) int {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(root, "store", "state", "*", journal))
 	more, _ := filepath.Glob(filepath.Join(root, "store", "state", "*", "*", journal))
-	pid := 0
+	var text []byte
+	var live []int // the newest is last: others may have come and gone since it began
 	for _, f := range append(files, more...) {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
+		text = append(text, b...)
 		for line := range bytes.Lines(b) {
 			var l struct {
 				PID   int  `json:"pid"`
@@ -86,18 +88,17 @@ func journaled(t *testing.T, root, journal string) int {
 			if err := json.Unmarshal(line, &l); err != nil {
 				t.Fatal(err)
 			}
-			switch {
-			case !l.Ended:
-				pid = l.PID
-			case l.PID == pid:
-				pid = 0
+			if !l.Ended {
+				live = append(live, l.PID)
+				continue
 			}
+			live = slices.DeleteFunc(live, func(pid int) bool { return pid == l.PID })
 		}
 	}
-	if pid == 0 {
-		t.Fatalf("no process in %s of %q", journal, files)
+	if len(live) == 0 {
+		t.Fatalf("no process in %s of %q:\n%s", journal, files, text)
 	}
-	return pid
+	return live[len(live)-1]
 }
 
 // A target that crashes in the measured phase, and goes on or not, makes a run that is not valid, by the target's
