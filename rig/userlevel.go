@@ -93,7 +93,7 @@ func (s *Session) findLevel(ctx context.Context, pt RunPart, minutes int) (l rec
 	}
 }
 
-// accounts are so many that a deployment made, in a time.
+// accounts is the number of accounts that a deployment made, and how long it took.
 type accounts struct {
 	made int
 	took time.Duration
