@@ -46,6 +46,9 @@ type Dialect struct {
 	// Objects counts the server's users, channels and posts by these names; nil if the API does not report them. It
 	// needs an administrator, whom it creates on a server without accounts.
 	Objects func(ctx context.Context, env workload.Env) (map[string]int64, error)
+	// Obstacles returns the settings of the server at env.URL that matter to a run of so many users; nil if the API does
+	// not report them. It needs an administrator, as Objects does.
+	Obstacles func(ctx context.Context, env workload.Env, users int) ([]Obstacle, error)
 	// Pages returns the supplements that a comparison's report has beside its own; nil if the dialect has none.
 	Pages func(context.Context, Compared) ([]Supplement, error)
 }

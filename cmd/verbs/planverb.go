@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -167,7 +168,7 @@ func (a *app) readPlanFor(path string, k plan.Known) (*plan.Plan, error) {
 		}
 	} else {
 		src, err = files.Read(path, plan.MaxSource)
-		err = orStdin(err)
+		err = noplan.Hint(path, orStdin(err))
 	}
 	if err != nil {
 		return nil, plan.UsageError{Err: err}

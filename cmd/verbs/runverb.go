@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 
+	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/plain"
+	"plimsoll/plan/draft"
 	"plimsoll/rig"
 	"plimsoll/run/record"
 )
@@ -30,11 +32,16 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	rate := a.calibrateFlag(fs)
 	keep := keepFlag(fs)
 	a.outwardFlags(fs)
+	first := noplan.AddFlags(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
 	}
-	p, err := a.readPlan(rest[0])
+	question := draft.Hold
+	if !bounded {
+		question = draft.Supported
+	}
+	p, next, err := a.planAt(ctx, question, rest[0], *users, first)
 	if err != nil {
 		return err
 	}
@@ -42,7 +49,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if p, err = a.program().Narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
-	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate)
+	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate && (next == "" || !bounded)) // a first answer takes a minute
 	if err != nil {
 		return err
 	}
@@ -82,6 +89,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err != nil {
 		return err
 	}
+	a.goOn(next, *asJSON)
 	var statuses []int
 	if out.Interrupted != "" && ctx.Err() != nil {
 		statuses = append(statuses, rig.ExitTool)

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/own"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/plan/draft"
 	"plimsoll/report"
 	"plimsoll/rig"
 	"plimsoll/run/record"
@@ -27,13 +29,18 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	rate := a.calibrateFlag(fs)
 	keep := keepFlag(fs)
 	a.outwardFlags(fs)
+	users := fs.Int("users", 0, "with a URL: users of the highest step (default 200)")
+	first := noplan.AddFlags(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
 	}
-	p, err := a.readPlan(rest[0])
+	p, next, err := a.planAt(ctx, draft.Graded, rest[0], *users, first)
 	if err != nil {
 		return err
+	}
+	if next == "" && *users != 0 {
+		return plan.Usagef("-users goes with the URL of a server; write sizing.steps into the plan")
 	}
 	if p.Sizing == nil {
 		return plan.Usagef("%s: the plan has no section sizing; add one, such as sizing: {steps: [50, 200, 400]}", rest[0])
@@ -71,7 +78,9 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	}
 	s.Progress.End()
 	// The results of an interrupted ladder are reported too.
-	return a.concludeSizing(context.WithoutCancel(ctx), s.Store, z, *asJSON)
+	err = a.concludeSizing(context.WithoutCancel(ctx), s.Store, z, *asJSON)
+	a.goOn(next, *asJSON)
+	return err
 }
 
 // concludeSizing writes all forms of the report, prints one, and returns its status.

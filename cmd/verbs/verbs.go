@@ -28,9 +28,10 @@ type verb struct {
 func (a *app) verbs() []verb {
 	all := []verb{
 		{"demo", "", "compare two builds of the reference chat server on real databases, from nothing", (*app).demo},
-		{"run", "PLAN.yaml", "one bounded trial", (*app).bounded},
-		{"capacity", "PLAN.yaml", "search for the supported users", (*app).capacity},
-		{"sizing", "PLAN.yaml", "load steps with a grade each: how many users a machine holds, its limiter, its cost", (*app).sizing},
+		{"run", "PLAN.yaml|URL", "one bounded trial; with a URL: a first answer about a server, in a minute", (*app).bounded},
+		{"capacity", "PLAN.yaml|URL", "search for the supported users", (*app).capacity},
+		{"sizing", "PLAN.yaml|URL", "load steps with a grade each: how many users a machine holds, its limiter, its cost", (*app).sizing},
+		{"init", "[-o FILE]", "five questions, and a plan with comments", (*app).initPlan},
 		{"compare", "[-aa] PLAN.yaml | -resume ID|last", "arms × databases in interleaved blocks, with a verdict and a report", (*app).compare},
 		{"judge", "FILE...|COMPARISON|last", "a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", (*app).judge},
 		{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
@@ -30,9 +31,9 @@ type verification struct {
 	Version string `json:"server_version"`
 	Users   int    `json:"users"`
 	// Obstacles are settings of the server that stop a run of Users users, or make it less.
-	Obstacles []mattermost.Obstacle `json:"obstacles"`
-	Counts    map[string]int        `json:"counts"` // by outcome
-	Actions   []mattermost.Proof    `json:"actions"`
+	Obstacles []dialect.Obstacle `json:"obstacles"`
+	Counts    map[string]int     `json:"counts"` // by outcome
+	Actions   []mattermost.Proof `json:"actions"`
 }
 
 // verify is "target verify": every action of the simulated users is carried out on a server and proven by another
@@ -84,8 +85,8 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
 		}
 	}
-	v := verification{URL: server, Users: f.users, Counts: map[string]int{}, Obstacles: []mattermost.Obstacle{}}
-	cfg.Before = func(list []mattermost.Obstacle) {
+	v := verification{URL: server, Users: f.users, Counts: map[string]int{}, Obstacles: []dialect.Obstacle{}}
+	cfg.Before = func(list []dialect.Obstacle) {
 		v.Obstacles = append(v.Obstacles, list...)
 		if !f.asJSON {
 			a.obstacles(&v)

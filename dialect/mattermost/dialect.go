@@ -34,6 +34,8 @@ var Dialect = &dialect.Dialect{
 	Objects:  objects,
 	Notes:    licensed,
 
+	Obstacles: obstacles,
+
 	Rules:      searchRules,
 	Graphs:     graphs(),
 	Indicators: indicators(),

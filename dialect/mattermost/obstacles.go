@@ -1,33 +1,36 @@
 package mattermost
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
+	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
 )
-
-// An Obstacle is a setting of the server that stops a run, or makes it less than the plan wants.
-type Obstacle struct {
-	Setting string `json:"setting"` // section and name in the server's configuration
-	Value   string `json:"value"`
-	Stops   bool   `json:"stops"`  // the run ends, or is not valid
-	Effect  string `json:"effect"` // and the remedy
-}
-
-// String returns the obstacle as part of an error.
-func (o Obstacle) String() string {
-	return fmt.Sprintf("%s is %s: %s", o.Setting, o.Value, o.Effect)
-}
 
 // others are the members of a team beside the persons: the administrator and the bot.
 const others = 2
 
+// obstacles reads those of a server as its administrator.
+func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obstacle, error) {
+	set, err := parse(env.Params, env.Mix)
+	if err != nil {
+		return nil, err
+	}
+	s := newSetup(ctx, &env, set)
+	if err := s.asAdmin(); err != nil {
+		return nil, err
+	}
+	return s.obstacles(users)
+}
+
 // obstacles reads the settings, the license and the limits of the server that matter to a run of so
 // many users. An administrator who may not read one of them learns less.
-func (s *setup) obstacles(users int) (list []Obstacle, err error) {
+func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 	err = s.with(func(c *api.Client) error {
 		conf, err := c.Config(s.ctx)
 		if unreadable(err) != nil {
@@ -59,19 +62,23 @@ func unreadable(err error) error {
 // obstaclesOf returns those that stop the run first.
 func obstaclesOf(
 	conf api.ServerConfig, limits api.ServerLimits, known *facts, address string, users int,
-) (list []Obstacle) {
+) (list []dialect.Obstacle) {
 	add := func(setting string, value any, stops bool, effect string, args ...any) {
-		list = append(list, Obstacle{setting, fmt.Sprint(value), stops, fmt.Sprintf(effect, args...)})
+		list = append(list, dialect.Obstacle{
+			Setting: setting, Value: fmt.Sprint(value), Stops: stops, Effect: fmt.Sprintf(effect, args...),
+		})
 	}
 	if most := conf.TeamSettings.MaxUsersPerTeam; most != nil && *most < users+others {
 		add("TeamSettings.MaxUsersPerTeam", *most, true,
 			"a run of %d users stops when they join the team; set it to %d or more", users, users+others)
+		list[len(list)-1].Most = max(0, *most-others)
 	}
 	if limits.Most > 0 && limits.Active+users > limits.Most {
 		add("limit of users", limits.Most, true,
 			"the license, or its lack, allows so many accounts, and the server has %d: it makes %d of those "+
 				"that a run of %d users lacks; upload a license, or run with fewer",
 			limits.Active, max(0, limits.Most-limits.Active), users)
+		list[len(list)-1].Most = max(0, limits.Most-limits.Active-others)
 	}
 	if enabled := conf.RateLimitSettings.Enable; enabled != nil && *enabled {
 		value := "true"

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
@@ -52,7 +53,7 @@ type VerifyConfig struct {
 	Only         []string      // names of actions; nil means all
 	Users        int           // of the run that the obstacles are for
 	// Before is called with the obstacles before anything is made on the server, but for its administrator.
-	Before func([]Obstacle)
+	Before func([]dialect.Obstacle)
 	// Proven is called with each proof.
 	Proven  func(Proof)
 	Log     func(format string, args ...any)

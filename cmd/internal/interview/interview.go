@@ -1,0 +1,133 @@
+// Package interview makes a plan out of a person's answers to five questions. It asks no server, and starts nothing.
+package interview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/cmd/internal/ask"
+	"plimsoll/cmd/internal/noplan"
+	"plimsoll/plan"
+	"plimsoll/plan/draft"
+)
+
+// A Release says how the directory of a release is started; see [draft.Facts].
+type Release struct{ Driver, Start string }
+
+// answers are the words for the questions.
+var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Supported, "compare": draft.Changed}
+
+// Ask asks the questions, and returns the facts of a plan whose users have the behavior. file is the plan's.
+func Ask(ctx context.Context, who *ask.Person, file, behavior string, release Release) (draft.Facts, error) {
+	f := draft.Facts{File: file, Behavior: behavior}
+	what, err := who.Line(ctx, "1/5 What is tested: the URL of a server, or the directory of a release", "http://127.0.0.1:8065", tested)
+	if err != nil {
+		return f, err
+	}
+	if f.URL = noplan.URL(what); f.URL == "" {
+		f.Release, f.Driver, f.Start = what, release.Driver, release.Start
+	}
+	word, err := who.Line(ctx, "2/5 The question: does it hold so many users (hold), how many does it support (capacity), is another one better or worse (compare)", "hold", oneOf("hold", "capacity", "compare"))
+	if err != nil {
+		return f, err
+	}
+	f.Question = answers[word]
+	if f.Question == draft.Changed {
+		other, err := who.Line(ctx, "    Compared with", what, alike(f.URL != ""))
+		if err != nil {
+			return f, err
+		}
+		if f.Other = noplan.URL(other); f.Other == "" {
+			f.Other = other
+		}
+	}
+	if f.Release != "" {
+		engine, err := who.Line(ctx, "3/5 The database: postgresql, mysql or both", plan.PostgreSQL, oneOf(plan.PostgreSQL, plan.MySQL, "both"))
+		if err != nil {
+			return f, err
+		}
+		if f.Engines = []string{engine}; engine == "both" {
+			f.Engines = []string{plan.PostgreSQL, plan.MySQL}
+		}
+	}
+	return f, numbers(ctx, who, &f)
+}
+
+// numbers asks for the users and the time.
+func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
+	users, err := who.Line(ctx, "4/5 How many users, or auto", "auto", number(true, mostUsers))
+	if err != nil {
+		return err
+	}
+	// A server elsewhere does not show how busy it is, and a pilot would find nothing.
+	if users != "auto" {
+		f.Users, _ = strconv.Atoi(users)
+	} else if f.Question == draft.Changed && f.Release != "" {
+		f.Auto = true
+	}
+	usual, _ := f.Question.Length()
+	minutes, err := who.Line(ctx, "5/5 How many minutes at most", fmt.Sprint(int(usual/time.Minute)), number(false, 7*24*60))
+	if err != nil {
+		return err
+	}
+	n, _ := strconv.Atoi(minutes)
+	f.Length = time.Duration(n) * time.Minute
+	return nil
+}
+
+// mostUsers is beyond every test, and leaves room for a search above it.
+const mostUsers = 1_000_000
+
+// tested accepts an address or a directory.
+func tested(answer string) error {
+	if at := noplan.URL(answer); at != "" {
+		return plan.CheckServer(at)
+	}
+	if strings.ContainsFunc(answer, func(r rune) bool { return r < ' ' }) {
+		return errors.New("the name of a directory has one line")
+	}
+	info, err := os.Stat(filepath.Clean(answer))
+	if err != nil {
+		return noplan.Hint(answer, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no directory; want that of a release, such as ./releases/5.37", answer)
+	}
+	return nil
+}
+
+// alike accepts what can be compared with a URL, or with a directory.
+func alike(url bool) func(string) error {
+	return func(answer string) error {
+		if url != (noplan.URL(answer) != "") {
+			return errors.New("want two URLs, or two directories")
+		}
+		return tested(answer)
+	}
+}
+
+func oneOf(words ...string) func(string) error {
+	return func(answer string) error {
+		if !slices.Contains(words, answer) {
+			return fmt.Errorf("%q: want %s", answer, strings.Join(words, ", "))
+		}
+		return nil
+	}
+}
+
+// number accepts a whole number from 1 to most.
+func number(auto bool, most int) func(string) error {
+	return func(answer string) error {
+		if n, err := strconv.Atoi(answer); !(auto && answer == "auto") && (err != nil || n < 1 || n > most) {
+			return fmt.Errorf("%q: want a whole number from 1 to %d", answer, most)
+		}
+		return nil
+	}
+}

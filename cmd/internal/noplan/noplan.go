@@ -1,0 +1,230 @@
+// Package noplan makes the plan of a test that begins with the address of a server in place of a plan: it asks the
+// server what it is, finds the administrator's account, and lets package draft write the plan, which is then parsed and
+// checked like any other. It starts no test.
+package noplan
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"plimsoll/cmd/internal/ask"
+	"plimsoll/dialect"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/plan/draft"
+	"plimsoll/rig"
+)
+
+// The variables of the environment with the administrator's account.
+const (
+	adminName     = "PLIMSOLL_ADMIN"
+	adminPassword = "PLIMSOLL_ADMIN_PASSWORD"
+	adminToken    = "PLIMSOLL_ADMIN_TOKEN"
+)
+
+// A Request is a command line that names an address.
+type Request struct {
+	Question draft.Question
+	Address  string
+	Users    int // 0: the usual number
+	Flags    *Flags
+	Program  *rig.Program
+	Known    plan.Known
+	Person   *ask.Person // who is asked for an account that the environment lacks
+	Talk     io.Writer
+}
+
+// Make returns the plan, and the environment with the account that the person has given. It returns the error of a
+// server that would stop the test.
+func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, error) {
+	f, err := r.facts()
+	if err != nil {
+		return nil, nil, err
+	}
+	met, err := r.Program.Meet(ctx, f.URL, f.CA)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.URL, f.What = met.Address, met.String()
+	plain.Fprintf(r.Talk, "%s is %s\n", f.URL, f.What)
+	if err := r.choose(met.Dialect, &f); err != nil {
+		return nil, nil, err
+	}
+	if err := r.account(ctx, met.Dialect, &f); err != nil {
+		return nil, nil, err
+	}
+	if err := r.fit(ctx, met, &f); err != nil {
+		return nil, nil, err
+	}
+	text, p, err := Compose(f, r.Known, r.Program.Dialects)
+	if err != nil {
+		return nil, nil, err
+	}
+	if *r.Flags.save != "" {
+		err = Save(*r.Flags.save, text)
+	}
+	return p, r.Program.Env, err
+}
+
+// facts are those of the command line.
+func (r *Request) facts() (draft.Facts, error) {
+	f := draft.Facts{
+		Question: r.Question, File: *r.Flags.save, URL: URL(r.Address), CA: *r.Flags.ca, Behavior: *r.Flags.behavior,
+		Users: r.Users, Length: *r.Flags.length, Params: map[string]string{},
+	}
+	if f.File == "" {
+		f.File = "plan.yaml"
+	}
+	usual, least := r.Question.Length()
+	if f.Length == 0 {
+		f.Length = usual
+	}
+	switch {
+	case planFile.MatchString(f.URL):
+		return f, plan.Usagef("%s is the address of a file; download it, and name the file", f.URL)
+	case r.Users < 0:
+		return f, plan.Usagef("-users %d: want a number above 0", r.Users)
+	case f.Length < least:
+		return f, plan.Usagef("-for %v: want at least %v", f.Length, least)
+	}
+	if *r.Flags.save != "" {
+		return f, Free(*r.Flags.save)
+	}
+	return f, nil
+}
+
+// choose sets the behavior: that of weighted actions where the dialect has one, else its first.
+func (r *Request) choose(d *dialect.Dialect, f *draft.Facts) error {
+	f.Behavior = Behavior(d, f.Behavior)
+	if _, err := d.Behaviors.New(f.Behavior); err != nil {
+		return plan.Usagef("-behavior: %w", err)
+	}
+	return nil
+}
+
+// account finds the administrator, if the dialect has one.
+func (r *Request) account(ctx context.Context, d *dialect.Dialect, f *draft.Facts) error {
+	if _, needed := d.Settings.Secrets["admin_password"]; !needed {
+		return nil
+	}
+	env := r.Program.Env
+	name := env(adminName)
+	if env(adminToken) == "" && env(adminPassword) == "" {
+		if !r.Person.There() {
+			return plan.Usagef("the test makes its accounts on %s as the administrator: set %s, or %s and, unless it is the usual one, the login name in %s",
+				f.URL, adminToken, adminPassword, adminName)
+		}
+		var err error
+		if name == "" {
+			name, err = r.Person.Line(ctx, "login name of the administrator", usualAdmin, func(string) error { return nil })
+		}
+		if err != nil {
+			return err
+		}
+		password, err := r.Person.Secret(ctx, "password of "+name)
+		if err != nil {
+			return err
+		}
+		r.Program.Secrets.Add(password)
+		r.Program.Env = func(key string) string {
+			if key == adminPassword {
+				return password
+			}
+			return env(key)
+		}
+	}
+	if name != "" && name != usualAdmin {
+		f.Params["admin"] = name
+	}
+	return nil
+}
+
+// usualAdmin is the login name that a dialect has in mind where nobody names another.
+const usualAdmin = "sysadmin"
+
+// fit asks the server what it allows, and lowers the number of users unless the command line sets it.
+func (r *Request) fit(ctx context.Context, met *rig.Met, f *draft.Facts) error {
+	users := f.Users
+	if users == 0 {
+		users = f.Question.Usual()
+	}
+	list, err := r.Program.Obstacles(ctx, met, f.Params["admin"], max(users, f.Question.Most(users)))
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		switch {
+		case !o.Stops:
+		case o.Most == 0 || o.Most < r.Users:
+			return plan.Usagef("%s would stop the test: %v", f.URL, o)
+		case f.Most == 0 || o.Most < f.Most:
+			f.Most, f.Limit = o.Most, fmt.Sprintf("%s is %s", o.Setting, o.Value)
+		}
+	}
+	if f.Most > 0 {
+		plain.Fprintf(r.Talk, "at most %d users, because %s; raise it there for more\n", f.Most, f.Limit)
+	}
+	return nil
+}
+
+// Behavior returns the behavior of that name, or the usual one of the dialect if it is empty.
+func Behavior(d *dialect.Dialect, name string) string {
+	switch {
+	case name != "":
+		return name
+	case d.Weighted != "":
+		return d.Weighted
+	}
+	var names []string
+	for n := range d.Behaviors {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return strings.Join(names[:min(1, len(names))], "")
+}
+
+// Compose writes the plan with the rules that it would have without any, so that a person sees and can change them.
+func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *plan.Plan, err error) {
+	text = f.YAML()
+	if p, err = known.Parse([]byte(text)); err != nil {
+		return text, nil, fmt.Errorf("the plan of this test is not good: %w\n%s", err, plain.Block(text))
+	}
+	q := of.WithDefaultRules(p)
+	var rules []plan.SLO
+	if q.Unbounded != nil {
+		rules = q.Unbounded.SLO
+	} else if q.Bounded != nil && q.Compare == nil {
+		rules = q.Bounded.SLO
+	}
+	for _, rule := range rules {
+		f.Rules = append(f.Rules, rule.Source)
+	}
+	text = f.YAML()
+	p, err = known.Parse([]byte(text))
+	return text, p, err
+}
+
+// Free refuses to overwrite a file.
+func Free(name string) error {
+	if _, err := os.Lstat(name); err == nil {
+		return plan.Usagef("%s is there already; name a new file", name)
+	}
+	return nil
+}
+
+// Save writes a plan to a new file.
+func Save(name, text string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	_, err = io.WriteString(f, text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
