@@ -57,9 +57,9 @@ func (pr *Program) Meet(ctx context.Context, at, ca string) (*Met, error) {
 			errs = append(errs, cause)
 			break
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", d.Title, err))
+		errs = append(errs, fmt.Errorf("as %s: %w", d.Title, err))
 	}
-	return nil, fmt.Errorf("asking %s what it is: %w", target.Shown(m.Address), errors.Join(errs...))
+	return nil, fmt.Errorf("asking %s what it is, %w", target.Shown(m.Address), errors.Join(errs...))
 }
 
 // ask asks a server for its version in a dialect, or whether it is ready where the dialect has no versions.

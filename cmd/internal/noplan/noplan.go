@@ -193,19 +193,30 @@ func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *p
 	if p, err = known.Parse([]byte(text)); err != nil {
 		return text, nil, fmt.Errorf("the plan of this test is not good: %w\n%s", err, plain.Block(text))
 	}
-	q := of.WithDefaultRules(p)
-	var rules []plan.SLO
-	if q.Unbounded != nil {
-		rules = q.Unbounded.SLO
-	} else if q.Bounded != nil && q.Compare == nil {
-		rules = q.Bounded.SLO
-	}
-	for _, rule := range rules {
+	for _, rule := range rules(f.Question, p, of) {
 		f.Rules = append(f.Rules, rule.Source)
 	}
 	text = f.YAML()
 	p, err = known.Parse([]byte(text))
 	return text, p, err
+}
+
+// rules are those that the program gives a plan without any. A test of some users has those of latencies that a search
+// has, too: a server supports the users of whom both speak alike.
+func rules(q draft.Question, p *plan.Plan, of dialect.Set) (out []plan.SLO) {
+	searched := *p
+	if p.Unbounded == nil {
+		searched.Unbounded = &plan.Unbounded{MaxUsers: 1}
+	}
+	search := of.WithDefaultRules(&searched).Unbounded.SLO
+	switch q {
+	case draft.Supported:
+		return search
+	case draft.Hold:
+		out = slices.DeleteFunc(search, func(r plan.SLO) bool { return r.Unit != "s" })
+		return append(out, of.WithDefaultRules(p).Bounded.SLO...)
+	}
+	return nil
 }
 
 // Free refuses to overwrite a file.
