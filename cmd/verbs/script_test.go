@@ -1,8 +1,11 @@
 package verbs
 
 import (
+	"bufio"
 	"flag"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +21,9 @@ import (
 // The command line is tested as its users see it: output, exit status and silence. Scripts have these commands:
 //
 //	status N COMMAND...             the command ends with this exit status
+//	ends 'N M' COMMAND...           the command ends with one of these
+//	null                            URL is the address of a null server, until the script ends
+//	ran RUNS FILE                   the only run in the directory is of the plan as the file has it
 //	refuses TEXT ARG...             plimsoll ARG... is bad usage: an error has the text once, and nothing is printed
 //	stored run FLAG... ID...        runs are put into the store
 //	stored comparison FLAG... ID [BLOCK/ENGINE/ARM=RUN...]
@@ -48,9 +54,46 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("want the error %q once", args[0])
 				}
 			},
+			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
+				if got := endsWith(ts, args[1:]...); !slices.Contains(strings.Fields(args[0]), got) {
+					ts.Fatalf("exit status %s, want one of %s", got, args[0])
+				}
+			},
+			"null": func(ts *testscript.TestScript, _ bool, _ []string) { startNull(ts) },
+			"ran": func(ts *testscript.TestScript, _ bool, args []string) {
+				found, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*", record.ManifestFile))
+				if err != nil || len(found) != 1 {
+					ts.Fatalf("runs %v, %v", found, err)
+				}
+				r, err := record.Open(filepath.Dir(found[0]))
+				ts.Check(err)
+				if want := ts.ReadFile(args[1]); r.Manifest.Plan != want {
+					ts.Fatalf("the run is of the plan\n%s\nwant\n%s", r.Manifest.Plan, want)
+				}
+			},
 			"stored": func(ts *testscript.TestScript, _ bool, args []string) { stored(t, ts, args) },
 		},
 	})
+}
+
+// startNull starts the program's null server.
+func startNull(ts *testscript.TestScript) {
+	path, err := exec.LookPath("plimsoll")
+	for dir := range strings.SplitSeq(ts.Getenv("PATH"), ":") {
+		if one := filepath.Join(dir, "plimsoll"); err != nil {
+			path, err = exec.LookPath(one)
+		}
+	}
+	ts.Check(err)
+	cmd := exec.Command(path, "refnull", "-listen", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	ts.Check(err)
+	_, at, _ := strings.Cut(strings.TrimSpace(line), " on ")
+	ts.Setenv("URL", at)
 }
 
 // endsWith runs a command and returns its exit status.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"plimsoll/plan"
 )
@@ -117,11 +118,28 @@ func block(lines ...line) string {
 		if l.comment == "" {
 			fmt.Fprintf(&b, "%s\n", l.code)
 		} else {
-			fmt.Fprintf(&b, "%-*s   # %s\n", wide, l.code, l.comment)
+			fmt.Fprintf(&b, "%-*s   # %s\n", wide, l.code, clean(l.comment))
 		}
 	}
 	return b.String()
 }
+
+// clean returns a text for a comment, which ends where its line does: some of it is a server's.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > mostComment {
+		text = string(runes[:mostComment]) + "..."
+	}
+	return text
+}
+
+// mostComment is the longest comment, in characters.
+const mostComment = 300
 
 // head is the comment that the plan begins with.
 func (f Facts) head() string {
@@ -130,12 +148,12 @@ func (f Facts) head() string {
 		what += " (" + f.What + ")"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", map[Question]string{
+	fmt.Fprintf(&b, "# %s\n", clean(map[Question]string{
 		Hold:      "Does " + what + " hold " + fmt.Sprint(f.Users) + " users?",
 		Supported: "How many users does " + what + " support?",
 		Graded:    "How well does " + what + " serve more and more users?",
 		Changed:   "Is " + f.Other + " better or worse than " + what + "?",
-	}[f.Question])
+	}[f.Question]))
 	flags, account := "", ""
 	if f.URL != "" {
 		fmt.Fprint(&b, "# The test writes to the server: use one that may be filled with test data.\n")
@@ -234,7 +252,7 @@ func (f Facts) search() string {
 		most = min(most, f.Most)
 	}
 	return block(line{"unbounded:", ""},
-		line{fmt.Sprint("  max_users: ", most), f.limited("the search ends there; so many accounts are made before it")},
+		line{fmt.Sprint("  max_users: ", most), f.limited("the search ends there; so many accounts are made first")},
 		line{fmt.Sprint("  start: ", min(f.Users, max(1, most/2))), "users to begin with"},
 		line{"  budget: " + span(f.Length), "the longest time"},
 		line{"  window: 5s", "the rules look back so far; 15s (the default) is steadier"},

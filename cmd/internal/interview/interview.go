@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"plimsoll/cmd/internal/ask"
 	"plimsoll/cmd/internal/noplan"
@@ -90,8 +91,8 @@ func tested(answer string) error {
 	if at := noplan.URL(answer); at != "" {
 		return plan.CheckServer(at)
 	}
-	if strings.ContainsFunc(answer, func(r rune) bool { return r < ' ' }) {
-		return errors.New("the name of a directory has one line")
+	if strings.ContainsFunc(answer, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return errors.New("want the name of a directory without control characters")
 	}
 	info, err := os.Stat(filepath.Clean(answer))
 	if err != nil {
