@@ -44,7 +44,7 @@ var driverList = []string{
 var choosers = []string{"rig", "cmd"}
 
 // pure are the packages that are functions of their arguments.
-var pure = []string{"judge/stats", "plan", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
+var pure = []string{"judge/stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
 // inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
 // whether the race detector is on.

@@ -243,7 +243,7 @@ func lengths(all time.Duration) (ramp, settle, measure time.Duration) {
 }
 
 // usualMost is the largest number of users that a search has: accounts for them are made before it begins.
-const usualMost = 1000
+const usualMost = 500
 
 // search looks for the capacity with steps that are shorter and steeper than those of a search that is meant to be exact.
 func (f Facts) search() string {

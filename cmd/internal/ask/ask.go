@@ -50,7 +50,7 @@ func (p *Person) Line(ctx context.Context, question, usual string, check func(an
 		plain.Fprintf(p.out, "%s [%s] ", question, usual)
 		answer, err := p.read(ctx)
 		if !p.There() {
-			plain.Fprintf(p.out, "%s\n", answer)
+			plain.Fprintf(p.out, "\n") // and not the answer: nobody typed it here
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", question, err)

@@ -19,8 +19,12 @@ import (
 	"plimsoll/plan/draft"
 )
 
-// A Release says how the directory of a release is started; see [draft.Facts].
-type Release struct{ Driver, Start string }
+// A Release says how the directory of a release is started: by a driver, with further keys of the target, as indented
+// lines of YAML; some of them by database engine.
+type Release struct {
+	Driver, Start string
+	ByEngine      map[string]string
+}
 
 // answers are the words for the questions.
 var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Supported, "compare": draft.Changed}
@@ -28,20 +32,20 @@ var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Su
 // Ask asks the questions, and returns the facts of a plan whose users have the behavior. file is the plan's.
 func Ask(ctx context.Context, who *ask.Person, file, behavior string, release Release) (draft.Facts, error) {
 	f := draft.Facts{File: file, Behavior: behavior}
-	what, err := who.Line(ctx, "1/5 What is tested: the URL of a server, or the directory of a release", "http://127.0.0.1:8065", tested)
+	what, err := who.Line(ctx, "1/5 the URL of a server, or the directory of a release", "http://127.0.0.1:8065", tested)
 	if err != nil {
 		return f, err
 	}
 	if f.URL = noplan.URL(what); f.URL == "" {
 		f.Release, f.Driver, f.Start = what, release.Driver, release.Start
 	}
-	word, err := who.Line(ctx, "2/5 The question: does it hold so many users (hold), how many does it support (capacity), is another one better or worse (compare)", "hold", oneOf("hold", "capacity", "compare"))
+	word, err := who.Line(ctx, "2/5 hold so many users, capacity (how many?), or compare with another one", "hold", oneOf("hold", "capacity", "compare"))
 	if err != nil {
 		return f, err
 	}
 	f.Question = answers[word]
 	if f.Question == draft.Changed {
-		other, err := who.Line(ctx, "    Compared with", what, alike(f.URL != ""))
+		other, err := who.Line(ctx, "    compared with which", what, alike(f.URL != ""))
 		if err != nil {
 			return f, err
 		}
@@ -50,12 +54,15 @@ func Ask(ctx context.Context, who *ask.Person, file, behavior string, release Re
 		}
 	}
 	if f.Release != "" {
-		engine, err := who.Line(ctx, "3/5 The database: postgresql, mysql or both", plan.PostgreSQL, oneOf(plan.PostgreSQL, plan.MySQL, "both"))
+		engine, err := who.Line(ctx, "3/5 the database: postgresql, mysql or both", plan.PostgreSQL, oneOf(plan.PostgreSQL, plan.MySQL, "both"))
 		if err != nil {
 			return f, err
 		}
 		if f.Engines = []string{engine}; engine == "both" {
 			f.Engines = []string{plan.PostgreSQL, plan.MySQL}
+		}
+		for _, e := range f.Engines {
+			f.Start += release.ByEngine[e]
 		}
 	}
 	return f, numbers(ctx, who, &f)
@@ -63,7 +70,7 @@ func Ask(ctx context.Context, who *ask.Person, file, behavior string, release Re
 
 // numbers asks for the users and the time.
 func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
-	users, err := who.Line(ctx, "4/5 How many users, or auto", "auto", number(true, mostUsers))
+	users, err := who.Line(ctx, "4/5 how many users, or auto", "auto", number(true, mostUsers))
 	if err != nil {
 		return err
 	}
@@ -74,7 +81,7 @@ func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 		f.Auto = true
 	}
 	usual, _ := f.Question.Length()
-	minutes, err := who.Line(ctx, "5/5 How many minutes at most", fmt.Sprint(int(usual/time.Minute)), number(false, 7*24*60))
+	minutes, err := who.Line(ctx, "5/5 how many minutes", fmt.Sprint(int(usual/time.Minute)), number(false, 7*24*60))
 	if err != nil {
 		return err
 	}

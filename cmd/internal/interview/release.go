@@ -17,10 +17,10 @@ var Mattermost = Release{Driver: plan.Process, Start: `  command: [bin/mattermos
       MM_FILESETTINGS_DIRECTORY: ${DIR}/
       MM_LOGSETTINGS_FILELOCATION: ${DIR}
       MM_LOGSETTINGS_CONSOLELEVEL: ERROR
-    postgresql:
+`, ByEngine: map[string]string{plan.PostgreSQL: `    postgresql:
       MM_SQLSETTINGS_DRIVERNAME: postgres
       MM_SQLSETTINGS_DATASOURCE: ${DSN}
-    mysql:
+`, plan.MySQL: `    mysql:
       MM_SQLSETTINGS_DRIVERNAME: mysql
       MM_SQLSETTINGS_DATASOURCE: ${DSN_BARE}?charset=utf8mb4,utf8&writeTimeout=30s
-`}
+`}}

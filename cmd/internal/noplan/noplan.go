@@ -191,13 +191,15 @@ func Behavior(d *dialect.Dialect, name string) string {
 func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *plan.Plan, err error) {
 	text = f.YAML()
 	if p, err = known.Parse([]byte(text)); err != nil {
-		return text, nil, fmt.Errorf("the plan of this test is not good: %w\n%s", err, plain.Block(text))
+		return text, nil, plain.Below(err, "the plan of this test is no good plan")
 	}
 	for _, rule := range rules(f.Question, p, of) {
 		f.Rules = append(f.Rules, rule.Source)
 	}
 	text = f.YAML()
-	p, err = known.Parse([]byte(text))
+	if p, err = known.Parse([]byte(text)); err != nil {
+		err = plain.Below(err, "the plan of this test is no good plan")
+	}
 	return text, p, err
 }
 
