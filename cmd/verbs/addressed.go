@@ -31,6 +31,14 @@ func (a *app) planAt(ctx context.Context, q draft.Question, arg string, users in
 	return p, f.Next(q, noplan.URL(arg)), nil
 }
 
+// label is what the lines of progress begin with: the file of the plan, or a word in place of a long address.
+func label(arg string, q draft.Question, next string) string {
+	if next == "" {
+		return arg
+	}
+	return string(q)
+}
+
 // goOn prints the line after a result; none if it is empty.
 func (a *app) goOn(next string, asJSON bool) {
 	switch {

@@ -63,7 +63,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	deployed := s.NewDeployments()
 	deployed.Kept = *keep
 	defer deployed.Close()
-	s.Progress.What(rest[0], 0)
+	s.Progress.What(label(rest[0], question, next), 0)
 	sys, err := deployed.System(ctx, pt)
 	if err != nil {
 		return err

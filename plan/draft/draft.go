@@ -47,6 +47,7 @@ func (q Question) Length() (usual, least time.Duration) {
 		return 10 * time.Minute, 30 * time.Second
 	case Changed:
 		return 8 * time.Minute, time.Minute
+	case Hold, Graded:
 	}
 	return time.Minute, 5 * time.Second
 }
@@ -227,6 +228,7 @@ func (f Facts) test() string {
 		return f.ladder()
 	case Changed:
 		return f.compare()
+	case Hold:
 	}
 	ramp, settle, measure := lengths(f.Length)
 	return block(line{"bounded:", ""},

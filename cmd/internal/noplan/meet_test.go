@@ -2,7 +2,7 @@ package noplan
 
 import (
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +37,7 @@ func TestMeet(t *testing.T) {
 		return s.URL
 	}
 	secure := httptest.NewTLSServer(page(200, "", "", `{"Version":"11.0.0"}`))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(secure.Close)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -154,7 +154,7 @@ func (r *Request) fit(ctx context.Context, met *rig.Met, f *draft.Facts) error {
 	}
 	list, err := r.Program.Obstacles(ctx, met, f.Params["admin"], max(users, f.Question.Most(users)))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (%s sets the login name)", err, adminName)
 	}
 	for _, o := range list {
 		switch {
@@ -214,6 +214,7 @@ func rules(q draft.Question, p *plan.Plan, of dialect.Set) (out []plan.SLO) {
 	switch q {
 	case draft.Supported:
 		return search
+	case draft.Graded, draft.Changed:
 	case draft.Hold:
 		out = slices.DeleteFunc(search, func(r plan.SLO) bool { return r.Unit != "s" })
 		return append(out, of.WithDefaultRules(p).Bounded.SLO...)
