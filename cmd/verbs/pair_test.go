@@ -66,7 +66,7 @@ func TestCompareTwoBuilds(t *testing.T) {
 		t.Errorf("status %d, want %d of a single block", status, rig.ExitInconclusive)
 	}
 	dir, c, _ := duetOf(t, root, output)
-	title := fmt.Sprintf("Performance Comparison %s vs %s", old, fresh)
+	title := fmt.Sprintf("Performance Comparison `%s` vs `%s`", old, fresh)
 	if text := readText(t, filepath.Join(dir, "report.md")); c.Mode != plan.ModeDuet || !strings.Contains(text, title) {
 		t.Errorf("mode %s, and no %q in\n%.300s", c.Mode, title, text)
 	}
@@ -81,8 +81,8 @@ func readText(t *testing.T, name string) string {
 	return string(b)
 }
 
-// standIn is bin/mattermost of a release directory: refchat, if the environment is one in which a release runs.
-const standIn = `#!/bin/sh
+// releaseStandIn is bin/mattermost of a release directory: refchat, if the environment is one in which a release runs.
+const releaseStandIn = `#!/bin/sh
 fail() { echo "stand-in: $*"; exit 9; }
 [ "$*" = "server -x" ] || fail "arguments: $*"
 [ -f bin/mattermost ] || fail "it runs in $PWD"
@@ -98,7 +98,7 @@ done
 mkdir -p "$MM_FILESETTINGS_DIRECTORY"
 [ -e "$MM_FILESETTINGS_DIRECTORY/upload" ] && [ -e "$MM_CONFIG" ] && touch "$MM_FILESETTINGS_DIRECTORY/second"
 touch "$MM_CONFIG" "$MM_FILESETTINGS_DIRECTORY/upload"
-REFCHAT_DSN=$MM_SQLSETTINGS_DATASOURCE exec PROGRAM refchat -hash=bcrypt:4 -version=5.36.1 -listen="$MM_SERVICESETTINGS_LISTENADDRESS"
+REFCHAT_DSN=$MM_SQLSETTINGS_DATASOURCE REFCHAT_ADMIN_PASSWORD=PASSWORD exec PROGRAM refchat -hash=bcrypt:4 -version=5.36.1 -listen="$MM_SERVICESETTINGS_LISTENADDRESS"
 `
 
 // TestReleaseIsStarted runs a stand-in of a release: in its directory, with the settings that it needs, those of the plan
@@ -109,16 +109,17 @@ func TestReleaseIsStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const password = "Stand-in-1!" // of the administrator whom refchat makes
 	release := filepath.Join(t.TempDir(), "9.9")
 	if err := os.MkdirAll(filepath.Join(release, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	server := filepath.Join(release, "bin", "mattermost")
-	writeText(t, server, strings.Replace(standIn, "PROGRAM", path, 1))
+	writeText(t, server, strings.NewReplacer("PROGRAM", path, "=PASSWORD", "="+password).Replace(releaseStandIn))
 	if err := os.Chmod(server, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd, root, output := startPlan(t, fmt.Sprintf(`
+	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=" + password}, fmt.Sprintf(`
 name: release
 target: {driver: mattermost, binary: %q, args: ["-x"], env: {MM_LOGSETTINGS_CONSOLELEVEL: INFO}}
 database: {engine: postgresql}

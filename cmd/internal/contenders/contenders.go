@@ -47,8 +47,9 @@ type contender struct {
 func Plan(ctx context.Context, names [2]string, root string) (string, error) {
 	var both [2]contender
 	var errs [2]error
-	for i, name := range names {
-		both[i], errs[i] = find(ctx, name, root)
+	both[0], errs[0] = find(ctx, names[0], root)
+	if both[1] = both[0]; names[1] != names[0] {
+		both[1], errs[1] = find(ctx, names[1], root)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return "", err
