@@ -96,8 +96,7 @@ for path in "$MM_CONFIG" "$MM_FILESETTINGS_DIRECTORY" "$MM_PLUGINSETTINGS_DIRECT
 	case $path in "$PWD"*|[!/]*) fail "$path is the release's";; esac
 done
 mkdir -p "$MM_FILESETTINGS_DIRECTORY"
-[ -e "$MM_FILESETTINGS_DIRECTORY/upload" ] && [ -e "$MM_CONFIG" ] && touch "$MM_FILESETTINGS_DIRECTORY/second"
-touch "$MM_CONFIG" "$MM_FILESETTINGS_DIRECTORY/upload"
+touch "$MM_CONFIG" "$MM_FILESETTINGS_DIRECTORY/upload-$$"
 REFCHAT_DSN=$MM_SQLSETTINGS_DATASOURCE REFCHAT_ADMIN_PASSWORD=PASSWORD exec PROGRAM refchat -hash=bcrypt:4 -version=5.36.1 -listen="$MM_SERVICESETTINGS_LISTENADDRESS"
 `
 
@@ -145,8 +144,9 @@ bounded: {users: 3, ramp: 100ms, settle: 100ms, measure: 2s}
 	if files, err := filepath.Glob(filepath.Join(release, "*")); err != nil || len(files) != 1 {
 		t.Errorf("the release holds %q now", files)
 	}
-	// Three starts: before the snapshot, after it, and for the run. The reset of the last removes what the second left.
+	// Three starts, each with an upload: before the snapshot, after it, and for the run. The reset before the last removes
+	// that of the second.
 	if files, err := filepath.Glob(filepath.Join(root, "store", "state", "*", "data", "*")); err != nil || len(files) != 2 {
-		t.Errorf("uploads %q, want those of the snapshot and of the last start", files)
+		t.Errorf("uploads %q, want those of the first start and of the last", files)
 	}
 }
