@@ -64,7 +64,7 @@ type Settings struct {
 	CheckStorm func(kind string, params map[string]string) (key, problem string)
 }
 
-// A ServerDriver describes one way to deploy a dialect's own reference server. The code that deploys it is found by
+// A ServerDriver describes one way to deploy a dialect's own server. The code that deploys it is found by
 // its name.
 type ServerDriver struct {
 	Name string
@@ -77,6 +77,9 @@ type ServerDriver struct {
 	Ready, Metrics string
 	// Secrets are passed to the server in its environment: names of secrets, by variable.
 	Secrets map[string]string
+	// Release reports that target.binary, or that of each arm, is the directory of a release of the server. Otherwise it
+	// is the program, by default this one.
+	Release bool
 	// NeedsDatabase reports that the server does not run without a database.
 	NeedsDatabase bool
 	// Topologies reports that several servers on one database work together.

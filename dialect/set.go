@@ -86,6 +86,11 @@ func (s Set) Drivers() []string {
 	return names
 }
 
+// Contained returns the drivers whose servers run in a container of their program alone.
+func (s Set) Contained() []string {
+	return slices.DeleteFunc(s.Drivers(), func(name string) bool { d, _ := s.Driver(name); return d.Release })
+}
+
 // Behaviors returns the behaviors of all dialects, in a map of its own.
 func (s Set) Behaviors() Registry {
 	all := Registry{}
@@ -245,6 +250,8 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 				strings.Join(slices.Sorted(maps.Keys(deploys.Behaviors)), ", "))
 		case driver.NeedsDatabase && len(p.Engines()) == 0:
 			refuse("database.engine", "is missing; %s needs a database, as in database: {engine: postgresql}", deploys.Title)
+		case driver.Release && lacksBinary(p):
+			refuse("target.binary", "is missing; the driver %s needs the directory of a release, here or in every arm", driver.Name)
 		}
 	}
 	if p.Bounded != nil && speaks.Settings.CheckStorm != nil {
@@ -255,6 +262,14 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		}
 	}
 	return out
+}
+
+// lacksBinary reports whether the target of a plan, or that of one of its arms, has no binary.
+func lacksBinary(p *plan.Plan) bool {
+	if p.Target.Binary != "" || p.Compare == nil {
+		return p.Target.Binary == ""
+	}
+	return slices.ContainsFunc(p.Compare.Arms, func(a plan.Arm) bool { return a.Binary == "" })
 }
 
 // checkUsersFile reports behaviors that have no use for accounts of a file, and settings that have none beside it.

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 	"plimsoll/run/record"
 )
 
@@ -61,18 +62,9 @@ type builder struct {
 // names fills the arms, the engines and the title.
 func (b *builder) names() {
 	d := b.d
-	versions := map[string]int{}
-	for _, a := range b.c.Arms {
-		if v := b.version(a); v != "" {
-			versions[v]++
-		}
-	}
+	labels := b.labels()
 	for i, a := range b.c.Arms {
-		label := a
-		if v := b.version(a); v != "" && versions[v] == 1 && len(versions) == len(b.c.Arms) {
-			label = v
-		}
-		d.Arms = append(d.Arms, ArmLabel{Name: a, Label: label, Base: i == 0})
+		d.Arms = append(d.Arms, ArmLabel{Name: a, Label: labels[i], Base: i == 0})
 	}
 	d.bySettings(b.settings())
 	short := map[string]int{}
@@ -88,6 +80,31 @@ func (b *builder) names() {
 		d.Engines = append(d.Engines, Engine{Key: e, Label: label, Full: full})
 	}
 	d.Title = strings.TrimSpace("Performance Comparison " + strings.Join(d.armTitles(), " vs "))
+}
+
+// labels names the arms by their versions where these tell all of them apart. Arms of no name but base and new are named
+// by what the plan has for them otherwise.
+func (b *builder) labels() []string {
+	for _, of := range []func(arm string) string{b.version, b.given} {
+		labels := make([]string, len(b.c.Arms))
+		for i, a := range b.c.Arms {
+			labels[i] = of(a)
+		}
+		distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
+		if len(distinct) == len(labels) && !slices.Contains(labels, "") {
+			return labels
+		}
+	}
+	return slices.Clone(b.c.Arms)
+}
+
+// given returns the program or the address that the plan has for an arm named base or new; empty without one.
+func (b *builder) given(arm string) string {
+	if p := b.in.Plan; p != nil && p.Compare != nil && (arm == plan.Base || arm == record.ImportedNew) {
+		a, _ := p.Compare.Arm(arm)
+		return cmp.Or(a.Binary, a.URL.First())
+	}
+	return ""
 }
 
 // version returns the build of an arm as the plan names it, or else as the target reports it.

@@ -96,7 +96,7 @@ func Foresight(b record.Before, looks []record.Look, label func(engine string) s
 		add("%s, %s, which together are 5 %%", plannedText(looks), levelsText(looks))
 	}
 	out = append(out, noiseText(b, label))
-	if t := expectedText(b, label); t != "" {
+	if t := Findable(b, label); t != "" {
 		out = append(out, t)
 	}
 	return out
@@ -140,8 +140,9 @@ func noiseText(b record.Before, label func(string) string) string {
 	return text
 }
 
-// expectedText states the changes that the planned blocks can find.
-func expectedText(b record.Before, label func(string) string) string {
+// Findable states the changes that the planned blocks of a comparison can find; empty for one without forecasts. label is
+// that of [Foresight].
+func Findable(b record.Before, label func(string) string) string {
 	all := b.Expected
 	if len(all) == 0 {
 		return ""

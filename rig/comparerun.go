@@ -47,7 +47,11 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		return nil, plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", mode.Lacks)
 	}
 	var levels []record.UserLevel
+	base := RunPart{Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
 	if j.Cut == nil {
+		if err := within.ahead(s, base); err != nil {
+			return nil, err
+		}
 		if levels, err = s.findLevels(ctx, j.Minutes); err != nil {
 			return nil, err
 		}
@@ -68,7 +72,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		defer unlock()
 	}
 	// The tests of a comparison: both in one run, or the only one.
-	base := RunPart{Comparison: id, Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
+	base.Comparison = id
 	deployed := s.NewDeployments()
 	defer deployed.Close()
 	deployed.Kept, deployed.pausable = j.Keep, mode.Duet

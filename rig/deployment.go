@@ -298,7 +298,7 @@ func (pr *Program) Isolate(ctx context.Context, p *plan.Plan) (done bool, err er
 	if !p.Networked() {
 		return false, nil
 	}
-	if err := Networkable(p, pr.Dialects.Drivers()); err != nil {
+	if err := Networkable(p, pr.Dialects.Contained()); err != nil {
 		return false, err
 	}
 	if pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {

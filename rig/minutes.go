@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/report"
 )
 
 // reporting is about how long the judgement after the last block takes.
@@ -37,12 +38,45 @@ func (j CompareJob) Fits(p *plan.Plan) error {
 		return plan.Usagef("-minutes %d: how long target.install and target.reset take is unknown; "+
 			"write compare.blocks", t.minutes)
 	}
-	pilots := time.Duration(0)
-	if p.Bounded.AutoUsers() {
-		pilots = time.Duration(len(comparison.Engines(p))) * levelTime(p.Workload)
-	}
-	_, err := t.plan(p, plan.Between(ModeOf(p, false).Duet), pilots)
+	_, err := t.plan(p, plan.Between(ModeOf(p, false).Duet), pilots(p))
 	return err
+}
+
+// pilots is how long those for the number of users take at most.
+func pilots(p *plan.Plan) time.Duration {
+	if !p.Bounded.AutoUsers() {
+		return 0
+	}
+	return time.Duration(len(comparison.Engines(p))) * levelTime(p.Workload)
+}
+
+// ahead states, before anything is started, what a comparison of so many minutes comes to and what it can find, by what
+// is known then.
+func (t timed) ahead(s *Session, pt RunPart) error {
+	if t.minutes == 0 {
+		return nil
+	}
+	before := pilots(s.Plan)
+	q, err := t.plan(s.Plan, plan.Between(ModeOf(s.Plan, true).Duet), before)
+	if err != nil {
+		return err
+	}
+	planned := *s
+	planned.Plan = q
+	b, err := planned.foresee(q.Compare.Blocks*q.Seats(), pt)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if before > 0 {
+		text = fmt.Sprintf("at most %v for the number of users, then ", before)
+	}
+	s.Progress.Say("-minutes %d: %sabout %d blocks with %v measured in each of their %d runs, less what deployments take",
+		t.minutes, text, q.Compare.Blocks, q.Bounded.Measure, q.Seats())
+	if text = report.Findable(*b, engineName); text != "" {
+		s.Progress.Say("  %s", text)
+	}
+	return nil
 }
 
 // plan fits a plan into the rest of the minutes, of which so much is to be spent before the first

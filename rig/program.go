@@ -46,8 +46,8 @@ type Program struct {
 	AtSeal func(ctx context.Context, dir string, m record.Manifest, pace float64) error
 }
 
-// An OwnDriver deploys a server of a dialect, which is this program itself: the verb has the name of the driver. Its
-// description for plans and reports is in [dialect.ServerDriver].
+// An OwnDriver deploys a server of a dialect: a release of it, or this program itself, by the verb with the name of the
+// driver. Its description for plans and reports is in [dialect.ServerDriver].
 type OwnDriver struct {
 	// Configure sets how the server is started in a profile, and the programs that are started beside
 	// it at a place.

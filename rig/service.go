@@ -13,8 +13,8 @@ import (
 type Service struct {
 	// Dialect is required.
 	Dialect *dialect.Dialect
-	// Drivers deploy the servers, by the names of Dialect.Drivers; nil if the program contains none.
-	// A driver starts the program again, with the verb of the driver's name.
+	// Drivers deploy the servers, by the names of Dialect.Drivers; nil if there are none. One of a server that the
+	// program contains starts the program again, with the verb of the driver's name.
 	Drivers map[string]OwnDriver
 	// Servers are verbs that run the servers by themselves.
 	Servers []ServerVerb

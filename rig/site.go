@@ -270,6 +270,18 @@ func (s *Session) checkRelease(ctx context.Context, sys *System) error {
 	return nil
 }
 
+// releaseAt returns the number of the release that a server reports.
+func (s *Session) releaseAt(ctx context.Context, at target.Endpoint) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %v", askTimeout))
+	defer cancel()
+	env := workload.Env{URL: at.URL(), URLs: at.URLs(), Secrets: s.Secrets, Timeout: opTimeout}
+	names, err := s.Dialects.OfPlan(s.Plan).Release(ctx, env)
+	if err != nil {
+		return "", fmt.Errorf("reading the version of the server: %w", err)
+	}
+	return named("", names), nil
+}
+
 // named returns the name that a version is known by: the one that is what the plan wants, else the first.
 func named(want string, names []string) string {
 	for _, has := range names {

@@ -314,6 +314,9 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 		conf.Name = t.Driver
 		own.Configure(&conf, t.Profile, h.stores())
 	}
+	if d, _ := f.s.Dialects.Driver(t.Driver); d.Release {
+		conf.Version = f.s.releaseAt
+	}
 	surround(&conf, t.Topology, h)
 	return process.New(conf)
 }
@@ -344,7 +347,9 @@ func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (ta
 		if d.NeedsDatabase && eng == "" {
 			return spec, plan.Usagef("database: %s needs one; name an engine, as in database: {engine: postgresql}", f.s.Dialects.OfDriver(t.Driver).Title)
 		}
-		if spec.Binary == "" {
+		if d.Release {
+			spec.WorkDir = spec.Binary
+		} else if spec.Binary == "" {
 			var err error
 			if spec.Binary, err = executable(); err != nil {
 				return spec, err

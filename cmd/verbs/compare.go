@@ -79,19 +79,35 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	resume := fs.String("resume", "", "go on with the comparison of this `ID`, or the last, which was cut; its plan is stored with it")
 	aa := fs.Bool("aa", false, "compare the plan's base with itself, which measures the noise of this environment (plimsoll ls -aa)")
-	minutes := fs.Int("minutes", 0, "let the comparison take so many minutes in all: as many blocks, and with bounded.measure: auto as long ones, as fit")
+	minutes := fs.Int("minutes", 0, "let the comparison take so many minutes in all: as many blocks, and with bounded.measure: auto as long ones, as fit (default of OLD NEW: 6)")
+	save := fs.String("save", "", "write the plan of OLD NEW to this `FILE`, which is not there yet")
 	rate := a.calibrateFlag(fs)
 	keep := keepFlag(fs)
 	a.outwardFlags(fs)
-	rest, err := parse(fs, args, 0, 1)
+	rest, err := parse(fs, args, 0, 2)
 	if err != nil {
 		return err
 	}
 	if len(rest) == 0 && *resume == "" {
-		return plan.Usagef("0 arguments, want a plan, or -resume; see plimsoll compare -h")
+		return plan.Usagef("0 arguments, want a plan, OLD and NEW, or -resume; see plimsoll compare -h")
+	}
+	if *save != "" && len(rest) < 2 {
+		return plan.Usagef("-save is for the plan of OLD NEW; remove it")
 	}
 	var p *plan.Plan
-	if len(rest) == 1 {
+	src := "" // of a plan that is made here
+	switch len(rest) {
+	case 2:
+		if *aa || *resume != "" {
+			return plan.Usagef("-aa and -resume are for one plan: plimsoll compare %s %s measures the noise", rest[0], rest[0])
+		}
+		if p, src, err = a.pair(ctx, [2]string(rest), *root); err != nil {
+			return err
+		}
+		if *minutes == 0 {
+			*minutes = pairMinutes
+		}
+	case 1:
 		if p, err = a.readPlan(rest[0]); err != nil {
 			return err
 		}
@@ -107,6 +123,9 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 		return a.resume(ctx, *resume, j)
 	}
 	if err := j.Fits(p); err != nil {
+		return err
+	}
+	if err := savePlan(*save, src); err != nil {
 		return err
 	}
 	if *aa {

@@ -24,7 +24,7 @@ func (a *app) refused(p *plan.Plan) []plan.Refusal {
 		faults(p, check, refuse)
 	}
 	if p.Networked() {
-		if err := rig.Networkable(p, a.dialects().Drivers()); err != nil {
+		if err := rig.Networkable(p, a.dialects().Contained()); err != nil {
 			path, text, _ := strings.Cut(err.Error(), ": ")
 			refuse(path, "%s", text)
 		}

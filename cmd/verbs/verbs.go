@@ -32,7 +32,7 @@ func (a *app) verbs() []verb {
 		{"capacity", "PLAN.yaml|URL", "search for the supported users", (*app).capacity},
 		{"sizing", "PLAN.yaml|URL", "load steps with a grade each: how many users a machine holds, its limiter, its cost", (*app).sizing},
 		{"init", "[-o FILE]", "five questions, and a plan with comments", (*app).initPlan},
-		{"compare", "[-aa] PLAN.yaml | -resume ID|last", "arms × databases in interleaved blocks, with a verdict and a report", (*app).compare},
+		{"compare", "OLD NEW | [-aa] PLAN.yaml | -resume ID|last", "two servers, or arms × databases, in interleaved blocks, with a verdict and a report", (*app).compare},
 		{"judge", "FILE...|COMPARISON|last", "a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", (*app).judge},
 		{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
 		{"ls", "[-aa]", "list the store's runs, or the noise found by comparisons of a build with itself", (*app).ls},

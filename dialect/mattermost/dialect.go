@@ -8,11 +8,12 @@ import (
 	"plimsoll/plan"
 )
 
-// The drivers of the reference servers that speak the API: the one that carries it out, and the null server, which
-// only answers.
+// The drivers of servers that speak the API: of the reference server that carries it out, of the null server, which
+// only answers, and of a release of Mattermost.
 const (
 	Refchat = "refchat"
 	Refnull = "refnull"
+	Release = "mattermost"
 )
 
 // Dialect describes servers of the Mattermost family to Plimsoll.
@@ -23,6 +24,7 @@ var Dialect = &dialect.Dialect{
 	Drivers: []dialect.ServerDriver{
 		{Name: Refchat, Roles: roles, Ready: pingPath, Metrics: "/metrics", Secrets: map[string]string{"REFCHAT_ADMIN_PASSWORD": "admin_password"}, Topologies: true},
 		{Name: Refnull, Roles: roles, Ready: pingPath},
+		{Name: Release, Roles: roles, Ready: pingPath, NeedsDatabase: true, Release: true},
 	},
 	Settings: dialect.Settings{Params: Params, Secrets: Secrets, Check: Check, CheckStorm: CheckStorm},
 	Weighted: "mattermost",

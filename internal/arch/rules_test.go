@@ -34,7 +34,7 @@ var driverList = []string{
 	"load/engine/calibration", "load/fleet/join",
 	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat",
 	"run/record/figures", "run/record/gobench", "run/record/k6", "run/record/loadtestng", "run/record/locust",
-	"target/container", "target/external", "target/process",
+	"target/container", "target/external", "target/mattermost", "target/process",
 	"target/lab/cgroup", "target/lab/mysql", "target/lab/netns", "target/lab/nginx", "target/lab/postgresql",
 	"watch/probe/agent", "watch/probe/mysql", "watch/probe/postgresql",
 	"watch/series/promapi", "watch/series/remote",
@@ -51,7 +51,7 @@ var pure = []string{"judge/stats", "plan", "plan/draft", "judge/verdict", "judge
 var inTests = []string{"internal/browser", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
 
 // named are the directories that may speak of one particular server.
-var named = []string{"dialect", "reference", "cmd", "internal/arch"}
+var named = []string{"dialect", "reference", "cmd", "internal/arch", "target/mattermost"}
 
 // A rule checks the tree and returns its findings, one line each, beginning with a place.
 type rule struct {

@@ -65,6 +65,11 @@ func (d *deployment) describe(ctx context.Context) error {
 		}
 		desc.Companions[role] = text
 	}
+	if desc.Version == "" && d.conf.Version != nil {
+		if desc.Version, err = d.conf.Version(ctx, d); err != nil {
+			return err
+		}
+	}
 	d.desc = desc
 	return nil
 }

@@ -64,6 +64,9 @@ type Config struct {
 	// Provision fills a new deployment, whose instances are ready, before the snapshot is taken; nil means
 	// that there is nothing to do.
 	Provision func(ctx context.Context, at target.Endpoint) error
+	// Version returns the version that the deployment reports, for a Description of a Spec without one; nil leaves it
+	// empty.
+	Version func(ctx context.Context, at target.Endpoint) (string, error)
 	// readyTimeout is how long an instance may take until it is ready: DefaultReadyTimeout, but for tests.
 	readyTimeout time.Duration
 	Placed

@@ -1,5 +1,5 @@
-// Package own is the registry of the servers that this program contains: refchat and the null server.
-// It starts them as targets of a test, and by themselves.
+// Package own is the registry of the servers that this program knows: refchat and the null server, which it contains
+// and starts as targets of a test and by themselves, and releases of Mattermost.
 package own
 
 import (
@@ -14,6 +14,7 @@ import (
 	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/target"
+	release "plimsoll/target/mattermost"
 	"plimsoll/target/process"
 )
 
@@ -48,6 +49,9 @@ var drivers = map[string]rig.OwnDriver{
 	},
 	mattermost.Refnull: {Configure: func(conf *process.Config, _ string, _ rig.Side) {
 		conf.Databases, conf.Command = nil, refnullCommand
+	}},
+	mattermost.Release: {Configure: func(conf *process.Config, _ string, _ rig.Side) {
+		conf.Command, conf.Files = releaseCommand, []string{release.Files}
 	}},
 }
 
@@ -90,6 +94,16 @@ func refnullCommand(spec target.Spec, _ process.Instance) (process.Command, erro
 		env["GOMAXPROCS"] = fmt.Sprint(n)
 	}
 	return process.Command{Path: spec.Binary, Args: append([]string{mattermost.Refnull, "-listen=${HOSTPORT}"}, spec.Args...), Env: env}, nil
+}
+
+// releaseCommand starts the server of a release directory.
+func releaseCommand(spec target.Spec, in process.Instance) (process.Command, error) {
+	path, args, err := release.Program(spec.Binary)
+	if err != nil {
+		return process.Command{}, err
+	}
+	env := release.Settings(in.Engine)
+	return process.Command{Path: path, Args: append(args, spec.Args...), Env: env}, nil
 }
 
 // releaseRE is the form of the releases that the reference server plays.

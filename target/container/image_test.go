@@ -1,0 +1,66 @@
+package container_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/target/container"
+)
+
+// TestFilesOfAnImage copies a directory and a file out of an image, and leaves no container.
+func TestFilesOfAnImage(t *testing.T) {
+	if _, err := container.FindPodman(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	name := fmt.Sprintf("localhost/plimsoll-test-%d:1", os.Getpid())
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "srv", "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "srv", "bin", "x"), []byte("a program"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	tarball := filepath.Join(t.TempDir(), "image.tar")
+	run("tar", "-C", dir, "-cf", tarball, ".")
+	if _, err := container.FindImage(t.Context(), name); !errors.Is(err, container.ErrNoImage) {
+		t.Fatalf("error %v before it is there, want %v", err, container.ErrNoImage)
+	}
+	run("podman", "import", "--change", `ENTRYPOINT ["/srv/bin/x", "-v"]`, "--change", "WORKDIR /srv", tarball, name)
+	t.Cleanup(func() { _ = exec.Command("podman", "rmi", name).Run() })
+	image, err := container.FindImage(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image.Program != "/srv/bin/x" || image.WorkDir != "/srv" || len(image.ID) != 64 {
+		t.Errorf("found %+v", image)
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := image.Copy(t.Context(), "/srv", to); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(to, "bin", "x")); err != nil || string(b) != "a program" {
+		t.Errorf("copied %q, %v", b, err)
+	}
+	if err := image.Copy(t.Context(), image.Program, to+"-x"); err != nil {
+		t.Error(err)
+	}
+	if err := image.Copy(t.Context(), "/opt", to+"-opt"); err == nil || !strings.Contains(err.Error(), "/opt") {
+		t.Errorf("error %v of a directory that is not there", err)
+	}
+	if left := run("podman", "ps", "-a", "-q", "--filter", "ancestor="+name); left != "" {
+		t.Errorf("containers are left: %s", left)
+	}
+}
