@@ -34,7 +34,7 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	}
 	// This comes before the lock, which another process of this program needs.
 	if stored, err := evidence.Plan(c.Plan); err == nil {
-		if done, err := a.program().Isolate(ctx, stored); err != nil {
+		if done, err := a.program().Isolate(ctx, stored, j.root); err != nil {
 			return err
 		} else if done {
 			return nil
