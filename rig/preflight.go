@@ -14,9 +14,9 @@ import (
 	"plimsoll/run/preflight"
 )
 
-// A Flight is what a program's preflight needs besides the plan, and whether there was one. The
+// A Clearance is what a program's preflight needs besides the plan, and whether there was one. The
 // program carries it out once.
-type Flight struct {
+type Clearance struct {
 	// Source is the text of the plan's file, for the places of problems; nil where there is none.
 	Source []byte
 	// Part is the only part of the plan that is carried out; nil means all of it.
@@ -30,8 +30,8 @@ type Flight struct {
 // target: a few requests that leave nothing there. It takes at most five seconds, starts nothing and
 // writes nothing. The authority of the plan's target is one of this process from then on.
 func (pr *Program) Preflight(ctx context.Context, p *plan.Plan, root string) (preflight.Result, error) {
-	pr.flight().done = true
-	f := &flight{Program: pr, p: p, root: root, part: pr.flight().Part}
+	pr.clearance().done = true
+	f := &flight{Program: pr, p: p, root: root, part: pr.clearance().Part}
 	f.arms = f.armsOf()
 	var first preflight.Result
 	// Connections with TLS need the authority, and secrets the references: they come before.
@@ -50,7 +50,7 @@ func (pr *Program) Preflight(ctx context.Context, p *plan.Plan, root string) (pr
 // preflight is [Program.Preflight] of a verb that carries a plan out: problems are its error, and the
 // rest is told. It does nothing in a program that another of ours started after its own preflight.
 func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) error {
-	if pr.flight().done || pr.Env(outsideEnv) != "" {
+	if pr.clearance().done || pr.Env(outsideEnv) != "" {
 		return nil
 	}
 	r, err := pr.Preflight(ctx, p, root)
@@ -66,7 +66,7 @@ func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) err
 
 // Tell writes the cautions of a preflight, and what it left out.
 func (pr *Program) Tell(r preflight.Result) {
-	for _, c := range plan.Located(pr.flight().Source, r.Cautions).Problems {
+	for _, c := range plan.Located(pr.clearance().Source, r.Cautions).Problems {
 		plain.Fprintf(pr.Warn, "plimsoll: warning: %s\n", c)
 	}
 	for _, what := range r.Left {
@@ -77,15 +77,15 @@ func (pr *Program) Tell(r preflight.Result) {
 // Grounded returns the problems of a preflight as bad usage, each at its place in the plan, below a line
 // of a format and its arguments.
 func (pr *Program) Grounded(r preflight.Result, format string, args ...any) error {
-	return plan.UsageError{Err: plain.Below(plan.Located(pr.flight().Source, r.Problems), format, args...)}
+	return plan.UsageError{Err: plain.Below(plan.Located(pr.clearance().Source, r.Problems), format, args...)}
 }
 
-// flight returns that of the program, which has one from then on.
-func (pr *Program) flight() *Flight {
-	if pr.Flight == nil {
-		pr.Flight = new(Flight)
+// clearance returns that of the program, which has one from then on.
+func (pr *Program) clearance() *Clearance {
+	if pr.Clearance == nil {
+		pr.Clearance = new(Clearance)
 	}
-	return pr.Flight
+	return pr.Clearance
 }
 
 // A flight is one preflight.
@@ -167,7 +167,7 @@ func (f *flight) envOf(at string) workload.Env {
 		URL: at, HTTP2: f.p.Target.HTTP == plan.HTTP2, Seed: f.p.Seed, Pace: 1, Params: sys.expanded(f.p),
 		Secret: sys.secrets, Secrets: f.Secrets, Timeout: requestTime, Mix: f.p.Workload.ActionMix,
 	}
-	if a := f.flight().accounts; a != nil {
+	if a := f.clearance().accounts; a != nil {
 		env.Accounts = a.rows
 	}
 	return env
@@ -191,9 +191,15 @@ func problem(log *preflight.Log, key string, err error) {
 		}
 		return
 	}
-	text := err.Error()
-	if m := keyRE.FindStringSubmatch(text); m != nil {
-		key, text = m[1], text[len(m[0]):]
-	}
+	key, text := keyOf(key, err)
 	log.Problem(key, "%s", text)
+}
+
+// keyOf returns the key that an error begins with, or the other one, and the rest of its text.
+func keyOf(other string, err error) (key, text string) {
+	text = err.Error()
+	if m := keyRE.FindStringSubmatch(text); m != nil {
+		return m[1], text[len(m[0]):]
+	}
+	return other, text
 }

@@ -17,7 +17,6 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
-	"plimsoll/report"
 	"plimsoll/run/preflight"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
@@ -276,43 +275,43 @@ func (f *flight) busy(ctx context.Context, log *preflight.Log) {
 	if err != nil {
 		return
 	}
-	before := busyCores(cores)
+	before, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return
+	}
 	own := ownCPU()
 	select {
 	case <-ctx.Done():
 		return
 	case <-time.After(busyTime):
 	}
-	own = ownCPU() - own
-	var taken []string
-	for core, after := range busyCores(cores) {
-		was, ok := before[core]
-		if total := after[1] - was[1]; ok && total > 0 {
-			share := (after[0] - was[0] - own.Seconds()) / total
-			if share >= othersLimit() {
-				taken = append(taken, fmt.Sprintf("%.0f %% of core %s", 100*share, report.Cores([]int{core})))
-			}
-		}
+	after, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return
 	}
-	if len(taken) > 0 {
-		slices.Sort(taken)
-		log.Caution("", "others take %s: expect inconclusive latencies; cost will hold", strings.Join(taken, " and "))
+	if taken := byOthers(before, after, cores, ownCPU()-own); taken != "" {
+		log.Caution("", "others take %s: expect inconclusive latencies; cost will hold", taken)
 	}
 }
 
-// busyCores returns the cumulative busy and whole time of each core, in seconds.
-func busyCores(cores []int) map[int][2]float64 {
-	out := map[int][2]float64{}
-	stat, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return out
-	}
+// byOthers names the cores of which others than this process, which has used own, take so much that latencies show it,
+// by two states of /proc/stat.
+func byOthers(before, after []byte, cores []int, own time.Duration) string {
+	var taken []string
 	for _, c := range cores {
-		if busy, total, err := coreTimes(stat, []int{c}); err == nil {
-			out[c] = [2]float64{busy, total}
+		was, all, err := coreTimes(before, []int{c})
+		if err != nil {
+			continue
+		}
+		is, total, err := coreTimes(after, []int{c})
+		if err != nil || total <= all {
+			continue
+		}
+		if share := (is - was - own.Seconds()) / (total - all); share >= othersLimit() {
+			taken = append(taken, fmt.Sprintf("%.0f %% of core %d", 100*share, c))
 		}
 	}
-	return out
+	return strings.Join(taken, " and ")
 }
 
 // ownCPU returns the CPU time of this process.

@@ -25,7 +25,7 @@ func (f *flight) inputs(ctx context.Context, log *preflight.Log) {
 	}
 	users, err := readUsersFile(f.p)
 	problem(log, "workload.users_file", err)
-	f.flight().accounts = users
+	f.clearance().accounts = users
 	if users != nil && users.caution != "" {
 		log.Caution("workload.users_file", "%s", users.caution)
 	}

@@ -78,7 +78,7 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
 		return nil, err
 	}
-	s.hold(pr.flight().accounts)
+	s.hold(pr.clearance().accounts)
 	if s.budget, err = setBudget(p); err != nil {
 		return nil, err
 	}

@@ -206,8 +206,8 @@ func (a *app) readPlanFor(path string, k plan.Known) (*plan.Plan, error) {
 	if err != nil {
 		return nil, plan.UsageError{Err: plain.Below(err, "%s is no good plan", path)}
 	}
-	if a.flight != nil {
-		a.flight.Source = src
+	if a.clearance != nil {
+		a.clearance.Source = src
 	}
 	return a.inline(p, path)
 }

@@ -42,7 +42,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if p, err = a.program().Narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
-	a.flight.Part = &pt
+	a.clearance.Part = &pt
 	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate)
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, 
 	if err := target.Free(dir); err != nil {
 		return err
 	}
-	a.flight.Part = &pt
+	a.clearance.Part = &pt
 	if done, err := a.program().Isolate(ctx, p, root); done || err != nil {
 		return err
 	}
