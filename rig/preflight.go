@@ -48,10 +48,14 @@ func (pr *Program) Preflight(ctx context.Context, p *plan.Plan, root string) (pr
 }
 
 // preflight is [Program.Preflight] of a verb that carries a plan out: problems are its error, and the
-// rest is told. It does nothing in a program that another of ours started after its own preflight.
-func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) error {
-	if pr.clearance().done || pr.Env(outsideEnv) != "" {
+// rest is told. A program that another of ours started after its own preflight only reads the accounts.
+func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) (err error) {
+	if pr.clearance().done {
 		return nil
+	}
+	if pr.Env(outsideEnv) != "" {
+		pr.clearance().accounts, err = readUsersFile(p)
+		return err
 	}
 	r, err := pr.Preflight(ctx, p, root)
 	if err != nil {
@@ -153,7 +157,7 @@ func (f *flight) behaviors() []string { return slices.Sorted(maps.Keys(f.p.Workl
 // mostUsers returns how many users the part that is carried out has at most, and the key that says so.
 func (f *flight) mostUsers() (int, string) {
 	n, key := f.p.MostUsers()
-	if f.part == nil {
+	if f.part == nil || !f.part.Bounded && !f.part.Unbounded {
 		return n, key
 	}
 	s := &Session{Plan: f.p}
@@ -165,7 +169,7 @@ func (f *flight) envOf(at string) workload.Env {
 	sys := &System{secrets: f.secretsOf(f.p), known: f.Secrets, speaks: f.Dialects}
 	env := workload.Env{
 		URL: at, HTTP2: f.p.Target.HTTP == plan.HTTP2, Seed: f.p.Seed, Pace: 1, Params: sys.expanded(f.p),
-		Secret: sys.secrets, Secrets: f.Secrets, Timeout: requestTime, Mix: f.p.Workload.ActionMix,
+		Secret: sys.secrets, Secrets: f.Secrets, Timeout: preflight.Within, Mix: f.p.Workload.ActionMix,
 	}
 	if a := f.clearance().accounts; a != nil {
 		env.Accounts = a.rows

@@ -147,7 +147,11 @@ func (f *flight) server(ctx context.Context, log *preflight.Log, a flightArm, at
 		return
 	}
 	log.Doing("the answer of " + shown)
-	if err := f.answer(ctx, a, at); err != nil {
+	err = f.answer(ctx, a, at)
+	for errors.Is(err, target.ErrSilent) && ctx.Err() == nil { // a slow one may be a good one
+		err = f.answer(ctx, a, at)
+	}
+	if err != nil {
 		ready := a.target.Ready
 		if e, ok := errors.AsType[*target.AnswerError](err); ok && e.Unavailable() && f.p.Target.Timeouts.Ready > 0 {
 			log.Caution(key, "%v; it is waited for (target.timeouts.ready)", err)
@@ -179,9 +183,7 @@ func (f *flight) connect(ctx context.Context, u *url.URL) error {
 				conf.NextProtos = []string{plan.HTTP2}
 			}
 			with := tls.Client(conn, conf)
-			within, cancel := context.WithTimeout(ctx, requestTime)
-			defer cancel()
-			if err := with.HandshakeContext(within); err != nil {
+			if err := with.HandshakeContext(ctx); err != nil {
 				return err
 			}
 			if f.p.Target.HTTP == plan.HTTP2 && with.ConnectionState().NegotiatedProtocol != plan.HTTP2 {

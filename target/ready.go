@@ -42,13 +42,16 @@ func Shown(ref string) string {
 // A Dial connects to an address of the form HOST:PORT, as [net.Dialer.DialContext].
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
+// ErrSilent is the end of [Ready] without an answer.
+var ErrSilent = errors.New("no answer within 2 s")
+
 // Ready requests a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the
 // 200s.
 func Ready(ctx context.Context, ref string) error { return readyBy(ctx, ref, nil) }
 
 // readyBy is Ready over connections of dial; nil is those of this program's network.
 func readyBy(ctx context.Context, ref string, dial Dial) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, errors.New("no answer within 2 s"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, ErrSilent)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ref, nil)
 	if err != nil {
