@@ -40,6 +40,13 @@ type Dialect struct {
 	Indicators []Sign
 	// Metrics are the metrics that a server exposes about itself.
 	Metrics Metrics
+	// Wants returns the secrets of Settings.Secrets of which one must be given for users of these behaviors, and why;
+	// none if users of them need no secret that env lacks. It is nil in a dialect without secrets.
+	Wants func(env workload.Env, behaviors []string) (secrets []string, why string)
+	// Visit looks at a server as its users will: its version, a login, a WebSocket, a call that reads, and the settings
+	// that stop a run. It makes about ten requests and leaves nothing on the server. It is nil where the answer of the
+	// page that shows that a server is ready is all that is asked.
+	Visit func(ctx context.Context, v Visit)
 	// Release returns the names that the server at env.URL gives its version, the number first; nil if the API does
 	// not report it.
 	Release func(ctx context.Context, env workload.Env) ([]string, error)

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 
-	"plimsoll/load/workload"
 	"plimsoll/plan"
 )
 
@@ -77,15 +76,7 @@ func (s Set) listens(p *plan.Plan) bool {
 	for _, n := range p.Bounded.Users {
 		users = users || n != 0 // a number, or auto
 	}
-	behaviors := s.Behaviors()
-	for name, share := range p.Workload.Mix() {
-		if build := behaviors[name]; share > 0 && users && build != nil {
-			if c, ok := build().(workload.Connected); ok && c.Sockets() > 1 {
-				return true
-			}
-		}
-	}
-	return false
+	return users && s.hears(p)
 }
 
 // The rules of hosts. Where the target shares its host with the generator, the generator's memory and segments are in

@@ -235,6 +235,7 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		return out
 	}
 	out = append(out, s.checkUsersFile(p, names)...)
+	out = append(out, s.unfed(p, speaks)...)
 	for _, err := range unjoined(s.CheckSettings(names, p.Workload.Params)) {
 		if e, ok := errors.AsType[*SettingError](err); ok {
 			refuse("workload.params."+e.Key, "%s", e.Problem)

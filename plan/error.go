@@ -10,7 +10,7 @@ import (
 
 // A Problem is one thing wrong with a plan, and where.
 type Problem struct { //nolint:errname // problems are what plan check lists; Error joins them
-	// Line and Col count from 1; Col counts characters.
+	// Line and Col count from 1; Col counts characters. Both are 0 for a problem without a place.
 	Line, Col int
 	// Path names the key, as in "workload.pace" or "unbounded.slo[2]"; empty for the whole plan.
 	Path string
@@ -19,12 +19,16 @@ type Problem struct { //nolint:errname // problems are what plan check lists; Er
 	Msg string
 }
 
-// String returns "line:col: path: error; remedy".
+// String returns "line:col: path: error; remedy", without the parts that it lacks.
 func (p Problem) String() string {
-	if p.Path == "" {
-		return fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.Msg)
+	text := p.Msg
+	if p.Path != "" {
+		text = p.Path + ": " + text
 	}
-	return fmt.Sprintf("%d:%d: %s: %s", p.Line, p.Col, p.Path, p.Msg)
+	if p.Line > 0 {
+		text = fmt.Sprintf("%d:%d: %s", p.Line, p.Col, text)
+	}
+	return text
 }
 
 // Error is String: each problem is one of those that an [Error] joins.

@@ -100,7 +100,7 @@ var keyTexts = map[string]string{
 	"target.timeouts":         "Longest times of the commands; beyond them a run is void.",
 	"target.timeouts.install": "Of install. Default 20m.",
 	"target.timeouts.reset":   "Of reset. Default 30m.",
-	"target.timeouts.ready":   "Until the target answers, after a command too. Default 5m with commands, else 30s.",
+	"target.timeouts.ready":   "Until the target answers, after a command too; where it is written, a run waits for a server that is not up yet. Default 5m with commands, else 30s.",
 
 	"target.dataset": "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump.",
 

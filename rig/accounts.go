@@ -3,7 +3,6 @@ package rig
 import (
 	"fmt"
 
-	"plimsoll/internal/plain"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/record"
@@ -12,7 +11,10 @@ import (
 // CheckUsersFile reads the plan's file of accounts to its end, and returns what is wrong with it for this plan, and a
 // caution about a good one; "" for none. Without such a file both are empty.
 func CheckUsersFile(p *plan.Plan) (caution string, err error) {
-	_, _, caution, err = readUsersFile(p)
+	users, err := readUsersFile(p)
+	if users != nil && users.caution != "" {
+		caution = "workload.users_file: " + users.caution
+	}
 	return caution, err
 }
 
@@ -26,44 +28,49 @@ func WithUsersAt(p *plan.Plan, at string) *plan.Plan {
 	return p.WithUsersAt(at, digest)
 }
 
-// readUsersFile reads as many rows of the plan's file of accounts as its tests may need.
-func readUsersFile(p *plan.Plan) (rows *workload.Accounts, of workload.AccountFile, caution string, err error) {
+// readUsers is what was read of a plan's file of accounts.
+type readUsers struct {
+	rows    *workload.Accounts
+	of      workload.AccountFile
+	caution string // about a good file
+}
+
+// readUsersFile reads as many rows of the plan's file of accounts as its tests may need. It is nil of a plan without
+// such a file.
+func readUsersFile(p *plan.Plan) (*readUsers, error) {
 	path := p.Workload.UsersPath()
 	if path == "" {
-		return nil, of, "", nil
+		return nil, nil
 	}
 	need, key := p.MostUsers()
-	if rows, of, err = workload.ReadAccounts(path, need); err != nil {
-		return nil, of, "", plan.Usagef("workload.users_file: %w", err)
+	rows, of, err := workload.ReadAccounts(path, need)
+	if err != nil {
+		return nil, plan.Usagef("workload.users_file: %w", err)
 	}
 	if want := p.Workload.UsersDigest; want != "" && of.Digest != want {
-		return nil, of, "", plan.Usagef("workload.users_file: %s has the digest %s, and the plan is of %s: put that file back, or remove users_digest and begin anew", of.Name, of.Digest, want)
+		return nil, plan.Usagef("workload.users_file: %s has the digest %s, and the plan is of %s: put that file back, or remove users_digest and begin anew", of.Name, of.Digest, want)
 	}
 	if of.Rows < need {
 		end := &workload.AccountError{File: of.Name, Line: of.Lines, Column: 1, Problem: fmt.Sprintf("is the end, after %d accounts; %s needs %d, one for each user", of.Rows, key, need)}
-		return nil, of, "", plan.Usagef("workload.users_file: %w", end)
+		return nil, plan.Usagef("workload.users_file: %w", end)
 	}
+	out := &readUsers{rows: rows, of: of}
 	if of.Shared {
-		caution = fmt.Sprintf("workload.users_file: others than its owner may read %s; protect it (chmod 600 %s)", path, path)
+		out.caution = fmt.Sprintf("others than its owner may read %s; protect it (chmod 600 %s)", path, path)
 	}
-	return rows, of, caution, nil
+	return out, nil
 }
 
-// readAccounts reads the accounts of the session's users. What they hold is a secret from then on.
-func (s *Session) readAccounts() error {
-	rows, of, caution, err := readUsersFile(s.Plan)
-	if err != nil || rows == nil {
-		return err
+// hold keeps the accounts that were read for the session's users. What they hold is a secret from then on.
+func (s *Session) hold(users *readUsers) {
+	if users == nil {
+		return
 	}
-	for _, a := range rows.Rows {
+	for _, a := range users.rows.Rows {
 		s.Secrets.Add(a.Password, a.Token)
 	}
-	if caution != "" {
-		plain.Fprintf(s.Warn, "plimsoll: warning: %s\n", caution)
-	}
-	s.accounts = rows
-	s.usersFile = &record.AccountsFile{Name: of.Name, Rows: of.Rows, Digest: of.Digest}
-	return nil
+	s.accounts = users.rows
+	s.usersFile = &record.AccountsFile{Name: users.of.Name, Rows: users.of.Rows, Digest: users.of.Digest}
 }
 
 // accountsOf is the record of the accounts that the users of a system have; nil where they were made.

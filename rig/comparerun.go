@@ -44,7 +44,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		mode = CompareMode{Duet: j.Cut.InTurns(), Why: j.Cut.ModeWhy, Lacks: mode.Lacks}
 	}
 	if mode.Lacks != "" {
-		return nil, plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", mode.Lacks)
+		return nil, errLacks(mode)
 	}
 	var levels []record.UserLevel
 	base := RunPart{Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}

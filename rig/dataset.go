@@ -362,29 +362,42 @@ func IsDir(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// datasetFor returns the dump that a target begins with: the one at a path, or one made from a preset or a spec,
-// which is kept in the store for the next time. The password is that of the users of generated data.
-func (s *Session) datasetFor(ctx context.Context, t plan.Target, engine string) (d *dump.Dump, err error) {
-	name, own := t.Dataset, s.Drivers[t.Driver]
-	if engine == "" {
-		return nil, plan.Usagef("target.dataset: %s needs a database that this program starts; add database: {engine: postgresql}", name)
-	}
-	if IsDir(name) {
+// dataOf returns the dump that a target's dataset names, or the description of the data that are made for it; neither
+// for a target without one.
+func (pr *Program) dataOf(t plan.Target, engine string) (*dump.Dump, dataset.Spec, error) {
+	var spec dataset.Spec
+	name, own := t.Dataset, pr.Drivers[t.Driver]
+	switch {
+	case !t.Filled():
+		return nil, spec, nil
+	case engine == "":
+		return nil, spec, plan.Usagef("target.dataset: %s needs a database that this program starts; add database: {engine: postgresql}", name)
+	case IsDir(name):
 		d, err := dump.For(name, engine)
 		if err != nil {
-			return nil, plan.Usagef("target.dataset: %w", err)
+			return nil, spec, plan.Usagef("target.dataset: %w", err)
 		}
 		if own.Data != "" && d.Manifest.Schema != own.Data {
-			return nil, plan.Usagef("target.dataset: %s has schema %q, the reference server wants %q; generate it again", d.Dir, d.Manifest.Schema, own.Data)
+			return nil, spec, plan.Usagef("target.dataset: %s has schema %q, the reference server wants %q; generate it again", d.Dir, d.Manifest.Schema, own.Data)
 		}
-		return d, nil
-	}
-	if own.Data == "" {
-		return nil, plan.Usagef("target.dataset: %s is not a directory; the driver %s begins with a dump of its own database, which plimsoll data snapshot makes", name, t.Driver)
+		return d, spec, nil
+	case own.Data == "":
+		return nil, spec, plan.Usagef("target.dataset: %s is not a directory; the driver %s begins with a dump of its own database, which plimsoll data snapshot makes", name, t.Driver)
 	}
 	spec, err := ReadSpec(name)
 	if err != nil {
-		return nil, fmt.Errorf("target.dataset: %w", err)
+		err = fmt.Errorf("target.dataset: %w", err)
+	}
+	return nil, spec, err
+}
+
+// datasetFor returns the dump that a target begins with: the one at a path, or one made from a preset or a spec,
+// which is kept in the store for the next time. The password is that of the users of generated data.
+func (s *Session) datasetFor(ctx context.Context, t plan.Target, engine string) (d *dump.Dump, err error) {
+	own := s.Drivers[t.Driver]
+	d, spec, err := s.dataOf(t, engine)
+	if err != nil || d != nil {
+		return d, err
 	}
 	root, err := filepath.Abs(filepath.Join(s.Store.Root(), "datasets"))
 	if err != nil {

@@ -282,32 +282,19 @@ const outsideEnv = "PLIMSOLL_OUTSIDE_NETWORK"
 
 // Isolate carries the whole invocation out again in a network of its own, if the plan's target has networks: the users,
 // whose sockets are this program's, are then on one of these networks, and nothing in that of the host has to be
-// changed. done reports that the other program did the work; err is then its exit status.
-func (pr *Program) Isolate(ctx context.Context, p *plan.Plan) (done bool, err error) {
-	if err := Unhostable(ctx, p); err != nil {
-		return false, plan.UsageError{Err: err}
+// changed. done reports that the other program did the work; err is then its exit status. The preflight of the plan
+// comes first, with the store at root.
+func (pr *Program) Isolate(ctx context.Context, p *plan.Plan, root string) (done bool, err error) {
+	if err := pr.preflight(ctx, p, root); err != nil {
+		return false, err
 	}
 	if p.Compare != nil && p.Compare.Limited() || p.Networked() {
-		if os.Geteuid() != 0 {
-			return false, plan.Usagef("compare.arms: deployments need control groups and network namespaces, and these root; run plimsoll as root, or remove deployment")
-		}
 		if err := sweepPlacements(ctx); err != nil {
 			return false, err
 		}
 	}
 	if !p.Networked() {
 		return false, nil
-	}
-	if err := Networkable(p, pr.Dialects.Contained()); err != nil {
-		return false, err
-	}
-	if pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {
-		return false, plan.Usagef("-serve, -remote-write: with deployment.network or target.topology.hosts: netns the run is in a network of its own, which reaches no other host; remove them, and use plimsoll serve afterwards")
-	}
-	if p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a plan.Arm) bool { return a.Deployment.Contained() }) {
-		if _, err := container.FindPodman(ctx); err != nil {
-			return false, plan.Usagef("compare.arms: deployment.network: %w", err)
-		}
 	}
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {

@@ -35,14 +35,32 @@ type FleetDoor struct {
 // FleetKeys is the key file of a store.
 func FleetKeys(root string) string { return filepath.Join(root, "fleet.json") }
 
-// OpenFleet opens the door to the agents that the key file knows. say gets a line for each message that is refused.
-func (pr *Program) OpenFleet(d FleetDoor, say func(string, ...any)) (*join.Hall, error) {
-	keys, err := join.ReadKeys(d.Keys)
+// readKeys reads a key file.
+func readKeys(path string) (*join.Keys, error) {
+	keys, err := join.ReadKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, plan.Usagef("no agent is known: there is no key file %s; to make it with the token of the first: plimsoll fleet -new-token FILE", d.Keys)
+		return nil, plan.Usagef("no agent is known: there is no key file %s; to make it with the token of the first: plimsoll fleet -new-token FILE", path)
 	}
 	if err != nil {
 		return nil, plan.UsageError{Err: err}
+	}
+	return keys, nil
+}
+
+// door is where the agents of a program's runs join.
+func (pr *Program) door(root string) (d FleetDoor) {
+	if pr.Out != nil {
+		d = pr.Out.Fleet
+	}
+	d.Keys = cmp.Or(d.Keys, FleetKeys(root))
+	return d
+}
+
+// OpenFleet opens the door to the agents that the key file knows. say gets a line for each message that is refused.
+func (pr *Program) OpenFleet(d FleetDoor, say func(string, ...any)) (*join.Hall, error) {
+	keys, err := readKeys(d.Keys)
+	if err != nil {
+		return nil, err
 	}
 	pr.Secrets.Add(keys.Secrets()...)
 	build, err := join.Build()
@@ -206,12 +224,7 @@ func (s *Session) openFleet(root string) (closed func(), err error) {
 	if s.Plan.Placement.Agents == nil && !s.Plan.WatchedByAgents() {
 		return func() {}, nil
 	}
-	var d FleetDoor
-	if s.Out != nil {
-		d = s.Out.Fleet
-	}
-	d.Keys = cmp.Or(d.Keys, FleetKeys(root))
-	hall, err := s.OpenFleet(d, s.Progress.Say)
+	hall, err := s.OpenFleet(s.door(root), s.Progress.Say)
 	if err != nil {
 		return nil, err
 	}

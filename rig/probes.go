@@ -39,6 +39,16 @@ func (s source) addTo(r *probe.Runner) {
 	}
 }
 
+// try reads it once.
+func (s source) try(ctx context.Context) (err error) {
+	if s.scraper != nil {
+		_, _, err = s.scraper.Scrape(ctx)
+	} else {
+		_, err = s.probe.Sample(ctx, time.Now())
+	}
+	return err
+}
+
 // A databased deployment has a database of its own.
 type databased interface {
 	// DSN returns its address, password included; empty without one. It changes at Reset.
@@ -259,11 +269,7 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 	}
 	asked := slices.DeleteFunc(slices.Clone(sys.probes), plan.Probe.OfProcess)
 	for i, src := range sources {
-		if src.scraper != nil {
-			_, _, err = src.scraper.Scrape(ctx)
-		} else {
-			_, err = src.probe.Sample(ctx, time.Now())
-		}
+		err = src.try(ctx)
 		if err != nil && i >= len(asked) {
 			return fmt.Errorf("metrics.prometheus of the plan (%s): %w", src.probe.Name(), err)
 		}

@@ -36,6 +36,8 @@ type Program struct {
 	// Stop ends the invocation as a signal does, with the cause; nil where it cannot be.
 	Stop func(cause error)
 	Out  *Export // nil for a program that carries out no run
+	// Clearance is of the preflight; nil for one of a plan without a source, of which all is carried out.
+	Clearance *Clearance
 
 	Dialects dialect.Set
 	Drivers  map[string]OwnDriver // of the servers of the dialects, by name

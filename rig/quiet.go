@@ -16,11 +16,16 @@ const (
 	quietEvery    = time.Second
 )
 
+// othersLimit is the share of a core that the gate others calls amber.
+func othersLimit() float64 {
+	gates := plan.DefaultGates()
+	return gates[slices.IndexFunc(gates, func(g plan.Gate) bool { return g.Name == "others" })].Amber / 100
+}
+
 // quiet waits until no other process uses the cores of generator and target, for most at the longest: after that, the
 // session uses the host as it is.
 func (s *Session) quiet(ctx context.Context, most time.Duration) error {
-	gates := plan.DefaultGates()
-	limit := gates[slices.IndexFunc(gates, func(g plan.Gate) bool { return g.Name == "others" })].Amber / 100
+	limit := othersLimit()
 	cores := slices.Concat(s.generator, s.targets)
 	if len(cores) == 0 { // the target is elsewhere, and its host is not seen from here
 		return nil

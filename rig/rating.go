@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/engine/calibration"
+	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
@@ -25,7 +28,7 @@ const reserveFiles = 500
 // not prevent a run: the gates then have none.
 func (s *Session) rate(ctx context.Context, allowed bool) {
 	if !allowed {
-		if r, known, err := calibration.Load(s.Store.Root(), ratedAs(probe.Fingerprint())); err == nil && known {
+		if r, known, err := keptRating(s.Store.Root(), ratedAs(probe.Fingerprint())); err == nil && known {
 			s.rating = &r
 		}
 		return
@@ -43,20 +46,71 @@ func (s *Session) rate(ctx context.Context, allowed bool) {
 	s.rating = &r
 }
 
-// ratedAs identifies a host with the cores that this process may use: a rating is of these.
+// ratedAs identifies a host with the cores that this process may use, and this program: a rating is of these.
 func ratedAs(host probe.Host) string {
-	return fmt.Sprintf("%s-%d", host.Digest(), runtime.GOMAXPROCS(0))
+	return fmt.Sprintf("%s-%d-%s", host.Digest(), runtime.GOMAXPROCS(0), ownBuild())
+}
+
+// ownBuild identifies this program by its file; a program whose file cannot be read is like all such.
+var ownBuild = sync.OnceValue(func() string {
+	build, err := join.Build()
+	if err != nil {
+		return "unknown"
+	}
+	return build
+})
+
+// ratingDirs are where ratings are kept: for all working directories and stores of a user, and in the store, for other
+// users of it.
+func ratingDirs(root string) []string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return []string{root}
+	}
+	return []string{filepath.Join(cache, "plimsoll"), root}
+}
+
+// keptRating returns the rating of a host that is kept; false without one. A file that cannot be understood is an error
+// unless another has it.
+func keptRating(root, digest string) (calibration.Result, bool, error) {
+	var errs []error
+	for _, dir := range ratingDirs(root) {
+		r, known, err := calibration.Load(dir, digest)
+		if known {
+			return r, true, nil
+		}
+		errs = append(errs, err)
+	}
+	return calibration.Result{}, false, errors.Join(errs...)
+}
+
+// keepRating keeps a rating where it can. It is an error if that is nowhere.
+func keepRating(root string, r calibration.Result) error {
+	var errs []error
+	for _, dir := range ratingDirs(root) {
+		err := os.MkdirAll(dir, 0o700)
+		if err == nil {
+			err = calibration.Save(dir, r)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) < len(ratingDirs(root)) {
+		return nil
+	}
+	return errors.Join(errs...)
 }
 
 // memoryOfUsers is how much of a host's memory users may take, by a rating, in bytes.
 func memoryOfUsers(host probe.Host) uint64 { return host.MemoryBytes / 2 }
 
-// Calibrated returns the rating of this host with the session's cores: a stored one, or a new one, which takes length.
+// Calibrated returns the rating of this host with the session's cores: a kept one, or a new one, which takes length.
 func (s *Session) Calibrated(ctx context.Context, force bool, length time.Duration) (r calibration.Result, known bool, err error) {
 	host := probe.Fingerprint()
 	digest := ratedAs(host)
 	if !force {
-		if r, known, err = calibration.Load(s.Store.Root(), digest); known || err != nil {
+		if r, known, err = keptRating(s.Store.Root(), digest); known || err != nil {
 			return r, known, err
 		}
 	}
@@ -84,7 +138,7 @@ func (s *Session) Calibrated(ctx context.Context, force bool, length time.Durati
 		return r, false, err
 	}
 	r.Digest, r.Tool, r.CPUs = digest, s.Version, s.generator
-	return r, false, calibration.Save(s.Store.Root(), r)
+	return r, false, keepRating(s.Store.Root(), r)
 }
 
 // startNull starts the null server in a process of its own, on the target's cores.

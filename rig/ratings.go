@@ -18,7 +18,7 @@ import (
 // none.
 func (pr *Program) ratingOf(ctx context.Context, a Attendance, progress *Reporter) *join.Rating {
 	host := probe.Fingerprint()
-	r, known, err := calibration.Load(a.Store, ratedAs(host))
+	r, known, err := keptRating(a.Store, ratedAs(host))
 	if err == nil && !known && a.Calibrate {
 		s := &Session{Program: pr, Progress: progress}
 		if s.Store, err = store.Open(a.Store); err == nil {

@@ -155,6 +155,7 @@ func TestSettingsByRating(t *testing.T) {
 
 // The rating of a host is the stored one of its hardware and settings; another is none, and nothing is made.
 func TestRatingOfThisHost(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root := t.TempDir()
 	pr := &Program{Secrets: new(plain.Secrets)}
 	progress := NewReporter(io.Discard, pr.Secrets, false)
@@ -179,6 +180,36 @@ func TestRatingOfThisHost(t *testing.T) {
 	r := pr.ratingOf(t.Context(), Attendance{Store: root}, progress)
 	if r == nil || *r != (join.Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05, Date: result.Date}) {
 		t.Errorf("of this host: %+v", r)
+	}
+}
+
+// A rating is kept for all stores of a user; another build has none.
+func TestRatingIsKeptForAllStores(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "not made yet"))
+	digest := ratedAs(probe.Fingerprint())
+	if !strings.HasSuffix(digest, "-"+ownBuild()) || ownBuild() == "unknown" {
+		t.Errorf("%s is not of this build, %s", digest, ownBuild())
+	}
+	want := calibration.Result{Digest: digest, OpsPerSecond: 1, PacedOps: 1}
+	if err := keepRating(t.TempDir(), want); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "another store")
+	if r, known, err := keptRating(other, digest); !known || err != nil || r.Digest != digest {
+		t.Errorf("in another store: %+v, %v, %v", r, known, err)
+	}
+	if _, known, err := keptRating(other, digest+"0"); known || err != nil {
+		t.Errorf("of another build: %v, %v", known, err)
+	}
+	t.Setenv("XDG_CACHE_HOME", "/proc/nowhere") // which takes nothing
+	if err := keepRating(other, want); err != nil {
+		t.Errorf("a user without a cache: %v", err)
+	}
+	if _, known, err := keptRating(other, digest); !known || err != nil {
+		t.Errorf("of the store alone: %v, %v", known, err)
+	}
+	if err := keepRating("/proc/nowhere", want); err == nil {
+		t.Error("it is kept nowhere, and that is no error")
 	}
 }
 

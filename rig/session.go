@@ -69,7 +69,8 @@ func Cores(list string) ([]int, error) {
 	return cpus, err
 }
 
-// NewSession describes the host and pins this process to the generator's cores.
+// NewSession describes the host and pins this process to the generator's cores. A plan that names files has had its
+// [Program.Preflight].
 func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	st.Hide(pr.Secrets)
 	s := &Session{Program: pr, Plan: p, Store: st, Progress: NewReporter(pr.RawErr, pr.Secrets, pr.Terminal)}
@@ -77,22 +78,12 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
 		return nil, err
 	}
-	if ca := p.Target.CA; ca != "" {
-		if err := Trust(ca); err != nil {
-			return nil, plan.Usagef("target.ca: %w", err)
-		}
-	}
-	if err := s.readAccounts(); err != nil {
-		return nil, err
-	}
+	s.hold(pr.clearance().accounts)
 	if s.budget, err = setBudget(p); err != nil {
 		return nil, err
 	}
 	s.generator, s.targets = splitCores(p, p.Target.OwnHost() || pr.besides(p))
 	if len(s.generator) > 0 {
-		if err := lab.CheckCPUs(append(append([]int{}, s.generator...), s.targets...)); err != nil {
-			return nil, plan.Usagef("placement: %w", err)
-		}
 		if err := lab.PinSelf(s.generator); err != nil {
 			return nil, err
 		}
@@ -101,10 +92,10 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 }
 
 // Begin opens the store and a session whose runs are served and written elsewhere as the flags request, on a host
-// that is rated. end closes what stays open; a session needs no other end. When another process of this program has
-// carried everything out, the error is its status.
+// that is rated, after the preflight. end closes what stays open; a session needs no other end. When another process of
+// this program has carried everything out, the error is its status.
 func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate bool) (s *Session, end func(), err error) {
-	if done, err := pr.Isolate(ctx, p); err != nil {
+	if done, err := pr.Isolate(ctx, p, root); err != nil {
 		return nil, nil, err
 	} else if done {
 		return nil, nil, StatusError(ExitOK)

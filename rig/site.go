@@ -260,11 +260,10 @@ func (s *Session) checkRelease(ctx context.Context, sys *System) error {
 		if err != nil {
 			return fmt.Errorf("asking the server at %s for its version: %w", at, err)
 		}
-		early := candidate(c.want, names)
-		c.Found(cmp.Or(early, named(c.want, names)))
-		if early != "" || !slices.ContainsFunc(names, func(has string) bool { return isRelease(c.want, has) }) {
-			return fmt.Errorf("the server at %s reports the version %s, and the arm is %s: let target.install put that version there and wait for it, or write target.verify.version: none",
-				at, cmp.Or(strings.Join(names, ", "), "of no name"), c.want)
+		found, err := releaseOf(c.want, names, at)
+		c.Found(found)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -280,6 +279,16 @@ func (s *Session) releaseAt(ctx context.Context, at target.Endpoint) (string, er
 		return "", fmt.Errorf("reading the version of the server: %w", err)
 	}
 	return named("", names), nil
+}
+
+// releaseOf returns the name that a version is known by, and an error unless it is the one that the plan wants.
+func releaseOf(want string, names []string, at string) (found string, err error) {
+	early := candidate(want, names)
+	if early != "" || !slices.ContainsFunc(names, func(has string) bool { return isRelease(want, has) }) {
+		err = fmt.Errorf("the server at %s reports the version %s, and the arm is %s: let target.install put that version there and wait for it, or write target.verify.version: none",
+			at, cmp.Or(strings.Join(names, ", "), "of no name"), want)
+	}
+	return cmp.Or(early, named(want, names)), err
 }
 
 // named returns the name that a version is known by: the one that is what the plan wants, else the first.

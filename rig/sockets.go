@@ -133,8 +133,8 @@ func (s *Session) layout(ctx context.Context, base string, mix []engine.Part, us
 		if err != nil {
 			return y, plan.Usagef("placement.source: %w", err)
 		}
-		if err := canBind(a); err != nil {
-			return y, plan.Usagef("placement.source: %s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), or remove it from the plan", a, err, a)
+		if err := sourceHere(a); err != nil {
+			return y, plan.Usagef("placement.source: %w", err)
 		}
 		own = append(own, a)
 	}

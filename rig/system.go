@@ -143,14 +143,21 @@ func (s *System) expanded(p *plan.Plan) map[string]string {
 
 // Resolve replaces references in the target's addresses, and reports those of the behaviors' settings that lead
 // nowhere.
-func (pr *Program) Resolve(t plan.Target, w plan.Workload) (plan.Target, error) {
+func (pr *Program) Resolve(t plan.Target, w plan.Workload) (_ plan.Target, err error) {
+	t = pr.resolve(t, w, func(key string, why error) { err = cmp.Or(err, plan.Usagef("%s: %w", key, why)) })
+	return t, err
+}
+
+// resolve is Resolve that reports each reference that leads nowhere, with its key. One in an address stays there.
+func (pr *Program) resolve(t plan.Target, w plan.Workload, report func(key string, err error)) plan.Target {
 	t.URL, t.MetricsURL = slices.Clone(t.URL), slices.Clone(t.MetricsURL)
 	ready := []string{t.Ready}
 	for key, list := range map[string][]string{"url": t.URL, "ready": ready, "metrics_url": t.MetricsURL} {
 		for i, at := range list {
 			full, err := plan.Expand(at, pr.Lookup)
 			if err != nil {
-				return t, plan.Usagef("target.%s: %w", key, err)
+				report("target."+key, err)
+				continue
 			}
 			list[i] = full
 			pr.hide(full)
@@ -160,10 +167,10 @@ func (pr *Program) Resolve(t plan.Target, w plan.Workload) (plan.Target, error) 
 	for k, v := range w.Params {
 		// A secret that is not in the plan's place may be in the environment.
 		if _, err := plan.Expand(v, pr.Lookup); err != nil && (pr.Dialects.IsSetting(k) || unreadable(err)) {
-			return t, plan.Usagef("workload.params.%s: %w", k, err)
+			report("workload.params."+k, err)
 		}
 	}
-	return t, nil
+	return t
 }
 
 // newMix makes the behaviors of a plan, the main one first.
@@ -436,7 +443,7 @@ func (pr *Program) secretsOf(p *plan.Plan) func(string) string {
 				return full
 			}
 		}
-		if v := pr.Env("PLIMSOLL_" + strings.ToUpper(name)); v != "" {
+		if v := pr.Env(variableOf(name)); v != "" {
 			return v
 		}
 		if name == "admin_password" {

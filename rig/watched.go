@@ -18,7 +18,11 @@ var metricWord = regexp.MustCompile(`[A-Za-z_:][A-Za-z0-9_:]*`)
 // watched opens a source for each role that a Prometheus server watches. Metrics of the target's own pages are not asked for
 // a second time: sums over a role would count them twice.
 func (s *Session) watched(sys *System) (out []source, err error) {
-	m := sys.metrics
+	return s.watchedBy(sys.metrics, len(sys.metricsURLs()) > 0)
+}
+
+// watchedBy is watched of a server; pages is true where the target has pages of its own.
+func (s *Session) watchedBy(m plan.MetricsServer, pages bool) (out []source, err error) {
 	if len(m.Labels) == 0 {
 		return nil, nil
 	}
@@ -36,7 +40,7 @@ func (s *Session) watched(sys *System) (out []source, err error) {
 	names := ruleWords(s.Plan)
 	for _, role := range m.Roles() {
 		prefixes, named := slices.Concat(hosts, own), names
-		if role == "app" && len(sys.metricsURLs()) > 0 {
+		if role == "app" && pages {
 			prefixes, named = hosts, nil
 		}
 		p, err := probe.NewPrometheus(probe.PrometheusConfig{URL: at, Role: role, Selector: m.Labels[role], Prefixes: prefixes, Names: named})

@@ -42,13 +42,16 @@ func Shown(ref string) string {
 // A Dial connects to an address of the form HOST:PORT, as [net.Dialer.DialContext].
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
+// ErrSilent is the end of [Ready] without an answer.
+var ErrSilent = errors.New("no answer within 2 s")
+
 // Ready requests a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the
 // 200s.
 func Ready(ctx context.Context, ref string) error { return readyBy(ctx, ref, nil) }
 
 // readyBy is Ready over connections of dial; nil is those of this program's network.
 func readyBy(ctx context.Context, ref string, dial Dial) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, errors.New("no answer within 2 s"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, ErrSilent)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ref, nil)
 	if err != nil {
@@ -65,10 +68,27 @@ func readyBy(ctx context.Context, ref string, dial Dial) error {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fmt.Errorf("%s answers %s", Shown(ref), resp.Status)
+		e := &AnswerError{At: Shown(ref), Text: resp.Status, Status: resp.StatusCode}
+		if to, err := resp.Location(); err == nil {
+			e.Location = Shown(to.String())
+		}
+		return e
 	}
 	return nil
 }
+
+// An AnswerError is an answer by which a target is not ready.
+type AnswerError struct {
+	At, Text string // the address, and the status with its name
+	Status   int
+	Location string // of a redirect; else empty
+}
+
+// Error returns the address and the status.
+func (e *AnswerError) Error() string { return e.At + " answers " + e.Text }
+
+// Unavailable reports whether the status is that of a server that may be about to start.
+func (e *AnswerError) Unavailable() bool { return e.Status >= 502 && e.Status <= 504 }
 
 // WaitReady requests a URL until the answer's status is 2xx, until ended is closed (nil: never), or until
 // ctx ends, which therefore needs a deadline. The error contains the last answer.

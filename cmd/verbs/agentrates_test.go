@@ -29,6 +29,7 @@ func TestAgentRatesItsHost(t *testing.T) {
 	}
 	door := fmt.Sprintf("nats://127.0.0.1:%d", freePort(t)) // nobody is there
 	cmd, output := command(path, "agent", "-join", door, "-token-file", token, "-store", store, "-calibrate")
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

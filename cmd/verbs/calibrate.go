@@ -16,7 +16,7 @@ import (
 // calibrateFlag adds the flag that leaves the self-test out.
 func (a *app) calibrateFlag(fs *flag.FlagSet) *bool {
 	def := a.env("PLIMSOLL_CALIBRATE") != "false"
-	return fs.Bool("calibrate", def, "rate this host's generator for 20 s when it has not been (environment PLIMSOLL_CALIBRATE=false: never)")
+	return fs.Bool("calibrate", def, "rate this host's generator for 20 s when this build has not done so here (environment PLIMSOLL_CALIBRATE=false: never)")
 }
 
 // calibrate is the verb that rates the generator on this host.

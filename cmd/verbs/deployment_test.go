@@ -281,7 +281,8 @@ func TestNetworksRefuse(t *testing.T) {
 
 func isolateRefuses(t *testing.T, p *plan.Plan, a *app, say string) {
 	t.Helper()
-	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), say) {
+	a.stderr = io.Discard
+	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), say) {
 		t.Errorf("%v, want %q", err, say)
 	}
 }

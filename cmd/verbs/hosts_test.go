@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,8 +217,8 @@ func TestDelayNeedsNetem(t *testing.T) {
 	if lacks == nil {
 		return
 	}
-	a := &app{env: func(string) string { return "" }}
-	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "or remove delay") {
+	a := &app{env: func(string) string { return "" }, stderr: io.Discard}
+	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "or remove delay") {
 		t.Errorf("the run: %v", err)
 	}
 }

@@ -7,17 +7,21 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"time"
 
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/rig"
+	"plimsoll/run/preflight"
 )
 
 // plan is the verb that validates and prints plans.
 func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
+	online := fs.Bool("online", false, "check: also the files, variables, addresses and accounts that the plan names, and this host, as every run does before it begins")
+	root := a.storeFlag(fs)
 	var mix mixSource
 	fs.StringVar(&mix.prometheus, "prometheus", "", "mix: address of the Prometheus server that scrapes a production server")
 	fs.StringVar(&mix.file, "file", "", "mix: saved answer of that server to the query, instead of asking it")
@@ -42,11 +46,27 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	p, err := a.readPlan(rest[1])
 	var forecasts []rig.Outlook
 	caution := ""
-	if err == nil && rest[0] == "check" {
+	var looked preflight.Result
+	began := time.Now()
+	switch {
+	case err != nil || rest[0] != "check":
+	case *online:
+		pr := a.program()
+		if looked, err = pr.Preflight(ctx, a.dialects().WithDefaultRules(p), *root); err != nil {
+			return err
+		}
+		if len(looked.Problems) > 0 {
+			err = pr.Grounded(looked, "%s cannot be carried out here", rest[1])
+		}
+		if !*asJSON {
+			pr.Tell(looked)
+		}
+	default:
 		if caution, err = rig.CheckUsersFile(p); err != nil {
 			return err
 		}
 	}
+	took := time.Since(began)
 	if err == nil {
 		if forecasts, err = rig.Outlooks(p); err != nil {
 			return err
@@ -70,7 +90,12 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			Lacks string `json:"mode_lacks,omitempty"`
 			// HostsLack is why this host cannot make the hosts of the plan's topology.
 			HostsLack string `json:"hosts_lack,omitempty"`
-		}{File: rest[1], OK: err == nil}
+			// Unchecked is what -online could not look at in time.
+			Unchecked []string `json:"unchecked,omitempty"`
+		}{File: rest[1], OK: err == nil, Unchecked: looked.Left}
+		for _, c := range looked.Cautions {
+			out.Warnings = append(out.Warnings, c.String())
+		}
 		if bad := (*plan.Error)(nil); errors.As(err, &bad) {
 			out.Problems, out.More = bad.Problems, bad.More
 		} else if err != nil {
@@ -115,6 +140,11 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	}
 	if _, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest()); err != nil {
 		return err
+	}
+	if *online {
+		if _, err = plain.Fprintf(a.stdout, "  this host and the plan's addresses can carry it out (checked in %.1f s)\n", took.Seconds()); err != nil {
+			return err
+		}
 	}
 	if caution != "" {
 		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", caution)
@@ -176,6 +206,9 @@ func (a *app) readPlanFor(path string, k plan.Known) (*plan.Plan, error) {
 	p, err := k.Parse(src)
 	if err != nil {
 		return nil, plan.UsageError{Err: plain.Below(err, "%s is no good plan", path)}
+	}
+	if a.clearance != nil {
+		a.clearance.Source = src
 	}
 	return a.inline(p, path)
 }

@@ -33,8 +33,8 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 		return plan.UsageError{Err: err}
 	}
 	// This comes before the lock, which another process of this program needs.
-	if stored, err := evidence.Plan(c.Plan); err == nil {
-		if done, err := a.program().Isolate(ctx, stored); err != nil {
+	if stored, err := evidence.Plan(c.Plan); err == nil && stored.Networked() {
+		if done, err := a.program().Isolate(ctx, stored.WithUsersAt(c.UsersAt, ""), j.root); err != nil {
 			return err
 		} else if done {
 			return nil

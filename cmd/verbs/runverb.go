@@ -49,6 +49,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if p, err = a.program().Narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
+	a.clearance.Part = &pt
 	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate && (next == "" || !bounded)) // a first answer takes a minute
 	if err != nil {
 		return err

@@ -49,6 +49,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if p, err = a.program().Narrow(p, &pt, 0); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
+	a.clearance.Part = &pt
 	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate)
 	if err != nil {
 		return err

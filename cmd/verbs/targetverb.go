@@ -66,7 +66,8 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, 
 	if err := target.Free(dir); err != nil {
 		return err
 	}
-	if done, err := a.program().Isolate(ctx, p); done || err != nil {
+	a.clearance.Part = &pt
+	if done, err := a.program().Isolate(ctx, p, root); done || err != nil {
 		return err
 	}
 	st, err := store.Open(root)

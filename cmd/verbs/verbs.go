@@ -89,7 +89,7 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.stop = cancel
+	a.stop, a.clearance = cancel, new(rig.Clearance)
 	err := boundary.Do("the verb "+v.name, func() error { return v.run(a, ctx, fs, args) })
 	if p, ok := errors.AsType[*boundary.Panic](err); ok {
 		a.panicked(p)

@@ -16,10 +16,18 @@ const (
 	Release = "mattermost"
 )
 
+// title names the servers in sentences; living is the behavior of persons, and posting that of users who post with a
+// bot.
+const (
+	title   = "a server of the Mattermost family"
+	living  = "mattermost"
+	posting = "poster"
+)
+
 // Dialect describes servers of the Mattermost family to Plimsoll.
 var Dialect = &dialect.Dialect{
 	Name:      "mattermost",
-	Title:     "a server of the Mattermost family",
+	Title:     title,
 	Behaviors: Behaviors(),
 	Drivers: []dialect.ServerDriver{
 		{Name: Refchat, Roles: roles, Ready: pingPath, Metrics: "/metrics", Secrets: map[string]string{"REFCHAT_ADMIN_PASSWORD": "admin_password"}, Topologies: true},
@@ -27,11 +35,13 @@ var Dialect = &dialect.Dialect{
 		{Name: Release, Roles: roles, Ready: pingPath, NeedsDatabase: true, Release: true},
 	},
 	Settings: dialect.Settings{Params: Params, Secrets: Secrets, Check: Check, CheckStorm: CheckStorm},
-	Weighted: "mattermost",
+	Weighted: living,
 	Mixes:    Mixes,
 	Ops:      api.Ops,
 	Apart:    Apart,
 	Refused:  api.Refused,
+	Wants:    wants,
+	Visit:    inspect,
 	Release:  release,
 	Objects:  objects,
 	Notes:    licensed,

@@ -12,6 +12,13 @@ import (
 	"plimsoll/load/workload"
 )
 
+// The settings of which the stop depends on more than the number of users.
+const (
+	userLimit   = "limit of users"
+	botCreation = "ServiceSettings.EnableBotAccountCreation"
+	siteURL     = "ServiceSettings.SiteURL"
+)
+
 // others are the members of a team beside the persons: the administrator and the bot.
 const others = 2
 
@@ -74,7 +81,7 @@ func obstaclesOf(
 		list[len(list)-1].Most = max(0, *most-others)
 	}
 	if limits.Most > 0 && limits.Active+users > limits.Most {
-		add("limit of users", limits.Most, true,
+		add(userLimit, limits.Most, true,
 			"the license, or its lack, allows so many accounts, and the server has %d: it makes %d of those "+
 				"that a run of %d users lacks; upload a license, or run with fewer",
 			limits.Active, max(0, limits.Most-limits.Active), users)
@@ -90,12 +97,12 @@ func obstaclesOf(
 	}
 	site := conf.ServiceSettings.SiteURL
 	if site != nil && *site != "" && pathOf(*site) != pathOf(address) {
-		add("ServiceSettings.SiteURL", *site, false,
+		add(siteURL, *site, false,
 			"the path of the address is %q, and the server serves below %q; "+
 				"write the address with that path, unless a proxy adds it", pathOf(address), pathOf(*site))
 	}
 	if bots := conf.ServiceSettings.EnableBotAccountCreation; bots != nil && !*bots {
-		add("ServiceSettings.EnableBotAccountCreation", false, false,
+		add(botCreation, false, false,
 			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior")
 	}
 	if known.license == unlicensed {

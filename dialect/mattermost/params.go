@@ -21,8 +21,8 @@ import (
 // Behaviors lists the behaviors of this package.
 func Behaviors() dialect.Registry {
 	return dialect.Registry{
-		"poster":     func() workload.Behavior { return &Poster{} },
-		"mattermost": func() workload.Behavior { return &Person{} },
+		posting: func() workload.Behavior { return &Poster{} },
+		living:  func() workload.Behavior { return &Person{} },
 	}
 }
 

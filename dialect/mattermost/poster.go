@@ -123,6 +123,9 @@ func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 	return nil
 }
 
+// Operations implements workload.Sparse.
+func (p *Poster) Operations() []string { return []string{"post", "upload"} }
+
 // Most implements workload.Limited. A bot posts for any number of users.
 func (p *Poster) Most() (users int, ok bool) {
 	if p.roster == nil {

@@ -17,7 +17,7 @@ var rows = [][]string{
 	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3: {"run/record", "dialect", "reference/dataset"},
-	4: {"load/engine", "run/trial", "target", "run/store", "judge"},
+	4: {"load/engine", "run/trial", "target", "run/store", "run/preflight", "judge"},
 	5: {"load/fleet", "judge/comparison", "report"},
 	6: {"evidence"},
 	7: {"rig", "console"},

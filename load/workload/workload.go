@@ -43,6 +43,11 @@ type Connected interface {
 	Sockets() int
 }
 
+// Sparse is a Behavior whose users do no other operations of the steady state than those that it names.
+type Sparse interface {
+	Operations() []string
+}
+
 // Limited is a Behavior whose users need what Provision has made for each: no more of them can be there at once.
 type Limited interface {
 	// Most returns that number after Provision; ok is false when any number can be there.

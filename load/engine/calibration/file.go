@@ -1,17 +1,23 @@
 package calibration
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"plimsoll/internal/files"
 )
 
-// File is the name of the file in a store's directory that keeps the results of all hosts that used the store.
+// File is the name of the file in a directory that keeps the results of all hosts that used the directory.
 const File = "calibration.json"
+
+// mostKept is how many results a file keeps: each build of the program has its own.
+const mostKept = 64
 
 // file is its form.
 type file struct {
@@ -31,7 +37,7 @@ func Load(dir, digest string) (Result, bool, error) {
 	return r, ok && r.Digest == digest && r.PacedOps > 0 && r.OpsPerSecond > 0, nil
 }
 
-// Save keeps a result beside those of other hosts. Of two programs that save at once, one wins.
+// Save keeps a result beside the newest of other hosts and builds. Of two programs that save at once, one wins.
 func Save(dir string, r Result) error {
 	f, err := read(dir)
 	if err != nil {
@@ -39,6 +45,12 @@ func Save(dir string, r Result) error {
 	}
 	f.Format = format
 	f.Hosts[r.Digest] = r
+	for len(f.Hosts) > mostKept {
+		oldest := slices.MinFunc(slices.Collect(maps.Values(f.Hosts)), func(a, b Result) int {
+			return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Digest, b.Digest))
+		})
+		delete(f.Hosts, oldest.Digest)
+	}
 	b, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return fmt.Errorf("calibration: %w", err)

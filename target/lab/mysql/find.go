@@ -35,21 +35,55 @@ type binary struct {
 
 // findBinary returns the server program: one of the system's, else one obtained.
 func findBinary(ctx context.Context) (binary, error) {
-	for _, name := range []string{"mariadbd", "mysqld"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return inspect(ctx, path)
-		}
-		for _, dir := range []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin"} {
-			if path := filepath.Join(dir, name); isFile(path) {
-				return inspect(ctx, path)
-			}
-		}
+	if path := installed(); path != "" {
+		return inspect(ctx, path)
 	}
 	path, err := obtain(ctx)
 	if err != nil {
 		return binary{}, err
 	}
 	return inspect(ctx, path)
+}
+
+// installed returns the system's own server program, or "".
+func installed() string {
+	for _, name := range []string{"mariadbd", "mysqld"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+		for _, dir := range []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin"} {
+			if path := filepath.Join(dir, name); isFile(path) {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// Missing returns what a start of a server lacks on this host, with the remedy; nil if it lacks nothing. obtained
+// means that it is fetched then, which takes a network.
+func Missing() (obtained bool, err error) {
+	if installed() != "" {
+		return false, nil
+	}
+	mvn, mysqld, err := obtainable()
+	if err != nil || isFile(mysqld) {
+		return false, err
+	}
+	return true, fmt.Errorf("neither MySQL nor MariaDB is installed on this host, and MySQL 8 is fetched at the first start by %s; "+
+		"without a network install the packages mariadb-server-core and mariadb-client-core", mvn)
+}
+
+// obtainable returns the program that obtains a server, and where that is then.
+func obtainable() (mvn, mysqld string, err error) {
+	if mvn, err = exec.LookPath("mvn"); err != nil {
+		return "", "", errors.New("neither mariadbd nor mysqld is installed, nor mvn to obtain one with; install the packages mariadb-server-core and mariadb-client-core")
+	}
+	cache, err := lab.CacheDir()
+	if err != nil {
+		return "", "", err
+	}
+	return mvn, filepath.Join(cache, "mysql-"+strings.ReplaceAll(artifact, ":", "-"), "bin", "mysqld"), nil
 }
 
 func isFile(path string) bool {
@@ -119,20 +153,12 @@ func (b binary) environment() []string {
 
 // obtain lets Maven fetch a real MySQL 8, and unpacks it into the cache.
 func obtain(ctx context.Context) (string, error) {
-	mvn, err := exec.LookPath("mvn")
-	if err != nil {
-		return "", errors.New("neither mariadbd nor mysqld is installed, nor mvn to obtain one with; install the packages mariadb-server-core and mariadb-client-core")
+	mvn, mysqld, err := obtainable()
+	if err != nil || isFile(mysqld) {
+		return mysqld, err
 	}
-	cache, err := lab.CacheDir()
-	if err != nil {
-		return "", err
-	}
-	home := filepath.Join(cache, "mysql-"+strings.ReplaceAll(artifact, ":", "-"))
-	mysqld := filepath.Join(home, "bin", "mysqld")
-	if isFile(mysqld) {
-		return mysqld, nil
-	}
-	tmp, err := os.MkdirTemp(cache, "unpack-")
+	home := filepath.Dir(filepath.Dir(mysqld))
+	tmp, err := os.MkdirTemp(filepath.Dir(home), "unpack-")
 	if err != nil {
 		return "", fmt.Errorf("obtaining MySQL: %w", err)
 	}

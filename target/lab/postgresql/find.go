@@ -26,6 +26,25 @@ func findBinaries(ctx context.Context) (string, error) {
 	return obtain(ctx)
 }
 
+// Missing returns what a start of a server lacks on this host, with the remedy; nil if it lacks nothing. What is
+// missing is obtained then, which takes a network.
+func Missing() error {
+	if _, ok := installed(); ok {
+		return nil
+	}
+	if home, err := home(); err == nil && complete(filepath.Join(home, "bin")) {
+		return nil
+	}
+	return fmt.Errorf("PostgreSQL is not installed on this host, and version %s is fetched at the first start; "+
+		"without a network install the package postgresql", embeddedVersion)
+}
+
+// home is where the programs are that were obtained.
+func home() (string, error) {
+	cache, err := lab.CacheDir()
+	return filepath.Join(cache, "postgresql-"+string(embeddedVersion)), err
+}
+
 // complete reports whether a directory holds both programs.
 func complete(dir string) bool {
 	for _, name := range []string{"postgres", "initdb"} {
@@ -65,16 +84,15 @@ func installed() (string, bool) {
 // it stop right after unpacking. It takes no context; when ours ends, its download is abandoned, not
 // awaited.
 func obtain(ctx context.Context) (string, error) {
-	cache, err := lab.CacheDir()
+	home, err := home()
 	if err != nil {
 		return "", err
 	}
-	home := filepath.Join(cache, "postgresql-"+string(embeddedVersion))
 	bin := filepath.Join(home, "bin")
 	if complete(bin) {
 		return bin, nil
 	}
-	tmp, err := os.MkdirTemp(cache, "unpack-")
+	tmp, err := os.MkdirTemp(filepath.Dir(home), "unpack-")
 	if err != nil {
 		return "", fmt.Errorf("obtaining PostgreSQL: %w", err)
 	}
