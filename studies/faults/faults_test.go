@@ -62,12 +62,18 @@ func TestThreeFaults(t *testing.T) {
 				strings.Join(r.Evidence, "; "), strings.Join(r.Others, "; "))
 		}
 	}
-	if named == 0 {
-		t.Error("no fault was named, and runs of each were void: run it where nothing else runs")
-	}
 	if left, err := filepath.Glob("/run/netns/plimsoll-*"); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+	if named > 0 || t.Failed() {
+		return
+	}
+	// Beside much other work nothing is proven, which the last line of the tests counts; CI has to prove it.
+	why := "no fault was named, and runs of each were void: run it where nothing else runs"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 }
 
 // TestBuildIsUndone breaks the topology at its last step and looks for leftovers.
