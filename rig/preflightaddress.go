@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -24,10 +23,9 @@ import (
 
 // Times of the steps of a preflight.
 const (
-	dialTime    = 3 * time.Second // of a connection, so that a lost first packet is sent again
-	requestTime = 2 * time.Second
-	riseTime    = 2 * time.Second        // for a target that is just starting
-	riseEvery   = 200 * time.Millisecond // between two tries of a connection
+	pageTime  = 4 * time.Second        // of a page of metrics
+	riseTime  = 2 * time.Second        // for a target that is just starting
+	riseEvery = 200 * time.Millisecond // between two tries
 )
 
 // addressChecks are those of the servers that the plan names: the targets that others run, their pages of
@@ -44,7 +42,7 @@ func (f *flight) addressChecks() (out []preflight.Check) {
 			}
 		}
 		for i, page := range pagesOf(a.target) {
-			out = append(out, preflight.Check{Name: "the metrics at " + target.Shown(page), Within: dialTime + requestTime,
+			out = append(out, preflight.Check{Name: "the metrics at " + target.Shown(page), Within: pageTime,
 				Do: func(ctx context.Context, log *preflight.Log) {
 					key := a.at("metrics_url", len(a.own.MetricsURL) > 0)
 					if err := target.Ready(ctx, page); err != nil {
@@ -80,7 +78,7 @@ func (f *flight) metricsChecks() (out []preflight.Check) {
 			continue
 		}
 		sources, err := s.watchedBy(m, len(a.target.MetricsURL) > 0)
-		out = append(out, preflight.Check{Name: "the Prometheus server of the plan", Within: dialTime + requestTime,
+		out = append(out, preflight.Check{Name: "the Prometheus server of the plan", Within: pageTime,
 			Do: func(ctx context.Context, log *preflight.Log) {
 				defer closeSources(sources)
 				problem(log, "metrics.prometheus", err)
@@ -100,7 +98,7 @@ func (f *flight) metricsChecks() (out []preflight.Check) {
 			continue
 		}
 		key := fmt.Sprintf("probes[%d]", i)
-		out = append(out, preflight.Check{Name: key + " of the plan", Within: dialTime + requestTime,
+		out = append(out, preflight.Check{Name: key + " of the plan", Within: pageTime,
 			Do: func(ctx context.Context, log *preflight.Log) { problem(log, key, f.tryProbe(ctx, p)) }})
 	}
 	return out
@@ -123,75 +121,43 @@ func (f *flight) tryProbe(ctx context.Context, p plan.Probe) error {
 // server looks at a server of an arm: its name, its port, its certificate, its answer, and with whole all
 // that users do there first.
 func (f *flight) server(ctx context.Context, log *preflight.Log, a flightArm, at string, whole bool) {
-	key, shown := a.urlKey(), target.Shown(at)
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" || strings.Contains(at, "${") { // a reference that leads nowhere was reported
 		return
 	}
-	log.Doing("the address of " + u.Hostname())
-	if _, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()); err != nil {
-		if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsTimeout {
-			log.Problem(key, "the name %s has no address: %v; write another, or let DNS or /etc/hosts know it", u.Hostname(), err)
-		} else {
-			<-ctx.Done() // the resolver is silent: whether the name is a good one is not known
-		}
-		return
+	key, ready := a.urlKey(), a.target.Ready
+	if d := f.Dialects.OfPlan(f.p); ready == "" && d != nil && len(d.Drivers) > 0 {
+		ready = d.Drivers[0].Ready
 	}
-	log.Doing("the connection to " + shown)
-	if err := f.connect(ctx, u); err != nil {
-		if f.p.Target.Timeouts.Ready > 0 && notYet(err) {
-			log.Caution(key, "%s: %v; it is waited for (target.timeouts.ready)", shown, err)
-		} else {
-			log.Problem(key, "%s: %s", shown, connectText(err, u, f.p.Target.CA))
-		}
-		return
-	}
-	log.Doing("the answer of " + shown)
-	err = f.answer(ctx, a, at)
-	for errors.Is(err, target.ErrSilent) && ctx.Err() == nil { // a slow one may be a good one
-		err = f.answer(ctx, a, at)
-	}
-	if err != nil {
-		ready := a.target.Ready
-		if e, ok := errors.AsType[*target.AnswerError](err); ok && e.Unavailable() && f.p.Target.Timeouts.Ready > 0 {
-			log.Caution(key, "%v; it is waited for (target.timeouts.ready)", err)
-			return
-		}
-		log.Problem(cmp.Or(map[bool]string{true: "target.ready"}[ready != ""], key), "%v; %s", err, readyRemedy(err, u, ready))
-		return
-	}
-	if whole {
+	log.Doing("the answer of " + target.Shown(at))
+	err = f.answer(ctx, target.Join(at, ready))
+	switch {
+	case err == nil && whole:
 		f.version(ctx, log, a, at)
 		f.visit(ctx, log, a, at)
+	case err == nil:
+	case f.p.Target.Timeouts.Ready > 0 && notYet(err):
+		log.Caution(key, "%s: %v; it is waited for (target.timeouts.ready)", target.Shown(at), err)
+	default:
+		e, answered := errors.AsType[*target.AnswerError](err)
+		if !answered {
+			log.Problem(key, "%s: %s", target.Shown(at), connectText(err, u, f.p.Target.CA))
+			return
+		}
+		if a.target.Ready != "" {
+			key = "target.ready"
+		}
+		log.Problem(key, "%v; %s", err, answerRemedy(e, u, a.target.Ready))
 	}
 }
 
-// connect opens a connection, with TLS where the address has it. A port at which nothing listens is tried
-// again for a moment.
-func (f *flight) connect(ctx context.Context, u *url.URL) error {
-	addr := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]))
-	dialer := &net.Dialer{Timeout: dialTime}
+// answer requests the page that shows that a server is ready. One that is not up yet is asked again for a moment, and
+// one that is slow until the time is over: it may be a good one.
+func (f *flight) answer(ctx context.Context, page string) error {
 	for until := time.Now().Add(riseTime); ; {
-		conn, err := dialer.DialContext(ctx, "tcp", addr)
-		if err == nil {
-			defer conn.Close()
-			if !strings.EqualFold(u.Scheme, "https") {
-				return nil
-			}
-			conf := &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
-			if f.p.Target.HTTP == plan.HTTP2 {
-				conf.NextProtos = []string{plan.HTTP2}
-			}
-			with := tls.Client(conn, conf)
-			if err := with.HandshakeContext(ctx); err != nil {
-				return err
-			}
-			if f.p.Target.HTTP == plan.HTTP2 && with.ConnectionState().NegotiatedProtocol != plan.HTTP2 {
-				return errors.New("the server chose no HTTP/2 by ALPN; remove target.http, or switch h2 on there")
-			}
-			return nil
-		}
-		if !notYet(err) || time.Now().After(until) || f.p.Target.Timeouts.Ready > 0 {
+		err := target.Ready(ctx, page)
+		again := notYet(err) && time.Now().Before(until) && f.p.Target.Timeouts.Ready == 0
+		if !again && !errors.Is(err, target.ErrSilent) || ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -203,10 +169,16 @@ func (f *flight) connect(ctx context.Context, u *url.URL) error {
 }
 
 // notYet reports whether an error is that of a server that may be about to start.
-func notYet(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+func notYet(err error) bool {
+	e, ok := errors.AsType[*target.AnswerError](err)
+	return ok && e.Unavailable() || errors.Is(err, syscall.ECONNREFUSED)
+}
 
 // connectText explains an error of a connection, with its remedy.
 func connectText(err error, u *url.URL, ca string) string {
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("the name %s has no address: %v; write another, or let DNS or /etc/hosts know it", u.Hostname(), e)
+	}
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
 		return fmt.Sprintf("the certificate is not one of %s: %v; write a name that it has, or renew it with this one", u.Hostname(), e)
 	}
@@ -225,29 +197,15 @@ func connectText(err error, u *url.URL, ca string) string {
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 		return fmt.Sprintf("no answer to a connection (%v); a firewall is in the way, or it is another address", err)
 	}
-	if notYet(err) {
+	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Sprintf("nothing listens there (%v); start the server, write another address, or let the run wait for it: target: {timeouts: {ready: 2m}}", err)
 	}
-	return err.Error()
+	return err.Error() + "; it may be another server, or one that speaks TLS (https://)"
 }
 
-// answer requests the page that shows that a server is ready.
-func (f *flight) answer(ctx context.Context, a flightArm, at string) error {
-	ready := a.target.Ready
-	if d := f.Dialects.OfPlan(f.p); ready == "" && d != nil && len(d.Drivers) > 0 {
-		ready = d.Drivers[0].Ready
-	}
-	return target.Ready(ctx, target.Join(at, ready))
-}
-
-// readyRemedy is that of an answer by which a server is not ready.
-func readyRemedy(err error, u *url.URL, ready string) string {
-	e, ok := errors.AsType[*target.AnswerError](err)
+// answerRemedy is that of an answer by which a server is not ready.
+func answerRemedy(e *target.AnswerError, u *url.URL, ready string) string {
 	switch {
-	case !ok && strings.EqualFold(u.Scheme, "http"):
-		return "it may be that the port speaks TLS (https://), or no HTTP"
-	case !ok:
-		return "it may be another server than that of the plan"
 	case e.Location != "":
 		return "it sends requests to " + e.Location + ": write the address at which the server itself answers"
 	case e.Unavailable():

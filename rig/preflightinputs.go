@@ -177,7 +177,11 @@ func (f *flight) secrets(log *preflight.Log) {
 	for _, name := range names {
 		variables = append(variables, variableOf(name))
 		if ref, ok := f.p.Workload.Params[name]; ok {
-			if _, err := plan.Expand(ref, f.Lookup); err != nil {
+			_, err := plan.Expand(ref, f.Lookup)
+			if unreadable(err) { // which was reported
+				return
+			}
+			if err != nil {
 				key, unset = "workload.params."+name, fmt.Sprintf(" (%v)", err)
 			}
 		}

@@ -42,6 +42,10 @@ func Shown(ref string) string {
 // A Dial connects to an address of the form HOST:PORT, as [net.Dialer.DialContext].
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
+// dialTime is how long a connection may take: a lost first packet is sent again after a second. It ends before the
+// whole request does, so that a silent address is not taken for a slow server.
+const dialTime = 1900 * time.Millisecond
+
 // ErrSilent is the end of [Ready] without an answer.
 var ErrSilent = errors.New("no answer within 2 s")
 
@@ -49,7 +53,7 @@ var ErrSilent = errors.New("no answer within 2 s")
 // 200s.
 func Ready(ctx context.Context, ref string) error { return readyBy(ctx, ref, nil) }
 
-// readyBy is Ready over connections of dial; nil is those of this program's network.
+// readyBy is Ready over connections of dial; nil is those of this program's network, which have 1.9 seconds.
 func readyBy(ctx context.Context, ref string, dial Dial) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, ErrSilent)
 	defer cancel()
@@ -58,6 +62,9 @@ func readyBy(ctx context.Context, ref string, dial Dial) error {
 		return errors.New("the ready URL cannot be parsed") // the error would quote it
 	}
 	req.Close = true
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTime}).DialContext
+	}
 	// A transport of its own: no proxy of the environment, no connection kept to a server that restarts.
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: dial}
 	defer tr.CloseIdleConnections()

@@ -170,7 +170,7 @@ func TestMistakesOfAFirstUser(t *testing.T) {
 		{"a private authority", external("https://localhost:"+private, ""), nil, "4:8: target.url: https://localhost:" + private + ": a private authority signed the certificate; name the file"},
 		{"a port without TLS", external(strings.Replace(chat, "http:", "https:", 1), ""), nil, "the port speaks no TLS; write the address with http://"},
 		{"a port with TLS", external("http://localhost:"+private, ""), nil, "it may be that the port speaks TLS: write the address with https://"},
-		{"a name", external("http://chat.invalid", ""), nil, "4:8: target.url: the name chat.invalid has no address"},
+		{"a name", external("http://chat.invalid", ""), nil, "4:8: target.url: http://chat.invalid: the name chat.invalid has no address"},
 		{"nothing there", external("http://"+closed, ""), nil, "4:8: target.url: http://" + closed + ": nothing listens there"},
 		{"another server", external(notFound, ""), nil, "4:8: target.url: " + notFound + "/api/v4/system/ping answers 404 Not Found; it is another kind of server"},
 		{"a wrong page", external(chat, "  ready: /healthz\n"), nil, "5:10: target.ready: " + chat + "/healthz answers 404 Not Found; name a page that answers 200"},

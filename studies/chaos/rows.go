@@ -10,6 +10,7 @@ import (
 const (
 	done    = 0 // the fault is one that a client must live with
 	failed  = 1 // the tool could not begin: nothing follows about the target
+	refused = 2 // nor could it, and its preflight has seen why
 	unclear = 4 // one block, of which nothing follows
 	invalid = 5 // the run is not valid, or a proof FAILED
 	broken  = 6 // a rule did not hold, or acknowledged messages are gone
@@ -127,8 +128,8 @@ var waiting = []string{"slow", "late", "drip", "drip-header", "frozen", "frozen-
 
 // rows is the table. Every status stands here before anything runs:
 //
-//   - A command that cannot begin has failed (1): the target is not ready, cannot be logged in to, or cannot be
-//     provisioned.
+//   - A command that cannot begin has failed (1), or is refused by its preflight (2): the target is not ready, cannot be
+//     logged in to, or cannot be provisioned.
 //   - A run whose users never succeeded in anything is not valid (5): nothing was carried. So are a run that could
 //     not read back acknowledged messages, or whose messages were acknowledged without an id, and a verification of
 //     which a proof FAILED.
@@ -176,17 +177,17 @@ func rows() []row {
 		return r
 	}
 
-	r := with(ready, failed)
+	r := with(ready, failed, refused)
 	r.anyClass = true
 	add(r, "frozen", "redirect-host", "echo-reason", "echo-header", "reset", "tls-taunt", "tls-stall")
 
 	add(with(provision, done), "slow")
-	add(with(provision, failed), "frozen", "drip", "endless-body", "endless-header", "endless-100", "truncated-body", "lying-empty", "lying-ok", "lying-html", "lying-types",
+	add(with(provision, failed, refused), "frozen", "drip", "endless-body", "endless-header", "endless-100", "truncated-body", "lying-empty", "lying-ok", "lying-html", "lying-types",
 		"bomb-gzip", "bomb-json", "bomb-deep", "redirect-host", "redirect-keep", "redirect-loop", "failing-503", "challenging-403", "reset",
 		"echo-id", "echo-taunt", "echo-spelled", "echo-cut", "echo-reason", "echo-header", "echo-body", "echo-raw", "echo-page", "echo-redirect")
-	add(with(lists, failed), "frozen", "lying-ok", "lying-types", "bomb-json", "bomb-deep", "bomb-keys", "mutated-1", "mutated-2", "echo-id", "echo-body")
+	add(with(lists, failed, refused), "frozen", "lying-ok", "lying-types", "bomb-json", "bomb-deep", "bomb-keys", "mutated-1", "mutated-2", "echo-id", "echo-body")
 
-	r = with(lists, failed)
+	r = with(lists, failed, refused)
 	r.anyClass = true // each answer is right
 	add(r, "endless-pages")
 
@@ -253,7 +254,7 @@ func rows() []row {
 	r.anyClass = false
 
 	// A search, whose users end where the fault begins.
-	r = with(provision, failed)
+	r = with(provision, failed, refused)
 	r.verb = capacity
 	add(r, "echo-id", "lying-ok")
 	r = with(ramp, invalid)
@@ -265,7 +266,7 @@ func rows() []row {
 	// A comparison of one block. A run that the target made invalid leaves no pair: the comparison is invalid. One
 	// that broke a rule counts, and one pair shows nothing; but where few operations succeeded, an endpoint may have
 	// no number, and then no pair.
-	r = with(provision, failed)
+	r = with(provision, failed, refused)
 	r.verb = compare
 	add(r, "echo-id", "failing-503")
 	r = with(measured, unclear)

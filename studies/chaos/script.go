@@ -76,6 +76,7 @@ type script struct {
 	mu       sync.Mutex
 	first    time.Time // of the users' operations
 	logged   bool      // the administrator has logged in
+	visited  bool      // the preflight has, and has logged out
 	reading  bool      // the audit has begun
 	sockets  int       // WebSockets that were asked for
 	proving  bool      // the first proof has begun
@@ -104,6 +105,7 @@ func (s *script) active(r *http.Request, body []byte) bool {
 	}
 	logged := s.logged
 	s.logged = s.logged || admin
+	s.visited = s.visited || path == "/api/v4/users/logout"
 	if s.first.IsZero() && s.steady(r, login && !admin, upgrade) {
 		s.begin()
 	}
@@ -142,7 +144,7 @@ func (s *script) steady(r *http.Request, login, upgrade bool) bool {
 	case posters:
 		return r.Method == http.MethodPost && (r.URL.Path == "/api/v4/posts" || r.URL.Path == "/api/v4/files")
 	case persons:
-		return upgrade || login && s.phase == logins
+		return s.visited && upgrade || login && s.phase == logins // the preflight, too, opens a WebSocket
 	case feed:
 		return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/participant")
 	case proofs:

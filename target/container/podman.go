@@ -28,12 +28,15 @@ type Podman struct{ path, runtime, unshare, name string }
 // FindPodman returns the engine, or an error that names the missing part.
 func FindPodman(ctx context.Context) (*Podman, error) {
 	var p Podman
-	for name, to := range map[string]*string{"podman": &p.path, "runc": &p.runtime, "unshare": &p.unshare, "conmon": new(string)} {
-		path, err := exec.LookPath(name)
+	for _, part := range []struct {
+		name string
+		to   *string
+	}{{"podman", &p.path}, {"runc", &p.runtime}, {"unshare", &p.unshare}, {"conmon", new(string)}} {
+		path, err := exec.LookPath(part.name)
 		if err != nil {
-			return nil, fmt.Errorf("no %s on this host: install it (on Debian: apt-get install podman runc)", name)
+			return nil, fmt.Errorf("no %s on this host: install it (on Debian: apt-get install podman runc)", part.name)
 		}
-		*to = path
+		*part.to = path
 	}
 	ctx, cancel := context.WithTimeout(ctx, podmanPatience)
 	defer cancel()
