@@ -150,15 +150,15 @@ func Findable(b record.Before, label func(string) string) string {
 	if all[0].MDE == 0 {
 		return fmt.Sprintf("%s no verdict, whatever they show: at least %d are needed", count(all[0].Blocks, "block carries", "blocks carry"), stats.MinPairs)
 	}
-	var parts, assumed []string
-	engine := ""
+	var parts, names, assumed []string // names are those of the last part
+	engine, last := "", ""
 	for i, x := range all {
 		e := plan.Endpoint{Name: x.Metric, Absolute: x.Absolute, Unit: x.Unit}
 		name := x.Metric
 		if i == 0 || x.Engine != engine {
-			name, engine = prefix(label(x.Engine))+x.Metric, x.Engine
+			name, engine, last = prefix(label(x.Engine))+x.Metric, x.Engine, ""
 		}
-		text := fmt.Sprintf("%s %s", name, size(e, x.MDE))
+		text := size(e, x.MDE)
 		if x.MDE > x.Margin {
 			needed := "more blocks than make sense"
 			if x.Needed > 0 {
@@ -166,7 +166,13 @@ func Findable(b record.Before, label func(string) string) string {
 			}
 			text += fmt.Sprintf(" (the margin of %s needs %s)", size(e, x.Margin), needed)
 		}
-		parts = append(parts, text)
+		if text == last {
+			parts = parts[:len(parts)-1]
+		} else {
+			names = nil
+		}
+		names, last = append(names, name), text
+		parts = append(parts, list(names)+" "+text)
 		if a := spreadText(x.RunSD, x.Absolute) + " for " + kindOf(x.Metric); x.Assumed && !slices.Contains(assumed, a) {
 			assumed = append(assumed, a)
 		}
