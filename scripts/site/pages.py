@@ -15,10 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n\n"
-# Code is skipped. Groups: the target of a link; the three or five spaces before text in a numbered list, of which the
-# generator wants one more than GitHub.
+# Code is skipped. Groups: the ending of a file name that is the text of a link; the target of a link; the three or
+# five spaces before text in a numbered list, of which the generator wants one more than GitHub.
 MARKS = re.compile(
-    r"(?ms)^(?P<fence>```+).*?^(?P=fence)$|`[^`\n]+`|\]\((?P<to>[^)\s#:]+)(?=[)#])|^(?P<indent> {3}(?:  )?)(?=\S)"
+    r"(?ms)^(?P<fence>```+).*?^(?P=fence)$|`[^`\n]+`|(?P<named>\.md)?\]\((?P<to>[^)\s#:]+)(?=[)#])"
+    r"|^(?P<indent> {3}(?:  )?)(?=\S)"
 )
 LANGUAGES = {".go": "go", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".sh": "sh"}
 
