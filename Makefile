@@ -205,4 +205,4 @@ vulnerabilities: ## known vulnerabilities that the program can reach, or "not ch
 	@GO='$(GO)' scripts/vulnerabilities.sh
 
 clean: ## remove what was built (runs stay)
-	rm -rf bin $(TOOLS)
+	rm -rf bin $(TOOLS) .plimsoll/site .plimsoll/site-sources
