@@ -35,37 +35,47 @@ var notCarriedOut = map[string]string{
 	"plimsoll data verify":   database,
 	"plimsoll demo":          minutes,
 	"plimsoll fleet":         "other hosts join",
+	"plimsoll init":          "it asks on a terminal",
 	"plimsoll run":           minutes,
 	"plimsoll serve":         "it ends with Ctrl-C; serve_test.go has its answers",
 	"plimsoll sizing":        minutes,
 	"plimsoll target verify": "a server of others; verifyverb_test.go has one",
 
-	"bin/chaos":        "three minutes; make modules has its rows",
-	"cloud-init":       "contrib/agents has the test",
-	"curl":             "what serve answers: serve_test.go",
-	"gh":               "TestWorkflowOfAComment",
-	"go test":          "benchmarks",
-	"helm":             cluster,
-	"ip netns exec":    "root, and a host of one's own",
-	"journalctl":       root,
-	"kubectl":          cluster,
-	"make":             "minutes; the target is there",
-	"mattermost":       "a server of others",
-	"openssl":          "of others",
-	"pg_dump":          "a server of others",
-	"podman run":       root,
-	"scripts/build.sh": "the build",
-	"setsid":           "externalscripts_test.go",
-	"sudo":             root,
-	"taskset":          root,
-	"zstd":             "of others",
+	"bin/chaos":             "three minutes; make modules has its rows",
+	"cloud-init":            "contrib/agents has the test",
+	"contrib/ci/build.sh":   runner,
+	"contrib/ci/compare.sh": runner,
+	"contrib/ci/setup.sh":   runner,
+	"contrib/ci/status.sh":  runner,
+	"curl":                  "what serve answers: serve_test.go",
+	"gh":                    "TestWorkflowOfAComment",
+	"go test":               "benchmarks",
+	"helm":                  cluster,
+	"ip netns exec":         "root, and a host of one's own",
+	"journalctl":            root,
+	"kubectl":               cluster,
+	"make":                  "minutes; the target is there",
+	"man":                   installed,
+	"mattermost":            "a server of others",
+	"openssl":               "of others",
+	"pg_dump":               "a server of others",
+	"podman":                root,
+	"scripts/build.sh":      "the build",
+	"setsid":                "externalscripts_test.go",
+	"sha256sum":             installed,
+	"sudo":                  root,
+	"tar":                   installed,
+	"taskset":               root,
+	"zstd":                  "of others",
 }
 
 const (
-	minutes  = "minutes of load; tests of this package run the verb with small plans"
-	database = "a database or a dump that is there already; data_test.go makes them"
-	cluster  = "a cluster; contrib/agents has the test"
-	root     = "root, and changes to the host"
+	minutes   = "minutes of load; tests of this package run the verb with small plans"
+	database  = "a database or a dump that is there already; data_test.go makes them"
+	cluster   = "a cluster; contrib/agents has the test"
+	installed = "what a release has, where it was installed"
+	runner    = "a checkout of two commits, as on a runner; contrib/ci has the test"
+	root      = "root, and changes to the host"
 )
 
 // recorder stands in a shell before the commands of a page: it writes each command in place of carrying it out, one
@@ -75,6 +85,7 @@ command_not_found_handle() { record "$@"; }
 scripts/build.sh() { record scripts/build.sh "$@"; }
 bin/chaos() { record bin/chaos "$@"; }
 sleep() { exit; }
+for s in setup build compare status; do eval "contrib/ci/$s.sh() { record contrib/ci/$s.sh; }"; done
 `
 
 // TestCommandsOfPages carries out the shell commands of README.md and docs, and compares what they print with the block
@@ -174,7 +185,7 @@ func begins(line string, commands iter.Seq[string], prefix string) bool {
 var (
 	makeTarget = regexp.MustCompile("`make ([\\w-]+)")
 	verbNamed  = regexp.MustCompile("(?:^|bin/|`)plimsoll ([a-z]+)")
-	wholePlan  = regexp.MustCompile("(?s)```yaml\n(name: .*?)```")
+	wholePlan  = regexp.MustCompile("(?s)```yaml\n(name: [^`]*?\ntarget:.*?)```")
 
 	number = regexp.MustCompile(`\b[0-9a-f]{12,}\b|\d[\d.,:]*`)
 	spaces = regexp.MustCompile(`[ ─-]+`)
