@@ -70,7 +70,7 @@ def source(path):
     name = path.removeprefix("docs/") if path.startswith("docs/") else "repository/" + path
     if (ROOT / path).is_dir():
         return name + "/README.md"
-    return name if path.endswith((".md", ".png")) or not (ROOT / path).exists() else name + ".md"
+    return name if path.endswith((".md", ".png", ".svg")) or not (ROOT / path).exists() else name + ".md"
 
 
 def page(path, target):
