@@ -180,6 +180,21 @@ demos: build ## demos one after the other, each outcome kept in studies/results 
 	$(GO) build -C studies -o ../bin/acceptance ./acceptance
 	bin/acceptance demos $(DEMOSFLAGS)
 
+# Python's packages and one of npm, by digests. pip and npm leave marks of what they installed; ours is the stamp.
+SITE := $(TOOLS)/site
+$(SITE)/installed: scripts/site/requirements.txt scripts/site/package-lock.json
+	@rm -rf $(SITE) && mkdir -p $(SITE) && cp scripts/site/package.json scripts/site/package-lock.json $(SITE)
+	python3 -m venv $(SITE)/python
+	$(SITE)/python/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r scripts/site/requirements.txt
+	cd $(SITE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: site
+SITEDIR ?= .plimsoll/site
+site: build $(SITE)/installed ## docs as a site in .plimsoll/site (SITEDIR), to be read from the disk or any web server; a broken link or anchor fails
+	@$(SITE)/python/bin/python scripts/site/pages.py bin/plimsoll $(SITE)/node_modules/iframe-worker/shim/index.js .plimsoll/site-sources
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/python/bin/mkdocs build --strict --clean -f .plimsoll/site-sources/mkdocs.yml -d '$(abspath $(SITEDIR))'
+
 image: ## the program as a container image from scratch, by podman; prints its digest (docs/agents-deploy.md)
 	@GO='$(GO)' contrib/agents/image/build.sh plimsoll
 
@@ -190,4 +205,4 @@ vulnerabilities: ## known vulnerabilities that the program can reach, or "not ch
 	@GO='$(GO)' scripts/vulnerabilities.sh
 
 clean: ## remove what was built (runs stay)
-	rm -rf bin $(TOOLS)
+	rm -rf bin $(TOOLS) .plimsoll/site .plimsoll/site-sources

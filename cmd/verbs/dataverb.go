@@ -38,7 +38,6 @@ func (a *app) data(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return actions[args[0]](a, ctx, fs, args[1:])
 	}
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
-		fs.Usage()
 		return flag.ErrHelp
 	}
 	return plan.Usagef("want data generate, snapshot, restore, verify or info; see plimsoll data generate -h and so on")

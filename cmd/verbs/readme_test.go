@@ -12,58 +12,22 @@ import (
 	"plimsoll/rig"
 )
 
-// TestReadme checks the commands of the pages that a newcomer reads first: their plans, verbs, make targets and links.
+// TestReadme holds the first page to its length, and the page of the exit statuses to their number.
 func TestReadme(t *testing.T) {
-	names := map[string]bool{"help": true}
-	for _, v := range new(app).verbs() {
-		names[v.name] = true
-	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range []string{"README.md", "docs/README.md", "docs/own-server.md"} {
+	read := func(page string) string {
 		b, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := string(b)
-		for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1) {
-			if _, err := known().Parse([]byte(m[1])); err != nil {
-				t.Errorf("the plan of %s: %v", page, err)
-			}
-		}
-		for _, m := range regexp.MustCompile("(?:bin/|`)plimsoll ([a-z]+)").FindAllStringSubmatch(text, -1) {
-			if !names[m[1]] {
-				t.Errorf("%s uses the verb %s, which does not exist", page, m[1])
-			}
-		}
-		for _, m := range regexp.MustCompile("(?m)^make ([\\w-]+)|`make ([\\w-]+)").FindAllStringSubmatch(text, -1) {
-			if target := m[1] + m[2]; !strings.Contains(string(makefile), "\n"+target+":") {
-				t.Errorf("%s uses make %s, which is no target", page, target)
-			}
-		}
-		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join("../..", filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s points to %v", page, err)
-			}
-		}
-		for _, name := range regexp.MustCompile(`(?m)[^/\w(](examples/[\w.-]+)`).FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat("../../" + name[1]); err != nil {
-				t.Errorf("%s names %v", page, err)
-			}
-		}
-		switch page {
-		case "README.md":
-			if n := len(strings.Fields(text)); n > 700 {
-				t.Errorf("README.md has %d words, at most 700", n)
-			}
-		case "docs/README.md":
-			for _, status := range []string{"| 0 |", "| 1 |", "| 2 |", "| 3 |", "| 4 |", "| 5 |", "| 6 |"} {
-				if !strings.Contains(text, status) {
-					t.Errorf("the table of statuses in %s lacks %s", page, status)
-				}
-			}
+		return string(b)
+	}
+	if n := len(strings.Fields(read("README.md"))); n > 400 {
+		t.Errorf("README.md has %d words, at most 400", n)
+	}
+	statuses := read("docs/statuses.md")
+	for status := rig.ExitOK; status <= rig.ExitSLO; status++ {
+		if !strings.Contains(statuses, fmt.Sprintf("| %d |", status)) {
+			t.Errorf("the table of statuses lacks %d", status)
 		}
 	}
 }

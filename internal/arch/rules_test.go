@@ -76,6 +76,7 @@ var rules = []rule{
 		"and tested without waiting", purity},
 	{"comments", "the package comment is where a reader learns what a package is for and what it refuses to know", comments},
 	{"links", "a mention of what is gone misleads every reader after the first", links},
+	{"pages", "a link that leads nowhere ends the reading", pages},
 	{"tests", "a document that names a test promises that whoever doubts can run it", testNames},
 	{"names", "a package is named for what it provides; these names say only that something was put there", names},
 	{"servers", "the target is anyone's: what belongs to one server lives in its dialect, its data, its reference " +
