@@ -16,8 +16,8 @@ import (
 
 // foreign are the programs of others that the pages call; they are not carried out.
 var foreign = []string{
-	"bin/chaos", "cloud-init", "curl", "gh", "go", "helm", "ip", "journalctl", "kubectl", "mattermost", "openssl", "pg_dump", "podman",
-	"scripts/build.sh", "setsid", "sudo", "taskset", "zstd",
+	"bin/chaos", "cloud-init", "curl", "gh", "go", "helm", "ip", "journalctl", "kubectl", "man", "mattermost", "openssl", "pg_dump", "podman",
+	"scripts/build.sh", "setsid", "sha256sum", "sudo", "tar", "taskset", "zstd",
 }
 
 // quick are the verbs that are carried out as they stand; of all others the flags are parsed and the plan is checked.

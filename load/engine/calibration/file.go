@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 )
 
@@ -57,6 +58,9 @@ func read(dir string) (file, error) {
 	}
 	if err != nil {
 		return file{}, fmt.Errorf("reading the calibration: %w", err)
+	}
+	if err := built.NewerJSON(b, "", format); err != nil {
+		return file{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
