@@ -33,12 +33,14 @@ built=plimsoll/internal/built
 LDFLAGS="-w -X $built.version=$VERSION -X $built.commit=$COMMIT -X $built.date=$DATE"
 export COMMIT EPOCH DATE HOST LDFLAGS SOURCE_DATE_EPOCH=$EPOCH TZ=UTC LC_ALL=C
 
-flags=(release --snapshot --clean --skip=publish)
+config=.goreleaser.yaml
 if [ -n "$target" ]; then
   [ "$target" = "$HOST" ] || fail "$target alone cannot be made on $HOST: its program writes the pages"
-  flags+=(--single-target)
+  mkdir -p bin
+  config=bin/goreleaser.yaml
+  sed "s,^    targets: .*,    targets: [${target/\//_}]," .goreleaser.yaml >"$config"
 fi
-PATH=$(cd "$tools" && pwd):$PATH goreleaser "${flags[@]}"
+PATH=$(cd "$tools" && pwd):$PATH goreleaser release --config "$config" --snapshot --clean --skip=publish
 
 program=(dist/plimsoll_linux_amd64*/plimsoll)
 image='without an image'
