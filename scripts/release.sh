@@ -46,7 +46,11 @@ program=(dist/plimsoll_linux_amd64*/plimsoll)
 image='without an image'
 if [ -z "$target" ] && command -v podman >/dev/null; then
   contrib/agents/image/build.sh "localhost/plimsoll:$VERSION" "${program[0]}" >/dev/null
-  podman save --quiet --format oci-archive --output "dist/plimsoll_${VERSION}_linux_amd64.oci.tar" "localhost/plimsoll:$VERSION"
+  # The archive that podman itself writes has the time of day in it.
+  rm -rf bin/release/oci
+  podman save --quiet --format oci-dir --output bin/release/oci "localhost/plimsoll:$VERSION"
+  tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C bin/release/oci \
+    -cf "dist/plimsoll_${VERSION}_linux_amd64.oci.tar" .
   image='with an image'
 fi
 
