@@ -24,7 +24,8 @@ target=${2:-}
 tools=${TOOLS:-.plimsoll/tools}
 [[ $VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] || fail "$VERSION is no version; want one such as 1.2.3 or 1.2.3-rc.1: make release VERSION=1.2.3"
 git rev-parse --verify -q HEAD >/dev/null || fail "there is no git repository here; a release is made of a commit"
-[ -z "$(git status --porcelain)" ] || fail "the work tree has changes that are in no commit; commit them"
+clean() { [ -z "$(git status --porcelain)" ] || fail "the work tree has changes that are in no commit; commit them"; }
+clean
 COMMIT=$(git rev-parse HEAD)
 EPOCH=$(git show -s --format=%ct HEAD)
 DATE=$(date -u -d "@$EPOCH" +%Y-%m-%dT%H:%M:%SZ)
@@ -41,6 +42,7 @@ if [ -n "$target" ]; then
   sed "s,^    targets: .*,    targets: [${target/\//_}]," .goreleaser.yaml >"$config"
 fi
 PATH=$(cd "$tools" && pwd):$PATH goreleaser release --config "$config" --snapshot --clean --skip=publish
+clean # and nobody has changed it since
 
 program=(dist/plimsoll_linux_amd64*/plimsoll)
 image='without an image'

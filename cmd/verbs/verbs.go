@@ -14,7 +14,6 @@ import (
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/built"
-	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
 )
@@ -93,9 +92,9 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.stop = cancel
-	var missing error
-	if slices.Contains(onLinux, v.name) {
-		missing = linux.Missing()
+	missing := a.missing
+	if !slices.Contains(onLinux, v.name) {
+		missing = nil
 	}
 	err := boundary.Do("the verb "+v.name, func() error {
 		if missing != nil && !usage.AsksHelp(args) {
