@@ -6,6 +6,10 @@ TOOLS          := .plimsoll/tools
 LINT           := $(TOOLS)/golangci-lint-$(GOLANGCI)
 XTOOLS         := v0.52.0
 DEADCODE       := $(TOOLS)/deadcode-$(XTOOLS)
+GORELEASER     := v2.15.1
+CYCLONEDX      := v1.10.0
+# Their programs have no version in their names, so their directory has.
+RELEASE        := $(TOOLS)/goreleaser-$(GORELEASER)-cyclonedx-$(CYCLONEDX)
 # Of each fuzz target; without it the targets share FUZZTOTAL seconds.
 FUZZTIME       ?=
 FUZZTOTAL      ?= 1200
@@ -40,7 +44,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
+.PHONY: help demo test check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image release release-check notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -198,6 +202,20 @@ site: build $(SITE)/installed ## docs as a site in .plimsoll/site (SITEDIR), to 
 image: ## the program as a container image from scratch, by podman; prints its digest (docs/agents-deploy.md)
 	@GO='$(GO)' contrib/agents/image/build.sh plimsoll
 
+release: $(RELEASE)/goreleaser $(RELEASE)/cyclonedx-gomod ## archives, packages, image, SBOM, checksums and provenance in dist/ (VERSION=1.2.3; nothing is published)
+	@GO='$(GO)' TOOLS='$(RELEASE)' scripts/release.sh '$(VERSION)' $(TARGET)
+
+release-check: $(RELEASE)/goreleaser $(RELEASE)/cyclonedx-gomod ## make the release of this host's processor twice, in two directories: the same bytes
+	@GO='$(GO)' TOOLS='$(abspath $(RELEASE))' scripts/release-check.sh
+
+$(RELEASE)/goreleaser:
+	@mkdir -p $(RELEASE)
+	GOFLAGS=-trimpath GOBIN='$(abspath $(RELEASE))' $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER)
+
+$(RELEASE)/cyclonedx-gomod:
+	@mkdir -p $(RELEASE)
+	GOFLAGS=-trimpath GOBIN='$(abspath $(RELEASE))' $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX)
+
 notices: ## write the licenses of all modules in the program anew
 	$(GO) test ./cmd/internal/shipped -run Notices -update
 
@@ -205,4 +223,4 @@ vulnerabilities: ## known vulnerabilities that the program can reach, or "not ch
 	@GO='$(GO)' scripts/vulnerabilities.sh
 
 clean: ## remove what was built (runs stay)
-	rm -rf bin $(TOOLS) .plimsoll/site .plimsoll/site-sources
+	rm -rf bin dist $(TOOLS) .plimsoll/site .plimsoll/site-sources

@@ -33,7 +33,7 @@ func (k Known) Parse(src []byte) (*Plan, error) { return k.parse(src, false) }
 func (k Known) parse(src []byte, stored bool) (*Plan, error) {
 	d := &decoder{stored: stored, nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{}}
 	root := d.document(src)
-	if root == nil {
+	if root == nil || !d.format(root) {
 		return nil, newError(d.problems, d.more)
 	}
 	var p Plan

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/built"
 )
 
 var yamlErrorRE = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
@@ -41,6 +44,32 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 		return nil
 	}
 	return doc.Content[0]
+}
+
+// FormatVersion is the newest version of the syntax of plans. A plan may name its own under the key format, so that an
+// older program refuses it in one sentence, and not every key that it does not know.
+const FormatVersion = 1
+
+// format takes the key format out of a plan, and reports whether that version is read here.
+func (d *decoder) format(root *yaml.Node) bool {
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value != "format" {
+			continue
+		}
+		v := root.Content[i+1]
+		n, err := strconv.Atoi(v.Value)
+		if err != nil || n < 1 {
+			d.fail(v, "format", "%s is no version of the syntax of plans; want %d", clip(v.Value), FormatVersion)
+			return false
+		}
+		if err := built.Newer("", n, FormatVersion); err != nil {
+			d.fail(v, "format", "the plan is %v", err)
+			return false
+		}
+		root.Content = slices.Delete(root.Content, i, i+2)
+		return true
+	}
+	return true
 }
 
 func (d *decoder) syntax(err error) {

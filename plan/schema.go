@@ -19,6 +19,9 @@ func Schema() []byte {
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Plimsoll plan"
 	root["description"] = "One load test, or one comparison of several."
+	if props, ok := root["properties"].(object); ok {
+		props["format"] = object{"const": FormatVersion, "description": "Version of the syntax of plans. A program that reads an older one refuses the plan."}
+	}
 	root["required"] = []string{"name", "target", "workload"}
 	root["anyOf"] = []any{
 		object{"required": []string{"bounded"}},

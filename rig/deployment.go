@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/linux"
 	"plimsoll/plan"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
@@ -315,7 +316,7 @@ func (pr *Program) Isolate(ctx context.Context, p *plan.Plan, root string) (done
 	}
 	proc, err := lab.Start(ctx, lab.Spec{
 		Name: "plimsoll in its own network", Path: exe, Args: pr.Args, Env: append(os.Environ(), outsideEnv+"="+own),
-		Stdin: strings.NewReader(p.String()), Stdout: pr.ChildOut, Stderr: pr.ChildErr, Unshare: unix.CLONE_NEWNET,
+		Stdin: strings.NewReader(p.String()), Stdout: pr.ChildOut, Stderr: pr.ChildErr, Unshare: linux.NewNet,
 	})
 	if err != nil {
 		return true, err

@@ -28,8 +28,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// built is the directory of the program that program has built; empty before.
-var built string
+// builtIn is the directory of the program that program has built; empty before.
+var builtIn string
 
 // program builds the program as it is shipped, once for all tests that run it with its children. TestMain removes it.
 var program = sync.OnceValues(func() (string, error) {
@@ -37,7 +37,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	built = dir
+	builtIn = dir
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 
+	"plimsoll/internal/built"
 	"plimsoll/plan"
 	"plimsoll/rig"
 	"plimsoll/run/record"
@@ -19,7 +20,7 @@ func statusOf(err error) int {
 		return rig.ExitOK
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &usage), errors.As(err, &bad), errors.Is(err, record.ErrAltered), errors.Is(err, record.ErrWindows):
+	case errors.As(err, &usage), errors.As(err, &bad), errors.Is(err, record.ErrAltered), errors.Is(err, record.ErrWindows), errors.Is(err, built.ErrNewer):
 		return rig.ExitUsage
 	}
 	return rig.ExitTool

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/cmd/internal/own"
 	"plimsoll/dialect/mattermost"
+	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
 )
@@ -33,7 +34,8 @@ func Main(further ...rig.Service) int {
 	defer signal.Stop(signals)
 	stdout, stderr := newOutlet(os.Stdout, cancel), newOutlet(os.Stderr, cancel)
 	go heed(signals, cancel, stderr, os.Exit)
-	a := &app{further: further, stdin: os.Stdin, stdout: stdout, stderr: stderr, env: os.Getenv, terminal: isTerminal(os.Stderr)}
+	a := &app{further: further, stdin: os.Stdin, stdout: stdout, stderr: stderr, env: os.Getenv, terminal: isTerminal(os.Stderr),
+		missing: linux.Missing()}
 	return a.run(ctx, os.Args[1:])
 }
 
@@ -80,6 +82,7 @@ type app struct {
 	env            func(string) string
 	terminal       bool     // stderr is one
 	args           []string // the whole command line, for starting this program again
+	missing        error    // why this system does not carry out the verbs of onLinux; nil on Linux
 	// secrets are the values that this process has learned and may not show; nil outside a verb.
 	secrets *plain.Secrets
 	// rawOut and rawErr are stdout and stderr without the gate, while a verb runs: for programs of ours that have one

@@ -34,8 +34,8 @@ type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
 	defer func() {
-		if built != "" {
-			_ = os.RemoveAll(built)
+		if builtIn != "" {
+			_ = os.RemoveAll(builtIn)
 		}
 	}()
 	return m.M.Run()

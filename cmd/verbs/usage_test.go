@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,36 @@ func ranWith(tb testing.TB, args ...string) (status int, stdout, stderr string) 
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
 	status = a.run(tb.Context(), args)
 	return status, out.String(), errs.String()
+}
+
+// On another system than Linux a verb that needs its kernel ends with a sentence, which its help has too; the others are
+// what they are.
+func TestVerbsThatNeedLinux(t *testing.T) {
+	for _, name := range onLinux {
+		if !slices.ContainsFunc(new(app).verbs(), func(v verb) bool { return v.name == name }) {
+			t.Errorf("onLinux has %s, which is no verb", name)
+		}
+	}
+	const sentence = "this is plan9"
+	with := func(args ...string) (int, string, string) {
+		var out, errs bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }, missing: errors.New(sentence)}
+		status := a.run(t.Context(), args)
+		return status, out.String(), errs.String()
+	}
+	for _, c := range []struct {
+		args      []string
+		status    int
+		out, errs bool
+	}{
+		{[]string{"run", "PLAN.yaml"}, rig.ExitTool, false, true}, {[]string{"doctor"}, rig.ExitTool, false, true},
+		{[]string{"run", "-h"}, rig.ExitOK, true, false}, {[]string{"help", "demo"}, rig.ExitOK, true, false},
+		{[]string{"judge", "-h"}, rig.ExitOK, false, false}, {[]string{"version"}, rig.ExitOK, false, false},
+	} {
+		if status, out, errs := with(c.args...); status != c.status || strings.Contains(out, sentence) != c.out || strings.Contains(errs, sentence) != c.errs {
+			t.Errorf("%v: status %d, stdout %q, stderr %q", c.args, status, out, errs)
+		}
+	}
 }
 
 // Help that is asked for is data: on stdout, within 80 columns, with status 0, and the same in each spelling.

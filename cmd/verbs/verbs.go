@@ -10,10 +10,10 @@ import (
 	"io"
 	"slices"
 
-	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/shipped"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
 )
@@ -51,8 +51,11 @@ func (a *app) verbs() []verb {
 			all = append(all, serverVerb(server))
 		}
 	}
-	return append(all, verb{"version", "[-notices]", "the version of this program, or the licenses of the modules in it", (*app).version})
+	return append(all, verb{"version", "[-json|-notices]", "the version of this program with commit, date and Go, or the licenses of the modules in it", (*app).version})
 }
+
+// onLinux are the verbs that need its kernel.
+var onLinux = []string{"demo", "run", "capacity", "sizing", "compare", "target", "data", "calibrate", "agent", "doctor"}
 
 // run is the program: it finds the verb, runs it, and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
@@ -90,7 +93,16 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.stop, a.clearance = cancel, new(rig.Clearance)
-	err := boundary.Do("the verb "+v.name, func() error { return v.run(a, ctx, fs, args) })
+	missing := a.missing
+	if !slices.Contains(onLinux, v.name) {
+		missing = nil
+	}
+	err := boundary.Do("the verb "+v.name, func() error {
+		if missing != nil && !usage.AsksHelp(args) {
+			return missing
+		}
+		return v.run(a, ctx, fs, args)
+	})
 	if p, ok := errors.AsType[*boundary.Panic](err); ok {
 		a.panicked(p)
 		return rig.ExitTool
@@ -99,7 +111,11 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 	var bad usage.Errors
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		usage.Flags(a.stdout, fmt.Sprintf("usage: plimsoll %s [flags] %s\n\n%s", v.name, v.args, v.short), fs)
+		head := fmt.Sprintf("usage: plimsoll %s [flags] %s\n\n%s", v.name, v.args, v.short)
+		if missing != nil {
+			head += "\n\n" + missing.Error()
+		}
+		usage.Flags(a.stdout, head, fs)
 	case errors.As(err, &bad):
 		for _, text := range bad {
 			plain.Fprintf(a.stderr, "plimsoll %s: %s\n", v.name, text)
@@ -140,14 +156,18 @@ func (a *app) json(v any) error {
 
 func (a *app) version(_ context.Context, fs *flag.FlagSet, args []string) error {
 	notices := fs.Bool("notices", false, "print the licenses and notices of all modules in this program")
+	asJSON := fs.Bool("json", false, "write the version as JSON")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
+	}
+	if *asJSON {
+		return a.json(built.This())
 	}
 	if *notices {
 		out, _ := a.raw() // licenses have form feeds
 		_, err := io.WriteString(out, shipped.Notices)
 		return err
 	}
-	_, err := plain.Fprintf(a.stdout, "plimsoll %v\n", own.Version())
+	_, err := plain.Fprintf(a.stdout, "plimsoll %v\n", built.This())
 	return err
 }

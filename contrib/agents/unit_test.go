@@ -27,7 +27,7 @@ func placed(t *testing.T, edit func(string) string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(string(b), "ExecStart=/usr/local/bin/plimsoll ", "ExecStart="+self+" ", 1)
+	text := strings.Replace(string(b), "ExecStart=plimsoll ", "ExecStart="+self+" ", 1)
 	path := filepath.Join(t.TempDir(), filepath.Base(unitFile))
 	if err := os.WriteFile(path, []byte(edit(text)), 0o644); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestUnitLimits(t *testing.T) {
 	}
 	for _, line := range []string{"LimitNOFILE=100000", "LimitNPROC=8192", "KillSignal=SIGTERM", "CapabilityBoundingSet=", "DynamicUser=yes",
 		"NoNewPrivileges=yes", "ProtectSystem=strict", "LoadCredential=agent.nk:/etc/plimsoll/agent.nk",
-		"ExecStart=/usr/local/bin/plimsoll agent -join ${PLIMSOLL_JOIN} -token-file ${CREDENTIALS_DIRECTORY}/agent.nk"} {
+		"ExecStart=plimsoll agent -join ${PLIMSOLL_JOIN} -token-file ${CREDENTIALS_DIRECTORY}/agent.nk"} {
 		if !strings.Contains("\n"+string(b), "\n"+line+"\n") {
 			t.Errorf("the unit lacks the line %s", line)
 		}

@@ -13,7 +13,7 @@ import (
 // rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
-	0: {"console/ui", "internal/files", "internal/parallel", "internal/plain", "load/clock"},
+	0: {"console/ui", "internal/built", "internal/files", "internal/linux", "internal/parallel", "internal/plain", "load/clock"},
 	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3: {"run/record", "dialect", "reference/dataset"},

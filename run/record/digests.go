@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 )
@@ -147,6 +148,9 @@ func SaveComparison(disk Disk, path string, c *Comparison, secrets *plain.Secret
 // written.
 func ReadComparison(text []byte) (*Comparison, error) {
 	c := new(Comparison)
+	if err := built.NewerJSON(text, "", FormatVersion); err != nil {
+		return c, err
+	}
 	some, err := checkDigests(text)
 	if err == nil {
 		err = json.Unmarshal(text, c)
@@ -167,6 +171,9 @@ func SaveSizing(disk Disk, path string, z *Sizing, secrets *plain.Secrets) error
 // ReadSizing is [ReadComparison] for steps.json.
 func ReadSizing(text []byte) (*Sizing, error) {
 	z := new(Sizing)
+	if err := built.NewerJSON(text, "", FormatVersion); err != nil {
+		return z, err
+	}
 	some, err := checkDigests(text)
 	if err == nil {
 		err = json.Unmarshal(text, z)

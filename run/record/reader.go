@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 	"plimsoll/load/measure"
 )
@@ -49,6 +50,9 @@ func Open(dir string) (*Run, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if err := built.NewerJSON(b, "", FormatVersion); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	if err := json.Unmarshal(b, &r.Manifest); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s: %w", dir, ErrNotRun, ManifestFile, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -89,6 +90,9 @@ func readOptional[T any](r *Run, file string, version int, format func(*T) int) 
 	}
 	if err != nil {
 		return nil, err
+	}
+	if err := built.NewerJSON(b, r.Manifest.Tool, version); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", r.Dir, file, err)
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {

@@ -8,12 +8,29 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strings"
 
+	"plimsoll/internal/built"
 	"plimsoll/load/measure"
 )
 
-// windowsMagic opens a windows.hdr file.
-const windowsMagic = "plimsoll windows 1\n"
+// windowsMagic opens a windows.hdr file: a name, and the version of the format.
+const (
+	windowsName    = "plimsoll windows "
+	windowsVersion = 1
+	windowsMagic   = windowsName + "1\n"
+)
+
+// checkMagic returns an error that wraps [ErrWindows] unless a text is windowsMagic.
+func checkMagic(text []byte) error {
+	if string(text) == windowsMagic {
+		return nil
+	}
+	if err := built.NewerText(strings.TrimSpace(string(text)), windowsName, windowsVersion); err != nil {
+		return fmt.Errorf("%w: %w", ErrWindows, err)
+	}
+	return fmt.Errorf("%w: it does not begin with %q", ErrWindows, windowsMagic)
+}
 
 // maxFrame bounds one frame of windows.hdr: a second with thousands of op names stays far below it.
 const maxFrame = 64 << 20
@@ -74,8 +91,8 @@ func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second
 	if n, err := io.ReadFull(br, head); err != nil {
 		return true, ifNotEOF(err, n, windowsMagic[:n] == string(head[:n]))
 	}
-	if string(head) != windowsMagic {
-		return false, fmt.Errorf("%w: it does not begin with %q", ErrWindows, windowsMagic)
+	if err := checkMagic(head); err != nil {
+		return false, err
 	}
 	var buf bytes.Buffer // grows with the data, not with a damaged length
 	for frame := 0; ; frame++ {
@@ -177,10 +194,11 @@ func decodeFrame(b []byte, memory func(i int) *measure.Window) (int, []*measure.
 // it. Anything else, one that is cut short or brings more than [measure.MaxMerged] names included, is an error that
 // wraps [ErrWindows]; then nothing was merged.
 func MergeWindows(b []byte, into *measure.Registry) error {
-	frame, ok := bytes.CutPrefix(b, []byte(windowsMagic))
-	if !ok {
-		return fmt.Errorf("%w: it does not begin with %q", ErrWindows, windowsMagic)
+	head := b[:min(len(b), len(windowsMagic))]
+	if err := checkMagic(head); err != nil {
+		return err
 	}
+	frame := b[len(head):]
 	size, k := binary.Uvarint(frame)
 	if k <= 0 || size > maxFrame || uint64(len(frame)-k) != size+4 {
 		return fmt.Errorf("%w: it is not one frame, whole", ErrWindows)

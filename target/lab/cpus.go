@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"plimsoll/internal/linux"
 )
 
 // setAffinity binds a thread (0: the calling one) to cpus.
@@ -19,14 +19,14 @@ func setAffinity(tid int, cpus []int) error {
 	if len(cpus) == 0 {
 		return errors.New("placement: the list of CPUs is empty")
 	}
-	var set unix.CPUSet
+	var set linux.CPUSet
 	for _, c := range cpus {
 		if c < 0 || c >= len(set)*64 {
 			return fmt.Errorf("placement: there is no CPU %d", c)
 		}
 		set.Set(c)
 	}
-	if err := unix.SchedSetaffinity(tid, &set); err != nil {
+	if err := linux.SetAffinity(tid, &set); err != nil {
 		if errors.Is(err, syscall.EINVAL) {
 			return fmt.Errorf("placement: this host offers none of the CPUs %v to this program; it offers %s", cpus, offered())
 		}
@@ -47,8 +47,8 @@ func offered() string {
 // AllowedCPUs returns the CPUs on which the main thread of a process may run, in ascending order; pid 0 is
 // the calling thread.
 func AllowedCPUs(pid int) ([]int, error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(pid, &set); err != nil {
+	var set linux.CPUSet
+	if err := linux.Affinity(pid, &set); err != nil {
 		return nil, fmt.Errorf("reading the CPU affinity of process %d: %w", pid, err)
 	}
 	var cpus []int
@@ -155,14 +155,14 @@ func onceForEachThread(pids []int, f func(tid int) error) error {
 
 // A Confinement keeps processes that others started on some CPUs until it ends.
 type Confinement struct {
-	before map[int]unix.CPUSet // by thread
-	whole  unix.CPUSet         // of the first thread
+	before map[int]linux.CPUSet // by thread
+	whole  linux.CPUSet         // of the first thread
 }
 
 // Confine binds all threads of processes to cpus, or to those of them that a thread is bound to already. Threads and
 // processes that they start later inherit it. After an error, they run where they ran before.
 func Confine(pids, cpus []int) (*Confinement, error) {
-	c := &Confinement{before: map[int]unix.CPUSet{}}
+	c := &Confinement{before: map[int]linux.CPUSet{}}
 	if err := onceForEachThread(pids, func(tid int) error { return c.confine(tid, cpus) }); err != nil {
 		return nil, errors.Join(err, c.End(pids))
 	}
@@ -170,8 +170,8 @@ func Confine(pids, cpus []int) (*Confinement, error) {
 }
 
 func (c *Confinement) confine(tid int, cpus []int) error {
-	var was unix.CPUSet
-	if err := unix.SchedGetaffinity(tid, &was); err != nil {
+	var was linux.CPUSet
+	if err := linux.Affinity(tid, &was); err != nil {
 		return err
 	}
 	to := slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return !was.IsSet(cpu) })
@@ -198,7 +198,7 @@ func (c *Confinement) End(pids []int) error {
 		if !known {
 			was = c.whole
 		}
-		return unix.SchedSetaffinity(tid, &was)
+		return linux.SetAffinity(tid, &was)
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/linux"
 )
 
 // A forker is the one thread that forks all children; see the package comment for why.
@@ -45,8 +47,8 @@ func (f *forker) do(job func()) {
 }
 
 // start starts a command bound to cpus (nil: as this program is bound), in a network namespace ("": that of this
-// program), and registers it with the guard.
-func (f *forker) start(cmd *exec.Cmd, cpus []int, netns string) (err error) {
+// program), and registers it with the guard; quit as [Spec.Quit].
+func (f *forker) start(cmd *exec.Cmd, cpus []int, netns string, quit bool) (err error) {
 	f.do(func() {
 		if err = f.lost; err != nil {
 			return
@@ -59,18 +61,18 @@ func (f *forker) start(cmd *exec.Cmd, cpus []int, netns string) (err error) {
 			defer func() { f.lost = back() }()
 		}
 		if cpus != nil {
-			var old unix.CPUSet
-			if err = unix.SchedGetaffinity(0, &old); err != nil {
+			var old linux.CPUSet
+			if err = linux.Affinity(0, &old); err != nil {
 				err = fmt.Errorf("reading the CPU affinity: %w", err)
 				return
 			}
 			if err = setAffinity(0, cpus); err != nil {
 				return
 			}
-			defer func() { _ = unix.SchedSetaffinity(0, &old) }()
+			defer func() { _ = linux.SetAffinity(0, &old) }()
 		}
 		if err = cmd.Start(); err == nil {
-			f.guard.watch(cmd.Process.Pid, cmd.SysProcAttr.Pdeathsig == syscall.SIGQUIT)
+			f.guard.watch(cmd.Process.Pid, quit)
 		}
 	})
 	return err
@@ -88,7 +90,7 @@ func enter(netns string) (back func() error, err error) {
 		_ = unix.Close(old)
 		return nil, fmt.Errorf("network namespace %s: %w", netns, err)
 	}
-	err = unix.Setns(fd, unix.CLONE_NEWNET)
+	err = linux.EnterNet(fd)
 	_ = unix.Close(fd)
 	if err != nil {
 		_ = unix.Close(old)
@@ -96,7 +98,7 @@ func enter(netns string) (back func() error, err error) {
 	}
 	return func() error {
 		defer unix.Close(old)
-		if err := unix.Setns(old, unix.CLONE_NEWNET); err != nil {
+		if err := linux.EnterNet(old); err != nil {
 			return fmt.Errorf("leaving network namespace %s: %w", netns, err)
 		}
 		return nil

@@ -7,12 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/linux"
 )
 
 const (
@@ -38,11 +39,11 @@ func (s *Space) format(ctx context.Context, bytes int64) error {
 		return err
 	}
 	size := 2*bytes + imageSlack
-	var fs unix.Statfs_t
-	if err := unix.Statfs(s.state, &fs); err != nil {
+	free, err := linux.Free(s.state)
+	if err != nil {
 		return fmt.Errorf("looking for free space in %s: %w", s.state, err)
 	}
-	if free := int64(fs.Bavail) * fs.Bsize; free < size {
+	if free < size {
 		return fmt.Errorf("an image for copy-on-write may grow to %.1f GB, and %s has %.1f GB free",
 			float64(size)/1e9, s.state, float64(free)/1e9)
 	}
@@ -136,11 +137,11 @@ func (s *Space) Close(ctx context.Context) error {
 	at := filepath.Join(mountDir, s.name)
 	flags := 0
 	if ctx.Err() != nil {
-		flags = unix.MNT_DETACH
+		flags = detach
 	}
 	err := unix.Unmount(at, flags)
 	if errors.Is(err, unix.EBUSY) { // a process that was killed is not gone yet
-		err = unix.Unmount(at, unix.MNT_DETACH)
+		err = unix.Unmount(at, detach)
 	}
 	if err != nil {
 		return fmt.Errorf("unmounting %s: %w", s.image(), err)
@@ -150,50 +151,6 @@ func (s *Space) Close(ctx context.Context) error {
 	s.done = nil
 	return nil
 }
-
-// mountImage attaches a free loop device to a file, which lets it go when it is unmounted, and mounts it.
-func mountImage(image, at string) error {
-	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("this host has no loop devices: %w", err)
-	}
-	defer ctl.Close()
-	f, err := os.OpenFile(image, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for try := 1; ; try++ {
-		n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
-		if err != nil {
-			return fmt.Errorf("looking for a free loop device: %w", err)
-		}
-		path := "/dev/loop" + strconv.Itoa(n)
-		loop, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		// Past the page cache: the file system of the image has one.
-		conf := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}}
-		err = unix.IoctlLoopConfigure(int(loop.Fd()), &conf)
-		if errors.Is(err, unix.EINVAL) { // the file system below cannot do that
-			conf.Info.Flags = unix.LO_FLAGS_AUTOCLEAR
-			err = unix.IoctlLoopConfigure(int(loop.Fd()), &conf)
-		}
-		if err == nil {
-			err = unix.Mount(path, at, "xfs", unix.MS_NOATIME|unix.MS_NODEV|unix.MS_NOSUID, "")
-			_ = loop.Close() // the mount holds it
-			return err
-		}
-		_ = loop.Close()
-		if !errors.Is(err, unix.EBUSY) || try == maxLoopTries {
-			return fmt.Errorf("attaching %s: %w", path, err)
-		}
-	}
-}
-
-// maxLoopTries is how often another program may take the free loop device first.
-const maxLoopTries = 10
 
 // attached reports whether a loop device holds a file. The kernel has the path of it without symbolic links.
 func attached(image string) bool {
@@ -223,7 +180,7 @@ func SweepImages() error {
 			continue
 		}
 		at := filepath.Join(mountDir, e.Name())
-		if err := unix.Unmount(at, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		if err := unix.Unmount(at, detach); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("unmounting an image left over from an earlier run: %w", err)
 		}
 		_ = os.Remove(at) // the guard may have

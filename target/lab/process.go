@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
 )
 
@@ -50,7 +51,7 @@ type Spec struct {
 	// shows the devices of where it was mounted.
 	NetNS string
 
-	// Unshare are the namespaces that are new for the child, as flags of clone(2) such as unix.CLONE_NEWPID. It
+	// Unshare are the namespaces that are new for the child, as flags of clone(2) such as [linux.NewNet]. It
 	// needs the right to administer the system (root). Mounts of a new mount namespace are still shared with the old
 	// one's.
 	Unshare uintptr
@@ -115,7 +116,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	if err := f.start(p.cmd, spec.CPUs, spec.NetNS); err != nil {
+	if err := f.start(p.cmd, spec.CPUs, spec.NetNS, spec.Quit); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
 	if p.id, err = Identify(p.cmd.Process.Pid); err != nil {
@@ -157,13 +158,13 @@ func command(spec Spec, p *Process) *exec.Cmd {
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid: true, // a group of its own: Stop kills the group, and Ctrl-C of the terminal is ours to handle
-		// The forked child sets this after it has changed its user, so the change does not clear it.
-		Pdeathsig:  syscall.SIGKILL,
-		Cloneflags: spec.Unshare,
 	}
+	death := syscall.SIGKILL
 	if spec.Quit {
-		cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT
+		death = syscall.SIGQUIT
 	}
+	// The forked child sets the signal after it has changed its user, so the change does not clear it.
+	linux.Child(cmd.SysProcAttr, death, spec.Unshare)
 	if spec.UID != 0 || spec.GID != 0 {
 		cred := &syscall.Credential{Uid: spec.UID, Gid: spec.GID}
 		if spec.UID == 0 {
@@ -183,7 +184,7 @@ func (p *Process) wait(f *forker, journal string) {
 	// Until it is reaped, a dead child keeps its pid, so that killing the group that bears the same number
 	// cannot hit a stranger: wait for the death first, kill the rest of the group, reap then.
 	for {
-		err := unix.Waitid(unix.P_PID, p.id.PID, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := linux.AwaitDeath(p.id.PID)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}

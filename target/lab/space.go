@@ -10,7 +10,7 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"plimsoll/internal/linux"
 )
 
 // A Copying is a way to put a data directory back to its snapshot.
@@ -135,7 +135,7 @@ func clones(dir string) bool {
 	if _, err := files[0].WriteString("x"); err != nil {
 		return false
 	}
-	return unix.IoctlFileClone(int(files[1].Fd()), int(files[0].Fd())) == nil
+	return linux.Clone(int(files[1].Fd()), int(files[0].Fd())) == nil
 }
 
 // TreeBytes sums the blocks on disk of the regular files below a directory, in bytes.

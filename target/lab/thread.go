@@ -4,7 +4,7 @@ import (
 	"os"
 	"runtime"
 
-	"golang.org/x/sys/unix"
+	"plimsoll/internal/linux"
 )
 
 // OnThread calls f in a goroutine of its own, locked to a thread that is not the program's main one, and returns
@@ -16,7 +16,7 @@ import (
 func OnThread(f func()) {
 	go func() {
 		runtime.LockOSThread() // unlocked on the main thread alone: any other ends with the goroutine
-		if unix.Gettid() != os.Getpid() {
+		if linux.ThreadID() != os.Getpid() {
 			f()
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/files"
+	"plimsoll/internal/linux"
 )
 
 // An Owner is a user and a group.
@@ -53,7 +54,7 @@ func SettleTree(written, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(unix.Syncfs(int(d.Fd())), d.Close()); err != nil {
+	if err := errors.Join(linux.Sync(int(d.Fd())), d.Close()); err != nil {
 		return err
 	}
 	if err := (files.OS{}).Rename(written, dst); err != nil {
@@ -122,11 +123,11 @@ func copyFile(dst, src string, info fs.FileInfo) error {
 		return err
 	}
 	defer out.Close() // closed with its error below; a second time does no harm
-	if unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil {
+	if linux.Clone(int(out.Fd()), int(in.Fd())) == nil {
 		return out.Close()
 	}
 	size := info.Size()
-	if size > 0 && unix.Fallocate(int(out.Fd()), 0, 0, size) != nil {
+	if size > 0 && linux.Reserve(int(out.Fd()), size) != nil {
 		if err := out.Truncate(size); err != nil {
 			return err
 		}

@@ -11,8 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"plimsoll/internal/linux"
 	"plimsoll/watch/series"
 )
 
@@ -90,7 +89,7 @@ func (u *Upstreams) Sample(ctx context.Context, _ time.Time) ([]series.Sample, e
 	}
 	if done := u.at &^ (freeEvery - 1); done > u.freed {
 		// A file system that cannot do it keeps the log whole.
-		_ = unix.Fallocate(int(u.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, u.freed, done-u.freed)
+		_ = linux.Punch(int(u.f.Fd()), u.freed, done-u.freed)
 		u.freed = done
 	}
 	for _, x := range u.order {

@@ -1,12 +1,6 @@
 package own
 
-import "runtime/debug"
+import "plimsoll/internal/built"
 
 // Version returns the version of this program, "devel" for one that was built from a work tree.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
-	}
-	return info.Main.Version
-}
+func Version() string { return built.This().Version }

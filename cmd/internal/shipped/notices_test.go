@@ -17,10 +17,11 @@ import (
 
 var update = flag.Bool("update", false, "write notices.txt anew")
 
-// TestNoticesGolden makes the notices from the licenses of the modules in the program, for every processor that it is
-// built for.
+// TestNoticesGolden makes the notices from the licenses of the modules in the program, for every system and processor that
+// it is built for.
 func TestNoticesGolden(t *testing.T) {
-	all := append(parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64"), parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")...)
+	all := slices.Concat(parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64"), parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64"),
+		parts(t, "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=arm64"))
 	got, err := notices(all)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 )
 
@@ -69,6 +70,9 @@ func read(dir string) (file, error) {
 	}
 	if err != nil {
 		return file{}, fmt.Errorf("reading the calibration: %w", err)
+	}
+	if err := built.NewerJSON(b, "", format); err != nil {
+		return file{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {

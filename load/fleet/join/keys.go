@@ -25,13 +25,16 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 )
 
 // Formats of the two files.
 const (
-	keysFormat  = "plimsoll-fleet-1"
-	tokenFormat = "plimsoll-agent-1"
+	keysName    = "plimsoll-fleet-"
+	keysFormat  = keysName + "1"
+	tokenName   = "plimsoll-agent-"
+	tokenFormat = tokenName + "1"
 )
 
 // mostKeys is the largest key file that is read, in bytes: room for some thousand agents.
@@ -249,6 +252,9 @@ func ReadKeys(path string) (*Keys, error) {
 	if err := readSecret("key file", path, k); err != nil {
 		return nil, err
 	}
+	if err := built.NewerText(k.Format, keysName, 1); err != nil {
+		return nil, fmt.Errorf("key file %s: %w", path, err)
+	}
 	if k.Format != keysFormat {
 		return nil, fmt.Errorf("key file %s is not one of a coordinator; want one that plimsoll fleet -new-token has made", path)
 	}
@@ -271,6 +277,9 @@ func ReadToken(path string) (*Token, error) {
 	t := new(Token)
 	if err := readSecret("token file", path, t); err != nil {
 		return nil, fmt.Errorf("%w; to make one, on the coordinator's host: plimsoll fleet -new-token FILE", err)
+	}
+	if err := built.NewerText(t.Format, tokenName, 1); err != nil {
+		return nil, fmt.Errorf("token file %s: %w", path, err)
 	}
 	if t.Format != tokenFormat || !nameRE.MatchString(t.Name) {
 		return nil, fmt.Errorf("token file %s is not one of an agent; to make one, on the coordinator's host: plimsoll fleet -new-token FILE", path)

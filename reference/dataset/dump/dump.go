@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 	"plimsoll/reference/dataset"
 )
@@ -164,6 +165,9 @@ func Open(dir string) (*Dump, error) {
 		return nil, fmt.Errorf("opening a dump: %w", err)
 	}
 	d := &Dump{Dir: dir}
+	if err := built.NewerJSON(b, "", format); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, manifestFile), err)
+	}
 	if err := json.Unmarshal(b, &d.Manifest); err != nil {
 		return nil, fmt.Errorf("%s: the manifest cannot be read: %w", filepath.Join(dir, manifestFile), err)
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"plimsoll/internal/linux"
 )
 
 // CheckSpace reports an error if the file system of dir, which need not exist yet, has less than so many bytes free.
@@ -20,11 +20,11 @@ func CheckSpace(dir string, need int64) error {
 		}
 		at = filepath.Dir(at)
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(at, &st); err != nil {
+	free, err := linux.Free(at)
+	if err != nil {
 		return fmt.Errorf("looking for space at %s: %w", at, err)
 	}
-	if free := int64(st.Bavail) * st.Bsize; free < need {
+	if free < need {
 		return fmt.Errorf("%s has %.1f GB free, and about %.1f GB are needed; make room, or name a place on another disk", at, float64(free)/1e9, float64(need)/1e9)
 	}
 	return nil

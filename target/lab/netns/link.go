@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"plimsoll/internal/linux"
 	"plimsoll/target/lab"
 )
 
@@ -79,7 +78,7 @@ func Linkable(ctx context.Context, links ...Shaping) error {
 		for _, args := range commands {
 			fmt.Fprintln(&text, strings.Join(args, " "))
 		}
-		spec := lab.Spec{Path: "tc", Args: []string{"-batch", "-"}, Stdin: strings.NewReader(text.String()), Unshare: unix.CLONE_NEWNET}
+		spec := lab.Spec{Path: "tc", Args: []string{"-batch", "-"}, Stdin: strings.NewReader(text.String()), Unshare: linux.NewNet}
 		return lab.Run(ctx, spec)
 	})
 }
@@ -152,7 +151,7 @@ func possible(uid int, status string, ip error) error {
 		for _, c := range []struct {
 			name string
 			bit  uint
-		}{{"CAP_NET_ADMIN", unix.CAP_NET_ADMIN}, {"CAP_SYS_ADMIN", unix.CAP_SYS_ADMIN}} {
+		}{{"CAP_NET_ADMIN", 12}, {"CAP_SYS_ADMIN", 21}} {
 			if caps&(1<<c.bit) == 0 {
 				return fmt.Errorf("network namespaces need %s, which this program lacks, as in most containers; run it with that capability, or on the host itself", c.name)
 			}

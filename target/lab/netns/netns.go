@@ -28,6 +28,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/linux"
 	"plimsoll/target/lab"
 )
 
@@ -129,7 +130,7 @@ func (n *Namespace) Do(f func() error) error {
 	lab.OnThread(func() {
 		fd, err := unix.Open(n.Path(), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err == nil {
-			err = unix.Setns(fd, unix.CLONE_NEWNET)
+			err = linux.EnterNet(fd)
 			_ = unix.Close(fd)
 		}
 		if err != nil {
