@@ -16,7 +16,7 @@ import (
 
 // foreign are the programs of others that the pages call; they are not carried out.
 var foreign = []string{
-	"bin/chaos", "cloud-init", "curl", "gh", "go", "helm", "ip", "journalctl", "kubectl", "mattermost", "openssl", "pg_dump", "podman",
+	"bin/chaos", "cloud-init", "contrib/ci/build.sh", "contrib/ci/compare.sh", "contrib/ci/setup.sh", "contrib/ci/status.sh", "curl", "gh", "go", "helm", "ip", "journalctl", "kubectl", "mattermost", "openssl", "pg_dump", "podman",
 	"scripts/build.sh", "setsid", "sudo", "taskset", "zstd",
 }
 
@@ -32,6 +32,7 @@ command_not_found_handle() { record "$@"; }
 scripts/build.sh() { record scripts/build.sh "$@"; }
 bin/chaos() { record bin/chaos "$@"; }
 sleep() { exit; }
+for s in setup build compare status; do eval "contrib/ci/$s.sh() { record contrib/ci/$s.sh; }"; done
 `
 
 // TestCommandsOfPages carries out the shell commands of README.md and docs: quick verbs as they stand, and of all others
