@@ -44,7 +44,7 @@ func TestTrendAlarm(t *testing.T) {
 	b.Reset()
 	two.Databases[0].Links = two.Databases[0].Links[4:]
 	if err := OtavaCSV(&b, two.Databases[0]); err != nil || b.String() != "time,comparison,base,release,difference,base_users,new_users\n"+
-		"2026-01-30T00:00:00Z,c-6,v10.2,v10.4,-9.9995,1034.6,931.2\n" {
+		"2026-01-30T00:00:00Z,c-6,v10.2,v10.4,-9.9401,1034.845276,931.980623\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -47,7 +49,15 @@ var expression = regexp.MustCompile(`\$\{\{ (.*?) \}\}`)
 // newWorkflow makes a runner with a clone of two commits, in which the file version has the text 1, then 2.
 func newWorkflow(t *testing.T, env ...string) *workflow {
 	t.Helper()
-	w := &workflow{t: t, dir: t.TempDir(), artifacts: map[string]string{}, context: map[string]string{}}
+	dir, err := os.MkdirTemp("", "plimsoll-ci-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	w := &workflow{t: t, dir: dir, artifacts: map[string]string{}, context: map[string]string{}}
 	w.repo = filepath.Join(w.dir, "workspace")
 	for _, d := range []string{w.repo, filepath.Join(w.dir, "temp"), filepath.Join(w.dir, "home")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -69,7 +79,9 @@ func newWorkflow(t *testing.T, env ...string) *workflow {
 // bash runs a text in the clone and returns its status; what it prints is kept.
 func (w *workflow) bash(text string, env ...string) int {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), "bash", "-c", text)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", text)
 	cmd.Dir, cmd.Env = w.repo, slices.Concat(w.env, env)
 	out, err := cmd.CombinedOutput()
 	w.log += string(out)
@@ -308,7 +320,7 @@ func TestActionInstalls(t *testing.T) {
 	dir := filepath.Join(forge.files, "o", "plimsoll", "releases", "download", "v1.2.3")
 	w := newWorkflow(t, "CURL_CA_BUNDLE="+forge.authority)
 	w.context["github.server_url"], w.context["github.action_ref"] = forge.url, "v1.2.3"
-	w.mustRun(fmt.Sprintf("mkdir -p %[1]s && tar -czf %[1]s/%[2]s -C %[3]s plimsoll && cd %[1]s && sha256sum %[2]s >checksums.txt", dir, archive, filepath.Dir(path)))
+	w.mustRun(fmt.Sprintf("mkdir -p %[1]s && tar -czf %[1]s/%[2]s --transform s,^,in/, -C %[3]s plimsoll && cd %[1]s && sha256sum %[2]s >plimsoll_1.2.3_checksums.txt", dir, archive, filepath.Dir(path)))
 	inputs := map[string]string{"build": "exit 9", "result": "bin/server"}
 	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, "plimsoll ") || !strings.Contains(w.log, "the build of base") {
 		t.Errorf("status %d, want the version of the program, and then the build\n%s", status, w.log)
@@ -318,8 +330,8 @@ func TestActionInstalls(t *testing.T) {
 		t.Errorf("status %d\n%s", status, w.log)
 	}
 	delete(inputs, "checksum")
-	writeText(t, filepath.Join(dir, "checksums.txt"), "")
-	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, "does not have the SHA-256 of a line in checksums.txt") {
+	writeText(t, filepath.Join(dir, "plimsoll_1.2.3_checksums.txt"), "")
+	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, "does not have the SHA-256 of a line in the checksums of the release") {
 		t.Errorf("status %d\n%s", status, w.log)
 	}
 }
@@ -331,4 +343,39 @@ func machine(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// The steps carry out a real comparison: both builds are servers, which a plan of the repository names, and one block is
+// indicative.
+func TestActionMeasures(t *testing.T) {
+	t.Parallel()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorkflow(t, "PLIMSOLL_CALIBRATE=false", "SERVER="+path)
+	text := `name: pull
+target: {driver: refchat, args: ["-hash=bcrypt:4"]}
+database: {engine: postgresql}
+workload: {behavior: poster, pace: 0.1, login: warm}
+bounded: {users: 10, ramp: 1s, settle: 1s, measure: 3s}
+compare:
+  mode: sequence
+  arms: {base: {binary: ./base/bin/server, version: "1"}, new: {binary: ./head/bin/server, version: "2"}}
+  blocks: 1
+` + openGates
+	writeText(t, filepath.Join(w.repo, "perf.yaml"), text)
+	w.mustRun("git add . && git commit --quiet -m plan")
+	inputs := map[string]string{"build": `mkdir -p bin && cp "$SERVER" bin/server`, "plan": "perf.yaml", "plimsoll": path, "fail-on": "invalid"}
+	if status := w.run("", inputs); status != 0 || w.context["outputs.verdict"] != "inconclusive" || w.context["outputs.status"] != "4" {
+		t.Fatalf("status %d, verdict %q; want an indicative one\n%s", status, w.context["outputs.verdict"], w.log)
+	}
+	for _, want := range []string{"### Performance: `1` vs `2`", "| typical(op) |", "Validity: 2 runs: 2 judged, none invalid"} {
+		if !strings.Contains(w.summary, want) {
+			t.Errorf("no %q in the summary\n%s", want, w.summary)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.artifacts["plimsoll"], "junit.xml")); err != nil {
+		t.Error(err)
+	}
 }

@@ -37,7 +37,7 @@ type remark struct {
 
 func newForge(t *testing.T) *forge {
 	t.Helper()
-	f := &forge{files: t.TempDir()}
+	f := &forge{files: t.TempDir(), comments: []remark{}}
 	mux := http.NewServeMux()
 	const github, gitlab = "/repos/o/r/issues/", "/projects/9/merge_requests/5/notes"
 	mux.HandleFunc("GET /repos/o/r/pulls", func(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +98,11 @@ func (f *forge) write(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPost {
 		c.ID = len(f.comments) + 1
-		c.User, c.Auth = map[string]string{"login": "github-actions[bot]"}, map[string]string{"username": "bot"}
+		if strings.HasPrefix(r.URL.Path, "/repos/") {
+			c.User = map[string]string{"login": "github-actions[bot]"}
+		} else {
+			c.Auth = map[string]string{"username": "bot"}
+		}
 		f.comments = append(f.comments, c)
 		w.WriteHeader(http.StatusCreated)
 	} else if id, _ := strconv.Atoi(r.PathValue("id")); id > 0 && id <= len(f.comments) {

@@ -1,14 +1,15 @@
 package verbs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,7 +58,8 @@ func (a *app) trend(_ context.Context, flags *flag.FlagSet, args []string) error
 		print = "json"
 	}
 	if *o.print == "otava" && len(d.Databases) > 1 {
-		return plan.Usagef("-print otava: a file of Otava is one series, and there are %d databases: -out DIR writes a file for each", len(d.Databases))
+		return plan.Usagef("-print otava: a file of Otava is one series, and there are %d databases: "+
+			"-out DIR writes a file for each", len(d.Databases))
 	}
 	return a.write(o, trendForms(d), print)
 }
@@ -100,7 +102,7 @@ func (a *app) releasesOf(name, root string) ([]report.ReleasePair, error) {
 
 // folder reads the results in a folder and those below it: stored comparisons, and files with supported users. They
 // are in the order of time where all have one, and else in that of their paths, in which v9.10 follows v9.9. Files
-// that have none are named on stderr.
+// without such numbers are on stderr.
 func (a *app) folder(dir string) (out []released, err error) {
 	var without []string
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -110,14 +112,18 @@ func (a *app) folder(dir string) (out []released, err error) {
 			return err
 		case d.IsDir() && isFile(filepath.Join(path, record.ManifestFile)): // a run
 			return fs.SkipDir
-		case !stored && !(d.Type().IsRegular() && slices.Contains([]string{".txt", ".csv", ".json"}, filepath.Ext(path))):
+		case stored:
+		case !d.Type().IsRegular() || !slices.Contains([]string{".txt", ".csv", ".json"}, filepath.Ext(path)):
 			return nil
 		}
 		pairs, err := a.releasesOf(path, filepath.Dir(filepath.Dir(path)))
-		if err != nil {
-			without = append(without, plain.Error(err))
-		} else {
+		switch {
+		case err == nil:
 			out = append(out, released{path, pairs})
+		case errors.Is(err, rig.ErrFormat):
+			without = append(without, path)
+		default:
+			plain.Fprintf(a.stderr, "plimsoll: left out: %s\n", plain.Error(err))
 		}
 		if stored {
 			return fs.SkipDir
@@ -127,38 +133,26 @@ func (a *app) folder(dir string) (out []released, err error) {
 	if err != nil {
 		return nil, plan.UsageError{Err: err}
 	}
-	for _, why := range without {
-		plain.Fprintf(a.stderr, "plimsoll: left out: %s\n", why)
+	if n := len(without); n > 0 {
+		plain.Fprintf(a.stderr, "plimsoll: left out, of no known format: %s (%d in all)\n",
+			strings.Join(without[:min(n, 3)], ", "), n)
 	}
 	if len(out) == 0 {
 		return nil, plan.Usagef("%s has no results with supported users of two releases", dir)
 	}
-	slices.SortStableFunc(out, func(a, b released) int { return naturally(a.name, b.name) })
-	if timed := !slices.ContainsFunc(out, func(r released) bool { return r.pairs[0].Time.IsZero() }); timed {
+	slices.SortStableFunc(out, func(a, b released) int { return cmp.Compare(natural(a.name), natural(b.name)) })
+	if !slices.ContainsFunc(out, func(r released) bool { return r.pairs[0].Time.IsZero() }) {
 		slices.SortStableFunc(out, func(a, b released) int { return a.pairs[0].Time.Compare(b.pairs[0].Time) })
 	}
 	return out, nil
 }
 
-// naturally compares names so that runs of digits are numbers.
-func naturally(a, b string) int {
-	digits := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
-	for a != "" && b != "" {
-		if n, m := digits(a), digits(b); n > 0 && m > 0 {
-			x, y := strings.TrimLeft(a[:n], "0"), strings.TrimLeft(b[:m], "0")
-			if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
-				return c
-			}
-			a, b = a[n:], b[m:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Compare(len(a), len(b))
+// natural is a name whose runs of digits are ordered as numbers are.
+func natural(name string) string {
+	return digits.ReplaceAllStringFunc(name, func(run string) string { return fmt.Sprintf("%12s", run) })
 }
+
+var digits = regexp.MustCompile(`\d+`)
 
 // givenReleases reads a CSV of published numbers, or the results of both arms of another tool.
 func (a *app) givenReleases(name string) ([]report.ReleasePair, error) {
@@ -176,13 +170,16 @@ func (a *app) givenReleases(name string) ([]report.ReleasePair, error) {
 	if known.Name != "releases" {
 		return a.toolReleases(name, data, known)
 	}
-	rows, err := comparison.ReadReleases(bytes.NewReader(data))
+	rows, err := comparison.ReadReleases(data)
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
 	var out []report.ReleasePair
 	for _, r := range rows {
-		out = append(out, report.ReleasePair{Comparison: cmp.Or(r.Comparison, name), Host: r.Host, Time: r.Time, Base: r.Base, New: r.New, Database: r.Database, Pairs: r.Pairs})
+		out = append(out, report.ReleasePair{
+			Comparison: cmp.Or(r.Comparison, name), Host: r.Host, Time: r.Time, Base: r.Base, New: r.New,
+			Database: r.Database, Pairs: r.Pairs,
+		})
 	}
 	return out, nil
 }

@@ -58,8 +58,8 @@ trap 'rm -rf "$work"' EXIT
   printf '%s\n' "$marker"
   [ -z "${LINK:-}" ] || printf '<sub>From [this job](%s), which ran the code of this change.</sub>\n\n' "$LINK"
   inert <"$file" | awk -v most=$most_bytes '{ n += length($0) + 1 }
-    n > most { print "\n(cut here: the artifact of the job has the whole report)"; exit }
-    { print }'
+    n <= most { print }
+    n > most && !cut++ { print "\n(cut here: the artifact of the job has the whole report)" }'
 } >"$work/text"
 jq -Rs '{body: .}' <"$work/text" >"$work/post"
 
@@ -99,7 +99,7 @@ limited() {
     name ~ /ratelimit-reset$/ { reset = value }
     END {
       if (is) print after
-      else if (none) print reset > now ? reset - now + 1 : 1
+      else if (none) print (reset > now ? reset - now + 1 : 1)
     }' "$work/head"
 }
 

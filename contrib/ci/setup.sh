@@ -42,11 +42,12 @@ if [ -z "${PLIMSOLL:-}" ]; then
   get() { curl -fsSL --proto =https --retry 3 --max-time 300 -o "$WORK/$1" "$RELEASES/$RELEASE/$1"; }
   get "$archive"
   if [ -z "${CHECKSUM:-}" ]; then
-    get checksums.txt
-    CHECKSUM=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1 }' "$WORK/checksums.txt")
+    sums=plimsoll_${RELEASE#v}_checksums.txt
+    get "$sums"
+    CHECKSUM=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1 }' "$WORK/$sums")
   fi
   if ! (cd "$WORK" && sha256sum --check --status - <<<"$CHECKSUM  $archive"); then
-    echo "setup.sh: $archive does not have the SHA-256 ${CHECKSUM:-of a line in checksums.txt}" >&2
+    echo "setup.sh: $archive does not have the SHA-256 ${CHECKSUM:-of a line in the checksums of the release}" >&2
     exit 1
   fi
   mkdir -p "$WORK/tool"

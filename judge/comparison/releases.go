@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,11 +38,7 @@ func HasReleases(data []byte) bool {
 // order), comparison, database, host and time (2026-01-30, or as RFC 3339), in any order. Lines that agree in all but
 // pair, time and numbers are pairs of one comparison; it stands where its first line does. A value such as ">=20000" is a lower bound. The first thing wrong is
 // an error that names its line.
-func ReadReleases(r io.Reader) ([]Released, error) {
-	data, err := io.ReadAll(io.LimitReader(r, imported.MaxCSVBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading releases: %w", err)
-	}
+func ReadReleases(data []byte) ([]Released, error) {
 	if len(data) > imported.MaxCSVBytes {
 		return nil, fmt.Errorf("the input is larger than %d bytes", imported.MaxCSVBytes)
 	}
@@ -78,17 +73,16 @@ func ReadReleases(r io.Reader) ([]Released, error) {
 }
 
 func releaseHeader(fields []string) error {
+	need := releaseColumns[:4]
+	bad := slices.ContainsFunc(need, func(c string) bool { return !slices.Contains(fields, c) })
 	for i, f := range fields {
-		if !slices.Contains(releaseColumns, f) || slices.Contains(fields[:i], f) {
-			return fmt.Errorf("the header is %q: want %s, and beside them only %s", strings.Join(fields, ","), strings.Join(releaseColumns[:4], ","), strings.Join(releaseColumns[4:], ", "))
-		}
+		bad = bad || !slices.Contains(releaseColumns, f) || slices.Contains(fields[:i], f)
 	}
-	for _, f := range releaseColumns[:4] {
-		if !slices.Contains(fields, f) {
-			return fmt.Errorf("the header has no column %s", f)
-		}
+	if !bad {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the header is %q: want %s, and beside them only %s", strings.Join(fields, ","),
+		strings.Join(need, ","), strings.Join(releaseColumns[4:], ", "))
 }
 
 func addReleased(all []Released, of map[string]string, columns []string) ([]Released, error) {
@@ -111,7 +105,10 @@ func addReleased(all []Released, of map[string]string, columns []string) ([]Rele
 	if p.New, p.NewCensored, err = releasedUsers("new", of["new"]); err != nil {
 		return nil, err
 	}
-	one := Released{Comparison: of["comparison"], Host: of["host"], Base: of["base_release"], New: of["new_release"], Database: of["database"]}
+	one := Released{
+		Comparison: of["comparison"], Host: of["host"], Base: of["base_release"], New: of["new_release"],
+		Database: of["database"],
+	}
 	if text := of["time"]; text != "" {
 		if one.Time, err = time.Parse(time.DateOnly, text); err != nil {
 			one.Time, err = time.Parse(time.RFC3339, text)
@@ -140,9 +137,7 @@ func addReleased(all []Released, of map[string]string, columns []string) ([]Rele
 }
 
 func releasedUsers(column, text string) (v float64, atLeast bool, err error) {
-	number, atLeast := strings.CutPrefix(text, ">=")
-	v, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !(v > 0) || v > 1e12 {
+	if v, atLeast, err = imported.ParseValue(text); err != nil || v == 0 {
 		return 0, false, fmt.Errorf("%s is %q: want a number of users above zero, or a bound such as >=20000", column, text)
 	}
 	return v, atLeast, nil
