@@ -336,6 +336,56 @@ func TestActionInstalls(t *testing.T) {
 	}
 }
 
+// The workflows of docs/ci.md are YAML, give the actions inputs that they have, and its table has each input.
+func TestWorkflowsOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]action{}
+	for name, path := range map[string]string{"OWNER/plimsoll": "../../action.yml", "OWNER/plimsoll/contrib/ci/comment": "../../contrib/ci/comment/action.yml"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a action
+		if err := yaml.Unmarshal(data, &a); err != nil {
+			t.Fatal(err)
+		}
+		inputs[name] = a
+	}
+	used := 0
+	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		var file struct {
+			Jobs map[string]struct{ Steps []actionStep }
+		}
+		if err := yaml.Unmarshal([]byte(m[1]), &file); err != nil {
+			t.Errorf("%v\n%s", err, m[1])
+		}
+		for _, job := range file.Jobs {
+			for _, s := range job.Steps {
+				name, _, _ := strings.Cut(s.Uses, "@")
+				for k := range s.With {
+					if a, ours := inputs[name]; ours {
+						used++
+						if _, ok := a.Inputs[k]; !ok {
+							t.Errorf("%s has no input %s", name, k)
+						}
+					}
+				}
+			}
+		}
+	}
+	if used < 4 {
+		t.Errorf("the workflows give %d inputs", used)
+	}
+	for k := range inputs["OWNER/plimsoll"].Inputs {
+		if !strings.Contains(string(page), "`"+k+"`") {
+			t.Errorf("the page does not have the input %s", k)
+		}
+	}
+}
+
 func machine(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "uname", "-m").Output()
