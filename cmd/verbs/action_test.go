@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,12 +65,10 @@ func newWorkflow(t *testing.T, env ...string) *workflow {
 			t.Fatal(err)
 		}
 	}
-	for k, v := range map[string]string{
+	maps.Copy(w.context, map[string]string{
 		"runner.temp": filepath.Join(w.dir, "temp"), "github.server_url": "https://forge.invalid", "github.repository": "o/r",
 		"github.action_ref": "", "github.action_repository": "o/plimsoll", "github.run_id": "7", "github.token": "",
-	} {
-		w.context[k] = v
-	}
+	})
 	w.env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(w.dir, "home"), "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost"}, env...)
 	w.mustRun("git init --quiet && echo 1 >version && git add . && git commit --quiet -m 1 && echo 2 >version && git commit --quiet -am 2")
@@ -211,9 +210,7 @@ func measuring(t *testing.T, blocks int, ratio float64) *workflow {
 
 func (w *workflow) inputs(more map[string]string) map[string]string {
 	out := map[string]string{"build": "mkdir -p bin && cp version bin/server", "result": "bin/server", "plimsoll": filepath.Join(w.dir, "plimsoll")}
-	for k, v := range more {
-		out[k] = v
-	}
+	maps.Copy(out, more)
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -128,9 +129,7 @@ func (f *forge) post(t *testing.T, text string, inputs map[string]string, event 
 		w.context["github.event."+event[i]] = event[i+1]
 	}
 	all := map[string]string{"report": report}
-	for k, v := range inputs {
-		all[k] = v
-	}
+	maps.Copy(all, inputs)
 	status = w.run("contrib/ci/comment", all)
 	if strings.Contains(w.log, forgeToken) {
 		t.Error("the log has the token")
