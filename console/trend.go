@@ -45,10 +45,10 @@ type trendPoint struct {
 
 // A released comparison has the numbers of its capacity, for the trend.
 type released struct {
-	id, plan string
-	began    time.Time
-	pairs    []report.ReleasePair
-	problem  string // why it cannot be judged; empty when it can
+	plan    string
+	began   time.Time
+	pairs   []report.ReleasePair
+	problem string // why it cannot be judged; empty when it can
 }
 
 // releases judges the comparisons of the store that are over, in the order of time. Those that cannot be judged, and those for
@@ -94,7 +94,7 @@ func (s *Console) releasesOf(id string) (r released, err error) {
 	if err != nil || c.State == record.Running {
 		return r, err
 	}
-	r = released{id: c.ID, plan: c.Name, began: c.Started}
+	r = released{plan: c.Name, began: c.Started}
 	p, err := evidence.PlanOf(c)
 	if err != nil {
 		return r, err
@@ -140,25 +140,14 @@ func trendOf(plan string, all []released) (out []trendLine, warnings []string) {
 	for _, c := range all {
 		pairs = append(pairs, c.pairs...)
 	}
-	// first is the comparison in which a release on a database was first.
-	first := func(database, release string) released {
-		for _, c := range all {
-			for _, p := range c.pairs {
-				if p.Database == database && (p.Base == release || p.New == release) {
-					return c
-				}
-			}
-		}
-		return released{}
-	}
 	d := report.FromReleases(pairs)
 	for _, db := range d.Databases {
 		for _, chain := range db.Chains {
 			base := chain.Releases[0].Release
 			l := trendLine{Plan: plan, Engine: db.Database, Endpoint: "supported users against " + base, Unit: "%", Points: []trendPoint{}}
 			for _, rel := range chain.Releases {
-				c := first(db.Database, rel.Release)
-				p := trendPoint{At: c.began, ID: c.id, Version: rel.Release, Value: 100 * float64(rel.Against.Value),
+				first := db.Links[slices.IndexFunc(db.Links, func(l report.TrendLink) bool { return l.Base == rel.Release || l.New == rel.Release })]
+				p := trendPoint{At: first.Time, ID: first.Comparison, Version: rel.Release, Value: 100 * float64(rel.Against.Value),
 					Lo: percent(rel.Against.Lo), Hi: percent(rel.Against.Hi)}
 				for _, x := range chain.Changes {
 					if x.Release == rel.Release {

@@ -30,7 +30,7 @@ func Releases(c *record.Comparison, p *plan.Plan, load func(id string) (*record.
 	for _, j := range arms {
 		for _, r := range j.Verdict.Results {
 			if r.Name == "capacity" {
-				out = append(out, report.ReleasePair{Comparison: c.ID, Host: host, Base: labels[c.Arms[0]], New: labels[j.Arm], Database: engines[j.Engine],
+				out = append(out, report.ReleasePair{Comparison: c.ID, Host: host, Time: c.Started, Base: labels[c.Arms[0]], New: labels[j.Arm], Database: engines[j.Engine],
 					Pairs: r.Pairs, Withheld: r.Withheld, NotComplete: c.NotComplete()})
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
@@ -18,10 +19,11 @@ const TrendFormat = 1
 
 // A ReleasePair is one comparison of two releases on one database: the supported users of each pair of runs.
 type ReleasePair struct {
-	Comparison string // its id, or the file that it was read from
-	Host       string // the host, empty if unknown
-	Base, New  string // the releases
-	Database   string // empty where it has no name
+	Comparison string    // its id, or the file that it was read from
+	Host       string    // the host, empty if unknown
+	Time       time.Time // when it was made, zero if unknown
+	Base, New  string    // the releases
+	Database   string    // empty where it has no name
 	Pairs      []verdict.Pair
 	// Withheld is the reason why the verdict on the capacity was withheld ([verdict.Result]); empty where it was not.
 	Withheld string
@@ -48,6 +50,8 @@ type TrendDatabase struct {
 	Chains   []TrendChain `json:"chains"`             // in the order of the input
 	LeftOut  []record.Row `json:"left_out,omitempty"` // comparisons without a number, with the reason
 	Links    []TrendLink  `json:"comparisons"`
+	// SD is the standard deviation of the differences of all comparisons: noise, and changes between releases.
+	SD Number `json:"sd"`
 }
 
 // TrendChain is releases that comparisons connect, in their order.
@@ -74,18 +78,26 @@ type TrendChange struct {
 	Before  string `json:"release_before"`
 	Shift   Delta  `json:"shift"`
 	P       Number `json:"p"`
+	// InRow is how many comparisons in a row show it, each by itself; from two on it is an alarm.
+	InRow int  `json:"comparisons_in_a_row"`
+	Alarm bool `json:"alarm"`
 }
+
+// alarmLinks is how many comparisons in a row have to show a change before it is an alarm. One may have had a bad day,
+// and along a chain of neighbors that day would stay in the levels of all later releases.
+const alarmLinks = 2
 
 // TrendLink is one comparison as it was measured.
 type TrendLink struct {
-	Comparison string `json:"comparison"`
-	Host       string `json:"host,omitempty"`
-	Base       string `json:"base"`
-	New        string `json:"new"`
-	BaseUsers  Number `json:"base_users"` // geometric means of the runs
-	NewUsers   Number `json:"new_users"`
-	Effect     Delta  `json:"effect"`
-	Pairs      int    `json:"pairs"`
+	Comparison string    `json:"comparison"`
+	Host       string    `json:"host,omitempty"`
+	Time       time.Time `json:"time,omitzero"`
+	Base       string    `json:"base"`
+	New        string    `json:"new"`
+	BaseUsers  Number    `json:"base_users"` // geometric means of the runs
+	NewUsers   Number    `json:"new_users"`
+	Effect     Delta     `json:"effect"`
+	Pairs      int       `json:"pairs"`
 }
 
 // FromReleases makes the document of comparisons in the order of time. It changes nothing in them.
@@ -106,24 +118,27 @@ func FromReleases(all []ReleasePair) TrendDocument {
 		}
 		d.Databases = append(d.Databases, trendOf(name, own))
 	}
+	warn := func(database, format string, args ...any) {
+		d.Warnings = append(d.Warnings, prefix(database)+fmt.Sprintf(format, args...))
+	}
 	for _, db := range d.Databases {
 		if len(db.Chains) > 1 {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s%d chains of releases that no comparison connects: nothing is said of one against another", prefix(db.Database), len(db.Chains)))
+			warn(db.Database, "%d chains of releases that no comparison connects: nothing is said of one against another", len(db.Chains))
 		}
 		for _, l := range db.LeftOut {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s%s is left out: %s", prefix(db.Database), l.Name, l.Value))
+			warn(db.Database, "%s is left out: %s", l.Name, l.Value)
 		}
 	}
 	for _, p := range all {
 		if p.NotComplete != "" {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%scomparison %s is not complete (it %s): only the blocks that there are count", prefix(p.Database), p.Comparison, p.NotComplete))
+			warn(p.Database, "comparison %s is not complete (it %s): only the blocks that there are count", p.Comparison, p.NotComplete)
 		}
 	}
 	return d
 }
 
 func trendOf(database string, all []ReleasePair) TrendDatabase {
-	out := TrendDatabase{Database: database, Chains: []TrendChain{}, Links: []TrendLink{}}
+	out := TrendDatabase{Database: database, Chains: []TrendChain{}, Links: []TrendLink{}, SD: Number(math.NaN())}
 	var names []string // in their order
 	type link struct {
 		base, fresh string
@@ -158,6 +173,15 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 		out.Links = append(out.Links, trendLink(p, s, base, fresh))
 		links = append(links, link{p.Base, p.New, s})
 		names = place(names, p.Base, p.New)
+	}
+	if len(out.Links) > 1 {
+		var effects []float64
+		for _, l := range out.Links {
+			effects = append(effects, float64(l.Effect.Value))
+		}
+		if s, err := stats.NewSample(effects...); err == nil {
+			out.SD = Number(s.SD())
+		}
 	}
 	at := map[string]int{}
 	for i, n := range names {
@@ -203,7 +227,7 @@ func chainOf(names []string, members []int, levels []stats.ChainLevel, links []s
 	for k, i := range members {
 		number[i] = k
 		l := levels[i]
-		r := TrendRelease{Release: names[i], Against: Delta{Value: Number(math.Expm1(l.Estimate)), Lo: Number(math.Expm1(l.Lo)), Hi: Number(math.Expm1(l.Hi))}}
+		r := TrendRelease{Release: names[i], Against: fromLogs(l.Estimate, l.Interval)}
 		for _, x := range links {
 			if x.From == i || x.To == i {
 				r.Comparisons++
@@ -219,10 +243,15 @@ func chainOf(names []string, members []int, levels []stats.ChainLevel, links []s
 	}
 	c.Places = len(stats.Candidates(len(members), own))
 	for _, x := range stats.ChangePoints(len(members), own, stats.FixedAlpha) {
-		c.Changes = append(c.Changes, TrendChange{Release: c.Releases[x.At].Release, Before: c.Releases[x.At-1].Release, P: Number(min(x.P, 1)),
-			Shift: Delta{Value: Number(math.Expm1(x.Shift)), Lo: Number(math.Expm1(x.Lo)), Hi: Number(math.Expm1(x.Hi))}})
+		c.Changes = append(c.Changes, TrendChange{Release: c.Releases[x.At].Release, Before: c.Releases[x.At-1].Release, P: Number(min(x.P, 1)), InRow: x.InRow, Alarm: x.InRow >= alarmLinks,
+			Shift: fromLogs(x.Shift, x.Interval)})
 	}
 	return c
+}
+
+// fromLogs returns a difference of logarithms as a ratio minus one.
+func fromLogs(v float64, ci stats.Interval) Delta {
+	return Delta{Value: Number(math.Expm1(v)), Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}
 }
 
 func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
@@ -233,22 +262,21 @@ func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
 		}
 		return Number(math.Exp(sum / float64(len(v))))
 	}
-	ci := stats.TInterval(s, 1-stats.FixedAlpha)
-	return TrendLink{Comparison: p.Comparison, Host: p.Host, Base: p.Base, New: p.New, BaseUsers: mean(base), NewUsers: mean(fresh), Pairs: s.N(),
-		Effect: Delta{Value: Number(math.Expm1(s.Mean())), Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}}
+	return TrendLink{Comparison: p.Comparison, Host: p.Host, Time: p.Time, Base: p.Base, New: p.New, BaseUsers: mean(base), NewUsers: mean(fresh), Pairs: s.N(),
+		Effect: fromLogs(s.Mean(), stats.TInterval(s, 1-stats.FixedAlpha))}
 }
 
 // TrendCSV writes one line per release for other programs; ratios minus one, unknown values are empty.
 func TrendCSV(w io.Writer, d TrendDocument) error {
-	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons", "change", "change_lo", "change_hi", "change_p"}}
+	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons", "change", "change_lo", "change_hi", "change_p", "alarm"}}
 	for _, db := range d.Databases {
 		for k, c := range db.Chains {
 			for _, r := range c.Releases {
 				row := []string{formulaFree(db.Database), strconv.Itoa(k + 1), formulaFree(r.Release), figure(float64(r.Against.Value)), figure(float64(r.Against.Lo)), figure(float64(r.Against.Hi)),
-					strconv.Itoa(r.Comparisons), "", "", "", ""}
+					strconv.Itoa(r.Comparisons), "", "", "", "", ""}
 				for _, x := range c.Changes {
 					if x.Release == r.Release {
-						row = append(row[:7], figure(float64(x.Shift.Value)), figure(float64(x.Shift.Lo)), figure(float64(x.Shift.Hi)), figure(float64(x.P)))
+						row = append(row[:7], figure(float64(x.Shift.Value)), figure(float64(x.Shift.Lo)), figure(float64(x.Shift.Hi)), figure(float64(x.P)), strconv.FormatBool(x.Alarm))
 					}
 				}
 				rows = append(rows, row)
@@ -262,26 +290,69 @@ func TrendCSV(w io.Writer, d TrendDocument) error {
 func (d TrendDocument) lines() []string {
 	var out []string
 	for _, db := range d.Databases {
+		add := func(format string, args ...any) {
+			out = append(out, prefix(db.Database)+fmt.Sprintf(format, args...))
+		}
+		if db.SD.Known() && db.SD > 0 {
+			add("the differences of %s have an sd of %s %%: noise, and what changed between releases.",
+				count(len(db.Links), "comparison", "comparisons"), fixed(100*float64(db.SD), 1))
+		}
+		unsought := 0
 		for _, c := range db.Chains {
 			first, last := c.Releases[0], c.Releases[len(c.Releases)-1]
 			spread := "no interval: a comparison on the way has fewer than three pairs"
 			if last.Against.Lo.Known() {
 				spread = trim(fixed(100*d.Level, 1)) + " % interval"
 			}
-			out = append(out, fmt.Sprintf("%sfrom %s to %s supported users changed by %s (%s).", prefix(db.Database), first.Release, last.Release, last.Against.text(), spread))
+			add("from %s to %s supported users changed by %s (%s).", first.Release, last.Release, last.Against.text(), spread)
+			places := count(c.Places, "place", "places")
 			for _, x := range c.Changes {
-				out = append(out, fmt.Sprintf("%sthe level changes at %s, by %s against %s and before (p %s after adjusting for %s).",
-					prefix(db.Database), x.Release, x.Shift.text(), x.Before, equals(qText(float64(x.P))), count(c.Places, "place", "places")))
+				add("the level changes at %s, by %s against %s and before (p %s after adjusting for %s). %s.",
+					x.Release, x.Shift.text(), x.Before, equals(qText(float64(x.P))), places, x.confirmed())
 			}
 			switch {
 			case c.Places == 0:
-				out = append(out, fmt.Sprintf("%sno change is looked for between %s and %s: that takes comparisons of %d pairs.", prefix(db.Database), first.Release, last.Release, stats.MinPairs))
+				unsought++
 			case len(c.Changes) == 0:
-				out = append(out, fmt.Sprintf("%sno change was found at any of %s between %s and %s, which does not mean that there was none.", prefix(db.Database), count(c.Places, "place", "places"), first.Release, last.Release))
+				add("no change was found at any of %s between %s and %s, which does not mean that there was none.",
+					places, first.Release, last.Release)
 			}
+		}
+		if unsought > 0 {
+			add("no change is looked for in %d of %s: that takes comparisons of %d pairs.",
+				unsought, count(len(db.Chains), "chain", "chains"), stats.MinPairs)
 		}
 	}
 	return out
+}
+
+// confirmed is whether a change is an alarm, and otherwise what would make it one.
+func (c TrendChange) confirmed() string {
+	if c.Alarm {
+		return fmt.Sprintf("ALARM: %d comparisons in a row show it", c.InRow)
+	}
+	return fmt.Sprintf("No alarm yet: that takes %d comparisons in a row which show it; "+
+		"compare %s or an earlier release with %s or a later one", alarmLinks, c.Before, c.Release)
+}
+
+// rounded writes a number with at most six decimals.
+func rounded(v Number) string { return figure(math.Round(1e6*float64(v)) / 1e6) }
+
+// OtavaCSV writes the comparisons on one database as Apache Otava reads a series: a line for each, in the order of
+// time, with the difference of the new release in % as the metric. It returns an error if one of them has no time.
+func OtavaCSV(w io.Writer, db TrendDatabase) error {
+	rows := [][]string{{"time", "comparison", "base", "release", "difference", "base_users", "new_users"}}
+	links := slices.SortedStableFunc(slices.Values(db.Links), func(a, b TrendLink) int { return a.Time.Compare(b.Time) })
+	for _, l := range links {
+		if l.Time.IsZero() {
+			return fmt.Errorf("comparison %s has no time, by which Otava orders: name it in a column time", l.Comparison)
+		}
+		rows = append(rows, []string{
+			l.Time.UTC().Format(time.RFC3339), formulaFree(l.Comparison), formulaFree(l.Base), formulaFree(l.New),
+			rounded(100 * l.Effect.Value), rounded(l.BaseUsers), rounded(l.NewUsers),
+		})
+	}
+	return writeCSV(w, rows)
 }
 
 // equals puts a sign before a number that has none.

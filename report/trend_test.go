@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/judge/verdict"
 )
@@ -19,33 +20,33 @@ func TestTrendGolden(t *testing.T) {
 	golden(t, "trend.svg", render(t, TrendGraphs(d)[1].SVG))
 }
 
-// TestTrendOfPublishedNumbers is the release reports from v9.11 to v11.1: each comparison is a chain by itself,
-// because none has a release in common with another, and single pairs carry neither an interval nor a change.
-func TestTrendOfPublishedNumbers(t *testing.T) {
-	pair := func(id, base, fresh, db string, runs ...[2]float64) ReleasePair {
-		p := ReleasePair{Comparison: id, Base: base, New: fresh, Database: db}
-		for i, r := range runs {
-			p.Pairs = append(p.Pairs, verdict.Pair{Block: i + 1, Base: r[0], New: r[1]})
-		}
-		return p
+// TestTrendAlarm: a change that one comparison shows names the comparison that would confirm it, and is an alarm with it.
+func TestTrendAlarm(t *testing.T) {
+	all := releaseScene()[:4]
+	one := FromReleases(all)
+	if c := one.Databases[0].Chains[0].Changes; len(c) != 1 || c[0].Alarm || c[0].InRow != 1 {
+		t.Fatalf("changes %+v", c)
 	}
-	d := FromReleases([]ReleasePair{
-		pair("a", "v9.11.16", "v10.5.7", "Postgres", [2]float64{15232, 16942}, [2]float64{15870, 17102}),
-		pair("b", "v10.6.1", "v10.7.0-rc1", "Postgres", [2]float64{17504, 17310}),
-		pair("c", "v11.0.4", "v11.1.0-rc2", "Postgres", [2]float64{16997, 16378}),
-	})
-	db := d.Databases[0]
-	if len(db.Chains) != 3 || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "3 chains of releases that no comparison connects") {
-		t.Fatalf("chains %+v, warnings %v", db.Chains, d.Warnings)
+	has(t, reported(t, Markdown, one), "No alarm yet: that takes 2 comparisons in a row which show it; compare v10.2 or an earlier release with v10.3 or a later one.")
+	again := all[1]
+	again.Comparison, again.New, again.Time = "c-6", "v10.4", time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC)
+	two := FromReleases(append(all, again))
+	if c := two.Databases[0].Chains[0].Changes; len(c) != 1 || !c[0].Alarm || c[0].InRow != 2 {
+		t.Fatalf("changes %+v", c)
 	}
-	for i, want := range []float64{math.Sqrt(16942.0/15232*17102/15870) - 1, 17310.0/17504 - 1, 16378.0/16997 - 1} {
-		c := db.Chains[i]
-		if got := c.Releases[1].Against; len(c.Releases) != 2 || math.Abs(float64(got.Value)-want) > 1e-12 || got.Lo.Known() || c.Places != 0 || c.Changes != nil || c.Releases[0].Against.Value != 0 {
-			t.Errorf("chain %d: %+v, want %v without interval", i, c, want)
-		}
+	has(t, reported(t, Markdown, two), "ALARM: 2 comparisons in a row show it.", ", alarm |")
+	has(t, written(t, TrendCSV, two), ",true\n")
+
+	var b bytes.Buffer
+	if err := OtavaCSV(&b, two.Databases[0]); err == nil || !strings.Contains(err.Error(), "comparison c-1 has no time") {
+		t.Errorf("without times: %v", err)
 	}
-	md := reported(t, Markdown, d)
-	has(t, md, "from v11.0.4 to v11.1.0-rc2 supported users changed by -3.6 %", "no interval: a comparison on the way has fewer than three pairs", "no change is looked for between v11.0.4 and v11.1.0-rc2")
+	b.Reset()
+	two.Databases[0].Links = two.Databases[0].Links[4:]
+	if err := OtavaCSV(&b, two.Databases[0]); err != nil || b.String() != "time,comparison,base,release,difference,base_users,new_users\n"+
+		"2026-01-30T00:00:00Z,c-6,v10.2,v10.4,-9.9401,1034.845276,931.980623\n" {
+		t.Errorf("%v\n%s", err, b.String())
+	}
 }
 
 // TestTrendNeverCrossesHosts: the same ratios on a host of ten times the size give the same trend.

@@ -176,8 +176,12 @@ func (g TrendGraph) shapes(height float64) []shape {
 		add(markAt("disc", "dot", x(m.x), y(m.level), 4))
 	}
 	add(groupEnd)
-	for _, m := range g.marks {
-		add(turned(textAt("", x(m.x), foot+16, 0, short(m.name, 18), "end"), -30))
+	free := math.Inf(1) // of names from here on; the last one of a chain has its name, if there is room for few
+	for _, m := range slices.Backward(g.marks) {
+		if free-m.x >= g.span()/42 {
+			free = m.x
+			add(turned(textAt("", x(m.x), foot+16, 0, short(m.name, 18), "end"), -30))
+		}
 		if m.change != "" {
 			at := x(m.x - 0.5)
 			add(lineAt("change", at, trendY, at, foot), textAt("called", at+4, trendY+12, 0, m.change, ""))

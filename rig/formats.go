@@ -51,6 +51,9 @@ func FormatNames() (names []string) {
 	return names
 }
 
+// ErrFormat is the error for a file of a format that is not among [Formats].
+var ErrFormat = errors.New("the format of the file is not known")
+
 // FormatOf returns the format of a text, by its name or, for auto, by the text. The error of an unknown text lists the
 // formats.
 func FormatOf(name string, text []byte) (Format, error) {
@@ -73,5 +76,5 @@ func FormatOf(name string, text []byte) (Format, error) {
 			return Format{}, err
 		}
 	}
-	return Format{}, fmt.Errorf("the format of the file is not known: want %s (docs/judge.md)", strings.Join(contents, "; "))
+	return Format{}, fmt.Errorf("%w: want %s (docs/judge.md)", ErrFormat, strings.Join(contents, "; "))
 }

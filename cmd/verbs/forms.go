@@ -53,7 +53,13 @@ func trendForms(d report.TrendDocument) []form {
 		{"json", "trend.json", func(w io.Writer) error { return report.JSON(w, d) }},
 		{"csv", "trend.csv", func(w io.Writer) error { return report.TrendCSV(w, d) }},
 	}
-	for _, g := range report.TrendGraphs(d) {
+	for i, g := range report.TrendGraphs(d) {
+		db := d.Databases[i]
+		otava := form{"otava", strings.Replace(g.File, "trend", "otava", 1) + ".csv", func(w io.Writer) error { return report.OtavaCSV(w, db) }}
+		if slices.ContainsFunc(db.Links, func(l report.TrendLink) bool { return l.Time.IsZero() }) {
+			otava.file = ""
+		}
+		forms = append(forms, otava)
 		forms = append(forms, form{"", filepath.Join("graphs", g.File+".png"), g.PNG}, form{"", filepath.Join("graphs", g.File+".svg"), g.SVG})
 	}
 	return forms

@@ -3,12 +3,15 @@ package verbs
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"plimsoll/report"
 	"plimsoll/rig"
 )
 
@@ -152,6 +155,47 @@ func TestPublishedTables(t *testing.T) {
 			"run2/results.txt": resultsText(arms, [][3]string{{"mysql", "14989", "16371"}, {"postgresql", "15870", "17102"}}),
 		}, "judge", "-md", "run1/results.txt", "run2/results.txt")
 	})
+}
+
+// The differences that were published after those tables, and one of each table, follow from the numbers in
+// examples/releases.csv; the page of the trend has the first lines of what it prints.
+func TestPublishedDifferences(t *testing.T) {
+	csv, err := os.ReadFile("../../examples/releases.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"examples/releases.csv": string(csv)}
+	status, out, errs := call(t, files, "report", "trend", "-json", "examples/releases.csv")
+	var d report.TrendDocument
+	if err := json.Unmarshal([]byte(out), &d); err != nil || status != rig.ExitOK || errs != "" {
+		t.Fatal(status, errs, err)
+	}
+	got := map[string]string{}
+	for _, db := range d.Databases {
+		for _, l := range db.Links {
+			got[db.Database+" "+l.Base+" "+l.New] = fmt.Sprintf("%+.2f%%", 100*l.Effect.Value)
+		}
+	}
+	for _, want := range [][2]string{
+		{"MySQL v10.6.1 v10.7.0-rc1", "-0.28%"}, {"Postgres v10.6.1 v10.7.0-rc1", "-1.11%"}, {"MySQL v10.5.0 v10.6.0-rc3", "+16.86%"},
+		{"Postgres v11.0.4 v11.1.0-rc2", "-3.64%"}, {"Postgres v11.1.1 v11.2.0-rc2", "-2.62%"}, {"Postgres v11.2.0 v11.3.0-rc1", "-1.61%"},
+		{"Postgres v11.3.0 v11.4.0-rc2", "-0.28%"}, {"Postgres v11.6.1 v11.7.0-rc2", "-0.90%"}, {"Postgres v10.11.17 v11.7.1", "+5.37%"},
+		{"Postgres v11.7.1 v11.8.0-rc3", "+5.30%"},
+	} {
+		if got[want[0]] != want[1] {
+			t.Errorf("%s: %q, published was %s", want[0], got[want[0]], want[1])
+		}
+	}
+	_, text, _ := strings.Cut(string(page), "plimsoll report trend examples/releases.csv")
+	_, text, _ = strings.Cut(text, "```text\n")
+	text, _, _ = strings.Cut(text, "```")
+	if _, out, _ = call(t, files, "report", "trend", "examples/releases.csv"); text == "" || !strings.Contains(out, text) {
+		t.Errorf("docs/report.md shows\n%s\nwhich is not in\n%s", text, out[:min(len(out), 3000)])
+	}
 }
 
 func checkPublished(t *testing.T, want []publishedTable, blocks [][]string, files map[string]string, args ...string) {

@@ -1,12 +1,17 @@
 package verbs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
@@ -14,54 +19,143 @@ import (
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/rig"
+	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
 
 // trend shows the supported users of releases over many comparisons. Its exit status reports only whether that could
 // be done.
-func (a *app) trend(_ context.Context, fs *flag.FlagSet, args []string) error {
-	root := a.storeFlag(fs)
-	asJSON := fs.Bool("json", false, "write the result as JSON")
-	names := []string{"markdown", "html", "json", "csv"}
-	o := outputFlags(fs, names)
-	rest, err := parse(fs, args, 1, comparison.MostGiven)
+func (a *app) trend(_ context.Context, flags *flag.FlagSet, args []string) error {
+	root := a.storeFlag(flags)
+	asJSON := flags.Bool("json", false, "write the result as JSON")
+	names := []string{"markdown", "html", "json", "csv", "otava"}
+	o := outputFlags(flags, names)
+	rest, err := parse(flags, args, 1, comparison.MostGiven)
 	if err != nil {
 		return err
 	}
 	if err := o.check(names, *asJSON, false); err != nil {
 		return err
 	}
+	results, err := a.resultsIn(rest, *root)
+	if err != nil {
+		return err
+	}
 	var all []report.ReleasePair
-	for i, name := range rest {
-		if slices.Contains(rest[:i], name) {
-			return plan.Usagef("%s is there twice: one comparison counts once", name)
-		}
-		read := a.storedReleases
-		if isFile(name) {
-			read = a.givenReleases
-		}
-		pairs, err := read(name, *root)
-		if err != nil {
-			return err
-		}
-		for _, p := range pairs {
+	for _, r := range results {
+		for _, p := range r.pairs {
 			if slices.ContainsFunc(all, func(q report.ReleasePair) bool {
 				return p.Comparison == q.Comparison && p.Database == q.Database && p.Base == q.Base && p.New == q.New
 			}) {
-				return plan.Usagef("%s: comparison %s is there twice: one comparison counts once", name, p.Comparison)
+				return plan.Usagef("%s: comparison %s is there twice: one comparison counts once", r.name, p.Comparison)
 			}
+			all = append(all, p)
 		}
-		all = append(all, pairs...)
 	}
+	d := report.FromReleases(all)
 	print := "markdown"
 	if *asJSON {
 		print = "json"
 	}
-	return a.write(o, trendForms(report.FromReleases(all)), print)
+	if *o.print == "otava" && len(d.Databases) > 1 {
+		return plan.Usagef("-print otava: a file of Otava is one series, and there are %d databases: "+
+			"-out DIR writes a file for each", len(d.Databases))
+	}
+	return a.write(o, trendForms(d), print)
 }
 
+// A released is the comparisons of releases in one argument, or in one file of a folder.
+type released struct {
+	name  string
+	pairs []report.ReleasePair
+}
+
+// resultsIn reads the arguments of a trend, in their order.
+func (a *app) resultsIn(names []string, root string) (out []released, err error) {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, plan.Usagef("%s is there twice: one comparison counts once", name)
+		}
+		var found []released
+		if fi, serr := os.Stat(name); serr == nil && fi.IsDir() && !isComparison(name) {
+			found, err = a.folder(name)
+		} else {
+			found = []released{{name: name}}
+			found[0].pairs, err = a.releasesOf(name, root)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, found...); len(out) > comparison.MostGiven {
+			return nil, plan.Usagef("%d results are more than %d", len(out), comparison.MostGiven)
+		}
+	}
+	return out, nil
+}
+
+func (a *app) releasesOf(name, root string) ([]report.ReleasePair, error) {
+	if isFile(name) {
+		return a.givenReleases(name)
+	}
+	return a.storedReleases(name, root)
+}
+
+// folder reads the results in a folder and those below it: stored comparisons, and files with supported users. They
+// are in the order of time where all have one, and else in that of their paths, in which v9.10 follows v9.9. Files
+// without such numbers are on stderr.
+func (a *app) folder(dir string) (out []released, err error) {
+	var without []string
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		stored := err == nil && d.IsDir() && isComparison(path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && isFile(filepath.Join(path, record.ManifestFile)): // a run
+			return fs.SkipDir
+		case stored:
+		case !d.Type().IsRegular() || !slices.Contains([]string{".txt", ".csv", ".json"}, filepath.Ext(path)):
+			return nil
+		}
+		pairs, err := a.releasesOf(path, filepath.Dir(filepath.Dir(path)))
+		switch {
+		case err == nil:
+			out = append(out, released{path, pairs})
+		case errors.Is(err, rig.ErrFormat):
+			without = append(without, path)
+		default:
+			plain.Fprintf(a.stderr, "plimsoll: left out: %s\n", plain.Error(err))
+		}
+		if stored {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, plan.UsageError{Err: err}
+	}
+	if n := len(without); n > 0 {
+		plain.Fprintf(a.stderr, "plimsoll: left out, of no known format: %s (%d in all)\n",
+			strings.Join(without[:min(n, 3)], ", "), n)
+	}
+	if len(out) == 0 {
+		return nil, plan.Usagef("%s has no results with supported users of two releases", dir)
+	}
+	slices.SortStableFunc(out, func(a, b released) int { return cmp.Compare(natural(a.name), natural(b.name)) })
+	if !slices.ContainsFunc(out, func(r released) bool { return r.pairs[0].Time.IsZero() }) {
+		slices.SortStableFunc(out, func(a, b released) int { return a.pairs[0].Time.Compare(b.pairs[0].Time) })
+	}
+	return out, nil
+}
+
+// natural is a name whose runs of digits are ordered as numbers are.
+func natural(name string) string {
+	return digits.ReplaceAllStringFunc(name, func(run string) string { return fmt.Sprintf("%12s", run) })
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
 // givenReleases reads a CSV of published numbers, or the results of both arms of another tool.
-func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
+func (a *app) givenReleases(name string) ([]report.ReleasePair, error) {
 	data, err := a.readInput(name)
 	if err != nil {
 		return nil, err
@@ -76,13 +170,16 @@ func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
 	if known.Name != "releases" {
 		return a.toolReleases(name, data, known)
 	}
-	rows, err := comparison.ReadReleases(bytes.NewReader(data))
+	rows, err := comparison.ReadReleases(data)
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
 	var out []report.ReleasePair
 	for _, r := range rows {
-		out = append(out, report.ReleasePair{Comparison: cmp.Or(r.Comparison, name), Host: r.Host, Base: r.Base, New: r.New, Database: r.Database, Pairs: r.Pairs})
+		out = append(out, report.ReleasePair{
+			Comparison: cmp.Or(r.Comparison, name), Host: r.Host, Time: r.Time, Base: r.Base, New: r.New,
+			Database: r.Database, Pairs: r.Pairs,
+		})
 	}
 	return out, nil
 }

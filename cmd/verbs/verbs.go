@@ -34,7 +34,7 @@ func (a *app) verbs() []verb {
 		{"init", "[-o FILE]", "five questions, and a plan with comments", (*app).initPlan},
 		{"compare", "OLD NEW | [-aa] PLAN.yaml | -resume ID|last", "two servers, or arms × databases, in interleaved blocks, with a verdict and a report", (*app).compare},
 		{"judge", "FILE...|COMPARISON|last", "a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", (*app).judge},
-		{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
+		{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE|DIR...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
 		{"ls", "[-aa]", "list the store's runs, or the noise found by comparisons of a build with itself", (*app).ls},
 		{"show", "RUN|last", "one run: phases, operations, rules, validity", (*app).show},
 		{"serve", "[-prometheus RUN|last]", "the console in a browser; or the Prometheus HTTP API over a stored run, for Grafana", (*app).serve},

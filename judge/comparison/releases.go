@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/internal/files"
 	"plimsoll/judge/imported"
@@ -19,12 +19,13 @@ type Released struct {
 	// Comparison is its name in the line, Host the host that it ran on; both may be empty.
 	Comparison, Host string
 	Base, New        string
-	Database         string // empty where there is only one
+	Database         string    // empty where there is only one
+	Time             time.Time // of the first pair; zero where it is not known
 	Pairs            []verdict.Pair
 }
 
 // The columns of ReadReleases: the first four have to be there.
-var releaseColumns = []string{"base_release", "new_release", "base", "new", "pair", "comparison", "database", "host"}
+var releaseColumns = []string{"base_release", "new_release", "base", "new", "pair", "comparison", "database", "host", "time"}
 
 // HasReleases reports whether the header of a CSV is that of [ReadReleases].
 func HasReleases(data []byte) bool {
@@ -34,14 +35,10 @@ func HasReleases(data []byte) bool {
 
 // ReadReleases reads comparisons of releases from a CSV ([files.Rows]): the columns base_release, new_release, base and
 // new (supported users of both), and perhaps pair (its number from 1; without that column pairs are numbered in their
-// order), comparison, database and host, in any order. Lines that agree in all but pair and numbers are pairs of one
-// comparison; it stands where its first line does. A value such as ">=20000" is a lower bound. The first thing wrong is
+// order), comparison, database, host and time (2026-01-30, or as RFC 3339), in any order. Lines that agree in all but
+// pair, time and numbers are pairs of one comparison; it stands where its first line does. A value such as ">=20000" is a lower bound. The first thing wrong is
 // an error that names its line.
-func ReadReleases(r io.Reader) ([]Released, error) {
-	data, err := io.ReadAll(io.LimitReader(r, imported.MaxCSVBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading releases: %w", err)
-	}
+func ReadReleases(data []byte) ([]Released, error) {
 	if len(data) > imported.MaxCSVBytes {
 		return nil, fmt.Errorf("the input is larger than %d bytes", imported.MaxCSVBytes)
 	}
@@ -76,17 +73,16 @@ func ReadReleases(r io.Reader) ([]Released, error) {
 }
 
 func releaseHeader(fields []string) error {
+	need := releaseColumns[:4]
+	bad := slices.ContainsFunc(need, func(c string) bool { return !slices.Contains(fields, c) })
 	for i, f := range fields {
-		if !slices.Contains(releaseColumns, f) || slices.Contains(fields[:i], f) {
-			return fmt.Errorf("the header is %q: want %s, and beside them only pair, comparison, database and host", strings.Join(fields, ","), strings.Join(releaseColumns[:4], ","))
-		}
+		bad = bad || !slices.Contains(releaseColumns, f) || slices.Contains(fields[:i], f)
 	}
-	for _, f := range releaseColumns[:4] {
-		if !slices.Contains(fields, f) {
-			return fmt.Errorf("the header has no column %s", f)
-		}
+	if !bad {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the header is %q: want %s, and beside them only %s", strings.Join(fields, ","),
+		strings.Join(need, ","), strings.Join(releaseColumns[4:], ", "))
 }
 
 func addReleased(all []Released, of map[string]string, columns []string) ([]Released, error) {
@@ -109,7 +105,18 @@ func addReleased(all []Released, of map[string]string, columns []string) ([]Rele
 	if p.New, p.NewCensored, err = releasedUsers("new", of["new"]); err != nil {
 		return nil, err
 	}
-	one := Released{Comparison: of["comparison"], Host: of["host"], Base: of["base_release"], New: of["new_release"], Database: of["database"]}
+	one := Released{
+		Comparison: of["comparison"], Host: of["host"], Base: of["base_release"], New: of["new_release"],
+		Database: of["database"],
+	}
+	if text := of["time"]; text != "" {
+		if one.Time, err = time.Parse(time.DateOnly, text); err != nil {
+			one.Time, err = time.Parse(time.RFC3339, text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("time is %q: want a date such as 2026-01-30, or 2026-01-30T12:00:00Z", text)
+		}
+	}
 	i := slices.IndexFunc(all, func(r Released) bool {
 		return r.Comparison == one.Comparison && r.Host == one.Host && r.Base == one.Base && r.New == one.New && r.Database == one.Database
 	})
@@ -130,9 +137,7 @@ func addReleased(all []Released, of map[string]string, columns []string) ([]Rele
 }
 
 func releasedUsers(column, text string) (v float64, atLeast bool, err error) {
-	number, atLeast := strings.CutPrefix(text, ">=")
-	v, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !(v > 0) || v > 1e12 {
+	if v, atLeast, err = imported.ParseValue(text); err != nil || v == 0 {
 		return 0, false, fmt.Errorf("%s is %q: want a number of users above zero, or a bound such as >=20000", column, text)
 	}
 	return v, atLeast, nil

@@ -81,7 +81,7 @@ func parsePair(line int, fields []string, problems *CSVError) (p verdict.Pair, o
 		value    *float64
 		censored *bool
 	}{{"base", fields[1], &p.Base, &p.BaseCensored}, {"new", fields[2], &p.New, &p.NewCensored}} {
-		v, censored, err := parseValue(column.text)
+		v, censored, err := ParseValue(column.text)
 		if err != nil {
 			problems.add(line, "%s is %s: %v", column.name, record.QuoteImported(column.text), err)
 			ok = false
@@ -92,8 +92,8 @@ func parsePair(line int, fields []string, problems *CSVError) (p verdict.Pair, o
 	return p, ok
 }
 
-// parseValue reads a decimal number, with ">=" in front when it is a lower bound.
-func parseValue(text string) (v float64, censored bool, err error) {
+// ParseValue reads a decimal number from 0 to [verdict.Largest], with ">=" in front when it is a lower bound.
+func ParseValue(text string) (v float64, censored bool, err error) {
 	digits, censored := strings.CutPrefix(text, ">=")
 	digits = strings.TrimSpace(digits)
 	v, err = parseDecimal(digits)

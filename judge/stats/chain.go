@@ -215,6 +215,11 @@ type Change struct {
 	Interval
 	// P is the p-value of the change in that model, adjusted for all candidate places; at most alpha.
 	P float64
+	// InRow is the largest number of links in a row, in the order of the input and of those that reach across the
+	// change, each of which shows it by itself: its mean, without the other changes, has the sign of Shift and an
+	// interval of level 1-alpha that excludes 0. A change that one link made has 1, and 0 is possible where only
+	// several together show it.
+	InRow int
 }
 
 // Candidates returns the places of an ordered chain at which [ChangePoints] looks for a change: those that
@@ -340,6 +345,21 @@ func ChangePoints(nodes int, links []Link, alpha float64) []Change {
 		f := &found[i]
 		half := TQuantile(1-alpha/2, max(f.DF, 1)) * f.SE
 		f.Interval = Interval{Lo: f.Shift - half, Hi: f.Shift + half, Level: 1 - alpha}
+		row := 0
+		for _, c := range known {
+			across := step(links[c], f.At)
+			if across == 0 {
+				continue
+			}
+			own := mean[c] + across*f.Shift
+			for _, x := range found {
+				own -= step(links[c], x.At) * x.Shift
+			}
+			if row++; own*across*math.Copysign(1, f.Shift) <= TQuantile(1-alpha/2, df[c])*math.Sqrt(v[c]) {
+				row = 0
+			}
+			f.InRow = max(f.InRow, row)
+		}
 	}
 	return found
 }

@@ -142,6 +142,30 @@ func TestChainDirection(t *testing.T) {
 	}
 }
 
+// A change is confirmed by a second link across it that shows it by itself, in whichever direction.
+func TestLinksInARow(t *testing.T) {
+	of := func(from, to int, level float64) stats.Link {
+		return link(t, from, to, level-0.01, level+0.01, level-0.02, level+0.02, level-0.005, level+0.005)
+	}
+	for _, tt := range []struct {
+		name  string
+		links []stats.Link
+		want  int
+	}{
+		{"neighbors", []stats.Link{of(0, 1, 0), of(1, 2, -0.2), of(2, 3, 0)}, 1},
+		{"neighbors, and one back to the level before", []stats.Link{of(0, 1, 0), of(1, 2, -0.2), of(2, 3, 0), of(3, 1, 0.2)}, 2},
+		{"twice", []stats.Link{of(0, 1, 0), of(1, 2, -0.2), of(1, 2, -0.18)}, 2},
+		{"one base", []stats.Link{of(0, 1, 0), of(0, 2, -0.2), of(0, 3, -0.2), of(0, 4, -0.2)}, 3},
+		{"one base, beside another change", []stats.Link{of(0, 1, -0.3), of(0, 2, -0.3), of(0, 3, -0.5)}, 1},
+		{"the second one does not show it", []stats.Link{of(0, 1, 0), of(1, 2, -0.2), of(1, 2, 0.01), of(1, 2, -0.2)}, 1},
+	} {
+		found := stats.ChangePoints(5, tt.links, 0.05)
+		if len(found) == 0 || found[len(found)-1].InRow != tt.want {
+			t.Errorf("%s: %+v, want %d links in a row", tt.name, found, tt.want)
+		}
+	}
+}
+
 // A chained design: which releases are compared.
 type design struct {
 	name  string
