@@ -78,7 +78,7 @@ func (s *Session) Calibrated(ctx context.Context, force bool, length time.Durati
 			return ""
 		}},
 		Behavior: s.Dialects.Behaviors()[s.Rated](), Cores: runtime.GOMAXPROCS(0), Sockets: max(4, limits.Files-limits.FilesOpen-reserveFiles),
-		Memory: memoryOfUsers(host), Length: length, Progress: func(what string) { s.Progress.Step("calibrating", "calibrating: "+what, 0) },
+		Memory: memoryOfUsers(host), Length: length, Progress: func(what string) { s.Progress.Doing("calibrating: "+what, 0) },
 	})
 	if err != nil {
 		return r, false, err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"plimsoll/internal/plain"
 	"plimsoll/run/trial"
@@ -145,22 +144,22 @@ func (p *Reporter) running(phase string, trials []trial.Progress) {
 		exact = 10 * time.Millisecond
 	}
 	p.line(p.prefix+" "+phase, phase, fmt.Sprintf("%-7s %d users  %.0f ops/s%s  p95 %v  errors %d", phase, all.Active/n, all.OpsPerSecond/float64(n), each,
-		all.P95.Round(exact), all.Errors), all.Left)
+		all.P95.Round(exact), all.Errors), all.Left*time.Duration(len(trials))/time.Duration(n))
 }
 
 // line shows a step with a text, which makes a plain line where nothing was shown under the key.
 func (p *Reporter) line(key, step, text string, left time.Duration) {
-	prefix, text, ends := p.secrets.Redact(p.prefix), p.secrets.Redact(text), ""
+	ends := ""
 	left += p.after
 	if left > 0 {
 		ends = fmt.Sprintf("  %s left", left.Round(time.Second))
 	}
-	whole := strings.TrimSpace(prefix + "  " + text)
+	whole := strings.TrimSpace(p.prefix + "  " + text)
 	if p.onStep != nil {
-		p.onStep(step, plain.Text(whole+ends), left)
+		p.onStep(step, plain.Text(p.secrets.Redact(whole+ends)), left)
 	}
 	if p.terminal {
-		p.print(rewind, fit(prefix, text, columns-utf8.RuneCountInString(ends))+ends, "")
+		p.print(rewind, plain.Text(fit(p.prefix, text, columns-len(ends))+ends), "")
 		p.open = true
 		return
 	}
@@ -170,17 +169,12 @@ func (p *Reporter) line(key, step, text string, left time.Duration) {
 	}
 }
 
-// fit joins a prefix and a text in at most so many columns. The prefix is cut first, but for its beginning.
+// fit joins a prefix and a text in at most so many columns, which are no more than bytes. The prefix is cut first, but
+// for its beginning; a cut is a column and three bytes.
 func fit(prefix, text string, most int) string {
-	cut := func(s string, n int) string {
-		if r := []rune(plain.Text(s)); len(r) > n {
-			return string(r[:max(n-1, 0)]) + "…"
-		}
-		return plain.Text(s)
-	}
 	const beginning = 16 // block 12/20 again
-	prefix = cut(prefix, max(beginning, most-utf8.RuneCountInString(text)-2))
-	return cut(strings.TrimSpace(prefix+"  "+text), most)
+	prefix = plain.Cut(prefix, max(beginning, most-len(text)-6))
+	return plain.Cut(strings.TrimSpace(prefix+"  "+text), most-1)
 }
 
 // rewind begins the line of a terminal again.

@@ -59,6 +59,11 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 	if want := "block 1/6  measure 90 users  120 ops/s each  p95 12.3ms  errors 3  1m0s left"; !strings.HasSuffix(out.String(), rewind+want) {
 		t.Errorf("%q, want %q at its end", out.String(), want)
 	}
+	p.Part("third") // which needs as long as the others on average
+	p.Part("new").trial(trial.Progress{Phase: "settle", Left: 40 * time.Second})
+	if want := "  1m30s left"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%q, want %q at its end", out.String(), want)
+	}
 }
 
 // A comparison of the demo's shape, six blocks of four runs, makes at most 40 plain lines, one for each phase of each
