@@ -143,7 +143,7 @@ func outcomes() (all []outcome) {
 		k := kindOf(c.Kind)
 		size := k.size
 		o := outcome{cell: c, At: began.Add(time.Duration(i) * 8 * time.Minute), Commit: "abc1234", Machine: "2 × a processor", Setting: "s", Minutes: 7,
-			Before: 0.004, During: 0.01, Seconds: 400 + float64(i), ID: "c", Blocks: 6, Lead: "New uses more | CPU time.", Planted: size * 1.02, Verdicts: []verdict.Kind{verdict.Same},
+			Before: 0.004, During: 0.01, Seconds: 400 + float64(i), ID: "c", Blocks: 6, Planted: size * 1.02, Verdicts: []verdict.Kind{verdict.Same},
 			Endpoints: []endpoint{{"cost(app)", verdict.Worse, report.Number(size), report.Number(size - 0.01), report.Number(size + 0.01), 0.02}, {Name: "p99(op)", Kind: verdict.Invalid, Effect: report.Number(math.NaN())}}}
 		switch {
 		case i == 8:

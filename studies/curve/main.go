@@ -21,7 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -59,8 +58,8 @@ func run(ctx context.Context, args []string) error {
 	if err := study.Parse(fs, args); err != nil {
 		return err
 	}
-	if *n < 1 || b.minutes < 1 || !(b.quiet > 0 && b.quiet <= 1) {
-		return fmt.Errorf("-n %d, -minutes %d, -quiet %g: want numbers above 0, and a share of at most 1", *n, b.minutes, b.quiet)
+	if *n < 1 || b.minutes < 1 || b.quiet <= 0 {
+		return fmt.Errorf("-n %d, -minutes %d, -quiet %g: want numbers above 0", *n, b.minutes, b.quiet)
 	}
 	all, torn, err := load(b.file())
 	if err != nil {
@@ -166,7 +165,7 @@ func (b bench) measure(ctx context.Context, done []outcome) (outcome, error) {
 func (b bench) command(ctx context.Context, o outcome) (verb string, args []string, err error) {
 	k, store := kindOf(o.Kind), "-store="+filepath.Join(b.Dir, "store")
 	if k.demo != "" {
-		return "demo", []string{store, "-fault=" + k.demo, "-seed=" + strconv.FormatUint(o.Seed, 10)}, nil
+		return "demo", []string{store, "-fault=" + k.demo, fmt.Sprint("-seed=", o.Seed)}, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	defer stop()
@@ -177,6 +176,6 @@ func (b bench) command(ctx context.Context, o outcome) (verb string, args []stri
 		}
 	}
 	plan := filepath.Join(b.Dir, "plan.yaml")
-	text := strings.NewReplacer("SEED", strconv.FormatUint(o.Seed, 10), "DIR", b.Dir, "ARM", k.arm).Replace(planText)
+	text := strings.NewReplacer("SEED", fmt.Sprint(o.Seed), "DIR", b.Dir, "ARM", k.arm).Replace(planText)
 	return "compare", []string{store, fmt.Sprint("-minutes=", b.minutes), plan}, os.WriteFile(plan, []byte(text), 0o644)
 }

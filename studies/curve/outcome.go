@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/internal/files"
@@ -39,7 +38,6 @@ type outcome struct {
 	Blocks  int     `json:"blocks_judged"`
 	// Verdicts are by database; none where there is no verdict, for which Problem is the reason.
 	Verdicts    []verdict.Kind `json:"verdicts"`
-	Lead        string         `json:"lead,omitempty"`
 	Endpoints   []endpoint     `json:"endpoints,omitempty"`
 	Problem     string         `json:"problem,omitempty"`
 	Interrupted bool           `json:"interrupted,omitempty"`
@@ -63,7 +61,6 @@ func (o *outcome) read(d report.Document) {
 		if d.State.Complete {
 			o.Verdicts = append(o.Verdicts, v.Verdict.Kind)
 		}
-		o.Lead = strings.TrimSpace(o.Lead + " " + v.Verdict.Lead)
 		for _, r := range v.Verdict.Results {
 			o.Endpoints = append(o.Endpoints, endpoint{r.Name, r.Kind, report.Number(r.Effect), report.Number(r.Lo), report.Number(r.Hi), report.Number(r.MDE)})
 			for _, p := range r.Pairs {

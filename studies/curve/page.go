@@ -179,21 +179,28 @@ func (c curve) smallest(by, host string) string {
 // every writes each outcome.
 func (c curve) every(b *strings.Builder) {
 	b.WriteString("\n## Every outcome\n\nOthers are the share of all cores that other programs used before and during the comparison, there with the neighbor.\n\n" +
-		"| slot | date (UTC) | commit | difference | host | others | time | outcome | in the words of the report |\n|--:|---|---|---|---|---|--:|---|---|\n")
-	line := strings.NewReplacer("|", "¦", "\n", " ")
+		"| slot | date (UTC) | commit | difference | host | others | time | outcome | primary endpoints (a change of 1 is 100 %, of errors a point) |\n|--:|---|---|---|---|---|--:|---|---|\n")
 	for _, o := range slices.Concat(c.counted, c.interrupted) {
 		size := o.Kind
 		if o.Planted > 0 {
 			size += fmt.Sprintf(", measured %.1f %%", 100*o.Planted)
 		}
 		fmt.Fprintf(b, "| %d | %s | %s | %s | %s | %.1f %%, %.1f %% | %s | **%s** | %s |\n", o.Slot, o.At.Format("2006-01-02 15:04"), o.Commit, size, o.Host,
-			100*o.Before, 100*o.During, clock(o.Seconds), o.score(), line.Replace(strings.TrimSpace(o.Lead+" "+o.Problem)))
+			100*o.Before, 100*o.During, clock(o.Seconds), o.score(), o.words())
 	}
 }
 
 // text is the outcome for people.
 func (o outcome) text() string {
-	return fmt.Sprintf("slot %d, %s, %s: %s after %s, others used %.1f %% of the cores; %s %s", o.Slot, o.Kind, o.Host, o.score(), clock(o.Seconds), 100*o.During, o.Lead, o.Problem)
+	return fmt.Sprintf("slot %d, %s, %s: %s after %s, others used %.1f %% of the cores; %s", o.Slot, o.Kind, o.Host, o.score(), clock(o.Seconds), 100*o.During, o.words())
+}
+
+// words are the primary endpoints, or the reason why there are none.
+func (o outcome) words() (text string) {
+	for _, e := range o.Endpoints {
+		text += fmt.Sprintf("%s %+.3f %s; ", e.Name, e.Effect, e.Kind)
+	}
+	return strings.Trim(text+strings.ReplaceAll(o.Problem, "|", "¦"), "; ")
 }
 
 // clock writes seconds as 8 min 05 s.

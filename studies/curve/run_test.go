@@ -113,7 +113,7 @@ func TestResume(t *testing.T) {
 	if !strings.Contains(all[2].Problem, "torn") {
 		t.Errorf("the interruption is %q", all[2].Problem)
 	}
-	if o := all[3]; o.Base != (reading{0.001, 0.1, 0.006}) || o.Lead != "It is the same." || o.Blocks != 6 || o.cell != order(3)[2] || len(o.Endpoints) != 1 {
+	if o := all[3]; o.Base != (reading{0.001, 0.1, 0.006}) || o.Endpoints[0].Effect != 0.01 || o.Blocks != 6 || o.cell != order(3)[2] {
 		t.Errorf("%+v", o)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "state", "under-way.json")); err == nil {
