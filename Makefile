@@ -22,8 +22,7 @@ SHORT          ?=
 BENCHFLAGS     ?=
 FAULTFLAGS     ?=
 CHAOSFLAGS     ?=
-ACCEPTANCEFLAGS ?=
-DEMOSFLAGS     ?=
+CURVEFLAGS     ?=
 DUETFLAGS      ?=
 FLEETFLAGS     ?=
 SHOWFLAGS      ?=
@@ -44,7 +43,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image release release-check notices vulnerabilities clean
+.PHONY: help demo test check format vet lint arch dead current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen curve build setup image release release-check notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -176,13 +175,10 @@ race: export CGO_ENABLED = 1
 race: ## tests of all packages under the race detector (RACE='./load/engine ./load/wire')
 	$(GO) test -race $(RACEFLAGS) $(RACE)
 
-acceptance: setup build ## simulated calibrations, then duets of real servers with known differences, kept in studies/results (ACCEPTANCEFLAGS='-only cost -rounds 1')
-	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)
-
-demos: build ## demos one after the other, each outcome kept in studies/results (DEMOSFLAGS='-n 20 -fault none -neighbor bin/neighbor')
+curve: setup build ## comparisons of two builds with nothing or a known difference, one after the other when the machine is quiet; each is kept in studies/results/curve.md (8 minutes each; CURVEFLAGS='-n 12 -dir DIR'); killed, it goes on
 	$(GO) build -C studies -o ../bin/neighbor ./bench/neighbor
-	$(GO) build -C studies -o ../bin/acceptance ./acceptance
-	bin/acceptance demos $(DEMOSFLAGS)
+	$(GO) build -C studies -o ../bin/curve ./curve
+	bin/curve $(CURVEFLAGS)
 
 # Python's packages and one of npm, by digests. pip and npm leave marks of what they installed; ours is the stamp.
 SITE := $(TOOLS)/site

@@ -285,12 +285,12 @@ func cellText(c comparison.Cell, blocks int) string {
 }
 
 // blockText names a block whose runs are made side by side.
-func blockText(c comparison.Cell, runs, blocks int) string {
-	again := ""
+func blockText(c comparison.Cell, blocks int) string {
+	text := fmt.Sprintf("block %d/%d", c.Block, blocks)
 	if c.Again {
-		again = " again"
+		text += " again"
 	}
-	return fmt.Sprintf("block %d/%d%s  %d runs by turns", c.Block, blocks, again, runs)
+	return text
 }
 
 // setupRows are the plan's own rows of the Setup table.

@@ -27,7 +27,7 @@ import (
 func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]comparison.BlockRun, error) {
 	s, first := r.Session, block[0]
 	s.whole.at(first.Block, first.Again)
-	s.Progress.What(blockText(first, len(block), s.Plan.Compare.Blocks), time.Duration(max(first.Left+1-len(block), 0))*r.pace.each())
+	s.Progress.What(blockText(first, s.Plan.Compare.Blocks), time.Duration(max(first.Left+1-len(block), 0))*r.pace.each())
 	sung, err := r.listen(ctx, time.Duration(len(block))*s.length(r.base))
 	if err != nil {
 		return nil, err

@@ -13,19 +13,19 @@ import (
 	"plimsoll/run/trial"
 )
 
-// A Reporter reports progress to people: by one line that is written over on a terminal, by a plain line now and then
-// elsewhere. Its methods are safe for concurrent use.
+// A Reporter reports progress to people. On a terminal it is one line of at most 80 columns that is written over.
+// Elsewhere it is a plain line for each phase of each step of [Reporter.What], for each other doing the first time, and
+// for what goes on, one in five minutes. Its methods are safe for concurrent use.
 type Reporter struct {
 	mu sync.Mutex
 	// This has no gate: the line that is written over needs control characters, and text goes through plain.
 	w        io.Writer
 	secrets  *plain.Secrets
 	terminal bool
-	every    time.Duration // between plain lines of one phase
-	last     time.Time
-	phase    string
-	prefix   string        // of the present step: "block 2/6 new mysql"
-	after    time.Duration // that is still to come when the present trial is over
+	last     time.Time       // of a plain line
+	shown    map[string]bool // phases and doings that had one
+	prefix   string          // of the present step: "block 2/6"
+	after    time.Duration   // that is still to come when the present trial is over
 	began    time.Time
 	open     bool // a line is being written over
 	// duet is the reporter of the block that this one reports a run of, and name the run's name in it; nil for a
@@ -66,8 +66,14 @@ func (p *Reporter) Joined() {
 // NewReporter returns a progress that begins now and writes to w, which has no gate: the progress redacts the secrets
 // itself.
 func NewReporter(w io.Writer, secrets *plain.Secrets, terminal bool) *Reporter {
-	return &Reporter{w: w, secrets: secrets, terminal: terminal, every: 10 * time.Second, began: time.Now()}
+	return &Reporter{w: w, secrets: secrets, terminal: terminal, shown: map[string]bool{}, began: time.Now()}
 }
+
+// plainEvery is the time between plain lines of one phase, and columns the width of the line on a terminal.
+const (
+	plainEvery = 5 * time.Minute
+	columns    = 80
+)
 
 // What sets the present step, and the time that comes after it.
 func (p *Reporter) What(prefix string, after time.Duration) {
@@ -76,7 +82,7 @@ func (p *Reporter) What(prefix string, after time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.prefix, p.after, p.phase = prefix, after, ""
+	p.prefix, p.after = prefix, after
 }
 
 // Say writes a line that stays.
@@ -106,8 +112,7 @@ func (p *Reporter) trial(t trial.Progress) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users %7.0f ops/s  p95 %-8v errors %d%s", p.prefix, t.Phase, t.Active, t.OpsPerSecond,
-		t.P95.Round(100*time.Microsecond), t.Errors, leftText(t.Left+p.after)), t.Left+p.after)
+	p.running(t.Phase, []trial.Progress{t})
 }
 
 // together reports one of several trials that are under way side by side: all of them in one line, with the time that
@@ -116,37 +121,60 @@ func (p *Reporter) together(name string, t trial.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs[name] = t
-	var parts []string
-	left := time.Duration(0)
-	for _, name := range slices.Sorted(maps.Keys(p.runs)) {
-		if r := p.runs[name]; r.Phase != "" {
-			parts = append(parts, fmt.Sprintf("%s %.0f ops/s p95 %v", name, r.OpsPerSecond, r.P95.Round(100*time.Microsecond)))
-			left += r.Left
+	p.running(t.Phase, slices.Collect(maps.Values(p.runs)))
+}
+
+// running shows a phase of trials: users and operations of one of them on average, the longest p95, all errors.
+func (p *Reporter) running(phase string, trials []trial.Progress) {
+	var all trial.Progress
+	n, each := 0, ""
+	for _, t := range trials {
+		if t.Phase == "" {
+			continue
 		}
+		n++
+		all.Active, all.OpsPerSecond, all.Errors = all.Active+t.Active, all.OpsPerSecond+t.OpsPerSecond, all.Errors+t.Errors
+		all.P95, all.Left = max(all.P95, t.P95), all.Left+t.Left
 	}
-	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users each  %s%s", p.prefix, t.Phase, t.Active, strings.Join(parts, " | "), leftText(left+p.after)), left+p.after)
+	if n = max(n, 1); len(trials) > 1 {
+		each = " each"
+	}
+	exact := 100 * time.Microsecond
+	if all.P95 >= time.Second {
+		exact = 10 * time.Millisecond
+	}
+	p.line(p.prefix+" "+phase, phase, fmt.Sprintf("%-7s %d users  %.0f ops/s%s  p95 %v  errors %d", phase, all.Active/n, all.OpsPerSecond/float64(n), each,
+		all.P95.Round(exact), all.Errors), all.Left*time.Duration(len(trials))/time.Duration(n))
 }
 
-func leftText(d time.Duration) string {
-	if d <= 0 {
-		return ""
+// line shows a step with a text, which makes a plain line where nothing was shown under the key.
+func (p *Reporter) line(key, step, text string, left time.Duration) {
+	ends := ""
+	left += p.after
+	if left > 0 {
+		ends = fmt.Sprintf("  %s left", left.Round(time.Second))
 	}
-	return fmt.Sprintf("  %s left", d.Round(time.Second))
-}
-
-func (p *Reporter) line(phase, text string, left time.Duration) {
+	whole := strings.TrimSpace(p.prefix + "  " + text)
 	if p.onStep != nil {
-		p.onStep(phase, plain.Text(p.secrets.Redact(strings.TrimSpace(text))), left)
+		p.onStep(step, plain.Text(p.secrets.Redact(whole+ends)), left)
 	}
 	if p.terminal {
-		p.print(rewind, plain.Text(text), "")
+		p.print(rewind, plain.Text(fit(p.prefix, text, columns-len(ends))+ends), "")
 		p.open = true
 		return
 	}
-	if now := time.Now(); phase != p.phase || now.Sub(p.last) >= p.every {
-		p.phase, p.last = phase, now
-		p.print("", plain.Sprintf("[%s] %s", time.Since(p.began).Round(time.Second), text), "\n")
+	if now := time.Now(); !p.shown[key] || now.Sub(p.last) >= plainEvery {
+		p.shown[key], p.last = true, now
+		p.print("", plain.Sprintf("[%s] %s", time.Since(p.began).Round(time.Second), whole+ends), "\n")
 	}
+}
+
+// fit joins a prefix and a text in at most so many columns, which are no more than bytes. The prefix is cut first, but
+// for its beginning; a cut is a column and three bytes.
+func fit(prefix, text string, most int) string {
+	const beginning = 16 // block 12/20 again
+	prefix = plain.Cut(prefix, max(beginning, most-len(text)-6))
+	return plain.Cut(strings.TrimSpace(prefix+"  "+text), most-1)
 }
 
 // rewind begins the line of a terminal again.
@@ -174,13 +202,13 @@ func (p *Reporter) End() {
 	p.clear()
 }
 
-// Step is Doing with a text that changes within one phase, which is a plain line only now and then.
+// Step is Doing with a text that changes within one phase.
 func (p *Reporter) Step(phase, text string, left time.Duration) {
 	if p.duet != nil {
-		p.duet.Step(phase, p.name+"  "+text, left)
+		p.duet.Step(phase, text+" "+p.name, left)
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(phase, fmt.Sprintf("%s  %s%s", p.prefix, text, leftText(left+p.after)), left+p.after)
+	p.line(phase, phase, text, left)
 }

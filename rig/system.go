@@ -260,7 +260,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	provisioned := func(ctx context.Context, at target.Endpoint) error {
 		f.s.Progress.Doing("provisioning", 0)
 		env := sys.env(p, at)
-		env.Log = func(format string, args ...any) { f.s.Progress.Doing(fmt.Sprintf(format, args...), 0) }
+		env.Log = func(format string, args ...any) { f.s.Progress.Step("provisioning", fmt.Sprintf(format, args...), 0) }
 		return provision(ctx, env, mix, users, f.s.accounts)
 	}
 	sys.Ready, sys.dir = cmp.Or(ready, spec.Ready), spec.Dir

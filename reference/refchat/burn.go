@@ -21,10 +21,12 @@ import (
 // does not shorten the burn. Garbage collection, event delivery and database drivers are in the mean, the database's
 // own process is not.
 //
-// With work, it also spins for that CPU time on each request: a cost that does not follow the speed of the machine.
+// With work, it also spins for that CPU time on each request, or on those of one handler: a cost that does not follow
+// the speed of the machine.
 type burner struct {
 	share    float64
 	work     time.Duration
+	workOf   string // handler
 	met      *metrics
 	requests atomic.Int64
 	burnt    atomic.Int64  // ns of CPU so far
@@ -45,13 +47,16 @@ const (
 	burnMinimum  = 5 // requests in an interval, for a mean worth having
 )
 
-func newBurner(share float64, work time.Duration, met *metrics) *burner {
-	return &burner{share: share, work: work, met: met}
+func newBurner(f *faults, met *metrics) *burner {
+	return &burner{share: f.cpu, work: f.work, workOf: f.workOf, met: met}
 }
 
-// request accounts for one request and burns its share.
-func (b *burner) request() {
-	d := b.work.Nanoseconds()
+// request accounts for one request of a handler and burns its share.
+func (b *burner) request(handler string) {
+	d := int64(0)
+	if b.workOf == "" || b.workOf == handler {
+		d = b.work.Nanoseconds()
+	}
 	if b.share > 0 {
 		b.requests.Add(1)
 		b.measure(time.Now())

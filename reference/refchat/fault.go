@@ -14,7 +14,8 @@ import (
 // faults are the planted faults. The zero value has none.
 type faults struct {
 	cpu        float64       // share of a request's average CPU to burn on top
-	work       time.Duration // CPU time that each request burns on top
+	work       time.Duration // CPU time that a request burns on top
+	workOf     string        // handler whose requests do; "" for all
 	slowPost   delayFault
 	slowQuery  delayFault
 	pool       int // connections; 0 for the configured number
@@ -90,12 +91,12 @@ func (c *chance) hit() bool {
 	return c.rng.Float64() < c.p
 }
 
-const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, limit:N[@handler], cache:N, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
+const faultUsage = "want cpu:25%, work:5ms[@handler], slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, limit:N[@handler], cache:N, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
 
 // CheckFault returns an error if the text of one fault is invalid. The faults are:
 //
 //	cpu:25%              burn that share of a request's average CPU time, user and system, on top, in the request's goroutine
-//	work:5ms             burn so much CPU time on top, independent of the request's own
+//	work:5ms[@handler]   burn so much CPU time on top, independent of the request's own
 //	slow-post:20ms[@p]   wait before a post is stored, for a share p of them (default all)
 //	slow-query:5ms[@p]   wait before a SQL statement, while it holds its connection
 //	pool:N               at most N database connections
@@ -138,7 +139,7 @@ func (f *faults) add(text string, seed uint64) error {
 	switch {
 	case hasAt && at == "":
 		return bad("nothing after @")
-	case hasAt && !slices.Contains([]string{"slow-post", "slow-query", "error", "panic", "limit"}, name):
+	case hasAt && !slices.Contains([]string{"slow-post", "slow-query", "error", "panic", "limit", "work"}, name):
 		return bad("no @ here")
 	case hasAt && !strings.HasPrefix(name, "slow-") && !isHandler(at):
 		return bad("no handler is named " + strconv.Quote(at))
@@ -179,6 +180,9 @@ func (f *faults) add(text string, seed uint64) error {
 			return bad("the time is a duration above 0, at most 1s")
 		}
 		*map[string]*time.Duration{"lock": &f.lock.d, "hub": &f.hub, "hot-row": &f.hotRow, "work": &f.work}[name] = d
+		if name == "work" {
+			f.workOf = at
+		}
 	case "stall":
 		a, b, _ := strings.Cut(value, "/")
 		d, err1 := time.ParseDuration(a)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestCheckFault(t *testing.T) {
-	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms", "work:8ms",
+	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms", "work:8ms", "work:8ms@createPost",
 		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost", "panic:1%", "panic:1%@createPost", "limit:50", "limit:50@createPost", "cache:16"} {
 		if err := refchat.CheckFault(good); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -21,7 +21,7 @@ func TestCheckFault(t *testing.T) {
 	for bad, why := range map[string]string{
 		"": "unknown fault", "cpu": "percentage", "cpu:25": "percentage", "cpu:-1%": "percentage", "cpu:NaN%": "percentage", "cpu:25%@x": "no @",
 		"slow-post:20": "duration", "slow-post:-1s": "duration", "slow-post:20ms@": "nothing after @", "slow-post:20ms@0%": "share", "slow-query:1ms@200%": "share",
-		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "work:25%": "duration", "hub:": "duration", "hot-row:5ms@1%": "no @", "drop-event:x": "share", "dup-event:0": "share",
+		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "work:25%": "duration", "work:8ms@makePost": "no handler", "hub:": "duration", "hot-row:5ms@1%": "no @", "drop-event:x": "share", "dup-event:0": "share",
 		"limit:0": "rate", "limit:5@makePost": "no handler", "limit:5@": "nothing after @", "cache:15": "entries", "pool:2@createPost": "no @",
 		"error:1%@makePost": "no handler", "sloth:1%": "unknown fault"} {
 		err := refchat.CheckFault(bad)
@@ -324,6 +324,15 @@ func TestFaultWork(t *testing.T) {
 	// so preemption does not make it longer.
 	if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.2 || burnt > 0.3 {
 		t.Errorf("50 requests burnt %.4f s, want 0.2", burnt)
+	}
+	w = faulty(t, "work:4ms@createPost")
+	before = w.anon.metric("refchat_fault_cpu_seconds_total")
+	for range 10 {
+		w.ann.send("GET", "/users/me/teams", nil)
+		w.ann.post(w.channel, "aye")
+	}
+	if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.04 || burnt > 0.06 {
+		t.Errorf("10 posts and 10 other requests burnt %.4f s, want 0.04", burnt)
 	}
 }
 

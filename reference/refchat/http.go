@@ -44,7 +44,7 @@ type request struct {
 // the end.
 func (q *request) burn() {
 	if q.burner != nil {
-		q.burner.request()
+		q.burner.request(q.route.name)
 		q.burner = nil
 	}
 }

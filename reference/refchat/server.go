@@ -146,7 +146,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.st.close()
 		return nil, err
 	}
-	s.burn = newBurner(f.cpu, f.work, s.met)
+	s.burn = newBurner(f, s.met)
 	s.router = newRouter(routes(), rel)
 	s.client = newClientConfig(cfg.Version, rel, lic)
 	s.makeCaches()

@@ -171,7 +171,6 @@ func (t *RoundTable) begin(ctx context.Context) []*Seat {
 		s.prepare(epoch)
 	}
 	if n := t.playing(nil); n > 1 {
-		t.cfg.Log("duet: %d runs take turns", n)
 		for _, s := range seats {
 			s.pauseFirst(ctx)
 		}
@@ -220,7 +219,6 @@ func (t *RoundTable) turn(ctx context.Context, s *Seat, length time.Duration) {
 		return
 	}
 	if t.playing(s) == 0 {
-		t.cfg.Log("duet: %s is the last run, and goes on without turns", s)
 		t.mu.Lock()
 		if !s.out {
 			s.alone, s.aloneAt = true, s.clock.Now()

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"plimsoll/internal/files"
+	"plimsoll/judge/stats"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
@@ -76,9 +77,9 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 		if row.posts > 0 {
 			name += fmt.Sprintf(", %d posts/s, of each of which %d hear", row.posts, row.hear-1)
 		}
-		r.Figures = append(r.Figures, figure{Name: name + ": a round, from the first request to the last merge", Unit: "s", Value: spreadOf(o.Wall), Goal: "<= 0.5", Met: median(o.Wall) <= 0.5,
+		r.Figures = append(r.Figures, figure{Name: name + ": a round, from the first request to the last merge", Unit: "s", Value: spreadOf(o.Wall), Goal: "<= 0.5", Met: stats.Median(o.Wall) <= 0.5,
 			Note: fmt.Sprintf("%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; %.0f MiB resident", o.Rounds, o.Report/1000, o.Down/1e6, slices.Max(o.Sent)/1e6, o.Up/1e6, o.MiB)},
-			figure{Name: name + ": CPU of the coordinator for a round, its NATS server included", Unit: "s", Value: spreadOf(o.CPU), Goal: "<= 0.5", Met: median(o.CPU) <= 0.5,
+			figure{Name: name + ": CPU of the coordinator for a round, its NATS server included", Unit: "s", Value: spreadOf(o.CPU), Goal: "<= 0.5", Met: stats.Median(o.CPU) <= 0.5,
 				Note: "that is its share of a core"})
 	}
 	return nil

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"plimsoll/judge/stats"
 	"plimsoll/studies/study"
 )
 
@@ -22,18 +22,7 @@ func spreadOf(v []float64) spread {
 	if len(v) == 0 {
 		return spread{}
 	}
-	return spread{median(v), slices.Min(v), slices.Max(v), len(v)}
-}
-
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	s := slices.Sorted(slices.Values(v))
-	if n := len(s); n%2 == 0 {
-		return (s[n/2-1] + s[n/2]) / 2
-	}
-	return s[len(s)/2]
+	return spread{stats.Median(v), slices.Min(v), slices.Max(v), len(v)}
 }
 
 // ratios divides round by round.

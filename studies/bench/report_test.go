@@ -26,17 +26,6 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
-	for _, tt := range []struct {
-		in   []float64
-		want float64
-	}{{[]float64{3}, 3}, {[]float64{1, 9, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}} {
-		if got := median(tt.in); got != tt.want {
-			t.Errorf("median of %v is %v, want %v", tt.in, got, tt.want)
-		}
-	}
-}
-
 // The CPU time of this process grows while it works.
 func TestCPUOf(t *testing.T) {
 	a, err := cpuOf(os.Getpid())

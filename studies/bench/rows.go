@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/judge/stats"
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
 )
@@ -165,10 +166,10 @@ func (s *setup) paced(ctx context.Context, r *report) error {
 		}
 	}
 	r.Figures = append(r.Figures, figure{Name: fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording", users), Unit: "us",
-		Value: spreadOf(costs), Goal: "<= 12", Met: median(costs) <= 12, Note: fmt.Sprintf("%.0f ops/s reached of %d", median(rate), users*10)})
+		Value: spreadOf(costs), Goal: "<= 12", Met: stats.Median(costs) <= 12, Note: fmt.Sprintf("%.0f ops/s reached of %d", stats.Median(rate), users*10)})
 	r.Figures = append(r.Figures, figure{Name: fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording, of our closed loop's", users), Unit: "×",
-		Value: spreadOf(ratio), Goal: "<= 2.5", Met: median(ratio) <= 2.5,
-		Note: fmt.Sprintf("%.1f us per op; %.0f ops/s reached of %d", median(costs), median(rate), users*10)})
+		Value: spreadOf(ratio), Goal: "<= 2.5", Met: stats.Median(ratio) <= 2.5,
+		Note: fmt.Sprintf("%.1f us per op; %.0f ops/s reached of %d", stats.Median(costs), stats.Median(rate), users*10)})
 	return nil
 }
 
@@ -221,8 +222,8 @@ func (s *setup) memory(ctx context.Context, r *report) error {
 		stacks, heap = append(stacks, o.Stacks), append(heap, o.Heap)
 	}
 	r.Figures = append(r.Figures, figure{Name: "memory per connected simulated user (HTTP + WebSocket + client state), resident after a collection", Unit: "KiB", Value: spreadOf(kib), Goal: "<= 40",
-		Met: median(kib) <= 40, Note: fmt.Sprintf("%d users that act at pace 0.1; %.1f KiB live objects and %.1f KiB stacks; between two collections %.1f KiB are resident; the kernel's socket buffers are not in it",
-			users, median(heap), median(stacks), median(running))})
+		Met: stats.Median(kib) <= 40, Note: fmt.Sprintf("%d users that act at pace 0.1; %.1f KiB live objects and %.1f KiB stacks; between two collections %.1f KiB are resident; the kernel's socket buffers are not in it",
+			users, stats.Median(heap), stats.Median(stacks), stats.Median(running))})
 	return nil
 }
 
@@ -281,7 +282,7 @@ func (s *setup) record(ctx context.Context, r *report) error {
 	if len(ns) == 0 {
 		return fmt.Errorf("no line of BenchmarkRecord in %q", study.OneLine(string(out)))
 	}
-	r.Figures = append(r.Figures, figure{Name: "record one op, clock read excluded", Unit: "ns", Value: spreadOf(ns), Goal: "<= 10, 0 allocations", Met: median(ns) <= 10 && allocs == "0",
+	r.Figures = append(r.Figures, figure{Name: "record one op, clock read excluded", Unit: "ns", Value: spreadOf(ns), Goal: "<= 10, 0 allocations", Met: stats.Median(ns) <= 10 && allocs == "0",
 		Note: allocs + " allocations"})
 	return nil
 }

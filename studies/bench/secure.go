@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/judge/stats"
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
 )
@@ -84,8 +85,8 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 		}
 		f.Value = spreadOf(ratios(per["plimsoll"], per[row.peer]))
 		f.Met = f.Value.Median >= 0.95
-		f.Note = fmt.Sprintf("%.0f requests per CPU-second; %.2f × net/http", median(per["plimsoll"]),
-			median(ratios(per["plimsoll"], per["nethttp"])))
+		f.Note = fmt.Sprintf("%.0f requests per CPU-second; %.2f × net/http", stats.Median(per["plimsoll"]),
+			stats.Median(ratios(per["plimsoll"], per["nethttp"])))
 		fmt.Fprintf(os.Stderr, "bench: %s: %s\n", row.name, f.Note)
 		r.Figures = append(r.Figures, f)
 	}

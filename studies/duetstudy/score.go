@@ -62,14 +62,6 @@ func (t *trial) read(doc report.Document) {
 	}
 }
 
-func (t trial) text() string {
-	var parts []string
-	for _, e := range endpoints {
-		parts = append(parts, fmt.Sprintf("%s %d", e, len(t.Pairs[e])))
-	}
-	return fmt.Sprintf("%s, %s, seed %d, %.0f s: pairs of %s", t.Mode, t.Host, t.Seed, t.Seconds, strings.Join(parts, ", "))
-}
-
 // The results: a line for each comparison, and the page with their table.
 const (
 	pairsFile = "duet.jsonl"
@@ -101,11 +93,8 @@ func scatterOf(trials []trial, mode, host, endpoint string) (s scatter) {
 }
 
 func (s scatter) sd() float64 {
-	mean, sum := stats.Mean(s), 0.0
-	for _, v := range s {
-		sum += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(sum / float64(len(s)-1))
+	sample, _ := stats.NewSample(s...) // logarithms are finite
+	return sample.SD()
 }
 
 // leastPairs is from how many pairs of each mode on a factor is printed.

@@ -16,13 +16,12 @@ import (
 
 // TestPlans reads the plans of both modes: strict keys, and a margin for each endpoint of the table.
 func TestPlans(t *testing.T) {
-	s := bench{engine: "mysql", blocks: 3}
 	for _, mode := range []string{sequence, duet} {
-		p, err := plan.Parse([]byte(s.plan(mode, 5)))
+		p, err := plan.Parse([]byte(planOf(mode, 5)))
 		if err != nil {
 			t.Fatalf("%s: %v", mode, err)
 		}
-		if p.Seed != 5 || p.Compare.Blocks != 3 || !slices.Equal(p.Database.Engine, []string{"mysql"}) || p.Compare.Mode != mode {
+		if p.Seed != 5 || p.Compare.Blocks != blocks || !slices.Equal(p.Database.Engine, []string{plan.PostgreSQL}) || p.Compare.Mode != mode {
 			t.Errorf("%s: seed %d, %d blocks, engines %v, mode %q", mode, p.Seed, p.Compare.Blocks, p.Database.Engine, p.Compare.Mode)
 		}
 		for _, e := range endpoints {
@@ -77,7 +76,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), study.Part(tablePart, tableOf(kept))) {
-		t.Errorf("the table of %s is not that of %s: bin/duetstudy -table", page, pairsFile)
+		t.Errorf("the table of %s is not that of %s: bin/duetstudy -draw", page, pairsFile)
 	}
 }
 
@@ -106,7 +105,7 @@ func TestRound(t *testing.T) {
 	}
 	readme := write(page, "before\n"+study.Part(tablePart, "old")+"\nafter\n")
 	args := []string{"-program", write("plimsoll", stub), "-neighbor", write("neighbor", "#!/bin/sh\nexec sleep 60\n"),
-		"-store", filepath.Join(dir, "store"), "-results", dir, "-length", "1ns"}
+		"-dir", filepath.Join(dir, "store"), "-results", dir, "-length", "1ns"}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +130,7 @@ func TestRound(t *testing.T) {
 	if want := "before\n" + study.Part(tablePart, tableOf(kept)) + "\nafter\n"; err != nil || string(text) != want {
 		t.Errorf("the page is %q, %v; want %q", text, err, want)
 	}
-	if err := run(context.Background(), []string{"-program", write("broken", "#!/bin/sh\nexit 1\n"), "-neighbor", "", "-store", dir, "-results", dir}); err == nil || !strings.Contains(err.Error(), "no report") {
+	if err := run(context.Background(), []string{"-program", write("broken", "#!/bin/sh\nexit 1\n"), "-dir", dir, "-results", dir}); err == nil || !strings.Contains(err.Error(), "no report") {
 		t.Errorf("a program without a report: %v", err)
 	}
 }

@@ -113,25 +113,6 @@ func TestBuildIsUndone(t *testing.T) {
 	}
 }
 
-func TestScore(t *testing.T) {
-	f := []fault{{name: "a", what: "x", right: []string{"cpu app"}}, {name: "b", what: "y", right: []string{"gc app"}}}
-	s := score(f, []result{
-		{Fault: "a", Number: 2, Right: f[0].right, Limiter: "cpu app", Confidence: "high", Injected: "yes"},
-		{Fault: "a", Number: 1, Right: f[0].right, Limiter: "cpu app", Confidence: "high", Injected: "yes"},
-		{Fault: "a", Number: 3, Right: f[0].right, Limiter: "cpu app"}, // right by chance: the fault was not there
-		{Fault: "b", Number: 1, Right: f[1].right, Limiter: "cpu app", Injected: "yes"},
-		{Fault: "b", Number: 2, Right: f[1].right, Injected: "yes", Problem: "no limiter"},
-	})
-	if s.runs != 5 || s.right != 2 || s.share() != 0.4 {
-		t.Errorf("%d of %d, share %v; want 2 of 5", s.right, s.runs, s.share())
-	}
-	for _, want := range []string{"cpu app (high) ×2, not injected | 2 of 3", "cpu app, nothing | 0 of 2", "2 of 5 runs (40.0 %)"} {
-		if !strings.Contains(s.table(), want) {
-			t.Errorf("no %q in\n%s", want, s.table())
-		}
-	}
-}
-
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	if got, err := load(dir); err != nil || got != nil {

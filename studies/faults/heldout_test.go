@@ -136,7 +136,7 @@ func TestHeldTable(t *testing.T) {
 		{Fault: "b", Right: f[1].right, Limiter: unknown, Exonerated: 9, Injected: "x", At: "2026-01-02T05:00:00Z", Machine: "M", Commit: "c1"},
 		{Fault: "b", Right: f[1].right, Limiter: unknown, At: "2026-01-02T06:00:00Z", Machine: "M", Commit: "c1"},
 	}
-	text, all := heldTable(f, results)
+	text, all := table(heldOutSuite, f, results)
 	if all.right != 2 || all.wrong != 1 || all.void != 1 {
 		t.Errorf("%+v", all)
 	}
@@ -161,11 +161,11 @@ func TestHeldOutTableFollowsFromItsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := files.ReadJSONLines[result](filepath.Join(dir, heldFile))
+	results, err := files.ReadJSONLines[result](resultsOf(dir, heldOutSuite))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table, _ := heldTable(heldOut(), results); !strings.Contains(string(b), study.Part(heldPart, table)) {
+	if text, _ := table(heldOutSuite, heldOut(), results); !strings.Contains(string(b), study.Part(parts[heldOutSuite], text)) {
 		t.Errorf("the table of %s is not what its results say; run bin/faults -suite=heldout -results=studies/results -render", page)
 	}
 	suite := map[string]fault{}

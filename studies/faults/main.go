@@ -51,9 +51,9 @@ func run(ctx context.Context, args []string) error {
 	runs := fs.Int("runs", 0, "runs of each fault, 1 to 50 (default 5, of heldout 2)")
 	budget := fs.Duration("budget", 0, "longest `time` of a search (default 36s, of heldout 24s)")
 	within := fs.Duration("within", 0, "begin no run after this `time`; what is missing is made when the directory is given again (default no limit)")
-	render := fs.Bool("render", false, "run nothing: write the table of heldout from the results that -results holds")
+	again := fs.Bool("render", false, "run nothing: write the table from the results that -results holds")
 	busy := fs.Bool("busy", false, "the machine does other work: open the generator's gates, to try a fault; the score counts for nothing")
-	published := fs.String("results", "", "write the tables into limiter.md of this `directory`, those of heldout also into heldout.jsonl")
+	published := fs.String("results", "", "write the table into limiter.md of this `directory`, and the results into a file beside it")
 	list := fs.Bool("list", false, "list the faults")
 	if err := study.Parse(fs, args); err != nil {
 		return err
@@ -63,21 +63,17 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	heldout := *suite == heldOutSuite
-	if *render {
-		if !heldout || *published == "" {
-			return errors.New("-render wants -suite=heldout and -results")
+	if *again {
+		if *published == "" {
+			return errors.New("-render wants -results")
 		}
-		return renderHeldOut(*published)
+		return render(*published, *suite, chosen)
 	}
 	*runs = cmp.Or(*runs, map[bool]int{true: 2, false: 5}[heldout])
 	*budget = cmp.Or(*budget, map[bool]time.Duration{true: 24 * time.Second, false: 36 * time.Second}[heldout])
 	if *list {
 		for _, f := range chosen {
-			scored := ""
-			if f.extra {
-				scored = " (not in the score)"
-			}
-			fmt.Printf("%-12s %s: %s%s\n", f.name, strings.Join(f.right, " or "), f.what, scored)
+			fmt.Printf("%-12s %s: %s\n", f.name, strings.Join(f.right, " or "), f.what)
 		}
 		return nil
 	}
@@ -124,24 +120,21 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if heldout {
-		return finishHeldOut(*published, chosen, results)
+	if err := finish(*published, *suite, chosen, results); err != nil {
+		return err
 	}
-	s := score(chosen, results)
-	fmt.Print(s.table())
-	if *published != "" {
-		if err := write(*published, s, results); err != nil {
-			return err
+	for number := range *runs {
+		for _, f := range chosen {
+			if !heldout && triesOf(results, f.name, number+1, tries) < tries {
+				return fmt.Errorf("run %d of %s is missing", number+1, f.name)
+			}
 		}
-	}
-	if len(s.rows) == 0 || s.runs < len(s.rows)**runs {
-		return errors.New("some runs are missing")
-	}
-	if s.share() < needed {
-		return fmt.Errorf("the limiter was right first in %d of %d runs, want at least %.0f %%", s.right, s.runs, needed*100)
 	}
 	return nil
 }
+
+// needed is the share of runs of the tuned suite in which the limiter must be right first.
+const needed = 0.95
 
 // The suites.
 const (

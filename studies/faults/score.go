@@ -4,89 +4,159 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"plimsoll/judge/limiter"
+	"plimsoll/studies/study"
 )
 
-// needed is the share of runs in which the limiter must be right first.
-const needed = 0.95
+// An outcome is the score of a run.
+type outcome int
 
-// A tally is the score of all runs.
-type tally struct {
-	rows              []row
-	runs, right, void int
+// The outcomes. A void run does not count, and is listed.
+const (
+	isRight   outcome = iota // a right name, or UNKNOWN where that is right
+	isWrong                  // another name
+	isUnnamed                // UNKNOWN, or nothing, where a name was right; or nothing where UNKNOWN was
+	isVoid                   // the fault was not there, or the generator or its host was not healthy
+)
+
+func (o outcome) String() string {
+	return [...]string{"right", "wrong", "unnamed", "void"}[o]
 }
 
-// A row is one fault's runs.
-type row struct {
-	fault   fault
-	results []result
-	right   int
-	void    int // runs that were repeated
+// outcome scores a run, by the names that were right when it was made.
+func (r result) outcome() outcome {
+	switch {
+	case r.Injected == "":
+		return isVoid
+	case r.Limiter == unknown && r.Exonerated == 0:
+		return isUnnamed // nothing was seen at the capacity, so nothing was found innocent either
+	case slices.Contains(r.Right, r.Limiter):
+		return isRight
+	case r.Limiter == limiter.LimitGenerator, r.Limiter == limiter.LimitHost:
+		return isVoid
+	case r.Limiter == unknown, r.Limiter == limiter.LimitNone, r.Limiter == "":
+		return isUnnamed
+	}
+	return isWrong
 }
 
-func score(faults []fault, results []result) tally {
-	var t tally
-	for _, f := range faults {
-		r := row{fault: f}
-		for _, res := range results {
-			if res.Fault == f.name {
-				if res.void() && !res.last() {
-					r.void++
-					continue
-				}
-				r.results = append(r.results, res)
-				if res.ok() {
-					r.right++
-				}
-			}
+// The figures to reach (docs/limiter.md): the least share right of those named, and the largest share named wrongly.
+const (
+	leastRight = 0.90
+	mostWrong  = 0.05
+)
+
+// shares are the counts of some runs.
+type shares struct {
+	right, wrong, unnamed, void int
+	named                       int // of right, those with a name
+}
+
+func (s *shares) add(r result) {
+	switch r.outcome() {
+	case isRight:
+		s.right++
+		if r.Limiter != unknown {
+			s.named++
 		}
-		slices.SortFunc(r.results, func(a, b result) int { return a.Number - b.Number })
-		t.rows = append(t.rows, r)
-		t.void += r.void
-		t.runs += len(r.results)
-		t.right += r.right
+	case isWrong:
+		s.wrong++
+	case isUnnamed:
+		s.unnamed++
+	case isVoid:
+		s.void++
 	}
-	return t
 }
 
-func (t tally) share() float64 {
-	if t.runs == 0 {
-		return 0
-	}
-	return float64(t.right) / float64(t.runs)
+// scored are the runs that count.
+func (s shares) scored() int { return s.right + s.wrong + s.unnamed }
+
+// met reports whether the figures are reached. No run reaches nothing.
+func (s shares) met() bool {
+	return s.named > 0 && float64(s.named) >= leastRight*float64(s.named+s.wrong) && float64(s.wrong) <= mostWrong*float64(s.scored())
 }
 
-// table is the Markdown of a score.
-func (t tally) table() string {
+// share prints k of n with its interval.
+func share(k, n int) string {
+	if n == 0 {
+		return "0 of 0"
+	}
+	iv := study.ShareInterval(k, n, 0.95)
+	return fmt.Sprintf("%d of %d, %.0f %% [%.0f, %.0f]", k, n, 100*float64(k)/float64(n), 100*iv.Lo, 100*iv.Hi)
+}
+
+// table is the Markdown of a suite: a function of the faults and the results alone. It returns the counts of all runs.
+func table(suite string, faults []fault, results []result) (string, shares) {
 	var b strings.Builder
-	b.WriteString("| fault | what is limited | right | named first, by run (confidence) | right first |\n|---|---|---|---|---|\n")
-	for _, r := range t.rows {
+	target, all := "make "+targets[suite], shares{}
+	kinds := map[string]*shares{kindSingle: {}, kindPair: {}, kindOutside: {}, "": {}}
+	b.WriteString("| fault | what is limited | right | named first, by run (confidence) | right | wrong | unnamed | void |\n|---|---|---|---|---|---|---|---|\n")
+	var first, last, machines, commits = "", "", []string{}, []string{}
+	for _, f := range faults {
+		var row shares
 		var named []string
-		for _, res := range r.results {
-			n := res.Limiter
-			switch {
-			case res.Injected == "":
-				n = "not injected"
-			case n == "":
-				n = "nothing"
-			case res.Confidence != "":
-				n += " (" + res.Confidence + ")"
+		for _, r := range results {
+			if r.Fault != f.name {
+				continue
 			}
-			if k := len(named); k > 0 && strings.HasPrefix(named[k-1], n+" ×") {
-				var c int
-				_, _ = fmt.Sscanf(strings.TrimPrefix(named[k-1], n+" ×"), "%d", &c)
-				named[k-1] = fmt.Sprintf("%s ×%d", n, c+1)
-			} else {
-				named = append(named, n+" ×1")
+			row.add(r)
+			all.add(r)
+			kinds[f.kind].add(r)
+			named = append(named, r.named())
+			if r.At != "" && (first == "" || r.At < first) {
+				first = r.At
 			}
+			last = max(last, r.At)
+			machines, commits = with(machines, r.Machine), with(commits, r.Commit)
 		}
-		for i, n := range named {
-			named[i] = strings.TrimSuffix(n, " ×1")
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %d | %d | %d |\n", f.name, f.what, strings.Join(f.right, " or "), strings.Join(named, ", "), row.right, row.wrong, row.unnamed, row.void)
+	}
+	if all == (shares{}) {
+		return "Not measured yet: `" + target + "`.\n\n" + b.String(), all
+	}
+	b.WriteString("\n| | right | right of those named | named wrongly | unnamed | void |\n|---|---|---|---|---|---|\n")
+	for _, k := range []struct {
+		name string
+		s    shares
+	}{{"single faults", *kinds[kindSingle]}, {"pairs", *kinds[kindPair]}, {"outside the catalog", *kinds[kindOutside]}, {"**all**", all}} {
+		if k.s == (shares{}) {
+			continue
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d of %d |\n", r.fault.name, r.fault.what, strings.Join(r.fault.right, " or "), strings.Join(named, ", "), r.right, len(r.results))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d |\n", k.name, share(k.s.right, k.s.scored()), share(k.s.named, k.s.named+k.s.wrong),
+			share(k.s.wrong, k.s.scored()), share(k.s.unnamed, k.s.scored()), k.s.void)
 	}
-	fmt.Fprintf(&b, "\nThe limiter was right first in %d of %d runs (%.1f %%).\n", t.right, t.runs, 100*t.share())
-	if t.void > 0 {
-		fmt.Fprintf(&b, "%d more runs were void, because the generator or its host was not healthy, and were repeated, %d times at most.\n", t.void, mostTries-1)
+	said := "The figures to reach, 90 % right of those named and 5 % named wrongly, are reached"
+	if !all.met() {
+		said = "The figures to reach, 90 % right of those named and 5 % named wrongly, are not reached"
 	}
-	return b.String()
+	built := ""
+	if len(commits) > 0 {
+		built = "; commit " + strings.Join(commits, ", ")
+	}
+	head := fmt.Sprintf("Measured from %s to %s by `%s` on %s%s: %d runs of %d faults.\n\n",
+		first, last, target, strings.Join(machines, " and "), built, all.scored()+all.void, len(faults))
+	return head + b.String() + "\n" + said + ".\n", all
+}
+
+// with appends s unless the list has it.
+func with(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// named is the limiter that a run named, for the table.
+func (r result) named() string {
+	n := r.Limiter
+	switch {
+	case r.Injected == "":
+		return "not injected"
+	case n == "" || n == limiter.LimitNone:
+		return "nothing"
+	case r.Confidence != "" && n != unknown:
+		n += " (" + r.Confidence + ")"
+	}
+	return n
 }

@@ -3,16 +3,15 @@ package main
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
+	"plimsoll/watch/probe"
 )
 
 // A usage is what a try has used so far.
 type usage struct {
-	agents, servers, own, machine float64 // CPU seconds; machine is all that was not idle
+	agents, servers, own, machine float64 // CPU seconds; machine is that of all programs
 	agentsMiB, serversMiB         float64 // resident now
 	bytes, mail                   int64   // from and to the agents
 	openFiles                     int     // of the agent or server that has most
@@ -29,9 +28,11 @@ func (l *leader) look() (u usage, err error) {
 	if u.own, err = study.CPU(os.Getpid()); err != nil {
 		return u, err
 	}
-	if u.machine, err = busy(); err != nil {
+	load, err := study.ReadLoad()
+	if err != nil {
 		return u, err
 	}
+	u.machine = load.Used
 	u.bytes, u.mail = l.received.Load(), l.sent.Load()
 	return u, nil
 }
@@ -56,30 +57,11 @@ func (l *leader) sum(u *usage, of []*lab.Process) (cpu, mib float64, err error) 
 	return cpu, mib, nil
 }
 
-// busy returns the CPU seconds of this machine that were neither idle nor waiting for a disk nor stolen.
-func busy() (float64, error) {
-	b, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, err
-	}
-	f := strings.Fields(string(b))
-	if len(f) < 8 {
-		return 0, fmt.Errorf("/proc/stat: %q", b[:min(len(b), 80)])
-	}
-	return study.Seconds([]string{f[1], f[2], f[3], f[6], f[7]}) // user, nice, system, irq, softirq
-}
-
 // available returns how many bytes of memory programs can still have; 0 if that is not known.
 func available() int64 {
-	b, err := os.ReadFile("/proc/meminfo")
+	n, err := probe.FreeMemory()
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			n, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return n << 10
-		}
-	}
-	return 0
+	return n
 }

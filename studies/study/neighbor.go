@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -21,22 +24,33 @@ const (
 	Neighbor = "neighbor" // bench/neighbor does
 )
 
-// Host is the kind of a host on which that program disturbs, "" for none.
-func Host(neighbor string) string {
-	if neighbor == "" {
-		return Quiet
-	}
-	return Neighbor
+// A Bench carries out comparisons by plimsoll, for a study that keeps each of them in a file and has a page that is a
+// function of that file.
+type Bench struct {
+	Program, Neighbor, Dir, Results string
+	Draw                            bool
+}
+
+// Flags adds the flags of a bench; dir is the default for its runs.
+func (b *Bench) Flags(fs *flag.FlagSet, dir string) {
+	fs.StringVar(&b.Program, "program", "bin/plimsoll", "`path` of plimsoll")
+	fs.StringVar(&b.Neighbor, "neighbor", "bin/neighbor", "`path` of the neighbor, built from bench/neighbor")
+	fs.StringVar(&b.Dir, "dir", dir, "`directory` of the runs")
+	fs.StringVar(&b.Results, "results", Results, "`directory` of the outcomes and their page")
+	fs.BoolVar(&b.Draw, "draw", false, "run nothing: write the page of the outcomes that there are")
 }
 
 // Beside runs a command to its end while a neighbor disturbs core 0; an empty program is none. An
 // exit status is no error: cmd.ProcessState has it. When ctx ends, the command gets SIGTERM and
-// must end within a minute.
+// must end within a minute. Both get it as well when this program is killed.
 func Beside(ctx context.Context, neighbor string, seed uint64, cmd *exec.Cmd) error {
+	runtime.LockOSThread() // the kernel reports the end of the thread that started them
+	defer runtime.UnlockOSThread()
 	end, err := disturb(ctx, neighbor, seed)
 	if err != nil {
 		return err
 	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
 	err = cmd.Run()
@@ -59,6 +73,7 @@ func disturb(ctx context.Context, program string, seed uint64) (end func() error
 	}
 	cmd := exec.CommandContext(ctx, program, "-core=0", "-d=2h", fmt.Sprint("-seed=", seed))
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
@@ -75,26 +90,38 @@ func disturb(ctx context.Context, program string, seed uint64) (end func() error
 	}, nil
 }
 
-// Compare carries out a comparison by plimsoll with these arguments behind "compare -json", and
-// returns its document and exit status. A comparison that is not complete is an error.
-func Compare(ctx context.Context, program, neighbor string, seed uint64, args ...string) (
-	doc report.Document, status int, err error,
-) {
-	var stdout bytes.Buffer
-	args = append([]string{"compare", "-json", "-calibrate=false"}, args...)
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
-	if err := Beside(ctx, neighbor, seed, cmd); err != nil {
-		return doc, 0, err
+// A Compared is the report of a comparison, with the exit status of plimsoll and the CPU seconds that it took with all
+// that it started.
+type Compared struct {
+	report.Document
+	Status int
+	CPU    float64
+}
+
+// Compare carries out a comparison on a kind of host, by a verb of plimsoll with arguments, to which it adds -json. A
+// comparison that is not complete is an error.
+func (b Bench) Compare(ctx context.Context, host string, seed uint64, verb string, args ...string) (c Compared, err error) {
+	neighbor := ""
+	if host == Neighbor {
+		neighbor = b.Neighbor
 	}
-	status = cmd.ProcessState.ExitCode()
-	if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil {
-		return doc, status, fmt.Errorf("plimsoll %s ended with status %d and no report: %w",
-			strings.Join(args, " "), status, err)
+	var stdout, talk bytes.Buffer
+	args = append([]string{verb, "-json"}, args...)
+	cmd := exec.CommandContext(ctx, b.Program, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, io.MultiWriter(os.Stderr, &talk)
+	err = Beside(ctx, neighbor, seed, cmd)
+	if p := cmd.ProcessState; p != nil {
+		c.Status, c.CPU = p.ExitCode(), (p.UserTime() + p.SystemTime()).Seconds()
 	}
-	if !doc.State.Complete {
-		err = fmt.Errorf("comparison %s is not complete (%s); start again to go on",
-			doc.Comparison, doc.State.Why)
+	if err != nil {
+		return c, err
 	}
-	return doc, status, err
+	if err := json.Unmarshal(stdout.Bytes(), &c.Document); err != nil {
+		lines := strings.Split(strings.TrimSpace(talk.String()), "\n")
+		return c, fmt.Errorf("plimsoll %s ended with status %d and no report: %s", verb, c.Status, lines[len(lines)-1])
+	}
+	if !c.State.Complete {
+		err = fmt.Errorf("comparison %s is not complete (%s)", c.Comparison, c.State.Why)
+	}
+	return c, err
 }

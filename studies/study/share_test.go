@@ -1,4 +1,4 @@
-package main
+package study
 
 import (
 	"math"
@@ -23,13 +23,13 @@ func TestShareInterval(t *testing.T) {
 		{2, 2, math.Sqrt(0.025), 1},
 		{0, 1000, 0, 1 - math.Pow(0.025, 0.001)},
 	} {
-		got := shareInterval(tt.k, tt.n, 0.95)
+		got := ShareInterval(tt.k, tt.n, 0.95)
 		if math.Abs(got.Lo-tt.lo) > 1e-6 || math.Abs(got.Hi-tt.hi) > 1e-6 {
 			t.Errorf("%d of %d: %.7f to %.7f, want %.7f to %.7f", tt.k, tt.n, got.Lo, got.Hi, tt.lo, tt.hi)
 		}
 	}
 	for _, bad := range []stats.Interval{
-		shareInterval(-1, 2, 0.95), shareInterval(3, 2, 0.95), shareInterval(1, 2, 1),
+		ShareInterval(-1, 2, 0.95), ShareInterval(3, 2, 0.95), ShareInterval(1, 2, 1),
 	} {
 		if !math.IsNaN(bad.Lo) || !math.IsNaN(bad.Hi) {
 			t.Errorf("nonsense has the interval %v", bad)
@@ -43,7 +43,7 @@ func TestShareIntervalCovers(t *testing.T) {
 	for p := 0.01; p < 1; p += 0.01 {
 		covered, choose := 0.0, 1.0
 		for k := range n + 1 {
-			if iv := shareInterval(k, n, 0.95); iv.Lo <= p && p <= iv.Hi {
+			if iv := ShareInterval(k, n, 0.95); iv.Lo <= p && p <= iv.Hi {
 				covered += choose * math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
 			}
 			choose *= float64(n-k) / float64(k+1)

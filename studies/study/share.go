@@ -1,4 +1,4 @@
-package main
+package study
 
 import (
 	"math"
@@ -6,11 +6,11 @@ import (
 	"plimsoll/judge/stats"
 )
 
-// shareInterval is the exact interval of a share by Clopper and Pearson (Biometrika 26, 1934, 404): the chances of
+// ShareInterval is the exact interval of a share by Clopper and Pearson (Biometrika 26, 1934, 404): the chances of
 // success p for which k successes in n independent tries, or more, and k or fewer, are each as likely as (1-level)/2
 // at least. It covers the true share with at least the chance level, for each n. Without tries it is [0, 1]. k is 0
 // to n, and level between 0 and 1; else both ends are NaN.
-func shareInterval(k, n int, level float64) stats.Interval {
+func ShareInterval(k, n int, level float64) stats.Interval {
 	if k < 0 || n < k || !(level > 0 && level < 1) {
 		return stats.Interval{Lo: math.NaN(), Hi: math.NaN(), Level: level}
 	}
