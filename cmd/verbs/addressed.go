@@ -5,8 +5,10 @@ import (
 	"flag"
 
 	"plimsoll/cmd/internal/ask"
+	"plimsoll/cmd/internal/contenders"
 	"plimsoll/cmd/internal/interview"
 	"plimsoll/cmd/internal/noplan"
+	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
@@ -60,7 +62,8 @@ func (a *app) initPlan(ctx context.Context, fs *flag.FlagSet, args []string) err
 		return err
 	}
 	_, terminal := a.raw()
-	facts, err := interview.Ask(ctx, ask.New(a.stdin, terminal), *file, noplan.Behavior(a.dialects()[0], ""), interview.Mattermost)
+	facts, err := interview.Ask(ctx, ask.New(a.stdin, terminal), draft.Facts{File: *file,
+		Behavior: noplan.Behavior(a.dialects()[0], ""), With: contenders.Poster, Driver: mattermost.Release})
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
@@ -125,7 +126,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 	if err := j.Fits(p); err != nil {
 		return err
 	}
-	if err := savePlan(*save, src); err != nil {
+	if err := noplan.Save(*save, src); err != nil {
 		return err
 	}
 	if *aa {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"plimsoll/cmd/internal/mixfile"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
@@ -22,13 +23,13 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	online := fs.Bool("online", false, "check: also the files, variables, addresses and accounts that the plan names, and this host, as every run does before it begins")
 	root := a.storeFlag(fs)
-	var mix mixSource
-	fs.StringVar(&mix.prometheus, "prometheus", "", "mix: address of the Prometheus server that scrapes a production server")
-	fs.StringVar(&mix.file, "file", "", "mix: saved answer of that server to the query, instead of asking it")
-	fs.StringVar(&mix.tokenFile, "token-file", "", "mix: file with a bearer token for that server")
-	fs.StringVar(&mix.at, "at", "", "mix: end of the window, such as 2026-05-07T18:00:00Z (default now)")
-	fs.StringVar(&mix.window, "window", "2h", "mix: the time over which calls are counted; best the busiest hours of a week")
-	fs.StringVar(&mix.out, "o", "", "mix: file to write (default standard output)")
+	var mix mixfile.Source
+	fs.StringVar(&mix.Prometheus, "prometheus", "", "mix: address of the Prometheus server that scrapes a production server")
+	fs.StringVar(&mix.File, "file", "", "mix: saved answer of that server to the query, instead of asking it")
+	fs.StringVar(&mix.TokenFile, "token-file", "", "mix: file with a bearer token for that server")
+	fs.StringVar(&mix.At, "at", "", "mix: end of the window, such as 2026-05-07T18:00:00Z (default now)")
+	fs.StringVar(&mix.Window, "window", "2h", "mix: the time over which calls are counted; best the busiest hours of a week")
+	mixOut := fs.String("o", "", "mix: file to write (default standard output)")
 	rest, err := parse(fs, args, 1, 2)
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return err
 	}
 	if rest[0] == "mix" && len(rest) == 1 {
-		return a.importMix(ctx, mix)
+		return a.importMix(ctx, mix, *mixOut)
 	}
 	if (rest[0] != "check" && rest[0] != "print") || len(rest) != 2 {
 		return plan.Usagef("want check FILE, print FILE, schema or mix; see plimsoll plan -h")

@@ -24,7 +24,7 @@ const (
 )
 
 // Usual returns the number of users that a draft has where nobody names one: of the test, of the highest load step, or
-// at the start of a search. [Facts.Auto] takes its place.
+// at the start of a search.
 func (q Question) Usual() int {
 	if q == Graded {
 		return 200
@@ -61,18 +61,17 @@ type Facts struct {
 	// file of the private authority of its certificate, if it has one.
 	URL, What, CA string
 	// Release is the directory of a release that the plan starts, where URL is empty. Driver names the driver that
-	// starts it, and Start holds further keys of the target that the driver needs, as indented lines of YAML.
-	Release, Driver, Start string
+	// starts it.
+	Release, Driver string
 	// Other is the URL or the directory that is compared with the first one; for [Changed] alone.
 	Other string
 	// Engines are those of the databases that the plan starts.
 	Engines []string
-	// Behavior is that of the users, and Params its settings.
-	Behavior string
-	Params   map[string]string
-	// Users is their number, 0 for the usual one. Auto leaves it to a pilot.
+	// Behavior is that of the users, With that of a tenth of them for [Changed], and Params the settings.
+	Behavior, With string
+	Params         map[string]string
+	// Users is their number, 0 for the usual one, which for two releases a pilot finds.
 	Users int
-	Auto  bool
 	// Most is the largest number of users that the target takes by Limit, one of its settings in words; 0 for any.
 	Most  int
 	Limit string
@@ -88,6 +87,9 @@ func (f Facts) YAML() string {
 	usual, _ := f.Question.Length()
 	if f.Length == 0 {
 		f.Length = usual
+	}
+	if f.Question == Changed {
+		return f.head() + f.versus().YAML()
 	}
 	if f.Users == 0 {
 		f.Users = f.Question.Usual()
@@ -160,7 +162,7 @@ func (f Facts) head() string {
 		fmt.Fprint(&b, "# The test writes to the server: use one that may be filled with test data.\n")
 		account = "PLIMSOLL_ADMIN_PASSWORD=... "
 	}
-	if f.Question == Changed && f.URL == "" {
+	if f.Question == Changed {
 		flags = fmt.Sprintf("-minutes %d ", max(1, f.Length/time.Minute))
 	}
 	fmt.Fprint(&b, "#\n"+block(
@@ -188,17 +190,12 @@ var outside = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 func (f Facts) target() string {
 	if f.URL == "" {
-		lines := []line{{"target:", ""}, {"  driver: " + f.Driver, ""}}
-		if f.Question != Changed {
-			lines = append(lines, line{"  binary: " + scalar(f.Release), "the directory of the release"})
-		}
-		return block(lines...) + f.Start
+		return block(line{"target:", ""}, line{"  driver: " + f.Driver, ""},
+			line{"  binary: " + scalar(f.Release), "the directory of the release"})
 	}
-	lines := []line{{"target:", ""}, {"  driver: " + plan.External, "it runs already: nothing is started, stopped or reset"}}
-	if f.Question != Changed {
-		lines = append(lines, line{"  url: " + scalar(f.URL), "several servers in a list: [URL, URL]"},
-			line{"  # metrics_url: http://HOST:PORT/metrics", "its Prometheus metrics, if it has some"})
-	}
+	lines := []line{{"target:", ""}, {"  driver: " + plan.External, "it runs already: nothing is started, stopped or reset"},
+		{"  url: " + scalar(f.URL), "several servers in a list: [URL, URL]"},
+		{"  # metrics_url: http://HOST:PORT/metrics", "its Prometheus metrics, if it has some"}}
 	if f.CA != "" {
 		lines = append(lines, line{"  ca: " + scalar(f.CA), "the private authority of its certificate"})
 	}
@@ -206,10 +203,8 @@ func (f Facts) target() string {
 }
 
 func (f Facts) workload() string {
-	lines := []line{{"workload:", ""}, {"  behavior: " + f.Behavior, "what each user does"}}
-	if f.Question != Changed {
-		lines = append(lines, line{"  pace: 1", "the waits of people; 0.1 waits a tenth, so that few users make much load"})
-	}
+	lines := []line{{"workload:", ""}, {"  behavior: " + f.Behavior, "what each user does"},
+		{"  pace: 1", "the waits of people; 0.1 waits a tenth, so that few users make much load"}}
 	if len(f.Params) > 0 {
 		lines = append(lines, line{"  params:", ""})
 	}
@@ -226,9 +221,7 @@ func (f Facts) test() string {
 		return f.search()
 	case Graded:
 		return f.ladder()
-	case Changed:
-		return f.compare()
-	case Hold:
+	case Hold, Changed:
 	}
 	ramp, settle, measure := lengths(f.Length)
 	return block(line{"bounded:", ""},

@@ -14,16 +14,18 @@ type Versus struct {
 	// Driver deploys both, with Args. It is empty for servers that are up at addresses of their own.
 	Driver string
 	Args   []string
-	// Database is the engine of the database that each of them gets; empty for servers at addresses.
-	Database string
+	// Databases are the engines of the databases that each of them gets; none for servers at addresses.
+	Databases []string
 	// Behavior is that of nine in ten users, With that of the others.
 	Behavior, With string
-	Old, New       Contender
+	// Users is their number; 0 leaves it to a pilot, which servers at addresses do not have.
+	Users    int
+	Old, New Contender
 }
 
 // A Contender is one of the servers of a [Versus].
 type Contender struct {
-	// Given is its name on the command line.
+	// Given is its name on the command line; empty for a plan that was made otherwise.
 	Given string
 	// Binary is its program, or the directory of its release. URL is its address instead.
 	Binary, URL string
@@ -31,33 +33,65 @@ type Contender struct {
 	Version string
 }
 
-// Users of two servers elsewhere, whose CPU nobody reads: as many as any server carries, and fast enough for a minute
-// to have operations.
-const elsewhereLoad = "pace: 0.1}\nbounded: {users: 30, ramp: 5s, settle: 10s, measure: auto}   # a number that both carry"
+// elsewhereUsers are those of two servers elsewhere, whose CPU nobody reads: as many as any server carries.
+const elsewhereUsers = 30
+
+// versus returns the facts of a comparison.
+func (f Facts) versus() Versus {
+	v := Versus{Behavior: f.Behavior, With: f.With, Users: f.Users}
+	if f.URL != "" {
+		v.Old.URL, v.New.URL = f.URL, f.Other
+		return v
+	}
+	v.Driver, v.Databases = f.Driver, f.Engines
+	v.Old.Binary, v.New.Binary = f.Release, f.Other
+	return v
+}
 
 // YAML returns the plan.
 func (v Versus) YAML() string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	add("# plimsoll compare %s %s", comment(v.Old.Given), comment(v.New.Given))
+	if v.Old.Given != "" {
+		add("# plimsoll compare %s %s", comment(v.Old.Given), comment(v.New.Given))
+	}
 	add("name: %s", v.name())
-	mode, load := "", "with: {"+v.With+": 10%}"
 	switch {
 	case v.Driver == "":
 		add("target: {driver: external}   # servers that are up already; nobody pauses them")
-		mode, load = "\n  mode: duet", load+", "+elsewhereLoad
 	case len(v.Args) > 0:
 		add("target: {driver: %s, args: %s}", v.Driver, list(v.Args))
 	default:
 		add("target: {driver: %s}   # env: {NAME: value} is for settings of your own, here or in an arm", v.Driver)
 	}
-	if v.Database != "" {
-		add("database: {engine: %s}   # each server has one of its own", v.Database)
-		load += "}\nbounded: {users: auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy"
+	if len(v.Databases) > 0 {
+		add("database: {engine: [%s]}   # each server has one of its own", strings.Join(v.Databases, ", "))
 	}
-	add("workload: {behavior: %s, share: 90%%, %s", v.Behavior, load)
+	b.WriteString(v.load())
+	mode := ""
+	if v.Driver == "" {
+		mode = "\n  mode: duet"
+	}
 	add("compare:%s\n  arms:\n    base: {%s}\n    new: {%s}", mode, v.Old.arm(), v.New.arm())
 	return b.String()
+}
+
+// load returns the sections of the users. Those of servers elsewhere are fast enough for a minute to have operations.
+func (v Versus) load() string {
+	users, times, pace := v.Users, ", ramp: 5s, settle: 10s", ""
+	why := "   # a number that both carry"
+	switch {
+	case v.Driver == "":
+		users, pace = cmp.Or(users, elsewhereUsers), ", pace: 0.1"
+	case users == 0:
+		times, why = "", "   # a pilot finds the users that keep the target 40 to 50 % busy"
+	}
+	number := "auto"
+	if users > 0 {
+		number = strconv.Itoa(users)
+	}
+	return fmt.Sprintf("workload: {behavior: %s, share: 90%%, with: {%s: 10%%}%s}\nbounded: {users: %s%s, measure: auto}%s\n",
+		v.Behavior, v.With, pace, number, times, why)
 }
 
 // arm returns the keys of an arm.

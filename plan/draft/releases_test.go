@@ -14,12 +14,12 @@ func TestVersus(t *testing.T) {
 		v    Versus
 		want string
 	}{
-		{"releases", Versus{Driver: "chat", Database: plan.PostgreSQL, Behavior: "reader", With: "writer",
+		{"releases", Versus{Driver: "chat", Databases: []string{plan.PostgreSQL}, Behavior: "reader", With: "writer",
 			Old: Contender{Given: "releases/1.0", Binary: "releases/1.0"}, New: Contender{Given: "../1 1", Binary: "../1 1", Version: "1.1"}},
 			`# plimsoll compare releases/1.0 ../1 1
 name: 1.0-vs-1.1
 target: {driver: chat}   # env: {NAME: value} is for settings of your own, here or in an arm
-database: {engine: postgresql}   # each server has one of its own
+database: {engine: [postgresql]}   # each server has one of its own
 workload: {behavior: reader, share: 90%, with: {writer: 10%}}
 bounded: {users: auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy
 compare:
@@ -27,12 +27,12 @@ compare:
     base: {binary: "releases/1.0"}
     new: {binary: "../1 1", version: "1.1"}
 `},
-		{"builds", Versus{Driver: "chat", Args: []string{"-cheap", "-n=1"}, Database: plan.PostgreSQL, Behavior: "reader", With: "writer",
+		{"builds", Versus{Driver: "chat", Args: []string{"-cheap", "-n=1"}, Databases: []string{plan.PostgreSQL}, Behavior: "reader", With: "writer",
 			Old: Contender{Given: "old", Binary: "old"}, New: Contender{Given: "new\n\"x\"", Binary: "new\n\"x\""}},
 			`# plimsoll compare old new\n\"x\
 name: old-vs-new-x
 target: {driver: chat, args: ["-cheap", "-n=1"]}
-database: {engine: postgresql}   # each server has one of its own
+database: {engine: [postgresql]}   # each server has one of its own
 workload: {behavior: reader, share: 90%, with: {writer: 10%}}
 bounded: {users: auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy
 compare:

@@ -20,8 +20,8 @@ import (
 	release "plimsoll/target/mattermost"
 )
 
-// poster is the behavior of the users who post through an integration.
-const poster = "poster"
+// Poster is the behavior of the users who post through an integration.
+const Poster = "poster"
 
 // anyProgram is the remedy for a program that is not known.
 const anyProgram = "for any other program write a plan with driver: process, such as examples/program.yaml"
@@ -71,10 +71,10 @@ func (c contender) what() string {
 
 // versus returns the facts of the plan.
 func versus(base, fresh contender) draft.Versus {
-	v := draft.Versus{Driver: base.driver, Behavior: mattermost.Dialect.Weighted, With: poster,
+	v := draft.Versus{Driver: base.driver, Behavior: mattermost.Dialect.Weighted, With: Poster,
 		Old: base.Contender, New: fresh.Contender}
 	if v.Driver != "" {
-		v.Database = plan.PostgreSQL
+		v.Databases = []string{plan.PostgreSQL}
 	}
 	if v.Driver == mattermost.Refchat {
 		v.Args = []string{"-hash=bcrypt:4"} // with the usual one, accounts take most of the minutes

@@ -52,7 +52,7 @@ func TestPlan(t *testing.T) {
 	}{
 		{"directories", "r/5.36", "r/5.37", []string{"name: 5.36-vs-5.37", "driver: mattermost", `base: {binary: "r/5.36"}`, `new: {binary: "r/5.37"}`, "users: auto, measure: auto"}},
 		{"programs of releases", "r/5.36/bin/mattermost", "r/5.37", []string{"driver: mattermost", `base: {binary: "` + root + `/r/5.36"}`}},
-		{"builds", "a", "b", []string{"name: a-vs-b", "driver: refchat", `base: {binary: "./a", version: "a"}`, "engine: postgresql"}},
+		{"builds", "a", "b", []string{"name: a-vs-b", "driver: refchat", `base: {binary: "./a", version: "a"}`, "engine: [postgresql]"}},
 		{"addresses", "http://one.test", "http://two.test", []string{"driver: external", "mode: duet", `new: {url: "http://two.test"}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

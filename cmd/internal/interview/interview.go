@@ -29,15 +29,14 @@ type Release struct {
 // answers are the words for the questions.
 var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Supported, "compare": draft.Changed}
 
-// Ask asks the questions, and returns the facts of a plan whose users have the behavior. file is the plan's.
-func Ask(ctx context.Context, who *ask.Person, file, behavior string, release Release) (draft.Facts, error) {
-	f := draft.Facts{File: file, Behavior: behavior}
+// Ask asks the questions, and completes the facts of a plan: of its file, its behaviors, and the driver of a release.
+func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, error) {
 	what, err := who.Line(ctx, "1/5 the URL of a server, or the directory of a release", "http://127.0.0.1:8065", tested)
 	if err != nil {
 		return f, err
 	}
 	if f.URL = noplan.URL(what); f.URL == "" {
-		f.Release, f.Driver, f.Start = what, release.Driver, release.Start
+		f.Release = what
 	}
 	word, err := who.Line(ctx, "2/5 hold so many users, capacity (how many?), or compare with another one", "hold", oneOf("hold", "capacity", "compare"))
 	if err != nil {
@@ -61,9 +60,6 @@ func Ask(ctx context.Context, who *ask.Person, file, behavior string, release Re
 		if f.Engines = []string{engine}; engine == "both" {
 			f.Engines = []string{plan.PostgreSQL, plan.MySQL}
 		}
-		for _, e := range f.Engines {
-			f.Start += release.ByEngine[e]
-		}
 	}
 	return f, numbers(ctx, who, &f)
 }
@@ -74,11 +70,8 @@ func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 	if err != nil {
 		return err
 	}
-	// A server elsewhere does not show how busy it is, and a pilot would find nothing.
 	if users != "auto" {
 		f.Users, _ = strconv.Atoi(users)
-	} else if f.Question == draft.Changed && f.Release != "" {
-		f.Auto = true
 	}
 	usual, _ := f.Question.Length()
 	minutes, err := who.Line(ctx, "5/5 how many minutes", fmt.Sprint(int(usual/time.Minute)), number(false, 7*24*60))

@@ -5,8 +5,10 @@ package noplan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -64,10 +66,7 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	if *r.Flags.save != "" {
-		err = Save(*r.Flags.save, text)
-	}
-	return p, r.Program.Env, err
+	return p, r.Program.Env, Save(*r.Flags.save, text)
 }
 
 // facts are those of the command line.
@@ -225,20 +224,25 @@ func rules(q draft.Question, p *plan.Plan, of dialect.Set) (out []plan.SLO) {
 // Free refuses to overwrite a file.
 func Free(name string) error {
 	if _, err := os.Lstat(name); err == nil {
-		return plan.Usagef("%s is there already; name a new file", name)
+		return plan.UsageError{Err: taken(name)}
 	}
 	return nil
 }
 
-// Save writes a plan to a new file.
+// Save writes a plan to a new file; "" is none.
 func Save(name, text string) error {
+	if name == "" {
+		return nil
+	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		err = taken(name)
+	}
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
 	_, err = io.WriteString(f, text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(err, f.Close())
 }
+
+func taken(name string) error { return fmt.Errorf("%s is there already; name a new file", name) }
