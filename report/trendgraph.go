@@ -178,7 +178,7 @@ func (g TrendGraph) shapes(height float64) []shape {
 	add(groupEnd)
 	free := math.Inf(1) // of names from here on; the last one of a chain has its name, if there is room for few
 	for _, m := range slices.Backward(g.marks) {
-		if free-m.x >= g.span()/42 {
+		if free-m.x >= g.span()/38 {
 			free = m.x
 			add(turned(textAt("", x(m.x), foot+16, 0, short(m.name, 18), "end"), -30))
 		}
