@@ -134,7 +134,7 @@ func (f *flight) server(ctx context.Context, log *preflight.Log, a flightArm, at
 	switch {
 	case err == nil && whole:
 		f.version(ctx, log, a, at)
-		f.visit(ctx, log, a, at)
+		f.visit(ctx, log, at)
 	case err == nil:
 	case f.p.Target.Timeouts.Ready > 0 && notYet(err):
 		log.Caution(key, "%s: %v; it is waited for (target.timeouts.ready)", target.Shown(at), err)
@@ -235,7 +235,7 @@ func (f *flight) version(ctx context.Context, log *preflight.Log, a flightArm, a
 }
 
 // visit lets the dialect look at a server as its users will.
-func (f *flight) visit(ctx context.Context, log *preflight.Log, a flightArm, at string) {
+func (f *flight) visit(ctx context.Context, log *preflight.Log, at string) {
 	d := f.Dialects.OfPlan(f.p)
 	if d == nil || d.Visit == nil {
 		return

@@ -3,6 +3,7 @@ package rig
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -113,26 +114,16 @@ func (f *flight) ports(log *preflight.Log) {
 			if err != nil || u.Port() == "" { // a port that is filled in
 				continue
 			}
-			for _, x := range endpointsOf(u, nil) {
-				if !ownAddresses().has(x.Addr()) {
-					continue
-				}
-				if pids, listens, err := probe.Listeners(x); err == nil && listens {
-					log.Problem(a.urlKey(), "port %d of this host is in use%s: another server would be measured; "+
-						"end that one, or give this one another port, such as http://127.0.0.1:${PORT}", x.Port(), byWhom(pids))
-					break
-				}
+			l, err := net.Listen("tcp", net.JoinHostPort(u.Hostname(), u.Port()))
+			switch {
+			case err == nil:
+				_ = l.Close() // the program opens it
+			case errors.Is(err, syscall.EADDRINUSE):
+				log.Problem(a.urlKey(), "port %s of this host is in use: another server would be measured; end that one (ss -ltnp names it), "+
+					"or give this one another port, such as http://127.0.0.1:${PORT}", u.Port())
 			}
 		}
 	}
-}
-
-// byWhom names the first of some processes.
-func byWhom(pids []int) string {
-	if len(pids) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" by %s (process %d)", cmp.Or(probe.Command(pids[0]), "a program"), pids[0])
 }
 
 // limits checks cores, memory and the connections of the users.

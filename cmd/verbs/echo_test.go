@@ -220,6 +220,7 @@ func TestEchoingLoginShowsNothing(t *testing.T) {
 // terminal nor in a file.
 func TestEchoingTargetShowsNothing(t *testing.T) {
 	t.Parallel()
+	const refused = "does not answer as a server" // by the preflight
 	everything := func(*http.Request) bool { return true }
 	later := func(r *http.Request) bool { // the calls of the load, after provisioning
 		return strings.HasSuffix(r.URL.Path, "/posts") || strings.Contains(r.URL.Path, "/drafts") || strings.Contains(r.URL.Path, "/search") || strings.Contains(r.URL.Path, "/reactions")
@@ -240,8 +241,8 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 		args           []string // URL or plan follows
 		tell           string   // text in stderr or a file that shows that the attack was noticed
 	}{
-		{"run, everything", "poster", pinging(everything), []string{"run"}, "administrator"},
-		{"capacity, everything", "mattermost", pinging(everything), []string{"capacity"}, "administrator"},
+		{"run, everything", "poster", pinging(everything), []string{"run"}, refused},
+		{"capacity, everything", "mattermost", pinging(everything), []string{"capacity"}, refused},
 		{"verify, the load", "", pinging(later), []string{"target", "verify", "-only=create_post,search_posts,upsert_draft,add_reaction"}, "FAILED"},
 		{"verify as JSON", "", pinging(later), []string{"target", "verify", "-json", "-only=create_post,search_posts,upsert_draft"}, "FAILED"},
 		{"posters", "poster", pinging(later), []string{"run"}, "first failure of its kind"},
@@ -264,7 +265,7 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 			env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser, "PLIMSOLL_STORE": root, "PLIMSOLL_CALIBRATE": "false"}
 			var stdout, stderr safeBuffer
 			a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(k string) string { return env[k] }, terminal: tt.args[0] == "run"}
-			if status := a.run(t.Context(), append(tt.args, last)); status == rig.ExitOK || status == rig.ExitUsage {
+			if status := a.run(t.Context(), append(tt.args, last)); status == rig.ExitOK || (status == rig.ExitUsage) != (tt.tell == refused) {
 				t.Errorf("exit status %d of a target that fails", status)
 			}
 			talk := strings.ReplaceAll(stderr.String(), "\r\x1b[K", "\n") // ours

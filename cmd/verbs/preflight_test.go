@@ -10,7 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
-	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -101,7 +101,7 @@ func certified(t *testing.T, name string, until time.Time) (port, ca string) {
 	}
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust it
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // clients that do not trust it
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	_, port, err = net.SplitHostPort(srv.Listener.Addr().String())

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -63,10 +64,7 @@ func TestVisit(t *testing.T) {
 		"POST /users/usernames": `[]`,
 	}
 	with := func(key, answer string) map[string]string {
-		out := map[string]string{}
-		for k, v := range answers {
-			out[k] = v
-		}
+		out := maps.Clone(answers)
 		out[key] = answer
 		return out
 	}
