@@ -16,7 +16,9 @@ if [ "${1:-}" = -pages ]; then
   [ "$3" = "$HOST" ] || exit 0
   [[ $("$2" version) == "plimsoll $VERSION (commit ${COMMIT:0:12}, "* ]] || fail "the program calls itself $("$2" version)"
   rm -rf bin/release
-  exec "$GO" run ./cmd/manual "$2" bin/release
+  "$GO" run ./cmd/manual "$2" bin/release
+  gzip -9n bin/release/man/*
+  exit
 fi
 
 export VERSION=${1:-} GO=${GO:-go}
