@@ -24,7 +24,6 @@ replace (
 require (
 	github.com/jackc/pgx/v5 v5.7.5
 	github.com/prometheus/client_golang v1.25.0
-	github.com/prometheus/common v0.72.0
 	github.com/valyala/fasthttp v1.69.0
 	golang.org/x/net v0.61.0
 	golang.org/x/sys v0.49.0
@@ -72,6 +71,7 @@ require (
 	github.com/oklog/ulid/v2 v2.1.1 // indirect
 	github.com/prometheus/client_golang/exp v0.0.0-20260602051030-3537b20ac86b // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/prometheus/prometheus v0.313.0 // indirect
