@@ -27,9 +27,11 @@ func (a *app) planAt(ctx context.Context, q draft.Question, arg string, users in
 	_, terminal := a.raw()
 	r := noplan.Request{Question: q, Address: arg, Users: users, Flags: f, Program: a.program(), Known: a.known(),
 		Person: ask.New(a.stdin, terminal), Talk: a.stderr}
-	if p, a.env, err = r.Make(ctx); err != nil {
+	p, env, err := r.Make(ctx)
+	if err != nil {
 		return nil, "", err
 	}
+	a.env = env
 	return p, f.Next(q, noplan.URL(arg)), nil
 }
 
