@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if *n < 1 || b.minutes < 1 || b.quiet <= 0 {
-		return fmt.Errorf("-n %d, -minutes %d, -quiet %g: want numbers above 0", *n, b.minutes, b.quiet)
+		return errors.New("-n, -minutes and -quiet: want numbers above 0")
 	}
 	all, torn, err := load(b.file())
 	if err != nil {
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 	if b.Dir, err = filepath.Abs(b.Dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(b.Dir, 0o755), os.MkdirAll(b.Results, 0o755)); err != nil {
 		return err
 	}
 	if cut, ok := b.interruption(all, torn); ok {

@@ -61,9 +61,6 @@ func (t tally) share(score string) (value, lo, hi float64) {
 }
 
 func (t tally) shareText(score string) string {
-	if t.n == 0 {
-		return "–"
-	}
 	value, lo, hi := t.share(score)
 	return fmt.Sprintf("%.0f [%.0f, %.0f]", value, lo, hi)
 }

@@ -131,11 +131,12 @@ func TestFailures(t *testing.T) {
 	put(t, filepath.Join(dir, "go"), "#!/bin/sh\nexit 0\n")
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	none := put(t, filepath.Join(dir, "neighbor"), "#!/bin/sh\nexec sleep 600\n")
-	args := []string{"-quiet=1", "-results", dir, "-dir", filepath.Join(dir, "state"), "-neighbor", none}
+	results := filepath.Join(dir, "not", "there", "yet")
+	args := []string{"-quiet=1", "-results", results, "-dir", filepath.Join(dir, "state"), "-neighbor", none}
 	if err := run(t.Context(), append(args, "-program", put(t, filepath.Join(dir, "broken"), "#!/bin/sh\necho the reason >&2; exit 1\n"))); err != nil {
 		t.Fatal(err)
 	}
-	all, _, err := load(filepath.Join(dir, outcomesFile))
+	all, _, err := load(filepath.Join(results, outcomesFile))
 	if err != nil || len(all) != 1 || all[0].score() != without || all[0].Status != 1 || !strings.HasSuffix(all[0].Problem, "status 1 and no report: the reason") {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -149,7 +150,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if again, _, err := load(filepath.Join(dir, outcomesFile)); err != nil || len(again) != 1 {
+	if again, _, err := load(filepath.Join(results, outcomesFile)); err != nil || len(again) != 1 {
 		t.Errorf("%d outcomes, %v", len(again), err)
 	}
 }
