@@ -28,7 +28,7 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	}
 	root = t.TempDir()
 	file := filepath.Join(root, "plan.yaml")
-	text := "name: hangup\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nbounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 90s}\n"
+	text := "name: hangup\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nbounded: {users: 3, ramp: 500ms, settle: 5s, measure: 90s}\n"
 	writeText(t, file, text)
 	// Where these tests themselves run under nohup, their programs would ignore the signal too; a signal that is
 	// caught here is not ignored there.
@@ -80,7 +80,7 @@ func TestClosedPipeSealsTheRun(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, output.String())
 		}
-		if strings.Contains(line, " measure ") {
+		if strings.Contains(line, " ramp ") { // two lines are to come
 			break
 		}
 	}
