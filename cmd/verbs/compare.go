@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/cmd/internal/contenders"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
@@ -106,7 +107,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 			return err
 		}
 		if *minutes == 0 {
-			*minutes = pairMinutes
+			*minutes = contenders.Minutes
 		}
 	case 1:
 		if p, err = a.readPlan(rest[0]); err != nil {

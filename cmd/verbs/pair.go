@@ -7,9 +7,6 @@ import (
 	"plimsoll/plan"
 )
 
-// pairMinutes is how long the comparison of two servers takes without -minutes.
-const pairMinutes = 6
-
 // pair returns the plan of "compare OLD NEW", also as YAML.
 func (a *app) pair(ctx context.Context, names [2]string, root string) (*plan.Plan, string, error) {
 	src, err := contenders.Plan(ctx, names, root)

@@ -68,11 +68,18 @@ func TestResume(t *testing.T) {
 	if n := w.anon.metric("mattermost_websocket_reconnects_total", "type=success"); n != 1 {
 		t.Errorf("%v resumed", n)
 	}
-	// Again, with nothing missed.
-	next = numbers[len(numbers)-1] + 1
-	back.leave(1)
-	third := w.bob.dialRaw("connection_id="+id, fmt.Sprint("sequence_number=", next))
-	waitFor(t, "a lossless return", func() bool { return w.anon.metric("mattermost_websocket_reconnects_total", "type=lossless") == 1 })
+	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent again.
+	resumed := func(how string) float64 { return w.anon.metric("mattermost_websocket_reconnects_total", "type="+how) }
+	third := back
+	for n := 1.0; resumed("lossless") == 0; n++ {
+		if n > 1 {
+			numbers = append(numbers, num(third.next()["seq"]))
+		}
+		next = numbers[len(numbers)-1] + 1
+		third.leave(1)
+		third = w.bob.dialRaw("connection_id="+id, fmt.Sprint("sequence_number=", next))
+		waitFor(t, "a return", func() bool { return resumed("success")+resumed("lossless") == n+1 })
+	}
 	w.ann.post(w.channel, "five")
 	if e := third.next(); e["event"] == "hello" || num(e["seq"]) != next {
 		t.Errorf("after a lossless return: %v, want number %d", e, next)

@@ -23,6 +23,9 @@ import (
 // Poster is the behavior of the users who post through an integration.
 const Poster = "poster"
 
+// Minutes is how long the comparison takes where nobody says it.
+const Minutes = 6
+
 // anyProgram is the remedy for a program that is not known.
 const anyProgram = "for any other program write a plan with driver: process, such as examples/program.yaml"
 
