@@ -179,7 +179,7 @@ func (f Facts) name() string {
 		text, _, _ = strings.Cut(host, "/")
 	}
 	text = strings.Trim(outside.ReplaceAllString(text[strings.LastIndex(strings.TrimRight(text, "/"), "/")+1:], "-"), "-._")
-	if text == "" || text == "null" {
+	if text == "" || strings.EqualFold(text, "null") {
 		return "first"
 	}
 	return strings.TrimRight(text[:min(len(text), 60)], "-._")

@@ -66,7 +66,7 @@ func TestLengths(t *testing.T) {
 
 // Whatever a person's directories and accounts are called, a plan holds their names as they are.
 func FuzzNames(f *testing.F) {
-	for _, seed := range []string{"root", "it's", "a: b", "#x", "null", "~", "- a", "5.30", "\"q\"", "{}", "a #b", "é", "on", " x "} {
+	for _, seed := range []string{"root", "it's", "a: b", "#x", "null", "Null", "~", "- a", "5.30", "\"q\"", "{}", "a #b", "é", "on", " x "} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

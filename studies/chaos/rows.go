@@ -231,7 +231,7 @@ func rows() []row {
 
 	// The page of metrics is not an operation. A run may go on without it, or is not valid when it was missing for
 	// long.
-	r = with(scrape, done, invalid)
+	r = with(scrape, done, refused, invalid)
 	r.anyClass = true
 	add(r, "frozen", "endless-body", "bomb-series", "bomb-labels", "bomb-fields", "lying-html", "redirect-host", "echo-raw", "truncated-body")
 
