@@ -30,6 +30,11 @@ func (c *Catalog) cpuCounters() []string {
 // missedSamples is how many samples at the beginning of the measured phase may be missing.
 const missedSamples = 2
 
+// edge is how far outside the phase its first and its last sample may be. Probes sample at whole seconds of a run, and
+// some milliseconds to either side of them. Without it one arm of a duet would be read from one second to another later
+// than its neighbor, and seconds differ in what their operations are.
+const edge = 50 * time.Millisecond
+
 // Costs returns a reader of the CPU time that an operation cost each role of the target.
 func (c *Catalog) Costs(ctx context.Context) comparison.Reader {
 	return func(r *record.Run) ([]comparison.SecondaryValue, error) {
@@ -51,8 +56,8 @@ func (c *Catalog) Costs(ctx context.Context) comparison.Reader {
 
 // costs returns the endpoint cost(ROLE) of every role whose CPU time is visible: CPU milliseconds for each operation of
 // the steady state that succeeded. Both are counted between the same two instants, the first and the last sample of the
-// counter within the phase, so that neither a ramp before it nor an audit after it is in them; a second that a sample
-// divides counts in proportion. A role is left out when fewer than two samples lie in the phase, when its counter fell
+// counter within the phase or its [edge], so that neither a ramp before it nor an audit after it is in them; a second that
+// a sample divides counts in proportion. A role is left out when fewer than two samples lie in the phase, when its counter fell
 // or its number of series changed between them (a restart), or when no operation succeeded. With it come the costs of
 // its classes of operations ([phaseReader.classCosts]).
 func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, error) {
@@ -62,18 +67,18 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 	for _, counter := range x.run.catalog.cpuCounters() {
 		first := map[string]count{}
 		// Probes sample once a second: one second into the phase there is a sample.
-		for missed := range missedSamples + 1 {
-			there, err := x.counted(ctx, counter, from.Add(time.Duration(missed+1)*time.Second))
+		for second := range missedSamples + 2 {
+			there, err := x.counted(ctx, counter, from.Add(time.Duration(second)*time.Second+edge))
 			if err != nil {
 				return nil, err
 			}
 			for role, c := range there {
-				if _, ok := first[role]; !ok && !c.oldest.Before(from) {
+				if _, ok := first[role]; !ok && !c.oldest.Before(from.Add(-edge)) {
 					first[role] = c
 				}
 			}
 		}
-		last, err := x.counted(ctx, counter, to)
+		last, err := x.counted(ctx, counter, to.Add(edge))
 		if err != nil {
 			return nil, err
 		}

@@ -11,10 +11,16 @@ import (
 	"plimsoll/watch/series"
 )
 
-// costRun is a run with a measured phase from 3 to 11 s. used is the CPU time of the role app at an instant, which is
-// sampled each second, a part of a second after the windows begin; nil for a target whose processes are not visible.
-// ops are the operations of a second.
+// costRun is [costRunAt] with samples a part of a second after the windows begin.
 func costRun(t *testing.T, used func(at time.Duration) float64, ops func(second int) (ok, failed int), drained ...uint64) *record.Run {
+	t.Helper()
+	return costRunAt(t, 300*time.Millisecond, used, ops, drained...)
+}
+
+// costRunAt is a run with a measured phase from 3 to 11 s. used is the CPU time of the role app at an instant, which is
+// sampled each second, a time after the windows begin; nil for a target whose processes are not visible. ops are the
+// operations of a second.
+func costRunAt(t *testing.T, after time.Duration, used func(at time.Duration) float64, ops func(second int) (ok, failed int), drained ...uint64) *record.Run {
 	t.Helper()
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -44,7 +50,7 @@ func costRun(t *testing.T, used func(at time.Duration) float64, ops func(second 
 		t.Fatal(err)
 	}
 	for s := range 15 {
-		at := time.Duration(s)*time.Second + 300*time.Millisecond
+		at := time.Duration(s)*time.Second + after
 		samples := []series.Sample{{Name: "plimsoll_process_cpu_seconds_total", Labels: []series.Label{{Name: "role", Value: "generator"}}, Value: float64(s)}}
 		if used != nil {
 			for mode, share := range map[string]float64{"user": 0.75, "system": 0.25} {
@@ -99,6 +105,23 @@ func TestCostCountsTheMeasuredPhaseAlone(t *testing.T) {
 	got := costs(t, costRun(t, used, func(int) (int, int) { return 100, 0 }))
 	if v, ok := got["cost(app)"]; !ok || math.Abs(v-2) > 0.001 || len(got) != 1 {
 		t.Errorf("costs %v, want cost(app) of 2 ms alone", got)
+	}
+}
+
+// TestCostIsOfTheSameSeconds samples at whole seconds, some milliseconds early or late as the arms of a duet are. The
+// first second of the phase has four times the operations of the others; it is in the cost in either case.
+func TestCostIsOfTheSameSeconds(t *testing.T) {
+	used := func(at time.Duration) float64 { return 0.11 * max(0, at.Seconds()) }
+	ops := func(second int) (int, int) {
+		if second == 3 {
+			return 400, 0
+		}
+		return 100, 0
+	}
+	for _, after := range []time.Duration{-40 * time.Millisecond, -time.Millisecond, 0, 7 * time.Millisecond, 40 * time.Millisecond} {
+		if v := costs(t, costRunAt(t, after, used, ops))["cost(app)"]; math.Abs(v-0.8) > 0.012 {
+			t.Errorf("samples %v after whole seconds: cost(app) %.3f ms, want 0.8 ms within 1.5 %%", after, v)
+		}
 	}
 }
 
