@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -160,8 +159,11 @@ func (f *flight) mostUsers() (int, string) {
 	if f.part == nil || !f.part.Bounded && !f.part.Unbounded {
 		return n, key
 	}
+	if f.part.Bounded {
+		key = "bounded.users"
+	}
 	s := &Session{Plan: f.p}
-	return s.Users(*f.part), cmp.Or(map[bool]string{true: "bounded.users"}[f.part.Bounded], key)
+	return s.Users(*f.part), key
 }
 
 // envOf is what behaviors are given of an arm's server at an address.

@@ -5,7 +5,6 @@ import (
 	"flag"
 
 	"plimsoll/cmd/internal/ask"
-	"plimsoll/cmd/internal/contenders"
 	"plimsoll/cmd/internal/interview"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/dialect/mattermost"
@@ -65,7 +64,7 @@ func (a *app) initPlan(ctx context.Context, fs *flag.FlagSet, args []string) err
 	}
 	_, terminal := a.raw()
 	facts, err := interview.Ask(ctx, ask.New(a.stdin, terminal), draft.Facts{File: *file,
-		Behavior: noplan.Behavior(a.dialects()[0], ""), With: contenders.Poster, Driver: mattermost.Release})
+		Behavior: noplan.Behavior(a.dialects()[0], ""), With: mattermost.Posting, Driver: mattermost.Release})
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}

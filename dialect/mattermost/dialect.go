@@ -16,12 +16,12 @@ const (
 	Release = "mattermost"
 )
 
-// title names the servers in sentences; living is the behavior of persons, and posting that of users who post with a
+// title names the servers in sentences; living is the behavior of persons, and Posting that of users who post with a
 // bot.
 const (
 	title   = "a server of the Mattermost family"
 	living  = "mattermost"
-	posting = "poster"
+	Posting = "poster"
 )
 
 // Dialect describes servers of the Mattermost family to Plimsoll.

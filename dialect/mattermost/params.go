@@ -21,7 +21,7 @@ import (
 // Behaviors lists the behaviors of this package.
 func Behaviors() dialect.Registry {
 	return dialect.Registry{
-		posting: func() workload.Behavior { return &Poster{} },
+		Posting: func() workload.Behavior { return &Poster{} },
 		living:  func() workload.Behavior { return &Person{} },
 	}
 }

@@ -26,7 +26,7 @@ func wants(env workload.Env, behaviors []string) (secrets []string, why string) 
 
 // onlyBot reports whether all users post with a bot that is there, into channels that are there.
 func onlyBot(env *workload.Env, behaviors []string) bool {
-	return !slices.ContainsFunc(behaviors, func(name string) bool { return name != posting }) &&
+	return !slices.ContainsFunc(behaviors, func(name string) bool { return name != Posting }) &&
 		secret(env, "bot_token") != "" && env.Params["channel"] != ""
 }
 
@@ -90,7 +90,7 @@ func (v *visitor) ways() (out []way) {
 		out = append(out, way{path: "workload.users_file", name: "the account of " + a.At(0),
 			login: row.Login, password: row.Password, token: row.Token, user: true})
 	}
-	if token := secret(&v.Env, "bot_token"); token != "" && v.Users[posting] > 0 {
+	if token := secret(&v.Env, "bot_token"); token != "" && v.Users[Posting] > 0 {
 		out = append(out, way{path: "workload.params.bot_token", name: "the bot", token: token})
 	}
 	const admin = "the administrator"
@@ -198,7 +198,7 @@ func (v *visitor) settle() {
 		case userLimit:
 			stops = v.Env.Accounts == nil && !v.there(persons)
 		case botCreation:
-			stops = v.Users[posting] > 0 && v.Env.Accounts == nil && secret(&v.Env, "bot_token") == ""
+			stops = v.Users[Posting] > 0 && v.Env.Accounts == nil && secret(&v.Env, "bot_token") == ""
 		}
 		switch {
 		case stops:

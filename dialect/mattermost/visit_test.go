@@ -70,7 +70,7 @@ func TestVisit(t *testing.T) {
 	}
 	token := map[string]string{"admin_token": "admin"}
 	password := map[string]string{"admin_password": "Wrong-1!"}
-	posters := map[string]int{posting: 300}
+	posters := map[string]int{Posting: 300}
 	for _, tt := range []struct {
 		name             string
 		answers, secrets map[string]string
@@ -134,13 +134,13 @@ func TestWants(t *testing.T) {
 		behaviors []string
 		want      int
 	}{
-		"nothing":          {env(nil, nil), []string{posting}, 2},
+		"nothing":          {env(nil, nil), []string{Posting}, 2},
 		"a password":       {env(nil, nil, "admin_password"), []string{living}, 0},
 		"a token":          {env(nil, nil, "admin_token"), []string{living}, 0},
 		"accounts":         {env(nil, new(workload.Accounts)), []string{living}, 0},
-		"a bot":            {env(channel, nil, "bot_token"), []string{posting}, 0},
-		"a bot nowhere":    {env(nil, nil, "bot_token"), []string{posting}, 2},
-		"a bot and others": {env(channel, nil, "bot_token"), []string{posting, living}, 2},
+		"a bot":            {env(channel, nil, "bot_token"), []string{Posting}, 0},
+		"a bot nowhere":    {env(nil, nil, "bot_token"), []string{Posting}, 2},
+		"a bot and others": {env(channel, nil, "bot_token"), []string{Posting, living}, 2},
 	} {
 		if got, _ := wants(tt.env, tt.behaviors); len(got) != tt.want {
 			t.Errorf("%s: %q", name, got)

@@ -14,9 +14,7 @@ import (
 
 // TestFilesOfAnImage copies a directory and a file out of an image, and leaves no container.
 func TestFilesOfAnImage(t *testing.T) {
-	if _, err := container.FindPodman(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	engine(t)
 	name := fmt.Sprintf("localhost/plimsoll-test-%d:1", os.Getpid())
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "srv", "bin"), 0o755); err != nil {

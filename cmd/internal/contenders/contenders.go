@@ -20,9 +20,6 @@ import (
 	release "plimsoll/target/mattermost"
 )
 
-// Poster is the behavior of the users who post through an integration.
-const Poster = "poster"
-
 // Minutes is how long the comparison takes where nobody says it.
 const Minutes = 6
 
@@ -74,7 +71,7 @@ func (c contender) what() string {
 
 // versus returns the facts of the plan.
 func versus(base, fresh contender) draft.Versus {
-	v := draft.Versus{Driver: base.driver, Behavior: mattermost.Dialect.Weighted, With: Poster,
+	v := draft.Versus{Driver: base.driver, Behavior: mattermost.Dialect.Weighted, With: mattermost.Posting,
 		Old: base.Contender, New: fresh.Contender}
 	if v.Driver != "" {
 		v.Databases = []string{plan.PostgreSQL}
