@@ -113,7 +113,7 @@ capacity-tables: ## simulate the capacity search again and write the tables of d
 	$(GO) test -timeout=30m -run Calibration ./run/capacity -update
 
 calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/statistics.md (five minutes)
-	$(GO) test -count=1 -timeout=60m ./judge/stats
+	$(GO) test -count=1 -timeout=60m ./stats
 	$(GO) test -count=1 -timeout=60m -run StatisticsPage ./judge/verdict -calibrate
 
 bench: build ## this generator and its peers side by side, written to studies/results (SHORT=1: two minutes; BENCHFLAGS), then the Go benchmarks

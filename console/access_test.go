@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 )
 
 const (

@@ -3,8 +3,8 @@ package console
 import (
 	"fmt"
 
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 )
 
 // believed answers whether a stored run may be believed: as the run itself has answered while it went on.

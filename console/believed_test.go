@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 func TestBelieved(t *testing.T) {

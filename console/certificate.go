@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"plimsoll/internal/files"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 const (

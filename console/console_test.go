@@ -18,9 +18,9 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 const testRun = "20261124-084500-quickstart-a1b2"

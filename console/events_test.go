@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // The log of a run is answered from its end, or from where the reader is.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // getWith sends a GET with further header lines.

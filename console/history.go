@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"plimsoll/internal/plain"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // An item is a HistoryItem of the contract.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"plimsoll/evidence"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // mostReports bounds the comparisons whose verdicts, and the runs whose limiters, are kept.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestJudgedOfAReport has two arms, a pair with a bound, and an absolute endpoint.

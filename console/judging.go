@@ -14,7 +14,7 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // judgeOn judges the comparisons under way until ctx is done.

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/plain"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 	"plimsoll/run/trial"
 	"plimsoll/watch/series"
 )

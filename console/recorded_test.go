@@ -18,9 +18,9 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 	"plimsoll/run/trial"
 	"plimsoll/watch/series"
 )

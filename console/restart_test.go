@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/load/measure"
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 )
 
 // looking is a server over a store, until the function that it returns is called.

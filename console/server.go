@@ -19,8 +19,8 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/internal/boundary"
 	"plimsoll/plan"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 )
 
 // policy is the Content-Security-Policy of the page, as its browser tests have it.

@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/judge/sizing"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 func (s *Console) sizing(w http.ResponseWriter, r *http.Request, z *record.Sizing) {

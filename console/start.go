@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/run/store"
+	"plimsoll/record/store"
 )
 
 const (

@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // ofID opens what the store has by the whole id in a path, and hands it to f.

@@ -12,8 +12,8 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 )
 
 // compared puts a comparison of two releases into a store, with supported users by block of each.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"plimsoll/judge/limiter"
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // blame notes the red findings that the target alone does not cause.

@@ -8,7 +8,7 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // chapters are those that the dialect of a comparison's users adds to its report.

@@ -13,7 +13,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // cpuCounters returns the counters of a role's CPU seconds; the first that is there for a role counts. The first is

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

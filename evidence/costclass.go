@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"plimsoll/judge/comparison"
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 )
 
 // leastSeconds is the shortest measured phase, in seconds, of which costs by class are estimated.

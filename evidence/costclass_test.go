@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

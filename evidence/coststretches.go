@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"plimsoll/judge/comparison"
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/stats"
 )
 
 // stretches cuts the time between two samples of a role's counter into equal parts, each with the CPU milliseconds in

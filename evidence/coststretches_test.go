@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plimsoll/judge/comparison"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestCostStretches cuts the CPU time of a run of a duet: 1 ms for each of 100 operations a second, and from 7.3 s on 3 ms

@@ -10,8 +10,8 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // Document judges a stored comparison by its plan and gathers everything that its report is made of, with the pages

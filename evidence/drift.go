@@ -12,7 +12,7 @@ import (
 	"plimsoll/judge/drift"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/judge/drift"
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/evidence"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A stored run answers by the plan in its manifest.

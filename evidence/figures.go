@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // storedEndpoints are the figures of a stored run that are judged: the primary endpoints of a plan.

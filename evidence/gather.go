@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 )

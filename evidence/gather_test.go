@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A run of an arm is held against every run before it: the first may not have reported its program, data or server.

@@ -10,8 +10,8 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"plimsoll/judge/stats"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // PercentileIntervals are 95 % intervals of the percentiles of one run, by the moving-block bootstrap, in milliseconds.

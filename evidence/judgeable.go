@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/judge/comparison"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Judgeable returns why no verdict may rest on a run; nil for one that is sealed, valid, unaltered and no pilot.

@@ -10,8 +10,8 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/imported"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // Judged judges a stored comparison by its plan and makes the report of the judgment. With databasesToo, databases are

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

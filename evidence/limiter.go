@@ -12,7 +12,7 @@ import (
 	"plimsoll/judge/limiter"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Limiter names the resource that stopped the run, from its series and its events; nil for one that is under way or

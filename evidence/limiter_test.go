@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/judge/limiter"
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

@@ -2,10 +2,10 @@ package evidence
 
 import (
 	"plimsoll/judge/comparison"
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // A NoiseFloor is the noise of one metric in one environment, pooled over the comparisons of a build with itself.

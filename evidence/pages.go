@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

@@ -13,8 +13,8 @@ import (
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // Pairs are given pairs of numbers together with the terms on which they are judged.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

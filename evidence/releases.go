@@ -10,8 +10,8 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/watch/probe"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/target"
 )
 

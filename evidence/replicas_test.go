@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

@@ -8,7 +8,7 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 const planText = "name: n\ntarget: {driver: chat}\nworkload: {behavior: poster, pace: 0.5}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}, blocks: 6}\n"

@@ -10,9 +10,9 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/judge/comparison"
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // storeFloor is the smallest difference of a call to a store that matters, in milliseconds: a tenth of that of a

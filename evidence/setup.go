@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 )

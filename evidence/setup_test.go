@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // The Setup table has the values that are the same in all arms, and invents none.

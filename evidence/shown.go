@@ -11,12 +11,12 @@ import (
 
 	"plimsoll/judge/drift"
 	"plimsoll/judge/limiter"
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 )
 
 // Shown is a run with everything that is known of it.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A tail of 2 in 1,000 shows in p99.9 alone: in the JSON of a run, and as a lower bound where operations were open.

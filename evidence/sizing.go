@@ -9,8 +9,8 @@ import (
 
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // Sizing reads the runs of a stored ladder of load steps and draws the conclusions: grades, advice and the limiter.

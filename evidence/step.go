@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/judge/sizing"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Step returns the measurements of the run, a load step of so many users. The caller grades it.

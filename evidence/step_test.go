@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/dialect"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Refusals are distinguished from the servers' own failures, and each is there once.

@@ -22,7 +22,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/newsfeed"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 )
 

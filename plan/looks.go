@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // autoBlocks is compare.blocks of a comparison that goes on until it is decided, or its budget is over.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // Within returns the plan of a comparison with as many blocks as take no more than left, six at

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // The Setup table says where a reset was checked with one account alone.

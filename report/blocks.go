@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // state fills in how far the comparison came.

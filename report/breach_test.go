@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A broken expression is named with the replica that broke it, its value, its limit and when: in the table of the

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // A Canary compares the host of an arm with the host of base: the canary of its runs against that of base's, in

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 func TestCanaryMovesWithAnArm(t *testing.T) {

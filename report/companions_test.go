@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 func TestCompanionsAreNamedByRole(t *testing.T) {

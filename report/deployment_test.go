@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestArmsSayHowTheyAreDeployed: the engine that ran an arm with its version, and whether the rest was the same.

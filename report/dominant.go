@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A standing is how a rule fared in one test of one run.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"plimsoll/judge/limiter"
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 func (b *builder) comments() []string {

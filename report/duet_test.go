@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // inTurns is planned as a duet whose runs have a record of their turns.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Errors that differ in users, ids and amounts alone are one line with their count; another status is another kind.

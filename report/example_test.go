@@ -5,8 +5,8 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // A comparison with one pair of runs is shown, and its verdict is inconclusive.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestFindableNamesAlikeOnce: endpoints of one database that find the same are named together.

@@ -10,11 +10,11 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/judge/limiter"
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // A scene is a comparison to invent: the values of each arm on each engine, and the failures.

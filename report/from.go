@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // From makes the document of a comparison. It shares memory with in and changes nothing in it. Input that is

@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestEveryWarningHasAGroup: the groups hold all warnings, each once, and those that could change a verdict come first.

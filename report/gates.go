@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // levels are a gate's, from the best.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/race"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestEveryGraphIsThere names each file of the ten graphs, tests and databases, as release reports have always named

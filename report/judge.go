@@ -16,7 +16,7 @@ import (
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // GivenFormat is the version of the JSON form of a report of [Given] numbers.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // lookText names the look at which a comparison ended, in one line; empty without planned looks.

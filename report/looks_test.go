@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // timed is a comparison with a budget that was over at its second look.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"plimsoll/internal/plain"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A LostRun is a run on which no verdict rests and in which an arm lost messages that it had acknowledged: its block

@@ -10,7 +10,7 @@ import (
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A server that lost acknowledged messages is not released, even with good latencies.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 func TestDeltaText(t *testing.T) {

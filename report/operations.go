@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // operations fills the tables of operations: all judged runs of an arm merged.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plimsoll/judge/limiter"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // searched is a run of a search with one rule that stopped it, one that came near, and one about a minimum, which is

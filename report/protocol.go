@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // A Protocol holds the statements made before the first run, and the end of the comparison.

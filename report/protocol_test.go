@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // planned is a comparison with looks that was cut twice and ended at its first look, in a known environment.

@@ -18,7 +18,7 @@ import (
 	"plimsoll/judge/limiter"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A RuleTally sums up the evaluations of the rules of a run. Rules that only warn are in none of its numbers: they break

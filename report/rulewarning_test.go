@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A rule that only warns breaks nothing: the report says in how many runs it did not hold, the next steps stay those of

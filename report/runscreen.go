@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A RunOp is the operations of one name in one phase of a run. Mean and Max are response times in milliseconds; AtLeast

@@ -7,7 +7,7 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // schedules counts for each arm the operations that were intended and begun; nil where no run

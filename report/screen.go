@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Limits of a screen.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/stats"
 )
 
 // SideTable sets the users' measurements beside those of the target's telemetry, operation by operation, on one

@@ -12,7 +12,7 @@ import (
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // SizingFormat is the version of the JSON form of a [SizingDocument].

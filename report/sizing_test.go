@@ -10,7 +10,7 @@ import (
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // seedDocument is the self-hosters' table with its prices, and the marks of a slow proxy and a leak.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/judge/drift"
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // Stability describes one signal inside the measured phases of the judged runs of an engine.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // A table has the same content in Markdown and HTML. Right marks the columns that hold numbers. A cell of column

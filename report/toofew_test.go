@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestRulesWithTooFewOperations checks that a rule that saw too few operations counts as neither held nor broken, and

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // TrendFormat is the version of the JSON form of a [TrendDocument].

@@ -13,7 +13,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // UsersOf describes the users of one arm on one engine beside the operations of the steady state: the judged runs

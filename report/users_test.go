@@ -13,7 +13,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // live gives a run users that did something: 16 actions, storms, logins, messages. bad is how wrong it went.

@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // judged is a result of so many pairs whose differences are all about by, in percent.

@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // CheckUsersFile reads the plan's file of accounts to its end, and returns what is wrong with it for this plan, and a

@@ -19,7 +19,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"

@@ -3,7 +3,7 @@ package rig
 import (
 	"plimsoll/load/wire"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/probe"
 )
 

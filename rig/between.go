@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"plimsoll/load/fleet"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // clocksApart are the findings on deliveries between hosts of a run; none without agents elsewhere.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"plimsoll/load/fleet"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A delivery before its sending voids the run, and names both hosts and by how much.

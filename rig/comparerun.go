@@ -11,9 +11,9 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // A CompareJob is a comparison to be carried out.

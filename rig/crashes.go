@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"plimsoll/load/clock"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )

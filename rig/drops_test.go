@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 	"plimsoll/watch/probe"
 )

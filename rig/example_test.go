@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"plimsoll/judge/verdict"
+	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // A script decides a release by the status of a comparison. Lost messages are no success of a server that is faster.

@@ -6,8 +6,8 @@ import (
 	"syscall"
 
 	"plimsoll/judge/verdict"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // Exit statuses. They are stable: scripts decide releases by them.

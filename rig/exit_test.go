@@ -5,8 +5,8 @@ import (
 
 	"plimsoll/judge/sizing"
 	"plimsoll/judge/verdict"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // Scripts decide releases by these numbers, and by which of two wins.

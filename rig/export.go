@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 	"plimsoll/watch/series"
 	"plimsoll/watch/series/promapi"

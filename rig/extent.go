@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"plimsoll/judge/comparison"
-	"plimsoll/judge/stats"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 	"plimsoll/watch/series"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestForesaw: endpoints that the plan cannot decide are named while it runs, those of each database with its name.

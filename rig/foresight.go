@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/probe"
 )
 

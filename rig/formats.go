@@ -8,12 +8,12 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/judge/comparison"
-	"plimsoll/run/record"
-	"plimsoll/run/record/figures"
-	"plimsoll/run/record/gobench"
-	"plimsoll/run/record/k6"
-	"plimsoll/run/record/loadtestng"
-	"plimsoll/run/record/locust"
+	"plimsoll/record"
+	"plimsoll/record/importer/figures"
+	"plimsoll/record/importer/gobench"
+	"plimsoll/record/importer/k6"
+	"plimsoll/record/importer/loadtestng"
+	"plimsoll/record/importer/locust"
 )
 
 // A Format is a kind of file with numbers.

@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 )
 

@@ -18,7 +18,7 @@ import (
 	"plimsoll/load/fleet"
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/agent"

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 	"plimsoll/run/trial"
 )
 

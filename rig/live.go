@@ -13,8 +13,8 @@ import (
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
 	"plimsoll/load/workload"
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 	"plimsoll/run/trial"
 )
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"plimsoll/internal/plain"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A pace is how long a run of a comparison takes with its reset and its end: as the plan has it until the first valid

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // mostStacks is how many panics of one process are written with their stacks.

@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target/external"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/agent"

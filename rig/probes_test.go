@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target"
 	"plimsoll/target/lab/postgresql"
 	"plimsoll/watch/probe"

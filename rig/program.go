@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target"
 	"plimsoll/target/process"
 	"plimsoll/watch/series"

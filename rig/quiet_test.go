@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestWaitForAQuietHostHasADeadline reads a host that is busy, one that becomes quiet, and one that is busy when the

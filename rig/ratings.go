@@ -10,7 +10,7 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/store"
+	"plimsoll/record/store"
 	"plimsoll/watch/probe"
 )
 

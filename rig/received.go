@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"plimsoll/load/wire"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // clockText describes in the manifest which clocks stamped the instants of a run, and how often each did

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/load/wire"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // obedient is a target that is paused and continued.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

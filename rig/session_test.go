@@ -12,8 +12,8 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 )

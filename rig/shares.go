@@ -15,7 +15,7 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/load/clock"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 	"plimsoll/watch/probe"
 )

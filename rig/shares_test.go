@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"plimsoll/load/clock"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/probe"
 )
 

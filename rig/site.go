@@ -17,7 +17,7 @@ import (
 
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target"
 	"plimsoll/target/external"
 )

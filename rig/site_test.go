@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target"
 	"plimsoll/target/external"
 )

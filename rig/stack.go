@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 )

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"plimsoll/load/clock"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plimsoll/load/clock"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

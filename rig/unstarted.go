@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 	"plimsoll/target"
 )

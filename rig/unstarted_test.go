@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/target"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 	"plimsoll/run/trial"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 )
 
 // whole publishes a comparison or sizing while it goes on. Its methods are safe for concurrent use, and do nothing on

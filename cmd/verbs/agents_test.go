@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // onlyRun opens the one run of a store, with its events.

@@ -9,8 +9,8 @@ import (
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/record/store"
 	"plimsoll/rig"
-	"plimsoll/run/store"
 )
 
 // calibrateFlag adds the flag that leaves the self-test out.

@@ -18,10 +18,10 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 //go:embed quickstart.yaml

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"plimsoll/internal/browser"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 )
 
 // consolePlan is a test of users who can take part in storms.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"plimsoll/internal/browser"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // steering counts the controls of the page that change anything.

@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/internal/browser"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestConsoleSteersARun has an operator log in, start a run from the page, watch it, change its users, inject a storm,

@@ -13,8 +13,8 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )

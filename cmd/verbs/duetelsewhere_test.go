@@ -14,8 +14,8 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // elsewherePlan compares two versions on servers that are up already, in turns. About 10 posts fall into a turn.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // A duet that is killed at any moment leaves no process, be it running, frozen or stopped, and no control group, and

@@ -22,8 +22,8 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )

@@ -21,8 +21,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 const (

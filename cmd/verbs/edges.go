@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/plain"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // printEdges prints the operations under way at the end, and those expected by the schedule.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // lineOf returns an operation as the tables of reports show it.

@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/judge/limiter"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // The end of a search that a gate ended, or that is unstable by itself, states its cause once.

@@ -6,8 +6,8 @@ import (
 
 	"plimsoll/internal/built"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // statusOf returns the exit status of a verb that ended with err.

@@ -10,7 +10,7 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestShowNamesExpectedAnswers: show has them below the operations and in its JSON, under their own name, and neither

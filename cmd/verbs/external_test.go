@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // commandedPlan compares two versions that commands of the plan put onto one server. DIR is the directory of the

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/target/lab/netns"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // leftPlan has its users on the agents of zone a.

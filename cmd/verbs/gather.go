@@ -9,8 +9,8 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // storedArms returns the entries of -base and -new if each of them stands for a stored run: there is no file of its

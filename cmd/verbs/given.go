@@ -11,10 +11,10 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/importer/figures"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/record/figures"
 )
 
 // givenFiles reads the files of one call and holds that no run is counted twice.

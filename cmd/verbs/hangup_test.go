@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // hangupRun starts a run whose measured phase is long, without waiting for it.

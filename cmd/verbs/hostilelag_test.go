@@ -11,8 +11,8 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/target/lab"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/target/lab/netns"
 	"plimsoll/watch/series"
 )

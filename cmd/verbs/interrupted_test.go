@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/evidence"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A verb that a signal ended has the status of the signal, as shells have it.

@@ -14,9 +14,9 @@ import (
 	"plimsoll/internal/files"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // numbers are the flags of judge, which report has too.

@@ -9,8 +9,8 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 )
 
 // judgeStored judges a stored comparison again, and leaves its report alone.

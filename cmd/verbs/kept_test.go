@@ -17,8 +17,8 @@ import (
 	"plimsoll/contrib/grafana"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/watch/series"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/record"
 )
 
 // TestGraphsAreKept holds that the lines which a run keeps are those that its series give, that a report uses them,

@@ -16,9 +16,9 @@ import (
 	"plimsoll/internal/parallel"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // storeFlag adds the flag for the directory of the store.

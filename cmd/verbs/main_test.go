@@ -14,9 +14,9 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/rig"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // Tests that are parallel mostly wait, for the start of a server or the end of a measured phase, and need a fifth of a

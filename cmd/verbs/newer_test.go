@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/built"
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/measure"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // Every file that a newer version has written is refused in one sentence, which names that version where the file does,

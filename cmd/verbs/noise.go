@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
-	"plimsoll/run/store"
+	"plimsoll/record/store"
 )
 
 // listNoise prints the noise floors of a store.

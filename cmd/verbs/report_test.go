@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // reportAgain renders a stored comparison as the verb does, and returns its directory.

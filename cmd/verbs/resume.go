@@ -9,8 +9,8 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/record/store"
 	"plimsoll/rig"
-	"plimsoll/run/store"
 )
 
 // resume goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.

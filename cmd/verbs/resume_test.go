@@ -11,9 +11,9 @@ import (
 
 	"plimsoll/cmd/internal/own"
 	"plimsoll/judge/comparison"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // looksPlan compares two builds by their errors, of which there are none: operations are too few for a percentile.

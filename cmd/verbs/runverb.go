@@ -8,8 +8,8 @@ import (
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/plain"
 	"plimsoll/plan/draft"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 // bounded is the verb run: one bounded trial.

@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // The command line is tested as its users see it: output, exit status and silence. Scripts have these commands:

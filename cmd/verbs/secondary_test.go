@@ -14,7 +14,7 @@ import (
 	"plimsoll/judge/drift"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

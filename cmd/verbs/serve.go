@@ -12,9 +12,9 @@ import (
 	"plimsoll/console"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // serve shows the console, or answers the Prometheus HTTP API over a run.

@@ -23,8 +23,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/compression"
 
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/judge/limiter"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // shedPlan searches from 20 users, two posts a second each, to far more than the proxy lets through. Its gates are

@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // sizing is the verb for a ladder of load steps: a grade for each, and advice.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"plimsoll/judge/sizing"
+	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 func TestStepsAround(t *testing.T) {

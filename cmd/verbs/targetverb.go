@@ -12,8 +12,8 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/record/store"
 	"plimsoll/rig"
-	"plimsoll/run/store"
 	"plimsoll/target"
 )
 

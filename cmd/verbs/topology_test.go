@@ -15,9 +15,9 @@ import (
 
 	"plimsoll/evidence"
 	"plimsoll/judge/limiter"
+	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/target/lab/nginx"
 )
 

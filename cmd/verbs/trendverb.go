@@ -17,10 +17,10 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/record"
-	"plimsoll/run/store"
 )
 
 // trend shows the supported users of releases over many comparisons. Its exit status reports only whether that could

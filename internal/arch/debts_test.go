@@ -78,7 +78,7 @@ const mostOfProgram = 4500
 
 // notInProgram are the rooms that rig and evidence use in its place. Their drivers are exempt.
 var notInProgram = []string{
-	"load/measure", "load/workload", "judge/stats", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported",
+	"load/measure", "load/workload", "stats", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported",
 	"target/lab", "watch/probe", "watch/series",
 }
 

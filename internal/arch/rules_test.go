@@ -13,11 +13,11 @@ import (
 // rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
-	0: {"console/ui", "internal/built", "internal/files", "internal/linux", "internal/parallel", "internal/plain", "load/clock"},
-	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
+	0: {"console/ui", "internal/built", "internal/files", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
+	1: {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
-	3: {"run/record", "dialect", "reference/dataset"},
-	4: {"load/engine", "run/trial", "target", "run/store", "run/preflight", "judge"},
+	3: {"record", "dialect", "reference/dataset"},
+	4: {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
 	5: {"load/fleet", "judge/comparison", "report"},
 	6: {"evidence"},
 	7: {"rig", "console"},
@@ -33,7 +33,7 @@ var driverList = []string{
 	"dialect/mattermost",
 	"load/engine/calibration", "load/fleet/join",
 	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat",
-	"run/record/figures", "run/record/gobench", "run/record/k6", "run/record/loadtestng", "run/record/locust",
+	"record/importer/figures", "record/importer/gobench", "record/importer/k6", "record/importer/loadtestng", "record/importer/locust",
 	"target/container", "target/external", "target/mattermost", "target/process",
 	"target/lab/cgroup", "target/lab/mysql", "target/lab/netns", "target/lab/nginx", "target/lab/postgresql",
 	"watch/probe/agent", "watch/probe/mysql", "watch/probe/postgresql",
@@ -44,7 +44,7 @@ var driverList = []string{
 var choosers = []string{"rig", "cmd"}
 
 // pure are the packages that are functions of their arguments.
-var pure = []string{"judge/stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
+var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
 // inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
 // whether the race detector is on.

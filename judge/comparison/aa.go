@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Copy is the arm that a comparison of a build with itself sets against base.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 const aaPlan = `

@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 const budgetPlan = `

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // A clocked server takes 1 ms for an operation. Each period it takes a tick of CPU time, at the latest when it goes on;

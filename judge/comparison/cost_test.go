@@ -7,7 +7,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // costly is a reader whose runs cost so many milliseconds of CPU for each operation, by arm; an arm that is not there

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A BlockRun is what a duet left of one cell of its block. The zero value is for a cell without a run.

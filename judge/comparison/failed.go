@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // attempts counts the runs of an arm on an engine in the first blocks, each time that these were run, except those

@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // failing carries out a comparison in which the new arm fails on postgresql the first time that these blocks are run,

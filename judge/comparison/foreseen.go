@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // foresee notes what the plan can find of each percentile, from the base's runs of the first whole block. It depends on

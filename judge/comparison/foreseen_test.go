@@ -12,12 +12,12 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // never insists on no endpoint.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"plimsoll/judge/imported"
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // MostGiven is the largest number of files that make sense in one comparison.

@@ -11,7 +11,7 @@ import (
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 func givenRun(arm string, pair int, figures ...record.Figure) record.Imported {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"plimsoll/internal/parallel"
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 )
 
 // Numbers are the values of one run for the endpoints: NaN where the run has none.

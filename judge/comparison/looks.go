@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // planned returns how the runs that there are may be judged: with planned looks at that of the last that was taken,

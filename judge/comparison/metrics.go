@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 )
 
 // metricFloor is the smallest difference of a quantile of one operation that matters, in milliseconds, for any

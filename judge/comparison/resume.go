@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // errStray reports a record of runs that does not follow its plan.

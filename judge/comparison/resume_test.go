@@ -17,7 +17,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A world makes runs whose outcome depends only on the cell and how often it was run for good, so that a

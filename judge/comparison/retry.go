@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // firstWait is the longest that the first wait for a quiet host takes; each further one may take twice as long as the

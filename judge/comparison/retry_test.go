@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestPilotThatFindsNothingFallsBack makes a pilot that finds nothing once more. When that finds nothing either, the

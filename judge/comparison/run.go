@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // pilotShare is where searches begin, as a share of the discarded pilot's capacity.

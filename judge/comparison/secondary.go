@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 )
 
 // A SecondaryValue is one number of a run beside the endpoints: of an operation, of a method of the target's store, of a

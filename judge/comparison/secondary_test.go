@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestReaders adds metrics from the series of a run: a store method that got slower, a server's CPU, methods of one

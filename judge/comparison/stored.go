@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // ErrAltered reports a comparison or a run that was changed after it was recorded.

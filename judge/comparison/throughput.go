@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 )
 

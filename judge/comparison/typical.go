@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 )
 
 // leastTypical is the number of response times that a kind of operations needs in every run of all

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // typicalTimes makes TestTypicalStudy print the table of docs/adr/0036-typical.md.

@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // An unstable search gives no number for a pair: not its zero, nor one of its levels, nor silence.

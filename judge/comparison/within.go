@@ -3,12 +3,12 @@ package comparison
 import (
 	"math"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
+	"plimsoll/stats"
 )
 
 // MostPortions is how many equal parts of a run its inner spread is estimated from, at most: each holds many turns of

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 var (

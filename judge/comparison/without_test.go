@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestMetricThatCouldNotBeGivenHasAReason leaves out a metric with the reader's reason, also where one run alone lacks it:

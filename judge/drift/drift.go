@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
+	"plimsoll/stats"
 )
 
 // A Signal is something of a phase of a run that should stay where it is: values at equal distances in time.

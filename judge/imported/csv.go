@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Limits of [ReadTable]. A comparison of more pairs of runs than this is a mistake.

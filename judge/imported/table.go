@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/internal/files"
 	"plimsoll/judge/verdict"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A PairRow is one pair of runs in a table: the metric, the database, and the numbers of both arms.

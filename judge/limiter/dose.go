@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // weigh compares an indicator at capacity with its limit, with itself at low load, and with the load. ok is false

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // The rule's own constants. The first three are the survey's (the attribution rule after 5.2).

@@ -3,7 +3,7 @@ package verdict
 import (
 	"math"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // RunSDs are the spreads between runs of one build for which [Result.BlocksForSame] is tabulated, relative to the

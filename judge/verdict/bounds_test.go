@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
+	"plimsoll/stats"
 )
 
 // thirdLost are six searches of a build that lost 36 % of its capacity, as a demo found them.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
+	"plimsoll/stats"
 )
 
 // budgetOutcome is that of comparisons that go on until every endpoint is decided, or their time is over.

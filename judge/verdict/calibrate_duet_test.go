@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // The times of a simulated block in seconds: slices of one arm's load, rounds of a run, and the time between the

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
+	"plimsoll/stats"
 )
 
 // longRounds is how many slices each arm has in 30 s, the longest measured phase of "measure: auto" by default; its

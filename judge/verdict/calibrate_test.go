@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
+	"plimsoll/stats"
 )
 
 // calibrate makes TestStatisticsPage write the tables of docs/statistics.md: make calibrate.

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // comparisons is how many simulated comparisons each calibration makes.

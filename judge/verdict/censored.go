@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // judgeBounds judges a sample in which some values are only lower bounds, so that a conclusion holds for any true

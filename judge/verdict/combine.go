@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // Combine joins the results of the primary endpoints of one database into its verdict. The level is held

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // FailedRuns is the name of the endpoint that counts the runs which the target itself made invalid: it is the worst

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // FalseDiscoveries is the expected share of false ones among the findings of a [Family].

@@ -3,8 +3,8 @@ package verdict
 import (
 	"math"
 
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // Foresee returns the smallest change mde that a comparison of so many pairs finds in four of five cases, and the

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // Numbers outside this range are refused: no rate, latency or capacity in any unit lies there, and their

@@ -3,7 +3,7 @@ package verdict
 import (
 	"math"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // Levels are the two parts of the spread of a result's differences: inside blocks, whose runs alternated, and between

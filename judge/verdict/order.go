@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // A sample is the differences of some pairs on the scale of the test, with the estimate of their mean. Where the

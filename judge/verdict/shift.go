@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // ShiftLevel is the confidence of the band of a [Shift], over all its quantiles at once.

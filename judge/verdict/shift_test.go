@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
+	"plimsoll/stats"
 )
 
 // run makes the intervals of one run: ops log-normal response times around 40 ms in each, in steps of 2 %, off by a

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // Kind is the conclusion.

@@ -13,7 +13,7 @@ import (
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A message is the same in another process.

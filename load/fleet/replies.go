@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // mostLine is the longest line of a reply, and mostPacks the largest size of its packs together, in bytes. mostObjects

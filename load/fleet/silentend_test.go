@@ -9,7 +9,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/run/trial"
 )
 

@@ -1,6 +1,6 @@
 package workload
 
-import "plimsoll/judge/stats"
+import "plimsoll/stats"
 
 // userGroups is how many groups of users have their successes counted by themselves. With no more users than groups,
 // each user is one.

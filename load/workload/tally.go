@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // A Tally counts, for each behavior, which actions its users began and how they ended, so that the requested mix can

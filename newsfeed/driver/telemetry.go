@@ -15,8 +15,8 @@ import (
 	"plimsoll/newsfeed"
 	"plimsoll/newsfeed/perf"
 	"plimsoll/newsfeed/server"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

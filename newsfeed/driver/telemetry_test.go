@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/load/workload"
 	"plimsoll/newsfeed/server"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/watch/series"
 )
 

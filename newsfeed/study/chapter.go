@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/dialect"
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // Setting holds the inputs of a chapter besides runs.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // The published figures of the study: of each variant one run, its last hour (the blog post "MySql vs PostGreSql vs

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"plimsoll/dialect"
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/stats"
 )
 
 // story is the operation that the study measured.

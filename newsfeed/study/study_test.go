@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestThePublishedFiguresBreakTheLaw: 13,961 stories a minute of 51 ms are 11.9 requests at a time, of three threads.

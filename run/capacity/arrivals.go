@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // The cost of arrivals is measured in pairs of windows at the same users, the first of which saw

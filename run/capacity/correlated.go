@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // A short series does not show how long its noise lasts, and always looks less correlated than it is. So the search

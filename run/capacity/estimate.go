@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 const level = 0.975 // upper quantile of a two-sided 95 % interval

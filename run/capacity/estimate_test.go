@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // windows builds a search that has seen such windows of one rule, by users and ratio; from is the first of the

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // The last tests of an estimate. The tracker's windows hold arrivals, departures and overloads of

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // The utilization law: a target's CPU time is its users times what one of them costs, so windows of the ramp far below

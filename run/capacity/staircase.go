@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // Times of a plateau in windows, how many plateaus an answer takes, and how much they differ in users.

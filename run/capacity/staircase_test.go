@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 func staircases() []scenario {

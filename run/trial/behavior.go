@@ -6,8 +6,8 @@ import (
 
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // BehaviorGate is the finding of a behavior whose users achieved nothing in the phase that counts: the measured load

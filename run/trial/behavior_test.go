@@ -9,8 +9,8 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // TestABehaviorThatSucceedsInNothingIsRed, and one that failed once, or found little to act on, is not.

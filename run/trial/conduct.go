@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A Stormer is a Driver whose users can take part in storms.

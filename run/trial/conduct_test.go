@@ -12,7 +12,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // stormyLab is a lab whose users take part in storms; a part lasts for back.

@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A Drainer is a [Driver] whose users have their operations under way in other processes. Requests by Mark and Censor

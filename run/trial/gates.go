@@ -9,7 +9,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A Reading is the value that a gate read. With a Why there is no Value: the gate is not measured, which is never

@@ -10,7 +10,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // drive makes the lab read amber or red in a gate that the trial reads from its own operations.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // heldGates are read over the held windows of a search: while users come and go, or the target is overloaded, their

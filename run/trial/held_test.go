@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 func gateOf(v record.Validity, name string) record.GateOutcome {

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // silent is a driver of whose agents one is silent for a while: its tick is as late.

@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // leastHopeless is how many failed operations it takes to give a trial up: one or two are no rule.

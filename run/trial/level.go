@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // A level holds the readings of a bounded test on the way to its users and at them.

@@ -10,9 +10,9 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 )
 
 // An Audience watches a trial and steers it.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"plimsoll/load/workload"
+	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 

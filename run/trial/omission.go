@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // omission records how many of the operations that the users' own schedule wanted in the measured phase were

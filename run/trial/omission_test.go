@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // Arrivals that were dropped are in no latency: the run records how many of the scheduled ones were served.

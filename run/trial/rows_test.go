@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // TestRowsThatAreNotThere void a run, as do surplus rows and rows that could not be counted.

@@ -12,8 +12,8 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // ruleState holds a rule's recent past, for rules that reach further back than a window.

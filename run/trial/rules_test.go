@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // rates feeds a rate rule with ticks of so many bad of all operations and users, and returns the reading after each.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // patience is for how many windows without a break a search waits for the generator and its host to be healthy again.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"plimsoll/record"
 	"plimsoll/run/capacity"
 	"plimsoll/run/live"
-	"plimsoll/run/record"
 )
 
 // interval is the estimate of a search and its interval, in users; zero before there is one.

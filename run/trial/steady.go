@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/judge/stats"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
+	"plimsoll/stats"
 )
 
 // A course holds the measured phase second by second, as needed to judge whether it was steady: 24 bytes a second.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // A target that is slow at first, changes for good in the middle, or gets slower all the time.

@@ -11,8 +11,8 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // A Driver makes load. Methods are safe for concurrent use.

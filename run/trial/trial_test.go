@@ -17,8 +17,8 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // lab is a generator and a server in one: every 50 ms each user makes a tenth of an op; the latency and the CPU are

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // marksPerWindow is in how many parts the window of a phase without a known end is kept: it begins at one of them, so

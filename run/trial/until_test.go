@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 // phasesOf returns the phases by name.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/run/capacity"
-	"plimsoll/run/record"
 )
 
 // A LevelTest finds the number of users at which the target uses a part of its cores and breaks no

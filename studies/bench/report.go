@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 	"plimsoll/studies/study"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
 )

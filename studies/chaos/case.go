@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"plimsoll/load/measure"
-	"plimsoll/run/record"
+	"plimsoll/record"
 )
 
 const (

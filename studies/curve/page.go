@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 	"plimsoll/studies/study"
 )
 

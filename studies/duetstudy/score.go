@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"plimsoll/internal/files"
-	"plimsoll/judge/stats"
 	"plimsoll/report"
+	"plimsoll/stats"
 	"plimsoll/studies/study"
 )
 

@@ -29,7 +29,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/studies/study"
 )
 

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/target/lab/netns"
 )
 

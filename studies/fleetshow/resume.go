@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
 )

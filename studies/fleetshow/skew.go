@@ -14,7 +14,7 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"

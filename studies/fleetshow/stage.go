@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/run/record"
+	"plimsoll/record"
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/netns"

@@ -3,7 +3,7 @@ package study
 import (
 	"math"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // ShareInterval is the exact interval of a share by Clopper and Pearson (Biometrika 26, 1934, 404): the chances of

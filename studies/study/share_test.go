@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"plimsoll/judge/stats"
+	"plimsoll/stats"
 )
 
 // TestShareInterval compares with values that have a closed form (no success, only successes, one try), and with the

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"plimsoll/newsfeed"
+	"plimsoll/record"
 	"plimsoll/rig"
-	"plimsoll/run/record"
 )
 
 const feedPlan = `
