@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -85,7 +86,7 @@ var rules = []rule{
 	{"size", "beyond that, nobody finds the idea that a file holds; split it by noun", size},
 	{"prints", "only a format may end a line of what people read: the arguments may be a target's text, and plain quotes them", prints},
 	{"renames", "a file that takes the place of another is on disk before, and its directory after: internal/files sees to that", renames},
-	{"adr", "decisions are found through their index, and never deleted", adrs},
+	{"adr", "decisions are found through their index, which keeps a line of each", adrs},
 }
 
 // roomOf returns the room of a package, the longest name in rows that its directory begins with, and its row. A
@@ -452,25 +453,29 @@ func size(t *tree) (bad []string) {
 var adrName = regexp.MustCompile(`^docs/adr/(\d{4})-[a-z0-9-]+\.md$`)
 
 func adrs(t *tree) (bad []string) {
-	index := string(t.texts["docs/adr/README.md"])
-	next := 1
+	const list = "docs/adr/README.md"
+	index := string(t.texts[list])
+	numbers := map[string]int{}
+	for _, m := range adrRow.FindAllStringSubmatch(index, -1) {
+		numbers[m[1]+m[2]]++
+	}
+	for n := 1; n <= len(numbers); n++ {
+		if k := numbers[strconv.Itoa(n)]; k != 1 {
+			bad = append(bad, fmt.Sprintf("%s: %d rows of the number %d, want 1", list, k, n))
+		}
+	}
 	for _, name := range t.sorted() {
-		if path.Dir(name) != "docs/adr" || path.Base(name) == "README.md" {
+		if path.Dir(name) != "docs/adr" || name == list {
 			continue
 		}
-		m := adrName.FindStringSubmatch(name)
-		if m == nil {
+		if !adrName.MatchString(name) {
 			bad = append(bad, fmt.Sprintf("%s: want a name such as docs/adr/0001-title.md", name))
 			continue
 		}
-		if want := fmt.Sprintf("%04d", next); m[1] != want {
-			bad = append(bad, fmt.Sprintf("%s: the next number is %s", name, want))
-		}
-		next++
 		title, _, _ := strings.Cut(string(t.texts[name]), "\n")
 		title = strings.TrimPrefix(title, "# ")
 		if row := fmt.Sprintf("[%s](%s)", title, path.Base(name)); !strings.Contains(index, row) {
-			bad = append(bad, fmt.Sprintf("docs/adr/README.md: the index lacks %s", row))
+			bad = append(bad, fmt.Sprintf("%s: the index lacks %s", list, row))
 		}
 		for _, heading := range []string{"| Status |", "## Context", "## Decision", "## Consequences", "## Evidence"} {
 			if !strings.Contains(string(t.texts[name]), "\n"+heading) {
@@ -478,10 +483,18 @@ func adrs(t *tree) (bad []string) {
 			}
 		}
 	}
-	for _, m := range regexp.MustCompile(`\]\((\d{4}-[a-z0-9-]+\.md)\)`).FindAllStringSubmatch(index, -1) {
+	for _, m := range adrLink.FindAllStringSubmatch(index, -1) {
 		if t.texts["docs/adr/"+m[1]] == nil {
-			bad = append(bad, fmt.Sprintf("docs/adr/README.md: the index has %s, which does not exist", m[1]))
+			bad = append(bad, fmt.Sprintf("%s: the index has %s, which does not exist", list, m[1]))
 		}
 	}
 	return bad
 }
+
+var (
+	// adrRow is a page or a line of the index, with its number.
+	adrRow = regexp.MustCompile(`(?m)^(?:- \[(\d+)\. .*|\| (\d+) \|.*)$`)
+
+	// adrLink is a link to a page.
+	adrLink = regexp.MustCompile(`\]\((\d{4}-[a-z0-9-]+\.md)\)`)
+)
