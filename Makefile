@@ -109,10 +109,10 @@ gen: ## write generated and golden files anew; read the diff
 	@for p in $(GOLDEN); do echo "$(GO) test $$p -update"; $(GO) test $$p -update || exit 1; done
 	@git status --short
 
-capacity-tables: ## simulate the capacity search again and write the tables of docs/capacity.md (three minutes)
+capacity-tables: ## simulate the capacity search again and write the tables of docs/method/capacity.md (three minutes)
 	$(GO) test -timeout=30m -run Calibration ./run/capacity -update
 
-calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/statistics.md (five minutes)
+calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/method/statistics.md (five minutes)
 	$(GO) test -count=1 -timeout=60m ./stats
 	$(GO) test -count=1 -timeout=60m -run StatisticsPage ./judge/verdict -calibrate
 

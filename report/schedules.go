@@ -134,7 +134,7 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 		}
 	}
 	s.Notes = append(s.Notes, "Intended is what users would have begun had each operation taken the median of its name; by schedule is the response as if users had not waited. "+
-		"It is calculated, stands beside what was measured, and enters no verdict (docs/time.md).")
+		"It is calculated, stands beside what was measured, and enters no verdict (docs/method/time.md).")
 	if slices.ContainsFunc(o.Schedule, func(c OpSchedule) bool { return c.Marked }) {
 		s.Notes = append(s.Notes, fmt.Sprintf("† In a run of this arm fewer than %.0f %% of the intended operations were begun: users waited, and the measured latencies hold few of their waits.", 100*record.LeastAchieved))
 	}

@@ -62,7 +62,7 @@ func (d TrendDocument) sections() []section {
 			"which were measured on other days and often on other machines, are never set against each other. What is assumed is that a ratio of two releases is the same on both machines.",
 		"Intervals are of " + trim(fixed(100*d.Level, 1)) + " % and grow along a chain, because errors add up. Comparisons with fewer than three pairs give no interval, with fewer than six no change.",
 		"A change is a release from which on the level is another: binary segmentation with t tests, p-values adjusted (Bonferroni) for all places of the chain, so that a chain of equal releases gets one in at most " +
-			trim(fixed(100*d.Alpha, 1)) + " % of all cases (docs/statistics.md). A slow decline of many small steps need not have any: look at the last release against the first. " +
+			trim(fixed(100*d.Alpha, 1)) + " % of all cases (docs/method/statistics.md). A slow decline of many small steps need not have any: look at the last release against the first. " +
 			"It is an alarm when two comparisons in a row that reach across it show it, each by itself.",
 	}})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // clockText describes in the manifest which clocks stamped the instants of a run, and how often each did
-// (docs/time.md). ofAll is whether the counts are those of all runs of a block.
+// (docs/method/time.md). ofAll is whether the counts are those of all runs of a block.
 func clockText(n wire.Clocks, ofAll bool) string {
 	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
 	if total := n.Kernel + n.Process; total > 0 {

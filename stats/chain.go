@@ -267,7 +267,7 @@ func step(l Link, at int) float64 {
 // fewer than five links each variance is its own.
 //
 // Sources: Scott and Knott, Biometrics 30 (1974), and Vostrikova, Soviet Math. Doklady 24 (1981), for binary
-// segmentation; Smyth, Statist. Appl. Genet. Mol. Biol. 3 (2004), for the variances. docs/statistics.md has how often
+// segmentation; Smyth, Statist. Appl. Genet. Mol. Biol. 3 (2004), for the variances. docs/method/statistics.md has how often
 // it errs.
 func ChangePoints(nodes int, links []Link, alpha float64) []Change {
 	places := Candidates(nodes, links)

@@ -59,7 +59,7 @@ var ErrFewIntervals = errors.New("too few intervals for a bootstrap of blocks")
 // above each quantile, the largest of them, and at least six. seed is that of the draws: the same input gives the
 // same output.
 //
-// The bootstrap of few blocks gives intervals that are too narrow (docs/statistics.md has the coverage). Below four
+// The bootstrap of few blocks gives intervals that are too narrow (docs/method/statistics.md has the coverage). Below four
 // blocks the error is [ErrFewIntervals]; other errors name an invalid value in the counts or in probs.
 func BlockBootstrap(intervals []SparseCounts, probs []float64, level float64, seed uint64) (QuantileIntervals, error) {
 	t, err := newTable(intervals, probs)

@@ -36,7 +36,7 @@
 //   - [BlockBootstrap]: the precision of the quantiles of one run;
 //   - [EffectiveCount], [QuantileSupported] and [QuantileSD]: the quantiles that a run can estimate, and how well.
 //
-// docs/statistics.md has the error rates of each of them.
+// docs/method/statistics.md has the error rates of each of them.
 //
 // # Few values
 //

@@ -65,7 +65,7 @@ func FewHoles(holes, n int) bool { return 10*holes <= n }
 //   - it matters: it moves the mean of the phase by [LateBias] or, where more than half would have to go, the parts
 //     differ by [NeverLatency] or [NeverRate].
 //
-// docs/statistics.md has its error rates.
+// docs/method/statistics.md has its error rates.
 func SettlingOf(logLatency, logRate []float64) Settling {
 	if len(logLatency) != len(logRate) || len(logLatency) < MinWarmup || !finite(logLatency) || !finite(logRate) {
 		return Settling{}

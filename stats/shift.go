@@ -41,7 +41,7 @@ const innerDraws = 100
 // the steps.
 //
 // The band of six pairs is wider than it had to be, because so few pairs determine little of the tails of their
-// spread; docs/statistics.md has the coverage. A draw that is the same pair every time has the spread of its
+// spread; docs/method/statistics.md has the coverage. A draw that is the same pair every time has the spread of its
 // blocks alone.
 //
 // Source: Doksum, Ann. Statist. 2 (1974), for the function; Davison and Hinkley, Bootstrap Methods (1997), 3.8 and 5.2.

@@ -28,7 +28,7 @@ func (s Span) Known() bool { return s.Lo == s.Hi }
 //
 // Sources: Horowitz and Manski, Econometrica 63 (1995), for conclusions that hold for any values of a known number of
 // contaminated ones; Fisher, Statistical Methods for Research Workers (1932), 21.1, for products of p-values.
-// docs/statistics.md has levels, coverage and power.
+// docs/method/statistics.md has levels, coverage and power.
 type Spans []Span
 
 // check panics where an interval is empty or undefined: the caller makes them of numbers that were checked.

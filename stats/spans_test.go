@@ -108,9 +108,9 @@ func randomSpans(rng *rand.Rand, n, k int) stats.Spans {
 	return out
 }
 
-// TestSpansOfOneBound has the factors on the p-value of t that docs/statistics.md names, for a conclusion below zero.
+// TestSpansOfOneBound has the factors on the p-value of t that docs/method/statistics.md names, for a conclusion below zero.
 func TestSpansOfOneBound(t *testing.T) {
-	page, err := os.ReadFile("../../docs/statistics.md")
+	page, err := os.ReadFile("../docs/method/statistics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestSpansOfOneBound(t *testing.T) {
 			t.Errorf("%v: %v times the p-value of t, want %v", tt.hidden, got, tt.want)
 		}
 		if text := fmt.Sprintf("times %v ", tt.want); !strings.Contains(string(page), text) {
-			t.Errorf("docs/statistics.md does not name the factor: %s", text)
+			t.Errorf("docs/method/statistics.md does not name the factor: %s", text)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (s *shown) printEdges(w io.Writer) {
 	if !c.Marked() || c.Of == record.OfArrivals {
 		return
 	}
-	plain.Fprintf(w, "  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/time.md), in ms:\n",
+	plain.Fprintf(w, "  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/method/time.md), in ms:\n",
 		100*record.LeastAchieved)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	plain.Fprintf(tw, "NAME\tNOT BEGUN\tP50\tP95\tP99\tMAX\t\n")

@@ -227,7 +227,7 @@ func (a *app) printRun(s shown) {
 		plain.Fprintf(w, "  settling: %s\n", why)
 	}
 	if evidence.Seen(s.Drift) {
-		plain.Fprintf(w, "\nstability in the measured phase (docs/statistics.md):\n")
+		plain.Fprintf(w, "\nstability in the measured phase (docs/method/statistics.md):\n")
 		for _, d := range s.Drift {
 			plain.Fprintf(w, "  %s\n", d.Sentence)
 		}

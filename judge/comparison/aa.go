@@ -237,7 +237,7 @@ func NoiseOf(all []record.Noise, p *plan.Plan, env Environment) []record.Noise {
 }
 
 // Spreads of runs that are assumed where none were measured, relative to the number itself: those of runs on a quiet
-// host of one's own, about twice as large for latencies as for capacity and throughput (docs/statistics.md). Results
+// host of one's own, about twice as large for latencies as for capacity and throughput (docs/method/statistics.md). Results
 // based on an assumption are marked.
 const (
 	assumedCapacity = 0.02

@@ -96,7 +96,7 @@ const (
 // half over a whole run would not matter, it only levels off, as caches and pools do while they fill.
 //
 // The trend is that of the means of twenty to ten equal stretches ([stats.RunDrift]), of fewer than forty values that
-// of the values themselves. docs/statistics.md lists its error rates.
+// of the values themselves. docs/method/statistics.md lists its error rates.
 func FindDrift(signals []Signal) []Drift {
 	trends := make([]stats.Trend, len(signals))
 	var ps []float64

@@ -16,8 +16,8 @@ import (
 	"plimsoll/stats"
 )
 
-// calibrate makes TestStatisticsPage write the tables of docs/statistics.md: make calibrate.
-var calibrate = flag.Bool("calibrate", false, "simulate the tables of docs/statistics.md and write them (minutes)")
+// calibrate makes TestStatisticsPage write the tables of docs/method/statistics.md: make calibrate.
+var calibrate = flag.Bool("calibrate", false, "simulate the tables of docs/method/statistics.md and write them (minutes)")
 
 // quick is how many comparisons a row of the page gets when it is only checked.
 const quick = 60
@@ -395,12 +395,12 @@ func familyTable() pageTable {
 	return table
 }
 
-// TestStatisticsPage holds the tables of docs/statistics.md: every row must be there, keep its promises, and agree
+// TestStatisticsPage holds the tables of docs/method/statistics.md: every row must be there, keep its promises, and agree
 // with a few simulated comparisons within chance (four standard errors). With -calibrate it writes them from 4,000
 // comparisons a row.
 func TestStatisticsPage(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join("..", "..", "docs", "statistics.md")
+	file := filepath.Join("..", "..", "docs", "method", "statistics.md")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -484,6 +484,6 @@ func (r pageRow) read(t *testing.T, table string) []float64 {
 		}
 		return out
 	}
-	t.Fatalf("docs/statistics.md has no row %q: make calibrate", r.key)
+	t.Fatalf("docs/method/statistics.md has no row %q: make calibrate", r.key)
 	return nil
 }

@@ -42,7 +42,7 @@
 //
 // [JudgeFamily] looks at all numbers beside the primary endpoints at once: a [Metric] is a finding when it changed by
 // more than its floor, at a false discovery rate of 10 %. A [Family] shows where to look and decides no verdict.
-// docs/statistics.md has the rules with their sources, and tables of how often they err.
+// docs/method/statistics.md has the rules with their sources, and tables of how often they err.
 //
 // [FindShift] finds where in the distribution of response times two arms differ, with a band over all quantiles at
 // once.

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// tableRuns is the number of searches of each row of docs/capacity.md.
+// tableRuns is the number of searches of each row of docs/method/capacity.md.
 const tableRuns = 40
 
-var update = flag.Bool("update", false, "write the tables of docs/capacity.md and testdata/capacity.json")
+var update = flag.Bool("update", false, "write the tables of docs/method/capacity.md and testdata/capacity.json")
 
 // normal is the search at pace 1 with the capacity known to within 40 %, as a pilot gives it, and the default budget.
 func normal(capacity float64) Config {
@@ -159,7 +159,7 @@ func moments(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd / float64(max(1, len(x)-1)))
 }
 
-// A table is one of docs/capacity.md, with the bounds for its rows.
+// A table is one of docs/method/capacity.md, with the bounds for its rows.
 type table struct {
 	mark      string
 	all       []scenario
@@ -197,7 +197,7 @@ func (sc scenario) exempt() (bias, sd, cover float64, ok bool) {
 func beyond(name string) bool { return name == "x10: autoscaler, 1 min" }
 
 // TestCalibration lets the search loose on every scenario, and checks that the answer is where the capacity is, that
-// intervals hold it, and that the target was never pushed far. With -update it writes the tables of docs/capacity.md
+// intervals hold it, and that the target was never pushed far. With -update it writes the tables of docs/method/capacity.md
 // from many more runs, beside the results of the known tool on the same servers.
 func TestCalibration(t *testing.T) {
 	n, known := 24, 0
@@ -205,7 +205,7 @@ func TestCalibration(t *testing.T) {
 		n, known = tableRuns, 20
 	}
 	truths := readTruths(t)
-	doc := filepath.Join("..", "..", "docs", "capacity.md")
+	doc := filepath.Join("..", "..", "docs", "method", "capacity.md")
 	page, err := os.ReadFile(doc)
 	if err != nil {
 		t.Fatal(err)

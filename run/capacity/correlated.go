@@ -10,7 +10,7 @@ import (
 
 // A short series does not show how long its noise lasts, and always looks less correlated than it is. So the search
 // begins with a belief about the correlation of neighboring windows that is worth some windows of evidence. Both
-// numbers were chosen on the simulations of docs/capacity.md, so that intervals cover and white noise is still soon
+// numbers were chosen on the simulations of docs/method/capacity.md, so that intervals cover and white noise is still soon
 // recognized.
 const (
 	priorCorrelation = 0.85

@@ -18,7 +18,7 @@
 // # The answer
 //
 // A [Result] is never a bare number. It is an Estimate with its 95 % interval, or AtLeast when something other
-// than the target ended the search, or Invalid when a signal was missing. docs/capacity.md has the formulas, and
+// than the target ended the search, or Invalid when a signal was missing. docs/method/capacity.md has the formulas, and
 // the bias and coverage of both estimators on simulated servers.
 //
 // # Missing data

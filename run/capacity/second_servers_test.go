@@ -3,7 +3,7 @@ package capacity_test
 import "math"
 
 // A family is a kind of server; its servers differ by seed. None of them was seen by the authors
-// of the search, and the author of them knew docs/capacity.md and the exported names of the
+// of the search, and the author of them knew docs/method/capacity.md and the exported names of the
 // package.
 type family struct {
 	name string

@@ -17,7 +17,7 @@ var expected = []struct {
 	op     op
 	status int
 	id     string
-	why    string // for the table of docs/workload.md
+	why    string // for the table of docs/method/workload.md
 }{
 	{opGetThread, 404, noPost, "the post was deleted, by itself or with its root, since the user saw it"},
 	{opReadThread, 404, noPost, "the thread's root was deleted since the user read the inbox"},

@@ -126,15 +126,15 @@ func TestAnotherIDIsAnError(t *testing.T) {
 	}
 }
 
-// TestEveryExpectedAnswerIsDocumented: docs/workload.md has the list as it is.
+// TestEveryExpectedAnswerIsDocumented: docs/method/workload.md has the list as it is.
 func TestEveryExpectedAnswerIsDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../../docs/workload.md")
+	doc, err := os.ReadFile("../../../docs/method/workload.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range expected {
 		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", ops[x.op].name, x.status, x.id, x.why); !strings.Contains(string(doc), row) {
-			t.Errorf("docs/workload.md lacks %q", row)
+			t.Errorf("docs/method/workload.md lacks %q", row)
 		}
 	}
 	if rows := strings.Count(string(doc), "| 404 | `"); rows != len(expected) {
