@@ -62,6 +62,11 @@ func (t *tree) owed(rule, thing string, f found) (bad []string) {
 			bad = append(bad, fmt.Sprintf("%s: %d %s, at most %d: %s", where, n, thing, most, strings.Join(f[where], ", ")))
 		}
 	}
+	return append(bad, t.unneeded(rule, thing, f)...)
+}
+
+// unneeded returns the exceptions of a rule for which nothing is found any more.
+func (t *tree) unneeded(rule, thing string, f found) (bad []string) {
 	for _, where := range slices.Sorted(maps.Keys(t.debts[rule])) {
 		if len(f[where]) == 0 {
 			bad = append(bad, fmt.Sprintf("%s: %s %s has no %s any more: remove the line", debtsFile, rule, where, thing))

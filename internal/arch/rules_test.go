@@ -2,6 +2,7 @@ package arch
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"path"
@@ -84,6 +85,8 @@ var rules = []rule{
 		"server, or in cmd", servers},
 	{"paths", "the repository must work for whoever clones it", machinePaths},
 	{"size", "beyond that, nobody finds the idea that a file holds; split it by noun", size},
+	{"hubs", "a package that imports half of the house can be read by nobody: its parts have names, and are packages. " + ratchet, hubs},
+	{"functions", "a function is read at one sitting, on one screen or two; its steps have names. " + ratchet, functions},
 	{"prints", "only a format may end a line of what people read: the arguments may be a target's text, and plain quotes them", prints},
 	{"renames", "a file that takes the place of another is on disk before, and its directory after: internal/files sees to that", renames},
 	{"adr", "decisions are found through their index, which keeps a line of each", adrs},
@@ -448,6 +451,56 @@ func size(t *tree) (bad []string) {
 		}
 	}
 	return bad
+}
+
+// mostImports is the largest number of our packages that a package imports, without those of its tests.
+const mostImports = 20
+
+func hubs(t *tree) (bad []string) {
+	all := found{}
+	for _, d := range t.dirs() {
+		imports := map[string]bool{}
+		for _, f := range t.packages[d].files {
+			if f.test {
+				continue
+			}
+			for _, imported := range f.imports() {
+				if to, ok := ours(imported); ok && to != d {
+					imports[to] = true
+				}
+			}
+		}
+		most := cmp.Or(t.debts["hubs"][d], mostImports)
+		if len(imports) > mostImports {
+			all.add(d, strconv.Itoa(len(imports)))
+		}
+		if len(imports) > most {
+			bad = append(bad, fmt.Sprintf("%s: imports %d of our packages, at most %d", d, len(imports), most))
+		}
+	}
+	return append(bad, t.unneeded("hubs", "imports beyond the rule", all)...)
+}
+
+// mostOfFunction is the length of a function in lines, from its name to its brace.
+const mostOfFunction = 80
+
+func functions(t *tree) (bad []string) {
+	long := found{}
+	for _, dir := range t.dirs() {
+		for _, f := range t.packages[dir].files {
+			for _, d := range f.ast.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if f.test || !ok || fn.Body == nil {
+					continue
+				}
+				lines := t.fset.Position(fn.End()).Line - t.fset.Position(fn.Pos()).Line + 1
+				if lines > mostOfFunction {
+					long.add(dir, fmt.Sprintf("%s of %d lines", fn.Name.Name, lines))
+				}
+			}
+		}
+	}
+	return t.owed("functions", "functions beyond "+strconv.Itoa(mostOfFunction)+" lines", long)
 }
 
 var adrName = regexp.MustCompile(`^docs/adr/(\d{4})-[a-z0-9-]+\.md$`)
