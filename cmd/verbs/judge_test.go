@@ -25,8 +25,8 @@ func TestFormatsAreRecognized(t *testing.T) {
 	for want, text := range map[string]string{
 		"load-test-ng": strings.ReplaceAll(resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", "16007"}}), "=Comp", "=\nComp"),
 		"figures":      `{"figures": [{"name": "p95", "value": 3}]}`,
-		"k6":           fixture(t, "run", "record", "k6", "testdata", "machine.json"),
-		"locust":       strings.ReplaceAll(fixture(t, "run", "record", "locust", "testdata", "stats.csv"), "Type,Name", `"Type","Name"`),
+		"k6":           fixture(t, "record", "importer", "k6", "testdata", "machine.json"),
+		"locust":       strings.ReplaceAll(fixture(t, "record", "importer", "locust", "testdata", "stats.csv"), "Type,Name", `"Type","Name"`),
 		"gobench":      "BenchmarkPost-2 100 12.5 ns/op\n",
 		"benchstat":    ",old.txt,,new.txt,,,\n,sec/op,CI,sec/op,CI,vs base,P\nPost,1e-06,1%,2e-06,1%,~,p=0.1 n=10\n",
 		"csv":          "base;new\n1;2\n",

@@ -164,7 +164,7 @@ func TestPublishedDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/report.md")
+	page, err := os.ReadFile("../../docs/trend.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestPublishedDifferences(t *testing.T) {
 	_, text, _ = strings.Cut(text, "```text\n")
 	text, _, _ = strings.Cut(text, "```")
 	if _, out, _ = call(t, files, "report", "trend", "examples/releases.csv"); text == "" || !strings.Contains(out, text) {
-		t.Errorf("docs/report.md shows\n%s\nwhich is not in\n%s", text, out[:min(len(out), 3000)])
+		t.Errorf("docs/trend.md shows\n%s\nwhich is not in\n%s", text, out[:min(len(out), 3000)])
 	}
 }
 
