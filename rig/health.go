@@ -100,7 +100,7 @@ func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, pla
 func (s *Session) health(sys *System, last func(string) (float64, time.Time, bool), c *clock.Clock) *health {
 	targets := s.coresOf(sys)
 	h := newHealth(last, c, s.generator, s.onOneHost(sys))
-	if sys.local != nil && s.onOneHost(sys) && !sys.local.apart {
+	if sys.local != nil && s.onOneHost(sys) && !sys.local.Apart() {
 		h.role = "" // the target may run on the generator's cores
 	}
 	h.device, h.oneStack, h.targets = sys.device, h.oneStack || sys.device == "lo", len(targets)

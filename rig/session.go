@@ -21,8 +21,10 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/capacity"
+	"plimsoll/run/sharedhost"
 	"plimsoll/run/trial"
 	"plimsoll/target"
+	"plimsoll/target/external"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
@@ -59,16 +61,6 @@ type Session struct {
 	whole     *whole    // the comparison or sizing that is watched; nil for none
 }
 
-// Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
-// error.
-func Cores(list string) ([]int, error) {
-	cpus, err := lab.ParseCPUs(list)
-	if err == nil {
-		err = lab.CheckCPUs(cpus)
-	}
-	return cpus, err
-}
-
 // NewSession describes the host and pins this process to the generator's cores. A plan that names files has had its
 // [Program.Preflight].
 func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
@@ -82,7 +74,8 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	if s.budget, err = setBudget(p); err != nil {
 		return nil, err
 	}
-	s.generator, s.targets = splitCores(p, p.Target.OwnHost() || pr.besides(p))
+	cores := sharedhost.CoresOf(p, p.Target.OwnHost() || pr.besides(p))
+	s.generator, s.targets = cores.Generator, cores.Target
 	if len(s.generator) > 0 {
 		if err := lab.PinSelf(s.generator); err != nil {
 			return nil, err
@@ -129,35 +122,69 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	return s, func() { s.Progress.End(); leave(); unserve(); hide() }, nil
 }
 
-// splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
-// not name; else the last core and the others, when the target is here and the host has two or more.
-func splitCores(p *plan.Plan, here bool) (generator, target []int) {
-	generator, target = p.Placement.Generator, p.Placement.Target
-	if len(generator) > 0 && len(target) > 0 || !here {
-		return generator, target
+// besides reports whether servers of others are on this host: those of the plan's target and arms that are yet to be
+// installed, or whose processes are seen.
+func (pr *Program) besides(p *plan.Plan) bool {
+	if p.Target.OwnHost() || p.Placement.Agents != nil {
+		return false
 	}
-	cpus, err := lab.AllowedCPUs(0)
-	if err != nil {
-		return generator, target
+	urls := slices.Clone(p.Target.URL)
+	if p.Compare != nil {
+		for _, a := range p.Compare.Arms {
+			urls = append(urls, a.URL...)
+		}
 	}
-	return sides(generator, target, cpus)
+	t, err := pr.Resolve(plan.Target{URL: urls}, plan.Workload{})
+	return err == nil && sharedhost.Serves(t.URL, len(p.Target.Install) > 0)
 }
 
-// sides completes the cores of generator and target out of those there are. A child without cores of its own would
-// inherit the generator's.
-func sides(generator, target, cpus []int) (_, _ []int) {
-	rest := func(taken []int) []int {
-		return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return slices.Contains(taken, c) })
+// hereFact is the fact of a description that names the processes of the target on this host.
+const hereFact = "processes here"
+
+// locate finds the processes of a target of others on this host, and keeps them off the generator's cores unless the
+// plan places the generator itself. It is called before each run, because a reset may have restarted the target.
+func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
+	site, ok := sys.Deployment.(*external.Site)
+	if !ok {
+		return nil
 	}
-	switch {
-	case len(generator) > 0:
-		return generator, rest(generator)
-	case len(target) > 0:
-		return rest(target), target
-	case len(cpus) < 2:
-		return nil, nil
+	named, err := sys.named(ctx)
+	if err != nil {
+		return err
 	}
-	return cpus[len(cpus)-1:], cpus[:len(cpus)-1]
+	local := cmp.Or(sys.local, new(sharedhost.Resident))
+	sys.inTurns = inTurns
+	here, err := local.Find(ctx, sharedhost.Clues{URLs: site.URLs(), URL: site.URL(), Ready: sys.Ready, Named: named})
+	if err != nil || !here {
+		return err
+	}
+	sys.local = local
+	var cores sharedhost.Cores // of users elsewhere, none here
+	if s.fleet == nil {
+		cores = sharedhost.Cores{Generator: s.generator, Target: s.targets}
+	}
+	if len(cores.Generator) > 0 {
+		local.Confine(cores, len(s.Plan.Placement.Generator) == 0)
+	}
+	if text := local.Placement(cores); text != sys.told {
+		sys.told = text
+		s.Progress.Say("%s", text)
+	}
+	site.Note(hereFact, local.String())
+	return nil
+}
+
+// onOneHost reports whether a system is on this host, with the generator.
+func (s *Session) onOneHost(sys *System) bool {
+	return s.Plan.Target.OwnHost() || sys.local.Here() && s.fleet == nil
+}
+
+// coresOf returns the cores of a system on this host that are not the generator's; nil where it may use all.
+func (s *Session) coresOf(sys *System) []int {
+	if s.Plan.Target.OwnHost() || sys.local.Apart() {
+		return s.targets
+	}
+	return nil
 }
 
 // A RunPart names a run: which arm on which database, and which part of a comparison it is.

@@ -58,11 +58,9 @@ func (a *app) watch(f watchFlags) (*agent.What, error) {
 		return nil, nil
 	}
 	if f.cpus != "" {
-		cpus, err := rig.Cores(f.cpus)
-		if err != nil {
+		if err := f.what.SetCPUs(f.cpus); err != nil {
 			return nil, plan.Usagef("-cpus: %w", err)
 		}
-		f.what.CPUs = cpus
 	}
 	f.what.Panicked = a.panicked
 	return &f.what, nil

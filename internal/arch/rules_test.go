@@ -16,7 +16,7 @@ var rows = [][]string{
 	0: {"console/ui", "internal/built", "internal/files", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
 	1: {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
-	3: {"record", "dialect", "reference/dataset"},
+	3: {"record", "dialect", "reference/dataset", "run/sharedhost"},
 	4: {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
 	5: {"load/fleet", "judge/comparison", "report"},
 	6: {"evidence"},
