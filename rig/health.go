@@ -10,14 +10,12 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/load/fleet"
 	"plimsoll/run/trial"
+	"plimsoll/run/users"
 	"plimsoll/target/lab"
 )
 
 // fresh is how old a sample may be that a gate is read from; the probes sample every second.
 const fresh = 3 * time.Second
-
-// notRated is why the gate headroom has no reading of this host.
-const notRated = "this host was not calibrated"
 
 // health reads the gates of the generator's health from the probes.
 type health struct {
@@ -81,7 +79,7 @@ type health struct {
 }
 
 func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, placed []int, sharedHost bool) *health {
-	h := &health{last: last, clock: c, cores: len(placed), unrated: notRated, oneStack: sharedHost}
+	h := &health{last: last, clock: c, cores: len(placed), unrated: users.NotRated, oneStack: sharedHost}
 	switch {
 	case len(placed) > 0:
 		h.role = "generator"

@@ -22,9 +22,11 @@ import (
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/run/sharedhost"
+	"plimsoll/run/users"
 	"plimsoll/target"
 	"plimsoll/target/container"
 	"plimsoll/target/external"
+	"plimsoll/target/lab"
 	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/postgresql"
@@ -281,15 +283,15 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 		}
 		spec.Dataset = DatasetText(filled)
 	}
-	users := f.s.Users(pt)
-	if _, err := f.s.layout(ctx, cmp.Or(t.URL.First(), "http://127.0.0.1"), mix, users); err != nil {
+	most := f.s.Users(pt)
+	if _, err := users.LayOut(ctx, f.s.Plan, f.s.crew, cmp.Or(t.URL.First(), "http://127.0.0.1"), mix, most); err != nil {
 		return nil, err
 	}
 	provisioned := func(ctx context.Context, at target.Endpoint) error {
 		f.s.Progress.Doing("provisioning", 0)
 		env := sys.env(p, at)
 		env.Log = func(format string, args ...any) { f.s.Progress.Step("provisioning", fmt.Sprintf(format, args...), 0) }
-		return provision(ctx, env, mix, users, f.s.accounts)
+		return users.Provision(ctx, env, mix, most, f.s.accounts)
 	}
 	sys.Ready, sys.dir = cmp.Or(ready, spec.Ready), spec.Dir
 	if t.Driver != plan.External { // which has no state here
@@ -386,7 +388,7 @@ func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (ta
 			spec.WorkDir = spec.Binary
 		} else if spec.Binary == "" {
 			var err error
-			if spec.Binary, err = executable(); err != nil {
+			if spec.Binary, err = lab.Executable(); err != nil {
 				return spec, err
 			}
 		}

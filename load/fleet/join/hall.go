@@ -285,8 +285,14 @@ func (h *Hall) Members() (out []Member) {
 	return out
 }
 
-// Missing returns a line for each known agent that does not answer, with the reason that is known.
-func (h *Hall) Missing() (out []string) {
+// A MissingAgent is a known agent that does not answer.
+type MissingAgent struct{ Name, Why string }
+
+// String returns a line for people.
+func (a MissingAgent) String() string { return fmt.Sprintf("agent %s: %s", a.Name, a.Why) }
+
+// Missing returns the known agents that do not answer, by name, with the reasons that are known.
+func (h *Hall) Missing() (out []MissingAgent) {
 	for _, g := range h.guests {
 		g.mu.Lock()
 		if time.Since(g.answered) >= gone {
@@ -294,11 +300,11 @@ func (h *Hall) Missing() (out []string) {
 			if g.refused != "" {
 				why = g.refused
 			}
-			out = append(out, fmt.Sprintf("agent %s: %s", g.key.Name, why))
+			out = append(out, MissingAgent{g.key.Name, why})
 		}
 		g.mu.Unlock()
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b MissingAgent) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -243,7 +243,7 @@ func TestStrangers(t *testing.T) {
 	if ms := h.Members(); len(ms) > 0 {
 		t.Errorf("strangers have joined: %+v", ms)
 	}
-	if lines := strings.Join(h.Missing(), "\n"); !strings.Contains(lines, "agent a: this agent is build b2") || !strings.Contains(lines, "agent b: it has not joined") {
+	if lines := fmt.Sprint(h.Missing()); !strings.Contains(lines, "agent a: this agent is build b2") || !strings.Contains(lines, "agent b: it has not joined") {
 		t.Errorf("missing: %s", lines)
 	}
 

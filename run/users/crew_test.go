@@ -1,8 +1,10 @@
-package rig
+package users
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
@@ -28,7 +30,7 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 		{"one was lost", 2, "a b", "b", "a c", "a"},
 		{"all were lost", 2, "a b", "a b", "a c", "c"},
 	} {
-		j := &joined{crew: strings.Fields(tt.crew), lost: strings.Fields(tt.lost)}
+		c := &Crew{want: plan.Agents{Count: tt.count}, names: strings.Fields(tt.crew), lost: strings.Fields(tt.lost)}
 		var all []join.Member
 		for name := range strings.FieldsSeq(tt.there) {
 			m := join.Member{Name: strings.TrimSuffix(name, "*")}
@@ -36,7 +38,7 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 			all = append(all, m)
 		}
 		var got []string
-		if run, ok := j.chosen(&plan.Agents{Count: tt.count}, all, 0); ok {
+		if run, ok := c.choose(all, 0); ok {
 			for _, m := range run {
 				got = append(got, m.Name)
 			}
@@ -45,4 +47,34 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 			t.Errorf("%s: the run has %q, want %q", tt.name, text, tt.want)
 		}
 	}
+}
+
+// An agent that does not answer at the moment when a run begins is waited for, as it is in the run; one that does not come
+// back is named.
+func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
+	keyFile, token := fleetKeys(t, "a")
+	hall := opened(t, keyFile)
+	build, err := join.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Crew{hall: hall, times: plan.Fleet{Resend: 1}}
+	run := []join.Member{{Name: "a"}} // it was there
+	if _, _, err := c.lead(t.Context(), run); err == nil || !strings.Contains(err.Error(), "agent a does not answer") {
+		t.Errorf("an agent that is gone: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	time.AfterFunc(100*time.Millisecond, func() {
+		done <- join.Attend(ctx, join.AgentConfig{Token: token("a"), URL: hall.Addr(), Build: build, Say: t.Logf,
+			Introduce: func() join.Introduction { return join.Introduction{} },
+			Serve:     func(ctx context.Context, _ *join.Responder) error { <-ctx.Done(); return nil }})
+	})
+	defer func() { cancel(); <-done }()
+	c.times.Resend = 20 * time.Second
+	links, names, err := c.lead(t.Context(), run)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	closeLinks(links)
 }

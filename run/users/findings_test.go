@@ -1,4 +1,4 @@
-package rig
+package users
 
 import (
 	"slices"
@@ -61,7 +61,29 @@ func TestMeasuredPart(t *testing.T) {
 	if a.Kept = 7; !strings.Contains(measuredPart(a).Text, "within hosts and 7 between hosts of before. Losses") {
 		t.Errorf("%q", measuredPart(a).Text)
 	}
-	if got := clocksApart(nil); got != nil {
-		t.Errorf("without a fleet: %+v", got)
+}
+
+// An agent that stood still while its run was measured voids it, and one that did so before or after does not.
+func TestStalls(t *testing.T) {
+	phases := []record.Phase{{Name: "ramp", To: 10 * time.Second}, {Name: "measure", From: 10 * time.Second, To: 20 * time.Second}}
+	list := []fleet.Stall{
+		{Agent: "agent 2 of 2 (b)", At: 15 * time.Second, Lag: 2 * time.Second}, {Agent: "agent 1 of 2 (a)", At: 12 * time.Second, Lag: time.Second},
+		{Agent: "agent 2 of 2 (b)", At: 16 * time.Second, Lag: 3 * time.Second}, {Agent: "agent 2 of 2 (b)", At: 21 * time.Second, Lag: time.Minute},
+	}
+	got := stalls(list, phases)
+	want := []string{
+		"agent 1 of 2 (a) stood still: it was late by up to 1s in 1 ticks of the measured time",
+		"agent 2 of 2 (b) stood still: it was late by up to 3s in 2 ticks of the measured time",
+	}
+	for i, f := range got {
+		if f.Gate != "lag" || f.Level != record.Red || i >= len(want) || f.Text != want[i] {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(got) != len(want) || got[1].Value != 3000 {
+		t.Errorf("%+v", got)
+	}
+	if late := stalls(list[3:], phases); late != nil {
+		t.Errorf("after the measured time: %+v", late)
 	}
 }

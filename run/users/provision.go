@@ -1,4 +1,4 @@
-package rig
+package users
 
 import (
 	"context"
@@ -18,24 +18,26 @@ const (
 	provisionUser = time.Second
 )
 
-// provision brings a target into the state that the behaviors of a mix need for some users, within a time that
-// depends on how many they are. The users have accounts, the first rows of a file; nil: the behaviors make theirs.
-func provision(ctx context.Context, env workload.Env, mix []engine.Part, users int, accounts *workload.Accounts) error {
+// Provision brings a target into the state that the behaviors of a mix need for some users, within a time that
+// depends on how many they are. The users have the accounts of a file's first rows; of a nil file, those that the
+// behaviors make. It may be repeated, and goes on where it was interrupted.
+func Provision(ctx context.Context, env workload.Env, mix []engine.Part, users int, file *UsersFile) error {
 	limit := provisionBase + time.Duration(users)*provisionUser
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
-		fmt.Errorf("not done within %v (%v, and %v for each of %d users); the target keeps the objects made so far, so the next run continues from there", limit, provisionBase, provisionUser, users))
+		fmt.Errorf("not done within %v (%v, and %v for each of %d users); the target keeps the objects made so far, so the next run continues from there",
+			limit, provisionBase, provisionUser, users))
 	defer cancel()
 	var shares []float64
 	for _, part := range mix {
 		shares = append(shares, part.Share)
 	}
 	var dealt []*workload.Accounts
-	if accounts != nil {
-		dealt = accounts.Deal(users, shares...)
+	if file != nil {
+		dealt = file.Rows.Deal(users, shares...)
 	}
 	for k, part := range mix {
 		n := int(math.Ceil(part.Share*float64(users))) + 1
-		if accounts != nil {
+		if file != nil {
 			env.Accounts, n = dealt[k], len(dealt[k].Rows)
 		}
 		err := part.Behavior.Provision(ctx, env, n)

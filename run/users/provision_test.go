@@ -1,4 +1,4 @@
-package rig
+package users
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (stuck) Provision(ctx context.Context, _ workload.Env, _ int) error {
 func TestProvisioningHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := provision(t.Context(), workload.Env{}, []engine.Part{{Name: "stuck", Behavior: stuck{}, Share: 1}}, 100, nil)
+		err := Provision(t.Context(), workload.Env{}, []engine.Part{{Name: "stuck", Behavior: stuck{}, Share: 1}}, 100, nil)
 		if took := time.Since(began); took != 6*time.Minute+40*time.Second {
 			t.Errorf("ended after %v", took)
 		}
