@@ -25,24 +25,17 @@ import (
 // the agent's standard input and nowhere else.
 type agentSettings struct {
 	Env       workload.Env
-	Behaviors []agentBehavior `json:"behaviors"`
-	Arrivals  *agentArrivals  `json:"arrivals,omitempty"`
-	Sources   []netip.Addr    `json:"sources,omitempty"`
-	Budget    int64           `json:"budget"`            // bytes of answers under way, of this agent
-	Ratings   []int           `json:"ratings,omitempty"` // see [engine.Config]
+	Behaviors []agentBehavior  `json:"behaviors"`
+	Arrivals  *engine.Arrivals `json:"arrivals,omitempty"` // of the main behavior
+	Sources   []netip.Addr     `json:"sources,omitempty"`
+	Budget    int64            `json:"budget"`            // bytes of answers under way, of this agent
+	Ratings   []int            `json:"ratings,omitempty"` // see [engine.Config]
 }
 
 type agentBehavior struct {
 	Name  string          `json:"name"`
 	Share float64         `json:"share"`
 	State json.RawMessage `json:"state"`
-}
-
-type agentArrivals struct {
-	Rate     float64 `json:"rate"`
-	Poisson  bool    `json:"poisson"`
-	InFlight int     `json:"in_flight"`
-	Queue    int     `json:"queue"`
 }
 
 // settings returns a function that makes the settings of an agent by its number: each gets the secrets of its own users.
@@ -63,8 +56,11 @@ func (c Config) settings() (func(agent int) (json.RawMessage, error), error) {
 	return func(agent int) (json.RawMessage, error) {
 		own, share := set, deal.Part(agent)
 		own.Budget = budgetOfPart(c.Budget, share)
-		if a := c.Arrivals; a != nil {
-			own.Arrivals = &agentArrivals{a.Rate, a.Poisson, places(a.InFlight, share), places(a.Queue, share)}
+		if c.Arrivals != nil {
+			a := *c.Arrivals
+			a.InFlight = places(a.InFlight, share)
+			a.Queue = places(a.Queue, share)
+			own.Arrivals = &a
 		}
 		for class, part := range c.Mix {
 			state, err := part.Behavior.(workload.Portable).State(parts[agent][class])
@@ -145,11 +141,11 @@ func (b Builder) build(ctx context.Context, st fleet.Start, epoch time.Time, onE
 		Env: env, Mix: mix, Clock: clock.New(epoch), OnError: onError,
 		Agent: st.Agent, Agents: st.Agents, Ratings: set.Ratings,
 	}
-	if r := set.Arrivals; r != nil {
+	if conf.Arrivals = set.Arrivals; conf.Arrivals != nil {
 		if len(mix) == 0 {
 			return nil, errors.New("settings: there are arrivals, and no behavior that could serve them")
 		}
-		conf.Arrivals = arrivalsOf(mix, engine.Arrivals{Rate: r.Rate, Poisson: r.Poisson, InFlight: r.InFlight, Queue: r.Queue})
+		conf.Arrivals.Behavior = server(mix)
 	}
 	agent.Engine, err = engine.New(ctx, conf)
 	return agent, err

@@ -52,9 +52,13 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 // An agent that does not answer at the moment when a run begins is waited for, as it is in the run; one that does not come
 // back is named.
 func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
-	keyFile, token := fleetKeys(t, "a")
+	keyFile, tokenFile := fleetFiles(t, "a")
 	hall := opened(t, keyFile)
 	build, err := join.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := join.ReadToken(tokenFile("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +70,7 @@ func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	time.AfterFunc(100*time.Millisecond, func() {
-		done <- join.Attend(ctx, join.AgentConfig{Token: token("a"), URL: hall.Addr(), Build: build, Say: t.Logf,
+		done <- join.Attend(ctx, join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf,
 			Introduce: func() join.Introduction { return join.Introduction{} },
 			Serve:     func(ctx context.Context, _ *join.Responder) error { <-ctx.Done(); return nil }})
 	})

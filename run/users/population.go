@@ -193,3 +193,20 @@ func (p *Population) Findings(phases []record.Phase) []record.Finding {
 	}
 	return out
 }
+
+// Arrivals translates the plan's open model for a mix, whose first behavior is the main one; nil without one.
+func Arrivals(p *plan.Plan, mix []engine.Part) *engine.Arrivals {
+	a := p.Workload.Arrival
+	if a == nil {
+		return nil
+	}
+	return &engine.Arrivals{
+		Behavior: server(mix), Rate: float64(a.Rate), Poisson: a.Process == plan.Poisson, InFlight: a.InFlight, Queue: a.Queue,
+	}
+}
+
+// server returns the main behavior of a mix, which serves its arrivals. The plan was checked, and the engine refuses a nil.
+func server(mix []engine.Part) workload.ArrivalBehavior {
+	b, _ := mix[0].Behavior.(workload.ArrivalBehavior)
+	return b
+}

@@ -12,25 +12,18 @@ import (
 	"plimsoll/load/fleet/join"
 )
 
-// fleetKeys makes the keys of a fleet with these agents.
-func fleetKeys(t *testing.T, names ...string) (keys string, token func(name string) *join.Token) {
+// fleetFiles makes the keys of a fleet with these agents, and their token files.
+func fleetFiles(t *testing.T, names ...string) (keys string, tokenFile func(name string) string) {
 	t.Helper()
 	dir := t.TempDir()
 	keys = filepath.Join(dir, "fleet.json")
-	file := func(name string) string { return filepath.Join(dir, name+".nk") }
+	tokenFile = func(name string) string { return filepath.Join(dir, name+".nk") }
 	for _, name := range names {
-		if _, err := join.NewToken(files.OS{}, keys, file(name)); err != nil {
+		if _, err := join.NewToken(files.OS{}, keys, tokenFile(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return keys, func(name string) *join.Token {
-		t.Helper()
-		token, err := join.ReadToken(file(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return token
-	}
+	return keys, tokenFile
 }
 
 // opened opens a door on the loopback device until the end of the test.
@@ -46,7 +39,7 @@ func opened(t *testing.T, keyFile string) *join.Hall {
 
 // A roll without members, or without missing ones, has empty lists in JSON.
 func TestEmptyListsOfARoll(t *testing.T) {
-	keyFile, _ := fleetKeys(t, "a")
+	keyFile, _ := fleetFiles(t, "a")
 	roll, err := Door{Listen: "127.0.0.1:0", Keys: keyFile}.CallRoll(t.Context(), 1, "v1", new(plain.Secrets), t.Logf)
 	if err != nil {
 		t.Fatal(err)
