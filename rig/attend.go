@@ -12,8 +12,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Attend is this program as an agent, until ctx ends. store is the directory that may hold the rating of this host. With
-// calibrate, a host without one is rated first.
+// Attend is this program as an agent, until ctx ends. store is the directory that may hold the
+// rating of this host. With calibrate, a host without one is rated first.
 func (pr *Program) Attend(ctx context.Context, a users.Attendance, store string, calibrate bool) error {
 	progress := NewReporter(pr.RawErr, pr.Secrets, false)
 	a.Version, a.Secrets, a.Say = pr.Version, pr.Secrets, progress.Say
@@ -38,8 +38,8 @@ func (pr *Program) BuildAgent(ctx context.Context, st fleet.Start, epoch time.Ti
 	return agent, err
 }
 
-// ratingOf returns the rating of this host for coordinators, with all cores that this process may use; nil if it has
-// none.
+// ratingOf returns the rating of this host for coordinators, with all cores that this process may
+// use; nil if it has none.
 func (pr *Program) ratingOf(ctx context.Context, root string, calibrate bool, progress *Reporter) *join.Rating {
 	host := probe.Fingerprint()
 	r, known, err := keptRating(root, ratedAs(host))

@@ -20,8 +20,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// mostUsers bounds the users that one request may set, and mostAway how far the run's epoch may be from this process'
-// clock: a schedule that begins farther off is reckoned arrival by arrival.
+// mostUsers bounds the users that one request may set, and mostAway how far the run's epoch may be
+// from this process' clock: a schedule that begins farther off is reckoned arrival by arrival.
 const (
 	mostUsers = 10_000_000
 	mostAway  = 24 * time.Hour
@@ -41,12 +41,14 @@ func (s *Start) check(now time.Time) error {
 // mostErrors is the number of users' errors that one report carries.
 const mostErrors = 50
 
-// mostErrorText is the number of bytes of one error that a reply carries: an error may quote what the coordinator sent.
+// mostErrorText is the number of bytes of one error that a reply carries: an error may quote what
+// the coordinator sent.
 const mostErrorText = 1500
 
 func errorText(err error) foreign { return foreign(plain.Cut(err.Error(), mostErrorText)) }
 
-// An Agent is an engine with the recorders of its users, driven by [Serve]. All fields but Samples are required.
+// An Agent is an engine with the recorders of its users, driven by [Serve]. All fields but Samples
+// are required.
 type Agent struct {
 	Engine   *engine.Local
 	Registry *measure.Registry
@@ -59,10 +61,10 @@ type Agent struct {
 // A Build makes an agent. epoch is the run's on this process's clock; onError is for the engine.
 type Build func(ctx context.Context, s Start, epoch time.Time, onError func(user int, err error)) (*Agent, error)
 
-// Serve is an agent's life: it carries out the requests that come in until it gets a request to stop, in ends or ctx
-// does. Then the users have stopped. The error is nil only after a request to stop, and when nothing of the agent
-// panicked. A request that panics is answered with an error; it and the panics of users are reported to the
-// coordinator.
+// Serve is an agent's life: it carries out the requests that come in until it gets a request to
+// stop, in ends or ctx does. Then the users have stopped. The error is nil only after a request to
+// stop, and when nothing of the agent panicked. A request that panics is answered with an error; it
+// and the panics of users are reported to the coordinator.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

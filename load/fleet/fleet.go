@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// DefaultPatience is how long an agent may take for a reply.
+	// DefaultPatience is the longest time for a reply of an agent.
 	DefaultPatience = 5 * time.Second
-	// startPatience is how long it may take to build its engine.
+	// startPatience is the longest time for the start of its engine.
 	startPatience = 30 * time.Second
 	// stale is the age of a report beyond which an agent's samples are missing.
 	stale = 3 * time.Second
@@ -29,44 +29,45 @@ const (
 
 // Config configures a [RemoteDriver]. All fields but OnError and Patience are required.
 type Config struct {
-	// Links lead to the agents: writes reach agent k's Serve, and reads return its replies. They are closed by Stop.
+	// Links lead to the agents: writes reach agent k's Serve, and reads return its replies. They are
+	// closed by Stop.
 	Links []io.ReadWriteCloser
 	// Epoch is the run's.
 	Epoch time.Time
-	// Settings returns those of an agent by its number, from 0. It is called once for each, for several at a time.
+	// Settings returns the settings of an agent by its number, from 0. It is called once for each, for
+	// several at a time.
 	Settings func(agent int) (json.RawMessage, error)
 	// Registry, Tally and Ledger receive the records of all agents.
 	Registry *measure.Registry
 	Tally    *workload.Tally
 	Ledger   *workload.Ledger
-	// OnError is called for users that failed, and for errors of an agent itself (then user is -1). A panic
-	// there is a
-	// *boundary.Panic here.
+	// OnError is called for users that failed, and for errors of an agent itself (then user is -1). A
+	// panic there is a *boundary.Panic here.
 	OnError func(agent, user int, err error)
-	// Patience is how long an agent may take for a reply; 0 means DefaultPatience.
+	// Patience is the longest time for a reply; 0 means DefaultPatience.
 	Patience time.Duration
-	// Hosts describes the links that lead to [ServeHost] of other hosts; nil: they lead to Serve of processes of this
-	// one.
+	// Hosts describes the links that lead to [ServeHost] of other hosts; nil: they lead to Serve of
+	// processes of this one.
 	Hosts *Hosts
 }
 
 // Hosts are the settings of agents on other hosts.
 type Hosts struct {
-	// Names are those of the hosts, by link.
+	// Names are the names of the hosts, by link.
 	Names []string
-	// Processes is how many each of them starts.
+	// Processes is the number of processes that each of them starts.
 	Processes int
 	// Tick is the trial's.
 	Tick time.Duration
-	// Hold is how long an agent may be silent until a search holds its level.
+	// Hold is the silence of an agent after which a search holds its level.
 	Hold time.Duration
-	// Leave is how long the coordinator may be silent until an agent's users leave, over the time Over.
+	// Leave is the silence of the coordinator after which an agent's users leave, over the time Over.
 	Leave, Over time.Duration
 }
 
-// A RemoteDriver drives users in other processes. It is a [trial.Driver], [trial.Counter], [trial.Stormer],
-// [trial.Collector], [trial.Drainer] and [trial.Ender]. Methods are safe for concurrent use; Collect and Activity are for one
-// goroutine.
+// A RemoteDriver drives users in other processes. It is a [trial.Driver], [trial.Counter],
+// [trial.Stormer], [trial.Collector], [trial.Drainer] and [trial.Ender]. Methods are safe for
+// concurrent use; Collect and Activity are for one goroutine.
 type RemoteDriver struct {
 	cfg    Config
 	links  []*link
@@ -107,7 +108,7 @@ type agent struct {
 	bins    int           // of 100 ms that it has reported
 }
 
-// New starts the agents. On an error those that had begun are stopped.
+// New starts the agents. On an error, agents that had begun are stopped.
 func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 	if len(cfg.Links) == 0 {
 		return nil, errors.New("a fleet needs an agent")
@@ -223,8 +224,8 @@ func (d *RemoteDriver) Open() (n int) {
 	return n
 }
 
-// Storm implements [trial.Stormer]. An agent that is lost has no part in it; the next Collect reports
-// it.
+// Storm implements [trial.Stormer]. An agent that is lost has no part in it; the next Collect
+// reports it.
 func (d *RemoteDriver) Storm(s workload.Storm) *workload.StormState {
 	var mu sync.Mutex
 	affected := 0
@@ -397,8 +398,8 @@ func (d *RemoteDriver) Stamps() (sum wire.Clocks) {
 	return sum
 }
 
-// Refused counts the answers that the agents cut off since they began, and returns how many bytes of their budgets
-// they held together, at most.
+// Refused counts the answers that the agents cut off since they began, and returns how many bytes
+// of their budgets they held together, at most.
 func (d *RemoteDriver) Refused() (sum wire.Refusals, held int64) {
 	for _, a := range d.agents {
 		a.mu.Lock()

@@ -16,13 +16,13 @@ import (
 
 // A HostAgent starts the processes of a host and knows its coordinator.
 type HostAgent struct {
-	// Launch starts n agents of this host, each served by [Serve], and returns the links to them, and the function that
-	// ends them.
+	// Launch starts n agents of this host, each served by [Serve], and returns the links to them, and
+	// the function that ends them.
 	Launch func(ctx context.Context, n int) (links []io.ReadWriteCloser, end func(), err error)
-	// Silent is how long nothing has come from the coordinator, signs of life included.
+	// Silent returns the time since anything came from the coordinator, signs of life included.
 	Silent func() time.Duration
-	// Samples reads the host's own probes whenever its first process has read its own, about once a second; nil for none.
-	// They travel in that process's report.
+	// Samples reads the host's own probes whenever its first process has read its own, about once a
+	// second; nil for none. They travel in that process's report.
 	Samples func(context.Context, time.Time) ([]series.Sample, error)
 
 	wall func() time.Time // for tests: another clock
@@ -31,18 +31,18 @@ type HostAgent struct {
 // stoodStill is the lag beyond which an agent has stood still.
 const stoodStill = time.Second
 
-// errSilent reports that the coordinator was silent for too long, and errUnbegun that it was so before it had started
-// users.
+// errSilent reports that the coordinator was silent for too long, and errUnbegun that it was so
+// before it had started users.
 var (
 	errSilent  = errors.New("the coordinator is gone: the users have left")
 	errUnbegun = errors.New("the coordinator is gone: it had started no users")
 )
 
-// mostUnbegun is how long a coordinator may be silent before it has started users. It gives up an agent that is silent for
-// 20 s ([plan.Fleet]).
+// mostUnbegun is the longest silence of a coordinator before it has started users. It gives up an
+// agent that is silent for 20 s ([plan.Fleet]).
 const mostUnbegun = 30 * time.Second
 
-// watchEvery is how often a host looks for a silent coordinator.
+// watchEvery is the time between two looks for a silent coordinator.
 const watchEvery = 250 * time.Millisecond
 
 // hosted is the state of a host in one run.
@@ -71,10 +71,11 @@ type round struct {
 	parts []part
 }
 
-// ServeHost is the life of another host's agent in one run: like [Serve], but the users are in processes of this host,
-// which it leads, and whose reports it sends together. When no request of a tick comes, it collects them by itself and
-// keeps them, so that each tick's records come as a report of that tick, however late. When the coordinator is silent
-// for as long as the start has said, the users leave and it returns an error. That holds also while out takes no more of a
+// ServeHost is the life of another host's agent in one run: like [Serve], but the users are in
+// processes of this host, which it leads, and whose reports it sends together. When no request of a
+// tick comes, it collects them by itself and keeps them, so that each tick's records come as a
+// report of that tick, however late. When the coordinator is silent for as long as the start has
+// said, the users leave and it returns an error. That holds also while out takes no more of a
 // reply: its write is given up then, and ends when out is closed.
 func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -144,7 +145,8 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	}
 }
 
-// forsaken returns an error when the coordinator has been silent for too long. Then the users have left.
+// forsaken returns an error when the coordinator has been silent for too long. Then the users have
+// left.
 func (s *hosted) forsaken(ctx context.Context) error {
 	silent := s.Silent()
 	switch {
@@ -189,10 +191,11 @@ func (s *hosted) leave(ctx context.Context) {
 	}
 }
 
-// slack is how long a request of a tick may be late until the reports are collected without it.
+// slack returns the lateness of a tick's request beyond which the reports are collected without it.
 func (s *hosted) slack() time.Duration { return max(s.start.Tick/2, 250*time.Millisecond) }
 
-// due is when the next tick is collected without a request; nil for never.
+// due returns a channel that reports when the next tick is collected without a request; nil for
+// never.
 func (s *hosted) due() <-chan time.Time {
 	if s.driver == nil || s.start.Tick <= 0 {
 		return nil
@@ -332,7 +335,7 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	return parts, nil
 }
 
-// answer is the reply to a collect: the kept reports up to its tick, or those of now.
+// answer replies to a collect with the kept reports up to its tick, or the reports of now.
 func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error) {
 	if s.broken != nil {
 		return nil, s.broken

@@ -29,17 +29,19 @@ type Start struct {
 	Agents int `json:"agents"`
 	// Epoch of the run on the agent's wall clock.
 	Epoch time.Time `json:"epoch"`
-	// Host says what [ServeHost] does; nil for [Serve].
+	// Host has the settings of [ServeHost]; nil for [Serve].
 	Host *hostStart `json:"host,omitempty"`
-	// Settings are the program's own, to build the engine from. They hold secrets, those of the agent's users alone.
+	// Settings are the program's own, to build the engine from. They hold secrets of the agent's users
+	// alone.
 	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
-// hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts, Agent+2·Hosts and so on.
+// hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts,
+// Agent+2·Hosts and so on.
 type hostStart struct {
 	Hosts     int `json:"hosts"`
 	Processes int `json:"processes"`
-	// Settings are those of each of its processes, in their order.
+	// Settings are the settings of its processes, in their order.
 	Settings []json.RawMessage `json:"settings"`
 	Tick     time.Duration     `json:"tick"`  // how often reports are cut while the coordinator is silent
 	Leave    time.Duration     `json:"leave"` // how long it may be silent until the users leave
@@ -56,7 +58,8 @@ type collect struct {
 	Acked []message `json:"acked,omitempty"`
 	// Mark ends a stretch at this offset from the epoch; 0: as before.
 	Mark time.Duration `json:"mark,omitempty"`
-	// Ends is the last mark that a host sets by itself; 0: each tick that it collects without a request is one.
+	// Ends is the last mark that a host sets by itself; 0: each tick that it collects without a
+	// request is one.
 	Ends time.Duration `json:"ends,omitempty"`
 	// Censor, if it is set, requests the ages of the operations under way.
 	Censor *censor `json:"censor,omitempty"`
@@ -104,10 +107,12 @@ type panicked struct {
 	Stack foreign `json:"stack"`
 }
 
-// foreign is a text of another process, for people: of what it has sent, the first mostForeign bytes are read.
+// foreign is a text of another process, for people: of what it has sent, the first mostForeign
+// bytes are read.
 type foreign string
 
-// mostForeign is more than an agent of this program sends: see mostErrorText, and the limits of a [boundary.Panic].
+// mostForeign is more than an agent of this program sends: see mostErrorText, and the limits of a
+// [boundary.Panic].
 const mostForeign = 10 << 10
 
 func (f *foreign) UnmarshalJSON(b []byte) error {
@@ -179,7 +184,8 @@ type message struct {
 	Unanswered bool          `json:"unanswered,omitempty"`
 	Sent       time.Duration `json:"sent"`
 	Acked      time.Duration `json:"acked"`
-	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect the one that gets it.
+	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect the
+	// one that gets it.
 	From   int           `json:"from,omitempty"`
 	Within time.Duration `json:"within,omitempty"`
 }

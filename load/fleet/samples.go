@@ -12,9 +12,9 @@ import (
 	"plimsoll/watch/series"
 )
 
-// MostLabeled is how many agents have series of their own. Of more, the series have the label agent="worst", the largest
-// value of all agents (of a limit the smallest), agent="sum", and those of as many agents, the ones that were late most
-// of late.
+// MostLabeled is the largest number of agents that have series of their own. Of more, there are
+// series with the label agent="worst", the largest value of all agents (of a limit the smallest),
+// with agent="sum", and of as many agents, the latest ones of late.
 const MostLabeled = 16
 
 // Values of the label agent of the series of more agents than [MostLabeled].
@@ -37,9 +37,10 @@ func labeled(s series.Sample, l series.Label) series.Sample {
 	return s
 }
 
-// Sample implements [plimsoll/probe.Probe]: the last samples of the agents' own probes, with the label agent. With an
-// error there are samples too; those of all agents together are left out unless each has one. Agents that were stopped
-// have no more samples, which is an error only of one that was silent then.
+// Sample implements [plimsoll/probe.Probe]: the last samples of the agents' own probes, with the
+// label agent. With an error there are samples too; samples of all agents together are left out
+// unless each has one. Agents that were stopped have no more samples, which is an error only of one
+// that was silent then.
 func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, err error) {
 	now, stopped := time.Now(), d.stopAt.Load() // without the driver's lock, under which slow agents are awaited
 	if stopped != nil {
@@ -76,7 +77,7 @@ func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, 
 	return append(out, all.of(len(d.agents))...), err
 }
 
-// shown are the agents with series of their own; nil for all.
+// shown returns the agents with series of their own; nil for all.
 func (d *RemoteDriver) shown() map[int]bool {
 	if len(d.agents) <= MostLabeled {
 		return nil
@@ -99,8 +100,8 @@ func (d *RemoteDriver) shown() map[int]bool {
 	return own
 }
 
-// slowly is how slowly the lateness of an agent is forgotten: by one part of so many with each report. Its series would
-// be many short ones else.
+// slowly slows down the forgetting of an agent's lateness: by one part of so many with each report.
+// Its series would be many short ones else.
 const slowly = 32
 
 // took takes in what a report says of the agent itself. a.mu is held.
@@ -160,8 +161,8 @@ func (t *totals) of(agents int) (out []series.Sample) {
 	return out
 }
 
-// Sampled returns the last sample of an agent by its key, the name and the agent's own labels, and when it came; ok is
-// false if there is none.
+// Sampled returns the last sample of an agent by its key, the name and the agent's own labels, and
+// when it came; ok is false if there is none.
 func (d *RemoteDriver) Sampled(agent int, key string) (v float64, at time.Time, ok bool) {
 	a := d.agents[agent]
 	a.mu.Lock()

@@ -16,7 +16,8 @@ import (
 // lookUpTimeout bounds the look-up of one name of a host.
 const lookUpTimeout = 2 * time.Second
 
-// A LookUp returns the addresses of a host by its name. Where one may be nil, names have no addresses.
+// A LookUp returns the addresses of a host by its name. Where one may be nil, names have no
+// addresses.
 type LookUp func(host string) ([]netip.Addr, error)
 
 // Resolve asks the system's resolver, for at most two seconds. It is a [LookUp].
@@ -30,7 +31,8 @@ func Resolve(host string) (out []netip.Addr, err error) {
 	return out, err
 }
 
-// addressesOf returns the addresses of a host; none, without an error, where look is nil and the name needs it.
+// addressesOf returns the addresses of a host; none, without an error, where look is nil and the
+// name needs it.
 func addressesOf(host string, look LookUp) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr.Unmap()}, nil
@@ -44,8 +46,8 @@ func addressesOf(host string, look LookUp) ([]netip.Addr, error) {
 	return look(host)
 }
 
-// endpointsOf returns the addresses and ports that a URL leads to; none for one without a port or an address, which the
-// deployment reports.
+// endpointsOf returns the addresses and ports that a URL leads to; none for one without a port or
+// an address, which the deployment reports.
 func endpointsOf(u *url.URL, look LookUp) (out []netip.AddrPort) {
 	usual := map[string]string{"http": "80", "https": "443"}
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), usual[u.Scheme]), 10, 16)
@@ -94,9 +96,9 @@ func Reached(urls []string) (out []netip.AddrPort) {
 	return out
 }
 
-// Serves reports whether one of the URLs leads to a server of others on this host, so that the generator needs cores
-// of its own. A server that is yet to be installed counts if install is set. One that cannot be looked up does not: its
-// deployment reports it.
+// Serves reports whether one of the URLs leads to a server of others on this host, so that the
+// generator needs cores of its own. A server that is yet to be installed counts if install is set.
+// One that cannot be looked up does not: its deployment reports it.
 func Serves(urls []string, install bool) bool {
 	for _, at := range Reached(urls) {
 		pids, listens, err := probe.Listeners(at)

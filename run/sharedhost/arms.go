@@ -9,9 +9,9 @@ import (
 	"plimsoll/plan"
 )
 
-// OneHost returns a caution if servers of two arms of a duet elsewhere are on one host, or on this one, or if that is
-// unknown because a name has no address; empty otherwise. With a nil look, nothing is said of names, nor of addresses
-// that are references.
+// OneHost returns a caution if servers of two arms of a duet elsewhere are on one host, or on this
+// one, or if that is unknown because a name has no address; empty otherwise. With a nil look,
+// nothing is said of names, nor of addresses that are references.
 func OneHost(p *plan.Plan, look LookUp) string {
 	own := ownAddresses()
 	const here = "this host"
@@ -49,8 +49,9 @@ func OneHost(p *plan.Plan, look LookUp) string {
 	return unknown
 }
 
-// OneServer returns a caution if two arms have addresses that differ in the plan and lead to one port of one host, as
-// aliases and references do; empty otherwise, and where a name has no address. full is the plan without references.
+// OneServer returns a caution if two arms have addresses that differ in the plan and lead to one
+// port of one host, as aliases and references do; empty otherwise, and where a name has no address.
+// full is the plan without references.
 func OneServer(p, full *plan.Plan, look LookUp) string {
 	type server struct{ arm, url string }
 	serverAt := map[netip.AddrPort]server{}

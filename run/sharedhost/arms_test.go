@@ -34,7 +34,8 @@ func names(host string) ([]netip.Addr, error) {
 	return []netip.Addr{netip.MustParseAddr(at)}, nil
 }
 
-// Aliases of one server are told from two servers by what they lead to, and a name that leads nowhere is named.
+// Aliases of one server are told from two servers by what they lead to, and a name that leads
+// nowhere is named.
 func TestAliasesOfOneServer(t *testing.T) {
 	for _, tt := range []struct{ base, fresh, host, server string }{
 		{"http://blue.example", "http://green.example", "", ""},

@@ -7,12 +7,13 @@ import (
 	"plimsoll/target/lab"
 )
 
-// Cores holds the cores of this host for the generator and for the target. Without cores, a side is not placed.
+// Cores holds the cores of this host for the generator and for the target. Without cores, a side is
+// not placed.
 type Cores struct{ Generator, Target []int }
 
-// CoresOf returns the cores of both sides: the plan's, and those that are left for a side that it does not name. For a
-// plan that names none, the generator has the last core of a host of two or more, and the target the others, if the
-// target is on this host (here).
+// CoresOf returns the cores of both sides: the plan's, and for a side that it does not name, the
+// cores that are left. For a plan that names none, the generator has the last core of a host of two
+// or more, and the target the others, if the target is on this host (here).
 func CoresOf(p *plan.Plan, here bool) Cores {
 	named := Cores{Generator: p.Placement.Generator, Target: p.Placement.Target}
 	if len(named.Generator) > 0 && len(named.Target) > 0 || !here {
@@ -25,8 +26,8 @@ func CoresOf(p *plan.Plan, here bool) Cores {
 	return named.complete(cpus)
 }
 
-// complete gives a side without cores those of cpus that are left. A child without cores of its own would inherit the
-// generator's.
+// complete gives a side without cores what the other leaves of cpus. A child without cores of its
+// own would inherit the generator's.
 func (c Cores) complete(cpus []int) Cores {
 	without := func(taken []int) []int {
 		return slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return slices.Contains(taken, cpu) })

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A side that the plan does not name gets the remaining cores: without cores of their own, servers would run on the
-// generator's.
+// A side that the plan does not name gets the remaining cores: without cores of their own, servers
+// would run on the generator's.
 func TestPlacementCompletesTheOtherSide(t *testing.T) {
 	for _, tt := range []struct {
 		named Cores

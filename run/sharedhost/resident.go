@@ -13,7 +13,7 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// Clues are what is known of a target of others before it is looked for.
+// Clues lead to the processes of a target of others.
 type Clues struct {
 	URLs  []string // of all instances
 	URL   string   // of the instance, or the proxy, that gets the requests
@@ -22,8 +22,8 @@ type Clues struct {
 	Named map[string][]int
 }
 
-// A Resident is the part of a target of others that runs on this host. The zero Resident has found nothing, and so has a
-// nil one. It is for one goroutine at a time.
+// A Resident is the part of a target of others that runs on this host. The zero Resident has found
+// nothing, and so has a nil one. It is for one goroutine at a time.
 type Resident struct {
 	at        []netip.AddrPort // addresses of this host that lead to it
 	listening []int            // the processes that accept connections there
@@ -32,9 +32,9 @@ type Resident struct {
 	confined  *lab.Confinement
 }
 
-// Find looks for the processes that listen where a server is reached on this host, and for the processes that they hand
-// requests to. It reports whether anything of the server is here. It is called again before each run, because a reset
-// may have started other processes.
+// Find looks for the processes that listen where a server is reached on this host, and for the
+// processes that they hand requests to. It reports whether anything of the server is here. It is
+// called again before each run, because a reset may have started other processes.
 func (r *Resident) Find(ctx context.Context, c Clues) (here bool, err error) {
 	if err := r.find(ctx, c); err != nil {
 		return false, err
@@ -51,7 +51,8 @@ func (r *Resident) Find(ctx context.Context, c Clues) (here bool, err error) {
 	return true, nil
 }
 
-// find looks for processes by where the server is reached. It keeps the roles where the same ones still listen.
+// find looks for processes by where the server is reached. It keeps the roles where the same ones
+// still listen.
 func (r *Resident) find(ctx context.Context, c Clues) error {
 	r.at = nil
 	var listening []int
@@ -82,7 +83,8 @@ func (r *Resident) find(ctx context.Context, c Clues) error {
 // Here reports whether the target is reached at an address of this host.
 func (r *Resident) Here() bool { return r != nil && len(r.at) > 0 }
 
-// Apart reports whether none of the target's processes may run on the generator's cores, as [Resident.Confine] found.
+// Apart reports whether none of the target's processes may run on the generator's cores, as
+// [Resident.Confine] found.
 func (r *Resident) Apart() bool { return r != nil && r.apart }
 
 // Roles returns the names of the roles that have processes here, in order.
@@ -96,7 +98,7 @@ func (r *Resident) Roles() []string {
 // PIDs returns the first processes of a role.
 func (r *Resident) PIDs(role string) []int { return r.roles[role] }
 
-// family returns all processes of the target, with those that they started.
+// family returns all processes of the target, with their descendants.
 func (r *Resident) family() ([]int, error) {
 	var pids []int
 	for _, role := range r.Roles() {
@@ -105,8 +107,8 @@ func (r *Resident) family() ([]int, error) {
 	return probe.Family(pids)
 }
 
-// Confine notes whether the target is off the generator's cores, and, with move, keeps it on its own ones where it is
-// not. [Resident.End] ends that.
+// Confine notes whether the target is off the generator's cores, and, with move, keeps it on its
+// own ones where it is not. [Resident.End] ends that.
 func (r *Resident) Confine(cores Cores, move bool) {
 	family, err := r.family()
 	if err != nil || len(family) == 0 {

@@ -19,7 +19,8 @@ import (
 	"plimsoll/target/lab"
 )
 
-// serveFor is the variable that makes TestServeForOthers a server: "here", or the address that it hands requests to.
+// serveFor is the variable that makes TestServeForOthers a server: "here", or the address that it
+// hands requests to.
 const serveFor = "PLIMSOLL_TEST_SERVE_FOR"
 
 // TestServeForOthers is a server, and no test.
@@ -102,8 +103,8 @@ func found(t *testing.T, c Clues) *Resident {
 	return l
 }
 
-// A server of others on this host is the target's process, shares the host, and is kept off the generator's cores while
-// it is measured, unless the plan places the generator itself.
+// A server of others on this host is the target's process, shares the host, and is kept off the
+// generator's cores while it is measured, unless the plan places the generator itself.
 func TestAServerOfOthersOnThisHost(t *testing.T) {
 	at, pid := serving(t, "chatserver", "here")
 	was, err := lab.AllowedCPUs(pid)
@@ -163,7 +164,8 @@ func TestAServerBehindAProxyOnThisHost(t *testing.T) {
 	}
 }
 
-// A server in this program, and a tunnel to one elsewhere, have no processes here that could be told from the generator.
+// A server in this program, and a tunnel to one elsewhere, have no processes here that could be
+// told from the generator.
 func TestNoServerOfOthersHere(t *testing.T) {
 	own := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer own.Close()

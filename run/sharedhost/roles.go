@@ -25,7 +25,8 @@ var (
 // tunnel reports whether processes listen for a server on another host.
 func tunnel(pids []int) bool { return slices.Contains(tunnelNames, probe.Command(pids[0])) }
 
-// programRole returns the role of a process by the name of its program, or another one if that is not known.
+// programRole returns the role of a process by the name of its program, or another one if that is
+// not known.
 func programRole(pid int, other string) string {
 	switch name := probe.Command(pid); {
 	case slices.Contains(proxyNames, name):
@@ -49,8 +50,8 @@ func (r roles) add(role string, pid int) {
 	r[role] = append(r[role], pid)
 }
 
-// follow adds the processes that listening ones hand requests to: the server behind a proxy that listens at front, and
-// the server's databases.
+// follow adds the processes that listening ones hand requests to: the server behind a proxy that
+// listens at front, and the server's databases.
 func (r roles) follow(ctx context.Context, c Clues, front []netip.AddrPort) {
 	if proxies := r["proxy"]; len(proxies) > 0 && len(r["app"]) == 0 {
 		for _, pid := range slices.Concat(callees(proxies), behind(ctx, c, front)) {
@@ -85,16 +86,16 @@ func listenersAt(all []netip.AddrPort) (pids []int) {
 	return pids
 }
 
-// knocks are the numbers of requests that are sent through a proxy to find the server behind it, one set after another:
-// a proxy may open a connection for each of them alone, and other servers of the host do not get as many in each set by
-// chance.
+// knocks are the numbers of requests that are sent through a proxy to find the server behind it,
+// one set after another: a proxy may open a connection for each of them alone, and other servers of
+// the host do not get as many in each set by chance.
 var knocks = []int{7, 20, 3}
 
 // knockTime bounds the search for the server behind a proxy.
 const knockTime = 10 * time.Second
 
-// behind returns the processes behind a proxy at front: the one address that gets as many connections as requests for a
-// page of the server are sent. It returns none if there are several.
+// behind returns the processes behind a proxy at front: the one address that gets as many
+// connections as requests for a page of the server are sent. It returns none if there are several.
 func behind(ctx context.Context, c Clues, front []netip.AddrPort) []int {
 	ctx, cancel := context.WithTimeout(ctx, knockTime)
 	defer cancel()
@@ -122,7 +123,8 @@ func behind(ctx context.Context, c Clues, front []netip.AddrPort) []int {
 	return listenersAt(to)
 }
 
-// knock requests a page so often, and returns how many connections were opened meanwhile, by address.
+// knock requests a page so often, and returns how many connections were opened meanwhile, by
+// address.
 func knock(ctx context.Context, page string, times int) (map[netip.AddrPort]int, error) {
 	before, err := probe.Connections()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/record"
 )
 
-// A UsersFile is what was read of a plan's file of accounts.
+// A UsersFile holds the first rows of a plan's file of accounts.
 type UsersFile struct {
 	Rows *workload.Accounts
 	File record.AccountsFile
@@ -17,8 +17,8 @@ type UsersFile struct {
 	Caution string
 }
 
-// ReadUsersFile reads as many rows of the plan's file of accounts as its tests may need. It is nil of a plan without
-// such a file. An error is one of usage.
+// ReadUsersFile reads as many rows of the plan's file of accounts as its tests may need. It is nil
+// of a plan without such a file. An error is one of usage.
 func ReadUsersFile(p *plan.Plan) (*UsersFile, error) {
 	path := p.Workload.UsersPath()
 	if path == "" {
@@ -43,8 +43,8 @@ func ReadUsersFile(p *plan.Plan) (*UsersFile, error) {
 	return out, nil
 }
 
-// CheckUsersFile reads the plan's file of accounts to its end, and returns what is wrong with it for this plan, and a
-// caution about a good one; "" for none. Without such a file both are empty.
+// CheckUsersFile reads the plan's file of accounts to its end, and returns what is wrong with it
+// for this plan, and a caution about a good one; "" for none. Without such a file both are empty.
 func CheckUsersFile(p *plan.Plan) (caution string, err error) {
 	f, err := ReadUsersFile(p)
 	if f != nil && f.Caution != "" {
@@ -53,8 +53,8 @@ func CheckUsersFile(p *plan.Plan) (caution string, err error) {
 	return caution, err
 }
 
-// WithUsersAt returns a plan whose file of accounts is at a path of this process, with the digest of its content. One
-// that cannot be read has none: who reads the accounts reports what is wrong.
+// WithUsersAt returns a plan whose file of accounts is at a path of this process, with the digest
+// of its content. One that cannot be read has none: who reads the accounts reports what is wrong.
 func WithUsersAt(p *plan.Plan, at string) *plan.Plan {
 	digest, err := workload.AccountsDigest(at)
 	if err != nil {
@@ -71,8 +71,8 @@ func (f *UsersFile) Secrets() (out []string) {
 	return out
 }
 
-// Record returns the record of the accounts in a run of a mix; nil of a nil file. env is the environment in which a
-// reset was checked; reset is false where nothing is reset.
+// Record returns the record of the accounts in a run of a mix; nil of a nil file. env is the
+// environment in which a reset was checked; reset is false where nothing is reset.
 func (f *UsersFile) Record(mix []engine.Part, env workload.Env, reset bool) *record.AccountsFile {
 	if f == nil {
 		return nil

@@ -21,8 +21,8 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// agentSettings are the inputs of an agent's engine, see [fleet.Start]. They hold tokens and passwords: they go through
-// the agent's standard input and nowhere else.
+// agentSettings are the inputs of an agent's engine, see [fleet.Start]. They hold tokens and
+// passwords: they go through the agent's standard input and nowhere else.
 type agentSettings struct {
 	Env       workload.Env
 	Behaviors []agentBehavior  `json:"behaviors"`
@@ -38,7 +38,8 @@ type agentBehavior struct {
 	State json.RawMessage `json:"state"`
 }
 
-// settings returns a function that makes the settings of an agent by its number: each gets the secrets of its own users.
+// settings returns a function that makes the settings of an agent by its number: each gets the
+// secrets of its own users.
 func (c Config) settings() (func(agent int) (json.RawMessage, error), error) {
 	set := agentSettings{Env: c.Env, Sources: c.Layout.Sources, Ratings: c.Layout.Ratings}
 	var shares []float64
@@ -82,7 +83,8 @@ func portable(name string, b workload.Behavior) (workload.Portable, error) {
 	return p, nil
 }
 
-// places returns an agent's share of all places, rounded up; less than a millionth of one is an error of the division.
+// places returns an agent's share of all places, rounded up; less than a millionth of one is an
+// error of the division.
 func places(all int, share float64) int { return int(math.Ceil(float64(all)*share - 1e-6)) }
 
 // A Builder makes the engine of an agent in this process.
@@ -93,8 +95,8 @@ type Builder struct {
 	Secrets *plain.Secrets
 }
 
-// Build makes an agent. It is a [fleet.Build]. It alone knows the tokens of its users: its errors, and those that it
-// tells of users, go out without them.
+// Build makes an agent. It is a [fleet.Build]. It alone knows the tokens of its users: its errors,
+// and those that it tells of users, go out without them.
 func (b Builder) Build(ctx context.Context, st fleet.Start, epoch time.Time, tell func(int, error)) (*fleet.Agent, error) {
 	onError := func(user int, err error) {
 		if p, ok := errors.AsType[*boundary.Panic](err); ok {

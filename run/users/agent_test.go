@@ -47,7 +47,8 @@ func settingsOf(t *testing.T, c Config) (mix []engine.Part, settings func(agent 
 	}
 }
 
-// The settings of an agent hold the tokens of its users, those that its engine will make, and no other.
+// The settings of an agent hold the tokens of its users, those that its engine will make, and no
+// other.
 func TestSettingsOfAnAgentHoldItsOwnTokens(t *testing.T) {
 	const users, agents = 1000, 7
 	mix, settings := settingsOf(t, Config{Layout: Layout{Users: users, Processes: agents}})
@@ -74,7 +75,8 @@ func TestSettingsOfAnAgentHoldItsOwnTokens(t *testing.T) {
 	}
 }
 
-// Settings by rating hold the tokens of the users that the agent's engine will make, and its part of places and bytes.
+// Settings by rating hold the tokens of the users that the agent's engine will make, and its part
+// of places and bytes.
 func TestSettingsByRating(t *testing.T) {
 	const users, agents = 100, 4
 	ratings := []int{3000, 1000}

@@ -16,7 +16,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// An Attendance is this program as an agent of runs that another process leads. Labels and Watch may be nil.
+// An Attendance is this program as an agent of runs that another process leads. Labels and Watch
+// may be nil.
 type Attendance struct {
 	// URL leads to the coordinator or the cluster, and TokenFile holds the token of this agent.
 	URL, TokenFile string
@@ -35,7 +36,8 @@ type Attendance struct {
 	Sampler func() (sample func(context.Context, time.Time) ([]series.Sample, error), end func(), err error)
 }
 
-// Attend joins until ctx ends, and has its part in one run after the other. Users end with the run that has them.
+// Attend joins until ctx ends, and has its part in one run after the other. Users end with the run
+// that has them.
 func (a Attendance) Attend(ctx context.Context) error {
 	var readers *agent.Readers
 	if a.Watch != nil {

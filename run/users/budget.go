@@ -6,16 +6,17 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// The byte budget of the users of a run, unless its plan states one: an eighth of the memory. Garbage of the answers
-// takes as much again, and the users, their series and, on one host, the target need the rest.
+// The byte budget of the users of a run, unless its plan states one: an eighth of the memory.
+// Garbage of the answers takes as much again, and the users, their series and, on one host, the
+// target need the rest.
 const (
 	memoryShare   = 8
 	leastMemory   = 8 << 20
 	defaultMemory = wire.DefaultBudget
 )
 
-// SetBudget gives this process the byte budget that all users of a plan have for answers and messages under way, and
-// returns it.
+// SetBudget gives this process the byte budget that all users of a plan have for answers and
+// messages under way, and returns it.
 func SetBudget(p *plan.Plan) (int64, error) {
 	memory, err := probe.Memory()
 	if err != nil {
@@ -29,7 +30,8 @@ func SetBudget(p *plan.Plan) (int64, error) {
 	return budget, nil
 }
 
-// budgetOf returns the byte budget of all users of a plan, where this process may have so much memory.
+// budgetOf returns the byte budget of all users of a plan, where this process may have so much
+// memory.
 func budgetOf(p *plan.Plan, memory int64) int64 {
 	if m := p.Placement.Memory; m > 0 {
 		return int64(m)

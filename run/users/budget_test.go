@@ -7,7 +7,8 @@ import (
 	"plimsoll/plan"
 )
 
-// The byte budget is an eighth of the memory within bounds, or the plan's value; processes divide it.
+// The byte budget is an eighth of the memory within bounds, or the plan's value; processes divide
+// it.
 func TestTheByteBudgetOfARun(t *testing.T) {
 	for _, tt := range []struct {
 		stated plan.Memory

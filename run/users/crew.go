@@ -22,8 +22,9 @@ type Progress interface {
 	Doing(step string, left time.Duration)
 }
 
-// A Crew is the agents on other hosts that have the users of the runs of one invocation. All runs have the same ones,
-// without those that were lost: the runs are compared with each other. It is for one goroutine.
+// A Crew is the agents on other hosts that have the users of the runs of one invocation. All runs
+// have the same ones, without those that were lost: the runs are compared with each other. It is
+// for one goroutine.
 type Crew struct {
 	hall     *join.Hall
 	want     plan.Agents
@@ -33,8 +34,8 @@ type Crew struct {
 	lost     []string
 }
 
-// NewCrew returns the crew of a plan with placement.agents, of agents who come to a hall. The hall is the caller's to
-// close.
+// NewCrew returns the crew of a plan with placement.agents, of agents who come to a hall. The hall
+// is the caller's to close.
 func NewCrew(hall *join.Hall, p *plan.Plan, progress Progress) *Crew {
 	return &Crew{hall: hall, want: *p.Placement.Agents, times: *p.Fleet, progress: progress}
 }
@@ -47,8 +48,9 @@ func (c *Crew) Lost() int {
 	return len(c.lost)
 }
 
-// choose returns the agents of a run among those that answer, and whether they suffice; missing is how many do not
-// answer. One that is busy is waited for: it may still end the users of the run before.
+// choose returns the agents of a run among all that answer, and whether they suffice; missing is
+// the number of agents that do not answer. One that is busy is waited for: it may still end the
+// users of the run before.
 func (c *Crew) choose(all []join.Member, missing int) ([]join.Member, bool) {
 	same := slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return slices.Contains(c.lost, name) })
 	var out []join.Member
@@ -117,8 +119,8 @@ func (c *Crew) missing() []join.MissingAgent {
 	return slices.DeleteFunc(c.hall.Missing(), func(a join.MissingAgent) bool { return slices.Contains(c.lost, a.Name) })
 }
 
-// lead opens links to the agents of a run and returns them with their names. They have answered a moment ago: one that is
-// silent now is waited for as it is in a run.
+// lead opens links to the agents of a run and returns them with their names. They have answered a
+// moment ago: one that is silent now is waited for as it is in a run.
 func (c *Crew) lead(ctx context.Context, members []join.Member) (links []io.ReadWriteCloser, names []string, err error) {
 	_, err = c.hall.Await(ctx, c.times.Resend, func(here []join.Member) bool {
 		return !slices.ContainsFunc(members, func(m join.Member) bool {

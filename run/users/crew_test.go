@@ -10,7 +10,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestRunsHaveTheSameAgents: the runs of an invocation are on the same hosts, whichever agent answers first.
+// TestRunsHaveTheSameAgents: the runs of an invocation are on the same hosts, whichever agent
+// answers first.
 func TestRunsHaveTheSameAgents(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -49,8 +50,8 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 	}
 }
 
-// An agent that does not answer at the moment when a run begins is waited for, as it is in the run; one that does not come
-// back is named.
+// An agent that does not answer at the moment when a run begins is waited for, as it is in the run;
+// one that does not come back is named.
 func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
 	keyFile, tokenFile := fleetFiles(t, "a")
 	hall := opened(t, keyFile)

@@ -10,8 +10,8 @@ import (
 	"plimsoll/record"
 )
 
-// stalls voids a run in which an agent elsewhere stood still while it was measured: each agent is a generator with a lag
-// of its own.
+// stalls voids a run in which an agent elsewhere stood still while it was measured: each agent is a
+// generator with a lag of its own.
 func stalls(list []fleet.Stall, phases []record.Phase) (out []record.Finding) {
 	type worst struct {
 		lag   time.Duration
@@ -40,8 +40,8 @@ func stalls(list []fleet.Stall, phases []record.Phase) (out []record.Finding) {
 // mostPairs is the largest number of pairs of hosts that are named.
 const mostPairs = 5
 
-// untimely voids a run in which messages arrived before they were sent: a clock is not what it was taken for. The list
-// has the worst first.
+// untimely voids a run in which messages arrived before they were sent: a clock was misjudged. The
+// list has the worst first.
 func untimely(list []fleet.Untimely) (out []record.Finding) {
 	for _, u := range list[:min(len(list), mostPairs)] {
 		out = append(out, record.Finding{
@@ -59,7 +59,7 @@ func untimely(list []fleet.Untimely) (out []record.Finding) {
 	return out
 }
 
-// measuredPart says which deliveries the latency is of.
+// measuredPart names the deliveries that are in the latency.
 func measuredPart(a fleet.Apart) record.Finding {
 	text := fmt.Sprintf("the clocks of two hosts may be off by %v, more than a tenth of the median of deliveries (%v): from %v of the run on, deliveries between hosts are not in the latency, in all %d; it has %d deliveries within hosts",
 		rounded(a.Within), rounded(a.Median), a.Since.Round(time.Second), a.Left, a.Same)

@@ -63,7 +63,8 @@ func TestMeasuredPart(t *testing.T) {
 	}
 }
 
-// An agent that stood still while its run was measured voids it, and one that did so before or after does not.
+// An agent that stood still while its run was measured voids it, and one that did so before or
+// after does not.
 func TestStalls(t *testing.T) {
 	phases := []record.Phase{{Name: "ramp", To: 10 * time.Second}, {Name: "measure", From: 10 * time.Second, To: 20 * time.Second}}
 	list := []fleet.Stall{

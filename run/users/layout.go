@@ -15,26 +15,30 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// ReserveFiles is the number of open files that every reckoning leaves free, for probes, files of the run and children.
+// ReserveFiles is the number of open files that every reckoning leaves free, for probes, files of
+// the run and children.
 const ReserveFiles = 500
 
-// A Layout divides the users of a run among processes and hosts. It is not changed after it was made.
+// A Layout divides the users of a run among processes and hosts. It is not changed after it was
+// made.
 type Layout struct {
 	Users     int // at most
 	Processes int // in all
-	// Members are the agents on other hosts, in the order of their numbers; none for users on this host.
+	// Members are the agents on other hosts, in the order of their numbers; none for users on this
+	// host.
 	Members []join.Member
 	// Ratings are the members' ratings, in whose proportion the users are divided; nil: equally.
 	Ratings []int
-	// Sources are the addresses of this host from which the connections go out; none for the usual one.
+	// Sources are the addresses of this host from which the connections go out; none for the usual
+	// one.
 	Sources []netip.Addr
 }
 
 // Apart reports whether the users are in processes of their own.
 func (y Layout) Apart() bool { return y.Processes > 1 || len(y.Members) > 0 }
 
-// LayOut divides so many users of a mix for a run against a target at a URL, or says why they cannot be had. It waits
-// for the agents of a crew, which is nil for users on this host.
+// LayOut divides so many users of a mix for a run against a target at a URL, or says why they
+// cannot be had. It waits for the agents of a crew, which is nil for users on this host.
 func LayOut(ctx context.Context, p *plan.Plan, crew *Crew, target string, mix []engine.Part, users int) (Layout, error) {
 	y := Layout{Users: users}
 	conns := Sockets(mix, users)
@@ -87,8 +91,8 @@ func (y Layout) among(ctx context.Context, p *plan.Plan, crew *Crew, conns int) 
 	return y, err
 }
 
-// split returns how many processes each member starts, least or more, for all these connections. All have as many as
-// the one that needs most, so that an agent's number says on which host it is.
+// split returns how many processes each member starts, least or more, for all these connections.
+// All have as many as the one that needs most, so that an agent's number says on which host it is.
 func (y Layout) split(conns, least int) (int, error) {
 	deal, err := workload.NewDeal(len(y.Members), y.Ratings)
 	if err != nil {
@@ -119,8 +123,8 @@ func Sockets(mix []engine.Part, n int) int {
 	return sum
 }
 
-// Processes returns how many processes it takes to hold so many connections of so many users when each may have the
-// limit of open files that this one has, or an error of usage with its remedy.
+// Processes returns how many processes it takes to hold so many connections of so many users when
+// each may have the limit of open files that this one has, or an error of usage with its remedy.
 func Processes(users, conns int, l probe.Limits) (int, error) {
 	room := l.Files - ReserveFiles
 	if here := l.Files - l.FilesOpen - ReserveFiles; conns <= here {

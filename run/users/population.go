@@ -16,7 +16,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// Config describes the users of one run. Crew, Budget, Cores and Arrivals may be zero where nothing else is said.
+// Config describes the users of one run. Crew, Budget, Cores and Arrivals may be zero where nothing
+// else is said.
 type Config struct {
 	Plan   *plan.Plan
 	Layout Layout
@@ -42,8 +43,8 @@ type Config struct {
 	Say func(format string, args ...any)
 }
 
-// A Population is the users of one run. It drives them as the [trial.Driver] in it does. Its methods are safe for
-// concurrent use, but End, which comes last.
+// A Population is the users of one run. It drives them as the [trial.Driver] in it does. Its
+// methods are safe for concurrent use, but End, which comes last.
 type Population struct {
 	trial.Driver
 	conf   Config
@@ -52,8 +53,9 @@ type Population struct {
 	here   *processes // nil: no process was started here
 }
 
-// Start makes the users of a run, of which none acts before the driver is told how many there are. The processes that
-// have them are ready when it returns. They live until [Population.End], or until ctx ends.
+// Start makes the users of a run, of which none acts before the driver is told how many there are.
+// The processes that have them are ready when it returns. They live until [Population.End], or
+// until ctx ends.
 func Start(ctx context.Context, c Config) (*Population, error) {
 	p := &Population{conf: c}
 	if c.Layout.Apart() {
@@ -147,8 +149,8 @@ func (p *Population) leave() {
 	}
 }
 
-// End ends the processes that have the users, after the driver was stopped. It notes which agents of other hosts were
-// lost, and what is known of their clocks.
+// End ends the processes that have the users, after the driver was stopped. It notes which agents
+// of other hosts were lost, and what is known of their clocks.
 func (p *Population) End() {
 	if crew := p.conf.Crew; crew != nil && p.remote != nil {
 		crew.dismiss(p.remote)
@@ -171,8 +173,8 @@ func (p *Population) Stamps() wire.Clocks {
 	return p.remote.Stamps()
 }
 
-// Refused returns what was refused since the processes of the users began, and the bytes of their budgets that were held
-// at once, at most.
+// Refused returns what was refused since the processes of the users began, and the bytes of their
+// budgets that were held at once, at most.
 func (p *Population) Refused() (wire.Refusals, int64) {
 	if p.remote == nil {
 		return wire.Refused(), wire.Process().Peak()
@@ -180,8 +182,8 @@ func (p *Population) Refused() (wire.Refusals, int64) {
 	return p.remote.Refused()
 }
 
-// Findings returns what is wrong with a run whose users are on other hosts, by its phases: hosts that stood still, and
-// clocks that were off. Other runs have none.
+// Findings returns what is wrong with a run whose users are on other hosts, by its phases: hosts
+// that stood still, and clocks that were off. Other runs have none.
 func (p *Population) Findings(phases []record.Phase) []record.Finding {
 	if p.conf.Crew == nil || p.remote == nil {
 		return nil
@@ -194,7 +196,8 @@ func (p *Population) Findings(phases []record.Phase) []record.Finding {
 	return out
 }
 
-// Arrivals translates the plan's open model for a mix, whose first behavior is the main one; nil without one.
+// Arrivals translates the plan's open model for a mix, whose first behavior is the main one; nil
+// without one.
 func Arrivals(p *plan.Plan, mix []engine.Part) *engine.Arrivals {
 	a := p.Workload.Arrival
 	if a == nil {
@@ -205,7 +208,8 @@ func Arrivals(p *plan.Plan, mix []engine.Part) *engine.Arrivals {
 	}
 }
 
-// server returns the main behavior of a mix, which serves its arrivals. The plan was checked, and the engine refuses a nil.
+// server returns the main behavior of a mix, which serves its arrivals. The plan was checked, and
+// the engine refuses a nil.
 func server(mix []engine.Part) workload.ArrivalBehavior {
 	b, _ := mix[0].Behavior.(workload.ArrivalBehavior)
 	return b

@@ -120,8 +120,8 @@ func (p *populated) checkVisits(t *testing.T, at *visited, users int) {
 	}
 }
 
-// The same users come from one process and from several, each with its own token and from the addresses of the plan;
-// the processes end with them.
+// The same users come from one process and from several, each with its own token and from the
+// addresses of the plan; the processes end with them.
 func TestUsersOfThisHost(t *testing.T) {
 	const users = 6
 	for _, processes := range []int{1, 2} {
@@ -180,8 +180,8 @@ func attend(t *testing.T, url, tokenFile string) (end func()) {
 	})
 }
 
-// The users of a crew are in processes that its agents start, run after run; an agent that is lost in a run is not
-// waited for in the next.
+// The users of a crew are in processes that its agents start, run after run; an agent that is lost
+// in a run is not waited for in the next.
 func TestUsersOfACrew(t *testing.T) {
 	const users = 6
 	keys, tokenFile := fleetFiles(t, "a", "b")

@@ -15,15 +15,17 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// Shares of a port range that are reckoned with: ports of closed connections rest for a minute, and users who come and
-// go leave many. On the loopback device addresses cost nothing, so half of each range stays free.
+// Shares of a port range that are reckoned with: ports of closed connections rest for a minute, and
+// users who come and go leave many. On the loopback device addresses cost nothing, so half of each
+// range stays free.
 const (
 	mostOfRange = 0.9
 	halfOfRange = 0.5
 )
 
-// sources returns the addresses from which so many connections go out to a target: none if one is enough. Beyond it
-// they are the plan's; on the loopback device there are more than enough without asking.
+// sources returns the addresses from which so many connections go out to a target: none if one is
+// enough. Beyond it they are the plan's; on the loopback device there are more than enough without
+// asking.
 func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]netip.Addr, error) {
 	share := mostOfRange
 	free := len(own) == 0 && target.Is4() && target.IsLoopback()
@@ -52,7 +54,8 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 		conns, need, l.Ports(), l.PortFirst, l.PortLast, each, max(1, len(own)), need)
 }
 
-// CheckSource returns an error for an address that is not of this host, from which no connection can go out.
+// CheckSource returns an error for an address that is not of this host, from which no connection
+// can go out.
 func CheckSource(a netip.Addr) error {
 	ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
 	if err != nil {
@@ -69,8 +72,9 @@ func dialer(from []netip.Addr) func(context.Context, string, string) (net.Conn, 
 	return wire.FromSources(from)
 }
 
-// FreePorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for the connections of a
-// run: until then the gate ports would void it. It waits for a minute at most, and not for ports of other hosts.
+// FreePorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for
+// the connections of a run: until then the gate ports would void it. It waits for a minute at most,
+// and not for ports of other hosts.
 func (y Layout) FreePorts(ctx context.Context, gates []plan.Gate, conns int, progress Progress) error {
 	if len(y.Members) > 0 {
 		return nil
@@ -84,12 +88,12 @@ func (y Layout) FreePorts(ctx context.Context, gates []plan.Gate, conns int, pro
 	return waitPorts(ctx, most, resting, func(left time.Duration) { progress.Doing("waiting for ports in TIME_WAIT", left) })
 }
 
-// timeWait is how long the kernel keeps the port of a closed connection.
+// timeWait is the time for which the kernel keeps the port of a closed connection.
 const timeWait = time.Minute
 
-// waitPorts waits until at most so many sockets are in TIME_WAIT, for the time that those of an earlier run stay there
-// at the longest: after that they are of others, and the gate ports judges them. It does not wait where most is not
-// positive: the range is not known, or too small in any case.
+// waitPorts waits until at most so many sockets are in TIME_WAIT, for as long as the sockets of an
+// earlier run can stay there: after that they are of others, and the gate ports judges them. It
+// does not wait where most is not positive: the range is not known, or too small in any case.
 func waitPorts(ctx context.Context, most float64, resting func() float64, waiting func(left time.Duration)) error {
 	for left := timeWait; left > 0 && most > 0 && resting() > most; left -= time.Second {
 		waiting(left)

@@ -11,16 +11,17 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Provisioning has five minutes, and one second for each user beyond: a server whose passwords are slow to hash needs
-// a twentieth of that.
+// Provisioning has five minutes, and one second for each user beyond: a server whose passwords are
+// slow to hash needs a twentieth of that.
 const (
 	provisionBase = 5 * time.Minute
 	provisionUser = time.Second
 )
 
-// Provision brings a target into the state that the behaviors of a mix need for some users, within a time that
-// depends on how many they are. The users have the accounts of a file's first rows; of a nil file, those that the
-// behaviors make. It may be repeated, and goes on where it was interrupted.
+// Provision brings a target into the state that the behaviors of a mix need for some users, within
+// a time that depends on how many they are. The users have the accounts of a file's first rows;
+// without a file, the behaviors make accounts. It may be repeated, and goes on where it was
+// interrupted.
 func Provision(ctx context.Context, env workload.Env, mix []engine.Part, users int, file *UsersFile) error {
 	limit := provisionBase + time.Duration(users)*provisionUser
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,

@@ -19,8 +19,8 @@ func (stuck) Provision(ctx context.Context, _ workload.Env, _ int) error {
 	return ctx.Err()
 }
 
-// TestProvisioningHasADeadline: a target that keeps provisioning busy for ever ends it after a time that depends on
-// the number of users, with the reason.
+// TestProvisioningHasADeadline: a target that keeps provisioning busy for ever ends it after a time
+// that depends on the number of users, with the reason.
 func TestProvisioningHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -14,10 +14,10 @@ type Received struct {
 	Stamps wire.Clocks
 	// Refused counts what went beyond a limit.
 	Refused wire.Refusals
-	// Budget is the number of bytes that answers under way may hold, 0 if there was no load, and Held the most that they
-	// held at once.
+	// Budget is the number of bytes that answers under way may hold, 0 if there was no load, and Held
+	// the most that they held at once.
 	Budget, Held int64
-	// OfAll is true if the counts are those of all runs of a block.
+	// OfAll is true if the counts include all runs of a block.
 	OfAll bool
 }
 
@@ -52,8 +52,8 @@ func (r Received) answers() *record.Answers {
 	}
 }
 
-// ClockText describes in the manifest which clocks stamped the instants of a run, and how often each did
-// (docs/time.md). ofAll is true if the counts are those of all runs of a block.
+// ClockText describes in the manifest which clocks stamped the instants of a run, and how often
+// each did (docs/time.md). ofAll is true if the counts include all runs of a block.
 func ClockText(n wire.Clocks, ofAll bool) string {
 	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
 	if total := n.Kernel + n.Process; total > 0 {

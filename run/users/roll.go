@@ -18,9 +18,10 @@ import (
 	"plimsoll/plan"
 )
 
-// A Door is where agents on other hosts come to.
+// A Door leads agents on other hosts to this process.
 type Door struct {
-	// URL is tls://HOST:PORT of a cluster; empty for a server in this process, which listens at Listen.
+	// URL is tls://HOST:PORT of a cluster; empty for a server in this process, which listens at
+	// Listen.
 	URL, Listen string
 	// Keys is the coordinator's key file.
 	Keys string
@@ -41,9 +42,9 @@ func ReadKeys(path string) (*join.Keys, error) {
 	return keys, nil
 }
 
-// Open opens the door to the agents that the key file knows, until the hall is closed, and tells what an agent needs to
-// join. version is the program's; its secrets get the keys. say gets a line for each message that is refused, from any
-// goroutine.
+// Open opens the door to the agents that the key file knows, until the hall is closed, and tells
+// what an agent needs to join. version is the program's; its secrets get the keys. say gets a line
+// for each message that is refused, from any goroutine.
 func (d Door) Open(version string, secrets *plain.Secrets, say func(string, ...any)) (*join.Hall, error) {
 	keys, err := ReadKeys(d.Keys)
 	if err != nil {
@@ -65,15 +66,15 @@ func (d Door) Open(version string, secrets *plain.Secrets, say func(string, ...a
 	return hall, err
 }
 
-// JoinCommand returns the command that an agent needs. A server at all addresses of this host has no name that leads to
-// it from everywhere: HOST stands for one.
+// JoinCommand returns the command that an agent needs. A server at all addresses of this host has
+// no name that leads to it from everywhere: HOST stands for one.
 func JoinCommand(h *join.Hall) string {
 	addr := strings.NewReplacer("//[::]:", "//HOST:", "//0.0.0.0:", "//HOST:").Replace(h.Addr())
 	return fmt.Sprintf("plimsoll agent -join %s -token-file FILE", addr)
 }
 
-// NewToken makes the token file of a new agent, and tells w the next command, and the agent's permissions for the
-// administrator of a cluster.
+// NewToken makes the token file of a new agent, and tells w the next command, and the agent's
+// permissions for the administrator of a cluster.
 func NewToken(w io.Writer, keyFile, tokenFile string) error {
 	a, err := join.NewToken(files.OS{}, keyFile, tokenFile)
 	if err != nil {
@@ -98,7 +99,8 @@ type Roll struct {
 	Missing []string      `json:"missing"` // a line for each
 }
 
-// CallRoll opens the door as [Door.Open] does, waits until all known agents have answered, or for some time, and closes it.
+// CallRoll opens the door as [Door.Open] does, waits until all known agents have answered, or for
+// some time, and closes it.
 func (d Door) CallRoll(ctx context.Context, wait time.Duration, version string, secrets *plain.Secrets, say func(string, ...any)) (Roll, error) {
 	hall, err := d.Open(version, secrets, say)
 	if err != nil {

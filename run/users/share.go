@@ -10,8 +10,8 @@ import (
 	"plimsoll/plan"
 )
 
-// ratings returns the members' ratings when the plan divides the users by them, and nil when it divides them equally. An
-// error has a line for each member without one.
+// ratings returns the members' ratings when the plan divides the users by them, and nil when it
+// divides them equally. An error has a line for each member without one.
 func ratings(p *plan.Plan, members []join.Member) ([]int, error) {
 	if p.Placement.Share != plan.ShareRating {
 		return nil, nil
@@ -38,9 +38,10 @@ func ratings(p *plan.Plan, members []join.Member) ([]int, error) {
 // NotRated is the reason for a load without a share of this host's rating.
 const NotRated = "this host was not calibrated"
 
-// Used returns a function that says which share of the calibrated ability a load of users at a pace needs, with so many
-// operations a second: of this host, whose rating is here, or of the members' hosts, of the one that has the least left.
-// Without ratings it is nil, and why has the reason.
+// Used returns a function that computes the share of a host's rating that some users at a pace
+// need, with so many operations a second. Of several hosts, the one that has the least left counts.
+// here is the rating of this host, for users on it. Without ratings share is nil, and why has the
+// reason.
 func (y Layout) Used(here *calibration.Result, pace float64) (share func(users int, ops float64) float64, why string) {
 	hosts, why := y.hosts(here)
 	if why != "" {

@@ -53,7 +53,8 @@ func TestRatingsOfAgents(t *testing.T) {
 		"\n  agent b (host of b): its rating of -3 users is not possible")
 }
 
-// The host with most users says how many processes each has; one whose limit cannot hold its users is named.
+// The host with most users says how many processes each has; one whose limit cannot hold its users
+// is named.
 func TestSplitByRating(t *testing.T) {
 	members := ratedMembers()
 	for _, tt := range []struct {

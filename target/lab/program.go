@@ -17,8 +17,8 @@ func Executable() (string, error) {
 	return exe, nil
 }
 
-// OwnProgram returns the file to start this program by. A new build that has taken the file's place meanwhile is another
-// program: a run, or a comparison, would be of two.
+// OwnProgram returns the file to start this program by. A new build that has taken the file's place
+// meanwhile is another program: a run, or a comparison, would be of two.
 func OwnProgram() (string, error) {
 	exe, err := Executable()
 	if err != nil {

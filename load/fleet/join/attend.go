@@ -18,7 +18,7 @@ type greeting struct {
 	Version string `json:"version"`
 }
 
-// An Introduction is what an agent says of itself.
+// An Introduction is an agent's description of itself.
 type Introduction struct {
 	Host    string            `json:"host"`
 	Cores   int               `json:"cores"`
@@ -26,16 +26,16 @@ type Introduction struct {
 	Version string            `json:"version"`
 	Build   string            `json:"build"`
 	Labels  map[string]string `json:"labels,omitempty"`
-	// Findings are those of plimsoll doctor that are problems, one line each.
+	// Findings are the problems that plimsoll doctor finds, one line each.
 	Findings []string `json:"findings,omitempty"`
-	// Rating is that of the host as it is; nil if it has none.
+	// Rating is the rating of the host as it is; nil if it has none.
 	Rating *Rating `json:"rating,omitempty"`
 	Busy   bool    `json:"busy,omitempty"` // a run has it
-	// Role is that of a host that has no users: it sends what its probes read.
+	// Role is the role of a host that has no users: it sends samples of its probes.
 	Role string `json:"role,omitempty"`
 }
 
-// A Rating is how much load plimsoll calibrate found that a host can make.
+// A Rating is the load that a host can make, as plimsoll calibrate has found.
 type Rating struct {
 	Users            int       `json:"users"`               // that it can drive at pace 1, in as many processes as their connections need
 	OpsPerSecond     float64   `json:"ops_per_second"`      // of simulated users
@@ -59,8 +59,8 @@ func otherBuild(what, build, version, ownBuild, ownVersion string) string {
 // AgentConfig configures [Attend]. Either Sample or Serve may be nil, the others are required.
 type AgentConfig struct {
 	Token *Token
-	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for a certificate that
-	// is pinned.
+	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for
+	// a certificate that is pinned.
 	URL string
 	// Introduce describes this host, at present.
 	Introduce func() Introduction
@@ -70,7 +70,8 @@ type AgentConfig struct {
 	Say func(format string, args ...any)
 	// Sample answers a reader of the probes of a host that has a role and no users.
 	Sample func(ctx context.Context, reader string) ([]byte, error)
-	// Serve is the agent in one session, until that is closed or ctx ends; nil for a host without users.
+	// Serve is the agent in one session, until that is closed or ctx ends; nil for a host without
+	// users.
 	Serve func(ctx context.Context, s *Responder) error
 
 	insecure bool // for tests: without TLS
@@ -90,8 +91,8 @@ type attendant struct {
 	told    rarely
 }
 
-// Attend waits for coordinators, and serves one after the other until ctx ends. It connects again whenever the
-// connection is lost. The error is nil when ctx has ended.
+// Attend waits for coordinators, and serves one after the other until ctx ends. It connects again
+// whenever the connection is lost. The error is nil when ctx has ended.
 func Attend(ctx context.Context, c AgentConfig) error {
 	at, err := parseAddress(c.URL, "nats", "tls")
 	if err != nil {

@@ -22,14 +22,16 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// DefaultListen is where a coordinator's server listens unless it is asked for more.
+// DefaultListen is the address of a coordinator's server unless another is asked for.
 const DefaultListen = "127.0.0.1:4222"
 
 const (
-	// calls is how often agents are called, and gone how long ago one that is here has answered last.
+	// calls is the time between two calls to an agent, and gone the age of its last answer when it
+	// counts as gone.
 	calls = 500 * time.Millisecond
 	gone  = 3 * calls
-	// mostRefusal is how many bytes of an agent's reason for a refusal are read.
+	// mostRefusal is the largest length of an agent's reason for a refusal, in bytes; the rest is not
+	// read.
 	mostRefusal = 1000
 )
 
@@ -53,7 +55,8 @@ func BuildOf(path string) (string, error) {
 // HallConfig configures a [Hall]. Either URL or Listen is set.
 type HallConfig struct {
 	Keys *Keys
-	// URL is tls://HOST:PORT of a cluster, as [AgentConfig] has it, and Listen where a server of ours listens.
+	// URL is tls://HOST:PORT of a cluster, as [AgentConfig] has it, and Listen where a server of ours
+	// listens.
 	URL, Listen    string
 	Build, Version string
 	Say            func(format string, args ...any)
@@ -61,7 +64,7 @@ type HallConfig struct {
 	insecure bool // for tests: a cluster without TLS
 }
 
-// A Hall is where agents come to. Methods are safe for concurrent use.
+// A Hall receives agents. Methods are safe for concurrent use.
 type Hall struct {
 	conf   HallConfig
 	id     string         // a token of the subjects of its sessions
@@ -77,7 +80,7 @@ type Hall struct {
 type Member struct {
 	Name string `json:"name"`
 	Introduction
-	// Offset is by how much its clock is ahead of this one, give or take Error.
+	// Offset is the lead of its clock over this one, give or take Error.
 	Offset time.Duration `json:"clock_offset"`
 	Error  time.Duration `json:"clock_error"`
 }
@@ -160,7 +163,7 @@ func (h *Hall) Close() {
 	}
 }
 
-// Addr is where agents connect to.
+// Addr returns the address that agents connect to.
 func (h *Hall) Addr() string {
 	if h.server == nil {
 		return h.conf.URL
@@ -179,7 +182,8 @@ func (h *Hall) sessionTo(g *guest, session string) string {
 	return "plimsoll." + g.key.NKey + ".up." + h.id + "." + session
 }
 
-// callAll calls the agents without a link, again and again, and gives those with one a sign of life.
+// callAll calls the agents without a link, again and again, and gives those with one a sign of
+// life.
 func (h *Hall) callAll() {
 	t := time.NewTicker(calls)
 	defer t.Stop()
@@ -318,8 +322,8 @@ func (h *Hall) guest(name string) (*guest, error) {
 	return nil, fmt.Errorf("no agent %s is known", name)
 }
 
-// Link begins a session with an agent that answers, and that no other coordinator's run has. Until it is closed, the
-// agent is not called.
+// Link begins a session with an agent that answers, and that no other coordinator's run has. Until
+// it is closed, the agent is not called.
 func (h *Hall) Link(name string) (*Requester, error) {
 	g, err := h.guest(name)
 	if err != nil {
@@ -398,7 +402,8 @@ func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error)
 	return nil, errors.New("no answer in time; is that host overloaded?")
 }
 
-// Await waits until enough reports that the members suffice, or patience has passed; then it returns an error.
+// Await waits until enough reports that the members suffice, or patience has passed; then it
+// returns an error.
 func (h *Hall) Await(ctx context.Context, patience time.Duration, enough func([]Member) bool) ([]Member, error) {
 	end := time.NewTimer(patience)
 	defer end.Stop()

@@ -300,7 +300,8 @@ func connect(t *testing.T, tok *Token, url string, more ...nats.Option) *nats.Co
 	return nc
 }
 
-// Messages that are of no protocol, or of a session that is not the agent's, are refused with a line and change nothing.
+// Messages that are of no protocol, or of a session that is not the agent's, are refused with a
+// line and change nothing.
 func TestOddMessages(t *testing.T) {
 	keys, tokens := keyFiles(t, "a")
 	url := cluster(t, keys, new(server.Options)).ClientURL()

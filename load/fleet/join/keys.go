@@ -162,8 +162,9 @@ func (k *Keys) add(name string) (*Token, error) {
 	return t, nil
 }
 
-// NewToken makes the token file of a new agent, which is named for the file, and adds the agent to the key file, which
-// is made if it is not there. It returns the name. Another process that does so at the same time is waited for.
+// NewToken makes the token file of a new agent, which is named for the file, and adds the agent to
+// the key file, which is made if it is not there. It returns the name. Another process that does so
+// at the same time is waited for.
 func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
 	name := strings.TrimSuffix(filepath.Base(tokenFile), filepath.Ext(tokenFile))
 	if err := checkName(name); err != nil {
@@ -206,8 +207,8 @@ func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
 	return k.Agents[len(k.Agents)-1], nil
 }
 
-// lockDir keeps other processes that do the same from a directory until unlock is called or this process ends. Where the
-// file system has no locks, it does nothing.
+// lockDir keeps other processes that do the same from a directory until unlock is called or this
+// process ends. Where the file system has no locks, it does nothing.
 func lockDir(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -220,7 +221,8 @@ func lockDir(dir string) (unlock func(), err error) {
 	}
 }
 
-// readSecret reads a JSON file that only its owner, and a group that may read it, have. No error holds its content.
+// readSecret reads a JSON file that only its owner, and a group that may read it, have. No error
+// holds its content.
 func readSecret(what, path string, to any) error {
 	f, err := files.Open(path)
 	if err != nil {

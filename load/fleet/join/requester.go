@@ -37,7 +37,7 @@ const again = time.Second
 // users that a host has, or their settings.
 const mostMessage = 64 << 20
 
-// headRoom is what a message has beside its body at most, in bytes.
+// headRoom is the largest size of a message without its body, in bytes.
 const headRoom = 1 << 10
 
 // errClosed is returned by a link that this end closed.

@@ -27,7 +27,7 @@ const (
 	allDown = "plimsoll.*.down"
 )
 
-// startPatience is how long a server may take until it listens.
+// startPatience is the longest time until a server listens.
 const startPatience = 10 * time.Second
 
 // permissions are the subjects of one nkey, as a configuration of nats-server has them.
@@ -60,7 +60,8 @@ func (k *Keys) authorize(opts *server.Options) error {
 	return opts.ProcessConfigString("authorization: {users: [\n" + users + "\n]}")
 }
 
-// embed starts a server in this process at an address, HOST:PORT. say gets a line about each client that it refuses.
+// embed starts a server in this process at an address, HOST:PORT. say gets a line about each client
+// that it refuses.
 func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -128,7 +129,7 @@ func pinned(want, where string) *tls.Config {
 		}}
 }
 
-// options are those of both ends' connections.
+// options returns the options of both ends' connections.
 func options(seed string) ([]nats.Option, error) {
 	kp, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
@@ -150,8 +151,9 @@ func options(seed string) ([]nats.Option, error) {
 // pinRE is the form of a pinned certificate in an address.
 var pinRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// An address is where a server is: nats://HOST:PORT, or tls://HOST:PORT with a certificate of an authority that this host
-// trusts, or tls://HOST:PORT#sha256:HEX with one whose hash in DER that is, whoever has signed it.
+// An address leads to a server: nats://HOST:PORT, or tls://HOST:PORT with a certificate of an
+// authority that this host trusts, or tls://HOST:PORT#sha256:HEX with one whose hash in DER that
+// is, whoever has signed it.
 type address struct {
 	url    string // without the pin
 	secure bool
