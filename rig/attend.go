@@ -14,7 +14,8 @@ import (
 
 // Attend is this program as an agent, until ctx ends. store is the directory that may hold the
 // rating of this host. With calibrate, a host without one is rated first.
-func (pr *Program) Attend(ctx context.Context, a users.Attendance, store string, calibrate bool) error {
+func (pr *Program) Attend(ctx context.Context, a users.Attendance, store string,
+	calibrate bool) error {
 	progress := NewReporter(pr.RawErr, pr.Secrets, false)
 	a.Version, a.Secrets, a.Say = pr.Version, pr.Secrets, progress.Say
 	a.Rating = func() *join.Rating { return pr.ratingOf(ctx, store, calibrate, progress) }
@@ -29,7 +30,8 @@ func (pr *Program) Attend(ctx context.Context, a users.Attendance, store string,
 }
 
 // BuildAgent makes an agent's engine, see [fleet.Build]. Its memory is kept until ctx ends.
-func (pr *Program) BuildAgent(ctx context.Context, st fleet.Start, epoch time.Time, tell func(int, error)) (*fleet.Agent, error) {
+func (pr *Program) BuildAgent(ctx context.Context, st fleet.Start, epoch time.Time,
+	tell func(int, error)) (*fleet.Agent, error) {
 	b := users.Builder{Behavior: pr.Dialects.Behaviors().New, Secrets: pr.Secrets}
 	agent, err := b.Build(ctx, st, epoch, tell)
 	if err == nil {
@@ -40,7 +42,8 @@ func (pr *Program) BuildAgent(ctx context.Context, st fleet.Start, epoch time.Ti
 
 // ratingOf returns the rating of this host for coordinators, with all cores that this process may
 // use; nil if it has none.
-func (pr *Program) ratingOf(ctx context.Context, root string, calibrate bool, progress *Reporter) *join.Rating {
+func (pr *Program) ratingOf(ctx context.Context, root string, calibrate bool,
+	progress *Reporter) *join.Rating {
 	host := probe.Fingerprint()
 	r, known, err := keptRating(root, ratedAs(host))
 	if err == nil && !known && calibrate {
@@ -59,5 +62,6 @@ func (pr *Program) ratingOf(ctx context.Context, root string, calibrate bool, pr
 		return nil
 	}
 	most, _ := r.InProcesses(memoryOfUsers(host))
-	return &join.Rating{Users: most, OpsPerSecond: r.PacedOps, OpsPerUserSecond: r.OpsPerUserSecond, Date: r.Date}
+	return &join.Rating{Users: most, OpsPerSecond: r.PacedOps, OpsPerUserSecond: r.OpsPerUserSecond,
+		Date: r.Date}
 }

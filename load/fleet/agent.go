@@ -29,11 +29,13 @@ const (
 
 // check refuses a start that no coordinator sends.
 func (s *Start) check(now time.Time) error {
-	if most := plan.MostProcesses * plan.MostAgents; s.Agent < 0 || s.Agents < 0 || s.Agents > most || s.Agent > 0 && s.Agent >= s.Agents {
+	const most = plan.MostProcesses * plan.MostAgents
+	if s.Agent < 0 || s.Agents < 0 || s.Agents > most || s.Agent > 0 && s.Agent >= s.Agents {
 		return fmt.Errorf("start: agent %d of %d; want one of at most %d", s.Agent, s.Agents, most)
 	}
 	if away := s.Epoch.Sub(now); away.Abs() > mostAway {
-		return fmt.Errorf("start: the epoch %s is more than %v from this clock", s.Epoch.UTC().Format(time.RFC3339), mostAway)
+		return fmt.Errorf("start: the epoch %s is more than %v from this clock",
+			s.Epoch.UTC().Format(time.RFC3339), mostAway)
 	}
 	return nil
 }
@@ -59,7 +61,8 @@ type Agent struct {
 }
 
 // A Build makes an agent. epoch is the run's on this process's clock; onError is for the engine.
-type Build func(ctx context.Context, s Start, epoch time.Time, onError func(user int, err error)) (*Agent, error)
+type Build func(ctx context.Context, s Start, epoch time.Time,
+	onError func(user int, err error)) (*Agent, error)
 
 // Serve is an agent's life: it carries out the requests that come in until it gets a request to
 // stop, in ends or ctx does. Then the users have stopped. The error is nil only after a request to
@@ -88,7 +91,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			return fmt.Errorf("a request cannot be read: %w", err)
 		case r := <-requests:
 			p := reply{Received: r.at}
-			if err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) }); err != nil {
+			err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) })
+			if err != nil {
 				p.Error, p.Panic = errorText(err), panicOf(err)
 				if p.Panic != nil {
 					s.panicked()
@@ -112,7 +116,8 @@ type incoming struct {
 }
 
 // readRequests reads requests until ctx ends, or one cannot be read.
-func readRequests(ctx context.Context, in io.Reader, now func() time.Time) (<-chan incoming, <-chan error) {
+func readRequests(ctx context.Context, in io.Reader,
+	now func() time.Time) (<-chan incoming, <-chan error) {
 	requests, broken := make(chan incoming), make(chan error, 1)
 	go func() {
 		dec := json.NewDecoder(in)
@@ -159,7 +164,8 @@ func (s *served) whole() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panics > 0 {
-		return fmt.Errorf("%d panics: a defect of this program, whose stacks are with who leads the fleet", s.panics)
+		return fmt.Errorf("%d panics: a defect of this program, whose stacks are with who leads the "+
+			"fleet", s.panics)
 	}
 	return nil
 }
@@ -171,7 +177,8 @@ func (s *served) onError(user int, err error) {
 	if p != nil {
 		s.panics++
 	}
-	if most := mostErrors; len(s.errs) >= most && (p == nil || len(s.errs) >= 2*most) { // panics have room of their own
+	const most = mostErrors // and panics have room of their own
+	if len(s.errs) >= most && (p == nil || len(s.errs) >= 2*most) {
 		s.unsaid++
 		return
 	}
@@ -202,12 +209,14 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 	switch {
 	case r.Users != nil:
 		if n := r.Users.N; n < 0 || n > mostUsers || r.Users.Over < 0 {
-			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over, mostUsers)
+			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over,
+				mostUsers)
 		}
 		return s.agent.Engine.SetUsers(r.Users.N, r.Users.Over)
 	case r.Storm != nil:
 		if st := r.Storm; st.Share < 0 || st.Share > 1 || st.Over < 0 {
-			return fmt.Errorf("storm: a share of %v over %v; want 0 to 1 over no negative time", st.Share, st.Over)
+			return fmt.Errorf("storm: a share of %v over %v; want 0 to 1 over no negative time", st.Share,
+				st.Over)
 		}
 		state := s.agent.Engine.Storm(*r.Storm)
 		s.storms = append(s.storms, state)
@@ -229,7 +238,8 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		s.agent.Engine.Stop(r.Stop.Grace)
 		p.Report, err = s.report(ctx)
 	default:
-		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+		return errors.New("the request is of no kind that this agent knows; are both programs of one " +
+			"version?")
 	}
 	return err
 }
@@ -238,7 +248,8 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 func (s *served) report(ctx context.Context) (*report, error) {
 	a := s.agent
 	// Operations under way are counted first: those that end meanwhile are in the windows below.
-	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps(), Refused: wire.Refused()}
+	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(),
+		Stamps: wire.Stamps(), Refused: wire.Refused()}
 	s.held = max(s.held, wire.Process().Peak())
 	r.Held = s.held
 	_, r.Active, r.Failed = a.Engine.Users()
@@ -254,7 +265,8 @@ func (s *served) report(ctx context.Context) (*report, error) {
 		s.sampled = now
 	}
 	t := a.Ledger.Outbox()
-	r.Acked, r.Deleted, r.Foreign, r.Early = packMessages(t.Acked, s.epoch), t.Deleted, t.Foreign, t.Early
+	r.Acked = packMessages(t.Acked, s.epoch)
+	r.Deleted, r.Foreign, r.Early = t.Deleted, t.Foreign, t.Early
 	r.Channels = t.Channels
 	r.Messages = a.Ledger.Count()
 	for _, st := range s.storms {

@@ -196,7 +196,8 @@ func (d *RemoteDriver) Untimely() (out []Untimely) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at, e := range b.early {
-		out = append(out, Untimely{d.links[at[0]].String(), d.links[at[1]].String(), e.Count, e.By, e.Within})
+		out = append(out, Untimely{d.links[at[0]].String(), d.links[at[1]].String(), e.Count, e.By,
+			e.Within})
 	}
 	slices.SortFunc(out, func(x, y Untimely) int {
 		return cmp.Or(cmp.Compare(y.By, x.By), cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To))

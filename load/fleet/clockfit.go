@@ -32,7 +32,9 @@ type clockFit struct {
 type clockLine struct {
 	offset, drift float64       // at 0, and for each nanosecond
 	half          time.Duration // of the shortest way, beyond which the offset is not known
-	since         time.Duration // of the one exchange that it is, when they are too few for a drift; else negative
+	// since is the instant of the only exchange that counts when they are too few for a drift; else it
+	// is negative.
+	since time.Duration
 }
 
 // add takes in an exchange. Instants do not decrease.
@@ -151,11 +153,13 @@ func (f *clockFit) errorAt(t time.Duration) time.Duration {
 // measure takes in the instants of a reply.
 func (l *link) measure(sent, came time.Time, p reply) {
 	base := l.base.Round(0)
-	wall := func(t time.Time) time.Time { return base.Add(t.Sub(l.base)) } // steps of this clock are no drift
+	// Steps of this clock are no drift.
+	wall := func(t time.Time) time.Time { return base.Add(t.Sub(l.base)) }
 	out, back := p.Received.Sub(wall(sent)), p.Replied.Sub(wall(came))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clock.add(clockSample{came.Sub(l.base), (out + back) / 2, came.Sub(sent) - p.Replied.Sub(p.Received)})
+	l.clock.add(clockSample{came.Sub(l.base), (out + back) / 2,
+		came.Sub(sent) - p.Replied.Sub(p.Received)})
 }
 
 // drifted returns the lead of an agent's time of the run at an instant of the run. l.mu is held.

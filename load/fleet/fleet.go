@@ -131,7 +131,9 @@ func newDriver(cfg Config) *RemoteDriver {
 	each := 1
 	if cfg.Hosts != nil {
 		each = max(cfg.Hosts.Processes, 1)
-		d.between.within, d.between.held, d.between.recent = measure.NewRegistry(1), measure.NewRegistry(1), new(measure.Histogram)
+		d.between.within = measure.NewRegistry(1)
+		d.between.held = measure.NewRegistry(1)
+		d.between.recent = new(measure.Histogram)
 	}
 	d.agents = make([]*agent, len(cfg.Links)*each)
 	for k, to := range cfg.Links {

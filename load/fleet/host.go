@@ -53,13 +53,15 @@ type hosted struct {
 	end    func()
 	epoch  time.Time // of the run, with both clocks
 
-	last   time.Duration // the last tick that was collected
-	fixed  bool          // the mark stays where it is: a phase is being drained
-	mark   time.Duration
-	ends   time.Duration // it is not set beyond without a request; 0 for no such bound
-	kept   []round
-	mail   map[*link][]message // of the host's own processes to each other
-	broken error               // of a tick whose records are lost, that the host collected by itself: later requests are answered with it
+	last  time.Duration // the last tick that was collected
+	fixed bool          // the mark stays where it is: a phase is being drained
+	mark  time.Duration
+	ends  time.Duration // it is not set beyond without a request; 0 for no such bound
+	kept  []round
+	mail  map[*link][]message // of the host's own processes to each other
+	// broken is the error of a tick that the host collected by itself, and whose records are lost. It
+	// answers later requests.
+	broken error
 
 	mu    sync.Mutex
 	panic *panicked // of a process, that the coordinator does not know yet
@@ -82,7 +84,8 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	defer cancel()
 	base := time.Now()
 	if h.wall == nil {
-		h.wall = func() time.Time { return base.Round(0).Add(time.Since(base)) } // steps of the wall clock are no drift
+		// Steps of the wall clock are no drift.
+		h.wall = func() time.Time { return base.Round(0).Add(time.Since(base)) }
 	}
 	s := &hosted{HostAgent: h, mail: map[*link][]message{}}
 	defer s.close()
@@ -136,7 +139,8 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 			}
 			p.Replied = h.wall()
 			end := make(chan error, 1)
-			go func() { end <- replies.write(p) }() // a link that is cut takes a large one when it is whole again, or never
+			// A link that is cut takes a large reply when it is whole again, or never.
+			go func() { end <- replies.write(p) }()
 			written = end
 			if over = p.Lost || r.Stop != nil; p.Lost { // the run is over
 				last = err
@@ -246,7 +250,8 @@ func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
 			return ofProcess(err)
 		})
 	default:
-		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+		return errors.New("the request is of no kind that this agent knows; are both programs of one " +
+			"version?")
 	}
 	return err
 }
@@ -267,10 +272,12 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 	switch {
 	case s.driver != nil:
 		return errors.New("the agent has begun already")
-	case h == nil || h.Processes < 1 || h.Processes > plan.MostProcesses || h.Hosts < 1 || h.Hosts > plan.MostAgents:
+	case h == nil || h.Processes < 1 || h.Processes > plan.MostProcesses || h.Hosts < 1 ||
+		h.Hosts > plan.MostAgents:
 		return errors.New("start: want the processes of this host, and the number of hosts")
 	case st.Agents != h.Hosts*h.Processes || st.Agent < 0 || st.Agent >= h.Hosts:
-		return fmt.Errorf("start: host %d of %d with %d of %d processes", st.Agent, h.Hosts, h.Processes, st.Agents)
+		return fmt.Errorf("start: host %d of %d with %d of %d processes", st.Agent, h.Hosts, h.Processes,
+			st.Agents)
 	case len(h.Settings) != h.Processes:
 		return fmt.Errorf("start: settings of %d processes, want %d", len(h.Settings), h.Processes)
 	case h.Tick < 0 || h.Leave < 0 || h.Over < 0:
@@ -290,7 +297,10 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 	}})
 	s.driver = d
 	err = d.all(func(l *link) error {
-		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n]}}, startPatience)
+		own := &Start{
+			Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n],
+		}
+		q, err := l.call(ctx, request{Start: own}, startPatience)
 		l.agents[0].pid = q.PID
 		return ofProcess(err)
 	})
@@ -302,7 +312,8 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	parts := make([]part, len(s.driver.links))
 	late := time.Duration(0)
-	if s.start.Tick > 0 && c.At > 0 { // this process itself was held up: records of several ticks come as one
+	// Where this process itself was held up, records of several ticks come as one.
+	if s.start.Tick > 0 && c.At > 0 {
 		if late = time.Since(s.epoch) - c.At - s.slack(); late < stoodStill {
 			late = 0
 		}

@@ -80,7 +80,8 @@ func (l *link) start(ctx context.Context, cfg Config, agents int) error {
 		l.ahead, _ = l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
 		s.Epoch = s.Epoch.Add(l.ahead)
-		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Settings: each, Tick: h.Tick, Leave: h.Leave, Over: h.Over}
+		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Settings: each, Tick: h.Tick,
+			Leave: h.Leave, Over: h.Over}
 	} else {
 		s.Settings = each[0]
 	}

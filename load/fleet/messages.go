@@ -43,9 +43,9 @@ type hostStart struct {
 	Processes int `json:"processes"`
 	// Settings are the settings of its processes, in their order.
 	Settings []json.RawMessage `json:"settings"`
-	Tick     time.Duration     `json:"tick"`  // how often reports are cut while the coordinator is silent
-	Leave    time.Duration     `json:"leave"` // how long it may be silent until the users leave
-	Over     time.Duration     `json:"over"`  // and the time in which they do
+	Tick     time.Duration     `json:"tick"`  // between reports while the coordinator is silent
+	Leave    time.Duration     `json:"leave"` // of silence, until the users leave
+	Over     time.Duration     `json:"over"`  // in which they do
 }
 
 type users struct {
@@ -88,16 +88,17 @@ type reply struct {
 	Report   *report   `json:"report,omitempty"`   // to a collect or stop
 	Panic    *panicked `json:"panic,omitempty"`    // that the request ended in, with Error
 	Lost     bool      `json:"lost,omitempty"`     // with Error: a process of the host is
-	Parts    []part    `json:"parts,omitempty"`    // of a host: the reports of its processes, in their order
+	Parts    []part    `json:"parts,omitempty"`    // of a host: the reports of its processes
 	PIDs     []int     `json:"pids,omitempty"`     // of a host, to a start
 }
 
 // part is the report of one process of a host.
 type part struct {
 	Process int           `json:"process"`
-	At      time.Duration `json:"at,omitempty"`   // the tick; 0 between two
-	Late    time.Duration `json:"late,omitempty"` // by which the host was late with it, beyond what is usual
-	Report  *report       `json:"report"`
+	At      time.Duration `json:"at,omitempty"` // the tick; 0 between two
+	// Late is the lateness of the host with it, beyond the usual.
+	Late   time.Duration `json:"late,omitempty"`
+	Report *report       `json:"report"`
 }
 
 // panicked is a boundary.Panic of an agent.
@@ -137,9 +138,10 @@ func (p *panicked) error() error {
 
 // A report holds an agent's records since the previous one; counts are since the start.
 type report struct {
-	Active   int               `json:"active"`
-	Failed   int               `json:"failed"`
-	Open     int               `json:"open,omitempty"` // operations under way that were due before the mark
+	Active int `json:"active"`
+	Failed int `json:"failed"`
+	// Open counts operations under way that were due before the mark.
+	Open     int               `json:"open,omitempty"`
 	Activity workload.Activity `json:"activity"`
 	packs
 	Tally    workload.Snapshot    `json:"tally,omitempty"`
@@ -152,11 +154,12 @@ type report struct {
 	Samples  []series.Sample      `json:"samples,omitempty"`
 	Stamps   wire.Clocks          `json:"stamps"`
 	Refused  wire.Refusals        `json:"refused,omitzero"`
-	Held     int64                `json:"held,omitempty"` // bytes of the agent's budget, at most at once
-	Errors   []userError          `json:"errors,omitempty"`
-	Unsaid   int                  `json:"unsaid,omitempty"`   // errors beyond those
-	Lag      time.Duration        `json:"lag,omitempty"`      // the longest of an operation
-	Channels []string             `json:"channels,omitempty"` // that its ledger knows from now on
+	// Held is the largest part of the agent's budget in use at once, in bytes.
+	Held     int64         `json:"held,omitempty"`
+	Errors   []userError   `json:"errors,omitempty"`
+	Unsaid   int           `json:"unsaid,omitempty"`   // errors beyond those
+	Lag      time.Duration `json:"lag,omitempty"`      // the longest of an operation
+	Channels []string      `json:"channels,omitempty"` // that its ledger knows from now on
 }
 
 type stormProgress struct {
@@ -200,7 +203,8 @@ func packMessages(list []workload.Message, epoch time.Time) []message {
 }
 
 func (m message) unpack(epoch time.Time) workload.Message {
-	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader,
+	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author,
+		Reader:  m.Reader,
 		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked),
 		From: m.From, Within: m.Within}
 }

@@ -95,7 +95,8 @@ func (w *replyWriter) write(p reply) error {
 			r.Sizes[i] = len(*b)
 		}
 	}
-	if err := json.NewEncoder(&w.buf).Encode(p); err != nil { // without a line feed, but for the last byte
+	// The line has no line feed but its last byte.
+	if err := json.NewEncoder(&w.buf).Encode(p); err != nil {
 		return err
 	}
 	for _, r := range p.reports() {

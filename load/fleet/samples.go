@@ -42,7 +42,8 @@ func labeled(s series.Sample, l series.Label) series.Sample {
 // unless each has one. Agents that were stopped have no more samples, which is an error only of one
 // that was silent then.
 func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, err error) {
-	now, stopped := time.Now(), d.stopAt.Load() // without the driver's lock, under which slow agents are awaited
+	// The driver's lock is left alone: slow agents are awaited under it.
+	now, stopped := time.Now(), d.stopAt.Load()
 	if stopped != nil {
 		now = *stopped
 	}
@@ -55,7 +56,8 @@ func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, 
 		a.mu.Unlock()
 		if now.Sub(at) > d.staleAfter() {
 			if silent++; silent <= MostLabeled {
-				err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, d.staleAfter()))
+				err = errors.Join(err,
+					fmt.Errorf("agent %d has sent no samples for more than %v", k, d.staleAfter()))
 			}
 			continue
 		}

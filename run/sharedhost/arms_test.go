@@ -27,7 +27,8 @@ compare: {arms: {base: {url: %q}, new: {url: %q}}%s}
 
 // names is a resolver of two aliases of one host, and another host.
 func names(host string) ([]netip.Addr, error) {
-	at := map[string]string{"blue.example": "10.9.8.7", "alias.example": "10.9.8.7", "green.example": "10.9.8.6"}[host]
+	at := map[string]string{"blue.example": "10.9.8.7", "alias.example": "10.9.8.7",
+		"green.example": "10.9.8.6"}[host]
 	if at == "" {
 		return nil, errors.New("no such host")
 	}
@@ -39,15 +40,21 @@ func names(host string) ([]netip.Addr, error) {
 func TestAliasesOfOneServer(t *testing.T) {
 	for _, tt := range []struct{ base, fresh, host, server string }{
 		{"http://blue.example", "http://green.example", "", ""},
-		{"http://blue.example", "http://alias.example", "are both on 10.9.8.7", "base and new both lead to 10.9.8.7:80:"},
-		{"http://blue.example:8065", "http://10.9.8.7:8065", "are both on 10.9.8.7", "both lead to 10.9.8.7:8065:"},
+		{"http://blue.example", "http://alias.example", "are both on 10.9.8.7",
+			"base and new both lead to 10.9.8.7:80:"},
+		{"http://blue.example:8065", "http://10.9.8.7:8065", "are both on 10.9.8.7",
+			"both lead to 10.9.8.7:8065:"},
 		{"http://blue.example:1", "http://alias.example:2", "are both on 10.9.8.7", ""},
-		{"https://blue.example", "https://alias.example:443", "are both on 10.9.8.7", "both lead to 10.9.8.7:443:"},
-		{"http://127.0.0.1:1", "http://localhost:1", "are both on this host", "both lead to 127.0.0.1:1:"},
-		{"http://blue.example", "http://gone.example", "is not known, because gone.example, of new, could not be looked up: no such host", ""},
+		{"https://blue.example", "https://alias.example:443", "are both on 10.9.8.7",
+			"both lead to 10.9.8.7:443:"},
+		{"http://127.0.0.1:1", "http://localhost:1", "are both on this host",
+			"both lead to 127.0.0.1:1:"},
+		{"http://blue.example", "http://gone.example", "is not known, because gone.example, of new, " +
+			"could not be looked up: no such host", ""},
 	} {
 		p := planOfArms(t, tt.base, tt.fresh, ", mode: duet")
-		for text, want := range map[string]string{OneHost(p, names): tt.host, OneServer(p, p, names): tt.server} {
+		for text, want := range map[string]string{OneHost(p, names): tt.host,
+			OneServer(p, p, names): tt.server} {
 			if !strings.Contains(text, want) || (text == "") != (want == "") && tt.host != tt.server {
 				t.Errorf("%s and %s: %q, want %q", tt.base, tt.fresh, text, want)
 			}

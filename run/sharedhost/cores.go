@@ -30,7 +30,8 @@ func CoresOf(p *plan.Plan, here bool) Cores {
 // own would inherit the generator's.
 func (c Cores) complete(cpus []int) Cores {
 	without := func(taken []int) []int {
-		return slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return slices.Contains(taken, cpu) })
+		return slices.DeleteFunc(slices.Clone(cpus),
+			func(cpu int) bool { return slices.Contains(taken, cpu) })
 	}
 	switch {
 	case len(c.Generator) > 0:

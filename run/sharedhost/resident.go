@@ -15,9 +15,10 @@ import (
 
 // Clues lead to the processes of a target of others.
 type Clues struct {
-	URLs  []string // of all instances
-	URL   string   // of the instance, or the proxy, that gets the requests
-	Ready string   // URL, or path, of the page that reports that it is ready; empty for the page at URL
+	URLs []string // of all instances
+	URL  string   // of the instance, or the proxy, that gets the requests
+	// Ready is the URL, or path, of the page that reports that it is ready; empty for the page at URL.
+	Ready string
 	// Named holds the processes that the plan names, by role. They have no other role.
 	Named map[string][]int
 }
@@ -118,7 +119,8 @@ func (r *Resident) Confine(cores Cores, move bool) {
 	free := func() bool {
 		return !slices.ContainsFunc(family, func(pid int) bool {
 			cpus, err := lab.AllowedCPUs(pid)
-			return err == nil && slices.ContainsFunc(cpus, func(c int) bool { return slices.Contains(cores.Generator, c) })
+			return err == nil && slices.ContainsFunc(cpus,
+				func(c int) bool { return slices.Contains(cores.Generator, c) })
 		})
 	}
 	if r.apart = free(); r.apart || !move || len(cores.Target) == 0 {
@@ -149,7 +151,8 @@ func (r *Resident) Placement(cores Cores) string {
 	if of := r.String(); of != "" {
 		text += ": " + of
 	} else {
-		text += ", in a process that is not seen: it is this program's or another user's; run as root, or name it (probes: kind pid)"
+		text += ", in a process that is not seen: it is this program's or another user's; run as " +
+			"root, or name it (probes: kind pid)"
 	}
 	if len(r.roles["proxy"]) > 0 && len(r.roles["app"]) == 0 {
 		text += "; the server behind it was not found: name it (probes: kind pid)"
@@ -160,9 +163,11 @@ func (r *Resident) Placement(cores Cores) string {
 	own, others := coresText(cores.Generator), coresText(cores.Target)
 	switch {
 	case !r.apart:
-		return text + fmt.Sprintf("; it may run on the generator's core %s too: taskset -acp %s PID keeps it off", own, others)
+		return text + fmt.Sprintf("; it may run on the generator's core %s too: taskset -acp %s PID "+
+			"keeps it off", own, others)
 	case r.confined != nil:
-		return text + fmt.Sprintf("; the generator has core %s for itself, and the target is kept on %s until the end", own, others)
+		return text + fmt.Sprintf("; the generator has core %s for itself, and the target is kept on "+
+			"%s until the end", own, others)
 	}
 	return text + fmt.Sprintf("; the generator has core %s for itself", own)
 }

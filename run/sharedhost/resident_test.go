@@ -127,7 +127,8 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 		c := server(at)
 		c.Named = tt.named
 		l := found(t, c)
-		if !slices.Equal(l.Roles(), []string{tt.role}) || !slices.Equal(l.PIDs(tt.role), []int{pid}) || !l.Here() {
+		if !slices.Equal(l.Roles(), []string{tt.role}) || !slices.Equal(l.PIDs(tt.role), []int{pid}) ||
+			!l.Here() {
 			t.Errorf("%+v: found %v", tt, l)
 		}
 		l.Confine(cores, tt.move)
@@ -143,7 +144,8 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 			t.Errorf("%+v: on cores %v (want %v), apart: %v", tt, now, want, l.Apart())
 		}
 		text := l.Placement(cores)
-		if !strings.Contains(text, fmt.Sprintf("chatserver %d (%s)", pid, tt.role)) || strings.Contains(text, "kept on") != tt.move {
+		if !strings.Contains(text, fmt.Sprintf("chatserver %d (%s)", pid, tt.role)) ||
+			strings.Contains(text, "kept on") != tt.move {
 			t.Errorf("%+v: %s", tt, text)
 		}
 		if err := l.End(); err != nil {
@@ -159,7 +161,8 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 func TestAServerBehindAProxyOnThisHost(t *testing.T) {
 	at, app := serving(t, "chatserver", "here")
 	front, proxy := serving(t, "nginx", at)
-	if l := found(t, server(front)); !slices.Equal(l.PIDs("proxy"), []int{proxy}) || !slices.Equal(l.PIDs("app"), []int{app}) {
+	if l := found(t, server(front)); !slices.Equal(l.PIDs("proxy"), []int{proxy}) ||
+		!slices.Equal(l.PIDs("app"), []int{app}) {
 		t.Errorf("found %v; want proxy %d, app %d", l, proxy, app)
 	}
 }

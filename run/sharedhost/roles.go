@@ -17,8 +17,9 @@ import (
 
 // Programs that listen in the place of others, by their names.
 var (
-	tunnelNames   = []string{"ssh", "kubectl"} // to another host
-	proxyNames    = []string{"apache2", "caddy", "docker-proxy", "envoy", "haproxy", "httpd", "nginx", "rootlessport", "traefik"}
+	tunnelNames = []string{"ssh", "kubectl"} // to another host
+	proxyNames  = []string{"apache2", "caddy", "docker-proxy", "envoy", "haproxy", "httpd", "nginx",
+		"rootlessport", "traefik"}
 	databaseNames = []string{"mariadbd", "mysqld", "postgres"}
 )
 

@@ -97,7 +97,8 @@ type Builder struct {
 
 // Build makes an agent. It is a [fleet.Build]. It alone knows the tokens of its users: its errors,
 // and those that it tells of users, go out without them.
-func (b Builder) Build(ctx context.Context, st fleet.Start, epoch time.Time, tell func(int, error)) (*fleet.Agent, error) {
+func (b Builder) Build(ctx context.Context, st fleet.Start, epoch time.Time,
+	tell func(int, error)) (*fleet.Agent, error) {
 	onError := func(user int, err error) {
 		if p, ok := errors.AsType[*boundary.Panic](err); ok {
 			tell(user, &boundary.Panic{Where: p.Where, Value: b.Secrets.Text(p.Value), Stack: p.Stack})
@@ -112,7 +113,8 @@ func (b Builder) Build(ctx context.Context, st fleet.Start, epoch time.Time, tel
 	return built, nil
 }
 
-func (b Builder) build(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
+func (b Builder) build(ctx context.Context, st fleet.Start, epoch time.Time,
+	onError func(int, error)) (*fleet.Agent, error) {
 	var set agentSettings
 	if err := json.Unmarshal(st.Settings, &set); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)

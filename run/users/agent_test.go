@@ -31,7 +31,8 @@ func (b tokened) token(rank int) string { return fmt.Sprintf("%s-%04d-", string(
 // settingsOf returns the settings of agents with two such behaviors.
 func settingsOf(t *testing.T, c Config) (mix []engine.Part, settings func(agent int) []byte) {
 	t.Helper()
-	mix = []engine.Part{{Name: "a", Behavior: tokened("a"), Share: 0.7}, {Name: "b", Behavior: tokened("b"), Share: 0.3}}
+	mix = []engine.Part{{Name: "a", Behavior: tokened("a"), Share: 0.7},
+		{Name: "b", Behavior: tokened("b"), Share: 0.3}}
 	c.Mix = mix
 	of, err := c.settings()
 	if err != nil {
@@ -98,14 +99,17 @@ func TestSettingsByRating(t *testing.T) {
 		if k%2 == 1 {
 			budget, places, queue = 1<<20, 13, 2
 		}
-		if set.Budget != budget || set.Arrivals.InFlight != places || set.Arrivals.Queue != queue || len(set.Ratings) != 2 {
-			t.Errorf("agent %d: %d bytes, arrivals %+v, ratings %v", k, set.Budget, *set.Arrivals, set.Ratings)
+		if set.Budget != budget || set.Arrivals.InFlight != places || set.Arrivals.Queue != queue ||
+			len(set.Ratings) != 2 {
+			t.Errorf("agent %d: %d bytes, arrivals %+v, ratings %v", k, set.Budget, *set.Arrivals,
+				set.Ratings)
 		}
 		strata := workload.NewStrata(0.7, 0.3)
 		for id := range users {
 			class, rank := strata.Next()
 			owner, _ := deal.Of(id)
-			if token := mix[class].Behavior.(tokened).token(rank); strings.Contains(string(b), token) != (owner == k) {
+			token := mix[class].Behavior.(tokened).token(rank)
+			if strings.Contains(string(b), token) != (owner == k) {
 				t.Fatalf("agent %d, user %d of agent %d: %s", k, id, owner, token)
 			}
 		}

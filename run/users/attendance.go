@@ -33,7 +33,8 @@ type Attendance struct {
 	// Rating returns the rating of a host with users, before it joins; nil if it has none.
 	Rating func() *join.Rating
 	// Sampler opens the probes of a host with users for one run, which read about once a second.
-	Sampler func() (sample func(context.Context, time.Time) ([]series.Sample, error), end func(), err error)
+	Sampler func() (sample func(context.Context, time.Time) ([]series.Sample, error), end func(),
+		err error)
 }
 
 // Attend joins until ctx ends, and has its part in one run after the other. Users end with the run
@@ -103,5 +104,6 @@ func (a Attendance) serve(ctx context.Context, session *join.Responder) error {
 		}
 		return p.links, func() { closeLinks(p.links); p.stop() }, nil
 	}
-	return fleet.ServeHost(ctx, session, session, fleet.HostAgent{Silent: session.Silent, Samples: sample, Launch: start})
+	return fleet.ServeHost(ctx, session, session,
+		fleet.HostAgent{Silent: session.Silent, Samples: sample, Launch: start})
 }

@@ -52,7 +52,8 @@ func (c *Crew) Lost() int {
 // the number of agents that do not answer. One that is busy is waited for: it may still end the
 // users of the run before.
 func (c *Crew) choose(all []join.Member, missing int) ([]join.Member, bool) {
-	same := slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return slices.Contains(c.lost, name) })
+	same := slices.DeleteFunc(slices.Clone(c.names),
+		func(name string) bool { return slices.Contains(c.lost, name) })
 	var out []join.Member
 	busy := 0
 	for _, m := range all {
@@ -96,7 +97,8 @@ func (c *Crew) await(ctx context.Context) ([]join.Member, error) {
 	for _, m := range all {
 		switch {
 		case m.Role != "":
-			lines = append(lines, fmt.Sprintf("agent %s: it has the probes of role %s and no users", m.Name, m.Role))
+			lines = append(lines,
+				fmt.Sprintf("agent %s: it has the probes of role %s and no users", m.Name, m.Role))
 		case m.Busy:
 			lines = append(lines, fmt.Sprintf("agent %s: another run has it", m.Name))
 		case !c.want.Matches(m.Labels):
@@ -108,7 +110,8 @@ func (c *Crew) await(ctx context.Context) ([]join.Member, error) {
 		want = fmt.Sprint(c.want.Count)
 	}
 	if n := len(lines) + len(got); n < c.want.Count {
-		lines = append(lines, fmt.Sprintf("the key file knows %d agents; to add one: plimsoll fleet -new-token FILE", n))
+		lines = append(lines, fmt.Sprintf("the key file knows %d agents; to add one: plimsoll fleet "+
+			"-new-token FILE", n))
 	}
 	return nil, fmt.Errorf("%d agents have joined within %v, want %s; on each host: %s\n  %s",
 		len(got), c.times.Join, want, JoinCommand(c.hall), strings.Join(lines, "\n  "))
@@ -116,12 +119,14 @@ func (c *Crew) await(ctx context.Context) ([]join.Member, error) {
 
 // missing returns the agents that do not answer, without those that were lost.
 func (c *Crew) missing() []join.MissingAgent {
-	return slices.DeleteFunc(c.hall.Missing(), func(a join.MissingAgent) bool { return slices.Contains(c.lost, a.Name) })
+	return slices.DeleteFunc(c.hall.Missing(),
+		func(a join.MissingAgent) bool { return slices.Contains(c.lost, a.Name) })
 }
 
 // lead opens links to the agents of a run and returns them with their names. They have answered a
 // moment ago: one that is silent now is waited for as it is in a run.
-func (c *Crew) lead(ctx context.Context, members []join.Member) (links []io.ReadWriteCloser, names []string, err error) {
+func (c *Crew) lead(ctx context.Context, members []join.Member) (links []io.ReadWriteCloser,
+	names []string, err error) {
 	_, err = c.hall.Await(ctx, c.times.Resend, func(here []join.Member) bool {
 		return !slices.ContainsFunc(members, func(m join.Member) bool {
 			return !slices.ContainsFunc(here, func(h join.Member) bool { return h.Name == m.Name })

@@ -31,7 +31,8 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 		{"one was lost", 2, "a b", "b", "a c", "a"},
 		{"all were lost", 2, "a b", "a b", "a c", "c"},
 	} {
-		c := &Crew{want: plan.Agents{Count: tt.count}, names: strings.Fields(tt.crew), lost: strings.Fields(tt.lost)}
+		c := &Crew{want: plan.Agents{Count: tt.count}, names: strings.Fields(tt.crew),
+			lost: strings.Fields(tt.lost)}
 		var all []join.Member
 		for name := range strings.FieldsSeq(tt.there) {
 			m := join.Member{Name: strings.TrimSuffix(name, "*")}
@@ -65,15 +66,17 @@ func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
 	}
 	c := &Crew{hall: hall, times: plan.Fleet{Resend: 1}}
 	run := []join.Member{{Name: "a"}} // it was there
-	if _, _, err := c.lead(t.Context(), run); err == nil || !strings.Contains(err.Error(), "agent a does not answer") {
+	if _, _, err := c.lead(t.Context(), run); err == nil ||
+		!strings.Contains(err.Error(), "agent a does not answer") {
 		t.Errorf("an agent that is gone: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	time.AfterFunc(100*time.Millisecond, func() {
-		done <- join.Attend(ctx, join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf,
-			Introduce: func() join.Introduction { return join.Introduction{} },
-			Serve:     func(ctx context.Context, _ *join.Responder) error { <-ctx.Done(); return nil }})
+		done <- join.Attend(ctx,
+			join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf,
+				Introduce: func() join.Introduction { return join.Introduction{} },
+				Serve:     func(ctx context.Context, _ *join.Responder) error { <-ctx.Done(); return nil }})
 	})
 	defer func() { cancel(); <-done }()
 	c.times.Resend = 20 * time.Second

@@ -39,7 +39,8 @@ func (y Layout) Apart() bool { return y.Processes > 1 || len(y.Members) > 0 }
 
 // LayOut divides so many users of a mix for a run against a target at a URL, or says why they
 // cannot be had. It waits for the agents of a crew, which is nil for users on this host.
-func LayOut(ctx context.Context, p *plan.Plan, crew *Crew, target string, mix []engine.Part, users int) (Layout, error) {
+func LayOut(ctx context.Context, p *plan.Plan, crew *Crew, target string, mix []engine.Part,
+	users int) (Layout, error) {
 	y := Layout{Users: users}
 	conns := Sockets(mix, users)
 	if crew != nil {
@@ -70,7 +71,8 @@ func LayOut(ctx context.Context, p *plan.Plan, crew *Crew, target string, mix []
 		return y, fmt.Errorf("target's address: %w", err)
 	}
 	var to netip.Addr
-	if addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()); err == nil && len(addrs) > 0 {
+	if addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()); err == nil &&
+		len(addrs) > 0 {
 		to = addrs[0].Unmap()
 	}
 	y.Sources, err = sources(conns, to, own, l)
@@ -101,7 +103,8 @@ func (y Layout) split(conns, least int) (int, error) {
 	most := max(least, 1)
 	for i, has := range deal.Hosts(y.Users) {
 		part := float64(has) / float64(max(y.Users, 1))
-		n, err := Processes(has, int(math.Ceil(float64(conns)*part)), probe.Limits{Files: y.Members[i].Files})
+		n, err := Processes(has, int(math.Ceil(float64(conns)*part)),
+			probe.Limits{Files: y.Members[i].Files})
 		if err != nil {
 			return 0, fmt.Errorf("agent %s: %w", y.Members[i].Name, err)
 		}
@@ -134,7 +137,7 @@ func Processes(users, conns int, l probe.Limits) (int, error) {
 	if room > 0 {
 		n = (conns + room - 1) / room
 		if n == 1 {
-			n = 2 // this one has files open that a new one does not have, and one agent alone would gain too little
+			n = 2 // this one has more files open, and one agent alone would gain too little
 		}
 	}
 	if n <= plan.MostProcesses {
@@ -142,7 +145,9 @@ func Processes(users, conns int, l probe.Limits) (int, error) {
 	}
 	fit := max(0, room) * plan.MostProcesses * users / max(conns, 1)
 	each := (conns+plan.MostProcesses-1)/plan.MostProcesses + ReserveFiles
-	return 0, plan.Usagef("%d users keep %d connections, more than %d processes with %d open files each can hold beside a reserve of %d. "+
-		"Raise the limit before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
+	return 0, plan.Usagef("%d users keep %d connections, more than %d processes with %d open files "+
+		"each can hold beside a reserve of %d. "+
+		"Raise the limit before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for "+
+		"good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
 		users, conns, plan.MostProcesses, l.Files, ReserveFiles, each, each, each, fit)
 }

@@ -14,7 +14,8 @@ type twoSockets struct{ workload.Behavior }
 func (twoSockets) Sockets() int { return 2 }
 
 func TestSockets(t *testing.T) {
-	mix := []engine.Part{{Behavior: twoSockets{}, Share: 0.9}, {Behavior: struct{ workload.Behavior }{}, Share: 0.1}}
+	mix := []engine.Part{{Behavior: twoSockets{}, Share: 0.9},
+		{Behavior: struct{ workload.Behavior }{}, Share: 0.1}}
 	if got := Sockets(mix, 1000); got != 900*2+100 {
 		t.Errorf("%d sockets, want 1900", got)
 	}
@@ -32,7 +33,8 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 	_, err := Processes(160_000, 320_000, l)
-	checkUsage(t, err, "320000 connections", "16 processes", "20000 open files", "ulimit -n 20500", "at most 156000 users")
+	checkUsage(t, err, "320000 connections", "16 processes", "20000 open files", "ulimit -n 20500",
+		"at most 156000 users")
 	if _, err := Processes(10, 20, probe.Limits{Files: 256, FilesOpen: 20}); err == nil {
 		t.Error("a limit below the reserve was accepted")
 	}

@@ -65,9 +65,10 @@ func Start(ctx context.Context, c Config) (*Population, error) {
 		return p, nil
 	}
 	c.Env.Dial = dialer(c.Layout.Sources)
-	local, err := engine.New(ctx, engine.Config{Env: c.Env, Mix: c.Mix, Arrivals: c.Arrivals, Clock: c.Clock, OnError: func(user int, err error) {
-		c.Failed(fmt.Sprintf("user %d", user), err)
-	}})
+	onError := func(user int, err error) { c.Failed(fmt.Sprintf("user %d", user), err) }
+	local, err := engine.New(ctx, engine.Config{
+		Env: c.Env, Mix: c.Mix, Arrivals: c.Arrivals, Clock: c.Clock, OnError: onError,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,9 @@ func (p *Population) startApart(ctx context.Context) (err error) {
 		return err
 	}
 	for k, pid := range remote.PIDs() {
-		if err := c.Note(fmt.Sprintf("agent %d of %d joined: process %d%s", k+1, c.Layout.Processes, pid, conf.Hosts.On(k))); err != nil {
+		err := c.Note(fmt.Sprintf("agent %d of %d joined: process %d%s",
+			k+1, c.Layout.Processes, pid, conf.Hosts.On(k)))
+		if err != nil {
 			p.leave()
 			return err
 		}
@@ -155,7 +158,8 @@ func (p *Population) End() {
 	if crew := p.conf.Crew; crew != nil && p.remote != nil {
 		crew.dismiss(p.remote)
 		for _, r := range p.remote.Readings() {
-			_ = p.conf.Note(fmt.Sprintf("clock of %s: %v ahead, give or take %v, drift %.1f ppm; its instants are mapped by that",
+			_ = p.conf.Note(fmt.Sprintf("clock of %s: %v ahead, give or take %v, drift %.1f ppm; its "+
+				"instants are mapped by that",
 				r.Agent, r.Ahead.Round(time.Microsecond), r.Within.Round(time.Microsecond), 1e6*r.Drift))
 		}
 	}
@@ -204,7 +208,8 @@ func Arrivals(p *plan.Plan, mix []engine.Part) *engine.Arrivals {
 		return nil
 	}
 	return &engine.Arrivals{
-		Behavior: server(mix), Rate: float64(a.Rate), Poisson: a.Process == plan.Poisson, InFlight: a.InFlight, Queue: a.Queue,
+		Behavior: server(mix), Rate: float64(a.Rate), Poisson: a.Process == plan.Poisson,
+		InFlight: a.InFlight, Queue: a.Queue,
 	}
 }
 

@@ -55,12 +55,14 @@ func populate(t *testing.T, p *plan.Plan, crew *Crew, at *visited, users int) *p
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lay.FreePorts(t.Context(), plan.Gates{}.All(), Sockets(mix, users), quiet{t}); err != nil {
+	if err := lay.FreePorts(t.Context(), plan.Gates{}.All(), Sockets(mix, users),
+		quiet{t}); err != nil {
 		t.Fatal(err)
 	}
 	out := new(populated)
 	out.conf = Config{
-		Plan: p, Layout: lay, Mix: mix, Env: env, Clock: run, Crew: crew, Budget: 8 << 20, Say: t.Logf, Tick: time.Second,
+		Plan: p, Layout: lay, Mix: mix, Env: env, Clock: run, Crew: crew, Budget: 8 << 20, Say: t.Logf,
+		Tick: time.Second,
 		Failed: func(who string, err error) {
 			out.mu.Lock()
 			defer out.mu.Unlock()
@@ -126,7 +128,8 @@ func TestUsersOfThisHost(t *testing.T) {
 	const users = 6
 	for _, processes := range []int{1, 2} {
 		at := newVisited(t)
-		p := populate(t, &plan.Plan{Placement: plan.Placement{Processes: processes, Source: []string{"127.0.0.9"}}}, nil, at, users)
+		p := populate(t, &plan.Plan{Placement: plan.Placement{Processes: processes,
+			Source: []string{"127.0.0.9"}}}, nil, at, users)
 		p.checkVisits(t, at, users)
 		p.End()
 		pids := p.joined()
@@ -150,8 +153,10 @@ func TestUsersOfThisHost(t *testing.T) {
 func TestAProcessThatCannotStart(t *testing.T) {
 	at := newVisited(t)
 	_, err := Start(t.Context(), Config{
-		Plan: new(plan.Plan), Layout: Layout{Users: 2, Processes: 2}, Mix: []engine.Part{{Name: "ghost", Behavior: new(visitor), Share: 1}},
-		Env: workload.Env{URL: at.URL}, Clock: clock.New(time.Now()), Say: t.Logf, Failed: func(string, error) {},
+		Plan: new(plan.Plan), Layout: Layout{Users: 2, Processes: 2},
+		Mix: []engine.Part{{Name: "ghost", Behavior: new(visitor), Share: 1}},
+		Env: workload.Env{URL: at.URL}, Clock: clock.New(time.Now()), Say: t.Logf,
+		Failed: func(string, error) {},
 	})
 	if err == nil || !strings.Contains(err.Error(), "agent 1 of 2: there is no behavior ghost") {
 		t.Errorf("%v", err)
@@ -193,7 +198,8 @@ func TestUsersOfACrew(t *testing.T) {
 	}
 	p := &plan.Plan{
 		Placement: plan.Placement{Agents: &plan.Agents{Count: 2}, Share: plan.ShareRating},
-		Fleet:     &plan.Fleet{Join: time.Minute, Hold: 3 * time.Second, Resend: 20 * time.Second, Leave: 25 * time.Second, Over: time.Second},
+		Fleet: &plan.Fleet{Join: time.Minute, Hold: 3 * time.Second, Resend: 20 * time.Second,
+			Leave: 25 * time.Second, Over: time.Second},
 	}
 	crew := NewCrew(hall, p, quiet{t})
 	at := newVisited(t)
@@ -204,7 +210,8 @@ func TestUsersOfACrew(t *testing.T) {
 	first.checkVisits(t, at, users)
 	first.End()
 	text := strings.Join(first.notes, "\n")
-	if len(first.joined()) != 2 || !strings.Contains(text, " on a") || !strings.Contains(text, " on b") || strings.Count(text, "clock of agent") != 2 {
+	if len(first.joined()) != 2 || !strings.Contains(text, " on a") ||
+		!strings.Contains(text, " on b") || strings.Count(text, "clock of agent") != 2 {
 		t.Errorf("notes:\n%s", text)
 	}
 	if crew.Lost() != 0 {
@@ -216,7 +223,8 @@ func TestUsersOfACrew(t *testing.T) {
 	second := populate(t, p, crew, newVisited(t), users)
 	ends["b"]()
 	collector := second.Driver.(trial.Collector)
-	if err := collector.Collect(t.Context()); !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "(b)") {
+	if err := collector.Collect(t.Context()); !errors.Is(err, trial.ErrLost) ||
+		!strings.Contains(err.Error(), "(b)") {
 		t.Errorf("an agent has gone: %v", err)
 	}
 	second.Stop(0)

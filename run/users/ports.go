@@ -34,7 +34,8 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 	}
 	each := int(share * float64(l.Ports()))
 	if each < 1 {
-		return nil, fmt.Errorf("the range of ports for outgoing connections, %d to %d, is empty", l.PortFirst, l.PortLast)
+		return nil, fmt.Errorf("the range of ports for outgoing connections, %d to %d, is empty",
+			l.PortFirst, l.PortLast)
 	}
 	need := (conns + each - 1) / each
 	switch {
@@ -49,8 +50,10 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 		}
 		return out, nil
 	}
-	return nil, plan.Usagef("%d connections to one address need %d source addresses: one has %d ports (%d to %d), of which %d are reckoned with, and there are %d addresses. "+
-		"Widen the range (sysctl -w net.ipv4.ip_local_port_range=\"1025 65000\"), or list %d addresses of this host in placement.source (ip addr add ADDRESS/32 dev DEVICE adds one)",
+	return nil, plan.Usagef("%d connections to one address need %d source addresses: one has %d "+
+		"ports (%d to %d), of which %d are reckoned with, and there are %d addresses. "+
+		"Widen the range (sysctl -w net.ipv4.ip_local_port_range=\"1025 65000\"), or list %d "+
+		"addresses of this host in placement.source (ip addr add ADDRESS/32 dev DEVICE adds one)",
 		conns, need, l.Ports(), l.PortFirst, l.PortLast, each, max(1, len(own)), need)
 }
 
@@ -59,7 +62,8 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 func CheckSource(a netip.Addr) error {
 	ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
 	if err != nil {
-		return fmt.Errorf("%s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), or remove it from the plan", a, err, a)
+		return fmt.Errorf("%s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), "+
+			"or remove it from the plan", a, err, a)
 	}
 	return ln.Close()
 }
@@ -75,7 +79,8 @@ func dialer(from []netip.Addr) func(context.Context, string, string) (net.Conn, 
 // FreePorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for
 // the connections of a run: until then the gate ports would void it. It waits for a minute at most,
 // and not for ports of other hosts.
-func (y Layout) FreePorts(ctx context.Context, gates []plan.Gate, conns int, progress Progress) error {
+func (y Layout) FreePorts(ctx context.Context, gates []plan.Gate, conns int,
+	progress Progress) error {
 	if len(y.Members) > 0 {
 		return nil
 	}
@@ -83,9 +88,11 @@ func (y Layout) FreePorts(ctx context.Context, gates []plan.Gate, conns int, pro
 	if err != nil {
 		return err
 	}
-	amber := gates[slices.IndexFunc(gates, func(g plan.Gate) bool { return g.Name == "ports" })].Amber / 100
+	amber := gates[slices.IndexFunc(gates,
+		func(g plan.Gate) bool { return g.Name == "ports" })].Amber / 100
 	most := amber*float64(l.Ports())*float64(max(1, len(y.Sources))) - float64(conns)
-	return waitPorts(ctx, most, resting, func(left time.Duration) { progress.Doing("waiting for ports in TIME_WAIT", left) })
+	return waitPorts(ctx, most, resting,
+		func(left time.Duration) { progress.Doing("waiting for ports in TIME_WAIT", left) })
 }
 
 // timeWait is the time for which the kernel keeps the port of a closed connection.
@@ -94,7 +101,8 @@ const timeWait = time.Minute
 // waitPorts waits until at most so many sockets are in TIME_WAIT, for as long as the sockets of an
 // earlier run can stay there: after that they are of others, and the gate ports judges them. It
 // does not wait where most is not positive: the range is not known, or too small in any case.
-func waitPorts(ctx context.Context, most float64, resting func() float64, waiting func(left time.Duration)) error {
+func waitPorts(ctx context.Context, most float64, resting func() float64,
+	waiting func(left time.Duration)) error {
 	for left := timeWait; left > 0 && most > 0 && resting() > most; left -= time.Second {
 		waiting(left)
 		select {

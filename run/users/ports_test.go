@@ -34,7 +34,8 @@ func TestWaitPorts(t *testing.T) {
 					}
 					return 15_000
 				}
-				if err := waitPorts(t.Context(), tt.most, resting, func(time.Duration) {}); err != nil || time.Since(began) != tt.waits {
+				if err := waitPorts(t.Context(), tt.most, resting, func(time.Duration) {}); err != nil ||
+					time.Since(began) != tt.waits {
 					t.Errorf("%v after %v, want no error after %v", err, time.Since(began), tt.waits)
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())

@@ -22,10 +22,12 @@ const (
 // a time that depends on how many they are. The users have the accounts of a file's first rows;
 // without a file, the behaviors make accounts. It may be repeated, and goes on where it was
 // interrupted.
-func Provision(ctx context.Context, env workload.Env, mix []engine.Part, users int, file *UsersFile) error {
+func Provision(ctx context.Context, env workload.Env, mix []engine.Part, users int,
+	file *UsersFile) error {
 	limit := provisionBase + time.Duration(users)*provisionUser
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
-		fmt.Errorf("not done within %v (%v, and %v for each of %d users); the target keeps the objects made so far, so the next run continues from there",
+		fmt.Errorf("not done within %v (%v, and %v for each of %d users); the target keeps the "+
+			"objects made so far, so the next run continues from there",
 			limit, provisionBase, provisionUser, users))
 	defer cancel()
 	var shares []float64

@@ -24,11 +24,13 @@ func (stuck) Provision(ctx context.Context, _ workload.Env, _ int) error {
 func TestProvisioningHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := Provision(t.Context(), workload.Env{}, []engine.Part{{Name: "stuck", Behavior: stuck{}, Share: 1}}, 100, nil)
+		err := Provision(t.Context(), workload.Env{},
+			[]engine.Part{{Name: "stuck", Behavior: stuck{}, Share: 1}}, 100, nil)
 		if took := time.Since(began); took != 6*time.Minute+40*time.Second {
 			t.Errorf("ended after %v", took)
 		}
-		if err == nil || !strings.Contains(err.Error(), "not done within 6m40s (5m0s, and 1s for each of 100 users)") {
+		if err == nil || !strings.Contains(err.Error(), "not done within 6m40s (5m0s, and 1s for each "+
+			"of 100 users)") {
 			t.Errorf("error %v", err)
 		}
 	})

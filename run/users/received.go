@@ -41,13 +41,15 @@ func (r Received) Findings() (out []record.Finding) {
 
 func (r Received) connections() *record.Connections {
 	n := r.Stamps
-	return &record.Connections{Requests: n.Requests, Repeated: n.Repeats, Reopened: n.Reopened, OfAll: r.OfAll}
+	return &record.Connections{Requests: n.Requests, Repeated: n.Repeats, Reopened: n.Reopened,
+		OfAll: r.OfAll}
 }
 
 func (r Received) answers() *record.Answers {
 	n := r.Refused
 	return &record.Answers{
-		Budget: r.Budget, Held: r.Held, NoRoom: n.Budget, Bodies: n.Bodies, Headers: n.Headers, Elements: n.Elements,
+		Budget: r.Budget, Held: r.Held, NoRoom: n.Budget, Bodies: n.Bodies, Headers: n.Headers,
+		Elements: n.Elements,
 		Messages: n.Messages, Fragments: n.Fragments, Controls: n.Controls, OfAll: r.OfAll,
 	}
 }
@@ -55,7 +57,8 @@ func (r Received) answers() *record.Answers {
 // ClockText describes in the manifest which clocks stamped the instants of a run, and how often
 // each did (docs/time.md). ofAll is true if the counts include all runs of a block.
 func ClockText(n wire.Clocks, ofAll bool) string {
-	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
+	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the "+
+		"kernel's receive stamps where it gives them", runtime.Version())
 	if total := n.Kernel + n.Process; total > 0 {
 		s += fmt.Sprintf(": %d of %d responses and messages", n.Kernel, total)
 		if ofAll {
@@ -63,7 +66,8 @@ func ClockText(n wire.Clocks, ofAll bool) string {
 		}
 	}
 	if n.Steps > 0 {
-		s += fmt.Sprintf("; the wall clock was set %d times, and for a second after each the read counted as the arrival", n.Steps)
+		s += fmt.Sprintf("; the wall clock was set %d times, and for a second after each the read "+
+			"counted as the arrival", n.Steps)
 	}
 	return s
 }

@@ -15,9 +15,11 @@ func TestClockInTheManifest(t *testing.T) {
 	}{
 		{wire.Clocks{}, "where it gives them", "of 0"},
 		{wire.Clocks{Kernel: 3, Process: 1}, "3 of 4 responses and messages", "was set"},
-		{wire.Clocks{Process: 2, Steps: 1}, "0 of 2 responses and messages; the wall clock was set 1 times", "3 of"},
+		{wire.Clocks{Process: 2, Steps: 1}, "0 of 2 responses and messages; the wall clock was set 1 " +
+			"times", "3 of"},
 	} {
-		if got := ClockText(tt.n, false); !strings.Contains(got, tt.want) || strings.Contains(got, tt.none) {
+		if got := ClockText(tt.n, false); !strings.Contains(got, tt.want) ||
+			strings.Contains(got, tt.none) {
 			t.Errorf("%+v: %s", tt.n, got)
 		}
 	}
@@ -27,8 +29,9 @@ func TestClockInTheManifest(t *testing.T) {
 func TestCountsOfAllArms(t *testing.T) {
 	const all = "of all arms of the block"
 	r := Received{
-		Stamps: wire.Clocks{Kernel: 90, Process: 10, Requests: 100, Repeats: 20}, Refused: wire.Refusals{Budget: 1, Bodies: 1},
-		Budget: 8 << 20, OfAll: true,
+		Stamps:  wire.Clocks{Kernel: 90, Process: 10, Requests: 100, Repeats: 20},
+		Refused: wire.Refusals{Budget: 1, Bodies: 1},
+		Budget:  8 << 20, OfAll: true,
 	}
 	var m record.Manifest
 	r.Describe(&m)

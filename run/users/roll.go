@@ -34,7 +34,8 @@ func KeyFile(store string) string { return filepath.Join(store, "fleet.json") }
 func ReadKeys(path string) (*join.Keys, error) {
 	keys, err := join.ReadKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, plan.Usagef("no agent is known: there is no key file %s; to make it with the token of the first: plimsoll fleet -new-token FILE", path)
+		return nil, plan.Usagef("no agent is known: there is no key file %s; to make it with the "+
+			"token of the first: plimsoll fleet -new-token FILE", path)
 	}
 	if err != nil {
 		return nil, plan.UsageError{Err: err}
@@ -45,7 +46,8 @@ func ReadKeys(path string) (*join.Keys, error) {
 // Open opens the door to the agents that the key file knows, until the hall is closed, and tells
 // what an agent needs to join. version is the program's; its secrets get the keys. say gets a line
 // for each message that is refused, from any goroutine.
-func (d Door) Open(version string, secrets *plain.Secrets, say func(string, ...any)) (*join.Hall, error) {
+func (d Door) Open(version string, secrets *plain.Secrets, say func(string, ...any)) (*join.Hall,
+	error) {
 	keys, err := ReadKeys(d.Keys)
 	if err != nil {
 		return nil, err
@@ -88,8 +90,10 @@ func NewToken(w io.Writer, keyFile, tokenFile string) error {
 	if err != nil {
 		return err
 	}
-	_, err = plain.Fprintf(w, "agent %s: bring %s to its host by a way that nobody else reads, and run there: plimsoll agent -join nats://HOST:PORT -token-file %s\n"+
-		"on a cluster of your own it needs: %s\nand the coordinator: %s\n", a.Name, tokenFile, tokenFile, a.Permissions(), own)
+	_, err = plain.Fprintf(w, "agent %s: bring %s to its host by a way that nobody else reads, and "+
+		"run there: plimsoll agent -join nats://HOST:PORT -token-file %s\n"+
+		"on a cluster of your own it needs: %s\nand the coordinator: %s\n", a.Name, tokenFile, tokenFile,
+		a.Permissions(), own)
 	return err
 }
 
@@ -101,7 +105,8 @@ type Roll struct {
 
 // CallRoll opens the door as [Door.Open] does, waits until all known agents have answered, or for
 // some time, and closes it.
-func (d Door) CallRoll(ctx context.Context, wait time.Duration, version string, secrets *plain.Secrets, say func(string, ...any)) (Roll, error) {
+func (d Door) CallRoll(ctx context.Context, wait time.Duration, version string,
+	secrets *plain.Secrets, say func(string, ...any)) (Roll, error) {
 	hall, err := d.Open(version, secrets, say)
 	if err != nil {
 		return Roll{}, err
@@ -122,7 +127,8 @@ func (d Door) CallRoll(ctx context.Context, wait time.Duration, version string, 
 func (r Roll) Text(w io.Writer) error {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	plain.Fprintf(tw, "agent\thost\tcores\topen files\trated users\tclock ahead\tgive or take\tversion\tlabels\tproblems\n")
+	plain.Fprintf(tw, "agent\thost\tcores\topen files\trated users\tclock ahead\tgive or "+
+		"take\tversion\tlabels\tproblems\n")
 	for _, m := range r.Members {
 		var labels []string
 		for k, v := range m.Labels {
@@ -140,7 +146,8 @@ func (r Roll) Text(w io.Writer) error {
 			rated = fmt.Sprint(m.Rating.Users)
 		}
 		plain.Fprintf(tw, "%s%s\t%s\t%d\t%d\t%s\t%v\t%v\t%s\t%s\t%d\n",
-			m.Name, busy, m.Host, m.Cores, m.Files, rated, m.Offset.Round(time.Microsecond), m.Error.Round(time.Microsecond),
+			m.Name, busy, m.Host, m.Cores, m.Files, rated, m.Offset.Round(time.Microsecond),
+			m.Error.Round(time.Microsecond),
 			m.Version, strings.Join(labels, ","), len(m.Findings))
 	}
 	if err := tw.Flush(); err != nil {

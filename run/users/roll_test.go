@@ -40,12 +40,14 @@ func opened(t *testing.T, keyFile string) *join.Hall {
 // A roll without members, or without missing ones, has empty lists in JSON.
 func TestEmptyListsOfARoll(t *testing.T) {
 	keyFile, _ := fleetFiles(t, "a")
-	roll, err := Door{Listen: "127.0.0.1:0", Keys: keyFile}.CallRoll(t.Context(), 1, "v1", new(plain.Secrets), t.Logf)
+	roll, err := Door{Listen: "127.0.0.1:0", Keys: keyFile}.CallRoll(t.Context(), 1, "v1",
+		new(plain.Secrets), t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b, err := json.Marshal(roll)
-	if want := `{"members":[],"missing":["agent a: it has not joined"]}`; err != nil || string(b) != want {
+	if want := `{"members":[],"missing":["agent a: it has not joined"]}`; err != nil ||
+		string(b) != want {
 		t.Errorf("%s, %v, want %s", b, err, want)
 	}
 }
@@ -59,7 +61,8 @@ func TestRollHasRatings(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	for i, want := range []string{"open files  rated users  clock ahead", "20000       3000         0s", "20000       -            0s"} {
+	for i, want := range []string{"open files  rated users  clock ahead",
+		"20000       3000         0s", "20000       -            0s"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("line %d lacks %q:\n%s", i, want, b.String())
 		}

@@ -21,9 +21,11 @@ func ratings(p *plan.Plan, members []join.Member) ([]int, error) {
 	for _, m := range members {
 		switch r := m.Rating; {
 		case r == nil:
-			lines = append(lines, fmt.Sprintf("agent %s (%s): it has no rating of its present hardware and settings", m.Name, m.Host))
+			lines = append(lines, fmt.Sprintf("agent %s (%s): it has no rating of its present hardware "+
+				"and settings", m.Name, m.Host))
 		case r.Users < 1 || r.Users > workload.MostRated:
-			lines = append(lines, fmt.Sprintf("agent %s (%s): its rating of %d users is not possible; want 1 to %d", m.Name, m.Host, r.Users, workload.MostRated))
+			lines = append(lines, fmt.Sprintf("agent %s (%s): its rating of %d users is not possible; "+
+				"want 1 to %d", m.Name, m.Host, r.Users, workload.MostRated))
 		default:
 			out = append(out, r.Users)
 		}
@@ -31,8 +33,10 @@ func ratings(p *plan.Plan, members []join.Member) ([]int, error) {
 	if len(lines) == 0 {
 		return out, nil
 	}
-	return nil, plan.Usagef("placement.share: users are divided by the hosts' ratings, and %d of %d agents have none; run plimsoll calibrate -agent on each of their hosts "+
-		"and start the agents again, or start them with -calibrate, or write share: equal\n  %s", len(lines), len(members), strings.Join(lines, "\n  "))
+	return nil, plan.Usagef("placement.share: users are divided by the hosts' ratings, and %d of "+
+		"%d agents have none; run plimsoll calibrate -agent on each of their hosts "+
+		"and start the agents again, or start them with -calibrate, or write share: equal\n  %s",
+		len(lines), len(members), strings.Join(lines, "\n  "))
 }
 
 // NotRated is the reason for a load without a share of this host's rating.
@@ -42,7 +46,8 @@ const NotRated = "this host was not calibrated"
 // need, with so many operations a second. Of several hosts, the one that has the least left counts.
 // here is the rating of this host, for users on it. Without ratings share is nil, and why has the
 // reason.
-func (y Layout) Used(here *calibration.Result, pace float64) (share func(users int, ops float64) float64, why string) {
+func (y Layout) Used(here *calibration.Result,
+	pace float64) (share func(users int, ops float64) float64, why string) {
 	hosts, why := y.hosts(here)
 	if why != "" {
 		return nil, why
@@ -53,7 +58,8 @@ func (y Layout) Used(here *calibration.Result, pace float64) (share func(users i
 	}
 	return func(users int, ops float64) (most float64) {
 		for i, n := range deal.Hosts(users) {
-			share, _ := hosts[i].Headroom(n, pace, ops*deal.Part(i)) // the operations of all are known, and go by the parts
+			// the operations of all are known, and go by the parts
+			share, _ := hosts[i].Headroom(n, pace, ops*deal.Part(i))
 			most = max(most, share)
 		}
 		return most
@@ -74,10 +80,12 @@ func (y Layout) hosts(here *calibration.Result) (out []calibration.Result, why s
 			unrated = append(unrated, m.Name)
 			continue
 		}
-		out = append(out, calibration.Result{PacedOps: m.Rating.OpsPerSecond, OpsPerUserSecond: m.Rating.OpsPerUserSecond})
+		out = append(out, calibration.Result{PacedOps: m.Rating.OpsPerSecond,
+			OpsPerUserSecond: m.Rating.OpsPerUserSecond})
 	}
 	if len(unrated) > 0 {
-		return nil, fmt.Sprintf("%d of %d agents' hosts were not calibrated, %s's first", len(unrated), len(y.Members), unrated[0])
+		return nil, fmt.Sprintf("%d of %d agents' hosts were not calibrated, %s's first", len(unrated),
+			len(y.Members), unrated[0])
 	}
 	return out, ""
 }

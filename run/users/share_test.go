@@ -14,14 +14,17 @@ import (
 // ratedMembers are two agents, on hosts a and b, whose ratings are three to one.
 func ratedMembers() []join.Member {
 	member := func(name string, users int) join.Member {
-		return join.Member{Name: name, Introduction: join.Introduction{Host: "host of " + name, Files: 20_000,
-			Rating: &join.Rating{Users: users, OpsPerSecond: float64(users), OpsPerUserSecond: 1}}}
+		return join.Member{Name: name,
+			Introduction: join.Introduction{Host: "host of " + name, Files: 20_000,
+				Rating: &join.Rating{Users: users, OpsPerSecond: float64(users), OpsPerUserSecond: 1}}}
 	}
 	return []join.Member{member("a", 3000), member("b", 1000)}
 }
 
 // sharedBy is a plan that divides its users in this way.
-func sharedBy(share string) *plan.Plan { return &plan.Plan{Placement: plan.Placement{Share: share}} }
+func sharedBy(share string) *plan.Plan {
+	return &plan.Plan{Placement: plan.Placement{Share: share}}
+}
 
 // checkUsage checks that an error is one of usage, with these texts.
 func checkUsage(t *testing.T, err error, texts ...string) {
@@ -39,7 +42,8 @@ func checkUsage(t *testing.T, err error, texts ...string) {
 // Hosts without a rating are named, with the remedy; a plan that divides equally asks for none.
 func TestRatingsOfAgents(t *testing.T) {
 	members := ratedMembers()
-	if got, err := ratings(sharedBy(plan.ShareRating), members); err != nil || len(got) != 2 || got[0] != 3000 || got[1] != 1000 {
+	if got, err := ratings(sharedBy(plan.ShareRating), members); err != nil || len(got) != 2 ||
+		got[0] != 3000 || got[1] != 1000 {
 		t.Errorf("%v, %v", got, err)
 	}
 	members[0].Rating = nil
@@ -60,8 +64,10 @@ func TestSplitByRating(t *testing.T) {
 	for _, tt := range []struct {
 		ratings []int
 		want    int
-	}{{nil, 2}, {[]int{3000, 1000}, 3}, {[]int{1000, 1000}, 2}} { // 30,000 and 30,000 connections; 45,000 and 15,000
-		if n, err := (Layout{Users: 30_000, Members: members, Ratings: tt.ratings}).split(60_000, 1); n != tt.want || err != nil {
+		// 30,000 and 30,000 connections; 45,000 and 15,000
+	}{{nil, 2}, {[]int{3000, 1000}, 3}, {[]int{1000, 1000}, 2}} {
+		if n, err := (Layout{Users: 30_000, Members: members, Ratings: tt.ratings}).split(60_000,
+			1); n != tt.want || err != nil {
 			t.Errorf("ratings %v: %d processes on each host, %v; want %d", tt.ratings, n, err, tt.want)
 		}
 	}
@@ -69,7 +75,8 @@ func TestSplitByRating(t *testing.T) {
 		t.Errorf("without users: %d processes, %v", n, err)
 	}
 	members[1].Files = 1000
-	if _, err := (Layout{Users: 30_000, Members: members, Ratings: []int{9, 1}}).split(60_000, 1); err != nil {
+	if _, err := (Layout{Users: 30_000, Members: members, Ratings: []int{9, 1}}).split(60_000,
+		1); err != nil {
 		t.Errorf("a tenth of the users: %v", err)
 	}
 	_, err := Layout{Users: 30_000, Members: members, Ratings: []int{3, 1}}.split(60_000, 1)
@@ -105,7 +112,8 @@ func TestHeadroomOfHosts(t *testing.T) {
 	}
 	unrated := ratedMembers()
 	unrated[1].Rating = nil
-	if share, why := (Layout{Members: unrated}).Used(nil, 1); share != nil || why != "1 of 2 agents' hosts were not calibrated, b's first" {
+	if share, why := (Layout{Members: unrated}).Used(nil, 1); share != nil ||
+		why != "1 of 2 agents' hosts were not calibrated, b's first" {
 		t.Errorf("one without a rating: %q", why)
 	}
 	if share, why := (Layout{}).Used(nil, 1); share != nil || why != NotRated {

@@ -37,7 +37,8 @@ type Introduction struct {
 
 // A Rating is the load that a host can make, as plimsoll calibrate has found.
 type Rating struct {
-	Users            int       `json:"users"`               // that it can drive at pace 1, in as many processes as their connections need
+	// Users can be driven at pace 1, in as many processes as their connections need.
+	Users            int       `json:"users"`
 	OpsPerSecond     float64   `json:"ops_per_second"`      // of simulated users
 	OpsPerUserSecond float64   `json:"ops_per_user_second"` // of one of them at pace 1
 	Date             time.Time `json:"date"`
@@ -53,7 +54,8 @@ type reception struct {
 
 // otherBuild is the refusal of another program.
 func otherBuild(what, build, version, ownBuild, ownVersion string) string {
-	return fmt.Sprintf("%s is build %s of version %s, and the other end build %s of version %s: both must be the same program file", what, build, version, ownBuild, ownVersion)
+	return fmt.Sprintf("%s is build %s of version %s, and the other end build %s of version %s: "+
+		"both must be the same program file", what, build, version, ownBuild, ownVersion)
 }
 
 // AgentConfig configures [Attend]. Either Sample or Serve may be nil, the others are required.
@@ -115,7 +117,10 @@ func Attend(ctx context.Context, c AgentConfig) error {
 		opts = append(opts, nats.Secure(pinned(c.Token.Fingerprint, "token file")))
 	}
 	opts = append(opts, nats.Name(c.Token.Name), nats.RetryOnFailedConnect(true),
-		nats.ConnectHandler(func(*nats.Conn) { a.fails(""); c.Say("connected to %s; waiting for a run", c.URL) }),
+		nats.ConnectHandler(func(*nats.Conn) {
+			a.fails("")
+			c.Say("connected to %s; waiting for a run", c.URL)
+		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if ctx.Err() == nil {
 				c.Say("the connection to %s is lost (%v); trying again", c.URL, err)
@@ -126,7 +131,9 @@ func Attend(ctx context.Context, c AgentConfig) error {
 			c.Say("connected to %s again", c.URL)
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { a.fails(err.Error()) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.told.line("the server refuses: %v", err) }))
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			a.told.line("the server refuses: %v", err)
+		}))
 	if a.nc, err = nats.Connect(at.url, opts...); err != nil {
 		return fmt.Errorf("connecting to %s: %w", c.URL, err)
 	}
@@ -191,7 +198,8 @@ func (a *attendant) receive(ctx context.Context, m *nats.Msg) {
 	case s != nil && s.to == m.Reply:
 		err = s.receive(n, st, m.Data)
 	case n != 1: // a session begins with the first request
-		err = errors.New("it is of a run in which this agent has no part; was it started anew, or has another run taken it?")
+		err = errors.New("it is of a run in which this agent has no part; was it started anew, or has " +
+			"another run taken it?")
 	case st == whole:
 		err = a.begin(ctx, m.Reply).receive(n, st, m.Data)
 	default:

@@ -104,7 +104,8 @@ type guest struct {
 
 // Open begins to listen, or connects to a cluster, and calls the agents from then on until Close.
 func Open(c HallConfig) (*Hall, error) {
-	h := &Hall{conf: c, id: rand.Text(), guests: map[string]*guest{}, told: rarely{say: c.Say}, stop: make(chan struct{})}
+	h := &Hall{conf: c, id: rand.Text(), guests: map[string]*guest{}, told: rarely{say: c.Say},
+		stop: make(chan struct{})}
 	for _, a := range c.Keys.Agents {
 		h.guests[a.NKey] = &guest{key: a, waiting: map[uint64]chan []byte{}}
 	}
@@ -213,7 +214,8 @@ func (h *Hall) call(g *guest) {
 	n := g.calls
 	g.called[n%uint64(len(g.called))] = time.Now()
 	g.mu.Unlock()
-	_ = h.nc.PublishMsg(numbered(downTo(g.key.NKey), h.sessionTo(g, string(call)), n, call, body)) // the next call is soon
+	m := numbered(downTo(g.key.NKey), h.sessionTo(g, string(call)), n, call, body)
+	_ = h.nc.PublishMsg(m) // the next call is soon
 }
 
 // receive takes in a message.
@@ -258,7 +260,8 @@ func (h *Hall) welcomed(g *guest, number uint64, body []byte, came time.Time) er
 	}
 	sent := g.called[number%uint64(len(g.called))]
 	if r.Introduction.Build != h.conf.Build && r.Refused == "" {
-		r.Refused = otherBuild("it", r.Introduction.Build, r.Introduction.Version, h.conf.Build, h.conf.Version)
+		r.Refused = otherBuild("it", r.Introduction.Build, r.Introduction.Version, h.conf.Build,
+			h.conf.Version)
 	}
 	if g.refused = plain.Cut(r.Refused, mostRefusal); r.Refused != "" {
 		g.answered = time.Time{}
@@ -266,7 +269,8 @@ func (h *Hall) welcomed(g *guest, number uint64, body []byte, came time.Time) er
 	}
 	out, back := r.Received.Sub(sent.Round(0)), r.Replied.Sub(came.Round(0))
 	way := came.Sub(sent) - r.Replied.Sub(r.Received)
-	m := Member{Name: g.key.Name, Introduction: r.Introduction, Offset: (out + back) / 2, Error: max(way, 0) / 2}
+	m := Member{Name: g.key.Name, Introduction: r.Introduction, Offset: (out + back) / 2,
+		Error: max(way, 0) / 2}
 	if !g.answered.IsZero() && g.best > 0 && way > g.best { // the shortest way knows best
 		m.Offset, m.Error = g.member.Offset, g.member.Error
 	} else {
@@ -381,7 +385,8 @@ func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error)
 	n := g.asked
 	g.waiting[n] = came
 	g.mu.Unlock()
-	err := h.nc.PublishMsg(numbered(downTo(g.key.NKey), h.sessionTo(g, string(sample)), n, sample, reader))
+	m := numbered(downTo(g.key.NKey), h.sessionTo(g, string(sample)), n, sample, reader)
+	err := h.nc.PublishMsg(m)
 	if err == nil {
 		select {
 		case b := <-came:
@@ -397,14 +402,16 @@ func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error)
 	case !errors.Is(err, context.DeadlineExceeded):
 		return nil, err
 	case time.Since(g.answered) >= gone:
-		return nil, fmt.Errorf("agent %s does not answer; does plimsoll agent -join run there?", g.key.Name)
+		return nil, fmt.Errorf("agent %s does not answer; does plimsoll agent -join run there?",
+			g.key.Name)
 	}
 	return nil, errors.New("no answer in time; is that host overloaded?")
 }
 
 // Await waits until enough reports that the members suffice, or patience has passed; then it
 // returns an error.
-func (h *Hall) Await(ctx context.Context, patience time.Duration, enough func([]Member) bool) ([]Member, error) {
+func (h *Hall) Await(ctx context.Context, patience time.Duration,
+	enough func([]Member) bool) ([]Member, error) {
 	end := time.NewTimer(patience)
 	defer end.Stop()
 	t := time.NewTicker(50 * time.Millisecond)

@@ -105,8 +105,10 @@ func newKeys() (*Keys, error) {
 	}
 	now := time.Now()
 	c := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "plimsoll fleet"},
-		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(10, 0, 0), // pinned: dates are not checked
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		// The certificate is pinned: dates are not checked.
+		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(10, 0, 0),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
 	if err != nil {
 		return nil, err
@@ -144,7 +146,8 @@ func (k *Keys) add(name string) (*Token, error) {
 	}
 	for _, a := range k.Agents {
 		if a.Name == name {
-			return nil, fmt.Errorf("there is an agent %s already; choose another name, or remove its entry from the key file", name)
+			return nil, fmt.Errorf("there is an agent %s already; choose another name, or remove its "+
+				"entry from the key file", name)
 		}
 	}
 	t := &Token{Format: tokenFormat, Name: name}
@@ -234,7 +237,8 @@ func readSecret(what, path string, to any) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	case info.Mode()&0o027 != 0:
-		return fmt.Errorf("%s %s has mode %04o, so others may read or change it; run: chmod 600 %s", what, path, info.Mode().Perm(), path)
+		return fmt.Errorf("%s %s has mode %04o, so others may read or change it; run: chmod 600 %s",
+			what, path, info.Mode().Perm(), path)
 	case info.Size() > mostKeys:
 		return fmt.Errorf("%s %s has %d bytes; want at most %d", what, path, info.Size(), mostKeys)
 	}
@@ -258,7 +262,8 @@ func ReadKeys(path string) (*Keys, error) {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
 	}
 	if k.Format != keysFormat {
-		return nil, fmt.Errorf("key file %s is not one of a coordinator; want one that plimsoll fleet -new-token has made", path)
+		return nil, fmt.Errorf("key file %s is not one of a coordinator; want one that plimsoll fleet "+
+			"-new-token has made", path)
 	}
 	if _, err := publicOf(k.NKey); err != nil {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
@@ -278,13 +283,15 @@ func ReadKeys(path string) (*Keys, error) {
 func ReadToken(path string) (*Token, error) {
 	t := new(Token)
 	if err := readSecret("token file", path, t); err != nil {
-		return nil, fmt.Errorf("%w; to make one, on the coordinator's host: plimsoll fleet -new-token FILE", err)
+		return nil, fmt.Errorf("%w; to make one, on the coordinator's host: plimsoll fleet -new-token "+
+			"FILE", err)
 	}
 	if err := built.NewerText(t.Format, tokenName, 1); err != nil {
 		return nil, fmt.Errorf("token file %s: %w", path, err)
 	}
 	if t.Format != tokenFormat || !nameRE.MatchString(t.Name) {
-		return nil, fmt.Errorf("token file %s is not one of an agent; to make one, on the coordinator's host: plimsoll fleet -new-token FILE", path)
+		return nil, fmt.Errorf("token file %s is not one of an agent; to make one, on the "+
+			"coordinator's host: plimsoll fleet -new-token FILE", path)
 	}
 	if _, err := publicOf(t.NKey); err != nil {
 		return nil, fmt.Errorf("token file %s: %w", path, err)

@@ -66,8 +66,8 @@ func numberOf(m *nats.Msg) (uint64, state, error) {
 // fits refuses a body that the server does not take.
 func fits(nc *nats.Conn, size int) error {
 	if most := nc.MaxPayload() - headRoom; int64(size) > most {
-		return fmt.Errorf("a message of %d bytes is refused: the fleet's server takes at most %d (max_payload); "+
-			"use more agents, or fewer users each", size, most)
+		return fmt.Errorf("a message of %d bytes is refused: the fleet's server takes at most %d "+
+			"(max_payload); use more agents, or fewer users each", size, most)
 	}
 	return nil
 }
