@@ -109,6 +109,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 	}
 }
 
+// Refusals of requests that no coordinator of this program sends.
+var (
+	errBegun    = errors.New("the agent has begun already")
+	errNotBegun = errors.New("the agent has not begun")
+	errKind     = errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+)
+
 // incoming is a request, and when it came.
 type incoming struct {
 	request
@@ -188,7 +195,7 @@ func (s *served) onError(user int, err error) {
 func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 	if r.Start != nil {
 		if s.agent != nil {
-			return errors.New("the agent has begun already")
+			return errBegun
 		}
 		if err := r.Start.check(time.Now()); err != nil {
 			return err
@@ -204,7 +211,7 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		return nil
 	}
 	if s.agent == nil {
-		return errors.New("the agent has not begun")
+		return errNotBegun
 	}
 	switch {
 	case r.Users != nil:
@@ -238,8 +245,7 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		s.agent.Engine.Stop(r.Stop.Grace)
 		p.Report, err = s.report(ctx)
 	default:
-		return errors.New("the request is of no kind that this agent knows; are both programs of one " +
-			"version?")
+		return errKind
 	}
 	return err
 }

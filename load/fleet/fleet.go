@@ -158,6 +158,15 @@ func (d *RemoteDriver) all(f func(*link) error) error {
 	return errors.Join(errs...)
 }
 
+// each calls f for every agent, one after the other, with its lock held.
+func (d *RemoteDriver) each(f func(*agent)) {
+	for _, a := range d.agents {
+		a.mu.Lock()
+		f(a)
+		a.mu.Unlock()
+	}
+}
+
 // SetUsers implements [trial.Driver].
 func (d *RemoteDriver) SetUsers(n int, over time.Duration) error {
 	d.mu.Lock()
@@ -177,12 +186,10 @@ func (d *RemoteDriver) SetUsers(n int, over time.Duration) error {
 
 // Users implements [trial.Driver]: active and failed are as of the last Collect.
 func (d *RemoteDriver) Users() (desired, active, failed int) {
-	for _, a := range d.agents {
-		a.mu.Lock()
+	d.each(func(a *agent) {
 		active += a.last.Active
 		failed += a.last.Failed
-		a.mu.Unlock()
-	}
+	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.desired, active, failed
@@ -218,11 +225,7 @@ func (d *RemoteDriver) Censor(at, timeout time.Duration) {
 
 // Open implements [trial.Drainer], as of the last Collect.
 func (d *RemoteDriver) Open() (n int) {
-	for _, a := range d.agents {
-		a.mu.Lock()
-		n += a.last.Open
-		a.mu.Unlock()
-	}
+	d.each(func(a *agent) { n += a.last.Open })
 	return n
 }
 
@@ -341,11 +344,7 @@ func (d *RemoteDriver) Activity() workload.Activity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	whole := len(d.begun) // bins that all agents have reported
-	for _, a := range d.agents {
-		a.mu.Lock()
-		whole = min(whole, max(0, a.bins-d.given))
-		a.mu.Unlock()
-	}
+	d.each(func(a *agent) { whole = min(whole, max(0, a.bins-d.given)) })
 	out := d.sum
 	out.Begun = append([]uint32(nil), d.begun[:whole]...)
 	d.begun = append(d.begun[:0], d.begun[whole:]...)
@@ -391,23 +390,17 @@ func (d *RemoteDriver) PIDs() []int {
 
 // Stamps counts the clocks that stamped the agents' receptions.
 func (d *RemoteDriver) Stamps() (sum wire.Clocks) {
-	for _, a := range d.agents {
-		a.mu.Lock()
-		s := a.last.Stamps
-		a.mu.Unlock()
-		sum = sum.Add(s)
-	}
+	d.each(func(a *agent) { sum = sum.Add(a.last.Stamps) })
 	return sum
 }
 
 // Refused counts the answers that the agents cut off since they began, and returns how many bytes
 // of their budgets they held together, at most.
 func (d *RemoteDriver) Refused() (sum wire.Refusals, held int64) {
-	for _, a := range d.agents {
-		a.mu.Lock()
-		sum, held = sum.Add(a.last.Refused), held+a.last.Held
-		a.mu.Unlock()
-	}
+	d.each(func(a *agent) {
+		sum = sum.Add(a.last.Refused)
+		held += a.last.Held
+	})
 	return sum, held
 }
 

@@ -235,7 +235,7 @@ func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
 	case r.Start != nil:
 		return s.begin(ctx, r.Start, p)
 	case s.driver == nil:
-		return errors.New("the agent has not begun")
+		return errNotBegun
 	case r.Collect != nil:
 		p.Parts, err = s.answer(ctx, r.Collect)
 	case r.Stop != nil:
@@ -250,8 +250,7 @@ func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
 			return ofProcess(err)
 		})
 	default:
-		return errors.New("the request is of no kind that this agent knows; are both programs of one " +
-			"version?")
+		return errKind
 	}
 	return err
 }
@@ -271,7 +270,7 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 	h := st.Host
 	switch {
 	case s.driver != nil:
-		return errors.New("the agent has begun already")
+		return errBegun
 	case h == nil || h.Processes < 1 || h.Processes > plan.MostProcesses || h.Hosts < 1 ||
 		h.Hosts > plan.MostAgents:
 		return errors.New("start: want the processes of this host, and the number of hosts")

@@ -88,12 +88,8 @@ func (d *RemoteDriver) shown() map[int]bool {
 		k    int
 		late time.Duration
 	}
-	list := make([]lateness, len(d.agents))
-	for k, a := range d.agents {
-		a.mu.Lock()
-		list[k] = lateness{k, a.late}
-		a.mu.Unlock()
-	}
+	var list []lateness
+	d.each(func(a *agent) { list = append(list, lateness{a.n, a.late}) })
 	slices.SortStableFunc(list, func(x, y lateness) int { return cmp.Compare(y.late, x.late) })
 	own := map[int]bool{}
 	for _, x := range list[:MostLabeled] {
