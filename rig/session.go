@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"plimsoll/load/clock"
-	"plimsoll/load/engine"
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/fleet"
 	"plimsoll/load/measure"
@@ -247,10 +246,9 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err := s.locate(ctx, sys, pt.place != nil); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	arrivals := users.Arrivals(s.Plan, sys.mix)
 	most := s.Users(pt)
-	if arrivals != nil {
-		most += arrivals.InFlight // connections
+	if a := users.Arrivals(s.Plan, sys.mix); a != nil {
+		most += a.InFlight // connections
 	}
 	lay, err := users.LayOut(ctx, s.Plan, s.crew, sys.Deployment.URL(), sys.mix, most)
 	if err != nil {
@@ -295,7 +293,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	var out trial.Outcome
 	var seen users.Received
 	if err = writeCommands(w.Dir(), commands); err == nil {
-		out, seen, err = s.carryOut(ctx, sys, pt, arrivals, lay, w, run, aud)
+		out, seen, err = s.carryOut(ctx, sys, pt, lay, w, run, aud)
 	}
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
@@ -385,7 +383,7 @@ func (s *Session) ratedPace() float64 {
 }
 
 // carryOut is the trial between reset and seal.
-func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, arrivals *engine.Arrivals, lay users.Layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen users.Received, err error) {
+func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay users.Layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen users.Received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
 		return out, seen, err
@@ -440,13 +438,13 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, arrival
 	env := sys.env(s.Plan, sys.Deployment)
 	env.Clock, env.Panicked = run, panics.env
 	runner.OnPanic(panics.env)
-	env.Registry, env.Log = reg, func(format string, args ...any) {
-		_ = w.Event(record.Event{At: run.Now(), Kind: "error", Text: fmt.Sprintf(format, args...)})
-	}
 	event := func(kind, text string) error { return w.Event(record.Event{At: run.Now(), Kind: kind, Text: text}) }
+	env.Registry = reg
+	env.Log = func(format string, args ...any) { _ = event("error", fmt.Sprintf(format, args...)) }
 	population, err := users.Start(ctx, users.Config{
-		Plan: s.Plan, Crew: s.crew, Layout: lay, Mix: sys.mix, Arrivals: arrivals, Env: env, Clock: run, Budget: s.budget,
-		Cores: s.generator, Tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window), Say: s.Progress.Say,
+		Layout: lay, Mix: sys.mix, Arrivals: users.Arrivals(s.Plan, sys.mix), Env: env, Clock: run, Crew: s.crew,
+		Budget: s.budget, Cores: s.generator, Tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window),
+		Say:  s.Progress.Say,
 		Note: func(text string) error { return event("agent", text) },
 		Failed: func(who string, err error) {
 			if !panics.of(who, err) {

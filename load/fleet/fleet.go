@@ -59,8 +59,6 @@ type Hosts struct {
 	Processes int
 	// Tick is the trial's.
 	Tick time.Duration
-	// Hold is the silence of an agent after which a search holds its level.
-	Hold time.Duration
 	// Leave is the silence of the coordinator after which an agent's users leave, over the time Over.
 	Leave, Over time.Duration
 }

@@ -147,7 +147,7 @@ func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver
 	t.Helper()
 	cfg := config(time.Now().Add(time.Second))
 	cfg.Patience = 20 * time.Second
-	cfg.Hosts = &Hosts{Processes: processes, Tick: time.Second, Hold: 3 * time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}
+	cfg.Hosts = &Hosts{Processes: processes, Tick: time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}
 	if h.settings != nil {
 		cfg.Settings = h.settings
 	}

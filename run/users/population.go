@@ -19,7 +19,6 @@ import (
 // Config describes the users of one run. Crew, Budget, Cores and Arrivals may be zero where nothing
 // else is said.
 type Config struct {
-	Plan   *plan.Plan
 	Layout Layout
 	Mix    []engine.Part
 	// Arrivals is the open model of [Arrivals]; nil for users who act at their own pace.
@@ -140,7 +139,7 @@ func (p *Population) joinCrew(ctx context.Context) (*fleet.Hosts, error) {
 	times := c.Crew.times
 	return &fleet.Hosts{
 		Names: names, Processes: c.Layout.Processes / len(c.Layout.Members), Tick: c.Tick,
-		Hold: times.Hold, Leave: times.Leave, Over: times.Over,
+		Leave: times.Leave, Over: times.Over,
 	}, nil
 }
 

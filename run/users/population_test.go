@@ -61,7 +61,7 @@ func populate(t *testing.T, p *plan.Plan, crew *Crew, at *visited, users int) *p
 	}
 	out := new(populated)
 	out.conf = Config{
-		Plan: p, Layout: lay, Mix: mix, Env: env, Clock: run, Crew: crew, Budget: 8 << 20, Say: t.Logf,
+		Layout: lay, Mix: mix, Env: env, Clock: run, Crew: crew, Budget: 8 << 20, Say: t.Logf,
 		Tick: time.Second,
 		Failed: func(who string, err error) {
 			out.mu.Lock()
@@ -153,9 +153,9 @@ func TestUsersOfThisHost(t *testing.T) {
 func TestAProcessThatCannotStart(t *testing.T) {
 	at := newVisited(t)
 	_, err := Start(t.Context(), Config{
-		Plan: new(plan.Plan), Layout: Layout{Users: 2, Processes: 2},
-		Mix: []engine.Part{{Name: "ghost", Behavior: new(visitor), Share: 1}},
-		Env: workload.Env{URL: at.URL}, Clock: clock.New(time.Now()), Say: t.Logf,
+		Layout: Layout{Users: 2, Processes: 2},
+		Mix:    []engine.Part{{Name: "ghost", Behavior: new(visitor), Share: 1}},
+		Env:    workload.Env{URL: at.URL}, Clock: clock.New(time.Now()), Say: t.Logf,
 		Failed: func(string, error) {},
 	})
 	if err == nil || !strings.Contains(err.Error(), "agent 1 of 2: there is no behavior ghost") {
