@@ -16,8 +16,7 @@ import (
 	"plimsoll/run/trial"
 )
 
-// Config describes the users of one run. Crew, Budget, Cores and Arrivals may be zero where nothing
-// else is said.
+// Config describes the users of one run. Arrivals, Crew and Cores may be nil.
 type Config struct {
 	Layout Layout
 	Mix    []engine.Part
@@ -26,19 +25,19 @@ type Config struct {
 	// Env is the environment of the users, with the recorders of the run. Start sets its Dial.
 	Env   workload.Env
 	Clock *clock.Clock
-	// Crew has the users; nil for this host. It is not nil where the layout has members.
+	// Crew has the users, where the layout has members; nil for users on this host.
 	Crew *Crew
 	// Tick is the trial's; a crew needs it.
 	Tick time.Duration
-	// Budget is the number of bytes that answers under way may hold, in all processes.
+	// Budget is the number of bytes that answers under way may hold, in all processes together.
 	Budget int64
-	// Cores are the cores of the processes that are started on this host; all for none.
+	// Cores are the cores of this host for processes with users; nil for all.
 	Cores []int
 	// Failed is called from any goroutine with an error of "user 7", "agent 2" or "agent 2: user 7".
 	Failed func(who string, err error)
 	// Note adds a line about an agent to the events of the run.
 	Note func(text string) error
-	// Say reports what went wrong at the end to people.
+	// Say reports to people what went wrong at the end.
 	Say func(format string, args ...any)
 }
 
