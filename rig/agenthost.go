@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/run/trial"
+	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
@@ -46,7 +47,7 @@ func watchHost() (*agentHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := os.Stat(runningProgram)
+	own, err := os.Stat(lab.RunningProgram)
 	if err != nil {
 		return nil, errors.Join(err, host.Close())
 	}

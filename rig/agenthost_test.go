@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/fleet"
+	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
 
@@ -83,7 +84,7 @@ func TestAgentsHostIsSampled(t *testing.T) {
 	if len(samples) > 150 || slices.ContainsFunc(samples, func(s series.Sample) bool { return s.Name == "node_cpu_seconds_total" }) {
 		t.Errorf("%d samples are sent", len(samples))
 	}
-	own, err := os.Stat(runningProgram)
+	own, err := os.Stat(lab.RunningProgram)
 	if err != nil {
 		t.Fatal(err)
 	}

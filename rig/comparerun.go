@@ -14,6 +14,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
+	"plimsoll/target/lab"
 )
 
 // A CompareJob is a comparison to be carried out.
@@ -143,7 +144,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 
 // BuildDigest names this program by its file: two builds of one version are not the same program.
 func BuildDigest() (string, error) {
-	exe, err := executable()
+	exe, err := lab.Executable()
 	if err != nil {
 		return "", err
 	}

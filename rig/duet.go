@@ -306,7 +306,7 @@ func (p *place) stamps() wire.Clocks {
 // for all runs of the block.
 func (p *place) refused() (wire.Refusals, int64) {
 	if p.target == nil {
-		return refusedHere()
+		return wire.Refused(), wire.Process().Peak()
 	}
 	_, refused := p.shared.read(&p.counts)
 	return refused, wire.Process().Peak()

@@ -19,6 +19,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/run/trial"
+	"plimsoll/run/users"
 	"plimsoll/watch/series"
 	"plimsoll/watch/series/promapi"
 	"plimsoll/watch/series/remote"
@@ -28,7 +29,7 @@ import (
 // run that is under way, and an outside server, by remote write.
 type Export struct {
 	Listen, Push string // addresses; empty for none
-	Fleet        FleetDoor
+	Fleet        users.Door
 	auth         string // the header for push
 	mu           sync.RWMutex
 	db           *series.DB // of the run under way

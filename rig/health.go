@@ -10,14 +10,12 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/load/fleet"
 	"plimsoll/run/trial"
+	"plimsoll/run/users"
 	"plimsoll/target/lab"
 )
 
 // fresh is how old a sample may be that a gate is read from; the probes sample every second.
 const fresh = 3 * time.Second
-
-// notRated is why the gate headroom has no reading of this host.
-const notRated = "this host was not calibrated"
 
 // health reads the gates of the generator's health from the probes.
 type health struct {
@@ -81,7 +79,7 @@ type health struct {
 }
 
 func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, placed []int, sharedHost bool) *health {
-	h := &health{last: last, clock: c, cores: len(placed), unrated: notRated, oneStack: sharedHost}
+	h := &health{last: last, clock: c, cores: len(placed), unrated: users.NotRated, oneStack: sharedHost}
 	switch {
 	case len(placed) > 0:
 		h.role = "generator"
@@ -100,7 +98,7 @@ func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, pla
 func (s *Session) health(sys *System, last func(string) (float64, time.Time, bool), c *clock.Clock) *health {
 	targets := s.coresOf(sys)
 	h := newHealth(last, c, s.generator, s.onOneHost(sys))
-	if sys.local != nil && s.onOneHost(sys) && !sys.local.apart {
+	if sys.local != nil && s.onOneHost(sys) && !sys.local.Apart() {
 		h.role = "" // the target may run on the generator's cores
 	}
 	h.device, h.oneStack, h.targets = sys.device, h.oneStack || sys.device == "lo", len(targets)

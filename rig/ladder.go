@@ -153,9 +153,9 @@ func (l *Ladder) note(list *[]record.SizingStep, n int, r *record.Run) error {
 // it are gone.
 func (l *Ladder) step(ctx context.Context, sys *System, pt RunPart, n int) (*record.Run, trial.Outcome, error) {
 	for {
-		lost := l.lostAgents()
+		lost := l.crew.Lost()
 		r, out, err := l.Trial(ctx, sys, pt)
-		if err != nil || ctx.Err() != nil || l.lostAgents() == lost {
+		if err != nil || ctx.Err() != nil || l.crew.Lost() == lost {
 			return r, out, err
 		}
 		if err := l.note(&l.Record.Repeated, n, r); err != nil {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"plimsoll/plan"
 	"plimsoll/reference/dataset"
+	"plimsoll/run/sharedhost"
 	"plimsoll/watch/probe"
 )
 
@@ -57,11 +59,11 @@ func modeWith(p *plan.Plan, data, free int64, read bool) CompareMode {
 		return m
 	}
 	if m.Caution = p.Caution(); !p.Target.OwnHost() {
-		var look lookUp
+		var look sharedhost.LookUp
 		if read {
-			look = lookUpHost
+			look = sharedhost.Resolve
 		}
-		m.Caution = sharedHost(p, look)
+		m.Caution = sharedhost.OneHost(p, look)
 	}
 	need := duetMemory(p, data)
 	if need <= free {
@@ -142,3 +144,37 @@ func datasetBytes(name string, read bool) (sum int64) {
 
 // megabytes writes an amount of memory as plans do, in whole megabytes.
 func megabytes(n int64) string { return plan.Memory(n >> 20 << 20).String() }
+
+// modeOf is [ModeOf] for a comparison that begins, with further cautions. Two arms whose references lead to one address
+// are refused where they would take turns.
+func (pr *Program) modeOf(p *plan.Plan) (m CompareMode, cautions []string, err error) {
+	full, err := pr.resolved(p)
+	if err != nil {
+		return m, nil, err
+	}
+	m = ModeOf(full, true)
+	if duet, _ := p.Duet(); duet && !m.Duet && !p.Target.OwnHost() {
+		return m, nil, plan.Usagef("%s, by the references of the plan; give each arm servers of its own, or write mode: sequence", m.Why)
+	}
+	if m.Caution != "" {
+		cautions = append(cautions, m.Caution)
+	}
+	if one := sharedhost.OneServer(p, full, sharedhost.Resolve); one != "" {
+		cautions = append(cautions, one)
+	}
+	return m, cautions, nil
+}
+
+// resolved returns a plan of which the addresses of the arms have no references.
+func (pr *Program) resolved(p *plan.Plan) (*plan.Plan, error) {
+	full, c := *p, *p.Compare
+	full.Compare, c.Arms = &c, slices.Clone(c.Arms)
+	for i, a := range c.Arms {
+		t, err := pr.Resolve(plan.Target{URL: a.URL}, plan.Workload{})
+		if err != nil {
+			return nil, fmt.Errorf("compare.arms.%s: %w", a.Name, err)
+		}
+		c.Arms[i].URL = t.URL
+	}
+	return &full, nil
+}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/preflight"
+	"plimsoll/run/users"
 )
 
 // A Clearance is what a program's preflight needs besides the plan, and whether there was one. The
@@ -22,7 +23,7 @@ type Clearance struct {
 	Part *RunPart
 
 	done     bool
-	accounts *readUsers
+	accounts *users.UsersFile
 }
 
 // Preflight checks what can be known of a plan before work begins, on this host and by asking the
@@ -53,7 +54,7 @@ func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) (er
 		return nil
 	}
 	if pr.Env(outsideEnv) != "" {
-		pr.clearance().accounts, err = readUsersFile(p)
+		pr.clearance().accounts, err = users.ReadUsersFile(p)
 		return err
 	}
 	r, err := pr.Preflight(ctx, p, root)
@@ -174,7 +175,7 @@ func (f *flight) envOf(at string) workload.Env {
 		Secret: sys.secrets, Secrets: f.Secrets, Timeout: preflight.Within, Mix: f.p.Workload.ActionMix,
 	}
 	if a := f.clearance().accounts; a != nil {
-		env.Accounts = a.rows
+		env.Accounts = a.Rows
 	}
 	return env
 }

@@ -19,6 +19,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/run/preflight"
+	"plimsoll/run/users"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/mysql"
@@ -139,7 +140,7 @@ func (f *flight) limits(_ context.Context, log *preflight.Log) {
 	}
 	for i, text := range f.p.Placement.Source {
 		if a, err := netip.ParseAddr(text); err == nil {
-			problem(log, fmt.Sprintf("placement.source[%d]", i), sourceHere(a))
+			problem(log, fmt.Sprintf("placement.source[%d]", i), users.CheckSource(a))
 		}
 	}
 	if f.p.Placement.Agents != nil {
@@ -150,19 +151,11 @@ func (f *flight) limits(_ context.Context, log *preflight.Log) {
 		problem(log, "workload.params", err)
 		return
 	}
-	users, key := f.mostUsers()
+	most, key := f.mostUsers()
 	if l, err := probe.ReadLimits(); err == nil {
-		_, err := processes(users, sockets(mix, users), l)
+		_, err := users.Processes(most, users.Sockets(mix, most), l)
 		problem(log, key, err)
 	}
-}
-
-// sourceHere returns an error for an address that is not of this host.
-func sourceHere(a netip.Addr) error {
-	if err := canBind(a); err != nil {
-		return fmt.Errorf("%s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), or remove it from the plan", a, err, a)
-	}
-	return nil
 }
 
 // mode checks that this host can carry the comparison out in its mode.
@@ -188,7 +181,7 @@ func (f *flight) agents(log *preflight.Log) {
 		return
 	}
 	door := f.door(f.root)
-	keys, err := readKeys(door.Keys)
+	keys, err := users.ReadKeys(door.Keys)
 	if err != nil {
 		problem(log, "placement.agents", err)
 		return

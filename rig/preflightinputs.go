@@ -15,6 +15,7 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/preflight"
+	"plimsoll/run/users"
 )
 
 // inputs checks the files, the directories and the variables that the plan names.
@@ -23,11 +24,11 @@ func (f *flight) inputs(ctx context.Context, log *preflight.Log) {
 	if ca := f.p.Target.CA; ca != "" {
 		problem(log, "target.ca", Trust(ca))
 	}
-	users, err := readUsersFile(f.p)
+	file, err := users.ReadUsersFile(f.p)
 	problem(log, "workload.users_file", err)
-	f.clearance().accounts = users
-	if users != nil && users.caution != "" {
-		log.Caution("workload.users_file", "%s", users.caution)
+	f.clearance().accounts = file
+	if file != nil && file.Caution != "" {
+		log.Caution("workload.users_file", "%s", file.Caution)
 	}
 	seen := map[string]bool{}
 	for i := range f.arms {

@@ -17,12 +17,10 @@ import (
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
+	"plimsoll/run/users"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 )
-
-// reserveFiles are left free by every reckoning: probes, files of the run, children.
-const reserveFiles = 500
 
 // rate makes sure that the session has a rating, if it may take the time. A rating that fails is reported and does
 // not prevent a run: the gates then have none.
@@ -131,7 +129,7 @@ func (s *Session) Calibrated(ctx context.Context, force bool, length time.Durati
 			}
 			return ""
 		}},
-		Behavior: s.Dialects.Behaviors()[s.Rated](), Cores: runtime.GOMAXPROCS(0), Sockets: max(4, limits.Files-limits.FilesOpen-reserveFiles),
+		Behavior: s.Dialects.Behaviors()[s.Rated](), Cores: runtime.GOMAXPROCS(0), Sockets: max(4, limits.Files-limits.FilesOpen-users.ReserveFiles),
 		Memory: memoryOfUsers(host), Length: length, Progress: func(what string) { s.Progress.Doing("calibrating: "+what, 0) },
 	})
 	if err != nil {
@@ -143,9 +141,9 @@ func (s *Session) Calibrated(ctx context.Context, force bool, length time.Durati
 
 // startNull starts the null server in a process of its own, on the target's cores.
 func (s *Session) startNull(ctx context.Context) (url string, stop func(), err error) {
-	exe, err := os.Executable()
+	exe, err := lab.Executable()
 	if err != nil {
-		return "", nil, fmt.Errorf("finding this program: %w", err)
+		return "", nil, err
 	}
 	r, w, err := os.Pipe()
 	if err != nil {

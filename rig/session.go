@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -21,8 +22,11 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/capacity"
+	"plimsoll/run/sharedhost"
 	"plimsoll/run/trial"
+	"plimsoll/run/users"
 	"plimsoll/target"
+	"plimsoll/target/external"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
@@ -51,22 +55,11 @@ type Session struct {
 	rating *calibration.Result
 	starts int   // how many runs in a row found their target unable to start
 	budget int64 // bytes that the answers and messages under way may hold, in all processes with users
-	// accounts are those that the users have, of the file that usersFile describes; nil: behaviors make them.
-	accounts  *workload.Accounts
-	usersFile *record.AccountsFile
-	fleet     *joined   // agents on other hosts; nil when the users are on this one
-	watchers  *watchers // nil when no agent of another host has anything to do
-	whole     *whole    // the comparison or sizing that is watched; nil for none
-}
-
-// Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
-// error.
-func Cores(list string) ([]int, error) {
-	cpus, err := lab.ParseCPUs(list)
-	if err == nil {
-		err = lab.CheckCPUs(cpus)
-	}
-	return cpus, err
+	// accounts are the accounts that the users have; nil: behaviors make them.
+	accounts *users.UsersFile
+	crew     *users.Crew // agents on other hosts that have the users; nil when this host has them
+	watchers *watchers   // nil when no agent of another host has anything to do
+	whole    *whole      // the comparison or sizing that is watched; nil for none
 }
 
 // NewSession describes the host and pins this process to the generator's cores. A plan that names files has had its
@@ -78,11 +71,14 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
 		return nil, err
 	}
-	s.hold(pr.clearance().accounts)
-	if s.budget, err = setBudget(p); err != nil {
+	if s.accounts = pr.clearance().accounts; s.accounts != nil {
+		s.Secrets.Add(s.accounts.Secrets()...)
+	}
+	if s.budget, err = users.SetBudget(p); err != nil {
 		return nil, err
 	}
-	s.generator, s.targets = splitCores(p, p.Target.OwnHost() || pr.besides(p))
+	cores := sharedhost.CoresOf(p, p.Target.OwnHost() || pr.besides(p))
+	s.generator, s.targets = cores.Generator, cores.Target
 	if len(s.generator) > 0 {
 		if err := lab.PinSelf(s.generator); err != nil {
 			return nil, err
@@ -125,39 +121,73 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 		unserve()
 		return nil, nil, err
 	}
-	s.rate(ctx, rate && s.fleet == nil)
+	s.rate(ctx, rate && s.crew == nil)
 	return s, func() { s.Progress.End(); leave(); unserve(); hide() }, nil
 }
 
-// splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
-// not name; else the last core and the others, when the target is here and the host has two or more.
-func splitCores(p *plan.Plan, here bool) (generator, target []int) {
-	generator, target = p.Placement.Generator, p.Placement.Target
-	if len(generator) > 0 && len(target) > 0 || !here {
-		return generator, target
+// besides reports whether servers of others are on this host: those of the plan's target and arms that are yet to be
+// installed, or whose processes are seen.
+func (pr *Program) besides(p *plan.Plan) bool {
+	if p.Target.OwnHost() || p.Placement.Agents != nil {
+		return false
 	}
-	cpus, err := lab.AllowedCPUs(0)
-	if err != nil {
-		return generator, target
+	urls := slices.Clone(p.Target.URL)
+	if p.Compare != nil {
+		for _, a := range p.Compare.Arms {
+			urls = append(urls, a.URL...)
+		}
 	}
-	return sides(generator, target, cpus)
+	t, err := pr.Resolve(plan.Target{URL: urls}, plan.Workload{})
+	return err == nil && sharedhost.Serves(t.URL, len(p.Target.Install) > 0)
 }
 
-// sides completes the cores of generator and target out of those there are. A child without cores of its own would
-// inherit the generator's.
-func sides(generator, target, cpus []int) (_, _ []int) {
-	rest := func(taken []int) []int {
-		return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return slices.Contains(taken, c) })
+// hereFact is the fact of a description that names the processes of the target on this host.
+const hereFact = "processes here"
+
+// locate finds the processes of a target of others on this host, and keeps them off the generator's cores unless the
+// plan places the generator itself. It is called before each run, because a reset may have restarted the target.
+func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
+	site, ok := sys.Deployment.(*external.Site)
+	if !ok {
+		return nil
 	}
-	switch {
-	case len(generator) > 0:
-		return generator, rest(generator)
-	case len(target) > 0:
-		return rest(target), target
-	case len(cpus) < 2:
-		return nil, nil
+	named, err := sys.named(ctx)
+	if err != nil {
+		return err
 	}
-	return cpus[len(cpus)-1:], cpus[:len(cpus)-1]
+	local := cmp.Or(sys.local, new(sharedhost.Resident))
+	sys.inTurns = inTurns
+	here, err := local.Find(ctx, sharedhost.Clues{URLs: site.URLs(), URL: site.URL(), Ready: sys.Ready, Named: named})
+	if err != nil || !here {
+		return err
+	}
+	sys.local = local
+	var cores sharedhost.Cores // of users elsewhere, none here
+	if s.crew == nil {
+		cores = sharedhost.Cores{Generator: s.generator, Target: s.targets}
+	}
+	if len(cores.Generator) > 0 {
+		local.Confine(cores, len(s.Plan.Placement.Generator) == 0)
+	}
+	if text := local.Placement(cores); text != sys.told {
+		sys.told = text
+		s.Progress.Say("%s", text)
+	}
+	site.Note(hereFact, local.String())
+	return nil
+}
+
+// onOneHost reports whether a system is on this host, with the generator.
+func (s *Session) onOneHost(sys *System) bool {
+	return s.Plan.Target.OwnHost() || sys.local.Here() && s.crew == nil
+}
+
+// coresOf returns the cores of a system on this host that are not the generator's; nil where it may use all.
+func (s *Session) coresOf(sys *System) []int {
+	if s.Plan.Target.OwnHost() || sys.local.Apart() {
+		return s.targets
+	}
+	return nil
 }
 
 // A RunPart names a run: which arm on which database, and which part of a comparison it is.
@@ -216,20 +246,23 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err := s.locate(ctx, sys, pt.place != nil); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	_, most := s.arrivals(sys.mix)
-	lay, err := s.layout(ctx, sys.Deployment.URL(), sys.mix, s.Users(pt)+most)
+	most := s.Users(pt)
+	if a := users.Arrivals(s.Plan, sys.mix); a != nil {
+		most += a.InFlight // connections
+	}
+	lay, err := users.LayOut(ctx, s.Plan, s.crew, sys.Deployment.URL(), sys.mix, most)
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	if err := s.freePorts(ctx, lay, sockets(sys.mix, lay.users)); err != nil {
+	if err := lay.FreePorts(ctx, s.Plan.Gates.All(), users.Sockets(sys.mix, lay.Users), s.Progress); err != nil {
 		return nil, trial.Outcome{}, err
 	}
 	sys.look(ctx, sys.env(s.Plan, sys.Deployment))
 	var run *clock.Clock
 	switch {
 	case pt.place != nil:
-		if lay.processes > 1 {
-			return nil, trial.Outcome{}, plan.Usagef("compare.mode: the %d users of an arm need %d processes, and those of a duet share one; lower users, or write mode: sequence", s.Users(pt), lay.processes)
+		if lay.Processes > 1 {
+			return nil, trial.Outcome{}, plan.Usagef("compare.mode: the %d users of an arm need %d processes, and those of a duet share one; lower users, or write mode: sequence", s.Users(pt), lay.Processes)
 		}
 		var leave func()
 		pt.place.arrive()
@@ -237,19 +270,19 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			return nil, trial.Outcome{}, err
 		}
 		defer leave()
-	case lay.processes > 1 || s.fleet != nil: // the users' processes begin before the epoch
+	case lay.Apart(): // the users' processes begin before the epoch
 		run = clock.New(time.Now().Add(agentsStart))
 	default:
 		run = clock.New(time.Now().Add(100 * time.Millisecond))
 	}
-	m, err := s.manifest(sys, pt, run.Epoch(), lay.processes)
+	m, err := s.manifest(sys, pt, run.Epoch(), lay.Processes)
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	for _, a := range lay.members {
+	for _, a := range lay.Members {
 		m.Agents = append(m.Agents, a.Name)
 	}
-	m.Ratings = lay.ratings
+	m.Ratings = lay.Ratings
 	m.SharedHost = m.SharedHost && len(m.Agents) == 0
 	w, err := s.Store.Create(m)
 	if err != nil {
@@ -258,15 +291,15 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	s.starts = 0
 	aud := s.watchable(w, pt, run, sys)
 	var out trial.Outcome
-	var seen received
+	var seen users.Received
 	if err = writeCommands(w.Dir(), commands); err == nil {
 		out, seen, err = s.carryOut(ctx, sys, pt, lay, w, run, aud)
 	}
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity, m.Exploratory = out.Phases, out.Capacity, aud.steered(&out)
-		m.Clock = clockText(seen.stamps, pt.place.ofAll())
-		m.Connections, m.Answers = connections(seen.stamps, pt.place.ofAll()), seen.answers
+		seen.OfAll = pt.place.ofAll()
+		seen.Describe(m)
 		if pt.place != nil {
 			m.Duet = pt.place.record()
 		}
@@ -301,12 +334,56 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
 		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: s.onOneHost(sys), Generator: s.generator, TargetCPUs: s.coresOf(sys), Host: s.host, Target: targetText,
-		Clock: clockText(wire.Clocks{}, false), Processes: processes, Accounts: s.accountsOf(sys),
+		Clock: users.ClockText(wire.Clocks{}, false), Processes: processes, Accounts: s.accountsOf(sys),
 	}, err
 }
 
+// openFleet opens the door when the plan's users or probes are on other hosts, and prints what an agent needs. The caller
+// calls closed.
+func (s *Session) openFleet(root string) (closed func(), err error) {
+	if s.Plan.Placement.Agents == nil && !s.Plan.WatchedByAgents() {
+		return func() {}, nil
+	}
+	hall, err := s.door(root).Open(s.Version, s.Secrets, s.Progress.Say)
+	if err != nil {
+		return nil, err
+	}
+	s.watchers = &watchers{hall: hall, names: map[string][]string{}}
+	if s.Plan.Placement.Agents != nil {
+		s.crew = users.NewCrew(hall, s.Plan, s.Progress)
+	}
+	return hall.Close, nil
+}
+
+// door returns where the agents of a program's runs join.
+func (pr *Program) door(root string) (d users.Door) {
+	if pr.Out != nil {
+		d = pr.Out.Fleet
+	}
+	d.Keys = cmp.Or(d.Keys, users.KeyFile(root))
+	return d
+}
+
+// accountsOf returns the record of the accounts that the users of a system have; nil where they were made.
+func (s *Session) accountsOf(sys *System) *record.AccountsFile {
+	if s.accounts == nil {
+		return nil
+	}
+	reset := s.Plan.Target.Driver != plan.External || sys.commanded != nil && sys.commanded.Resets()
+	return s.accounts.Record(sys.mix, s.asked(sys), reset)
+}
+
+// ratedPace returns the pace at which a host's rating counts users of the plan. It is infinite for users of another kind
+// than those of the rating: only operations compare.
+func (s *Session) ratedPace() float64 {
+	if s.Plan.Workload.Behavior != s.Rated {
+		return math.Inf(1)
+	}
+	return s.Plan.Workload.Pace
+}
+
 // carryOut is the trial between reset and seal.
-func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen received, err error) {
+func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay users.Layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen users.Received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
 		return out, seen, err
@@ -341,18 +418,17 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	if len(targets) > 0 {
 		cores["app"], cores["target"] = targets, targets
 	}
-	arrivals, _ := s.arrivals(sys.mix)
 	h := s.health(sys, runner.Last, run)
 	h.shares = load
 	h.remote = func() []string { return agentSteal(runner) }
-	if lay.processes > 1 || s.fleet != nil {
-		h.agents = lay.processes
+	if lay.Apart() {
+		h.agents = lay.Processes
 	}
-	h.ports *= float64(max(1, len(lay.from)))
-	for _, a := range lay.members {
+	h.ports *= float64(max(1, len(lay.Sources)))
+	for _, a := range lay.Members {
 		h.hosts = append(h.hosts, a.Cores)
 	}
-	h.driven, h.unrated = s.driven(lay)
+	h.driven, h.unrated = lay.Used(s.rating, s.ratedPace())
 	sig, err := newSignals(cores, h, turns, db, runner)
 	if err != nil {
 		return out, seen, err
@@ -362,28 +438,43 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	env := sys.env(s.Plan, sys.Deployment)
 	env.Clock, env.Panicked = run, panics.env
 	runner.OnPanic(panics.env)
-	env.Registry, env.Log = reg, func(format string, args ...any) {
-		_ = w.Event(record.Event{At: run.Now(), Kind: "error", Text: fmt.Sprintf(format, args...)})
-	}
-	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget, tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window)})
+	event := func(kind, text string) error { return w.Event(record.Event{At: run.Now(), Kind: kind, Text: text}) }
+	env.Registry = reg
+	env.Log = func(format string, args ...any) { _ = event("error", fmt.Sprintf(format, args...)) }
+	population, err := users.Start(ctx, users.Config{
+		Layout: lay, Mix: sys.mix, Arrivals: users.Arrivals(s.Plan, sys.mix), Env: env, Clock: run, Crew: s.crew,
+		Budget: s.budget, Cores: s.generator, Tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window),
+		Say:  s.Progress.Say,
+		Note: func(text string) error { return event("agent", text) },
+		Failed: func(who string, err error) {
+			if !panics.of(who, err) {
+				_ = event("error", who+": "+err.Error())
+			}
+		},
+	})
 	if err != nil {
 		return out, seen, err
 	}
-	defer driver.end()
+	defer population.End()
+	stamps, refused := population.Stamps, population.Refused
 	if pt.place != nil {
-		driver.stamps, driver.refused = pt.place.stamps, pt.place.refused
+		stamps, refused = pt.place.stamps, pt.place.refused
+	}
+	if remote := population.Remote(); remote != nil {
+		runner.Add(remote)
+		h.clocks, aud.fleet = remote.Clocks, remote
+		if lay.Processes > fleet.MostLabeled {
+			h.ofAgent = remote.Sampled
+		}
 	}
 	probing, cancelProbing := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- runner.Run(probing) }()
 	stopProbing := sync.OnceValue(func() error { cancelProbing(); return <-done })
 	defer func() { err = errors.Join(err, stopProbing()) }()
-	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
+	spec := s.Spec(pt, population.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series, spec.Live = conduct(sys, env), db, aud
 	spec.CPU, aud.own = busyness(sig, runner.Last, len(targets)), runner.Last
-	if d, ok := driver.Driver.(*fleet.RemoteDriver); ok {
-		aud.fleet = d
-	}
 	if spec.Level != nil {
 		spec.Level.Used, spec.Audit = s.cpuUsed(sys, pt.Arm, sig), nil
 	}
@@ -399,26 +490,22 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		defer stopDisk()
 		spec.Bounded.Until = disk.until
 	}
-	before := driver.stamps()
-	cut, _ := driver.refused()
+	before := stamps()
+	cut, _ := refused()
 	crashes := watchCrashes(sys.Deployment, w, run)
 	out, err = trial.Run(ctx, spec)
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stuck.finding(), stalls(driver.fleet, out.Phases), clocksApart(driver.fleet))
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stuck.finding(), population.Findings(out.Phases))
 	err = errors.Join(err, terr, cerr)
-	seen.stamps = driver.stamps().Sub(before)
-	if f, bad := connections(seen.stamps, pt.place.ofAll()).Finding(); bad {
-		told = append(told, f)
-	}
+	seen = users.Received{Stamps: stamps().Sub(before), Budget: s.budget, OfAll: pt.place.ofAll()}
 	if pt.place != nil { // before the work that is left: it would disturb the others
 		err = errors.Join(err, stopProbing(), pt.place.leave(ctx))
 	}
-	refused, held := driver.refused()
-	seen.answers = answers(s.budget, held, refused.Sub(cut))
-	seen.answers.OfAll = pt.place.ofAll()
-	told = append(told, seen.answers.Findings()...)
+	cutNow, held := refused()
+	seen.Refused, seen.Held = cutNow.Sub(cut), held
+	told = append(told, seen.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
 		e := f.Event()

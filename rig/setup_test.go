@@ -1,13 +1,11 @@
 package rig
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -96,19 +94,6 @@ func fleetKeys(t *testing.T, names ...string) (keys string, token func(name stri
 			t.Fatal(err)
 		}
 		return token
-	}
-}
-
-// checkUsage checks that an error is one of usage, with these texts.
-func checkUsage(t *testing.T, err error, texts ...string) {
-	t.Helper()
-	if _, ok := errors.AsType[plan.UsageError](err); !ok {
-		t.Fatalf("%v is no usage error", err)
-	}
-	for _, want := range texts {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q lacks %q", err, want)
-		}
 	}
 }
 

@@ -41,9 +41,9 @@ func (pr *Program) showConsole(ctx context.Context, root string) (hide func(), e
 	if !pr.Console {
 		return func() {}, nil
 	}
-	exe, err := os.Executable()
+	exe, err := lab.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
+		return nil, err
 	}
 	out, childOut, err := os.Pipe()
 	if err != nil {

@@ -68,9 +68,9 @@ func (s *Session) sameAsBefore(c *record.Comparison, cfg comparison.Config, foun
 			return nil, plan.Usagef("comparison %s: run %s was made on another host, or the settings of this one have changed (fingerprint %s, this is %s): go on there, or begin a new comparison",
 				c.ID, run.Run, there.Digest(), here.Digest())
 		}
-		if was, is := r.Manifest.Accounts, s.usersFile; was != nil && is != nil && was.Digest != is.Digest {
+		if was, is := r.Manifest.Accounts, s.accounts; was != nil && is != nil && was.Digest != is.File.Digest {
 			return nil, plan.Usagef("comparison %s: %s is not the file with which run %s was made (digest %.19s, it was %.19s): put that file back, or begin a new comparison",
-				c.ID, is.Name, run.Run, is.Digest, was.Digest)
+				c.ID, is.File.Name, run.Run, is.File.Digest, was.Digest)
 		}
 		if d, ok := evidence.TargetOf(r.Manifest); ok {
 			stacks[run.Arm+" "+run.Engine] = stackOf(d)

@@ -21,8 +21,12 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
+	"plimsoll/run/sharedhost"
+	"plimsoll/run/users"
 	"plimsoll/target"
+	"plimsoll/target/container"
 	"plimsoll/target/external"
+	"plimsoll/target/lab"
 	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/postgresql"
@@ -66,7 +70,11 @@ type System struct {
 	probes     []plan.Probe // of its arm, the plan's among them
 	metrics    plan.MetricsServer
 	commanded  *commanded // nil: the plan has no commands for it
-	local      *local     // nil: of a target of others, nothing is on this host
+	// local is nil where nothing of a target of others is on this host. told is where it runs, as last reported.
+	local *sharedhost.Resident
+	told  string
+	// inTurns is true in a duet: nothing of others is paused, and a probe would count the turns of the other arms.
+	inTurns bool
 }
 
 // A halter can stop its programs and keep its state for the next reset.
@@ -100,12 +108,34 @@ func (s *System) roles() []probe.Role {
 	for _, role := range slices.Sorted(maps.Keys(s.Deployment.PIDs())) {
 		out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.Deployment.PIDs()[role] }, CPU: s.placement.cpu(role)})
 	}
-	if s.local != nil && !s.local.inTurns {
-		for _, role := range slices.Sorted(maps.Keys(s.local.roles)) {
-			out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.local.roles[role] }})
+	if !s.inTurns {
+		for _, role := range s.local.Roles() {
+			out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.local.PIDs(role) }})
 		}
 	}
 	return out
+}
+
+// named returns the processes that the plan names, by role.
+func (s *System) named(ctx context.Context) (map[string][]int, error) {
+	out := map[string][]int{}
+	for i, p := range s.probes {
+		if !p.OfProcess() {
+			continue
+		}
+		pid := p.PID
+		if p.Kind == plan.ProbeContainer {
+			var err error
+			if pid, err = container.Find(ctx, p.Container); err != nil {
+				return nil, plan.Usagef("probes[%d]: %w", i, err)
+			}
+		}
+		if probe.Command(pid) == "" {
+			return nil, plan.Usagef("probes[%d].pid: there is no process %d on this host; want the number of the server's first process", i, pid)
+		}
+		out[p.Role] = append(out[p.Role], pid)
+	}
+	return out, nil
 }
 
 // env is the environment that users of a run share, except for their recorder.
@@ -253,15 +283,15 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 		}
 		spec.Dataset = DatasetText(filled)
 	}
-	users := f.s.Users(pt)
-	if _, err := f.s.layout(ctx, cmp.Or(t.URL.First(), "http://127.0.0.1"), mix, users); err != nil {
+	most := f.s.Users(pt)
+	if _, err := users.LayOut(ctx, f.s.Plan, f.s.crew, cmp.Or(t.URL.First(), "http://127.0.0.1"), mix, most); err != nil {
 		return nil, err
 	}
 	provisioned := func(ctx context.Context, at target.Endpoint) error {
 		f.s.Progress.Doing("provisioning", 0)
 		env := sys.env(p, at)
 		env.Log = func(format string, args ...any) { f.s.Progress.Step("provisioning", fmt.Sprintf(format, args...), 0) }
-		return provision(ctx, env, mix, users, f.s.accounts)
+		return users.Provision(ctx, env, mix, most, f.s.accounts)
 	}
 	sys.Ready, sys.dir = cmp.Or(ready, spec.Ready), spec.Dir
 	if t.Driver != plan.External { // which has no state here
@@ -358,7 +388,7 @@ func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (ta
 			spec.WorkDir = spec.Binary
 		} else if spec.Binary == "" {
 			var err error
-			if spec.Binary, err = executable(); err != nil {
+			if spec.Binary, err = lab.Executable(); err != nil {
 				return spec, err
 			}
 		}
@@ -404,7 +434,7 @@ func (f *Deployments) Close() {
 	var wg sync.WaitGroup
 	for _, sys := range f.systems {
 		wg.Go(func() {
-			err := errors.Join(sys.local.end(), end(sys.Deployment.Stop, sys.placement.close))
+			err := errors.Join(sys.local.End(), end(sys.Deployment.Stop, sys.placement.close))
 			if err != nil {
 				f.s.Progress.Say("stopping: %v", err)
 			}

@@ -13,6 +13,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/run/capacity"
+	"plimsoll/run/sharedhost"
 	"plimsoll/run/trial"
 )
 
@@ -260,7 +261,7 @@ func (s *Session) visible(arm string) error {
 		t = t.With(a)
 	}
 	t, err := s.Resolve(t, p.Workload)
-	if err == nil && len(reachedHere(t.URL)) == 0 {
+	if err == nil && len(sharedhost.Reached(t.URL)) == 0 {
 		err = plan.Usagef("bounded.users: auto needs the CPU of the target, which is elsewhere; " +
 			"write a number, or add a probe of kind agent on its host, or metrics of it")
 	}

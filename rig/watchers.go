@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
+	"plimsoll/run/users"
 )
 
 // watchers are the agents that have probes and no users, for a plan's probes of kind agent.
@@ -42,7 +43,7 @@ func (w *watchers) of(p *plan.Plan, probes []plan.Probe, index int) (string, err
 	w.names[x.Role] = have
 	if before >= len(have) {
 		return "", fmt.Errorf("%d agents of role %s have joined, want %d; on each host: %s -role %[2]s",
-			len(have), x.Role, before+1, JoinCommand(w.hall))
+			len(have), x.Role, before+1, users.JoinCommand(w.hall))
 	}
 	return have[before], nil
 }
@@ -76,7 +77,7 @@ func (s *Session) missingWatcher(probes []plan.Probe, here []join.Member) error 
 		}
 		_, err := s.watchers.of(s.Plan, probes, i)
 		if x.Agent != "" && !slices.ContainsFunc(here, func(m join.Member) bool { return m.Name == x.Agent }) {
-			err = fmt.Errorf("agent %s has not joined; on its host: %s -role %s", x.Agent, JoinCommand(s.watchers.hall), x.Role)
+			err = fmt.Errorf("agent %s has not joined; on its host: %s -role %s", x.Agent, users.JoinCommand(s.watchers.hall), x.Role)
 		}
 		if err != nil {
 			return fmt.Errorf("probes[%d] of the plan (agent, role %s): %w", i, x.Role, err)

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
+	"plimsoll/run/users"
 	"plimsoll/watch/probe/agent"
 )
 
@@ -56,7 +57,7 @@ func TestWatchersOfRoles(t *testing.T) {
 func roleAgents(t *testing.T, pr *Program, names ...string) (hall *join.Hall, joins func(name, role string)) {
 	t.Helper()
 	keys, token := fleetKeys(t, names...)
-	hall, err := pr.OpenFleet(FleetDoor{Listen: "127.0.0.1:0", Keys: keys}, t.Logf)
+	hall, err := (users.Door{Listen: "127.0.0.1:0", Keys: keys}).Open("v1", pr.Secrets, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/load/fleet"
 	"plimsoll/plan"
-	"plimsoll/rig"
+	"plimsoll/run/users"
 	"plimsoll/watch/probe/agent"
 )
 
@@ -58,11 +58,9 @@ func (a *app) watch(f watchFlags) (*agent.What, error) {
 		return nil, nil
 	}
 	if f.cpus != "" {
-		cpus, err := rig.Cores(f.cpus)
-		if err != nil {
+		if err := f.what.SetCPUs(f.cpus); err != nil {
 			return nil, plan.Usagef("-cpus: %w", err)
 		}
-		f.what.CPUs = cpus
 	}
 	f.what.Panicked = a.panicked
 	return &f.what, nil
@@ -94,7 +92,8 @@ func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	case *stdio && (*joins != "" || watch != nil):
 		return plan.Usagef("-stdio has users of a run on this host, and -join and -role are for runs on another: choose one")
 	case *joins != "":
-		return a.program().Attend(ctx, rig.Attendance{URL: *joins, TokenFile: *token, Labels: labels, Store: *root, Calibrate: *rate, Watch: watch})
+		attendance := users.Attendance{URL: *joins, TokenFile: *token, Labels: labels, Watch: watch}
+		return a.program().Attend(ctx, attendance, *root, *rate)
 	case !*stdio:
 		return plan.Usagef("what is this agent for? -join: users of runs on another host, or with -role this host's numbers for them; -stdio: users of a run on this host")
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/rig"
+	"plimsoll/run/users"
 )
 
 // fleetFlags adds the flags of where agents on other hosts come to.
-func fleetFlags(fs *flag.FlagSet, d *rig.FleetDoor) {
+func fleetFlags(fs *flag.FlagSet, d *users.Door) {
 	fs.StringVar(&d.URL, "nats", "", "`URL` of a NATS cluster that agents join, tls://HOST:PORT (default: a server in this process)")
 	fs.StringVar(&d.Listen, "fleet-listen", "", "`address` of that server, such as 10.0.0.4:4222 (default 127.0.0.1:4222)")
 	fs.StringVar(&d.Keys, "fleet-keys", "", "`file` with the keys of the fleet (default fleet.json in the store)")
@@ -20,7 +20,7 @@ func fleetFlags(fs *flag.FlagSet, d *rig.FleetDoor) {
 // fleet is the verb that says who has joined, and makes the tokens of new agents.
 func (a *app) fleet(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
-	var d rig.FleetDoor
+	var d users.Door
 	fleetFlags(fs, &d)
 	fs.StringVar(&d.Keys, "token-file", "", "the same as -fleet-keys")
 	fresh := fs.String("new-token", "", "make the token `file` of a new agent, named for the file")
@@ -30,12 +30,13 @@ func (a *app) fleet(ctx context.Context, fs *flag.FlagSet, args []string) error 
 		return err
 	}
 	if d.Keys == "" {
-		d.Keys = rig.FleetKeys(*root)
+		d.Keys = users.KeyFile(*root)
 	}
 	if *fresh != "" {
-		return rig.NewAgent(a.stdout, d.Keys, *fresh)
+		return users.NewToken(a.stdout, d.Keys, *fresh)
 	}
-	roll, err := a.program().CallRoll(ctx, d, *wait, a.newProgress().Say)
+	pr := a.program()
+	roll, err := d.CallRoll(ctx, *wait, pr.Version, pr.Secrets, a.newProgress().Say)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/rig"
+	"plimsoll/run/users"
 )
 
 // inline reads the file of weights that a plan names, found from the plan's own directory, and notes the digest of its
@@ -17,7 +17,7 @@ func (a *app) inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 		if err != nil {
 			return nil, plan.Usagef("workload.users_file: %w", err)
 		}
-		p = rig.WithUsersAt(p, at)
+		p = users.WithUsersAt(p, at)
 	}
 	file := p.Workload.MixFile()
 	if file == "" {

@@ -16,6 +16,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/rig"
 	"plimsoll/run/preflight"
+	"plimsoll/run/users"
 )
 
 // plan is the verb that validates and prints plans.
@@ -63,7 +64,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			pr.Tell(looked)
 		}
 	default:
-		if caution, err = rig.CheckUsersFile(p); err != nil {
+		if caution, err = users.CheckUsersFile(p); err != nil {
 			return err
 		}
 	}

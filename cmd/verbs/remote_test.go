@@ -88,19 +88,3 @@ probes: [{kind: agent, role: proxy}]
 		}
 	}
 }
-
-// An agent ends well when it is asked to.
-func TestAgentEnds(t *testing.T) {
-	agent, output := startProbes(t, "127.0.0.1:1", filepath.Join(t.TempDir(), "fleet.json"))
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(output.String(), "no coordinator"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the agent does not wait:\n%s", output.String())
-		}
-	}
-	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if status := wait(t, agent, 2*time.Minute, output); status != rig.ExitOK {
-		t.Errorf("exit status %d\n%s", status, output.String())
-	}
-}

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/rig"
+	"plimsoll/run/users"
 )
 
 // rowsPlan has eight users with the accounts of a file beside the plan, in two processes.
@@ -194,7 +195,7 @@ func TestDigestOfUsersFile(t *testing.T) {
 		if p, err = new(app).inline(p, filepath.Join(dir, "plan.yaml")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := rig.CheckUsersFile(p); err != nil {
+		if _, err := users.CheckUsersFile(p); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		digest[name] = p.Digest()
@@ -205,7 +206,7 @@ func TestDigestOfUsersFile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\nelse,b,\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := rig.CheckUsersFile(p); err == nil || !strings.Contains(err.Error(), "workload.users_file: u.csv has the digest sha256:") {
+		if _, err := users.CheckUsersFile(p); err == nil || !strings.Contains(err.Error(), "workload.users_file: u.csv has the digest sha256:") {
 			t.Errorf("%s: a file with another content: %v", name, err)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 // Arrivals is an open model in addition to the users: actions that come by a schedule, from the epoch
 // until Stop.
 type Arrivals struct {
-	Behavior workload.ArrivalBehavior
-	Rate     float64 // per second, of all agents together
-	Poisson  bool    // otherwise at even intervals
-	InFlight int     // actions of this agent under way at most; further ones wait
-	Queue    int     // actions of this agent that wait at most; further ones are dropped
+	Behavior workload.ArrivalBehavior `json:"-"`
+	Rate     float64                  `json:"rate"`      // per second, of all agents together
+	Poisson  bool                     `json:"poisson"`   // otherwise at even intervals
+	InFlight int                      `json:"in_flight"` // actions of this agent under way at most; further ones wait
+	Queue    int                      `json:"queue"`     // actions of this agent that wait at most; further ones are dropped
 }
 
 // An arrival is an action whose time has come. The time from seen until its server had the answer to its action before

@@ -20,8 +20,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// mostUsers bounds the users that one request may set, and mostAway how far the run's epoch may be from this process'
-// clock: a schedule that begins farther off is reckoned arrival by arrival.
+// mostUsers bounds the users that one request may set, and mostAway how far the run's epoch may be
+// from this process' clock: a schedule that begins farther off is reckoned arrival by arrival.
 const (
 	mostUsers = 10_000_000
 	mostAway  = 24 * time.Hour
@@ -29,11 +29,13 @@ const (
 
 // check refuses a start that no coordinator sends.
 func (s *Start) check(now time.Time) error {
-	if most := plan.MostProcesses * plan.MostAgents; s.Agent < 0 || s.Agents < 0 || s.Agents > most || s.Agent > 0 && s.Agent >= s.Agents {
+	const most = plan.MostProcesses * plan.MostAgents
+	if s.Agent < 0 || s.Agents < 0 || s.Agents > most || s.Agent > 0 && s.Agent >= s.Agents {
 		return fmt.Errorf("start: agent %d of %d; want one of at most %d", s.Agent, s.Agents, most)
 	}
 	if away := s.Epoch.Sub(now); away.Abs() > mostAway {
-		return fmt.Errorf("start: the epoch %s is more than %v from this clock", s.Epoch.UTC().Format(time.RFC3339), mostAway)
+		return fmt.Errorf("start: the epoch %s is more than %v from this clock",
+			s.Epoch.UTC().Format(time.RFC3339), mostAway)
 	}
 	return nil
 }
@@ -41,12 +43,14 @@ func (s *Start) check(now time.Time) error {
 // mostErrors is the number of users' errors that one report carries.
 const mostErrors = 50
 
-// mostErrorText is the number of bytes of one error that a reply carries: an error may quote what the coordinator sent.
+// mostErrorText is the number of bytes of one error that a reply carries: an error may quote what
+// the coordinator sent.
 const mostErrorText = 1500
 
 func errorText(err error) foreign { return foreign(plain.Cut(err.Error(), mostErrorText)) }
 
-// An Agent is an engine with the recorders of its users, driven by [Serve]. All fields but Samples are required.
+// An Agent is an engine with the recorders of its users, driven by [Serve]. All fields but Samples
+// are required.
 type Agent struct {
 	Engine   *engine.Local
 	Registry *measure.Registry
@@ -57,12 +61,13 @@ type Agent struct {
 }
 
 // A Build makes an agent. epoch is the run's on this process's clock; onError is for the engine.
-type Build func(ctx context.Context, s Start, epoch time.Time, onError func(user int, err error)) (*Agent, error)
+type Build func(ctx context.Context, s Start, epoch time.Time,
+	onError func(user int, err error)) (*Agent, error)
 
-// Serve is an agent's life: it carries out the requests that come in until it gets a request to stop, in ends or ctx
-// does. Then the users have stopped. The error is nil only after a request to stop, and when nothing of the agent
-// panicked. A request that panics is answered with an error; it and the panics of users are reported to the
-// coordinator.
+// Serve is an agent's life: it carries out the requests that come in until it gets a request to
+// stop, in ends or ctx does. Then the users have stopped. The error is nil only after a request to
+// stop, and when nothing of the agent panicked. A request that panics is answered with an error; it
+// and the panics of users are reported to the coordinator.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,7 +91,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			return fmt.Errorf("a request cannot be read: %w", err)
 		case r := <-requests:
 			p := reply{Received: r.at}
-			if err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) }); err != nil {
+			err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) })
+			if err != nil {
 				p.Error, p.Panic = errorText(err), panicOf(err)
 				if p.Panic != nil {
 					s.panicked()
@@ -103,6 +109,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 	}
 }
 
+// Refusals of requests that no coordinator of this program sends.
+var (
+	errBegun    = errors.New("the agent has begun already")
+	errNotBegun = errors.New("the agent has not begun")
+	errKind     = errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+)
+
 // incoming is a request, and when it came.
 type incoming struct {
 	request
@@ -110,7 +123,8 @@ type incoming struct {
 }
 
 // readRequests reads requests until ctx ends, or one cannot be read.
-func readRequests(ctx context.Context, in io.Reader, now func() time.Time) (<-chan incoming, <-chan error) {
+func readRequests(ctx context.Context, in io.Reader,
+	now func() time.Time) (<-chan incoming, <-chan error) {
 	requests, broken := make(chan incoming), make(chan error, 1)
 	go func() {
 		dec := json.NewDecoder(in)
@@ -157,7 +171,8 @@ func (s *served) whole() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panics > 0 {
-		return fmt.Errorf("%d panics: a defect of this program, whose stacks are with who leads the fleet", s.panics)
+		return fmt.Errorf("%d panics: a defect of this program, whose stacks are with who leads the "+
+			"fleet", s.panics)
 	}
 	return nil
 }
@@ -169,7 +184,8 @@ func (s *served) onError(user int, err error) {
 	if p != nil {
 		s.panics++
 	}
-	if most := mostErrors; len(s.errs) >= most && (p == nil || len(s.errs) >= 2*most) { // panics have room of their own
+	const most = mostErrors // and panics have room of their own
+	if len(s.errs) >= most && (p == nil || len(s.errs) >= 2*most) {
 		s.unsaid++
 		return
 	}
@@ -179,7 +195,7 @@ func (s *served) onError(user int, err error) {
 func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 	if r.Start != nil {
 		if s.agent != nil {
-			return errors.New("the agent has begun already")
+			return errBegun
 		}
 		if err := r.Start.check(time.Now()); err != nil {
 			return err
@@ -195,17 +211,19 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		return nil
 	}
 	if s.agent == nil {
-		return errors.New("the agent has not begun")
+		return errNotBegun
 	}
 	switch {
 	case r.Users != nil:
 		if n := r.Users.N; n < 0 || n > mostUsers || r.Users.Over < 0 {
-			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over, mostUsers)
+			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over,
+				mostUsers)
 		}
 		return s.agent.Engine.SetUsers(r.Users.N, r.Users.Over)
 	case r.Storm != nil:
 		if st := r.Storm; st.Share < 0 || st.Share > 1 || st.Over < 0 {
-			return fmt.Errorf("storm: a share of %v over %v; want 0 to 1 over no negative time", st.Share, st.Over)
+			return fmt.Errorf("storm: a share of %v over %v; want 0 to 1 over no negative time", st.Share,
+				st.Over)
 		}
 		state := s.agent.Engine.Storm(*r.Storm)
 		s.storms = append(s.storms, state)
@@ -227,7 +245,7 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		s.agent.Engine.Stop(r.Stop.Grace)
 		p.Report, err = s.report(ctx)
 	default:
-		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+		return errKind
 	}
 	return err
 }
@@ -236,7 +254,8 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 func (s *served) report(ctx context.Context) (*report, error) {
 	a := s.agent
 	// Operations under way are counted first: those that end meanwhile are in the windows below.
-	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps(), Refused: wire.Refused()}
+	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(),
+		Stamps: wire.Stamps(), Refused: wire.Refused()}
 	s.held = max(s.held, wire.Process().Peak())
 	r.Held = s.held
 	_, r.Active, r.Failed = a.Engine.Users()
@@ -252,7 +271,8 @@ func (s *served) report(ctx context.Context) (*report, error) {
 		s.sampled = now
 	}
 	t := a.Ledger.Outbox()
-	r.Acked, r.Deleted, r.Foreign, r.Early = packMessages(t.Acked, s.epoch), t.Deleted, t.Foreign, t.Early
+	r.Acked = packMessages(t.Acked, s.epoch)
+	r.Deleted, r.Foreign, r.Early = t.Deleted, t.Foreign, t.Early
 	r.Channels = t.Channels
 	r.Messages = a.Ledger.Count()
 	for _, st := range s.storms {

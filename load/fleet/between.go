@@ -11,15 +11,16 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A delivery between two hosts has two clocks. It is a part of the latency while these may be off by at most one part
-// in mostOff of the median of deliveries, which is read of each judgedOf of them or a few more.
+// A delivery between two hosts has two clocks. It is a part of the latency while these may be off
+// by at most one part in mostOff of the median of deliveries, which is read of each judgedOf of
+// them or a few more.
 const (
 	mostOff  = 10
 	judgedOf = 100
 )
 
-// between is what the coordinator knows of deliveries between hosts. In a run they leave the latency once at most:
-// their seconds before that stay in, and none come back.
+// between holds the deliveries between hosts, as the coordinator knows them. In a run they leave
+// the latency once at most: their seconds before that stay in, and none come back.
 type between struct {
 	mu     sync.Mutex
 	within *measure.Registry  // deliveries within hosts of the tick that is being collected
@@ -34,23 +35,24 @@ type between struct {
 // An Apart describes that deliveries between hosts are not in the latency.
 type Apart struct {
 	Since  time.Duration // the first tick without them, by its end
-	Within time.Duration // what two clocks may have been off then
+	Within time.Duration // the possible error between two clocks then
 	Median time.Duration // of deliveries then
-	// Left is the number of deliveries between hosts that are not in the latency, Kept of those before, which are. Same
-	// is the number of deliveries within hosts.
+	// Left is the number of deliveries between hosts that are not in the latency, Kept of those
+	// before, which are. Same is the number of deliveries within hosts.
 	Same, Kept, Left uint64
 }
 
-// An Untimely describes deliveries from one host to another that came before they were sent, by more than the clocks
-// may be off.
+// An Untimely describes deliveries from one host to another that came before they were sent, by
+// more than the clocks may be off.
 type Untimely struct {
 	From, To string
 	Count    int64
 	By       time.Duration // of the worst
-	Within   time.Duration // what the clocks may be off, for the worst
+	Within   time.Duration // the possible error between the clocks, for the worst
 }
 
-// sends marks a message that came from the link, whose clock may be off by so much, with the host of its author.
+// sends marks a message that came from the link, whose clock may be off by so much, with the host
+// of its author.
 func (l *link) sends(m *message, off time.Duration) {
 	if l.name == "" {
 		return // one host has one clock
@@ -61,7 +63,8 @@ func (l *link) sends(m *message, off time.Duration) {
 	m.Within += off
 }
 
-// receives changes the mark of a message to that which the link's host needs, whose clock may be off by so much.
+// receives changes the mark of a message to that which the link's host needs, whose clock may be
+// off by so much.
 func (l *link) receives(m *message, off time.Duration) {
 	switch m.From {
 	case 0:
@@ -72,7 +75,8 @@ func (l *link) receives(m *message, off time.Duration) {
 	}
 }
 
-// deliveries returns [workload.Delivery] or [workload.Between] for the series of such deliveries, and "" for others.
+// deliveries returns [workload.Delivery] or [workload.Between] for the series of such deliveries,
+// and "" for others.
 func deliveries(series string) string {
 	switch name := strings.TrimPrefix(series, measure.LatePrefix); name {
 	case workload.Delivery, workload.Between:
@@ -81,8 +85,8 @@ func deliveries(series string) string {
 	return ""
 }
 
-// merge takes in the windows of a report, in their encoding. Deliveries between hosts stand apart. After an error, which
-// ends the run, some packs may have been merged.
+// merge takes in the windows of a report, in their encoding. Deliveries between hosts stand apart.
+// After an error, which ends the run, some packs may have been merged.
 func (d *RemoteDriver) merge(r *report) error {
 	if err := r.Windows.merge(d.cfg.Registry); err != nil {
 		return err
@@ -119,7 +123,8 @@ func (d *RemoteDriver) early(l *link, early []workload.Early) {
 	}
 }
 
-// settle makes the held deliveries a part of the latency, or not. All reports of the tick are there.
+// settle makes the held deliveries a part of the latency, or not. All reports of the tick are
+// there.
 func (d *RemoteDriver) settle(tick time.Duration) {
 	if d.cfg.Hosts == nil {
 		return
@@ -157,7 +162,7 @@ func (d *RemoteDriver) settle(tick time.Duration) {
 	}
 }
 
-// errorBetween is what the clocks of two hosts may be off, at most of all pairs.
+// errorBetween returns the largest possible error between the clocks of two hosts.
 func (d *RemoteDriver) errorBetween() time.Duration {
 	var first, second time.Duration
 	for _, l := range d.links {
@@ -191,7 +196,8 @@ func (d *RemoteDriver) Untimely() (out []Untimely) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at, e := range b.early {
-		out = append(out, Untimely{d.links[at[0]].String(), d.links[at[1]].String(), e.Count, e.By, e.Within})
+		out = append(out, Untimely{d.links[at[0]].String(), d.links[at[1]].String(), e.Count, e.By,
+			e.Within})
 	}
 	slices.SortFunc(out, func(x, y Untimely) int {
 		return cmp.Or(cmp.Compare(y.By, x.By), cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To))

@@ -10,8 +10,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Deliveries between hosts leave the latency when the clocks may be off by more than a tenth of the median, here 1 ms;
-// all else counts as before.
+// Deliveries between hosts leave the latency when the clocks may be off by more than a tenth of the
+// median, here 1 ms; all else counts as before.
 func TestDeliveriesBetweenHosts(t *testing.T) {
 	run := func(way time.Duration) (got counts, a Apart, left bool) {
 		synctest.Test(t, func(t *testing.T) {
@@ -40,13 +40,15 @@ func TestDeliveriesBetweenHosts(t *testing.T) {
 	if a.Within != 120*time.Microsecond || a.Median < 900*time.Microsecond || a.Median > 1100*time.Microsecond || a.Since > 5*time.Second {
 		t.Errorf("they left by %+v", a)
 	}
-	// A user has 19 others, of whom 6 or 5 are on the same host; what the last tick brings is in neither.
+	// A user has 19 others, of whom 6 or 5 are on the same host; what the last tick brings is in
+	// neither.
 	if all, want := in+a.Left, sum(whole.Delivered); all > want+400 || want > all+400 {
 		t.Errorf("%d deliveries in all, want %d", all, want)
 	}
 }
 
-// A process whose clock is not its host's: its messages arrive before they were sent. On one host nothing does.
+// A process whose clock is not its host's: its messages arrive before they were sent. On one host
+// nothing does.
 func TestDeliveriesBeforeTheirSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hosts{gain: func(time.Duration) time.Duration { return 50 * time.Millisecond }}
@@ -125,8 +127,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A stretch of time is read again until an exchange has a short way, and one whose drift stays unknown is off by more
-// and more.
+// A stretch of time is read again until an exchange has a short way, and one whose drift stays
+// unknown is off by more and more.
 func TestClockIsReadAgain(t *testing.T) {
 	var f clockFit
 	if !f.due(0) {

@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// exchanges is how often the clock of an agent elsewhere is read before it starts.
+// exchanges is the number of readings of an agent's clock before it starts.
 const exchanges = 16
 
-// stretch is the time of which a clock fit keeps one exchange, that of the shortest way, and mostStretches how many
-// it keeps: the newest of a day.
+// A clock fit keeps one exchange of each stretch of time, the one of the shortest way, of the
+// newest mostStretches: a day.
 const (
 	stretch       = 10 * time.Second
 	mostStretches = 8640
 )
 
-// clockSample is one exchange: by how much the other clock was ahead at an instant, and how long the way there and
-// back was.
+// clockSample is one exchange: by how much the other clock was ahead at an instant, and how long
+// the way there and back was.
 type clockSample struct{ at, offset, way time.Duration }
 
-// clockFit follows another clock by the exchanges of the shortest ways: a line, with an offset and a drift.
+// clockFit follows another clock by the exchanges of the shortest ways: a line, with an offset and
+// a drift.
 type clockFit struct {
 	best []clockSample
 	fit  *clockLine // through them; nil when they have changed
@@ -31,7 +32,9 @@ type clockFit struct {
 type clockLine struct {
 	offset, drift float64       // at 0, and for each nanosecond
 	half          time.Duration // of the shortest way, beyond which the offset is not known
-	since         time.Duration // of the one exchange that it is, when they are too few for a drift; else negative
+	// since is the instant of the only exchange that counts when they are too few for a drift; else it
+	// is negative.
+	since time.Duration
 }
 
 // add takes in an exchange. Instants do not decrease.
@@ -98,11 +101,12 @@ func (f *clockFit) shortest() clockSample {
 	return slices.MinFunc(f.best, func(a, b clockSample) int { return cmp.Compare(a.way, b.way) })
 }
 
-// rereads is how often the clock of an agent elsewhere is read at one tick, at most.
+// rereads is the largest number of readings of an agent's clock at one tick.
 const rereads = 4
 
-// reread reads the clock of an agent elsewhere, until the stretch of time has an exchange of a short way: a report takes
-// longer to write and to read than its way is, and without such exchanges no drift is found.
+// reread reads the clock of an agent elsewhere, until the stretch of time has an exchange of a
+// short way: a report takes longer to write and to read than its way is, and without such exchanges
+// no drift is found.
 func (l *link) reread(ctx context.Context, patience time.Duration) error {
 	for range rereads {
 		l.mu.Lock()
@@ -118,11 +122,12 @@ func (l *link) reread(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// mostDrift is by how much two clocks drift apart at most, as long as it is not known: twice what crystals do.
+// mostDrift is the assumed drift between two clocks while it is unknown: twice the drift of
+// crystals.
 const mostDrift = 100e-6
 
-// doubt returns by how much an instant may be off: half of the shortest way, and what the clocks may have drifted
-// while that is not known.
+// doubt returns by how much an instant may be off: half of the shortest way, and what the clocks
+// may have drifted while that is not known.
 func (f *clockFit) doubt(t time.Duration) time.Duration {
 	l := f.line()
 	if l.since < 0 {
@@ -131,11 +136,13 @@ func (f *clockFit) doubt(t time.Duration) time.Duration {
 	return l.half + time.Duration(mostDrift*float64((t-l.since).Abs()))
 }
 
-// apartAfter is the age of a run from which the error of a clock whose drift is not known counts the drift.
+// apartAfter is the age of a run from which the error of a clock whose drift is not known counts
+// the drift.
 const apartAfter = 4 * stretch
 
-// errorAt is what the clock may be off at an instant, for the rule of deliveries between hosts. The rule cannot wait for
-// the drift to be known, which takes half a minute, and does not wait longer.
+// errorAt returns the possible error of the clock at an instant, for the rule of deliveries between
+// hosts. The rule cannot wait for the drift to be known, which takes half a minute, and does not
+// wait longer.
 func (f *clockFit) errorAt(t time.Duration) time.Duration {
 	if t < apartAfter {
 		return f.line().half
@@ -146,14 +153,16 @@ func (f *clockFit) errorAt(t time.Duration) time.Duration {
 // measure takes in the instants of a reply.
 func (l *link) measure(sent, came time.Time, p reply) {
 	base := l.base.Round(0)
-	wall := func(t time.Time) time.Time { return base.Add(t.Sub(l.base)) } // steps of this clock are no drift
+	// Steps of this clock are no drift.
+	wall := func(t time.Time) time.Time { return base.Add(t.Sub(l.base)) }
 	out, back := p.Received.Sub(wall(sent)), p.Replied.Sub(wall(came))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clock.add(clockSample{came.Sub(l.base), (out + back) / 2, came.Sub(sent) - p.Replied.Sub(p.Received)})
+	l.clock.add(clockSample{came.Sub(l.base), (out + back) / 2,
+		came.Sub(sent) - p.Replied.Sub(p.Received)})
 }
 
-// drifted is by how much an agent's time of the run is ahead at an instant of the run. l.mu is held.
+// drifted returns the lead of an agent's time of the run at an instant of the run. l.mu is held.
 func (l *link) drifted(at time.Duration) time.Duration {
 	if l.name == "" {
 		return 0 // one host has one clock
@@ -182,8 +191,8 @@ func (d *RemoteDriver) Readings() (out []ClockReading) {
 	return out
 }
 
-// Clocks returns by how much an instant of an agent may be off, at most of all agents: on this host the distance of the
-// wall clocks, on others, whose distance is taken out, what is not known of it.
+// Clocks returns the largest possible error of an agent's instants: on this host the distance of
+// the wall clocks; on others, whose distance is taken out, its uncertainty.
 func (d *RemoteDriver) Clocks() (worst time.Duration) {
 	for _, r := range d.Readings() {
 		if d.cfg.Hosts == nil {

@@ -17,8 +17,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// stalled is a server that answers in a millisecond, but not between two moments: requests of that time are answered
-// at its end. Its users think a second and end a request after patience.
+// stalled is a server that answers in a millisecond, but not between two moments: requests of that
+// time are answered at its end. Its users think a second and end a request after patience.
 type stalled struct {
 	epoch    time.Time
 	from, to time.Duration
@@ -96,7 +96,8 @@ func (*calm) Health(int, float64) map[string]trial.Reading {
 }
 func (*calm) Failing() map[string]trial.Failure { return nil }
 
-// measured runs 50 users for 20 s after 5 s against the server, in this process (agents 0) or in so many others.
+// measured runs 50 users for 20 s after 5 s against the server, in this process (agents 0) or in so
+// many others.
 func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (*record.Run, trial.Outcome) {
 	t.Helper()
 	s.epoch = time.Now()
@@ -169,8 +170,8 @@ func ask(t *testing.T, r *record.Run) (*measure.Window, record.Phase) {
 	return m["ask"], ph
 }
 
-// The server stands still for the last 3.1 of 20 s: all 50 users are in a request when the phase ends, and none has
-// an answer.
+// The server stands still for the last 3.1 of 20 s: all 50 users are in a request when the phase
+// ends, and none has an answer.
 func TestStallAtTheEndOfThePhaseShows(t *testing.T) {
 	for _, agents := range []int{0, 1, 3} {
 		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
@@ -191,8 +192,8 @@ func TestStallAtTheEndOfThePhaseShows(t *testing.T) {
 	}
 }
 
-// A server that does not come back: operations under way end by the client's own patience, as a timeout of the
-// measured phase.
+// A server that does not come back: operations under way end by the client's own patience, as a
+// timeout of the measured phase.
 func TestStallThatOutlastsThePhaseEndsInTimeouts(t *testing.T) {
 	for _, agents := range []int{0, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -211,8 +212,8 @@ func TestStallThatOutlastsThePhaseEndsInTimeouts(t *testing.T) {
 	}
 }
 
-// Without time for a drain, operations under way enter with their age, in no class, and percentiles are marked as
-// bounds.
+// Without time for a drain, operations under way enter with their age, in no class, and percentiles
+// are marked as bounds.
 func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
 	for _, agents := range []int{0, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -235,8 +236,8 @@ func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
 	}
 }
 
-// The server stands still for 6 of 20 s: its users wait, and a quarter of their requests is never sent. The latencies
-// hold fifty slow operations of many hundred.
+// The server stands still for 6 of 20 s: its users wait, and a quarter of their requests is never
+// sent. The latencies hold fifty slow operations of many hundred.
 func TestOmissionIsMarked(t *testing.T) {
 	var first record.Schedule
 	for _, agents := range []int{0, 3} {
@@ -275,8 +276,8 @@ func TestOmissionIsMarked(t *testing.T) {
 	}
 }
 
-// At a server that is well, everything that was intended is begun, and the drain costs the run no second, and loses and
-// doubles nothing.
+// At a server that is well, everything that was intended is begun, and the drain costs the run no
+// second, and loses and doubles nothing.
 func TestNothingIsOmittedWithoutAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out := measured(t, stalled{patience: time.Second}, 0, nil)
@@ -310,8 +311,8 @@ func TestOmissionEndsWithThePhase(t *testing.T) {
 	})
 }
 
-// A run that is cut off does not wait: operations under way enter with their age at the last tick, and the run is not
-// valid.
+// A run that is cut off does not wait: operations under way enter with their age at the last tick,
+// and the run is not valid.
 func TestCutOffRunCountsWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out := measured(t, stalled{from: 2 * time.Second, to: time.Hour, patience: time.Hour}, 0, func(s *trial.Config) {

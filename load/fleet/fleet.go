@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// DefaultPatience is how long an agent may take for a reply.
+	// DefaultPatience is the longest time for a reply of an agent.
 	DefaultPatience = 5 * time.Second
-	// startPatience is how long it may take to build its engine.
+	// startPatience is the longest time for the start of its engine.
 	startPatience = 30 * time.Second
 	// stale is the age of a report beyond which an agent's samples are missing.
 	stale = 3 * time.Second
@@ -29,44 +29,43 @@ const (
 
 // Config configures a [RemoteDriver]. All fields but OnError and Patience are required.
 type Config struct {
-	// Links lead to the agents: writes reach agent k's Serve, and reads return its replies. They are closed by Stop.
+	// Links lead to the agents: writes reach agent k's Serve, and reads return its replies. They are
+	// closed by Stop.
 	Links []io.ReadWriteCloser
 	// Epoch is the run's.
 	Epoch time.Time
-	// Settings returns those of an agent by its number, from 0. It is called once for each, for several at a time.
+	// Settings returns the settings of an agent by its number, from 0. It is called once for each, for
+	// several at a time.
 	Settings func(agent int) (json.RawMessage, error)
 	// Registry, Tally and Ledger receive the records of all agents.
 	Registry *measure.Registry
 	Tally    *workload.Tally
 	Ledger   *workload.Ledger
-	// OnError is called for users that failed, and for errors of an agent itself (then user is -1). A panic
-	// there is a
-	// *boundary.Panic here.
+	// OnError is called for users that failed, and for errors of an agent itself (then user is -1). A
+	// panic there is a *boundary.Panic here.
 	OnError func(agent, user int, err error)
-	// Patience is how long an agent may take for a reply; 0 means DefaultPatience.
+	// Patience is the longest time for a reply; 0 means DefaultPatience.
 	Patience time.Duration
-	// Hosts describes the links that lead to [ServeHost] of other hosts; nil: they lead to Serve of processes of this
-	// one.
+	// Hosts describes the links that lead to [ServeHost] of other hosts; nil: they lead to Serve of
+	// processes of this one.
 	Hosts *Hosts
 }
 
 // Hosts are the settings of agents on other hosts.
 type Hosts struct {
-	// Names are those of the hosts, by link.
+	// Names are the names of the hosts, by link.
 	Names []string
-	// Processes is how many each of them starts.
+	// Processes is the number of processes that each of them starts.
 	Processes int
 	// Tick is the trial's.
 	Tick time.Duration
-	// Hold is how long an agent may be silent until a search holds its level.
-	Hold time.Duration
-	// Leave is how long the coordinator may be silent until an agent's users leave, over the time Over.
+	// Leave is the silence of the coordinator after which an agent's users leave, over the time Over.
 	Leave, Over time.Duration
 }
 
-// A RemoteDriver drives users in other processes. It is a [trial.Driver], [trial.Counter], [trial.Stormer],
-// [trial.Collector], [trial.Drainer] and [trial.Ender]. Methods are safe for concurrent use; Collect and Activity are for one
-// goroutine.
+// A RemoteDriver drives users in other processes. It is a [trial.Driver], [trial.Counter],
+// [trial.Stormer], [trial.Collector], [trial.Drainer] and [trial.Ender]. Methods are safe for
+// concurrent use; Collect and Activity are for one goroutine.
 type RemoteDriver struct {
 	cfg    Config
 	links  []*link
@@ -107,7 +106,7 @@ type agent struct {
 	bins    int           // of 100 ms that it has reported
 }
 
-// New starts the agents. On an error those that had begun are stopped.
+// New starts the agents. On an error, agents that had begun are stopped.
 func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 	if len(cfg.Links) == 0 {
 		return nil, errors.New("a fleet needs an agent")
@@ -130,7 +129,9 @@ func newDriver(cfg Config) *RemoteDriver {
 	each := 1
 	if cfg.Hosts != nil {
 		each = max(cfg.Hosts.Processes, 1)
-		d.between.within, d.between.held, d.between.recent = measure.NewRegistry(1), measure.NewRegistry(1), new(measure.Histogram)
+		d.between.within = measure.NewRegistry(1)
+		d.between.held = measure.NewRegistry(1)
+		d.between.recent = new(measure.Histogram)
 	}
 	d.agents = make([]*agent, len(cfg.Links)*each)
 	for k, to := range cfg.Links {
@@ -155,6 +156,15 @@ func (d *RemoteDriver) all(f func(*link) error) error {
 	return errors.Join(errs...)
 }
 
+// each calls f for every agent, one after the other, with its lock held.
+func (d *RemoteDriver) each(f func(*agent)) {
+	for _, a := range d.agents {
+		a.mu.Lock()
+		f(a)
+		a.mu.Unlock()
+	}
+}
+
 // SetUsers implements [trial.Driver].
 func (d *RemoteDriver) SetUsers(n int, over time.Duration) error {
 	d.mu.Lock()
@@ -174,12 +184,10 @@ func (d *RemoteDriver) SetUsers(n int, over time.Duration) error {
 
 // Users implements [trial.Driver]: active and failed are as of the last Collect.
 func (d *RemoteDriver) Users() (desired, active, failed int) {
-	for _, a := range d.agents {
-		a.mu.Lock()
+	d.each(func(a *agent) {
 		active += a.last.Active
 		failed += a.last.Failed
-		a.mu.Unlock()
-	}
+	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.desired, active, failed
@@ -215,16 +223,12 @@ func (d *RemoteDriver) Censor(at, timeout time.Duration) {
 
 // Open implements [trial.Drainer], as of the last Collect.
 func (d *RemoteDriver) Open() (n int) {
-	for _, a := range d.agents {
-		a.mu.Lock()
-		n += a.last.Open
-		a.mu.Unlock()
-	}
+	d.each(func(a *agent) { n += a.last.Open })
 	return n
 }
 
-// Storm implements [trial.Stormer]. An agent that is lost has no part in it; the next Collect reports
-// it.
+// Storm implements [trial.Stormer]. An agent that is lost has no part in it; the next Collect
+// reports it.
 func (d *RemoteDriver) Storm(s workload.Storm) *workload.StormState {
 	var mu sync.Mutex
 	affected := 0
@@ -338,11 +342,7 @@ func (d *RemoteDriver) Activity() workload.Activity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	whole := len(d.begun) // bins that all agents have reported
-	for _, a := range d.agents {
-		a.mu.Lock()
-		whole = min(whole, max(0, a.bins-d.given))
-		a.mu.Unlock()
-	}
+	d.each(func(a *agent) { whole = min(whole, max(0, a.bins-d.given)) })
 	out := d.sum
 	out.Begun = append([]uint32(nil), d.begun[:whole]...)
 	d.begun = append(d.begun[:0], d.begun[whole:]...)
@@ -388,23 +388,17 @@ func (d *RemoteDriver) PIDs() []int {
 
 // Stamps counts the clocks that stamped the agents' receptions.
 func (d *RemoteDriver) Stamps() (sum wire.Clocks) {
-	for _, a := range d.agents {
-		a.mu.Lock()
-		s := a.last.Stamps
-		a.mu.Unlock()
-		sum = sum.Add(s)
-	}
+	d.each(func(a *agent) { sum = sum.Add(a.last.Stamps) })
 	return sum
 }
 
-// Refused counts the answers that the agents cut off since they began, and returns how many bytes of their budgets
-// they held together, at most.
+// Refused counts the answers that the agents cut off since they began, and returns how many bytes
+// of their budgets they held together, at most.
 func (d *RemoteDriver) Refused() (sum wire.Refusals, held int64) {
-	for _, a := range d.agents {
-		a.mu.Lock()
-		sum, held = sum.Add(a.last.Refused), held+a.last.Held
-		a.mu.Unlock()
-	}
+	d.each(func(a *agent) {
+		sum = sum.Add(a.last.Refused)
+		held += a.last.Held
+	})
 	return sum, held
 }
 

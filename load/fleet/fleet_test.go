@@ -21,7 +21,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// chatter is a behavior whose users write to one channel that all of them read: the one of the ledger's messages.
+// chatter is a behavior whose users write to one channel that all of them read: the one of the
+// ledger's messages.
 type chatter struct {
 	channel *channel
 	fail    int // the user that fails for good at its third action
@@ -180,8 +181,8 @@ func TestSamplesOfTheAgents(t *testing.T) {
 	})
 }
 
-// The audit goes on for a minute after the users have stopped. Their agents are not missing then, unless they were
-// before.
+// The audit goes on for a minute after the users have stopped. Their agents are not missing then,
+// unless they were before.
 func TestStoppedAgentsAreNotMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
@@ -275,8 +276,8 @@ func TestSilentAgent(t *testing.T) {
 	})
 }
 
-// The clock of an agent is 30 ms ahead; some requests take long on their way, and only the quick ones are
-// used.
+// The clock of an agent is 30 ms ahead; some requests take long on their way, and only the quick
+// ones are used.
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()

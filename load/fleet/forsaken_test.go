@@ -14,7 +14,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// narrow is the end of a cable that takes no more while it is cut, as a stream with much on its way.
+// narrow is the end of a cable that takes no more while it is cut, as a stream with much on its
+// way.
 type narrow struct{ cableEnd }
 
 func (e narrow) Write(b []byte) (int, error) {
@@ -26,8 +27,8 @@ func (e narrow) Write(b []byte) (int, error) {
 	return e.cableEnd.Write(b)
 }
 
-// severed is a build whose first process cuts the cable of host 0 while it makes its report, so that the reply is not
-// taken. It gives the test the agents.
+// severed is a build whose first process cuts the cable of host 0 while it makes its report, so
+// that the reply is not taken. It gives the test the agents.
 func severed(t *testing.T, h *hosts, at time.Duration, mend func()) (Build, func() (active int)) {
 	t.Helper()
 	var agents []*Agent
@@ -51,7 +52,8 @@ func severed(t *testing.T, h *hosts, at time.Duration, mend func()) (Build, func
 		}
 }
 
-// The coordinator is gone while a host sends a reply that the link does not take: the users leave all the same.
+// The coordinator is gone while a host sends a reply that the link does not take: the users leave
+// all the same.
 func TestUsersLeaveWhileAReplyIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hosts{narrow: true}
@@ -78,7 +80,8 @@ func TestUsersLeaveWhileAReplyIsNotTaken(t *testing.T) {
 	})
 }
 
-// While the link does not take a reply, the host goes on to collect each tick, so that no later one counts as late.
+// While the link does not take a reply, the host goes on to collect each tick, so that no later one
+// counts as late.
 func TestTicksAreCutWhileAReplyIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hosts{narrow: true}
@@ -127,8 +130,8 @@ func TestACoordinatorThatIsGoneBeforeTheStart(t *testing.T) {
 	})
 }
 
-// A process that panics while its host collects by itself has lost the records of a tick: the next request is answered
-// with that, and not as if nothing had been.
+// A process that panics while its host collects by itself has lost the records of a tick: the next
+// request is answered with that, and not as if nothing had been.
 func TestAPanicInASilenceIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c told

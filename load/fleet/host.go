@@ -16,13 +16,13 @@ import (
 
 // A HostAgent starts the processes of a host and knows its coordinator.
 type HostAgent struct {
-	// Launch starts n agents of this host, each served by [Serve], and returns the links to them, and the function that
-	// ends them.
+	// Launch starts n agents of this host, each served by [Serve], and returns the links to them, and
+	// the function that ends them.
 	Launch func(ctx context.Context, n int) (links []io.ReadWriteCloser, end func(), err error)
-	// Silent is how long nothing has come from the coordinator, signs of life included.
+	// Silent returns the time since anything came from the coordinator, signs of life included.
 	Silent func() time.Duration
-	// Samples reads the host's own probes whenever its first process has read its own, about once a second; nil for none.
-	// They travel in that process's report.
+	// Samples reads the host's own probes whenever its first process has read its own, about once a
+	// second; nil for none. They travel in that process's report.
 	Samples func(context.Context, time.Time) ([]series.Sample, error)
 
 	wall func() time.Time // for tests: another clock
@@ -31,18 +31,18 @@ type HostAgent struct {
 // stoodStill is the lag beyond which an agent has stood still.
 const stoodStill = time.Second
 
-// errSilent reports that the coordinator was silent for too long, and errUnbegun that it was so before it had started
-// users.
+// errSilent reports that the coordinator was silent for too long, and errUnbegun that it was so
+// before it had started users.
 var (
 	errSilent  = errors.New("the coordinator is gone: the users have left")
 	errUnbegun = errors.New("the coordinator is gone: it had started no users")
 )
 
-// mostUnbegun is how long a coordinator may be silent before it has started users. It gives up an agent that is silent for
-// 20 s ([plan.Fleet]).
+// mostUnbegun is the longest silence of a coordinator before it has started users. It gives up an
+// agent that is silent for 20 s ([plan.Fleet]).
 const mostUnbegun = 30 * time.Second
 
-// watchEvery is how often a host looks for a silent coordinator.
+// watchEvery is the time between two looks for a silent coordinator.
 const watchEvery = 250 * time.Millisecond
 
 // hosted is the state of a host in one run.
@@ -53,13 +53,15 @@ type hosted struct {
 	end    func()
 	epoch  time.Time // of the run, with both clocks
 
-	last   time.Duration // the last tick that was collected
-	fixed  bool          // the mark stays where it is: a phase is being drained
-	mark   time.Duration
-	ends   time.Duration // it is not set beyond without a request; 0 for no such bound
-	kept   []round
-	mail   map[*link][]message // of the host's own processes to each other
-	broken error               // of a tick whose records are lost, that the host collected by itself: later requests are answered with it
+	last  time.Duration // the last tick that was collected
+	fixed bool          // the mark stays where it is: a phase is being drained
+	mark  time.Duration
+	ends  time.Duration // it is not set beyond without a request; 0 for no such bound
+	kept  []round
+	mail  map[*link][]message // of the host's own processes to each other
+	// broken is the error of a tick that the host collected by itself, and whose records are lost. It
+	// answers later requests.
+	broken error
 
 	mu    sync.Mutex
 	panic *panicked // of a process, that the coordinator does not know yet
@@ -71,17 +73,19 @@ type round struct {
 	parts []part
 }
 
-// ServeHost is the life of another host's agent in one run: like [Serve], but the users are in processes of this host,
-// which it leads, and whose reports it sends together. When no request of a tick comes, it collects them by itself and
-// keeps them, so that each tick's records come as a report of that tick, however late. When the coordinator is silent
-// for as long as the start has said, the users leave and it returns an error. That holds also while out takes no more of a
+// ServeHost is the life of another host's agent in one run: like [Serve], but the users are in
+// processes of this host, which it leads, and whose reports it sends together. When no request of a
+// tick comes, it collects them by itself and keeps them, so that each tick's records come as a
+// report of that tick, however late. When the coordinator is silent for as long as the start has
+// said, the users leave and it returns an error. That holds also while out takes no more of a
 // reply: its write is given up then, and ends when out is closed.
 func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	base := time.Now()
 	if h.wall == nil {
-		h.wall = func() time.Time { return base.Round(0).Add(time.Since(base)) } // steps of the wall clock are no drift
+		// Steps of the wall clock are no drift.
+		h.wall = func() time.Time { return base.Round(0).Add(time.Since(base)) }
 	}
 	s := &hosted{HostAgent: h, mail: map[*link][]message{}}
 	defer s.close()
@@ -135,7 +139,8 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 			}
 			p.Replied = h.wall()
 			end := make(chan error, 1)
-			go func() { end <- replies.write(p) }() // a link that is cut takes a large one when it is whole again, or never
+			// A link that is cut takes a large reply when it is whole again, or never.
+			go func() { end <- replies.write(p) }()
 			written = end
 			if over = p.Lost || r.Stop != nil; p.Lost { // the run is over
 				last = err
@@ -144,7 +149,8 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	}
 }
 
-// forsaken returns an error when the coordinator has been silent for too long. Then the users have left.
+// forsaken returns an error when the coordinator has been silent for too long. Then the users have
+// left.
 func (s *hosted) forsaken(ctx context.Context) error {
 	silent := s.Silent()
 	switch {
@@ -189,10 +195,11 @@ func (s *hosted) leave(ctx context.Context) {
 	}
 }
 
-// slack is how long a request of a tick may be late until the reports are collected without it.
+// slack returns the lateness of a tick's request beyond which the reports are collected without it.
 func (s *hosted) slack() time.Duration { return max(s.start.Tick/2, 250*time.Millisecond) }
 
-// due is when the next tick is collected without a request; nil for never.
+// due returns a channel that reports when the next tick is collected without a request; nil for
+// never.
 func (s *hosted) due() <-chan time.Time {
 	if s.driver == nil || s.start.Tick <= 0 {
 		return nil
@@ -228,7 +235,7 @@ func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
 	case r.Start != nil:
 		return s.begin(ctx, r.Start, p)
 	case s.driver == nil:
-		return errors.New("the agent has not begun")
+		return errNotBegun
 	case r.Collect != nil:
 		p.Parts, err = s.answer(ctx, r.Collect)
 	case r.Stop != nil:
@@ -243,7 +250,7 @@ func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
 			return ofProcess(err)
 		})
 	default:
-		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+		return errKind
 	}
 	return err
 }
@@ -263,11 +270,13 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 	h := st.Host
 	switch {
 	case s.driver != nil:
-		return errors.New("the agent has begun already")
-	case h == nil || h.Processes < 1 || h.Processes > plan.MostProcesses || h.Hosts < 1 || h.Hosts > plan.MostAgents:
+		return errBegun
+	case h == nil || h.Processes < 1 || h.Processes > plan.MostProcesses || h.Hosts < 1 ||
+		h.Hosts > plan.MostAgents:
 		return errors.New("start: want the processes of this host, and the number of hosts")
 	case st.Agents != h.Hosts*h.Processes || st.Agent < 0 || st.Agent >= h.Hosts:
-		return fmt.Errorf("start: host %d of %d with %d of %d processes", st.Agent, h.Hosts, h.Processes, st.Agents)
+		return fmt.Errorf("start: host %d of %d with %d of %d processes", st.Agent, h.Hosts, h.Processes,
+			st.Agents)
 	case len(h.Settings) != h.Processes:
 		return fmt.Errorf("start: settings of %d processes, want %d", len(h.Settings), h.Processes)
 	case h.Tick < 0 || h.Leave < 0 || h.Over < 0:
@@ -287,7 +296,10 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 	}})
 	s.driver = d
 	err = d.all(func(l *link) error {
-		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n]}}, startPatience)
+		own := &Start{
+			Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n],
+		}
+		q, err := l.call(ctx, request{Start: own}, startPatience)
 		l.agents[0].pid = q.PID
 		return ofProcess(err)
 	})
@@ -299,7 +311,8 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	parts := make([]part, len(s.driver.links))
 	late := time.Duration(0)
-	if s.start.Tick > 0 && c.At > 0 { // this process itself was held up: records of several ticks come as one
+	// Where this process itself was held up, records of several ticks come as one.
+	if s.start.Tick > 0 && c.At > 0 {
 		if late = time.Since(s.epoch) - c.At - s.slack(); late < stoodStill {
 			late = 0
 		}
@@ -332,7 +345,7 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	return parts, nil
 }
 
-// answer is the reply to a collect: the kept reports up to its tick, or those of now.
+// answer replies to a collect with the kept reports up to its tick, or the reports of now.
 func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error) {
 	if s.broken != nil {
 		return nil, s.broken

@@ -21,7 +21,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// cable is a fake link: while it is cut, nothing arrives, and what was sent arrives when it is mended.
+// cable is a fake link: while it is cut, nothing arrives, and what was sent arrives when it is
+// mended.
 type cable struct {
 	mu   sync.Mutex
 	cond sync.Cond
@@ -112,7 +113,8 @@ type hosts struct {
 	wires    []*cable
 	served   chan error
 	children [][]net.Conn
-	// gain is by how much host 1's processes are ahead of their own host at an instant of the run; nil for not at all.
+	// gain is by how much host 1's processes are ahead of their own host at an instant of the run; nil
+	// for not at all.
 	gain  func(time.Duration) time.Duration
 	drift float64       // of host 1's clock, which then is 3 s ahead; 0 for a right one
 	way   time.Duration // of each link, in one direction
@@ -145,7 +147,7 @@ func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver
 	t.Helper()
 	cfg := config(time.Now().Add(time.Second))
 	cfg.Patience = 20 * time.Second
-	cfg.Hosts = &Hosts{Processes: processes, Tick: time.Second, Hold: 3 * time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}
+	cfg.Hosts = &Hosts{Processes: processes, Tick: time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}
 	if h.settings != nil {
 		cfg.Settings = h.settings
 	}
@@ -261,9 +263,9 @@ func sum(list []uint64) (n uint64) {
 	return n
 }
 
-// One process, four, three hosts with two each, and two with the ratings 3 to 1, which have 15 and 5 of the 20 users,
-// count the same, message by message, although authors and recipients are apart. One user fails for good, and half of
-// them take part in a storm.
+// One process, four, three hosts with two each, and two with the ratings 3 to 1, which have 15 and
+// 5 of the 20 users, count the same, message by message, although authors and recipients are apart.
+// One user fails for good, and half of them take part in a storm.
 func TestHostsAreOneEngine(t *testing.T) {
 	const failing = 7
 	var want counts
@@ -332,8 +334,8 @@ func TestHostsAreOneEngine(t *testing.T) {
 	}
 }
 
-// Reports of ten seconds of silence come late, and are those of the seconds in which their operations ended: each
-// second counts what it counts without.
+// Reports of ten seconds of silence come late, and are those of the seconds in which their
+// operations ended: each second counts what it counts without.
 func TestLateReportsAreInTheirSeconds(t *testing.T) {
 	run := func(cut bool) (got counts) {
 		synctest.Test(t, func(t *testing.T) {
@@ -374,8 +376,8 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 	if sum(want.Say) != sum(got.Say) || moved > 20 || want.Ledger != got.Ledger {
 		t.Errorf("with silence %+v\nwithout      %+v", got, want)
 	}
-	// Those between processes come one tick later: whether the last tick's do depends on who is first. Ten seconds have
-	// more than 2,000.
+	// Those between processes come one tick later: whether the last tick's do depends on who is first.
+	// Ten seconds have more than 2,000.
 	if a, b := sum(want.Delivered), sum(got.Delivered); max(a, b)-min(a, b) > 20*20 {
 		t.Errorf("%d deliveries with silence, %d without", b, a)
 	}
@@ -435,8 +437,8 @@ func TestLostProcessOfAHost(t *testing.T) {
 	})
 }
 
-// A host whose clock is 3 s ahead and gains 50 millionths: its instants are mapped, and deliveries take as long as
-// they take.
+// A host whose clock is 3 s ahead and gains 50 millionths: its instants are mapped, and deliveries
+// take as long as they take.
 func TestHostWithAnotherClock(t *testing.T) {
 	run := func(skew bool) (got counts) {
 		synctest.Test(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestHostileReplyTakesNoMemory reads replies of an agent that knows a token and wants to end its coordinator: each is
-// an error, and takes no more memory than its own bytes, several times.
+// TestHostileReplyTakesNoMemory reads replies of an agent that knows a token and wants to end its
+// coordinator: each is an error, and takes no more memory than its own bytes, several times.
 func TestHostileReplyTakesNoMemory(t *testing.T) {
 	const report = `{"report":{"packs":[67108864,67108864,67108864]}}`
 	for name, line := range map[string]string{

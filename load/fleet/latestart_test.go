@@ -9,8 +9,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// Agents that take longer to start than the run's epoch allows for: the phases have their lengths all the same, and the
-// measured one has all users in each second.
+// Agents that take longer to start than the run's epoch allows for: the phases have their lengths
+// all the same, and the measured one has all users in each second.
 func TestATrialThatBeginsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out := measured(t, stalled{patience: time.Second}, 2, func(*trial.Config) { time.Sleep(8300 * time.Millisecond) })

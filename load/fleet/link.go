@@ -15,7 +15,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// link is the coordinator's side of one link: to a process of this host, or to another host with some.
+// link is the coordinator's side of one link: to a process of this host, or to another host with
+// some.
 type link struct {
 	n, of   int
 	name    string // of the other host
@@ -79,7 +80,8 @@ func (l *link) start(ctx context.Context, cfg Config, agents int) error {
 		l.ahead, _ = l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
 		s.Epoch = s.Epoch.Add(l.ahead)
-		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Settings: each, Tick: h.Tick, Leave: h.Leave, Over: h.Over}
+		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Settings: each, Tick: h.Tick,
+			Leave: h.Leave, Over: h.Over}
 	} else {
 		s.Settings = each[0]
 	}
@@ -187,7 +189,8 @@ func (l *link) post(m message) {
 	l.mail = append(l.mail, m)
 }
 
-// takeAll merges the reports of a reply, with the instants of messages mapped to the time of the run.
+// takeAll merges the reports of a reply, with the instants of messages mapped to the time of the
+// run.
 func (d *RemoteDriver) takeAll(l *link, p reply) error {
 	parts := p.Parts
 	if d.cfg.Hosts == nil {
@@ -220,18 +223,19 @@ func (d *RemoteDriver) takeAll(l *link, p reply) error {
 	return nil
 }
 
-// mostStalls is how many stalls of an agent are kept: the newest, as the measured phase is near the end of a run.
+// mostStalls is the number of stalls of an agent that are kept: the newest, as the measured phase
+// is near the end of a run.
 const mostStalls = 1000
 
-// A Stall is a tick in which an agent elsewhere was late by more than a second, by itself or in an operation. Among many
-// agents one would not show in the lag of all.
+// A Stall is a tick in which an agent elsewhere was late by more than a second, by itself or in an
+// operation. Among many agents one would not show in the lag of all.
 type Stall struct {
 	Agent string
 	At    time.Duration // the end of the tick; 0 for a report between two
 	Lag   time.Duration
 }
 
-// Stalls returns those so far, of each agent the last thousand.
+// Stalls returns the stalls so far, of each agent the last thousand.
 func (d *RemoteDriver) Stalls() (out []Stall) {
 	for _, l := range d.links {
 		l.mu.Lock()
@@ -241,8 +245,8 @@ func (d *RemoteDriver) Stalls() (out []Stall) {
 	return out
 }
 
-// staleAfter is the age of a report beyond which an agent's samples are missing: that of an agent elsewhere may be sent
-// again for as long as patience allows.
+// staleAfter returns the age of a report beyond which an agent's samples are missing: a report from
+// elsewhere may be sent again for as long as patience allows.
 func (d *RemoteDriver) staleAfter() time.Duration {
 	if d.cfg.Hosts != nil {
 		return max(stale, d.cfg.Patience)
@@ -262,7 +266,7 @@ func (d *RemoteDriver) Lost() (names []string) {
 	return names
 }
 
-// On says on which host the agent of a number is; nothing for this one.
+// On names the host of an agent by its number; it is empty for this host.
 func (h *Hosts) On(k int) string {
 	if h == nil {
 		return ""

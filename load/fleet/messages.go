@@ -29,21 +29,23 @@ type Start struct {
 	Agents int `json:"agents"`
 	// Epoch of the run on the agent's wall clock.
 	Epoch time.Time `json:"epoch"`
-	// Host says what [ServeHost] does; nil for [Serve].
+	// Host has the settings of [ServeHost]; nil for [Serve].
 	Host *hostStart `json:"host,omitempty"`
-	// Settings are the program's own, to build the engine from. They hold secrets, those of the agent's users alone.
+	// Settings are the program's own, to build the engine from. They hold secrets of the agent's users
+	// alone.
 	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
-// hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts, Agent+2·Hosts and so on.
+// hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts,
+// Agent+2·Hosts and so on.
 type hostStart struct {
 	Hosts     int `json:"hosts"`
 	Processes int `json:"processes"`
-	// Settings are those of each of its processes, in their order.
+	// Settings are the settings of its processes, in their order.
 	Settings []json.RawMessage `json:"settings"`
-	Tick     time.Duration     `json:"tick"`  // how often reports are cut while the coordinator is silent
-	Leave    time.Duration     `json:"leave"` // how long it may be silent until the users leave
-	Over     time.Duration     `json:"over"`  // and the time in which they do
+	Tick     time.Duration     `json:"tick"`  // between reports while the coordinator is silent
+	Leave    time.Duration     `json:"leave"` // of silence, until the users leave
+	Over     time.Duration     `json:"over"`  // in which they do
 }
 
 type users struct {
@@ -56,7 +58,8 @@ type collect struct {
 	Acked []message `json:"acked,omitempty"`
 	// Mark ends a stretch at this offset from the epoch; 0: as before.
 	Mark time.Duration `json:"mark,omitempty"`
-	// Ends is the last mark that a host sets by itself; 0: each tick that it collects without a request is one.
+	// Ends is the last mark that a host sets by itself; 0: each tick that it collects without a
+	// request is one.
 	Ends time.Duration `json:"ends,omitempty"`
 	// Censor, if it is set, requests the ages of the operations under way.
 	Censor *censor `json:"censor,omitempty"`
@@ -85,16 +88,17 @@ type reply struct {
 	Report   *report   `json:"report,omitempty"`   // to a collect or stop
 	Panic    *panicked `json:"panic,omitempty"`    // that the request ended in, with Error
 	Lost     bool      `json:"lost,omitempty"`     // with Error: a process of the host is
-	Parts    []part    `json:"parts,omitempty"`    // of a host: the reports of its processes, in their order
+	Parts    []part    `json:"parts,omitempty"`    // of a host: the reports of its processes
 	PIDs     []int     `json:"pids,omitempty"`     // of a host, to a start
 }
 
 // part is the report of one process of a host.
 type part struct {
 	Process int           `json:"process"`
-	At      time.Duration `json:"at,omitempty"`   // the tick; 0 between two
-	Late    time.Duration `json:"late,omitempty"` // by which the host was late with it, beyond what is usual
-	Report  *report       `json:"report"`
+	At      time.Duration `json:"at,omitempty"` // the tick; 0 between two
+	// Late is the lateness of the host with it, beyond the usual.
+	Late   time.Duration `json:"late,omitempty"`
+	Report *report       `json:"report"`
 }
 
 // panicked is a boundary.Panic of an agent.
@@ -104,10 +108,12 @@ type panicked struct {
 	Stack foreign `json:"stack"`
 }
 
-// foreign is a text of another process, for people: of what it has sent, the first mostForeign bytes are read.
+// foreign is a text of another process, for people: of what it has sent, the first mostForeign
+// bytes are read.
 type foreign string
 
-// mostForeign is more than an agent of this program sends: see mostErrorText, and the limits of a [boundary.Panic].
+// mostForeign is more than an agent of this program sends: see mostErrorText, and the limits of a
+// [boundary.Panic].
 const mostForeign = 10 << 10
 
 func (f *foreign) UnmarshalJSON(b []byte) error {
@@ -132,9 +138,10 @@ func (p *panicked) error() error {
 
 // A report holds an agent's records since the previous one; counts are since the start.
 type report struct {
-	Active   int               `json:"active"`
-	Failed   int               `json:"failed"`
-	Open     int               `json:"open,omitempty"` // operations under way that were due before the mark
+	Active int `json:"active"`
+	Failed int `json:"failed"`
+	// Open counts operations under way that were due before the mark.
+	Open     int               `json:"open,omitempty"`
 	Activity workload.Activity `json:"activity"`
 	packs
 	Tally    workload.Snapshot    `json:"tally,omitempty"`
@@ -147,11 +154,12 @@ type report struct {
 	Samples  []series.Sample      `json:"samples,omitempty"`
 	Stamps   wire.Clocks          `json:"stamps"`
 	Refused  wire.Refusals        `json:"refused,omitzero"`
-	Held     int64                `json:"held,omitempty"` // bytes of the agent's budget, at most at once
-	Errors   []userError          `json:"errors,omitempty"`
-	Unsaid   int                  `json:"unsaid,omitempty"`   // errors beyond those
-	Lag      time.Duration        `json:"lag,omitempty"`      // the longest of an operation
-	Channels []string             `json:"channels,omitempty"` // that its ledger knows from now on
+	// Held is the largest part of the agent's budget in use at once, in bytes.
+	Held     int64         `json:"held,omitempty"`
+	Errors   []userError   `json:"errors,omitempty"`
+	Unsaid   int           `json:"unsaid,omitempty"`   // errors beyond those
+	Lag      time.Duration `json:"lag,omitempty"`      // the longest of an operation
+	Channels []string      `json:"channels,omitempty"` // that its ledger knows from now on
 }
 
 type stormProgress struct {
@@ -179,7 +187,8 @@ type message struct {
 	Unanswered bool          `json:"unanswered,omitempty"`
 	Sent       time.Duration `json:"sent"`
 	Acked      time.Duration `json:"acked"`
-	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect the one that gets it.
+	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect the
+	// one that gets it.
 	From   int           `json:"from,omitempty"`
 	Within time.Duration `json:"within,omitempty"`
 }
@@ -194,7 +203,8 @@ func packMessages(list []workload.Message, epoch time.Time) []message {
 }
 
 func (m message) unpack(epoch time.Time) workload.Message {
-	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader,
+	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author,
+		Reader:  m.Reader,
 		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked),
 		From: m.From, Within: m.Within}
 }

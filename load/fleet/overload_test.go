@@ -13,9 +13,9 @@ import (
 	"plimsoll/run/trial"
 )
 
-// 200 arrivals a second come and 150 are served. When the phase ends, some 1,250 wait; the 50 in flight have waited
-// for their place longer than an operation may take, and were sent a third of a second ago. None of them has timed
-// out, and those that never got a place are reported.
+// 200 arrivals a second come and 150 are served. When the phase ends, some 1,250 wait; the 50 in
+// flight have waited for their place longer than an operation may take, and were sent a third of a
+// second ago. None of them has timed out, and those that never got a place are reported.
 func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
 	for _, agents := range []int{0, 1} {
 		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
 	}
 }
 
-// A server that stands still at the end of the phase and then refuses the requests of that time: the phase counts the
-// statuses of those failures, too, and each operation once.
+// A server that stands still at the end of the phase and then refuses the requests of that time:
+// the phase counts the statuses of those failures, too, and each operation once.
 func TestStatusesOfDrainedFailuresAreOfThePhase(t *testing.T) {
 	for _, agents := range []int{0, 3} {
 		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestStatusesOfDrainedFailuresAreOfThePhase(t *testing.T) {
 	}
 }
 
-// Users who make no pauses lose about half of their time to answers that are slower than the median, at a server that
-// is well: they have no schedule that they could miss.
+// Users who make no pauses lose about half of their time to answers that are slower than the
+// median, at a server that is well: they have no schedule that they could miss.
 func TestUsersWithoutPausesHaveNoScheduleToMiss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out := measured(t, stalled{patience: 5 * time.Second, restless: true}, 0, nil)
@@ -94,8 +94,8 @@ func TestUsersWithoutPausesHaveNoScheduleToMiss(t *testing.T) {
 	})
 }
 
-// A run that is cut off in the middle of a second counts operations under way with their age. Those that end while
-// the users leave are not counted again.
+// A run that is cut off in the middle of a second counts operations under way with their age. Those
+// that end while the users leave are not counted again.
 func TestCutOffRunCountsEachOperationOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int64

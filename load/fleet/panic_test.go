@@ -51,8 +51,8 @@ func (a *loudActor) Think() time.Duration        { return time.Second }
 func (a *loudActor) Act(context.Context) error   { return nil }
 func (a *loudActor) Close()                      {}
 
-// A user that panics in another process is reported with its stack, also behind more errors than one report holds,
-// and that process ends with an error.
+// A user that panics in another process is reported with its stack, also behind more errors than
+// one report holds, and that process ends with an error.
 func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 	var c told
 	cfg := config(time.Now())

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// keptFor is how long a message is kept, at least, for those who learn of its channel later: a link may be silent for
-// twenty seconds before its report comes, and an event may come as late as the grace.
+// keptFor is the shortest time for which a message is kept for readers who learn of its channel
+// later: a link may be silent for twenty seconds before its report comes, and an event may come as
+// late as the grace.
 const keptFor = 30 * time.Second
 
-// A relay passes accepted messages on to the links whose processes know their channel. The others have no event of
-// them, and no user who should have one.
+// A relay passes accepted messages on to the links whose processes know their channel. The others
+// have no event of them, and no user who should have one.
 type relay struct {
 	mu          sync.Mutex
 	readers     map[string][]*link // by channel
@@ -25,8 +26,8 @@ type relayed struct {
 	by *link
 }
 
-// take passes on the messages of a link's report, and passes to the link what others had in the channels that it knows
-// from now on. Its own processes hear of each other without the coordinator.
+// take passes on the messages of a link's report, and passes to the link what others had in the
+// channels that it knows from now on. Its own processes hear of each other without the coordinator.
 func (r *relay) take(from *link, channels []string, acked []message, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,8 +18,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// speakers is a behavior whose users write to one channel, with ids of their own, on a server that loses, repeats,
-// delays and refuses: which message does what to whom is a matter of author, recipient and count.
+// speakers is a behavior whose users write to one channel, with ids of their own, on a server that
+// loses, repeats, delays and refuses: which message does what to whom is a matter of author,
+// recipient and count.
 type speakers struct{ room *room }
 
 type room struct {
@@ -141,8 +142,8 @@ func (r *room) say(author, count int, id, pending string) {
 	}
 }
 
-// converse has 20 users of n hosts, or of this one, write for 40 seconds and waits until all is judged, and what is
-// nobody's forgotten.
+// converse has 20 users of n hosts, or of this one, write for 40 seconds and waits until all is
+// judged, and what is nobody's forgotten.
 func converse(t *testing.T, n, processes int) (got workload.LedgerCount, delivered uint64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +179,8 @@ func converse(t *testing.T, n, processes int) (got workload.LedgerCount, deliver
 	return got, delivered
 }
 
-// A server's losses, copies, delays and refusals have the same counts in one process, in four, and in three hosts of two.
+// A server's losses, copies, delays and refusals have the same counts in one process, in four, and
+// in three hosts of two.
 func TestCountsOfAFleet(t *testing.T) {
 	one, _ := converse(t, 0, 1)
 	want, deliveries := converse(t, 0, 4)
@@ -208,8 +210,8 @@ func (c counting) Write(b []byte) (int, error) {
 	return c.ReadWriteCloser.Write(b)
 }
 
-// stub is an agent that knows some channels and answers each collect with a message in each of them. heard gets the
-// messages of others.
+// stub is an agent that knows some channels and answers each collect with a message in each of
+// them. heard gets the messages of others.
 func stub(there net.Conn, channels []string, heard func(m message)) {
 	dec, out := json.NewDecoder(there), replyWriter{to: there}
 	for tick := 0; ; {
@@ -235,8 +237,8 @@ func stub(there net.Conn, channels []string, heard func(m message)) {
 	}
 }
 
-// What an agent gets from the coordinator of many does not grow with their number, but with the messages in the channels
-// that it knows.
+// What an agent gets from the coordinator of many does not grow with their number, but with the
+// messages in the channels that it knows.
 func TestBytesOfManyAgents(t *testing.T) {
 	const ticks, each, perMessage = 5, 4, 115
 	run := func(agents int) (bytes int64) {
@@ -280,7 +282,8 @@ func TestBytesOfManyAgents(t *testing.T) {
 	}
 }
 
-// Who learns of a channel late gets what others had there shortly before, each message once; nobody gets its own.
+// Who learns of a channel late gets what others had there shortly before, each message once; nobody
+// gets its own.
 func TestRelay(t *testing.T) {
 	var r relay
 	now := time.Now()

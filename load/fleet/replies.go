@@ -13,9 +13,9 @@ import (
 	"plimsoll/record"
 )
 
-// mostLine is the longest line of a reply, and mostPacks the largest size of its packs together, in bytes. mostObjects
-// is the largest number of objects and lists in a line, and mostCommas of values and texts in them: each takes much more
-// memory than its text.
+// mostLine is the longest line of a reply, and mostPacks the largest size of its packs together, in
+// bytes. mostObjects is the largest number of objects and lists in a line, and mostCommas of values
+// and texts in them: each takes much more memory than its text.
 const (
 	mostLine    = 64 << 20
 	mostPacks   = 64 << 20
@@ -23,15 +23,16 @@ const (
 	mostCommas  = 4 << 20
 )
 
-// packs are the windows of a report, each a windows.hdr of one second or empty. In a reply their sizes are in the line,
-// and their bytes behind it: a report is mostly windows, and they are merged as they come.
+// packs are the windows of a report, each a windows.hdr of one second or empty. In a reply their
+// sizes are in the line, and their bytes behind it: a report is mostly windows, and they are merged
+// as they come.
 type packs struct {
-	// Sizes are those of the packs in their order, in bytes; they are set when a reply is written.
+	// Sizes are the sizes of the packs in their order, in bytes; they are set when a reply is written.
 	Sizes [3]int `json:"packs,omitzero"`
 	// Windows are all windows but those below.
 	Windows pack `json:"-"`
-	// Deliveries are the series of deliveries within a host, from which the coordinator reads their median, and Between
-	// those of deliveries between hosts, which it may have to leave out.
+	// Deliveries are the series of deliveries within a host, from which the coordinator reads their
+	// median. Between are the series of deliveries between hosts, which it may have to leave out.
 	Deliveries pack `json:"-"`
 	Between    pack `json:"-"`
 }
@@ -72,7 +73,7 @@ func packWindows(ws []*measure.Window) (p packs, err error) {
 	return p, nil
 }
 
-// merge adds the windows to those that the registry's next Cut returns; after an error none of them.
+// merge adds the windows to what the registry's next Cut returns; after an error none of them.
 func (p pack) merge(into *measure.Registry) error {
 	if len(p) == 0 {
 		return nil
@@ -80,8 +81,8 @@ func (p pack) merge(into *measure.Registry) error {
 	return record.MergeWindows(p, into)
 }
 
-// A replyWriter writes replies: a line of JSON and the packs of its reports, in one write. It is not safe for
-// concurrent use.
+// A replyWriter writes replies: a line of JSON and the packs of its reports, in one write. It is
+// not safe for concurrent use.
 type replyWriter struct {
 	to  io.Writer
 	buf bytes.Buffer
@@ -94,7 +95,8 @@ func (w *replyWriter) write(p reply) error {
 			r.Sizes[i] = len(*b)
 		}
 	}
-	if err := json.NewEncoder(&w.buf).Encode(p); err != nil { // without a line feed, but for the last byte
+	// The line has no line feed but its last byte.
+	if err := json.NewEncoder(&w.buf).Encode(p); err != nil {
 		return err
 	}
 	for _, r := range p.reports() {
@@ -176,7 +178,7 @@ func (r *replyReader) readLine() ([]byte, error) {
 	}
 }
 
-// reports are those of a reply.
+// reports returns the reports of a reply.
 func (p *reply) reports() (out []*report) {
 	if p.Report != nil {
 		out = append(out, p.Report)

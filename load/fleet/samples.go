@@ -12,9 +12,9 @@ import (
 	"plimsoll/watch/series"
 )
 
-// MostLabeled is how many agents have series of their own. Of more, the series have the label agent="worst", the largest
-// value of all agents (of a limit the smallest), agent="sum", and those of as many agents, the ones that were late most
-// of late.
+// MostLabeled is the largest number of agents that have series of their own. Of more, there are
+// series with the label agent="worst", the largest value of all agents (of a limit the smallest),
+// with agent="sum", and of as many agents, the latest ones of late.
 const MostLabeled = 16
 
 // Values of the label agent of the series of more agents than [MostLabeled].
@@ -37,11 +37,13 @@ func labeled(s series.Sample, l series.Label) series.Sample {
 	return s
 }
 
-// Sample implements [plimsoll/probe.Probe]: the last samples of the agents' own probes, with the label agent. With an
-// error there are samples too; those of all agents together are left out unless each has one. Agents that were stopped
-// have no more samples, which is an error only of one that was silent then.
+// Sample implements [plimsoll/probe.Probe]: the last samples of the agents' own probes, with the
+// label agent. With an error there are samples too; samples of all agents together are left out
+// unless each has one. Agents that were stopped have no more samples, which is an error only of one
+// that was silent then.
 func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, err error) {
-	now, stopped := time.Now(), d.stopAt.Load() // without the driver's lock, under which slow agents are awaited
+	// The driver's lock is left alone: slow agents are awaited under it.
+	now, stopped := time.Now(), d.stopAt.Load()
 	if stopped != nil {
 		now = *stopped
 	}
@@ -54,7 +56,8 @@ func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, 
 		a.mu.Unlock()
 		if now.Sub(at) > d.staleAfter() {
 			if silent++; silent <= MostLabeled {
-				err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, d.staleAfter()))
+				err = errors.Join(err,
+					fmt.Errorf("agent %d has sent no samples for more than %v", k, d.staleAfter()))
 			}
 			continue
 		}
@@ -76,7 +79,7 @@ func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, 
 	return append(out, all.of(len(d.agents))...), err
 }
 
-// shown are the agents with series of their own; nil for all.
+// shown returns the agents with series of their own; nil for all.
 func (d *RemoteDriver) shown() map[int]bool {
 	if len(d.agents) <= MostLabeled {
 		return nil
@@ -85,12 +88,8 @@ func (d *RemoteDriver) shown() map[int]bool {
 		k    int
 		late time.Duration
 	}
-	list := make([]lateness, len(d.agents))
-	for k, a := range d.agents {
-		a.mu.Lock()
-		list[k] = lateness{k, a.late}
-		a.mu.Unlock()
-	}
+	var list []lateness
+	d.each(func(a *agent) { list = append(list, lateness{a.n, a.late}) })
 	slices.SortStableFunc(list, func(x, y lateness) int { return cmp.Compare(y.late, x.late) })
 	own := map[int]bool{}
 	for _, x := range list[:MostLabeled] {
@@ -99,8 +98,8 @@ func (d *RemoteDriver) shown() map[int]bool {
 	return own
 }
 
-// slowly is how slowly the lateness of an agent is forgotten: by one part of so many with each report. Its series would
-// be many short ones else.
+// slowly slows down the forgetting of an agent's lateness: by one part of so many with each report.
+// Its series would be many short ones else.
 const slowly = 32
 
 // took takes in what a report says of the agent itself. a.mu is held.
@@ -160,8 +159,8 @@ func (t *totals) of(agents int) (out []series.Sample) {
 	return out
 }
 
-// Sampled returns the last sample of an agent by its key, the name and the agent's own labels, and when it came; ok is
-// false if there is none.
+// Sampled returns the last sample of an agent by its key, the name and the agent's own labels, and
+// when it came; ok is false if there is none.
 func (d *RemoteDriver) Sampled(agent int, key string) (v float64, at time.Time, ok bool) {
 	a := d.agents[agent]
 	a.mu.Lock()

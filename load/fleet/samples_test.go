@@ -46,7 +46,8 @@ func TestSamplesOfManyAgents(t *testing.T) {
 			t.Errorf("no %s in %q", want, list)
 		}
 	}
-	// An agent without a sample of a series, or without any: nothing is said of all, and what is known is there.
+	// An agent without a sample of a series, or without any: nothing is said of all, and what is known
+	// is there.
 	d.agents[3].samples = d.agents[3].samples[1:]
 	if got, err = d.Sample(t.Context(), time.Now()); err != nil || len(got) != 2*MostLabeled+2 {
 		t.Errorf("%v, %q", err, keys(got))

@@ -13,8 +13,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// silentEnd runs 50 users on two hosts for 20 s after 5 s, at a server that answers in 0.4 s. With silent, one of the hosts
-// is so for 8 s, from 2.5 s before the end of the measured phase on.
+// silentEnd runs 50 users on two hosts for 20 s after 5 s, at a server that answers in 0.4 s. With
+// silent, one of the hosts is so for 8 s, from 2.5 s before the end of the measured phase on.
 func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +45,8 @@ func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
 	return w, ph
 }
 
-// An agent that is silent when the measured phase ends counts the operations that were under way then, and no others.
+// An agent that is silent when the measured phase ends counts the operations that were under way
+// then, and no others.
 func TestAPhaseThatEndsInASilence(t *testing.T) {
 	want, with := silentEnd(t, false)
 	got, without := silentEnd(t, true)

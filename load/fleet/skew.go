@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// Skewed returns the agent of a host whose clock is ahead by an offset and gains drift seconds in each, as it would be
-// on such a host: the instants of its requests and replies are those of that clock, and the instants of its processes'
-// messages, which are times of the run, pass at that clock's rate. It is for acceptance and tests: Linux has no such
-// clock for one process. The durations that a process measures by itself stay right.
+// Skewed returns the agent of a host whose clock is ahead by an offset and gains drift seconds in
+// each, as it would be on such a host: the instants of its requests and replies are those of that
+// clock, and the instants of its processes' messages, which are times of the run, pass at that
+// clock's rate. It is for acceptance and tests: Linux has no such clock for one process. The
+// durations that a process measures by itself stay right.
 func (h HostAgent) Skewed(offset time.Duration, drift float64) HostAgent {
 	base, launch := time.Now(), h.Launch
 	gain := func(d time.Duration) time.Duration { return time.Duration(drift * float64(d)) }
@@ -29,8 +30,8 @@ func (h HostAgent) Skewed(offset time.Duration, drift float64) HostAgent {
 	return h
 }
 
-// skewed passes messages on with the instants of a clock that gains so much. Its goroutines end when either end is
-// closed.
+// skewed passes messages on with the instants of a clock that gains so much. Its goroutines end
+// when either end is closed.
 func skewed(link io.ReadWriteCloser, gain func(time.Duration) time.Duration) io.ReadWriteCloser {
 	here, there := net.Pipe()
 	go func() {

@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// An AgentState is where an agent is: a process of this host, or a host with some.
+// An AgentState is the state of an agent: of a process of this host, or of a host with some.
 type AgentState struct {
 	Name  string
 	Users int           // that are active
@@ -15,7 +15,8 @@ type AgentState struct {
 	CPU   float64       // cores in use by its processes; 0 where that is not known
 }
 
-// States returns the agents as of the last Collect. It does not wait for one that is asked at present.
+// States returns the agents as of the last Collect. It does not wait for one that is asked at
+// present.
 func (d *RemoteDriver) States() []AgentState {
 	ended := d.stopAt.Load() != nil // without the driver's lock, under which slow agents are awaited
 	out := make([]AgentState, 0, len(d.links))

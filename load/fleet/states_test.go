@@ -56,7 +56,8 @@ type mute struct{ io.ReadWriteCloser }
 
 func (mute) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestWhoOwesAnAnswer has one agent that does not answer. The other has, and is not asked while that one is waited for.
+// TestWhoOwesAnAnswer has one agent that does not answer. The other has, and is not asked while
+// that one is waited for.
 func TestWhoOwesAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _, _, _ := lead(t, 2, build(&channel{}, -1))

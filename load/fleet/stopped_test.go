@@ -17,8 +17,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// turns starts and stops a clock again and again, after about a length each, until the function that it returns is
-// called.
+// turns starts and stops a clock again and again, after about a length each, until the function
+// that it returns is called.
 func turns(c *clock.Clock, length time.Duration) (end func()) {
 	r := rand.New(rand.NewPCG(3, 3))
 	over, done := make(chan struct{}), make(chan struct{})
@@ -40,7 +40,8 @@ func turns(c *clock.Clock, length time.Duration) (end func()) {
 	return func() { close(over); <-done }
 }
 
-// A stored run as a test compares it: phases with their tails, findings, and the operations of each second.
+// A stored run as a test compares it: phases with their tails, findings, and the operations of each
+// second.
 type stored struct {
 	Phases  []record.Phase
 	Gates   []string
@@ -71,8 +72,9 @@ func read(t *testing.T, r *record.Run, out trial.Outcome) stored {
 	return s
 }
 
-// A trial whose clock is stopped again and again, with the server, is the trial of a clock that runs: the same phases,
-// gates and tails, and the same operations in each second. That also holds for the drain.
+// A trial whose clock is stopped again and again, with the server, is the trial of a clock that
+// runs: the same phases, gates and tails, and the same operations in each second. That also holds
+// for the drain.
 func TestTrialThroughStops(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -170,7 +170,7 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration, wa
 	o.Joined = time.Since(began).Seconds()
 	var down, up atomic.Int64
 	cfg := fleet.Config{Epoch: time.Now().Add(warm.until), Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
-		Patience: fleetPatience, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
+		Patience: fleetPatience, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Leave: time.Hour, Over: time.Second}}
 	for _, m := range members {
 		s, err := h.Link(m.Name)
 		if err != nil {

@@ -18,7 +18,7 @@ type greeting struct {
 	Version string `json:"version"`
 }
 
-// An Introduction is what an agent says of itself.
+// An Introduction is an agent's description of itself.
 type Introduction struct {
 	Host    string            `json:"host"`
 	Cores   int               `json:"cores"`
@@ -26,18 +26,19 @@ type Introduction struct {
 	Version string            `json:"version"`
 	Build   string            `json:"build"`
 	Labels  map[string]string `json:"labels,omitempty"`
-	// Findings are those of plimsoll doctor that are problems, one line each.
+	// Findings are the problems that plimsoll doctor finds, one line each.
 	Findings []string `json:"findings,omitempty"`
-	// Rating is that of the host as it is; nil if it has none.
+	// Rating is the rating of the host as it is; nil if it has none.
 	Rating *Rating `json:"rating,omitempty"`
 	Busy   bool    `json:"busy,omitempty"` // a run has it
-	// Role is that of a host that has no users: it sends what its probes read.
+	// Role is the role of a host that has no users: it sends samples of its probes.
 	Role string `json:"role,omitempty"`
 }
 
-// A Rating is how much load plimsoll calibrate found that a host can make.
+// A Rating is the load that a host can make, as plimsoll calibrate has found.
 type Rating struct {
-	Users            int       `json:"users"`               // that it can drive at pace 1, in as many processes as their connections need
+	// Users can be driven at pace 1, in as many processes as their connections need.
+	Users            int       `json:"users"`
 	OpsPerSecond     float64   `json:"ops_per_second"`      // of simulated users
 	OpsPerUserSecond float64   `json:"ops_per_user_second"` // of one of them at pace 1
 	Date             time.Time `json:"date"`
@@ -53,14 +54,15 @@ type reception struct {
 
 // otherBuild is the refusal of another program.
 func otherBuild(what, build, version, ownBuild, ownVersion string) string {
-	return fmt.Sprintf("%s is build %s of version %s, and the other end build %s of version %s: both must be the same program file", what, build, version, ownBuild, ownVersion)
+	return fmt.Sprintf("%s is build %s of version %s, and the other end build %s of version %s: "+
+		"both must be the same program file", what, build, version, ownBuild, ownVersion)
 }
 
 // AgentConfig configures [Attend]. Either Sample or Serve may be nil, the others are required.
 type AgentConfig struct {
 	Token *Token
-	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for a certificate that
-	// is pinned.
+	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for
+	// a certificate that is pinned.
 	URL string
 	// Introduce describes this host, at present.
 	Introduce func() Introduction
@@ -70,7 +72,8 @@ type AgentConfig struct {
 	Say func(format string, args ...any)
 	// Sample answers a reader of the probes of a host that has a role and no users.
 	Sample func(ctx context.Context, reader string) ([]byte, error)
-	// Serve is the agent in one session, until that is closed or ctx ends; nil for a host without users.
+	// Serve is the agent in one session, until that is closed or ctx ends; nil for a host without
+	// users.
 	Serve func(ctx context.Context, s *Responder) error
 
 	insecure bool // for tests: without TLS
@@ -90,8 +93,8 @@ type attendant struct {
 	told    rarely
 }
 
-// Attend waits for coordinators, and serves one after the other until ctx ends. It connects again whenever the
-// connection is lost. The error is nil when ctx has ended.
+// Attend waits for coordinators, and serves one after the other until ctx ends. It connects again
+// whenever the connection is lost. The error is nil when ctx has ended.
 func Attend(ctx context.Context, c AgentConfig) error {
 	at, err := parseAddress(c.URL, "nats", "tls")
 	if err != nil {
@@ -114,7 +117,10 @@ func Attend(ctx context.Context, c AgentConfig) error {
 		opts = append(opts, nats.Secure(pinned(c.Token.Fingerprint, "token file")))
 	}
 	opts = append(opts, nats.Name(c.Token.Name), nats.RetryOnFailedConnect(true),
-		nats.ConnectHandler(func(*nats.Conn) { a.fails(""); c.Say("connected to %s; waiting for a run", c.URL) }),
+		nats.ConnectHandler(func(*nats.Conn) {
+			a.fails("")
+			c.Say("connected to %s; waiting for a run", c.URL)
+		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if ctx.Err() == nil {
 				c.Say("the connection to %s is lost (%v); trying again", c.URL, err)
@@ -125,7 +131,9 @@ func Attend(ctx context.Context, c AgentConfig) error {
 			c.Say("connected to %s again", c.URL)
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { a.fails(err.Error()) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.told.line("the server refuses: %v", err) }))
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			a.told.line("the server refuses: %v", err)
+		}))
 	if a.nc, err = nats.Connect(at.url, opts...); err != nil {
 		return fmt.Errorf("connecting to %s: %w", c.URL, err)
 	}
@@ -190,7 +198,8 @@ func (a *attendant) receive(ctx context.Context, m *nats.Msg) {
 	case s != nil && s.to == m.Reply:
 		err = s.receive(n, st, m.Data)
 	case n != 1: // a session begins with the first request
-		err = errors.New("it is of a run in which this agent has no part; was it started anew, or has another run taken it?")
+		err = errors.New("it is of a run in which this agent has no part; was it started anew, or has " +
+			"another run taken it?")
 	case st == whole:
 		err = a.begin(ctx, m.Reply).receive(n, st, m.Data)
 	default:

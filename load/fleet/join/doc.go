@@ -16,7 +16,7 @@
 //
 // # Who is trusted
 //
-// The server: that of this process, or the one that the user names. TLS 1.3 with a pinned
+// The server: the one of this process, or the one that the user names. TLS 1.3 with a pinned
 // certificate, nkeys and the permissions of subjects keep everybody else from reading, changing and
 // sending. Who runs the server can do all three.
 //

@@ -22,14 +22,16 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// DefaultListen is where a coordinator's server listens unless it is asked for more.
+// DefaultListen is the address of a coordinator's server unless another is asked for.
 const DefaultListen = "127.0.0.1:4222"
 
 const (
-	// calls is how often agents are called, and gone how long ago one that is here has answered last.
+	// calls is the time between two calls to an agent, and gone the age of its last answer when it
+	// counts as gone.
 	calls = 500 * time.Millisecond
 	gone  = 3 * calls
-	// mostRefusal is how many bytes of an agent's reason for a refusal are read.
+	// mostRefusal is the largest length of an agent's reason for a refusal, in bytes; the rest is not
+	// read.
 	mostRefusal = 1000
 )
 
@@ -53,7 +55,8 @@ func BuildOf(path string) (string, error) {
 // HallConfig configures a [Hall]. Either URL or Listen is set.
 type HallConfig struct {
 	Keys *Keys
-	// URL is tls://HOST:PORT of a cluster, as [AgentConfig] has it, and Listen where a server of ours listens.
+	// URL is tls://HOST:PORT of a cluster, as [AgentConfig] has it, and Listen where a server of ours
+	// listens.
 	URL, Listen    string
 	Build, Version string
 	Say            func(format string, args ...any)
@@ -61,7 +64,7 @@ type HallConfig struct {
 	insecure bool // for tests: a cluster without TLS
 }
 
-// A Hall is where agents come to. Methods are safe for concurrent use.
+// A Hall receives agents. Methods are safe for concurrent use.
 type Hall struct {
 	conf   HallConfig
 	id     string         // a token of the subjects of its sessions
@@ -77,7 +80,7 @@ type Hall struct {
 type Member struct {
 	Name string `json:"name"`
 	Introduction
-	// Offset is by how much its clock is ahead of this one, give or take Error.
+	// Offset is the lead of its clock over this one, give or take Error.
 	Offset time.Duration `json:"clock_offset"`
 	Error  time.Duration `json:"clock_error"`
 }
@@ -101,7 +104,8 @@ type guest struct {
 
 // Open begins to listen, or connects to a cluster, and calls the agents from then on until Close.
 func Open(c HallConfig) (*Hall, error) {
-	h := &Hall{conf: c, id: rand.Text(), guests: map[string]*guest{}, told: rarely{say: c.Say}, stop: make(chan struct{})}
+	h := &Hall{conf: c, id: rand.Text(), guests: map[string]*guest{}, told: rarely{say: c.Say},
+		stop: make(chan struct{})}
 	for _, a := range c.Keys.Agents {
 		h.guests[a.NKey] = &guest{key: a, waiting: map[uint64]chan []byte{}}
 	}
@@ -160,7 +164,7 @@ func (h *Hall) Close() {
 	}
 }
 
-// Addr is where agents connect to.
+// Addr returns the address that agents connect to.
 func (h *Hall) Addr() string {
 	if h.server == nil {
 		return h.conf.URL
@@ -179,7 +183,8 @@ func (h *Hall) sessionTo(g *guest, session string) string {
 	return "plimsoll." + g.key.NKey + ".up." + h.id + "." + session
 }
 
-// callAll calls the agents without a link, again and again, and gives those with one a sign of life.
+// callAll calls the agents without a link, again and again, and gives those with one a sign of
+// life.
 func (h *Hall) callAll() {
 	t := time.NewTicker(calls)
 	defer t.Stop()
@@ -209,7 +214,8 @@ func (h *Hall) call(g *guest) {
 	n := g.calls
 	g.called[n%uint64(len(g.called))] = time.Now()
 	g.mu.Unlock()
-	_ = h.nc.PublishMsg(numbered(downTo(g.key.NKey), h.sessionTo(g, string(call)), n, call, body)) // the next call is soon
+	m := numbered(downTo(g.key.NKey), h.sessionTo(g, string(call)), n, call, body)
+	_ = h.nc.PublishMsg(m) // the next call is soon
 }
 
 // receive takes in a message.
@@ -254,7 +260,8 @@ func (h *Hall) welcomed(g *guest, number uint64, body []byte, came time.Time) er
 	}
 	sent := g.called[number%uint64(len(g.called))]
 	if r.Introduction.Build != h.conf.Build && r.Refused == "" {
-		r.Refused = otherBuild("it", r.Introduction.Build, r.Introduction.Version, h.conf.Build, h.conf.Version)
+		r.Refused = otherBuild("it", r.Introduction.Build, r.Introduction.Version, h.conf.Build,
+			h.conf.Version)
 	}
 	if g.refused = plain.Cut(r.Refused, mostRefusal); r.Refused != "" {
 		g.answered = time.Time{}
@@ -262,7 +269,8 @@ func (h *Hall) welcomed(g *guest, number uint64, body []byte, came time.Time) er
 	}
 	out, back := r.Received.Sub(sent.Round(0)), r.Replied.Sub(came.Round(0))
 	way := came.Sub(sent) - r.Replied.Sub(r.Received)
-	m := Member{Name: g.key.Name, Introduction: r.Introduction, Offset: (out + back) / 2, Error: max(way, 0) / 2}
+	m := Member{Name: g.key.Name, Introduction: r.Introduction, Offset: (out + back) / 2,
+		Error: max(way, 0) / 2}
 	if !g.answered.IsZero() && g.best > 0 && way > g.best { // the shortest way knows best
 		m.Offset, m.Error = g.member.Offset, g.member.Error
 	} else {
@@ -285,8 +293,14 @@ func (h *Hall) Members() (out []Member) {
 	return out
 }
 
-// Missing returns a line for each known agent that does not answer, with the reason that is known.
-func (h *Hall) Missing() (out []string) {
+// A MissingAgent is a known agent that does not answer.
+type MissingAgent struct{ Name, Why string }
+
+// String returns a line for people.
+func (a MissingAgent) String() string { return fmt.Sprintf("agent %s: %s", a.Name, a.Why) }
+
+// Missing returns the known agents that do not answer, by name, with the reasons that are known.
+func (h *Hall) Missing() (out []MissingAgent) {
 	for _, g := range h.guests {
 		g.mu.Lock()
 		if time.Since(g.answered) >= gone {
@@ -294,11 +308,11 @@ func (h *Hall) Missing() (out []string) {
 			if g.refused != "" {
 				why = g.refused
 			}
-			out = append(out, fmt.Sprintf("agent %s: %s", g.key.Name, why))
+			out = append(out, MissingAgent{g.key.Name, why})
 		}
 		g.mu.Unlock()
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b MissingAgent) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -312,8 +326,8 @@ func (h *Hall) guest(name string) (*guest, error) {
 	return nil, fmt.Errorf("no agent %s is known", name)
 }
 
-// Link begins a session with an agent that answers, and that no other coordinator's run has. Until it is closed, the
-// agent is not called.
+// Link begins a session with an agent that answers, and that no other coordinator's run has. Until
+// it is closed, the agent is not called.
 func (h *Hall) Link(name string) (*Requester, error) {
 	g, err := h.guest(name)
 	if err != nil {
@@ -371,7 +385,8 @@ func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error)
 	n := g.asked
 	g.waiting[n] = came
 	g.mu.Unlock()
-	err := h.nc.PublishMsg(numbered(downTo(g.key.NKey), h.sessionTo(g, string(sample)), n, sample, reader))
+	m := numbered(downTo(g.key.NKey), h.sessionTo(g, string(sample)), n, sample, reader)
+	err := h.nc.PublishMsg(m)
 	if err == nil {
 		select {
 		case b := <-came:
@@ -387,13 +402,16 @@ func (h *Hall) ask(ctx context.Context, g *guest, reader []byte) ([]byte, error)
 	case !errors.Is(err, context.DeadlineExceeded):
 		return nil, err
 	case time.Since(g.answered) >= gone:
-		return nil, fmt.Errorf("agent %s does not answer; does plimsoll agent -join run there?", g.key.Name)
+		return nil, fmt.Errorf("agent %s does not answer; does plimsoll agent -join run there?",
+			g.key.Name)
 	}
 	return nil, errors.New("no answer in time; is that host overloaded?")
 }
 
-// Await waits until enough reports that the members suffice, or patience has passed; then it returns an error.
-func (h *Hall) Await(ctx context.Context, patience time.Duration, enough func([]Member) bool) ([]Member, error) {
+// Await waits until enough reports that the members suffice, or patience has passed; then it
+// returns an error.
+func (h *Hall) Await(ctx context.Context, patience time.Duration,
+	enough func([]Member) bool) ([]Member, error) {
 	end := time.NewTimer(patience)
 	defer end.Stop()
 	t := time.NewTicker(50 * time.Millisecond)

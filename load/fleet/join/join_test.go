@@ -243,7 +243,7 @@ func TestStrangers(t *testing.T) {
 	if ms := h.Members(); len(ms) > 0 {
 		t.Errorf("strangers have joined: %+v", ms)
 	}
-	if lines := strings.Join(h.Missing(), "\n"); !strings.Contains(lines, "agent a: this agent is build b2") || !strings.Contains(lines, "agent b: it has not joined") {
+	if lines := fmt.Sprint(h.Missing()); !strings.Contains(lines, "agent a: this agent is build b2") || !strings.Contains(lines, "agent b: it has not joined") {
 		t.Errorf("missing: %s", lines)
 	}
 
@@ -300,7 +300,8 @@ func connect(t *testing.T, tok *Token, url string, more ...nats.Option) *nats.Co
 	return nc
 }
 
-// Messages that are of no protocol, or of a session that is not the agent's, are refused with a line and change nothing.
+// Messages that are of no protocol, or of a session that is not the agent's, are refused with a
+// line and change nothing.
 func TestOddMessages(t *testing.T) {
 	keys, tokens := keyFiles(t, "a")
 	url := cluster(t, keys, new(server.Options)).ClientURL()

@@ -105,8 +105,10 @@ func newKeys() (*Keys, error) {
 	}
 	now := time.Now()
 	c := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "plimsoll fleet"},
-		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(10, 0, 0), // pinned: dates are not checked
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		// The certificate is pinned: dates are not checked.
+		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(10, 0, 0),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
 	if err != nil {
 		return nil, err
@@ -144,7 +146,8 @@ func (k *Keys) add(name string) (*Token, error) {
 	}
 	for _, a := range k.Agents {
 		if a.Name == name {
-			return nil, fmt.Errorf("there is an agent %s already; choose another name, or remove its entry from the key file", name)
+			return nil, fmt.Errorf("there is an agent %s already; choose another name, or remove its "+
+				"entry from the key file", name)
 		}
 	}
 	t := &Token{Format: tokenFormat, Name: name}
@@ -162,8 +165,9 @@ func (k *Keys) add(name string) (*Token, error) {
 	return t, nil
 }
 
-// NewToken makes the token file of a new agent, which is named for the file, and adds the agent to the key file, which
-// is made if it is not there. It returns the name. Another process that does so at the same time is waited for.
+// NewToken makes the token file of a new agent, which is named for the file, and adds the agent to
+// the key file, which is made if it is not there. It returns the name. Another process that does so
+// at the same time is waited for.
 func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
 	name := strings.TrimSuffix(filepath.Base(tokenFile), filepath.Ext(tokenFile))
 	if err := checkName(name); err != nil {
@@ -206,8 +210,8 @@ func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
 	return k.Agents[len(k.Agents)-1], nil
 }
 
-// lockDir keeps other processes that do the same from a directory until unlock is called or this process ends. Where the
-// file system has no locks, it does nothing.
+// lockDir keeps other processes that do the same from a directory until unlock is called or this
+// process ends. Where the file system has no locks, it does nothing.
 func lockDir(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -220,7 +224,8 @@ func lockDir(dir string) (unlock func(), err error) {
 	}
 }
 
-// readSecret reads a JSON file that only its owner, and a group that may read it, have. No error holds its content.
+// readSecret reads a JSON file that only its owner, and a group that may read it, have. No error
+// holds its content.
 func readSecret(what, path string, to any) error {
 	f, err := files.Open(path)
 	if err != nil {
@@ -232,7 +237,8 @@ func readSecret(what, path string, to any) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	case info.Mode()&0o027 != 0:
-		return fmt.Errorf("%s %s has mode %04o, so others may read or change it; run: chmod 600 %s", what, path, info.Mode().Perm(), path)
+		return fmt.Errorf("%s %s has mode %04o, so others may read or change it; run: chmod 600 %s",
+			what, path, info.Mode().Perm(), path)
 	case info.Size() > mostKeys:
 		return fmt.Errorf("%s %s has %d bytes; want at most %d", what, path, info.Size(), mostKeys)
 	}
@@ -256,7 +262,8 @@ func ReadKeys(path string) (*Keys, error) {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
 	}
 	if k.Format != keysFormat {
-		return nil, fmt.Errorf("key file %s is not one of a coordinator; want one that plimsoll fleet -new-token has made", path)
+		return nil, fmt.Errorf("key file %s is not one of a coordinator; want one that plimsoll fleet "+
+			"-new-token has made", path)
 	}
 	if _, err := publicOf(k.NKey); err != nil {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
@@ -276,13 +283,15 @@ func ReadKeys(path string) (*Keys, error) {
 func ReadToken(path string) (*Token, error) {
 	t := new(Token)
 	if err := readSecret("token file", path, t); err != nil {
-		return nil, fmt.Errorf("%w; to make one, on the coordinator's host: plimsoll fleet -new-token FILE", err)
+		return nil, fmt.Errorf("%w; to make one, on the coordinator's host: plimsoll fleet -new-token "+
+			"FILE", err)
 	}
 	if err := built.NewerText(t.Format, tokenName, 1); err != nil {
 		return nil, fmt.Errorf("token file %s: %w", path, err)
 	}
 	if t.Format != tokenFormat || !nameRE.MatchString(t.Name) {
-		return nil, fmt.Errorf("token file %s is not one of an agent; to make one, on the coordinator's host: plimsoll fleet -new-token FILE", path)
+		return nil, fmt.Errorf("token file %s is not one of an agent; to make one, on the "+
+			"coordinator's host: plimsoll fleet -new-token FILE", path)
 	}
 	if _, err := publicOf(t.NKey); err != nil {
 		return nil, fmt.Errorf("token file %s: %w", path, err)

@@ -16,7 +16,7 @@ func TestReasonOfARefusalIsCut(t *testing.T) {
 	g := &guest{calls: 1}
 	h := &Hall{conf: HallConfig{}, guests: map[string]*guest{"a": g}}
 	err = h.welcomed(g, 1, body, time.Now())
-	if err == nil || len(err.Error()) > 2000 || len(h.Missing()[0]) > 2000 {
+	if err == nil || len(err.Error()) > 2000 || len(h.Missing()[0].Why) > 2000 {
 		t.Errorf("%.100s… of %d bytes", err, len(err.Error()))
 	}
 }

@@ -37,7 +37,7 @@ const again = time.Second
 // users that a host has, or their settings.
 const mostMessage = 64 << 20
 
-// headRoom is what a message has beside its body at most, in bytes.
+// headRoom is the largest size of a message without its body, in bytes.
 const headRoom = 1 << 10
 
 // errClosed is returned by a link that this end closed.
@@ -66,8 +66,8 @@ func numberOf(m *nats.Msg) (uint64, state, error) {
 // fits refuses a body that the server does not take.
 func fits(nc *nats.Conn, size int) error {
 	if most := nc.MaxPayload() - headRoom; int64(size) > most {
-		return fmt.Errorf("a message of %d bytes is refused: the fleet's server takes at most %d (max_payload); "+
-			"use more agents, or fewer users each", size, most)
+		return fmt.Errorf("a message of %d bytes is refused: the fleet's server takes at most %d "+
+			"(max_payload); use more agents, or fewer users each", size, most)
 	}
 	return nil
 }

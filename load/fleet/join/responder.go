@@ -82,7 +82,7 @@ func (s *Responder) Close() error {
 	return nil
 }
 
-// Silent is how long nothing has come from the coordinator.
+// Silent returns the time since anything came from the coordinator.
 func (s *Responder) Silent() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

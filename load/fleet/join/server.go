@@ -27,7 +27,7 @@ const (
 	allDown = "plimsoll.*.down"
 )
 
-// startPatience is how long a server may take until it listens.
+// startPatience is the longest time until a server listens.
 const startPatience = 10 * time.Second
 
 // permissions are the subjects of one nkey, as a configuration of nats-server has them.
@@ -60,7 +60,8 @@ func (k *Keys) authorize(opts *server.Options) error {
 	return opts.ProcessConfigString("authorization: {users: [\n" + users + "\n]}")
 }
 
-// embed starts a server in this process at an address, HOST:PORT. say gets a line about each client that it refuses.
+// embed starts a server in this process at an address, HOST:PORT. say gets a line about each client
+// that it refuses.
 func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -80,7 +81,8 @@ func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, er
 	opts := &server.Options{
 		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true,
 		MaxPayload: mostMessage, MaxPending: 4 * mostMessage,
-		TLS: true, TLSTimeout: 5, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
+		TLS: true, TLSTimeout: 5,
+		TLSConfig:    &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 		PingInterval: 2 * time.Second, MaxPingsOut: 2, WriteDeadline: time.Minute, NoSystemAccount: true,
 	}
 	if err := k.authorize(opts); err != nil {
@@ -94,7 +96,8 @@ func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, er
 	go s.Start()
 	if !s.ReadyForConnections(startPatience) {
 		s.Shutdown()
-		return nil, fmt.Errorf("the fleet cannot listen at %s; is the port in use by another run? Choose another address", listen)
+		return nil, fmt.Errorf("the fleet cannot listen at %s; is the port in use by another run? "+
+			"Choose another address", listen)
 	}
 	return s, nil
 }
@@ -104,7 +107,8 @@ type refusals struct{ say func(string, ...any) }
 
 func (r refusals) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	for _, part := range []string{"authentication error", "Violation", "TLS handshake error", "maximum payload", "Slow Consumer"} {
+	for _, part := range []string{"authentication error", "Violation", "TLS handshake error",
+		"maximum payload", "Slow Consumer"} {
 		if strings.Contains(text, part) {
 			r.say("refused by the fleet's server: %s", text)
 			return
@@ -122,13 +126,14 @@ func pinned(want, where string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, //nolint:gosec // the next line verifies
 		VerifyConnection: func(cs tls.ConnectionState) error {
 			if len(cs.PeerCertificates) == 0 || fingerprint(cs.PeerCertificates[0].Raw) != want {
-				return fmt.Errorf("the server's certificate is not the one of the %s: another coordinator, or somebody between", where)
+				return fmt.Errorf("the server's certificate is not the one of the %s: another coordinator, "+
+					"or somebody between", where)
 			}
 			return nil
 		}}
 }
 
-// options are those of both ends' connections.
+// options returns the options of both ends' connections.
 func options(seed string) ([]nats.Option, error) {
 	kp, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
@@ -139,8 +144,10 @@ func options(seed string) ([]nats.Option, error) {
 		return nil, err
 	}
 	return []nats.Option{
-		nats.Nkey(public, kp.Sign), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.Timeout(2 * time.Second),
-		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(), nats.IgnoreDiscoveredServers(),
+		nats.Nkey(public, kp.Sign), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
+		nats.Timeout(2 * time.Second),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(),
+		nats.IgnoreDiscoveredServers(),
 		nats.CustomReconnectDelay(func(attempts int) time.Duration {
 			return min(250*time.Millisecond<<min(attempts, 4), 4*time.Second)
 		}),
@@ -150,8 +157,9 @@ func options(seed string) ([]nats.Option, error) {
 // pinRE is the form of a pinned certificate in an address.
 var pinRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// An address is where a server is: nats://HOST:PORT, or tls://HOST:PORT with a certificate of an authority that this host
-// trusts, or tls://HOST:PORT#sha256:HEX with one whose hash in DER that is, whoever has signed it.
+// An address leads to a server: nats://HOST:PORT, or tls://HOST:PORT with a certificate of an
+// authority that this host trusts, or tls://HOST:PORT#sha256:HEX with one whose hash in DER that
+// is, whoever has signed it.
 type address struct {
 	url    string // without the pin
 	secure bool
@@ -161,7 +169,8 @@ type address struct {
 // parseAddress reads the address of a server, of the schemes that are possible.
 func parseAddress(s string, schemes ...string) (a address, err error) {
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
+	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" ||
+		u.RawQuery != "" {
 		return a, fmt.Errorf("%q is no address of a server; want %s://HOST:PORT", s, schemes[0])
 	}
 	if !slices.Contains(schemes, u.Scheme) {
@@ -169,7 +178,8 @@ func parseAddress(s string, schemes ...string) (a address, err error) {
 	}
 	a = address{secure: u.Scheme == "tls", pin: u.Fragment}
 	if a.pin != "" && (!a.secure || !pinRE.MatchString(a.pin)) {
-		return a, fmt.Errorf("%q: want tls://HOST:PORT#sha256:HEX, with the 64 hexadecimal digits of the hash of the server's certificate", s)
+		return a, fmt.Errorf("%q: want tls://HOST:PORT#sha256:HEX, with the 64 hexadecimal digits of "+
+			"the hash of the server's certificate", s)
 	}
 	u.Fragment = ""
 	a.url = u.String()

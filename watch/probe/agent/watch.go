@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/files"
+	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
@@ -32,6 +33,14 @@ type What struct {
 	// Panicked is called with panics of probes and of requests; it may be nil. It is called from any
 	// goroutine.
 	Panicked func(*boundary.Panic)
+}
+
+// SetCPUs sets the cores of the role in the kernel's notation, such as "0,2-3". A core that this host lacks is an error.
+func (w *What) SetCPUs(list string) (err error) {
+	if w.CPUs, err = lab.ParseCPUs(list); err == nil {
+		err = lab.CheckCPUs(w.CPUs)
+	}
+	return err
 }
 
 // Processes are those of one role: numbers, or files that hold one, which are read again at each
