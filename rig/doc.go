@@ -16,8 +16,9 @@
 //
 // # Errors
 //
-// A mistake of the caller is a [plan.UsageError]. A [StatusError] ends a program with an exit status of its own,
-// without a word. Every other error means that the tool failed, and nothing follows about the target.
+// A mistake of the caller is a [plan.UsageError]. [Carried] is the exit status of another process
+// of this program, which has carried everything out. Every other error means that the tool failed, and nothing follows
+// about the target.
 //
 // # Concurrency
 //

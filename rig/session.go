@@ -98,7 +98,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if done, err := pr.Isolate(ctx, p, root); err != nil {
 		return nil, nil, err
 	} else if done {
-		return nil, nil, StatusError(ExitOK)
+		return nil, nil, Carried{}
 	}
 	st, err := store.Open(root)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/contenders"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/plain"
@@ -175,8 +176,8 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 			plain.Fprintf(a.stdout, "demo: %s\n", report.Planted(doc, *j.planted))
 		}
 	}
-	if status != rig.ExitOK {
-		return rig.StatusError(status)
+	if status != exit.OK {
+		return exit.Status(status)
 	}
 	return nil
 }
@@ -186,42 +187,42 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 	var none report.Document
 	p, err := a.planOf(c)
 	if err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	doc, verdicts, pages, err := a.catalog().Document(ctx, c, p, st.Run)
 	if err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	why := c.NotComplete()
 	if why != "" && doc.State.Judged == 0 && !asJSON {
 		plain.Fprintf(a.stdout, "comparison %s %s: %d of %d blocks judged, so there is no report yet; its %d runs are kept\n",
 			c.ID, why, doc.State.Judged, doc.State.Planned, len(c.Runs))
 		a.goesOn(st, c)
-		return rig.ExitTool, doc, st.SaveComparison(c)
+		return exit.Tool, doc, st.SaveComparison(c)
 	}
 	dir := st.ComparisonDir(c.ID)
 	if err := writeReport(dir, doc, pages); err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	if err := st.SaveComparison(c); err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	if asJSON {
 		if err := report.JSON(a.stdout, doc); err != nil {
-			return rig.ExitTool, none, err
+			return exit.Tool, none, err
 		}
 	} else {
 		if err := report.Screen(a.stdout, doc, 100); err != nil {
-			return rig.ExitTool, none, err
+			return exit.Tool, none, err
 		}
 		plain.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
 	}
 	if why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
 		a.goesOn(st, c)
-		return rig.ExitTool, doc, nil
+		return exit.Tool, doc, nil
 	}
-	return rig.ComparedStatus(doc, verdicts), doc, nil
+	return exit.Compared(doc, verdicts), doc, nil
 }
 
 // goesOn prints the command that continues a comparison.
@@ -328,8 +329,8 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if err != nil {
 		return err
 	}
-	if status != rig.ExitOK {
-		return rig.StatusError(status)
+	if status != exit.OK {
+		return exit.Status(status)
 	}
 	return nil
 }

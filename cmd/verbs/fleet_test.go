@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/target/lab/netns"
 )
 
@@ -141,7 +141,7 @@ func TestUsersOnOtherHosts(t *testing.T) {
 	t.Parallel()
 	l := newFleetLab(t, "host-a", "host-b")
 	cmd, output := l.run(t, "3s")
-	if status := wait(t, cmd, time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+	if status := wait(t, cmd, time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s\n%s", status, output, l.said())
 	}
 	r, events := onlyRun(t, l.root)
@@ -182,8 +182,8 @@ func TestUsersOnOtherHosts(t *testing.T) {
 	if err := l.agents["host-b"].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, time.Minute, output); status != rig.ExitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output)
+	if status := wait(t, cmd, time.Minute, output); status != exit.Invalid {
+		t.Errorf("exit status %d, want %d\n%s", status, exit.Invalid, output)
 	}
 	r, events = onlyRun(t, l.root)
 	lost := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {

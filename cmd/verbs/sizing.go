@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/own"
 	"plimsoll/internal/plain"
@@ -124,8 +125,8 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	for _, w := range d.LostWarnings() {
 		plain.Fprintf(a.stderr, "plimsoll: %s\n", w)
 	}
-	if status := rig.SizedStatus(z.State, d); status != rig.ExitOK {
-		return rig.StatusError(status)
+	if status := exit.Sized(z.State, d); status != exit.OK {
+		return exit.Status(status)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/judge/sizing"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -101,7 +102,7 @@ prices:
   - {name: bigger, vcpu: 2, memory: 8GB, price: 12, currency: EUR}
 setup: {stack: refchat}
 `+openGates)
-	if status != rig.ExitOK && status != rig.ExitInvalid || len(d.Steps) != 3 || !d.Complete {
+	if status != exit.OK && status != exit.Invalid || len(d.Steps) != 3 || !d.Complete {
 		t.Fatalf("status %d, %d steps\n%s", status, len(d.Steps), output)
 	}
 	graded := 0
@@ -122,7 +123,7 @@ setup: {stack: refchat}
 			graded++
 		}
 	}
-	if (status == rig.ExitOK) != (graded == 3) || graded == 0 {
+	if (status == exit.OK) != (graded == 3) || graded == 0 {
 		t.Errorf("status %d with %d grades", status, graded)
 	}
 	if n := strings.Count(output, "resetting"); n != 1 {
@@ -203,11 +204,11 @@ target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
 workload: {behavior: poster, pace: 0.02, params: {channel: "${ENV:TEST_CHANNEL}", bot_token: "${ENV:TEST_TOKEN}"}}
 sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 `
-	if _, output, status, _ := runSizing(t, text); status != rig.ExitUsage || !strings.Contains(output, "TEST_URL is not set") {
+	if _, output, status, _ := runSizing(t, text); status != exit.Usage || !strings.Contains(output, "TEST_URL is not set") {
 		t.Errorf("without the environment: status %d\n%s", status, output)
 	}
 	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
-	if status != rig.ExitInvalid || len(d.Steps) != 1 {
+	if status != exit.Invalid || len(d.Steps) != 1 {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	step := d.Steps[0]
@@ -274,8 +275,8 @@ func TestSizingThatLostMessages(t *testing.T) {
 				t.Errorf("%q is not in %q or\n%s", text, errOut, out)
 			}
 		}
-		if status != rig.ExitSLO {
-			t.Errorf("status %d, want %d", status, rig.ExitSLO)
+		if status != exit.SLO {
+			t.Errorf("status %d, want %d", status, exit.SLO)
 		}
 	}
 	told(gone)

@@ -1,17 +1,22 @@
-package rig
+package exit
 
 import (
+	"errors"
+	"flag"
+	"fmt"
 	"testing"
 
 	"plimsoll/judge/sizing"
 	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
+	"plimsoll/rig"
 )
 
 // Scripts decide releases by these numbers, and by which of two wins.
 func TestExitStatusPrecedence(t *testing.T) {
-	all := []int{ExitUsage, ExitTool, ExitWorse, ExitInvalid, ExitSLO, ExitInconclusive, ExitOK}
+	all := []int{Usage, Tool, Worse, Invalid, SLO, Inconclusive, OK}
 	for i, want := range []int{2, 1, 3, 5, 6, 4, 0} {
 		if all[i] != want {
 			t.Errorf("status %d of the order is %d, want %d", i, all[i], want)
@@ -33,7 +38,7 @@ func TestExitStatusOfVerdicts(t *testing.T) {
 		}
 	}
 	for k, want := range map[verdict.Kind]int{verdict.Better: 6, verdict.Same: 6, verdict.Worse: 3, verdict.Inconclusive: 6, verdict.Invalid: 5} {
-		if got := ComparedStatus(report.Document{AcknowledgedLost: 1}, []verdict.Verdict{{Kind: k}}); got != want {
+		if got := Compared(report.Document{AcknowledgedLost: 1}, []verdict.Verdict{{Kind: k}}); got != want {
 			t.Errorf("%s with lost messages exits with %d, want %d", k, got, want)
 		}
 	}
@@ -47,11 +52,33 @@ func TestExitStatusOfVerdicts(t *testing.T) {
 		{record.Interrupted, sizing.Good, 1, 1}, {record.Running, "", 0, 1},
 	} {
 		doc := report.SizingDocument{AcknowledgedLost: tt.lost, Result: sizing.Result{Steps: []sizing.Step{{Grade: sizing.Good}, {Grade: tt.grade}}}}
-		if got := SizedStatus(tt.state, doc); got != tt.want {
+		if got := Sized(tt.state, doc); got != tt.want {
 			t.Errorf("a sizing that is %s, graded %q, with %d lost messages exits with %d, want %d", tt.state, tt.grade, tt.lost, got, tt.want)
 		}
 	}
-	if got := ComparedStatus(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != ExitOK {
+	if got := Compared(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != OK {
 		t.Errorf("same without lost messages exits with %d", got)
+	}
+}
+
+// The status of another process of this program, which has printed its reason, is the program's own.
+func TestStatusOfErrors(t *testing.T) {
+	carried := fmt.Errorf("begin: %w", rig.Carried{Status: Worse})
+	for _, tt := range []struct {
+		err     error
+		status  int
+		printed bool
+	}{
+		{nil, OK, false},
+		{flag.ErrHelp, OK, false},
+		{Status(SLO), SLO, true},
+		{carried, Worse, true},
+		{rig.Carried{}, OK, true},
+		{plan.Usagef("-users: want a number above 0"), Usage, false},
+		{errors.New("the disk is full"), Tool, false},
+	} {
+		if got := Of(tt.err); got != tt.status || Printed(tt.err) != tt.printed {
+			t.Errorf("%v: status %d, printed %v", tt.err, got, Printed(tt.err))
+		}
 	}
 }
