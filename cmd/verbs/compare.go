@@ -23,6 +23,7 @@ import (
 	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
+	"plimsoll/run/compare"
 )
 
 //go:embed quickstart.yaml
@@ -73,7 +74,7 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		planted = ""
 	}
 	// The demo's load is far below what any host can drive: its twenty seconds are better spent on it.
-	return a.comparePlan(ctx, comparing{CompareJob: rig.CompareJob{AA: planted == "", Keep: *keep}, plan: p, root: *root, json: *asJSON, planted: &planted})
+	return a.comparePlan(ctx, comparing{Options: compare.Options{AA: planted == "", Keep: *keep}, plan: p, root: *root, json: *asJSON, planted: &planted})
 }
 
 // compare runs arms × databases in blocks.
@@ -121,7 +122,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 			return plan.Usagef("%s: %s", rest[0], why)
 		}
 	}
-	j := comparing{CompareJob: rig.CompareJob{AA: *aa, Keep: *keep, Minutes: *minutes}, plan: p, root: *root, rate: *rate, json: *asJSON}
+	j := comparing{Options: compare.Options{AA: *aa, Keep: *keep, Minutes: *minutes}, plan: p, root: *root, rate: *rate, json: *asJSON}
 	if *resume != "" {
 		return a.resume(ctx, *resume, j)
 	}
@@ -139,7 +140,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 
 // A comparing is a comparison that a verb carries out and reports.
 type comparing struct {
-	rig.CompareJob
+	compare.Options
 	plan *plan.Plan
 	root string
 	rate bool // the host's generator first
@@ -157,7 +158,7 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 	defer end()
 	j.Began = began
 	j.Readers = func(ctx context.Context) []comparison.Reader { return []comparison.Reader{a.catalog().Costs(ctx)} }
-	c, err := s.Compare(ctx, j.CompareJob)
+	c, err := compare.Run(ctx, s, j.Options)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/plan/draft"
 	"plimsoll/record"
 	"plimsoll/rig"
+	"plimsoll/run/compare"
 )
 
 // bounded is the verb run: one bounded trial.
@@ -59,7 +60,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err := s.Foretell(pt); err != nil {
 		return err
 	}
-	if err := s.FindUsers(ctx, pt); err != nil {
+	if err := compare.FindUsers(ctx, s, pt); err != nil {
 		return err
 	}
 	deployed := s.NewDeployments()

@@ -19,6 +19,7 @@ import (
 	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
+	"plimsoll/run/sizing"
 )
 
 // sizing is the verb for a ladder of load steps: a grade for each, and advice.
@@ -62,7 +63,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: own.Version(), Plan: p.String(), PlanDigest: p.Digest(),
 		Engine: pt.Engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
 	pt.Comparison = z.ID
-	l := &rig.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: label(rest[0], draft.Graded, next)}
+	l := &sizing.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: label(rest[0], draft.Graded, next)}
 	err = l.Climb(ctx, deployed)
 	deployed.Close()
 	z.Ended = time.Now()

@@ -19,24 +19,6 @@ import (
 	"plimsoll/rig"
 )
 
-func TestStepsAround(t *testing.T) {
-	for _, tt := range []struct {
-		c    record.Capacity
-		most int
-		want []int
-	}{
-		{record.Capacity{Kind: record.Estimate, Users: 500}, 5000, []int{50, 200, 400, 500, 750}},
-		{record.Capacity{Kind: record.Estimate, Users: 1234}, 1500, []int{120, 490, 990, 1200, 1500}},
-		{record.Capacity{Kind: record.AtLeast, Users: 500}, 5000, []int{50, 200, 400, 500}},
-		{record.Capacity{Kind: record.Estimate, Users: 3}, 5000, []int{1, 2, 3, 5}},
-		{record.Capacity{Kind: record.Estimate, Users: 1}, 5000, []int{1, 2}},
-	} {
-		if got := rig.StepsAround(tt.c, tt.most); !slices.Equal(got, tt.want) {
-			t.Errorf("%+v: %v, want %v", tt.c, got, tt.want)
-		}
-	}
-}
-
 // A system that stands by itself is made for the users of its plan's test, also when that is a ladder alone.
 func TestUpForEachTest(t *testing.T) {
 	for _, tt := range []struct {
