@@ -19,7 +19,8 @@ func (s *Session) Fingerprint() (h probe.Host, err error) {
 	return h, err
 }
 
-// Cores returns the cores of generator and target when they share this host; empty when they are not placed.
+// Cores returns the cores of generator and target when they share this host; empty when they are
+// not placed.
 func (s *Session) Cores() (generator, targets []int) { return s.generator, s.targets }
 
 // AccountsFile describes the file of the users' accounts; nil where behaviors make them.
@@ -28,12 +29,15 @@ func (s *Session) AccountsFile() *record.AccountsFile { return s.usersFile }
 // LostAgents returns how many agents on other hosts the session has lost.
 func (s *Session) LostAgents() int { return s.lostAgents() }
 
-// Quiet waits until no other process uses the cores of generator and target, for most at the longest.
+// Quiet waits until no other process uses the cores of generator and target, for most at the
+// longest.
 func (s *Session) Quiet(ctx context.Context, most time.Duration) error { return s.quiet(ctx, most) }
 
-// Canary starts a null server on the target's cores. perSecond measures how many requests one connection gets answered
-// in a second; stop ends the server.
-func (s *Session) Canary(ctx context.Context) (perSecond func(context.Context) (float64, error), stop func(), err error) {
+// Canary starts a null server on the target's cores. perSecond measures how many requests one
+// connection gets answered in a second; stop ends the server.
+func (s *Session) Canary(ctx context.Context) (
+	perSecond func(context.Context) (float64, error), stop func(), err error,
+) {
 	c, stop, err := s.startCanary(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -41,10 +45,12 @@ func (s *Session) Canary(ctx context.Context) (perSecond func(context.Context) (
 	return c.listen, stop, nil
 }
 
-// Publish publishes a comparison or sizing in a directory, for consoles, until end is called with how it ended, "" for
-// in order. like holds its kind, id and extent. Without a socket nothing is published, b is nil, and the progress has
-// the reason.
-func (s *Session) Publish(ctx context.Context, dir string, like live.Whole) (b *live.Broadcast, end func(why string)) {
+// Publish publishes a comparison or sizing in a directory, for consoles, until end is called with
+// how it ended, "" for in order. like holds its kind, id and extent. Without a socket nothing is
+// published, b is nil, and the progress has the reason.
+func (s *Session) Publish(
+	ctx context.Context, dir string, like live.Whole,
+) (b *live.Broadcast, end func(why string)) {
 	like.PID = os.Getpid()
 	like.Verb = s.Verb()
 	like.Plan = s.Plan.Name
@@ -71,8 +77,9 @@ func (s *Session) Publish(ctx context.Context, dir string, like live.Whole) (b *
 	}
 }
 
-// Beside returns a session for one run of a block whose runs are made at the same time: a session carries out one run at
-// a time. It has a name in the progress. The caller calls Together when all of them have ended.
+// Beside returns a session for one run of a block whose runs are made at the same time: a session
+// carries out one run at a time. It has a name in the progress. The caller calls Together when all
+// of them have ended.
 func (s *Session) Beside(name string) *Session {
 	one := *s
 	one.Progress = s.Progress.Part(name)
@@ -85,8 +92,8 @@ func (s *Session) Together(beside []*Session) {
 	s.starts = inARow(s.starts, beside)
 }
 
-// ComparedDeployments returns the deployments of a comparison, in a duet of systems that can be paused. With keep their
-// state directories stay. The caller calls Close.
+// ComparedDeployments returns the deployments of a comparison, in a duet of systems that can be
+// paused. With keep their state directories stay. The caller calls Close.
 func (s *Session) ComparedDeployments(keep, duet bool) *Deployments {
 	f := s.NewDeployments()
 	f.Kept = keep

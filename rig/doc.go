@@ -16,7 +16,7 @@
 //
 // # Errors
 //
-// A mistake of the caller is a [plan.UsageError]. [Carried] is the exit status of another process
+// A mistake of the caller is a [plan.UsageError]. [CarriedError] is the exit status of another process
 // of this program, which has carried everything out. Every other error means that the tool failed, and nothing follows
 // about the target.
 //

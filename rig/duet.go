@@ -21,7 +21,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// A DuetBlock is what the runs of one block share, which are made at the same time in this process, in turns.
+// A DuetBlock is what the runs of one block share, which are made at the same time in this process,
+// in turns.
 type DuetBlock struct {
 	seats    int
 	counts   *sharedCounts
@@ -37,12 +38,12 @@ func NewDuetBlock(runs int) *DuetBlock {
 // End ends the block: no run needs turns any more.
 func (b *DuetBlock) End() { close(b.over) }
 
-// A Watch is called before the bounded test of a run of a duet begins, in the time of a clock. It may set how the test
-// ends, by the series of the run, which are there until ctx ends.
+// A Watch is called before the bounded test of a run of a duet begins, in the time of a clock. It
+// may set how the test ends, by the series of the run, which are there until ctx ends.
 type Watch func(ctx context.Context, test *trial.BoundedTest, run *clock.Clock, db *series.DB)
 
-// Place returns the place of a run at the table. watch may be nil. The caller calls Vacate when the run has ended, or
-// will not begin.
+// Place returns the place of a run at the table. watch may be nil. The caller calls Vacate when the
+// run has ended, or will not begin.
 func (b *DuetBlock) Place(seat *duet.Seat, watch Watch) *DuetPlace {
 	return &DuetPlace{Seat: seat, block: b, watch: watch}
 }
@@ -70,8 +71,8 @@ type DuetPlace struct {
 	left   time.Time                 // when the run needed no turns any more
 }
 
-// join waits until the turns of the block begin, and returns the clock of the run and the context under which it is
-// carried out. The caller calls leave, unless it gets an error.
+// join waits until the turns of the block begin, and returns the clock of the run and the context
+// under which it is carried out. The caller calls leave, unless it gets an error.
 func (p *DuetPlace) join(ctx context.Context, sys *System) (_ context.Context, run *clock.Clock, leave func(), err error) {
 	seated := duet.Seated{Begin: p.begin}
 	switch t, ok := sys.Deployment.(target.Pauser); {
@@ -179,17 +180,18 @@ func (p *DuetPlace) idle(ctx context.Context, sys *System) error {
 	return nil
 }
 
-// Limits of a duet, in percent of a core, beyond which a run is not valid: what others on the host take of the target's
-// cores, and what everybody takes of the generator's busiest core. The second is out of reach.
+// Limits of a duet, in percent of a core, beyond which a run is not valid: what others on the host
+// take of the target's cores, and what everybody takes of the generator's busiest core. The second
+// is out of reach.
 const (
 	mostForeign = 75
 	mostOfCore  = 100
 )
 
-// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, meet all runs of a block alike:
-// they widen the intervals of differences and move none of them. A busy core is as often a neighbor's as the
-// generator's; the gates cpu, sched and lag tell whether the generator itself had to wait. Limits of the plan's own
-// stay.
+// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, meet all
+// runs of a block alike: they widen the intervals of differences and move none of them. A busy core
+// is as often a neighbor's as the generator's; the gates cpu, sched and lag tell whether the
+// generator itself had to wait. Limits of the plan's own stay.
 func (p *DuetPlace) gates(all []plan.Gate) []plan.Gate {
 	out := slices.Clone(all)
 	for i, g := range out {
@@ -212,8 +214,8 @@ func (p *DuetPlace) progress(to func(trial.Progress)) func(trial.Progress) {
 	}
 }
 
-// leave gives the place up when the run needs no turns any more, and waits until the others need none either: the work
-// that is left, and the end of the target, would disturb them.
+// leave gives the place up when the run needs no turns any more, and waits until the others need
+// none either: the work that is left, and the end of the target, would disturb them.
 func (p *DuetPlace) leave(ctx context.Context) error {
 	p.left = time.Now()
 	p.Leave()
@@ -253,8 +255,8 @@ func (p *DuetPlace) record() *record.Duet {
 	}
 }
 
-// stamps returns how the users' bytes were dated during the turns of the run so far. Of a target that is not paused
-// bytes come in any turn, so they are those of all runs of the block.
+// stamps returns how the users' bytes were dated during the turns of the run so far. Of a target
+// that is not paused bytes come in any turn, so they are those of all runs of the block.
 func (p *DuetPlace) stamps() wire.Clocks {
 	if p.target == nil {
 		return wire.Stamps()
@@ -263,8 +265,8 @@ func (p *DuetPlace) stamps() wire.Clocks {
 	return stamps
 }
 
-// refused returns the refusals during the turns of the run so far, or in all turns as with stamps. The budget is one
-// for all runs of the block.
+// refused returns the refusals during the turns of the run so far, or in all turns as with stamps.
+// The budget is one for all runs of the block.
 func (p *DuetPlace) refused() (wire.Refusals, int64) {
 	if p.target == nil {
 		return refusedHere()
@@ -282,8 +284,8 @@ type ownCounts struct {
 	refused wire.Refusals
 }
 
-// sharedCounts deals the counts of this process out to the runs of a duet: what came since a run's turn began is its
-// own until the next turn begins. Its methods are safe for concurrent use.
+// sharedCounts deals the counts of this process out to the runs of a duet: what came since a run's
+// turn began is its own until the next turn begins. Its methods are safe for concurrent use.
 type sharedCounts struct {
 	mu      sync.Mutex
 	of      *ownCounts // nil: none's

@@ -9,12 +9,13 @@ import (
 // An Outlook is a statement about a search before it runs.
 type Outlook struct {
 	Text string // how long it may take, and where its budget ends
-	// Short is why its budget may end before the capacity is met, with the remedy; "" if it is ample. Where there is
-	// one, it is printed in place of Text.
+	// Short is why its budget may end before the capacity is met, with the remedy; "" if it is
+	// ample. Where there is one, it is printed in place of Text.
 	Short string
 }
 
-// Outlooks returns the outlooks of the searches of a plan, one for each of its engines. It starts nothing.
+// Outlooks returns the outlooks of the searches of a plan, one for each of its engines. It starts
+// nothing.
 func Outlooks(p *plan.Plan) ([]Outlook, error) {
 	if p.Unbounded == nil {
 		return nil, nil
@@ -48,8 +49,8 @@ func (s *Session) forecast(pt RunPart) (Outlook, error) {
 	return Outlook{Text: fmt.Sprintf("search from %d to at most %d users: %v", search.Start, search.Max, f), Short: f.Short()}, nil
 }
 
-// Foretell prints before a search how long it may take and where its budget ends, and warns of a budget that is too
-// short. A part without a search has none.
+// Foretell prints before a search how long it may take and where its budget ends, and warns of a
+// budget that is too short. A part without a search has none.
 func (s *Session) Foretell(pt RunPart) error {
 	if s.Plan.Unbounded == nil || !pt.Unbounded {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"plimsoll/run/trial"
 )
 
-// FirstAccounts is for how many users a pilot that finds their number prepares its target at first: accounts cost a real
-// server most of a deployment.
+// FirstAccounts is for how many users a pilot that finds their number prepares its target at first:
+// accounts cost a real server most of a deployment.
 const FirstAccounts = 100
 
-// levelTest is the test of a pilot that finds users. Its least times are the target's own: a faster pace makes no
-// server work off faster what arrivals cost.
+// levelTest is the test of a pilot that finds users. Its least times are the target's own: a faster
+// pace makes no server work off faster what arrivals cost.
 func (s *Session) levelTest(pt RunPart) *trial.LevelTest {
 	w := s.Plan.Workload
 	t := &trial.LevelTest{

@@ -10,8 +10,8 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// systemMemory is about how much memory a server and its database take under load, where the plan does not limit it,
-// storeMemory the part of the database, and appMemory that of the server.
+// systemMemory is about how much memory a server and its database take under load, where the plan
+// does not limit it, storeMemory the part of the database, and appMemory that of the server.
 const (
 	systemMemory = 400 << 20
 	storeMemory  = 150 << 20
@@ -25,7 +25,8 @@ const profileMemory = 3 << 30
 type CompareMode struct {
 	Duet bool
 	Why  string // a clause: the reason for the mode
-	// Lacks is the reason why this host cannot carry out the duet that the plan asks for; empty otherwise.
+	// Lacks is the reason why this host cannot carry out the duet that the plan asks for; empty
+	// otherwise.
 	Lacks string
 	// Caution is what is not known about the duet that the plan asks for; empty otherwise.
 	Caution string
@@ -39,9 +40,10 @@ func (m CompareMode) Name() string {
 	return plan.ModeSequence
 }
 
-// ModeOf returns the mode of a plan's comparison: that of the plan, or a sequence where this host lacks the memory for
-// all systems of a duet at once. A host whose free memory is unknown has enough. Only with read are files that the plan
-// names read, for the size of its dataset, and names of hosts elsewhere looked up.
+// ModeOf returns the mode of a plan's comparison: that of the plan, or a sequence where this host
+// lacks the memory for all systems of a duet at once. A host whose free memory is unknown has
+// enough. Only with read are files that the plan names read, for the size of its dataset, and names
+// of hosts elsewhere looked up.
 func ModeOf(p *plan.Plan, read bool) CompareMode {
 	free, err := probe.FreeMemory()
 	if err != nil {
@@ -76,8 +78,9 @@ func modeWith(p *plan.Plan, data, free int64, read bool) CompareMode {
 	return CompareMode{Why: lacks}
 }
 
-// duetMemory estimates how many bytes of memory all systems of a duet take: each as much as the plan allows it, else
-// the usual for all its servers, and the data that it and its replicas begin with.
+// duetMemory estimates how many bytes of memory all systems of a duet take: each as much as the
+// plan allows it, else the usual for all its servers, and the data that it and its replicas begin
+// with.
 func duetMemory(p *plan.Plan, data int64) (all int64) {
 	if !p.Target.OwnHost() {
 		return 0
@@ -112,9 +115,9 @@ func duetMemory(p *plan.Plan, data int64) (all int64) {
 	return all
 }
 
-// datasetBytes estimates the size of a target's data: of a directory that of its files, else that of what is generated.
-// 0 where there are none, where they are in files that are not to be read, and where these cannot be read, which is an
-// error when they are loaded.
+// datasetBytes estimates the size of a target's data: of a directory that of its files, else that
+// of what is generated. 0 where there are none, where they are in files that are not to be read,
+// and where these cannot be read, which is an error when they are loaded.
 func datasetBytes(name string, read bool) (sum int64) {
 	preset, known := dataset.Preset(name)
 	switch {

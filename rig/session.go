@@ -99,7 +99,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if done, err := pr.Isolate(ctx, p, root); err != nil {
 		return nil, nil, err
 	} else if done {
-		return nil, nil, Carried{}
+		return nil, nil, CarriedError{}
 	}
 	st, err := store.Open(root)
 	if err != nil {

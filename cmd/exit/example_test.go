@@ -8,7 +8,8 @@ import (
 	"plimsoll/report"
 )
 
-// A script decides a release by the status of a comparison. Lost messages are no success of a server that is faster.
+// A script decides a release by the status of a comparison. Lost messages are no success of a
+// server that is faster.
 func ExampleCompared() {
 	verdicts := []verdict.Verdict{{Kind: verdict.Better}}
 	fmt.Println(exit.Compared(report.Document{}, verdicts) == exit.OK)

@@ -1,5 +1,5 @@
-// Package exit holds the exit statuses of the program, and the order in which one wins over another. They are
-// stable: scripts decide releases by them. It prints nothing and ends nothing.
+// Package exit holds the exit statuses of the program, and the order in which one wins over
+// another. They are stable: scripts decide releases by them. It prints nothing and ends nothing.
 package exit
 
 import (
@@ -41,12 +41,12 @@ func Worst(statuses ...int) int {
 	return OK
 }
 
-// OfSignal returns the exit status of a verb that a signal ended before it was done, as shells have it: 130 for
-// SIGINT.
+// OfSignal returns the exit status of a verb that a signal ended before it was done, as shells have
+// it: 130 for SIGINT.
 func OfSignal(s syscall.Signal) int { return 128 + int(s) }
 
-// Compared returns the exit status of a complete comparison: the one of its verdicts, and [SLO] if acknowledged
-// messages are gone.
+// Compared returns the exit status of a complete comparison: the one of its verdicts, and [SLO] if
+// acknowledged messages are gone.
 func Compared(doc report.Document, verdicts []verdict.Verdict) int {
 	status := verdict.Worst(verdicts...).ExitStatus()
 	if doc.AcknowledgedLost > 0 {
@@ -55,8 +55,8 @@ func Compared(doc report.Document, verdicts []verdict.Verdict) int {
 	return status
 }
 
-// Sized returns the exit status of a sizing in a state: [Tool] if it has not ended as planned, [Invalid] if a step
-// has no grade, and [SLO] if acknowledged messages are gone.
+// Sized returns the exit status of a sizing in a state: [Tool] if it has not ended as planned,
+// [Invalid] if a step has no grade, and [SLO] if acknowledged messages are gone.
 func Sized(state record.State, doc report.SizingDocument) int {
 	var statuses []int
 	if state != record.Sealed {
@@ -71,24 +71,25 @@ func Sized(state record.State, doc report.SizingDocument) int {
 	return Worst(statuses...)
 }
 
-// Status is an error that carries an exit status. Its text is for tests: the message for people was printed before.
-type Status int
+// A StatusError carries an exit status. Its text is for tests: the message for people was printed
+// before.
+type StatusError int
 
 // Error implements error.
-func (s Status) Error() string { return fmt.Sprintf("status %d", int(s)) }
+func (s StatusError) Error() string { return fmt.Sprintf("status %d", int(s)) }
 
 // Printed reports whether an error carries the status of a program that has printed its reason.
 func Printed(err error) bool {
-	_, own := errors.AsType[Status](err)
-	_, carried := errors.AsType[rig.Carried](err)
+	_, own := errors.AsType[StatusError](err)
+	_, carried := errors.AsType[rig.CarriedError](err)
 	return own || carried
 }
 
 // Of returns the exit status of a verb that ended with err.
 func Of(err error) int {
 	var (
-		status  Status
-		carried rig.Carried
+		status  StatusError
+		carried rig.CarriedError
 		usage   plan.UsageError
 		bad     *plan.Error
 	)

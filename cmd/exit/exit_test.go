@@ -61,9 +61,10 @@ func TestExitStatusOfVerdicts(t *testing.T) {
 	}
 }
 
-// The status of another process of this program, which has printed its reason, is the program's own.
+// The status of another process of this program, which has printed its reason, is the program's
+// own.
 func TestStatusOfErrors(t *testing.T) {
-	carried := fmt.Errorf("begin: %w", rig.Carried{Status: Worse})
+	carried := fmt.Errorf("begin: %w", rig.CarriedError{Status: Worse})
 	for _, tt := range []struct {
 		err     error
 		status  int
@@ -71,9 +72,9 @@ func TestStatusOfErrors(t *testing.T) {
 	}{
 		{nil, OK, false},
 		{flag.ErrHelp, OK, false},
-		{Status(SLO), SLO, true},
+		{StatusError(SLO), SLO, true},
 		{carried, Worse, true},
-		{rig.Carried{}, OK, true},
+		{rig.CarriedError{}, OK, true},
 		{plan.Usagef("-users: want a number above 0"), Usage, false},
 		{errors.New("the disk is full"), Tool, false},
 	} {

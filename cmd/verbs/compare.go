@@ -178,7 +178,7 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 		}
 	}
 	if status != exit.OK {
-		return exit.Status(status)
+		return exit.StatusError(status)
 	}
 	return nil
 }
@@ -331,7 +331,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return err
 	}
 	if status != exit.OK {
-		return exit.Status(status)
+		return exit.StatusError(status)
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 	}
 	if why := c.NotComplete(); why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
-		return exit.Status(exit.Tool)
+		return exit.StatusError(exit.Tool)
 	}
 	return statusOrNil(exit.Compared(doc, verdicts))
 }

@@ -162,7 +162,7 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 	if *n.output.out != "" { // the printed form does not change
 		quiet := *a
 		quiet.stdout, quiet.rawOut = io.Discard, io.Discard
-		if err, status := quiet.judgePairs(n, pairs), exit.Status(0); err != nil && !errors.As(err, &status) {
+		if err, status := quiet.judgePairs(n, pairs), exit.StatusError(0); err != nil && !errors.As(err, &status) {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (a *app) writeJudged(n *numbers, d report.Document) error {
 		return err
 	}
 	if !d.State.Complete {
-		return exit.Status(exit.Tool)
+		return exit.StatusError(exit.Tool)
 	}
 	return statusOrNil(d.Kind.ExitStatus())
 }
@@ -216,5 +216,5 @@ func statusOrNil(status int) error {
 	if status == exit.OK {
 		return nil
 	}
-	return exit.Status(status)
+	return exit.StatusError(status)
 }

@@ -129,7 +129,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			return jerr
 		}
 		if err != nil {
-			return exit.Status(exit.Usage)
+			return exit.StatusError(exit.Usage)
 		}
 		return nil
 	}

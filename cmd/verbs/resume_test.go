@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/own"
-	"plimsoll/judge/comparison"
 	"plimsoll/record"
 	"plimsoll/record/store"
 )
@@ -91,25 +89,6 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if re := c.Resumed[0]; re.Block != 1 || len(re.Runs) != 1 || len(re.Lost) != 1 || !c.Runs[0].Cut || c.Runs[0].Run != re.Runs[0] {
 		t.Errorf("%+v; the first run is %+v", re, c.Runs[0])
 	}
-	cells := map[[3]any]int{}
-	last := 0
-	for _, r := range c.Runs {
-		if !r.Cut && !r.Dropped {
-			cells[[3]any{r.Block, r.Order, r.Arm}]++
-			last = max(last, r.Block)
-		}
-	}
-	if want := c.Looks[c.Taken()-1].Blocks; last > want || len(cells) > 2*want || len(cells)%2 != 0 {
-		t.Errorf("%d cells, the last of block %d; the last look was after %d blocks", len(cells), last, want)
-	}
-	if status == exit.OK && (c.Taken() != 1 || len(cells) != 12) {
-		t.Errorf("the verdict is same, at look %d from %d runs; want the first from 12", c.Taken(), len(cells))
-	}
-	for cell, n := range cells {
-		if n != 1 {
-			t.Errorf("cell %v was judged %d times", cell, n)
-		}
-	}
 	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,24 +133,6 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	}
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
-	}
-}
-
-// A comparison whose program was another one is not resumed.
-func TestAnotherBuildDoesNotResume(t *testing.T) {
-	root := t.TempDir()
-	st := storeAt(t, root)
-	p, err := known().Parse([]byte(looksPlan))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &record.Comparison{ID: "c1", State: record.Running, Plan: p.String(), PlanDigest: p.Digest(), Tool: own.Version(), Build: "sha256:other", Blocks: 12, Looks: comparison.PlannedLooks(p),
-		Arms: []string{"base", p.Compare.Arms[1].Name}, Engines: comparison.Engines(p)}
-	if err := st.SaveComparison(c); err != nil {
-		t.Fatal(err)
-	}
-	if status, _, errOut := inStore(t, root, "compare", "-resume", "c1"); status != exit.Usage || !strings.Contains(errOut, "another build of plimsoll") {
-		t.Errorf("another build: status %d, %q", status, errOut)
 	}
 }
 

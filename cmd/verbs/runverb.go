@@ -112,7 +112,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		statuses = append(statuses, exit.SLO)
 	}
 	if status := exit.Worst(statuses...); status != exit.OK {
-		return exit.Status(status)
+		return exit.StatusError(status)
 	}
 	return nil
 }

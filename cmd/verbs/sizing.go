@@ -127,7 +127,7 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 		plain.Fprintf(a.stderr, "plimsoll: %s\n", w)
 	}
 	if status := exit.Sized(z.State, d); status != exit.OK {
-		return exit.Status(status)
+		return exit.StatusError(status)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 		}
 	}
 	if err == nil && v.Counts[string(mattermost.OutcomeFailed)] > 0 {
-		return exit.Status(exit.Invalid) // so would be a run that counts these actions as done
+		return exit.StatusError(exit.Invalid) // so would be a run that counts these actions as done
 	}
 	return err
 }

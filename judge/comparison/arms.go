@@ -17,8 +17,8 @@ func ArmNames(p *plan.Plan) []string {
 	return out
 }
 
-// Engines returns the database engines that every arm runs on, or one empty name when the database is not ours, or is
-// a matter of the arm ([plan.Plan.EngineOf]).
+// Engines returns the database engines that every arm runs on, or one empty name when the database
+// is not ours, or is a matter of the arm ([plan.Plan.EngineOf]).
 func Engines(p *plan.Plan) []string {
 	if len(p.Database.Engine) == 0 || p.OwnDatabases() {
 		return []string{""}

@@ -14,11 +14,12 @@ import (
 	"plimsoll/stats"
 )
 
-// Foreseen returns what the blocks up to a look can find of each percentile of which the base has operations, and
-// whether it is judged. One on which the plan does not insist is left out when the least change that the blocks find in
-// four of five cases is more than twice its margin. The level is the one that Holm's method leaves to the first of the
-// endpoints; the endpoint that can find least leaves first, so that the others have more of it. Blocks that carry no
-// verdict leave out none, and none is left out when the errors alone would remain.
+// Foreseen returns what the blocks up to a look can find of each percentile of which the base has
+// operations, and whether it is judged. One on which the plan does not insist is left out when the
+// least change that the blocks find in four of five cases is more than twice its margin. The level
+// is the one that Holm's method leaves to the first of the endpoints; the endpoint that can find
+// least leaves first, so that the others have more of it. Blocks that carry no verdict leave out
+// none, and none is left out when the errors alone would remain.
 func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers, at record.Look) []record.Expected {
 	if at.Blocks < stats.MinPairs {
 		return nil
@@ -59,9 +60,10 @@ func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers
 	return all
 }
 
-// expected returns what so many blocks can find of a percentile at a level: by the counts of a run of the base, which the
-// other arm is taken to share, and by the spread between deployments that is assumed before blocks have shown it. MDE
-// is 0 where the run has too few operations for the percentile.
+// expected returns what so many blocks can find of a percentile at a level: by the counts of a run
+// of the base, which the other arm is taken to share, and by the spread between deployments that is
+// assumed before blocks have shown it. MDE is 0 where the run has too few operations for the
+// percentile.
 func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.Expected {
 	sd := math.Hypot(base.SD[e.Name], stats.PriorBetween/math.Sqrt2)
 	x := record.Expected{Metric: e.Name, Unit: e.Unit, Margin: e.Margin, RunSD: sd, Blocks: blocks, Alpha: alpha}

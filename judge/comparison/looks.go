@@ -11,8 +11,8 @@ import (
 	"plimsoll/stats"
 )
 
-// planned returns how the runs that there are may be judged: with planned looks at that of the last that was taken,
-// or the first when none was, and only its blocks.
+// planned returns how the runs that there are may be judged: with planned looks at that of the last
+// that was taken, or the first when none was, and only its blocks.
 func planned(c *record.Comparison) (opt verdict.Options, blocks int) {
 	if len(c.Looks) == 0 {
 		return verdict.Fixed(c.Blocks), c.Blocks
@@ -21,8 +21,9 @@ func planned(c *record.Comparison) (opt verdict.Options, blocks int) {
 	return verdict.Options{Alpha: c.Looks[k].Alpha, Blocks: c.Looks[k].Blocks, Look: k + 1, Looks: len(c.Looks), Over: c.Looks[k].Over}, c.JudgedBlocks()
 }
 
-// Decide notes the verdicts of the arms in a look, and whether they end the comparison. A comparison with a budget ends
-// when all endpoints are decided: one that is worse decides a verdict while others are open.
+// Decide notes the verdicts of the arms in a look, and whether they end the comparison. A
+// comparison with a budget ends when all endpoints are decided: one that is worse decides a verdict
+// while others are open.
 func Decide(l *record.Look, arms []Judgement, budget bool) {
 	l.Decided = len(arms) > 0
 	for _, j := range arms {
@@ -37,8 +38,9 @@ func Decide(l *record.Look, arms []Judgement, budget bool) {
 // open reports whether more pairs could decide an endpoint.
 func open(r verdict.Result) bool { return !decides(r.Kind) }
 
-// Spend notes in look k, from 0, of a comparison with a budget how much of it is spent, whether the rest has time for the
-// blocks up to the next look when each takes as long as those so far, and the changes that the rest could still find.
+// Spend notes in look k, from 0, of a comparison with a budget how much of it is spent, whether the
+// rest has time for the blocks up to the next look when each takes as long as those so far, and the
+// changes that the rest could still find.
 //
 // The levels hold whatever ends a comparison: looks that are not taken cannot err.
 func Spend(c *record.Comparison, k int, spent, each time.Duration, arms []Judgement) {
@@ -53,8 +55,8 @@ func Spend(c *record.Comparison, k int, spent, each time.Duration, arms []Judgem
 	}
 }
 
-// Reach returns the last of the looks, from 0, whose blocks have time in the budget: look k comes when so much is
-// spent, and each further block takes so long. It is k at least.
+// Reach returns the last of the looks, from 0, whose blocks have time in the budget: look k comes
+// when so much is spent, and each further block takes so long. It is k at least.
 func Reach(looks []record.Look, k int, spent, each, budget time.Duration) int {
 	last := k
 	for last+1 < len(looks) && spent+time.Duration(looks[last+1].Blocks-looks[k].Blocks)*each <= budget {
@@ -63,8 +65,9 @@ func Reach(looks []record.Look, k int, spent, each, budget time.Duration) int {
 	return last
 }
 
-// stillToFind returns the changes that the blocks up to a later look could find in four of five cases, of the endpoints
-// that are not decided, with the spread that they have now; of several arms on one database the largest.
+// stillToFind returns the changes that the blocks up to a later look could find in four of five
+// cases, of the endpoints that are not decided, with the spread that they have now; of several arms
+// on one database the largest.
 func stillToFind(arms []Judgement, at record.Look) []record.Expected {
 	var out []record.Expected
 	for _, j := range arms {
@@ -87,14 +90,15 @@ func stillToFind(arms []Judgement, at record.Look) []record.Expected {
 	return out
 }
 
-// decides reports whether a verdict ends a comparison: an invalid one does not compare the arms, and more blocks may
-// mend it.
+// decides reports whether a verdict ends a comparison: an invalid one does not compare the arms,
+// and more blocks may mend it.
 func decides(k verdict.Kind) bool {
 	return k == verdict.Better || k == verdict.Worse || k == verdict.Same
 }
 
-// PlannedLooks returns the plan's looks with their levels; nil for a plan with a declared number of blocks. The plan
-// was parsed, so that its looks are those of stats.PocockLooks, or of stats.BudgetLooks.
+// PlannedLooks returns the plan's looks with their levels; nil for a plan with a declared number of
+// blocks. The plan was parsed, so that its looks are those of stats.PocockLooks, or of
+// stats.BudgetLooks.
 func PlannedLooks(p *plan.Plan) []record.Look {
 	planned := stats.PocockLooks()
 	switch {

@@ -6,10 +6,11 @@ import (
 	"plimsoll/record"
 )
 
-// EndedSearch returns the cause of a search's end if it lies outside the arm, and the reason why the run does not count
-// in a comparison; both are empty otherwise. A bound set by other processes on the host is theirs, and a search that
-// they or the generator ended before any level was confirmed is not evidence against the arm: it is a valid run by
-// itself, but not half of a pair, because a block can be run again. A bound that the generator confirmed stands.
+// EndedSearch returns the cause of a search's end if it lies outside the arm, and the reason why
+// the run does not count in a comparison; both are empty otherwise. A bound set by other processes
+// on the host is theirs, and a search that they or the generator ended before any level was
+// confirmed is not evidence against the arm: it is a valid run by itself, but not half of a pair,
+// because a block can be run again. A bound that the generator confirmed stands.
 func EndedSearch(c *record.Capacity) (cause record.Cause, why string) {
 	if c == nil || c.Kind != record.AtLeast && c.Kind != record.Unstable {
 		return "", ""

@@ -16,9 +16,10 @@ import (
 // ErrAltered reports a comparison or a run that was changed after it was recorded.
 var ErrAltered = record.ErrAltered
 
-// CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that the comparison was
-// made by. The error wraps [ErrAltered] when the text has another digest than was recorded, or when arms, databases,
-// mode, blocks, budget or looks differ from those of the plan.
+// CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that
+// the comparison was made by. The error wraps [ErrAltered] when the text has another digest than
+// was recorded, or when arms, databases, mode, blocks, budget or looks differ from those of the
+// plan.
 func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	if what := notOfPlan(c, p); what != "" {
 		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison", c.ID, ErrAltered, what)
@@ -26,9 +27,10 @@ func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	return nil
 }
 
-// Resumable returns the reason why a version of the program, of which build is the digest, cannot go on with a
-// comparison by a plan: it is complete, plan or program are others than at its beginning, or a run of it cannot be read
-// or was changed. It returns nil if the comparison can go on.
+// Resumable returns the reason why a version of the program, of which build is the digest, cannot
+// go on with a comparison by a plan: it is complete, plan or program are others than at its
+// beginning, or a run of it cannot be read or was changed. It returns nil if the comparison can go
+// on.
 func Resumable(c *record.Comparison, p *plan.Plan, tool, build string, load func(id string) (*record.Run, error)) error {
 	switch {
 	case c.State == record.Sealed:
@@ -141,9 +143,9 @@ func unaltered(r *record.Run, digest string, verify func() (changed []string, er
 	return nil
 }
 
-// played returns an error if a run was not made for this comparison: the sealed manifest of each run holds the plan,
-// and the part that the run played. An edit of the plan of a comparison, and of its digests, has to change each of
-// these too.
+// played returns an error if a run was not made for this comparison: the sealed manifest of each
+// run holds the plan, and the part that the run played. An edit of the plan of a comparison, and of
+// its digests, has to change each of these too.
 func played(c *record.Comparison, cell record.ComparisonRun, r *record.Run) error {
 	m := r.Manifest
 	what := ""
@@ -181,8 +183,8 @@ func difference(made, now string) string {
 	return fmt.Sprintf(": line %d of the plan is %s, and it was %s", n, y, x)
 }
 
-// FirstDifference returns the first line in which two plans differ, from 1, and its text in each of them; "nothing"
-// where one has no such line.
+// FirstDifference returns the first line in which two plans differ, from 1, and its text in each of
+// them; "nothing" where one has no such line.
 func FirstDifference(a, b string) (n int, x, y string, differ bool) {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	line := func(lines []string, i int) string {
@@ -199,10 +201,11 @@ func FirstDifference(a, b string) (n int, x, y string, differ bool) {
 	return 0, "", "", false
 }
 
-// Loader returns load for the runs of a comparison, which refuses those whose numbers were changed, or that were made
-// for another plan or another part: the error wraps [ErrAltered]. Pilots, and runs of a block that was cut, are held
-// against their own digests alone, and marked as changed where they do not fit ([record.Run.Distrust]): nothing rests
-// on them. Of a comparison that was gathered from stored runs only the digests are held against the runs.
+// Loader returns load for the runs of a comparison, which refuses those whose numbers were changed,
+// or that were made for another plan or another part: the error wraps [ErrAltered]. Pilots, and
+// runs of a block that was cut, are held against their own digests alone, and marked as changed
+// where they do not fit ([record.Run.Distrust]): nothing rests on them. Of a comparison that was
+// gathered from stored runs only the digests are held against the runs.
 func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) func(id string) (*record.Run, error) {
 	cells := map[string]record.ComparisonRun{}
 	for _, cell := range c.Runs {

@@ -3,7 +3,6 @@ package compare
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,7 +11,8 @@ import (
 	"plimsoll/record"
 )
 
-// A config is a comparison before it runs: what it is, and the functions that it is carried out with.
+// A config is a comparison before it runs: what it is, and the functions that it is carried out
+// with.
 type config struct {
 	id, tool string
 	build    string // digest of the program
@@ -24,24 +24,26 @@ type config struct {
 	modeWhy  string             // the reason for the mode; may be empty
 	now      func() time.Time
 
-	// quiet waits until the host is quiet, for most at the longest, before something void is run again; nil for no
-	// wait. It ends with ctx.
+	// quiet waits until the host is quiet, for most at the longest, before something void is run
+	// again; nil for no wait. It ends with ctx.
 	quiet func(ctx context.Context, most time.Duration) error
-	// run carries out one cell and leaves a sealed run. An error means that the tool failed and ends the comparison;
-	// an invalid run is not an error.
+	// run carries out one cell and leaves a sealed run. An error means that the tool failed and
+	// ends the comparison; an invalid run is not an error.
 	run func(ctx context.Context, c cell) (cellRun, error)
-	// runBlock carries out all cells of a block at the same time, a duet, and leaves a sealed run of each; then run is
-	// called for pilots only. The results stand in the order of the cells. If one is missing, the block is cut. It is
-	// nil for a sequence.
+	// runBlock carries out all cells of a block at the same time, a duet, and leaves a sealed run
+	// of each; then run is called for pilots only. The results stand in the order of the cells. If
+	// one is missing, the block is cut. It is nil for a sequence.
 	runBlock func(ctx context.Context, cells []cell) ([]cellRun, error)
-	// save puts the comparison on disk; it is called after every run, and in a duet after every block.
+	// save puts the comparison on disk; it is called after every run, and in a duet after every
+	// block.
 	save func(*record.Comparison) error
-	// load opens a run by its id. Planned looks and resumptions need it; without it no endpoint is left out.
+	// load opens a run by its id. Planned looks and resumptions need it; without it no endpoint is
+	// left out.
 	load func(id string) (*record.Run, error)
 	// readers add metrics to each run that a planned look judges.
 	readers []comparison.Reader
-	// foresaw is called when it is known what the plan can find of its percentiles, and looked after each planned
-	// look, counted from 1; both may be nil.
+	// foresaw is called when it is known what the plan can find of its percentiles, and looked
+	// after each planned look, counted from 1; both may be nil.
 	foresaw func([]record.Expected)
 	looked  func(n int, l record.Look)
 }
@@ -52,11 +54,11 @@ type cellRun struct {
 	capacity *record.Capacity
 }
 
-// carryOut carries out a comparison: pilots where a search has no start, all blocks, and void blocks again. With
-// planned looks it judges the finished blocks at each of them, and ends when every verdict is decided, or with a
-// budget every endpoint, or when the rest of the budget is too short for the blocks up to the next look; it never
-// judges at another moment. When ctx ends it returns the comparison so far, in state Interrupted, without an
-// error.
+// carryOut carries out a comparison: pilots where a search has no start, all blocks, and void
+// blocks again. With planned looks it judges the finished blocks at each of them, and ends when
+// every verdict is decided, or with a budget every endpoint, or when the rest of the budget is too
+// short for the blocks up to the next look; it never judges at another moment. When ctx ends it
+// returns the comparison so far, in state Interrupted, without an error.
 func carryOut(ctx context.Context, cfg config) (*record.Comparison, error) {
 	p := cfg.plan
 	mode, err := cfg.mode()
@@ -124,7 +126,8 @@ func (r *runner) saveNow() error {
 // errOver reports that nothing was left to do, even if the context has ended since.
 var errOver = errors.New("the comparison is over")
 
-// all finds the starts of searches, and runs the blocks up to each planned look. It returns errOver at the end.
+// all finds the starts of searches, and runs the blocks up to each planned look. It returns errOver
+// at the end.
 func (r *runner) all(ctx context.Context) error {
 	if err := r.pilots(ctx); err != nil {
 		return err
@@ -149,8 +152,7 @@ func (r *runner) all(ctx context.Context) error {
 		}
 	}
 	if len(r.past) > 0 {
-		return fmt.Errorf("comparison %s: %w: %d runs of it lie beyond its end; begin a new comparison",
-			r.c.ID, errStray, len(r.past))
+		return r.stray("%d runs of it lie beyond its end", len(r.past))
 	}
 	return errOver
 }
@@ -167,7 +169,8 @@ func (r *runner) stages() []int {
 	return out
 }
 
-// stage runs the blocks up to the next look, and then those of them that are void again. So many blocks come later.
+// stage runs the blocks up to the next look, and then those of them that are void again. So many
+// blocks come later.
 func (r *runner) stage(ctx context.Context, blocks [][]cell, later int) error {
 	var void [][]cell
 	for i, block := range blocks {
@@ -183,13 +186,14 @@ func (r *runner) stage(ctx context.Context, blocks [][]cell, later int) error {
 	return r.repeat(ctx, void, later)
 }
 
-// repeat runs void blocks again, in turn until each is valid, while the plan's time for that lasts. So many blocks come
-// later.
+// repeat runs void blocks again, in turn until each is valid, while the plan's time for that lasts.
+// So many blocks come later.
 func (r *runner) repeat(ctx context.Context, void [][]cell, later int) error {
 	for tries := 0; len(void) > 0; tries++ {
 		block := void[0]
 		number := block[0].block
-		ok, err := r.again(ctx, tries, func(next record.ComparisonRun) bool { return next.Block == number })
+		isOf := func(run record.ComparisonRun) bool { return run.Block == number }
+		ok, err := r.again(ctx, tries, isOf)
 		if err != nil {
 			return err
 		}
@@ -207,13 +211,14 @@ func (r *runner) repeat(ctx context.Context, void [][]cell, later int) error {
 		}
 	}
 	for _, block := range void {
-		r.drop(block[0].block, "a run of the block was not valid, and the time for running voided blocks again "+
-			"(compare.retry) was used up")
+		r.drop(block[0].block, "a run of the block was not valid, "+
+			"and the time for running voided blocks again (compare.retry) was used up")
 	}
 	return nil
 }
 
-// block runs one block and reports whether all of its runs are valid; remaining is how many blocks follow.
+// block runs one block and reports whether all of its runs are valid; remaining is how many blocks
+// follow.
 func (r *runner) block(ctx context.Context, cells []cell, remaining int) (valid bool, err error) {
 	cells = slices.Clone(cells)
 	runsAfter := remaining * len(cells)
@@ -263,7 +268,7 @@ func (r *runner) runCell(ctx context.Context, cell cell) (cellRun, error) {
 		r.c.Retried += r.now().Sub(began)
 	}
 	cause := context.Cause(ctx)
-	if cause != nil && !run.Valid { // it was under way; its cell comes again when the comparison is resumed
+	if cause != nil && !run.Valid { // it was under way; a resumption makes its cell again
 		run.Cut, run.Dropped = true, true
 	}
 	r.c.Runs = append(r.c.Runs, run.ComparisonRun)
@@ -274,8 +279,8 @@ func (r *runner) runCell(ctx context.Context, cell cell) (cellRun, error) {
 	return run, err
 }
 
-// book makes a run the one of its cell, as the comparison records it. It is void where something outside the arm ended
-// its search.
+// book makes a run the one of its cell, as the comparison records it. It is void where something
+// outside the arm ended its search.
 func (r *cellRun) book(c cell, began time.Time) {
 	if cause, why := comparison.EndedSearch(r.capacity); cause != "" && r.Valid && !c.pilot {
 		r.Valid, r.Why = false, why

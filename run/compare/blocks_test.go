@@ -68,8 +68,8 @@ func TestVoidedBlockIsRepeatedWhole(t *testing.T) {
 	}
 }
 
-// TestOthersVoidABlock ends a search by the load of other processes on its host, which voids the block, and one by
-// the generator's own limit, which is a bound like any other.
+// TestOthersVoidABlock ends a search by the load of other processes on its host, which voids the
+// block, and one by the generator's own limit, which is a bound like any other.
 func TestOthersVoidABlock(t *testing.T) {
 	b := newBench(t)
 	b.ended = map[string]string{"2 base mysql": "steal", "4 new postgresql": "others", "5 new mysql": "lag"}
@@ -102,8 +102,8 @@ func TestInterruptedComparisonKeepsItsRuns(t *testing.T) {
 	}
 }
 
-// A block of which a run is missing or not valid is not judged, on no database: its remaining runs wait for a
-// repetition.
+// A block of which a run is missing or not valid is not judged, on no database: its remaining runs
+// wait for a repetition.
 func TestOnlyWholeBlocksAreJudged(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -183,9 +183,9 @@ func TestLeftWithAVoidedBlock(t *testing.T) {
 	}
 }
 
-// TestASearchThatOthersEndedIsNotTheArmsInstability ends a search of the new arm before any level was confirmed. By
-// others on the host, or by the generator, the block is run again; a cause that may be the target's stays an unstable
-// search of the arm.
+// TestASearchThatOthersEndedIsNotTheArmsInstability ends a search of the new arm before any level
+// was confirmed. By others on the host, or by the generator, the block is run again; a cause that
+// may be the target's stays an unstable search of the arm.
 func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
 	for gate, tt := range map[string]struct {
 		cause record.Cause

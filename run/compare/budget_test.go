@@ -103,8 +103,8 @@ func TestBudgetIsDeclaredFirst(t *testing.T) {
 	}
 }
 
-// TestBudgetSurvivesEveryKill kills a comparison at each of its steps. Time that it was not going on for does not
-// count.
+// TestBudgetSurvivesEveryKill kills a comparison at each of its steps. Time that it was not going
+// on for does not count.
 func TestBudgetSurvivesEveryKill(t *testing.T) {
 	w := newWorld(t, strings.Replace(budgetPlan, "2h30m", (9*worldBlock+35*time.Minute).String(), 1)) // a stage takes 24 minutes
 	w.effect, w.sd = 0, 0.2
@@ -114,8 +114,8 @@ func TestBudgetSurvivesEveryKill(t *testing.T) {
 	})
 }
 
-// TestAnOpenEndpointGoesOn: a capacity that is worse decides the verdict at the first look. With a budget the
-// comparison goes on, because a cost that varies is not decided.
+// TestAnOpenEndpointGoesOn: a capacity that is worse decides the verdict at the first look. With a
+// budget the comparison goes on, because a cost that varies is not decided.
 func TestAnOpenEndpointGoesOn(t *testing.T) {
 	for _, more := range []string{"looks: [6, 9, 12]", "blocks: auto, budget: 27m"} {
 		text := strings.Replace(planText, "database: {engine: [postgresql, mysql]}", "database: {engine: [postgresql]}", 1)

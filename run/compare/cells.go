@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,8 +23,8 @@ type cells struct {
 	count     int // of all blocks
 	deployed  *rig.Deployments
 	broadcast *live.Broadcast
-	// stacks holds the stacks of the runs before the comparison was interrupted, by arm and engine; nil if
-	// it was not.
+	// stacks holds the stacks of the runs before the comparison was interrupted, by arm and engine;
+	// nil if it was not.
 	stacks map[string]stack
 	canary func(context.Context) (perSecond float64, err error) // nil if it could not be started
 	pace   pace
@@ -33,7 +32,9 @@ type cells struct {
 }
 
 // newCells returns the cells of a plan, and starts their canary, which hush ends.
-func newCells(ctx context.Context, s *rig.Session, deployed *rig.Deployments, base rig.RunPart, duet bool) (r *cells, hush func()) {
+func newCells(
+	ctx context.Context, s *rig.Session, deployed *rig.Deployments, base rig.RunPart, duet bool,
+) (r *cells, hush func()) {
 	c := s.Plan.Compare
 	inBlock := len(c.Arms) * len(comparison.Engines(s.Plan))
 	r = &cells{Session: s, base: base, deployed: deployed, count: c.Blocks * inBlock, past: newPastBlocks()}
@@ -73,7 +74,8 @@ func (r *cells) run(ctx context.Context, c cell) (cellRun, error) {
 	return run, errors.Join(err, r.Halt(ctx, sys))
 }
 
-// runBlock carries out the runs of one block side by side: the systems are up at once, and their users take turns.
+// runBlock carries out the runs of one block side by side: the systems are up at once, and their
+// users take turns.
 func (r *cells) runBlock(ctx context.Context, block []cell) ([]cellRun, error) {
 	first := block[0]
 	after := first.left + 1 - len(block)
@@ -109,16 +111,19 @@ func (r *cells) runBlock(ctx context.Context, block []cell) ([]cellRun, error) {
 }
 
 // takeTurns makes the runs of a block on systems that are up, in the order of the cells.
-func (r *cells) takeTurns(ctx context.Context, block []cell, systems []*rig.System, rule *stopRule, sung float64) ([]cellRun, error) {
+func (r *cells) takeTurns(
+	ctx context.Context, block []cell, systems []*rig.System, rule *stopRule, sung float64,
+) ([]cellRun, error) {
 	seed := r.Plan.Seed ^ uint64(block[0].block)<<32
-	table := duet.New(duet.Config{Seats: len(block), Seed: seed, Slice: r.Plan.Compare.Slice, Log: r.Progress.Say})
+	slice := r.Plan.Compare.Slice
+	table := duet.New(duet.Config{Seats: len(block), Seed: seed, Slice: slice, Log: r.Progress.Say})
 	shared := rig.NewDuetBlock(len(block))
 	out := make([]cellRun, len(block))
 	errs := make([]error, len(block)+1)
 	sessions := make([]*rig.Session, len(block))
 	var wg sync.WaitGroup
 	for i, c := range block {
-		name := strings.TrimSpace(c.arm + " " + c.engine)
+		name := onEngine(c.arm, c.engine)
 		place := shared.Place(table.Sit(name, c.engine), rule.watch(c.arm, c.engine))
 		sessions[i] = r.Beside(name)
 		wg.Go(func() {
@@ -165,14 +170,17 @@ func (r *cells) system(ctx context.Context, c cell) (*rig.System, error) {
 		return sys, nil
 	}
 	if why := stackOf(d).differs(r.stacks[c.arm+" "+c.engine]); why != "" {
-		return nil, plan.Usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison",
-			c.arm, why)
+		return nil, plan.Usagef("arm %s is %s than before the comparison was cut: "+
+			"put the first one back, or begin a new comparison", c.arm, why)
 	}
 	return sys, nil
 }
 
-// trial carries out a run on its system with a session of its own. sung is what the canary showed before it.
-func (r *cells) trial(ctx context.Context, s *rig.Session, sys *rig.System, pt rig.RunPart, sung float64) (run cellRun, err error) {
+// trial carries out a run on its system with a session of its own. sung is the reading of the
+// canary before it.
+func (r *cells) trial(
+	ctx context.Context, s *rig.Session, sys *rig.System, pt rig.RunPart, sung float64,
+) (run cellRun, err error) {
 	made, _, err := s.Trial(ctx, sys, pt)
 	if made == nil {
 		return run, err
@@ -195,8 +203,8 @@ func (r *cells) trial(ctx context.Context, s *rig.Session, sys *rig.System, pt r
 	return run, errors.Join(err, derr)
 }
 
-// listen measures the canary before a run that takes so long. A failure is printed, and the reading is missing; the
-// run takes place.
+// listen measures the canary before a run that takes so long. A failure is printed, and the reading
+// is missing; the run takes place.
 func (r *cells) listen(ctx context.Context, left time.Duration) (perSecond float64, err error) {
 	if r.canary == nil {
 		return 0, nil

@@ -20,20 +20,20 @@ import (
 type Options struct {
 	AA   bool // the arms are one build
 	Keep bool // the state directories of the systems under test
-	// Minutes is how long a new comparison takes, in place of the plan's blocks and, with "measure: auto", of the length of
-	// its runs; 0 for the plan's.
+	// Minutes is the length of a new comparison, in place of the plan's blocks and, with "measure:
+	// auto", of the length of its runs; 0 for the plan's.
 	Minutes int
-	Began   time.Time // from when they count
-	// Cut is the comparison to go on with, which the caller has locked; nil for a new one. Lost are runs that were
-	// under way.
+	Began   time.Time // the beginning of the minutes
+	// Cut is the comparison to go on with, which the caller has locked; nil for a new one. Lost are
+	// runs that were under way.
 	Cut  *record.Comparison
 	Lost []string
 	// Readers returns the readers of metrics that are compared besides the tests' own endpoints.
 	Readers func(context.Context) []comparison.Reader
 }
 
-// Run carries out the comparison of a session's plan, and makes the plan the one that was carried out. It also returns
-// the results of a comparison that was interrupted.
+// Run carries out the comparison of a session's plan, and makes the plan the one that was carried
+// out. It also returns the results of a comparison that was interrupted.
 func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, error) {
 	mode, cautions, err := s.ModeOf(s.Plan)
 	if err != nil {
@@ -114,8 +114,8 @@ func (o Options) config(ctx context.Context, r *cells, mode rig.CompareMode, bui
 	cfg := config{
 		id: r.base.Comparison, tool: r.Version, build: build, plan: p, modeWhy: mode.Why,
 		aa:  o.AA || comparison.SameArms(p),
-		now: time.Now, quiet: r.Quiet, save: r.Store.SaveComparison, load: r.Store.Run, readers: o.Readers(ctx),
-		run: r.run, foresaw: r.foresaw, looked: r.looked,
+		now: time.Now, quiet: r.Quiet, run: r.run, foresaw: r.foresaw, looked: r.looked,
+		save: r.Store.SaveComparison, load: r.Store.Run, readers: o.Readers(ctx),
 	}
 	for _, row := range p.Setup {
 		cfg.setup = append(cfg.setup, record.Row{Name: row.Name, Value: row.Value})
@@ -140,7 +140,7 @@ func (o Options) carryOut(ctx context.Context, r *cells, cfg config) (c *record.
 		r.Progress.Say("it goes on: %d runs were made until %s", len(o.Cut.Runs), o.Cut.Saved.Local().Format(time.DateTime))
 		return resume(ctx, cfg, o.Cut, o.Lost)
 	}
-	if cfg.before, err = foresee(r.Session, r.count, r.base); err != nil {
+	if cfg.before, err = foresee(r.Session, cfg.plan, r.count, r.base); err != nil {
 		return nil, err
 	}
 	for _, line := range report.Foresight(*cfg.before, comparison.PlannedLooks(cfg.plan), engineName) {
@@ -184,6 +184,9 @@ func (r *cells) foresaw(all []record.Expected) {
 // named writes a thing on a database.
 func named(engine, thing string) string { return strings.TrimSpace(engineName(engine) + " " + thing) }
 
+// onEngine writes an arm on a database.
+func onEngine(arm, engine string) string { return strings.TrimSpace(arm + " " + engine) }
+
 // looked reports a planned look.
 func (r *cells) looked(n int, l record.Look) {
 	var parts []string
@@ -206,7 +209,7 @@ func blockText(c cell, blocks int) string {
 
 // cellText names a run in the progress.
 func cellText(c cell, blocks int) string {
-	what := strings.TrimSpace(c.arm + " " + c.engine)
+	what := onEngine(c.arm, c.engine)
 	switch {
 	case c.pilot:
 		return fmt.Sprintf("pilot %d/%d  %s", c.index, c.of, what)

@@ -20,12 +20,14 @@ func (cfg config) mode() (string, error) {
 	case cfg.runBlock == nil && asked != plan.ModeDuet:
 		return plan.ModeSequence, nil
 	default:
-		return "", fmt.Errorf("compare.mode is %s, and the comparison was to be carried out in the other way", asked)
+		return "", fmt.Errorf("compare.mode is %s, "+
+			"and the comparison was to be carried out in the other way", asked)
 	}
 }
 
-// duet carries out a block whose runs are made at the same time. The block is one step: it is saved once, when all of
-// its runs have ended, and where the comparison ends in it, all of its runs are cut.
+// duet carries out a block whose runs are made at the same time. The block is one step: it is saved
+// once, when all of its runs have ended, and where the comparison ends in it, all of its runs are
+// cut.
 func (r *runner) duet(ctx context.Context, cells []cell) (valid bool, err error) {
 	valid = true
 	for i, cell := range cells {
@@ -36,8 +38,7 @@ func (r *runner) duet(ctx context.Context, cells []cell) (valid bool, err error)
 		case !ok && i == 0:
 			return r.runDuet(ctx, cells)
 		case !ok:
-			return false, fmt.Errorf("comparison %s: %w: it has %d of the %d runs of block %d; begin a new comparison",
-				r.c.ID, errStray, i, len(cells), cell.block)
+			return false, r.stray("it has %d of the %d runs of block %d", i, len(cells), cell.block)
 		}
 		valid = valid && run.Valid
 	}

@@ -37,8 +37,8 @@ func together(ctx context.Context, cells []cell,
 	return out, nil
 }
 
-// duet carries out a comparison whose blocks take a minute each, with time to run so many again. saves counts how
-// often it was put on disk.
+// duet carries out a comparison whose blocks take a minute each, with time to run so many again.
+// saves counts how often it was put on disk.
 func (b *bench) duet(repeats int, blocks func(cells []cell)) (c *record.Comparison, saves int) {
 	b.t.Helper()
 	p := parse(b.t)
@@ -125,7 +125,8 @@ func TestVoidDuetIsRunAgain(t *testing.T) {
 	}
 }
 
-// TestResumedDuet kills and interrupts a duet at each of its moments. It ends as one that was left alone.
+// TestResumedDuet kills and interrupts a duet at each of its moments. It ends as one that was left
+// alone.
 func TestResumedDuet(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		w := newWorld(t, cutPlan)
@@ -134,8 +135,8 @@ func TestResumedDuet(t *testing.T) {
 	}
 }
 
-// TestCutDuet interrupts a duet between two of its runs: all of the block are cut, and the resumption names the
-// finished one.
+// TestCutDuet interrupts a duet between two of its runs: all of the block are cut, and the
+// resumption names the finished one.
 func TestCutDuet(t *testing.T) {
 	w := newWorld(t, cutPlan)
 	w.duet = true
@@ -182,7 +183,8 @@ func TestDuetThatLacksARun(t *testing.T) {
 	}
 }
 
-// TestModeIsKept carries a comparison out as its plan asks, and goes on in the mode that it began with.
+// TestModeIsKept carries a comparison out as its plan asks, and goes on in the mode that it began
+// with.
 func TestModeIsKept(t *testing.T) {
 	w := newWorld(t, looksPlan)
 	of := func(mode string) *plan.Plan {

@@ -24,9 +24,9 @@ func environment(s *rig.Session) (e comparison.Environment, err error) {
 	return e, nil
 }
 
-// foresee returns the time that a comparison of so many runs takes, and the changes that it can find.
-func foresee(s *rig.Session, runs int, base rig.RunPart) (*record.Before, error) {
-	p := s.Plan
+// foresee returns the time that a comparison of so many runs by a plan takes on the host of a
+// session, and the changes that it can find.
+func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.Before, error) {
 	env, err := environment(s)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,9 @@ func foresee(s *rig.Session, runs int, base rig.RunPart) (*record.Before, error)
 		return b, nil
 	}
 	last := looks[comparison.Reach(looks, 0, b.Least, block, p.Compare.Budget)]
-	b.Budget, b.Fits, b.Most = p.Compare.Budget, last.Blocks, b.Least+time.Duration(last.Blocks-looks[0].Blocks)*block
+	b.Budget = p.Compare.Budget
+	b.Fits = last.Blocks
+	b.Most = b.Least + time.Duration(last.Blocks-looks[0].Blocks)*block
 	b.Expected = comparison.ForeseeAt(p, b.Noise, last)
 	return b, nil
 }
@@ -72,7 +74,7 @@ func register(s *rig.Session, c *record.Comparison, readers []comparison.Reader)
 		return err
 	}
 	all := *c
-	all.Foreseen = nil // the noise is of every endpoint, also of those that the plan could not decide
+	all.Foreseen = nil // endpoints that the plan could not decide have noise too
 	arms, _, err := comparison.Judge(&all, s.Plan, comparison.Loader(c, s.Store.Run), readers...)
 	if err != nil {
 		return fmt.Errorf("judging %s: %w", c.ID, err)

@@ -10,9 +10,9 @@ import (
 	"plimsoll/stats"
 )
 
-// look takes the k-th planned look, from 0, unless it was taken before the comparison was cut, and reports whether
-// the comparison ends with it: because everything is decided, or because the budget has no time for the blocks up to
-// the next one. Without planned looks it does nothing.
+// look takes the k-th planned look, from 0, unless it was taken before the comparison was cut, and
+// reports whether the comparison ends with it: because everything is decided, or because the budget
+// has no time for the blocks up to the next one. Without planned looks it does nothing.
 func (r *runner) look(ctx context.Context, k int) (over bool, err error) {
 	if len(r.c.Looks) == 0 {
 		return false, nil
@@ -22,8 +22,7 @@ func (r *runner) look(ctx context.Context, k int) (over bool, err error) {
 		return l.Decided || l.Over, nil
 	}
 	if len(r.past) > 0 {
-		return false, fmt.Errorf("comparison %s: %w: runs come after look %d, which was not taken; begin a new comparison",
-			r.c.ID, errStray, k+1)
+		return false, r.stray("runs come after look %d, which was not taken", k+1)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return false, err
@@ -67,10 +66,11 @@ func (r *runner) spent(since time.Time) time.Duration {
 	return max(d, 0)
 }
 
-// foresee notes what the plan can find of each percentile, from the base's runs of the first whole block. It depends on
-// counts and spread of the base alone, never on a difference between arms, and on a single block, whose runs were made
-// before anything was judged: a rule that looked at both arms, or at the spread of all blocks, would select the
-// endpoints that differ by chance. A comparison that is resumed comes to the same result.
+// foresee notes what the plan can find of each percentile, from the base's runs of the first whole
+// block. It depends on counts and spread of the base alone, never on a difference between arms, and
+// on a single block, whose runs were made before anything was judged: a rule that looked at both
+// arms, or at the spread of all blocks, would select the endpoints that differ by chance. A
+// comparison that is resumed comes to the same result.
 func (r *runner) foresee(block int) error {
 	if r.foreseen || r.c.Foreseen != nil || r.load == nil {
 		return nil
@@ -102,7 +102,8 @@ func (r *runner) foresee(block int) error {
 	return nil
 }
 
-// lastLook returns the last look of the comparison; with a budget the last that it has time for by the plan's lengths.
+// lastLook returns the last look of the comparison; with a budget the last that it has time for by
+// the plan's lengths.
 func (r *runner) lastLook() record.Look {
 	if len(r.c.Looks) == 0 {
 		return record.Look{Blocks: r.c.Blocks, Alpha: stats.FixedAlpha}

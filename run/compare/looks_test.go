@@ -82,8 +82,8 @@ func TestLooksArePlanned(t *testing.T) {
 	}
 }
 
-// Blocks after a look wait for the next: judging a comparison that was cut there does not count as a
-// look.
+// Blocks after a look wait for the next: judging a comparison that was cut there does not count as
+// a look.
 func TestNoLookBetweenLooks(t *testing.T) {
 	w := newWorld(t, looksPlan)
 	w.effect, w.sd = 0, 0.2
@@ -112,8 +112,9 @@ func TestLooksSurviveEveryKill(t *testing.T) {
 	})
 }
 
-// TestNotJudgedIsDecidedFirst: the decision is made after the first block, is recorded, stays when the comparison is cut
-// and resumed, holds at each look and later, and hides no arm that lost all of its operations.
+// TestNotJudgedIsDecidedFirst: the decision is made after the first block, is recorded, stays when
+// the comparison is cut and resumed, holds at each look and later, and hides no arm that lost all
+// of its operations.
 func TestNotJudgedIsDecidedFirst(t *testing.T) {
 	const name = "p95(delivery)"
 	for _, lost := range []bool{false, true} {
@@ -173,7 +174,8 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 	}
 }
 
-// TestForesaw: endpoints that the plan cannot decide are named while it runs, those of each database with its name.
+// TestForesaw: endpoints that the plan cannot decide are named while it runs, those of each
+// database with its name.
 func TestForesaw(t *testing.T) {
 	var b strings.Builder
 	r := &cells{Session: &rig.Session{Progress: rig.NewReporter(&b, new(plain.Secrets), false)}}
@@ -188,8 +190,8 @@ func TestForesaw(t *testing.T) {
 	}
 }
 
-// fewDeliveries has each run of a bench deliver 40 messages a second, in times that scatter widely; those of the new arm
-// none where it lost them.
+// fewDeliveries has each run of a bench deliver 40 messages a second, in times that scatter widely;
+// those of the new arm none where it lost them.
 func fewDeliveries(lost bool) func(c cell, second int) []*measure.Window {
 	return func(c cell, second int) []*measure.Window {
 		if lost && c.arm == "new" {

@@ -20,8 +20,8 @@ type timed struct {
 	began   time.Time
 }
 
-// Fits returns the reason why the comparison of a plan cannot take the minutes, by what is known before
-// anything is started; nil if it may, and without minutes.
+// Fits returns the reason why the comparison of a plan cannot take the minutes, by what is known
+// before anything is started; nil if it may, and without minutes.
 func (o Options) Fits(p *plan.Plan) error {
 	t := timed{o.Minutes, time.Now()}
 	switch {
@@ -51,7 +51,8 @@ func pilots(p *plan.Plan) time.Duration {
 	return time.Duration(len(comparison.Engines(p))) * rig.LevelTime(p.Workload)
 }
 
-// ahead prints, before anything is started, how many blocks fit into the minutes and the changes that they can find.
+// ahead prints, before anything is started, how many blocks fit into the minutes and the changes
+// that they can find.
 func (t timed) ahead(s *rig.Session, base rig.RunPart) error {
 	if t.minutes == 0 {
 		return nil
@@ -61,9 +62,7 @@ func (t timed) ahead(s *rig.Session, base rig.RunPart) error {
 	if err != nil {
 		return err
 	}
-	planned := *s
-	planned.Plan = q
-	b, err := foresee(&planned, q.Compare.Blocks*q.Seats(), base)
+	b, err := foresee(s, q, q.Compare.Blocks*q.Seats(), base)
 	if err != nil {
 		return err
 	}
@@ -71,16 +70,16 @@ func (t timed) ahead(s *rig.Session, base rig.RunPart) error {
 	if before > 0 {
 		text = fmt.Sprintf("at most %v for the number of users, then ", before)
 	}
-	s.Progress.Say("-minutes %d: %sabout %d blocks with %v measured in each of their %d runs, less what deployments take",
-		t.minutes, text, q.Compare.Blocks, q.Bounded.Measure, q.Seats())
+	s.Progress.Say("-minutes %d: %sabout %d blocks with %v measured in each of their %d runs, "+
+		"less what deployments take", t.minutes, text, q.Compare.Blocks, q.Bounded.Measure, q.Seats())
 	if text = report.Findable(*b, engineName); text != "" {
 		s.Progress.Say("  %s", text)
 	}
 	return nil
 }
 
-// plan fits a plan into the rest of the minutes, of which so much is to be spent before the first
-// block.
+// plan fits a plan into the rest of the minutes. So much of it passes before the first block, and
+// so much between two runs.
 func (t timed) plan(p *plan.Plan, between, before time.Duration) (*plan.Plan, error) {
 	passed := time.Since(t.began) + before + reporting
 	q, least := p.Within(time.Duration(t.minutes)*time.Minute-passed, between)
@@ -92,8 +91,9 @@ func (t timed) plan(p *plan.Plan, between, before time.Duration) (*plan.Plan, er
 		passed.Round(time.Second), (passed+least+time.Minute-1)/time.Minute)
 }
 
-// overrun returns the plan of the shortest comparison, once pilots and deployments have taken more time than could be
-// foreseen: what they found would be lost. It is nil where that takes over half again the minutes.
+// overrun returns the plan of the shortest comparison, once pilots and deployments have taken more
+// time than foreseen: otherwise their results would be lost. It returns nil where that takes over
+// half again the minutes.
 func (t timed) overrun(p *plan.Plan, between time.Duration) *plan.Plan {
 	most := time.Duration(t.minutes) * time.Minute * 3 / 2
 	_, least := p.Within(0, between)
@@ -106,7 +106,9 @@ func (t timed) overrun(p *plan.Plan, between time.Duration) *plan.Plan {
 
 // fit deploys the systems of the comparison, measures how long the reset of one takes, and makes
 // the session's plan one that fits.
-func (t timed) fit(ctx context.Context, s *rig.Session, deployed *rig.Deployments, pt rig.RunPart, duet bool) error {
+func (t timed) fit(
+	ctx context.Context, s *rig.Session, deployed *rig.Deployments, pt rig.RunPart, duet bool,
+) error {
 	if t.minutes == 0 {
 		return nil
 	}
@@ -138,9 +140,11 @@ func (t timed) fit(ctx context.Context, s *rig.Session, deployed *rig.Deployment
 	return nil
 }
 
-// resetTime deploys a system, and resets and halts it as between two runs. A target that does not start
-// is no error: its runs show it.
-func resetTime(ctx context.Context, s *rig.Session, deployed *rig.Deployments, pt rig.RunPart) (time.Duration, error) {
+// resetTime deploys a system, and resets and halts it as between two runs. A target that does not
+// start is no error: its runs show it.
+func resetTime(
+	ctx context.Context, s *rig.Session, deployed *rig.Deployments, pt rig.RunPart,
+) (time.Duration, error) {
 	sys, err := deployed.System(ctx, pt)
 	if err != nil {
 		return 0, err

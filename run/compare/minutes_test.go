@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Pilots and deployments that took longer than could be foreseen leave the shortest comparison, as long as it takes no
-// more than half again the minutes.
+// Pilots and deployments that took longer than could be foreseen leave the shortest comparison, as
+// long as it takes no more than half again the minutes.
 func TestOverrun(t *testing.T) {
 	const text = "name: m\ntarget: {driver: refnull}\nworkload: {behavior: poster}\n" +
 		"bounded: {users: 5, ramp: 3s, settle: 5s, measure: auto}\ncompare: {arms: {base: {}, new: {}}}\n"

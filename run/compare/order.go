@@ -16,14 +16,14 @@ type cell struct {
 	again  bool // its block was void, and is run again
 	// index and of count all cells, for a progress line.
 	index, of int
-	// left is how many runs come after it as far as is known: of blocks up to the last look, and of void ones that
-	// are run again.
+	// left is how many runs come after it as far as is known: of blocks up to the last look, and of
+	// void ones that are run again.
 	left int
 }
 
-// order returns the cells of all blocks. In each pair of blocks the second has the arms and the databases in the
-// reverse order of the first, so that a steady drift cancels; how a pair begins is drawn from the seed, without
-// replacement over the possible rotations.
+// order returns the cells of all blocks. In each pair of blocks the second has the arms and the
+// databases in the reverse order of the first, so that a steady drift cancels; how a pair begins is
+// drawn from the seed, without replacement over the possible rotations.
 func order(seed uint64, blocks int, arms, engines []string) [][]cell {
 	rng := rand.New(rand.NewPCG(seed, 0x706c696d736f6c6c))
 	armRotations := rotations(rng, len(arms), blocks)
@@ -41,14 +41,16 @@ func order(seed uint64, blocks int, arms, engines []string) [][]cell {
 		for _, e := range es {
 			for _, a := range as {
 				index++
-				out[b] = append(out[b], cell{block: b + 1, order: len(out[b]) + 1, arm: a, engine: e, index: index, of: of})
+				c := cell{block: b + 1, order: len(out[b]) + 1, arm: a, engine: e, index: index, of: of}
+				out[b] = append(out[b], c)
 			}
 		}
 	}
 	return out
 }
 
-// rotations draws one rotation of n things for each pair of blocks: every rotation once before any comes again.
+// rotations draws one rotation of n things for each pair of blocks: every rotation once before any
+// comes again.
 func rotations(rng *rand.Rand, n, blocks int) []int {
 	var out []int
 	for len(out) <= blocks/2 {

@@ -50,7 +50,8 @@ func TestOrderIsBalanced(t *testing.T) {
 	}
 }
 
-// The second block of a pair has the order of the first reversed, and a seed always draws the same order.
+// The second block of a pair has the order of the first reversed, and a seed always draws the same
+// order.
 func TestOrderOfASeed(t *testing.T) {
 	var got []string
 	for _, block := range order(7, 2, []string{"base", "new"}, []string{"postgresql", "mysql"}) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A forecast learns from the runs made: servers that take 6 s longer to start than the plan's allowance make 24 runs take
-// eleven minutes and not nine.
+// A forecast learns from the runs made: servers that take 6 s longer to start than the plan's
+// allowance make 24 runs take eleven minutes and not nine.
 func TestPaceLearnsFromRuns(t *testing.T) {
 	p := pace{planned: 22 * time.Second, block: 4, all: 24}
 	if p.each() != 22*time.Second {

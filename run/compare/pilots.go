@@ -8,8 +8,8 @@ import (
 	"plimsoll/record"
 )
 
-// pilots finds where the searches begin. A pilot that finds nothing is made once more, when the host is quiet and
-// there is time; after that the searches begin at the plan's start.
+// pilots finds where the searches begin. A pilot that finds nothing is made once more, when the
+// host is quiet and there is time; after that the searches begin at the plan's start.
 func (r *runner) pilots(ctx context.Context) error {
 	u := r.plan.Unbounded
 	if u == nil {
@@ -22,8 +22,9 @@ func (r *runner) pilots(ctx context.Context) error {
 		}
 		pilots := len(r.c.Engines)
 		runs := r.c.Blocks * len(r.c.Arms) * pilots
-		first := cell{arm: r.c.Arms[0], engine: engine, pilot: true, index: i + 1, of: pilots, left: runs + pilots - i - 1}
-		if err := r.pilot(ctx, first); err != nil {
+		left := runs + pilots - i - 1
+		pilot := cell{arm: r.c.Arms[0], engine: engine, pilot: true, index: i + 1, of: pilots, left: left}
+		if err := r.pilot(ctx, pilot); err != nil {
 			return err
 		}
 	}
@@ -47,7 +48,8 @@ func (r *runner) pilot(ctx context.Context, pilot cell) error {
 	return err
 }
 
-// startBy has searches on the engine of a pilot begin by what it finds. It notes the reason where that is nothing.
+// startBy has searches on the engine of a pilot begin by what it finds. It notes the reason where
+// that is nothing.
 func (r *runner) startBy(ctx context.Context, pilot cell) (found bool, err error) {
 	run, err := r.runCell(ctx, pilot)
 	if err != nil {
@@ -79,7 +81,7 @@ func searchStart(c *record.Capacity) (users int, ok bool) {
 	}
 	known := c.Users
 	switch c.Kind {
-	case record.AtLeast: // a start may lie above the level that was held for the time that a bound needs
+	case record.AtLeast: // a start may lie above the level of the bound
 		known = max(known, c.Reached)
 	case record.Unstable: // where the target held in any case, or else where it held once
 		if known = c.Held; known == 0 {

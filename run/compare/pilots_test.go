@@ -7,8 +7,8 @@ import (
 	"plimsoll/record"
 )
 
-// TestSearchesBeginBelowWhatThePilotReached: a start that rests on a bound alone is so low that a short search ends
-// in its ramp again.
+// TestSearchesBeginBelowWhatThePilotReached: a start that rests on a bound alone is so low that a
+// short search ends in its ramp again.
 func TestSearchesBeginBelowWhatThePilotReached(t *testing.T) {
 	for _, tt := range []struct {
 		c    record.Capacity
@@ -27,8 +27,9 @@ func TestSearchesBeginBelowWhatThePilotReached(t *testing.T) {
 	}
 }
 
-// TestPilotThatFindsNothingFallsBack makes a pilot that finds nothing once more. When that finds nothing either, the
-// searches begin at the plan's start, and the comparison records it; it does not end.
+// TestPilotThatFindsNothingFallsBack makes a pilot that finds nothing once more. When that finds
+// nothing either, the searches begin at the plan's start, and the comparison records it; it does
+// not end.
 func TestPilotThatFindsNothingFallsBack(t *testing.T) {
 	for blind, unguided := range map[int]bool{1: false, 2: true} {
 		b := newBench(t)

@@ -14,13 +14,20 @@ import (
 // errStray reports a record of runs that does not follow its plan.
 var errStray = errors.New("the record does not follow its plan")
 
-// resume carries out the rest of an interrupted comparison. Runs that were finished are used as they are, in the
-// order in which they were made. A block in which it was cut is run again whole, because the runs of a block are
-// adjacent in time; its finished runs are kept and not judged. lost names runs that were under way. c is taken
-// over; [comparison.Resumable] must not object to it.
-func resume(ctx context.Context, cfg config, c *record.Comparison, lost []string) (*record.Comparison, error) {
+func (r *runner) stray(format string, args ...any) error {
+	return fmt.Errorf("comparison %s: %w: %s; begin a new comparison", r.c.ID, errStray, fmt.Sprintf(format, args...))
+}
+
+// resume carries out the rest of an interrupted comparison. Runs that were finished are used as
+// they are, in the order in which they were made. A block in which it was cut is run again whole,
+// because the runs of a block are adjacent in time; its finished runs are kept and not judged. lost
+// names runs that were under way. c is taken over; [comparison.Resumable] must not object to it.
+func resume(
+	ctx context.Context, cfg config, c *record.Comparison, lost []string,
+) (*record.Comparison, error) {
 	if c.InTurns() && cfg.runBlock == nil {
-		return c, fmt.Errorf("comparison %s began as a duet, and cannot go on as one here; begin a new comparison", c.ID)
+		return c, fmt.Errorf("comparison %s began as a duet, and cannot go on as one here; "+
+			"begin a new comparison", c.ID)
 	}
 	r := &runner{config: cfg, c: c, past: c.Runs, behind: true}
 	c.Resumed = append(c.Resumed, r.prepare(lost))
@@ -30,7 +37,8 @@ func resume(ctx context.Context, cfg config, c *record.Comparison, lost []string
 	return r.carryOut(ctx)
 }
 
-// prepare marks the past runs that cannot be used again, and undoes the steps that the replay repeats.
+// prepare marks the past runs that cannot be used again, and undoes the steps that the replay
+// repeats.
 func (r *runner) prepare(lost []string) record.Resumption {
 	c := r.c
 	re := record.Resumption{Cut: c.Saved, At: r.now(), Why: c.Why, Lost: lost}
@@ -78,8 +86,9 @@ func (r *runner) prepare(lost []string) record.Resumption {
 	return re
 }
 
-// recall returns the run that was made of a cell before the comparison was cut. It saves the comparison at the moment
-// at which all of them were recalled, and not before: until then the file on disk is the better one.
+// recall returns the run that was made of a cell before the comparison was cut. It saves the
+// comparison at the moment at which all of them were recalled, and not before: until then the file
+// on disk is the better one.
 func (r *runner) recall(c cell) (run cellRun, ok bool, err error) {
 	for len(r.past) > 0 && r.past[0].Cut {
 		r.c.Runs = append(r.c.Runs, r.past[0])
@@ -94,9 +103,9 @@ func (r *runner) recall(c cell) (run cellRun, ok bool, err error) {
 	}
 	run.ComparisonRun = r.past[0]
 	if !c.matches(run.ComparisonRun) {
-		want := record.ComparisonRun{Block: c.block, Order: c.order, Arm: c.arm, Engine: c.engine, Pilot: c.pilot}
-		return run, false, fmt.Errorf("comparison %s: %w: run %s is %s, and %s comes there; begin a new comparison",
-			r.c.ID, errStray, run.Run, comparison.CellName(run.ComparisonRun), comparison.CellName(want))
+		want := c.place()
+		return run, false, r.stray("run %s is %s, and %s comes there", run.Run,
+			comparison.CellName(run.ComparisonRun), comparison.CellName(want))
 	}
 	if run.Pilot {
 		stored, err := r.load(run.Run)
@@ -110,7 +119,13 @@ func (r *runner) recall(c cell) (run cellRun, ok bool, err error) {
 	return run, true, nil
 }
 
+// place returns a run that has nothing but the place of the cell.
+func (c cell) place() record.ComparisonRun {
+	return record.ComparisonRun{Block: c.block, Order: c.order, Arm: c.arm, Engine: c.engine, Pilot: c.pilot}
+}
+
 // matches reports whether a recorded run is one of the cell.
 func (c cell) matches(run record.ComparisonRun) bool {
-	return run.Block == c.block && run.Order == c.order && run.Arm == c.arm && run.Engine == c.engine && run.Pilot == c.pilot
+	return run.Block == c.block && run.Order == c.order && run.Pilot == c.pilot &&
+		run.Arm == c.arm && run.Engine == c.engine
 }

@@ -21,8 +21,9 @@ import (
 
 const worldTool, worldBuild = "v1", "sha256:b"
 
-// A world makes runs whose outcome depends only on the cell and how often it was run for good, so that a
-// comparison that was cut must end like one that was not. It can be killed at any of its steps.
+// A world makes runs whose outcome depends only on the cell and how often it was run for good, so
+// that a comparison that was cut must end like one that was not. It can be killed at any of its
+// steps.
 type world struct {
 	t       *testing.T
 	dir     string
@@ -161,7 +162,8 @@ func (w *world) attempt(resumed bool, kill, cancel int) (c *record.Comparison, l
 	return c, true
 }
 
-// fresh resets the world to its start; the runs on disk are kept, because the same runs would be made again.
+// fresh resets the world to its start; the runs on disk are kept, because the same runs would be
+// made again.
 func (w *world) fresh() {
 	w.saved, w.made, w.starts, w.clock = nil, map[string]int{}, nil, time.Unix(1e9, 0).UTC()
 }
@@ -285,7 +287,8 @@ func TestResumptionIsRecorded(t *testing.T) {
 	w := newWorld(t, cutPlan)
 	w.attempt(false, 0, 0)
 	w.fresh()
-	// Events: the first save is 1 and 2; each run is four. Two pilots, then the second run of block 1 begins.
+	// Events: the first save is 1 and 2; each run is four. Two pilots, then the second run of block
+	// 1 begins.
 	if _, lived := w.attempt(false, 2+3*4+1, 0); lived {
 		t.Fatal("lived")
 	}
@@ -319,8 +322,8 @@ func TestStrayRecord(t *testing.T) {
 	}
 }
 
-// survivesEveryKill kills a comparison at each of its steps, and resumes it so much later. Left alone it is as the test
-// needs it.
+// survivesEveryKill kills a comparison at each of its steps, and resumes it so much later. Left
+// alone it is as the test needs it.
 func (w *world) survivesEveryKill(later time.Duration, fit func(whole *record.Comparison) bool) {
 	t := w.t
 	t.Helper()

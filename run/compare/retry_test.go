@@ -10,8 +10,9 @@ import (
 	"plimsoll/record"
 )
 
-// TestVoidBlockWaitsAndIsRunAgain waits for a quiet host before each repeat, until the plan's time is used up: 12
-// minutes, of which a wait takes one and a block four. Then the comparison ends with the blocks that it has.
+// TestVoidBlockWaitsAndIsRunAgain waits for a quiet host before each repeat, until the plan's time
+// is used up: 12 minutes, of which a wait takes one and a block four. Then the comparison ends with
+// the blocks that it has.
 func TestVoidBlockWaitsAndIsRunAgain(t *testing.T) {
 	b := newBench(t)
 	for try := range 20 {

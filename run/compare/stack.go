@@ -42,10 +42,13 @@ func (s stack) differs(was stack) string {
 	return ""
 }
 
-// sameAsBefore checks that this host is the one of the runs before the cut, and that the users' accounts are of the same
-// file, and returns the stacks of these runs, by arm and engine. found is called for each target.
-func sameAsBefore(c *record.Comparison, load func(id string) (*record.Run, error), here probe.Host,
-	accounts *record.AccountsFile, found func(engine string, d target.Description)) (map[string]stack, error) {
+// sameAsBefore checks that this host is the one of the runs before the cut, and that the users'
+// accounts are of the same file, and returns the stacks of these runs, by arm and engine. found is
+// called for each target.
+func sameAsBefore(
+	c *record.Comparison, load func(id string) (*record.Run, error), here probe.Host,
+	accounts *record.AccountsFile, found func(engine string, d target.Description),
+) (map[string]stack, error) {
 	stacks := map[string]stack{}
 	for _, run := range c.Runs {
 		if run.Cut {
@@ -61,8 +64,9 @@ func sameAsBefore(c *record.Comparison, load func(id string) (*record.Run, error
 			return nil, fmt.Errorf("run %s: its host: %w", run.Run, err)
 		}
 		if there.Digest() != here.Digest() {
-			return nil, plan.Usagef("comparison %s: run %s was made on another host, or the settings of this one have changed "+
-				"(fingerprint %s, this is %s): go on there, or begin a new comparison",
+			return nil, plan.Usagef("comparison %s: run %s was made on another host, "+
+				"or the settings of this one have changed (fingerprint %s, this is %s): "+
+				"go on there, or begin a new comparison",
 				c.ID, run.Run, there.Digest(), here.Digest())
 		}
 		if was := m.Accounts; was != nil && accounts != nil && was.Digest != accounts.Digest {
@@ -78,10 +82,12 @@ func sameAsBefore(c *record.Comparison, load func(id string) (*record.Run, error
 	return stacks, nil
 }
 
-// Lost returns the runs of the store that were made for the comparison and that its file does not know: those that
-// were under way when it was cut, and one that had ended a moment before. An earlier resumption has not reported
-// them. Runs that cannot be read are warnings.
-func Lost(ctx context.Context, st *store.Store, c *record.Comparison) (lost []string, warnings []error, err error) {
+// Lost returns the runs of the store that were made for the comparison and that its file does not
+// know: those that were under way when it was cut, and one that had ended a moment before. An
+// earlier resumption has not reported them. Runs that cannot be read are warnings.
+func Lost(
+	ctx context.Context, st *store.Store, c *record.Comparison,
+) (lost []string, warnings []error, err error) {
 	entries, warnings, err := st.List(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,13 +19,13 @@ import (
 	"plimsoll/watch/series"
 )
 
-// A stopRule decides when the measured phases of the runs of a block of a duet end (bounded.measure: auto): all at the
-// same time of their clocks, as soon as the inside of the block leaves the difference of every endpoint no more variance
-// than deployments have.
+// A stopRule decides when the measured phases of the runs of a block of a duet end
+// (bounded.measure: auto): all at the same time of their clocks, as soon as the inside of the block
+// leaves the difference of every endpoint no more variance than deployments have.
 //
-// It looks at spreads alone, between the stretches of the block and between earlier blocks, and at no difference:
-// neither its sign nor its size moves the end, so that a block ends as early for equal builds as for others. Its methods
-// are safe for concurrent use, and do nothing on nil.
+// It looks at spreads alone, between the stretches of the block and between earlier blocks, and at
+// no difference: neither its sign nor its size moves the end, so that a block ends as early for
+// equal builds as for others. Its methods are safe for concurrent use, and do nothing on nil.
 type stopRule struct {
 	least     time.Duration
 	base      string
@@ -39,8 +38,8 @@ type stopRule struct {
 	why  string
 }
 
-// pastBlocks holds the differences of finished blocks, and the variances that their insides left, by arm and endpoint. It
-// is for one goroutine at a time.
+// pastBlocks holds the differences of finished blocks, and the variances that their insides left,
+// by arm and endpoint. It is for one goroutine at a time.
 type pastBlocks struct{ differences, within map[string][]float64 }
 
 func newPastBlocks() *pastBlocks {
@@ -61,7 +60,8 @@ func newStopRule(p *plan.Plan, past *pastBlocks) *stopRule {
 	return x
 }
 
-// watch adds a run of the block, before any of them begins. It returns what ends the run's measured phase.
+// watch adds a run of the block, before any of them begins. It returns what ends the run's measured
+// phase.
 func (x *stopRule) watch(arm, engine string) rig.Watch {
 	if x == nil {
 		return nil
@@ -78,7 +78,8 @@ func (x *stopRule) add(arm, engine string) *stopRun {
 	return r
 }
 
-// A second holds the operations of one second of a run, by endpoint. Of costs it has their number alone.
+// A second holds the operations of one second of a run, by endpoint. Of costs it has their number
+// alone.
 type second map[string]comparison.Portion
 
 // A stopRun is a run of the block. Its fields are guarded by the mu of its rule.
@@ -134,7 +135,8 @@ func cpuSamples(ctx context.Context, db *series.DB, at time.Time) (map[string]cp
 	return out, nil
 }
 
-// measured takes in the operations of a tick of the phase. An error of the CPU times leaves the costs out.
+// measured takes in the operations of a tick of the phase. An error of the CPU times leaves the
+// costs out.
 func (r *stopRun) measured(since time.Duration, ws []*measure.Window) {
 	samples := map[string]cpuSample{}
 	whole := since%time.Second == 0
@@ -177,7 +179,8 @@ func (s second) add(endpoint string, more comparison.Portion) {
 	s[endpoint] = sum
 }
 
-// until returns why the run's measured phase ends with the whole second that has just passed; "" if it does not.
+// until returns why the run's measured phase ends with the whole second that has just passed; "" if
+// it does not.
 func (r *stopRun) until() (why string, err error) {
 	x := r.rule
 	x.mu.Lock()
@@ -189,8 +192,8 @@ func (r *stopRun) until() (why string, err error) {
 	return x.why, nil
 }
 
-// decide sets the end when the block is long enough. now is the run whose second has just ended: it may end with that,
-// the others with the second that they are in. The caller holds mu.
+// decide sets the end when the block is long enough. now is the run whose second has just ended: it
+// may end with that, the others with the second that they are in. The caller holds mu.
 func (x *stopRule) decide(now *stopRun) {
 	if x.end > 0 || len(now.seconds) < int(x.least/time.Second) {
 		return
@@ -204,8 +207,8 @@ func (x *stopRule) decide(now *stopRun) {
 		between := stats.ExpectedBetween(d, w)
 		if share := p.within / between; share >= worst {
 			worst = share
-			x.why = fmt.Sprintf("the inside of the block leaves %s (sd) of %s, and %s is expected between deployments",
-				percent(p.within), p.of, percent(between))
+			x.why = fmt.Sprintf("the inside of the block leaves %s (sd) of %s, "+
+				"and %s is expected between deployments", percent(p.within), p.of, percent(between))
 		}
 	}
 	if x.why == "" { // nothing shows how much the inside varies
@@ -220,51 +223,59 @@ func (x *stopRule) decide(now *stopRun) {
 	}
 }
 
-// percent writes a standard deviation by its variance.
+// percent writes the standard deviation of a variance.
 func percent(variance float64) string { return fmt.Sprintf("%.2g %%", 100*math.Sqrt(variance)) }
 
-// An stopPair is what the runs of two arms so far show of an endpoint.
+// A stopPair is the difference of an arm from the base in an endpoint so far.
 type stopPair struct {
-	of                 string // arm and endpoint
-	difference, within float64
-	seconds            int // that both have
+	of         string // endpoint and arm
+	difference float64
+	within     float64 // the variance that the inside of the block leaves; infinite where it is not known yet
+	seconds    int     // that both have
 }
 
-// pairs compares every arm with the base on its database, by each endpoint of which both have something; by the mean
-// instead of a percentile of too few operations. The inside of one that is not known yet is infinite. The caller holds
-// mu.
+// pairs compares every arm with the base on its database, by each endpoint of which both have
+// operations. The caller holds mu.
 func (x *stopRule) pairs() []stopPair {
 	var out []stopPair
-	for _, b := range x.runs {
-		if b.arm != x.base {
+	for _, base := range x.runs {
+		if base.arm != x.base {
 			continue
 		}
-		for _, r := range x.runs {
-			if r == b || r.engine != b.engine {
+		for _, fresh := range x.runs {
+			if fresh == base || fresh.engine != base.engine {
 				continue
 			}
 			for _, e := range x.endpoints {
-				base, fresh := secondsOf(b, r, e)
-				name := e.Name
-				d, v, ok := comparison.Within(e, base, fresh)
-				if _, quantile := e.Quantile(); quantile && !ok { // too few operations in a stretch
-					mean := e
-					mean.Stat, name = "mean", "mean("+e.Of+")"
-					d, v, ok = comparison.Within(mean, base, fresh)
+				if p, ok := pairOf(base, fresh, e); ok {
+					out = append(out, p)
 				}
-				switch {
-				case ok:
-				case something(base) && something(fresh):
-					v = math.Inf(1)
-				default:
-					continue
-				}
-				of := fmt.Sprintf("%s of %s", name, strings.TrimSpace(r.arm+" "+r.engine))
-				out = append(out, stopPair{of: of, difference: d, within: v, seconds: min(len(b.seconds), len(r.seconds))})
 			}
 		}
 	}
 	return out
+}
+
+// pairOf compares two runs by an endpoint; by the mean instead of a percentile of too few
+// operations.
+func pairOf(base, fresh *stopRun, e plan.Endpoint) (p stopPair, ok bool) {
+	x, y := secondsOf(base, fresh, e)
+	name := e.Name
+	p.difference, p.within, ok = comparison.Within(e, x, y)
+	if _, quantile := e.Quantile(); quantile && !ok { // too few operations in a stretch
+		e.Stat = "mean"
+		name = "mean(" + e.Of + ")"
+		p.difference, p.within, ok = comparison.Within(e, x, y)
+	}
+	if !ok {
+		if !something(x) || !something(y) {
+			return p, false
+		}
+		p.within = math.Inf(1)
+	}
+	p.of = name + " of " + onEngine(fresh.arm, fresh.engine)
+	p.seconds = min(len(base.seconds), len(fresh.seconds))
+	return p, true
 }
 
 // something reports whether operations are in any of the stretches.
@@ -274,20 +285,24 @@ func something(all []comparison.Portion) bool {
 
 // secondsOf returns the seconds of two runs that both have something of for an endpoint.
 func secondsOf(base, fresh *stopRun, e plan.Endpoint) (x, y []comparison.Portion) {
-	first, end := 0, min(len(base.seconds), len(fresh.seconds))
+	first := 0
+	end := min(len(base.seconds), len(fresh.seconds))
 	if e.Stat == "cost" {
 		for _, r := range []*stopRun{base, fresh} {
 			lo, hi := r.sampled(e.Of)
-			first, end = max(first, lo), min(end, hi)
+			first = max(first, lo)
+			end = min(end, hi)
 		}
 	}
 	for i := first; i < end; i++ {
-		x, y = append(x, base.stretch(e, i)), append(y, fresh.stretch(e, i))
+		x = append(x, base.stretch(e, i))
+		y = append(y, fresh.stretch(e, i))
 	}
 	return x, y
 }
 
-// sampled returns the seconds of the phase that lie between samples of a role's CPU time: from first to below end.
+// sampled returns the seconds of the phase that lie between samples of a role's CPU time: from
+// first to below end.
 func (r *stopRun) sampled(role string) (first, end int) {
 	c := r.cpu[role]
 	if c == nil {

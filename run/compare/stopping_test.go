@@ -29,8 +29,9 @@ compare: {mode: duet, arms: {base: {}, new: {}}, margin: {cost(app): 5%}}
 	return p
 }
 
-// An stoppedBlock carries out the measured phases of a block whose runs take turns of half a second, and returns when
-// each ended and why. dearer is what the new arm costs more, noise by how much the cost of a second varies.
+// An stoppedBlock carries out the measured phases of a block whose runs take turns of half a
+// second, and returns when each ended and why. dearer is what the new arm costs more, noise by how
+// much the cost of a second varies.
 func stoppedBlock(t *testing.T, p *plan.Plan, past *pastBlocks, seed uint64, dearer, noise float64) (ends []time.Duration, why []string) {
 	t.Helper()
 	x := newStopRule(p, past)
@@ -106,7 +107,8 @@ func stoppedBlock(t *testing.T, p *plan.Plan, past *pastBlocks, seed uint64, dea
 	return ends, why
 }
 
-// TestStopRule ends quiet blocks at once and noisy ones late, all runs of a block at the same time of their clocks.
+// TestStopRule ends quiet blocks at once and noisy ones late, all runs of a block at the same time
+// of their clocks.
 func TestStopRule(t *testing.T) {
 	p := stoppingPlan(t)
 	for _, tt := range []struct {
@@ -127,8 +129,8 @@ func TestStopRule(t *testing.T) {
 	}
 }
 
-// TestStopRuleDoesNotLookAtTheDifference ends a block of arms that are alike and one of arms that are not at the same
-// time.
+// TestStopRuleDoesNotLookAtTheDifference ends a block of arms that are alike and one of arms that
+// are not at the same time.
 func TestStopRuleDoesNotLookAtTheDifference(t *testing.T) {
 	p := stoppingPlan(t)
 	for seed := range uint64(3) {
@@ -148,7 +150,8 @@ func TestStopRuleDoesNotLookAtTheDifference(t *testing.T) {
 	}
 }
 
-// TestStopRuleLearns measures longer once the blocks have shown that deployments differ by less than the prior.
+// TestStopRuleLearns measures longer once the blocks have shown that deployments differ by less
+// than the prior.
 func TestStopRuleLearns(t *testing.T) {
 	p, past := stoppingPlan(t), newPastBlocks()
 	first, _ := stoppedBlock(t, p, newPastBlocks(), 3, 0, 0.08)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"plimsoll/judge/comparison"
@@ -17,9 +16,9 @@ import (
 
 const (
 	firstLevel = 10 // users of the first window of a pilot
-	// accountsPart is the part of the minutes of a comparison that its accounts may take, pilotsPart
-	// the part that pilots may, and arrivalsPart the part of ramp and settling that the work of
-	// arrivals may.
+	// accountsPart is the part of the minutes of a comparison that its accounts may take,
+	// pilotsPart the part that pilots may, and arrivalsPart the part of ramp and settling that the
+	// work of arrivals may.
 	accountsPart = 0.25
 	pilotsPart   = 0.2
 	arrivalsPart = 0.4
@@ -38,21 +37,23 @@ func FindUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) error {
 	return err
 }
 
-// findLevels is FindUsers for the base of a comparison on each database. The comparison takes so many minutes; 0 for
-// any time.
+// findLevels is FindUsers for the base of a comparison on each database. The comparison takes so
+// many minutes; 0 for any time.
 func findLevels(ctx context.Context, s *rig.Session, minutes int) (levels []record.UserLevel, err error) {
 	p := s.Plan
 	if !p.Bounded.AutoUsers() {
 		return nil, nil
 	}
-	engines, users := comparison.Engines(p), plan.PerEngine{}
+	engines := comparison.Engines(p)
+	users := plan.PerEngine{}
 	for _, e := range engines {
 		pt := rig.RunPart{Arm: plan.Base, Engine: p.EngineOf(plan.Base, e), Bounded: true}
 		l, err := findLevel(ctx, s, pt, minutes)
 		if err != nil {
 			return nil, err
 		}
-		l.Engine, users[e] = e, l.Users
+		l.Engine = e
+		users[e] = l.Users
 		levels = append(levels, l)
 	}
 	if len(engines) == 1 {
@@ -72,20 +73,22 @@ func findLevel(ctx context.Context, s *rig.Session, pt rig.RunPart, minutes int)
 	pt.Pilot, pt.Unbounded, pt.Start = true, false, firstLevel
 	began := time.Now()
 	for pt.Most = min(rig.FirstAccounts, limit); ; {
-		of := strings.TrimSpace(cmp.Or(pt.Arm, "the target") + " " + pt.Engine)
-		s.Progress.What("pilot  users of "+of, 0)
+		s.Progress.What("pilot  users of "+onEngine(cmp.Or(pt.Arm, "the target"), pt.Engine), 0)
 		r, found, took, err := pilotUsers(ctx, s, pt)
 		if err != nil {
 			return l, err
 		}
 		limitFound(s.Plan, found, limit, minutes, accounts{pt.Most, took}, time.Since(began))
 		if !found.Capped || pt.Most >= limit {
-			l = record.UserLevel{Users: found.Users, Role: found.Role, Utilization: found.Utilization,
-				Why: found.Short, Run: r.Manifest.ID}
+			l = record.UserLevel{
+				Users: found.Users, Role: found.Role, Utilization: found.Utilization,
+				Why: found.Short, Run: r.Manifest.ID,
+			}
 			s.Progress.Say("bounded.users: %s", named(pt.Engine, l.String()))
 			return l, nil
 		}
-		pt.Start, pt.Most = pt.Most, min(limit, max(2*pt.Most, found.Wanted+found.Wanted/2))
+		pt.Start = pt.Most
+		pt.Most = min(limit, max(2*pt.Most, found.Wanted+found.Wanted/2))
 	}
 }
 
@@ -95,29 +98,30 @@ type accounts struct {
 	took time.Duration
 }
 
-// limitFound has a level of a pilot keep what limits the users: the plan's own limit, what arrivals
-// cost, and, in a comparison of so many minutes, accounts and the time for another pilot, after
+// limitFound limits the users of a level that a pilot found: by the plan, by the work of arrivals,
+// and, in a comparison of so many minutes, by the time for accounts and for another pilot, after
 // pilots that took so long.
 func limitFound(p *plan.Plan, found *trial.FoundLevel, limit, minutes int, of accounts, passed time.Duration) {
 	found.Wanted = min(found.Wanted, limit)
-	limitUsers(found, arrivalsFor(p.Bounded, found.Arrival), fmt.Sprintf("each costs %v of the target's "+
-		"cores as it arrives; a longer bounded.ramp allows more, and with a shorter workload.pace each does more",
-		found.Arrival.Round(time.Millisecond)))
+	why := fmt.Sprintf("each costs %v of the target's cores as it arrives; a longer bounded.ramp allows more, "+
+		"and with a shorter workload.pace each does more", found.Arrival.Round(time.Millisecond))
+	limitUsers(found, arrivalsFor(p.Bounded, found.Arrival), why)
 	if minutes == 0 {
 		return
 	}
 	pilots := len(comparison.Engines(p))
 	most := accountsFor(minutes, of.made, of.took, pilots, p.Seats())
-	limitUsers(found, max(most, found.Users), fmt.Sprintf("accounts for more would take over %.0f %% of "+
-		"the %d minutes; with a shorter workload.pace each does more", 100*accountsPart, minutes))
+	why = fmt.Sprintf("accounts for more would take over %.0f %% of the %d minutes; "+
+		"with a shorter workload.pace each does more", 100*accountsPart, minutes)
+	limitUsers(found, max(most, found.Users), why)
 	if found.Capped && pilotsLast(minutes, pilots, passed) {
-		found.Predict(min(found.Wanted, 2*found.Users), fmt.Sprintf(" from %.0f %% at %d users",
-			100*found.Utilization, found.Users))
+		from := fmt.Sprintf(" from %.0f %% at %d users", 100*found.Utilization, found.Users)
+		found.Predict(min(found.Wanted, 2*found.Users), from)
 	}
 }
 
-// accountsFor returns for how many users each system of a comparison can have accounts, at the pace of a deployment
-// that made some: the pilots' and all of the arms', which are deployed one after the other.
+// accountsFor returns how many accounts each system of a comparison can have, at the pace of a
+// deployment that made some. The pilots' systems and the arms' are deployed one after the other.
 func accountsFor(minutes, made int, took time.Duration, pilots, seats int) int {
 	each := took * time.Duration(pilots+seats) / time.Duration(max(made, 1))
 	return int(accountsPart * float64(time.Duration(minutes)*time.Minute) / float64(max(each, 1)))
@@ -131,7 +135,8 @@ func arrivalsFor(b *plan.Bounded, each time.Duration) int {
 	return max(int(arrivalsPart*float64(b.Ramp+b.Settle)/float64(each)), firstLevel)
 }
 
-// limitUsers ends the search for users at so many, for a reason. The use is the one that grows with the users.
+// limitUsers ends the search for users at so many, for a reason. It predicts their use of the
+// cores.
 func limitUsers(f *trial.FoundLevel, most int, why string) {
 	wanted := f.Users
 	if f.Capped {
@@ -149,7 +154,7 @@ func pilotsLast(minutes, pilots int, took time.Duration) bool {
 	return 3*took.Minutes() > each
 }
 
-// pilotUsers carries one pilot out, on a system that is deployed for it, in a time that it returns, and removed.
+// pilotUsers carries out one pilot on a system of its own. took is the time of the deployment.
 func pilotUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) (
 	r *record.Run, found *trial.FoundLevel, took time.Duration, err error,
 ) {
@@ -179,6 +184,6 @@ func pilotUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) (
 			why = f.Text
 		}
 	}
-	return nil, nil, 0, fmt.Errorf("bounded.users: auto found no number of users: pilot %s: %s; write a number",
-		r.Manifest.ID, why)
+	return nil, nil, 0, fmt.Errorf("bounded.users: auto found no number of users: "+
+		"pilot %s: %s; write a number", r.Manifest.ID, why)
 }

@@ -36,7 +36,8 @@ func TestFoundLevelsAreLimited(t *testing.T) {
 	}
 }
 
-// A pilot of 75 s leaves no time for another one in 8 minutes; in half an hour it does, for one database.
+// A pilot of 75 s leaves no time for another one in 8 minutes; in half an hour it does, for one
+// database.
 func TestPilotsTakeAFifth(t *testing.T) {
 	for _, tt := range []struct {
 		minutes, pilots int
@@ -49,8 +50,9 @@ func TestPilotsTakeAFifth(t *testing.T) {
 	}
 }
 
-// Accounts take a quarter of the minutes of a comparison at most: a hundred of them cost 17 s in each of three
-// deployments, so that 8 minutes pay for 235. What arrivals cost, 40 ms each, fits into ramp and settling.
+// Accounts take a quarter of the minutes of a comparison at most: a hundred of them cost 17 s in
+// each of three deployments, so that 8 minutes pay for 235. What arrivals cost, 40 ms each, fits
+// into ramp and settling.
 func TestUsersAreLimited(t *testing.T) {
 	most := accountsFor(8, 100, 17*time.Second, 1, 2)
 	if most != 235 {

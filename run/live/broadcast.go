@@ -15,8 +15,8 @@ import (
 // ShownLines is how many lines of a log a frame has at most.
 const ShownLines = 8
 
-// A Broadcast publishes a comparison or sizing while it goes on. Its methods are safe for concurrent use, and do nothing
-// on nil.
+// A Broadcast publishes a comparison or sizing while it goes on. Its methods are safe for
+// concurrent use, and do nothing on nil.
 type Broadcast struct {
 	pub     *Publisher
 	stop    func()
@@ -29,9 +29,9 @@ type Broadcast struct {
 	lines int
 }
 
-// OpenBroadcast publishes in a directory, one frame a second while somebody watches, until Close is called or ctx ends.
-// like holds the fields that stay, and the time at which all began. stop ends the invocation in order; nil where nobody
-// may do that.
+// OpenBroadcast publishes in a directory, one frame a second while somebody watches, until Close is
+// called or ctx ends. like holds the fields that stay, and the time at which all began. stop ends
+// the invocation in order; nil where nobody may do that.
 func OpenBroadcast(ctx context.Context, dir string, like Whole, stop func()) (*Broadcast, error) {
 	b := &Broadcast{now: like, stop: stop, turns: map[string]func() bool{}}
 	b.now.V = Version
@@ -95,7 +95,8 @@ func (b *Broadcast) Is(kind string) bool { return b != nil && b.now.Kind == kind
 func (b *Broadcast) order(o Order) (string, error) {
 	switch {
 	case o.Do != OrderStop:
-		return "", fmt.Errorf("order %q: a comparison or sizing can be stopped only; its runs take orders of their own", o.Do)
+		return "", fmt.Errorf("order %q: a comparison or sizing can be stopped only; "+
+			"its runs take orders of their own", o.Do)
 	case b.stop == nil:
 		return "", fmt.Errorf("this program cannot be stopped from here")
 	}
@@ -149,14 +150,15 @@ func (b *Broadcast) Say(text string) {
 	defer b.mu.Unlock()
 	b.lines++
 	at := time.Since(b.now.Began).Seconds()
-	b.now.Log = append(b.now.Log, LogLine{N: b.lines, At: at, Kind: "note", Text: plain.Excerpt(strings.TrimSpace(text), 400)})
+	text = plain.Excerpt(strings.TrimSpace(text), 400)
+	b.now.Log = append(b.now.Log, LogLine{N: b.lines, At: at, Kind: "note", Text: text})
 	if len(b.now.Log) > ShownLines {
 		b.now.Log = slices.Delete(b.now.Log, 0, 1)
 	}
 }
 
-// Show takes the newest frame of one of its runs. turn reports whether a run of a duet has the turn; nil for a run that
-// has all the time.
+// Show takes the newest frame of one of its runs. turn reports whether a run of a duet has the
+// turn; nil for a run that has all the time.
 func (b *Broadcast) Show(f *Frame, turn func() bool) {
 	if b == nil {
 		return
@@ -172,7 +174,8 @@ func (b *Broadcast) Show(f *Frame, turn func() bool) {
 	defer b.mu.Unlock()
 	b.now.Exploratory = cmp.Or(b.now.Exploratory, f.Exploratory)
 	b.turns[f.ID] = turn
-	i, ok := slices.BinarySearchFunc(b.now.Runs, f.ID, func(r Now, id string) int { return cmp.Compare(r.ID, id) })
+	byID := func(r Now, id string) int { return cmp.Compare(r.ID, id) }
+	i, ok := slices.BinarySearchFunc(b.now.Runs, f.ID, byID)
 	if ok {
 		b.now.Runs[i] = one
 		return

@@ -23,12 +23,13 @@ type Ladder struct {
 	Prefix  string // of the lines of progress
 }
 
-// searched are the steps of a ladder without given ones, as parts of the capacity that a first search finds: like the
-// steps of the self-hosters' table around its own knee of 500 users (50, 200, 400, 500, 750).
+// searched are the steps of a ladder without given ones, as parts of the capacity that a first
+// search finds: like the steps of the self-hosters' table around its own knee of 500 users (50,
+// 200, 400, 500, 750).
 var searched = []float64{0.1, 0.4, 0.8, 1, 1.5}
 
-// stepsAround returns the steps for a capacity, with two significant digits, ascending, and at most so many users. A
-// capacity that is not an estimate has no step beyond it that would mean anything.
+// stepsAround returns the steps for a capacity, with two significant digits, ascending, and at most
+// so many users. A capacity that is not an estimate has no step beyond it that would mean anything.
 func stepsAround(c record.Capacity, most int) []int {
 	var out []int
 	for _, share := range searched {
@@ -45,8 +46,8 @@ func stepsAround(c record.Capacity, most int) []int {
 	return out
 }
 
-// Climb searches for steps if there are none, and carries out one after another. An error means that the tool failed.
-// When ctx ends, the record has the steps so far.
+// Climb searches for steps if there are none, and carries out one after another. An error means
+// that the tool failed. When ctx ends, the record has the steps so far.
 func (l *Ladder) Climb(ctx context.Context, deployed *rig.Deployments) (err error) {
 	s, z := l.Session, l.Record
 	if err := s.Store.SaveSizing(z); err != nil { // from now on it can be found and watched
@@ -73,7 +74,7 @@ func (l *Ladder) Climb(ctx context.Context, deployed *rig.Deployments) (err erro
 	for i, users := range z.Planned {
 		broadcast.SetBlock(i+1, false)
 		pt.Order = i + 1
-		pt.Keep = i > 0 // the first one begins with the state that the plan names, the others go on from there
+		pt.Keep = i > 0 // the first step begins with the state that the plan names
 		over, err := l.step(ctx, sys, pt, users)
 		if over || err != nil {
 			return err
@@ -93,7 +94,8 @@ func ending(ctx context.Context, err error) string {
 	return ""
 }
 
-// mostUsers returns the users of the highest step: a planned one, or the end of the search for steps.
+// mostUsers returns the users of the highest step: a planned one, or the end of the search for
+// steps.
 func (l *Ladder) mostUsers() int {
 	most := 0
 	if u := l.Plan.Unbounded; u != nil && len(l.Record.Planned) == 0 {
@@ -125,8 +127,8 @@ func (l *Ladder) search(ctx context.Context, sys *rig.System, most int) error {
 		return nil
 	}
 	if c == nil || c.Kind == record.Invalid {
-		return fmt.Errorf("run %s: the first search found no capacity to choose steps from; look at \"plimsoll show\", or write sizing.steps",
-			r.Manifest.ID)
+		return fmt.Errorf("run %s: the first search found no capacity to choose steps from; "+
+			"look at \"plimsoll show\", or write sizing.steps", r.Manifest.ID)
 	}
 	around := *c
 	if c.Kind == record.Unstable {
@@ -170,10 +172,12 @@ func (l *Ladder) step(ctx context.Context, sys *rig.System, pt rig.RunPart, user
 	return false, nil
 }
 
-// run makes the run of a step. One in which an agent on another host was lost is made again with the agents left, as a
-// block of a comparison is; the run that was void stays in the store and in the record: messages that the target lost in
-// it are gone.
-func (l *Ladder) run(ctx context.Context, sys *rig.System, pt rig.RunPart, users int) (*record.Run, trial.Outcome, error) {
+// run makes the run of a step. One in which an agent on another host was lost is made again with
+// the agents left, as a block of a comparison is; the run that was void stays in the store and in
+// the record: messages that the target lost in it are gone.
+func (l *Ladder) run(
+	ctx context.Context, sys *rig.System, pt rig.RunPart, users int,
+) (*record.Run, trial.Outcome, error) {
 	s := l.Session
 	for {
 		lost := s.LostAgents()
