@@ -21,8 +21,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// A DuetBlock is what the runs of one block share, which are made at the same time in this process,
-// in turns.
+// A DuetBlock is shared by the runs of one block that are made at the same time in this process, in
+// turns.
 type DuetBlock struct {
 	seats    int
 	counts   *sharedCounts
@@ -30,7 +30,7 @@ type DuetBlock struct {
 	prepared *muster       // of the targets
 }
 
-// NewDuetBlock returns what so many runs of a block share.
+// NewDuetBlock returns the block of so many runs.
 func NewDuetBlock(runs int) *DuetBlock {
 	return &DuetBlock{seats: runs, counts: newSharedCounts(), over: make(chan struct{}), prepared: newMuster(runs)}
 }
@@ -54,14 +54,14 @@ func (p *DuetPlace) Vacate() {
 	p.Leave()
 }
 
-// A DuetPlace is the one of a run in a duet, and what the run shares with the table of turns.
+// A DuetPlace is the place of a run at the table of turns.
 type DuetPlace struct {
 	*duet.Seat
 	block   *DuetBlock
 	counts  ownCounts
 	watch   Watch
 	arrived sync.Once
-	// What follows is the run's, once it has joined.
+	// The rest is set when the run joins.
 	reg    *measure.Registry
 	turns  *probe.Turns
 	owed   *probe.Backlog // nil: no CPU time can be read
@@ -162,7 +162,7 @@ func (p *DuetPlace) end() {
 	}
 }
 
-// idleTime is how long the target of a duet is read before its users come.
+// idleTime is the time for which the target of a duet is read before its users come.
 const idleTime = 4 * time.Second
 
 // idle reads the CPU time that the target takes without load, before any of the block is paused.
@@ -180,18 +180,18 @@ func (p *DuetPlace) idle(ctx context.Context, sys *System) error {
 	return nil
 }
 
-// Limits of a duet, in percent of a core, beyond which a run is not valid: what others on the host
-// take of the target's cores, and what everybody takes of the generator's busiest core. The second
-// is out of reach.
+// Limits of a duet, in percent of a core, beyond which a run is not valid: for the share of the
+// target's cores that others on the host take, and for the use of the generator's busiest core by
+// everybody. The second is out of reach.
 const (
 	mostForeign = 75
 	mostOfCore  = 100
 )
 
-// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, meet all
+// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, disturb all
 // runs of a block alike: they widen the intervals of differences and move none of them. A busy core
-// is as often a neighbor's as the generator's; the gates cpu, sched and lag tell whether the
-// generator itself had to wait. Limits of the plan's own stay.
+// is as often a neighbor's as the generator's; the gates cpu, sched and lag show whether the
+// generator itself had to wait. The plan's own limits stay.
 func (p *DuetPlace) gates(all []plan.Gate) []plan.Gate {
 	out := slices.Clone(all)
 	for i, g := range out {
@@ -255,8 +255,9 @@ func (p *DuetPlace) record() *record.Duet {
 	}
 }
 
-// stamps returns how the users' bytes were dated during the turns of the run so far. Of a target
-// that is not paused bytes come in any turn, so they are those of all runs of the block.
+// stamps returns the clocks by which the users' bytes were dated during the turns of the run so
+// far. Bytes of a target that is not paused come in any turn: then all runs of the block are
+// counted.
 func (p *DuetPlace) stamps() wire.Clocks {
 	if p.target == nil {
 		return wire.Stamps()
@@ -265,8 +266,8 @@ func (p *DuetPlace) stamps() wire.Clocks {
 	return stamps
 }
 
-// refused returns the refusals during the turns of the run so far, or in all turns as with stamps.
-// The budget is one for all runs of the block.
+// refused returns the refusals during the turns of the run so far, or in all turns as with stamps,
+// and the peak of the budget, which all runs of the block share.
 func (p *DuetPlace) refused() (wire.Refusals, int64) {
 	if p.target == nil {
 		return refusedHere()
@@ -275,7 +276,7 @@ func (p *DuetPlace) refused() (wire.Refusals, int64) {
 	return refused, wire.Process().Peak()
 }
 
-// ofAll reports whether the counts of the run are those of all runs of its block.
+// ofAll reports whether the counts of the run are of all runs of its block.
 func (p *DuetPlace) ofAll() bool { return p != nil && p.target == nil }
 
 // ownCounts are counts of this process over the turns of one run.
@@ -284,8 +285,8 @@ type ownCounts struct {
 	refused wire.Refusals
 }
 
-// sharedCounts deals the counts of this process out to the runs of a duet: what came since a run's
-// turn began is its own until the next turn begins. Its methods are safe for concurrent use.
+// sharedCounts assigns the counts of this process to the runs of a duet: a run gets the counts from
+// the beginning of its turn until the next turn begins. Its methods are safe for concurrent use.
 type sharedCounts struct {
 	mu      sync.Mutex
 	of      *ownCounts // nil: none's
@@ -297,7 +298,7 @@ func newSharedCounts() *sharedCounts {
 	return &sharedCounts{stamps: wire.Stamps(), refused: wire.Refused()}
 }
 
-// begin deals out what has come, and gives what comes from now on to a run, or to none.
+// begin assigns the counts so far, and gives those from now on to a run, or to none.
 func (c *sharedCounts) begin(to *ownCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,7 +39,7 @@ func Outlooks(p *plan.Plan) ([]Outlook, error) {
 	return out, nil
 }
 
-// forecast is that of the search of a part, which has one.
+// forecast returns the outlook of a part's search. The part has one.
 func (s *Session) forecast(pt RunPart) (Outlook, error) {
 	search := s.Spec(pt, nil, nil, nil, nil, nil).Search
 	f, err := search.Forecast()

@@ -9,12 +9,12 @@ import (
 	"plimsoll/run/trial"
 )
 
-// FirstAccounts is for how many users a pilot that finds their number prepares its target at first:
-// accounts cost a real server most of a deployment.
+// FirstAccounts is the number of users for which a pilot that finds their number prepares its
+// target at first: accounts cost a real server most of a deployment.
 const FirstAccounts = 100
 
-// levelTest is the test of a pilot that finds users. Its least times are the target's own: a faster
-// pace makes no server work off faster what arrivals cost.
+// levelTest returns the test of a pilot that finds users. Its least times are the target's own: a
+// faster pace makes no server finish the work of arrivals sooner.
 func (s *Session) levelTest(pt RunPart) *trial.LevelTest {
 	w := s.Plan.Workload
 	t := &trial.LevelTest{
@@ -29,13 +29,13 @@ func (s *Session) levelTest(pt RunPart) *trial.LevelTest {
 // LevelTime returns how long a pilot looks for the users of a workload.
 func LevelTime(w plan.Workload) time.Duration { return paced(w, time.Minute, time.Minute) }
 
-// paced is a wait at the pace of the users, in whole seconds.
+// paced returns a wait at the pace of the users, in whole seconds.
 func paced(w plan.Workload, d, least time.Duration) time.Duration {
 	return max(w.Wait(d).Round(time.Second), least)
 }
 
-// cpuUsed returns the reading of the CPU times of a system's roles. Those on the cores of the
-// target share them, so they are one role; others on the host are no part of it.
+// cpuUsed returns a function that reads the CPU times of a system's roles. Roles on the cores of
+// the target share them, so they are one role; others on the host are no part of it.
 func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[string][2]float64 {
 	cores := float64(len(s.coresOf(sys)))
 	if c := s.Plan.Compare; c != nil {

@@ -7,17 +7,17 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// Clockwork tells the CPU time of a role that follows the clock from the time that follows the
+// Clockwork separates the CPU time of a role that follows the clock from the time that follows the
 // load, in a run that took turns. Timers of a target expire while it is paused, and their work is
 // done at the beginning of its next turn, so that with k runs the work that follows the clock would
 // count k times. Times are CPU seconds between two samples.
 type Clockwork struct {
 	Used float64 // in all
-	// Backlog is what was used between the end of a pause and the start of the clock, Covered the
+	// Backlog is the CPU time between the end of a pause and the start of the clock, Covered the
 	// pauses before it, and Paused all pauses, in seconds of real time.
 	Backlog, Covered, Paused float64
-	// Idle is how many cores the role uses without load and without pauses, and Error the standard
-	// error of that.
+	// Idle is the number of cores that the role uses without load and without pauses, and Error its
+	// standard error.
 	Idle, Error float64
 	Turns       TurnSums
 }
@@ -95,11 +95,11 @@ func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
 	}
 }
 
-// armClockwork is the means of the shares of the runs of one arm.
+// armClockwork holds the means of the shares of the runs of one arm.
 type armClockwork struct{ byClock, deferred, growth, variance float64 }
 
-// clockwork returns these of both arms for a cost, and the standard error of the difference in work
-// that was put off, by its scatter between blocks.
+// clockwork returns the means of both arms for a cost, and the standard error of the difference in
+// work that was put off, by its scatter between blocks.
 func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork, deferredError float64) {
 	n := float64(len(pairs))
 	var sum, squares float64

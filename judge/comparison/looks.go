@@ -11,8 +11,8 @@ import (
 	"plimsoll/stats"
 )
 
-// planned returns how the runs that there are may be judged: with planned looks at that of the last
-// that was taken, or the first when none was, and only its blocks.
+// planned returns the options for judging the runs so far, and the number of blocks to judge. With
+// planned looks it is the last look that was taken, or else the first, and only its blocks.
 func planned(c *record.Comparison) (opt verdict.Options, blocks int) {
 	if len(c.Looks) == 0 {
 		return verdict.Fixed(c.Blocks), c.Blocks
@@ -56,7 +56,7 @@ func Spend(c *record.Comparison, k int, spent, each time.Duration, arms []Judgem
 }
 
 // Reach returns the last of the looks, from 0, whose blocks have time in the budget: look k comes
-// when so much is spent, and each further block takes so long. It is k at least.
+// when so much is spent, and each further block takes so long. The result is k at least.
 func Reach(looks []record.Look, k int, spent, each, budget time.Duration) int {
 	last := k
 	for last+1 < len(looks) && spent+time.Duration(looks[last+1].Blocks-looks[k].Blocks)*each <= budget {
@@ -66,8 +66,8 @@ func Reach(looks []record.Look, k int, spent, each, budget time.Duration) int {
 }
 
 // stillToFind returns the changes that the blocks up to a later look could find in four of five
-// cases, of the endpoints that are not decided, with the spread that they have now; of several arms
-// on one database the largest.
+// cases. It has the endpoints that are not decided, with their spread so far; of several arms on
+// one database the largest change.
 func stillToFind(arms []Judgement, at record.Look) []record.Expected {
 	var out []record.Expected
 	for _, j := range arms {
@@ -97,8 +97,7 @@ func decides(k verdict.Kind) bool {
 }
 
 // PlannedLooks returns the plan's looks with their levels; nil for a plan with a declared number of
-// blocks. The plan was parsed, so that its looks are those of stats.PocockLooks, or of
-// stats.BudgetLooks.
+// blocks. A parsed plan has no others than stats.PocockLooks or stats.BudgetLooks.
 func PlannedLooks(p *plan.Plan) []record.Look {
 	planned := stats.PocockLooks()
 	switch {
