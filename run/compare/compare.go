@@ -2,17 +2,14 @@ package compare
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"plimsoll/judge/comparison"
-	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/run/live"
 	"plimsoll/target"
 )
 
@@ -35,15 +32,9 @@ type Options struct {
 // Run carries out the comparison of a session's plan, and makes the plan the one that was carried
 // out. It also returns the results of a comparison that was interrupted.
 func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, error) {
-	mode, cautions, err := s.ModeOf(s.Plan)
+	mode, cautions, err := o.mode(s)
 	if err != nil {
 		return nil, err
-	}
-	if o.Cut != nil {
-		mode = rig.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: mode.Lacks}
-	}
-	if mode.Lacks != "" {
-		return nil, rig.ErrLacks(mode)
 	}
 	base := rig.RunPart{Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
 	within := timed{o.Minutes, o.Began}
@@ -56,21 +47,16 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 			return nil, err
 		}
 	}
-	began := time.Now()
 	build, err := rig.BuildDigest()
 	if err != nil {
 		return nil, err
 	}
-	if o.Cut != nil {
-		base.Comparison = o.Cut.ID
-	} else {
-		base.Comparison = store.NewID(began, s.Plan.Name)
-		unlock, err := s.Store.LockComparison(base.Comparison)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
+	id, unlock, err := o.lock(s)
+	if err != nil {
+		return nil, err
 	}
+	defer unlock()
+	base.Comparison = id
 	deployed := s.ComparedDeployments(o.Keep, mode.Duet)
 	defer deployed.Close()
 	if err := within.fit(ctx, s, deployed, base, mode.Duet); err != nil {
@@ -108,6 +94,32 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 	return c, nil
 }
 
+// mode returns the mode of a session's comparison: the one that a cut comparison began with.
+func (o Options) mode(s *rig.Session) (m rig.CompareMode, cautions []string, err error) {
+	m, cautions, err = s.ModeOf(s.Plan)
+	if err != nil {
+		return m, nil, err
+	}
+	if o.Cut != nil {
+		m = rig.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: m.Lacks}
+	}
+	if m.Lacks != "" {
+		return m, nil, rig.ErrLacks(m)
+	}
+	return m, cautions, nil
+}
+
+// lock returns the id of the comparison, which is locked until unlock is called. The caller has
+// locked a cut one.
+func (o Options) lock(s *rig.Session) (id string, unlock func(), err error) {
+	if o.Cut != nil {
+		return o.Cut.ID, func() {}, nil
+	}
+	id = store.NewID(time.Now(), s.Plan.Name)
+	unlock, err = s.Store.LockComparison(id)
+	return id, unlock, err
+}
+
 // config returns the comparison of cells before it runs.
 func (o Options) config(ctx context.Context, r *cells, mode rig.CompareMode, build string) config {
 	p := r.Plan
@@ -137,7 +149,8 @@ func (o Options) carryOut(ctx context.Context, r *cells, cfg config) (c *record.
 		if r.stacks, err = sameAsBefore(o.Cut, r.Store.Run, here, r.AccountsFile(), found); err != nil {
 			return nil, err
 		}
-		r.Progress.Say("it goes on: %d runs were made until %s", len(o.Cut.Runs), o.Cut.Saved.Local().Format(time.DateTime))
+		r.Progress.Say("it goes on: %d runs were made until %s", len(o.Cut.Runs),
+			o.Cut.Saved.Local().Format(time.DateTime))
 		return resume(ctx, cfg, o.Cut, o.Lost)
 	}
 	if cfg.before, err = foresee(r.Session, cfg.plan, r.count, r.base); err != nil {
@@ -153,69 +166,4 @@ func (o Options) carryOut(ctx context.Context, r *cells, cfg config) (c *record.
 		return nil, err
 	}
 	return carryOut(ctx, cfg)
-}
-
-// beginning is a comparison before its first run, for a console.
-func beginning(cfg config, mode rig.CompareMode) live.Whole {
-	w := live.Whole{
-		Kind: live.KindComparison, ID: cfg.id, Mode: mode.Name(), Step: "beginning",
-		Blocks: cfg.plan.Compare.Blocks, Engines: comparison.Engines(cfg.plan),
-	}
-	for _, a := range cfg.plan.Compare.Arms {
-		w.Arms = append(w.Arms, a.Name)
-	}
-	return w
-}
-
-// engineName is the name of an engine before its server has reported one.
-func engineName(engine string) string {
-	return map[string]string{plan.PostgreSQL: "PostgreSQL", plan.MySQL: "MySQL/MariaDB"}[engine]
-}
-
-// foresaw reports the endpoints that are left out, before the first block is judged.
-func (r *cells) foresaw(all []record.Expected) {
-	for _, x := range all {
-		if x.NotJudged {
-			r.Progress.Say("  not judged: %s (%s)", named(x.Engine, x.Metric), comparison.Takes(x))
-		}
-	}
-}
-
-// named writes a thing on a database.
-func named(engine, thing string) string { return strings.TrimSpace(engineName(engine) + " " + thing) }
-
-// onEngine writes an arm on a database.
-func onEngine(arm, engine string) string { return strings.TrimSpace(arm + " " + engine) }
-
-// looked reports a planned look.
-func (r *cells) looked(n int, l record.Look) {
-	var parts []string
-	for _, v := range l.Verdicts {
-		parts = append(parts, strings.TrimSpace(v.Engine+" "+v.Arm)+" "+v.Kind)
-	}
-	of := len(comparison.PlannedLooks(r.Plan))
-	r.Progress.Say("look %d of %d, after %d blocks, at the level %.3g %%: %s; %s", n, of, l.Blocks, 100*l.Alpha,
-		strings.Join(parts, ", "), report.LookNext(l, r.Plan.Compare.Budget, engineName))
-}
-
-// blockText names a block in the progress.
-func blockText(c cell, blocks int) string {
-	text := fmt.Sprintf("block %d/%d", c.block, blocks)
-	if c.again {
-		text += " again"
-	}
-	return text
-}
-
-// cellText names a run in the progress.
-func cellText(c cell, blocks int) string {
-	what := onEngine(c.arm, c.engine)
-	switch {
-	case c.pilot:
-		return fmt.Sprintf("pilot %d/%d  %s", c.index, c.of, what)
-	case c.again:
-		return fmt.Sprintf("%s  run %d of it  %s", blockText(c, blocks), c.order, what)
-	default:
-		return fmt.Sprintf("%s  run %d/%d  %s", blockText(c, blocks), c.index, c.of, what)
-	}
 }
