@@ -101,6 +101,11 @@ func (s *Session) ComparedDeployments(keep, duet bool) *Deployments {
 	return f
 }
 
+// System returns the deployed system of a part.
+func (s *Session) System(ctx context.Context, f *Deployments, pt RunPart) (*System, error) {
+	return f.System(ctx, pt)
+}
+
 // Reset resets a system to the state in which a run begins.
 func (s *Session) Reset(ctx context.Context, sys *System) error { return sys.reset(ctx) }
 

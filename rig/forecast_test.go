@@ -30,7 +30,10 @@ unbounded: {max_users: 900, budget: 20s, slo: ["mean(op) < 100ms", "cpu(app) < 8
 		}
 	}
 	var out strings.Builder
-	(&Session{Progress: NewReporter(&out, new(plain.Secrets), false)}).say(got[0])
+	s := &Session{Plan: p, Progress: NewReporter(&out, new(plain.Secrets), false)}
+	if err := s.Foretell(RunPart{Engine: "postgresql", Unbounded: true}, RunPart{Bounded: true}); err != nil {
+		t.Fatal(err)
+	}
 	if text := out.String(); strings.Count(text, "budget of 20s") != 1 || strings.Contains(text, "of search end") || strings.Contains(text, "unbounded.start") {
 		t.Errorf("the budget is stated twice, or with two remedies: %q", text)
 	}

@@ -67,3 +67,19 @@ func TestNoiseOfDuets(t *testing.T) {
 		t.Errorf("a duet has %d lines of noise, want %d", len(n), len(lines))
 	}
 }
+
+// TestModeOfThePlan refuses a comparison whose mode or slice is not its plan's.
+func TestModeOfThePlan(t *testing.T) {
+	for want, change := range map[string]func(*plan.Compare){
+		`mode is "duet", in its plan "sequence"`: func(c *plan.Compare) { c.Mode = plan.ModeSequence },
+		"slice is 0s, in its plan 1s":            func(c *plan.Compare) { c.Slice = time.Second },
+	} {
+		c, p := newBench(t).compare(0), parse(t)
+		change(p.Compare)
+		c.Mode, c.Slice = plan.ModeDuet, 0
+		c.Plan, c.PlanDigest = p.String(), p.Digest()
+		if err := CheckPlan(c, p); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -112,3 +112,15 @@ func PlannedLooks(p *plan.Plan) []record.Look {
 	}
 	return out
 }
+
+// LastLook returns the last look of a plan's comparison, or all of its blocks where no look is planned; with a budget
+// the last look that it has time for by the statement made before it, which may be nil.
+func LastLook(p *plan.Plan, before *record.Before) record.Look {
+	last := record.Look{Blocks: p.Compare.Blocks, Alpha: stats.FixedAlpha}
+	for i, l := range PlannedLooks(p) {
+		if i == 0 || before == nil || before.Budget == 0 || l.Blocks <= before.Fits {
+			last = l
+		}
+	}
+	return last
+}

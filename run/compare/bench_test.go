@@ -162,7 +162,7 @@ func (b *bench) compare(repeats int) *record.Comparison {
 
 func carriedOut(ctx context.Context, t *testing.T, cfg config) *record.Comparison {
 	t.Helper()
-	c, err := carryOut(ctx, cfg)
+	c, err := begin(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,16 +54,16 @@ type cellRun struct {
 	capacity *record.Capacity
 }
 
-// carryOut carries out a comparison: pilots where a search has no start, all blocks, and void
+// begin carries out a comparison: pilots where a search has no start, all blocks, and void
 // blocks again. With planned looks it judges the finished blocks at each of them, and ends when
 // every verdict is decided, or with a budget every endpoint, or when the rest of the budget is too
 // short for the blocks up to the next look; it never judges at another moment. When ctx ends it
 // returns the comparison so far, in state Interrupted, without an error.
-func carryOut(ctx context.Context, cfg config) (*record.Comparison, error) {
+func begin(ctx context.Context, cfg config) (*record.Comparison, error) {
 	p := cfg.plan
-	mode, err := cfg.mode()
-	if err != nil {
-		return nil, err
+	mode := plan.ModeSequence
+	if cfg.runBlock != nil {
+		mode = plan.ModeDuet
 	}
 	c := &record.Comparison{
 		ID: cfg.id, Name: p.Name, Tool: cfg.tool, Build: cfg.build,
@@ -134,7 +134,12 @@ func (r *runner) all(ctx context.Context) error {
 	}
 	blocks := order(r.plan.Seed, r.c.Blocks, r.c.Arms, r.c.Engines)
 	made := 0
-	for look, upTo := range r.stages() {
+	looks := r.c.Looks
+	if len(looks) == 0 {
+		looks = []record.Look{{Blocks: len(blocks)}}
+	}
+	for k, look := range looks {
+		upTo := look.Blocks
 		later := len(blocks) - upTo
 		if r.c.Budget > 0 { // nobody knows how many blocks follow the next look
 			later = 0
@@ -143,7 +148,7 @@ func (r *runner) all(ctx context.Context) error {
 			return err
 		}
 		made = upTo
-		over, err := r.look(ctx, look)
+		over, err := r.look(ctx, k)
 		if err != nil {
 			return err
 		}
@@ -155,18 +160,6 @@ func (r *runner) all(ctx context.Context) error {
 		return r.stray("%d runs of it lie beyond its end", len(r.past))
 	}
 	return errOver
-}
-
-// stages returns after how many blocks the comparison is judged.
-func (r *runner) stages() []int {
-	if len(r.c.Looks) == 0 {
-		return []int{r.c.Blocks}
-	}
-	var out []int
-	for _, l := range r.c.Looks {
-		out = append(out, l.Blocks)
-	}
-	return out
 }
 
 // stage runs the blocks up to the next look, and then those of them that are void again. So many

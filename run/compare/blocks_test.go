@@ -44,30 +44,6 @@ func TestComparisonFindsTheSlowArm(t *testing.T) {
 	}
 }
 
-func TestVoidedBlockIsRepeatedWhole(t *testing.T) {
-	b := newBench(t)
-	b.invalid["3 new mysql 1"] = true
-	c := b.compare(2)
-	if len(c.Runs) != 2+24+4 {
-		t.Fatalf("%d runs", len(c.Runs))
-	}
-	dropped, kept := 0, 0
-	for _, r := range c.Runs {
-		if r.Block == 3 && r.Dropped {
-			dropped++
-		} else if r.Block == 3 {
-			kept++
-		}
-	}
-	if dropped != 4 || kept != 4 {
-		t.Errorf("block 3: %d dropped, %d kept; want 4 and 4", dropped, kept)
-	}
-	arms, _ := b.judge(c)
-	if n := arms[1].Verdict.Results[0].N; n != 6 {
-		t.Errorf("%d pairs judged", n)
-	}
-}
-
 // TestOthersVoidABlock ends a search by the load of other processes on its host, which voids the
 // block, and one by the generator's own limit, which is a bound like any other.
 func TestOthersVoidABlock(t *testing.T) {
@@ -85,20 +61,6 @@ func TestOthersVoidABlock(t *testing.T) {
 	}
 	if why := c.Runs[2+4].Why + c.Runs[2+5].Why + c.Runs[2+6].Why + c.Runs[2+7].Why; !strings.Contains(why, "gate steal") {
 		t.Errorf("the block says %q", why)
-	}
-}
-
-func TestInterruptedComparisonKeepsItsRuns(t *testing.T) {
-	b := newBench(t)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	b.began = func(cell cell) {
-		if cell.block == 2 {
-			cancel(errors.New("interrupt"))
-		}
-	}
-	c := carriedOut(ctx, t, b.config(parse(t)))
-	if c.State != record.Interrupted || c.Why != "interrupt" || len(c.Runs) != 2+4+1 {
-		t.Errorf("state %s (%s), %d runs", c.State, c.Why, len(c.Runs))
 	}
 }
 

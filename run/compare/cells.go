@@ -161,7 +161,7 @@ func (r *cells) system(ctx context.Context, c cell) (*rig.System, error) {
 	all := r.base       // a pilot's system serves the runs after it too
 	all.Block = c.block // it decides on the address, where arms exchange theirs
 	all.Arm, all.Engine = c.arm, r.Plan.EngineOf(c.arm, c.engine)
-	sys, err := r.deployed.System(ctx, all)
+	sys, err := r.Session.System(ctx, r.deployed, all)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 	why := "the tool failed"
 	defer func() { ended(why) }()
 	cells.broadcast = broadcast
-	c, err := o.carryOut(ctx, cells, cfg)
+	c, err := o.conduct(ctx, cells, cfg)
 	deployed.Close()
 	if err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (o Options) config(ctx context.Context, r *cells, mode rig.CompareMode, bui
 	return cfg
 }
 
-// carryOut begins the comparison, or goes on with the one that was cut.
-func (o Options) carryOut(ctx context.Context, r *cells, cfg config) (c *record.Comparison, err error) {
+// conduct begins the comparison, or goes on with the one that was cut.
+func (o Options) conduct(ctx context.Context, r *cells, cfg config) (c *record.Comparison, err error) {
 	if o.Cut != nil {
 		here, err := r.Fingerprint()
 		if err != nil {
@@ -162,8 +162,8 @@ func (o Options) carryOut(ctx context.Context, r *cells, cfg config) (c *record.
 	if names := cfg.plan.NotJudged(); len(names) > 0 {
 		r.Progress.Say("  not judged (by the plan): %s", strings.Join(names, ", "))
 	}
-	if err := r.ForetellAll(); err != nil {
+	if err := r.Foretell(); err != nil {
 		return nil, err
 	}
-	return carryOut(ctx, cfg)
+	return begin(ctx, cfg)
 }

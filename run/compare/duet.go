@@ -5,25 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"plimsoll/plan"
 	"plimsoll/record"
 )
 
 // cutInDuet is why a valid run of a duet is not judged.
 const cutInDuet = "the comparison was cut in this block"
-
-// mode returns the mode of a comparison by cfg.
-func (cfg config) mode() (string, error) {
-	switch asked := cfg.plan.Compare.Mode; {
-	case cfg.runBlock != nil && asked != plan.ModeSequence:
-		return plan.ModeDuet, nil
-	case cfg.runBlock == nil && asked != plan.ModeDuet:
-		return plan.ModeSequence, nil
-	default:
-		return "", fmt.Errorf("compare.mode is %s, "+
-			"and the comparison was to be carried out in the other way", asked)
-	}
-}
 
 // duet carries out a block whose runs are made at the same time. The block is one step: it is saved
 // once, when all of its runs have ended, and where the comparison ends in it, all of its runs are

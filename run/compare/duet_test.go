@@ -2,13 +2,11 @@ package compare
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"plimsoll/judge/comparison"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -171,7 +169,7 @@ func TestDuetThatLacksARun(t *testing.T) {
 		}
 		return out, err
 	}
-	c, err := carryOut(t.Context(), cfg)
+	c, err := begin(t.Context(), cfg)
 	if err == nil || !strings.Contains(err.Error(), "block 2: 1 of its 2 runs were made") {
 		t.Fatalf("error %v", err)
 	}
@@ -180,59 +178,5 @@ func TestDuetThatLacksARun(t *testing.T) {
 	}
 	if c, lived := w.attempt(true, 0, 0); !lived || c.State != record.Sealed {
 		t.Error("it does not go on")
-	}
-}
-
-// TestModeIsKept carries a comparison out as its plan asks, and goes on in the mode that it began
-// with.
-func TestModeIsKept(t *testing.T) {
-	w := newWorld(t, looksPlan)
-	of := func(mode string) *plan.Plan {
-		p := parsed(t, looksPlan)
-		p.Compare.Mode = mode
-		return p
-	}
-	asked := func(mode string, duet bool) (*record.Comparison, error) {
-		w.fresh()
-		w.duet = duet
-		cfg := w.config()
-		cfg.plan = of(mode)
-		return carryOut(t.Context(), cfg)
-	}
-	for _, tt := range []struct {
-		mode string
-		duet bool
-		want string
-	}{{"", false, plan.ModeSequence}, {"", true, plan.ModeDuet}, {plan.ModeSequence, false, plan.ModeSequence},
-		{plan.ModeDuet, true, plan.ModeDuet}} {
-		if c, err := asked(tt.mode, tt.duet); err != nil || c.Mode != tt.want {
-			t.Errorf("mode %q, duet %v: %v, %v", tt.mode, tt.duet, c, err)
-		}
-	}
-	for mode, duet := range map[string]bool{plan.ModeSequence: true, plan.ModeDuet: false} {
-		if _, err := asked(mode, duet); err == nil || !strings.Contains(err.Error(), "compare.mode is "+mode) {
-			t.Errorf("mode %q, duet %v: %v", mode, duet, err)
-		}
-	}
-
-	w.fresh()
-	w.duet = true
-	w.attempt(false, 7, 0)
-	w.duet = false
-	before := string(w.saved)
-	if _, err := resume(t.Context(), w.config(), w.onDisk(), nil); err == nil || !strings.Contains(err.Error(),
-		"began as a duet") || string(w.saved) != before {
-		t.Errorf("a duet goes on as a sequence: %v", err)
-	}
-	slice := of("")
-	slice.Compare.Slice = time.Second
-	for want, p := range map[string]*plan.Plan{
-		`mode is "duet", in its plan "sequence"`: of(plan.ModeSequence), "slice is 0s, in its plan 1s": slice,
-	} {
-		c := w.onDisk()
-		c.Plan, c.PlanDigest = p.String(), p.Digest()
-		if err := comparison.CheckPlan(c, p); !errors.Is(err, comparison.ErrAltered) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
 	}
 }

@@ -55,15 +55,13 @@ func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.
 	if len(looks) > 0 {
 		b.Least -= time.Duration(p.Compare.Blocks-looks[0].Blocks) * block
 	}
-	if !p.Compare.Auto() {
-		b.Expected = comparison.Foresee(p, b.Noise)
-		return b, nil
+	if p.Compare.Auto() {
+		last := looks[comparison.Reach(looks, 0, b.Least, block, p.Compare.Budget)]
+		b.Budget = p.Compare.Budget
+		b.Fits = last.Blocks
+		b.Most = b.Least + time.Duration(last.Blocks-looks[0].Blocks)*block
 	}
-	last := looks[comparison.Reach(looks, 0, b.Least, block, p.Compare.Budget)]
-	b.Budget = p.Compare.Budget
-	b.Fits = last.Blocks
-	b.Most = b.Least + time.Duration(last.Blocks-looks[0].Blocks)*block
-	b.Expected = comparison.ForeseeAt(p, b.Noise, last)
+	b.Expected = comparison.Foresee(p, b)
 	return b, nil
 }
 

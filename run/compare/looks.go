@@ -7,7 +7,6 @@ import (
 
 	"plimsoll/judge/comparison"
 	"plimsoll/record"
-	"plimsoll/stats"
 )
 
 // look takes the k-th planned look, from 0, unless it was taken before the comparison was cut, and
@@ -76,7 +75,7 @@ func (r *runner) foresee(block int) error {
 		return nil
 	}
 	r.foreseen = true
-	at := r.lastLook()
+	at := comparison.LastLook(r.plan, r.c.Before)
 	endpoints := r.plan.Endpoints()
 	for _, run := range r.c.Runs {
 		if run.Block != block || run.Arm != r.c.Arms[0] || !run.Counts() {
@@ -100,19 +99,4 @@ func (r *runner) foresee(block int) error {
 		r.foresaw(r.c.Foreseen)
 	}
 	return nil
-}
-
-// lastLook returns the last look of the comparison; with a budget the last that it has time for by
-// the plan's lengths.
-func (r *runner) lastLook() record.Look {
-	if len(r.c.Looks) == 0 {
-		return record.Look{Blocks: r.c.Blocks, Alpha: stats.FixedAlpha}
-	}
-	last := r.c.Looks[0]
-	for _, l := range r.c.Looks {
-		if b := r.c.Before; b == nil || b.Budget == 0 || l.Blocks <= b.Fits {
-			last = l
-		}
-	}
-	return last
 }

@@ -72,16 +72,6 @@ func TestLooksEndAComparison(t *testing.T) {
 	}
 }
 
-// The plan, its digest and the looks are on disk before the first run.
-func TestLooksArePlanned(t *testing.T) {
-	w := newWorld(t, looksPlan)
-	w.attempt(false, 3, 0) // when the first run begins
-	c := w.onDisk()
-	if len(c.Runs) != 0 || c.PlanDigest != w.plan.Digest() || len(c.Looks) != 3 || c.Looks[0].Blocks != 6 || c.Looks[2].Alpha != 0.0221 || c.Looks[0].Taken() {
-		t.Errorf("%+v", c)
-	}
-}
-
 // Blocks after a look wait for the next: judging a comparison that was cut there does not count as
 // a look.
 func TestNoLookBetweenLooks(t *testing.T) {

@@ -145,7 +145,7 @@ func (t timed) fit(
 func resetTime(
 	ctx context.Context, s *rig.Session, deployed *rig.Deployments, pt rig.RunPart,
 ) (time.Duration, error) {
-	sys, err := deployed.System(ctx, pt)
+	sys, err := s.System(ctx, deployed, pt)
 	if err != nil {
 		return 0, err
 	}

@@ -25,10 +25,6 @@ func (r *runner) stray(format string, args ...any) error {
 func resume(
 	ctx context.Context, cfg config, c *record.Comparison, lost []string,
 ) (*record.Comparison, error) {
-	if c.InTurns() && cfg.runBlock == nil {
-		return c, fmt.Errorf("comparison %s began as a duet, and cannot go on as one here; "+
-			"begin a new comparison", c.ID)
-	}
 	r := &runner{config: cfg, c: c, past: c.Runs, behind: true}
 	c.Resumed = append(c.Resumed, r.prepare(lost))
 	c.Runs = nil

@@ -154,7 +154,7 @@ func (w *world) attempt(resumed bool, kill, cancel int) (c *record.Comparison, l
 			c, err = resume(ctx, w.config(), c, nil)
 		}
 	} else {
-		c, err = carryOut(ctx, w.config())
+		c, err = begin(ctx, w.config())
 	}
 	if err != nil {
 		w.t.Fatalf("killed at %d, canceled at %d: %v", kill, cancel, err)

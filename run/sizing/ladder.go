@@ -61,7 +61,7 @@ func (l *Ladder) Climb(ctx context.Context, deployed *rig.Deployments) (err erro
 	pt.Bounded, pt.Step = true, true
 	s.Plan = l.Plan.AtStep(most) // for how many users the system is made
 	s.Progress.What(l.Prefix, 0)
-	sys, err := deployed.System(ctx, pt)
+	sys, err := s.System(ctx, deployed, pt)
 	if err != nil {
 		return err
 	}
