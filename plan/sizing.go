@@ -181,3 +181,19 @@ func (d *decoder) checkPrices(p *Plan) {
 		}
 	}
 }
+
+// AtStep returns the plan of one step of its sizing, of so many users: a bounded test alone.
+func (p *Plan) AtStep(users int) *Plan {
+	q := *p
+	z := *p.Sizing
+	z.Steps = []int{users}
+	q.Sizing = &z
+	q.Unbounded = nil
+	q.Bounded = &Bounded{Users: PerEngine{"": users}, Ramp: z.Ramp.Ramp(users), Settle: z.Settle, Measure: z.Hold}
+	if q.Compare != nil {
+		c := *q.Compare
+		c.Combine = false
+		q.Compare = &c
+	}
+	return &q
+}

@@ -281,6 +281,13 @@ func (h *placement) close(ctx context.Context) error {
 // outsideEnv passes to a program in a network of its own the network of its parent.
 const outsideEnv = "PLIMSOLL_OUTSIDE_NETWORK"
 
+// CarriedError is the error of an invocation that another process of this program has carried out: its exit status. That
+// process has printed the reason.
+type CarriedError struct{ Status int }
+
+// Error implements error.
+func (c CarriedError) Error() string { return fmt.Sprintf("status %d", c.Status) }
+
 // Isolate carries the whole invocation out again in a network of its own, if the plan's target has networks: the users,
 // whose sockets are this program's, are then on one of these networks, and nothing in that of the host has to be
 // changed. done reports that the other program did the work; err is then its exit status. The preflight of the plan
@@ -339,7 +346,7 @@ func (pr *Program) Isolate(ctx context.Context, p *plan.Plan, root string) (done
 	case err == nil:
 		return true, nil
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		return true, StatusError(exit.ExitCode()) // it has printed the reason
+		return true, CarriedError{exit.ExitCode()} // it has printed the reason
 	default:
 		return true, err
 	}

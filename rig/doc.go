@@ -5,8 +5,8 @@
 // The calling program describes itself by a [Program]. [Begin] opens the store and returns a [Session]: the host, its
 // cores and its rating. [Deployments.System] deploys one arm on one database, with its stores, network and limits,
 // and provisions it. [Session.Trial] then carries out one run on it: it resets the system, starts users in this
-// process or in agents, samples the probes, reads the gates, and leaves a sealed run. [Session.Compare] repeats that
-// for every cell of a comparison, and [Ladder.Climb] for every step of a sizing.
+// process or in agents, samples the probes, reads the gates, and leaves a sealed run. Packages run/compare and run/sizing
+// repeat that for every cell of a comparison, and for every step of a sizing.
 //
 // # Seams
 //
@@ -16,8 +16,9 @@
 //
 // # Errors
 //
-// A mistake of the caller is a [plan.UsageError]. A [StatusError] ends a program with an exit status of its own,
-// without a word. Every other error means that the tool failed, and nothing follows about the target.
+// A mistake of the caller is a [plan.UsageError]. [CarriedError] is the exit status of another process
+// of this program, which has carried everything out. Every other error means that the tool failed, and nothing follows
+// about the target.
 //
 // # Concurrency
 //

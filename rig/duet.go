@@ -5,13 +5,10 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"plimsoll/internal/boundary"
-	"plimsoll/judge/comparison"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
@@ -21,85 +18,50 @@ import (
 	"plimsoll/run/trial"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
 )
 
-// block carries out the runs of one block side by side: the systems are up at once, and their users take turns.
-func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]comparison.BlockRun, error) {
-	s, first := r.Session, block[0]
-	s.whole.at(first.Block, first.Again)
-	s.Progress.What(blockText(first, s.Plan.Compare.Blocks), time.Duration(max(first.Left+1-len(block), 0))*r.pace.each())
-	sung, err := r.listen(ctx, time.Duration(len(block))*s.length(r.base))
-	if err != nil {
-		return nil, err
-	}
-	systems := make([]*System, len(block))
-	for i, cell := range block {
-		if systems[i], err = r.system(ctx, cell); err != nil {
-			return nil, err
-		}
-	}
-	began := time.Now()
-	table := duet.New(duet.Config{Seats: len(block), Seed: s.Plan.Seed ^ uint64(first.Block)<<32, Slice: s.Plan.Compare.Slice, Log: s.Progress.Say})
-	shared := newSharedCounts()
-	over := make(chan struct{})
-	length := newExtent(s.Plan, r.past)
-	prepared := newMuster(len(block))
-	out, errs := make([]comparison.BlockRun, len(block)), make([]error, len(block)+1)
-	sessions := make([]Session, len(block)) // one each: a session carries out one run at a time
-	var wg sync.WaitGroup
-	for i, cell := range block {
-		name := strings.TrimSpace(cell.Arm + " " + cell.Engine)
-		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over,
-			extent: length.run(cell.Arm, cell.Engine), prepared: prepared}
-		sessions[i] = *s
-		sessions[i].Progress = s.Progress.Part(name)
-		wg.Go(func() {
-			defer place.Leave() // the others do not wait for a run that never began
-			defer place.arrive()
-			pt := r.part(cell)
-			pt.place = place
-			errs[i] = boundary.Do("a run of a duet", func() (err error) {
-				out[i].Run, out[i].Capacity, err = r.carry(ctx, &sessions[i], systems[i], pt, sung)
-				return err
-			})
-		})
-	}
-	errs[len(block)] = boundary.Do("the table of a duet", func() error { return table.Run(ctx) })
-	close(over)
-	wg.Wait()
-	s.Progress.Joined()
-	s.starts = inARow(s.starts, sessions)
-	made := make([]comparison.BlockRun, 0, len(block))
-	valid := true
-	for i, sys := range systems {
-		errs[i] = errors.Join(errs[i], sys.halt(ctx))
-		if valid = valid && out[i].Run.Valid; out[i].Run.Run != "" {
-			made = append(made, out[i])
-		}
-	}
-	if valid {
-		length.finish()
-	}
-	runs := make([]record.ComparisonRun, len(out))
-	for i := range out {
-		runs[i] = out[i].Run
-	}
-	r.noted(runs, began)
-	return made, errors.Join(errs...)
+// A DuetBlock is shared by the runs of one block that are made at the same time in this process, in
+// turns.
+type DuetBlock struct {
+	seats    int
+	counts   *sharedCounts
+	over     chan struct{} // closed when no run needs turns any more
+	prepared *muster       // of the targets
 }
 
-// A place is that of one run in a duet, and what the run shares with the table of turns.
-type place struct {
-	*duet.Seat
-	seats  int // runs of the block
-	shared *sharedCounts
-	counts ownCounts
-	over   <-chan struct{} // closed when all runs of the block need no turns any more
-	extent *extentRun      // nil where the plan declares the length of the measured phase
+// NewDuetBlock returns the block of so many runs.
+func NewDuetBlock(runs int) *DuetBlock {
+	return &DuetBlock{seats: runs, counts: newSharedCounts(), over: make(chan struct{}), prepared: newMuster(runs)}
+}
 
-	prepared *muster // of the block's targets
-	arrived  sync.Once
-	// What follows is the run's, once it has joined.
+// End ends the block: no run needs turns any more.
+func (b *DuetBlock) End() { close(b.over) }
+
+// A Watch is called before the bounded test of a run of a duet begins, in the time of a clock. It
+// may set how the test ends, by the series of the run, which are there until ctx ends.
+type Watch func(ctx context.Context, test *trial.BoundedTest, run *clock.Clock, db *series.DB)
+
+// Place returns the place of a run at the table. watch may be nil. The caller calls Vacate when the
+// run has ended, or will not begin.
+func (b *DuetBlock) Place(seat *duet.Seat, watch Watch) *DuetPlace {
+	return &DuetPlace{Seat: seat, block: b, watch: watch}
+}
+
+// Vacate has the other runs of the block not wait for this one, which is over or never began.
+func (p *DuetPlace) Vacate() {
+	p.arrive()
+	p.Leave()
+}
+
+// A DuetPlace is the place of a run at the table of turns.
+type DuetPlace struct {
+	*duet.Seat
+	block   *DuetBlock
+	counts  ownCounts
+	watch   Watch
+	arrived sync.Once
+	// The rest is set when the run joins.
 	reg    *measure.Registry
 	turns  *probe.Turns
 	owed   *probe.Backlog // nil: no CPU time can be read
@@ -109,9 +71,9 @@ type place struct {
 	left   time.Time                 // when the run needed no turns any more
 }
 
-// join waits until the turns of the block begin, and returns the clock of the run and the context under which it is
-// carried out. The caller calls leave, unless it gets an error.
-func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *clock.Clock, leave func(), err error) {
+// join waits until the turns of the block begin, and returns the clock of the run and the context
+// under which it is carried out. The caller calls leave, unless it gets an error.
+func (p *DuetPlace) join(ctx context.Context, sys *System) (_ context.Context, run *clock.Clock, leave func(), err error) {
 	seated := duet.Seated{Begin: p.begin}
 	switch t, ok := sys.Deployment.(target.Pauser); {
 	case ok:
@@ -148,13 +110,13 @@ func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *
 }
 
 // arrive notes that the target of the run is prepared, or will never be.
-func (p *place) arrive() { p.arrived.Do(p.prepared.arrive) }
+func (p *DuetPlace) arrive() { p.arrived.Do(p.block.prepared.arrive) }
 
 // muster waits until the targets of all runs of the block are prepared.
-func (p *place) muster(ctx context.Context) error {
+func (p *DuetPlace) muster(ctx context.Context) error {
 	p.arrive()
 	select {
-	case <-p.prepared.all:
+	case <-p.block.prepared.all:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -180,7 +142,7 @@ func (m *muster) arrive() {
 }
 
 // begin is called at the beginning of each turn.
-func (p *place) begin() {
+func (p *DuetPlace) begin() {
 	if p.began.Load() == nil {
 		now := time.Now()
 		p.began.Store(&now)
@@ -189,22 +151,22 @@ func (p *place) begin() {
 		p.owed.Start()
 	}
 	p.turns.Begin()
-	p.shared.begin(&p.counts)
+	p.block.counts.begin(&p.counts)
 }
 
 // end is called at the end of each turn.
-func (p *place) end() {
+func (p *DuetPlace) end() {
 	p.turns.End()
 	if p.owed != nil {
 		p.owed.Stand()
 	}
 }
 
-// idleTime is how long the target of a duet is read before its users come.
+// idleTime is the time for which the target of a duet is read before its users come.
 const idleTime = 4 * time.Second
 
 // idle reads the CPU time that the target takes without load, before any of the block is paused.
-func (p *place) idle(ctx context.Context, sys *System) error {
+func (p *DuetPlace) idle(ctx context.Context, sys *System) error {
 	if p.target == nil {
 		return nil
 	}
@@ -218,18 +180,19 @@ func (p *place) idle(ctx context.Context, sys *System) error {
 	return nil
 }
 
-// Limits of a duet, in percent of a core, beyond which a run is not valid: what others on the host take of the target's
-// cores, and what everybody takes of the generator's busiest core. The second is out of reach.
+// Limits of a duet, in percent of a core, beyond which a run is not valid: for the share of the
+// target's cores that others on the host take, and for the use of the generator's busiest core by
+// everybody. The second is out of reach.
 const (
 	mostForeign = 75
 	mostOfCore  = 100
 )
 
-// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, meet all runs of a block alike:
-// they widen the intervals of differences and move none of them. A busy core is as often a neighbor's as the
-// generator's; the gates cpu, sched and lag tell whether the generator itself had to wait. Limits of the plan's own
-// stay.
-func (p *place) gates(all []plan.Gate) []plan.Gate {
+// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, disturb all
+// runs of a block alike: they widen the intervals of differences and move none of them. A busy core
+// is as often a neighbor's as the generator's; the gates cpu, sched and lag show whether the
+// generator itself had to wait. The plan's own limits stay.
+func (p *DuetPlace) gates(all []plan.Gate) []plan.Gate {
 	out := slices.Clone(all)
 	for i, g := range out {
 		switch {
@@ -244,26 +207,26 @@ func (p *place) gates(all []plan.Gate) []plan.Gate {
 }
 
 // progress reports the latencies of the run to the table before it reports to people.
-func (p *place) progress(to func(trial.Progress)) func(trial.Progress) {
+func (p *DuetPlace) progress(to func(trial.Progress)) func(trial.Progress) {
 	return func(t trial.Progress) {
 		p.Report(t.P95)
 		to(t)
 	}
 }
 
-// leave gives the place up when the run needs no turns any more, and waits until the others need none either: the work
-// that is left, and the end of the target, would disturb them.
-func (p *place) leave(ctx context.Context) error {
+// leave gives the place up when the run needs no turns any more, and waits until the others need
+// none either: the work that is left, and the end of the target, would disturb them.
+func (p *DuetPlace) leave(ctx context.Context) error {
 	p.left = time.Now()
 	p.Leave()
-	p.shared.begin(nil)
+	p.block.counts.begin(nil)
 	failed := p.Err()
 	var err error
 	if p.target != nil {
 		err = p.target.Pause(ctx)
 	}
 	select {
-	case <-p.over:
+	case <-p.block.over:
 	case <-ctx.Done():
 	}
 	if p.target != nil {
@@ -273,7 +236,7 @@ func (p *place) leave(ctx context.Context) error {
 }
 
 // record returns the manifest's part on the duet.
-func (p *place) record() *record.Duet {
+func (p *DuetPlace) record() *record.Duet {
 	st := p.Stats()
 	foreign := time.Duration(0)
 	if began := p.began.Load(); began != nil && !p.left.IsZero() {
@@ -284,7 +247,7 @@ func (p *place) record() *record.Duet {
 		by = p.target.PausedBy()
 	}
 	return &record.Duet{
-		Seats: p.seats, Turns: st.Turns, SliceMin: st.SliceMin, SliceMax: st.SliceMax, Own: st.Time, Alone: st.Alone,
+		Seats: p.block.seats, Turns: st.Turns, SliceMin: st.SliceMin, SliceMax: st.SliceMax, Own: st.Time, Alone: st.Alone,
 		Foreign: foreign, LongestForeign: st.Foreign, Carried: st.Carried, CarriedOps: st.CarriedOps,
 		Guard: st.Guard, Pausing: st.Pausing, LongestPausing: st.PausingMax, Continuing: st.Continuing, LongestContinuing: st.ContinuingMax,
 		CatchingUp: st.CatchingUp,
@@ -292,28 +255,29 @@ func (p *place) record() *record.Duet {
 	}
 }
 
-// stamps returns how the users' bytes were dated during the turns of the run so far. Of a target that is not paused
-// bytes come in any turn, so they are those of all runs of the block.
-func (p *place) stamps() wire.Clocks {
+// stamps returns the clocks by which the users' bytes were dated during the turns of the run so
+// far. Bytes of a target that is not paused come in any turn: then all runs of the block are
+// counted.
+func (p *DuetPlace) stamps() wire.Clocks {
 	if p.target == nil {
 		return wire.Stamps()
 	}
-	stamps, _ := p.shared.read(&p.counts)
+	stamps, _ := p.block.counts.read(&p.counts)
 	return stamps
 }
 
-// refused returns the refusals during the turns of the run so far, or in all turns as with stamps. The budget is one
-// for all runs of the block.
-func (p *place) refused() (wire.Refusals, int64) {
+// refused returns the refusals during the turns of the run so far, or in all turns as with stamps,
+// and the peak of the budget, which all runs of the block share.
+func (p *DuetPlace) refused() (wire.Refusals, int64) {
 	if p.target == nil {
 		return wire.Refused(), wire.Process().Peak()
 	}
-	_, refused := p.shared.read(&p.counts)
+	_, refused := p.block.counts.read(&p.counts)
 	return refused, wire.Process().Peak()
 }
 
-// ofAll reports whether the counts of the run are those of all runs of its block.
-func (p *place) ofAll() bool { return p != nil && p.target == nil }
+// ofAll reports whether the counts of the run are of all runs of its block.
+func (p *DuetPlace) ofAll() bool { return p != nil && p.target == nil }
 
 // ownCounts are counts of this process over the turns of one run.
 type ownCounts struct {
@@ -321,8 +285,8 @@ type ownCounts struct {
 	refused wire.Refusals
 }
 
-// sharedCounts deals the counts of this process out to the runs of a duet: what came since a run's turn began is its
-// own until the next turn begins. Its methods are safe for concurrent use.
+// sharedCounts assigns the counts of this process to the runs of a duet: a run gets the counts from
+// the beginning of its turn until the next turn begins. Its methods are safe for concurrent use.
 type sharedCounts struct {
 	mu      sync.Mutex
 	of      *ownCounts // nil: none's
@@ -334,7 +298,7 @@ func newSharedCounts() *sharedCounts {
 	return &sharedCounts{stamps: wire.Stamps(), refused: wire.Refused()}
 }
 
-// begin deals out what has come, and gives what comes from now on to a run, or to none.
+// begin assigns the counts so far, and gives those from now on to a run, or to none.
 func (c *sharedCounts) begin(to *ownCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,4 +319,17 @@ func (c *sharedCounts) read(of *ownCounts) (wire.Clocks, wire.Refusals) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return of.stamps, of.refused
+}
+
+// turn returns the function that reports whether a run has the turn; nil outside a duet.
+func (p *DuetPlace) turn() func() bool {
+	if p == nil {
+		return nil
+	}
+	return func() bool {
+		shared := p.block.counts
+		shared.mu.Lock()
+		defer shared.mu.Unlock()
+		return shared.of == &p.counts
+	}
 }

@@ -214,7 +214,7 @@ func TestGatesOfADuet(t *testing.T) {
 	amber, red := 50.0, 60.0
 	limits := plan.Gates{{Name: "steal", Amber: &amber, Red: &red}}
 	levels := map[string]string{}
-	for _, g := range (&place{}).gates(limits.All()) {
+	for _, g := range (&DuetPlace{}).gates(limits.All()) {
 		for _, at := range []float64{50, 70, 74, 90, 100} {
 			levels[fmt.Sprint(g.Name, " ", at)] = g.Level(at)
 		}

@@ -19,22 +19,21 @@ import (
 )
 
 const (
-	shownLines = 8   // of the log, in a frame
-	mostOver   = 600 // seconds over which users may come
+	mostOver = 600 // seconds over which users may come
 	// mostTimes is how many times the users of the plan a person may set: sockets and memory are for the plan's.
 	mostTimes = 10
 )
 
 // audience is who watches a run: the readers of its socket. It is a [trial.Audience].
 type audience struct {
-	pub   *live.Publisher // nil: the socket could not be made
-	whole *whole          // of the comparison or sizing; nil for none
-	like  live.Frame      // the fields that stay
-	most  int             // users that may be set
-	bound string          // why no more
-	stop  func(error)     // ends the invocation; nil where nobody may
-	duet  *place          // nil outside a duet
-	fleet interface {     // nil: this process has the users
+	pub       *live.Publisher // nil: the socket could not be made
+	broadcast *live.Broadcast // the comparison or sizing that the run belongs to; nil for none
+	like      live.Frame      // the fields that stay
+	most      int             // users that may be set
+	bound     string          // why no more
+	stop      func(error)     // ends the invocation; nil where nobody may
+	duet      *DuetPlace      // nil outside a duet
+	fleet     interface {     // nil: this process has the users
 		States() []fleet.AgentState
 	}
 	own func(key string) (float64, time.Time, bool)
@@ -54,12 +53,12 @@ type audience struct {
 // watchable opens the socket of a run. Without one the run goes on, and its log has the reason.
 func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, sys *System) *audience {
 	m := w.Manifest()
-	a := &audience{whole: s.whole, ended: make(chan struct{}), duet: pt.place, stop: s.Stop,
+	a := &audience{broadcast: s.broadcast, ended: make(chan struct{}), duet: pt.Place, stop: s.Stop,
 		like: live.Frame{ID: m.ID, Began: m.Epoch.UTC(), PID: os.Getpid(), Verb: s.Verb(), Plan: m.Name, Arm: m.Arm, Engine: m.Engine, Storms: stormKinds(sys)}}
 	a.most, a.bound = mostUsers(s.Users(pt), sys.mix)
 	if m.Comparison != "" {
-		a.like.Of = &live.PartOf{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.place != nil}
-		if c := s.Plan.Compare; c != nil && s.whole.is(live.KindComparison) {
+		a.like.Of = &live.PartOf{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.Place != nil}
+		if c := s.Plan.Compare; c != nil && s.broadcast.Is(live.KindComparison) {
 			a.like.Of.Blocks = c.Blocks
 		}
 	}
@@ -113,13 +112,13 @@ func (a *audience) hear(n int, e record.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.log = append(a.log, live.LogLine{N: n, At: e.At.Seconds(), Kind: e.Kind, Text: e.Line(), Level: e.Level})
-	if len(a.log) > shownLines {
+	if len(a.log) > live.ShownLines {
 		a.log = slices.Delete(a.log, 0, 1)
 	}
 }
 
 // Watched implements [trial.Audience].
-func (a *audience) Watched() bool { return a.pub.Watched() || a.whole.watched() }
+func (a *audience) Watched() bool { return a.pub.Watched() || a.broadcast.Watched() }
 
 // Progress implements [trial.Audience].
 func (a *audience) Progress(phase string, exploratory bool) {
@@ -168,7 +167,7 @@ func (a *audience) show(f *live.Frame) {
 	f.Log = slices.Clone(a.log)
 	f.Exploratory = cmp.Or(a.hand, f.Exploratory)
 	a.mu.Unlock()
-	a.whole.run(f, a.duet)
+	a.broadcast.Show(f, a.duet.turn())
 	a.pub.Publish(f)
 }
 
@@ -264,7 +263,7 @@ func (a *audience) end(v record.Validity, why string) {
 	}
 	close(a.ended)
 	a.wg.Wait()
-	a.whole.over(a.like.ID)
+	a.broadcast.Over(a.like.ID)
 	a.pub.Close(end)
 }
 

@@ -12,8 +12,8 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// systemMemory is about how much memory a server and its database take under load, where the plan does not limit it,
-// storeMemory the part of the database, and appMemory that of the server.
+// systemMemory is about the memory of a server and its database under load, where the plan does not
+// limit it: storeMemory for the database, appMemory for the server.
 const (
 	systemMemory = 400 << 20
 	storeMemory  = 150 << 20
@@ -23,13 +23,14 @@ const (
 // profileMemory is the same for a system of a named profile, which has more stores than a database.
 const profileMemory = 3 << 30
 
-// A CompareMode is how the comparison of a plan is carried out on this host.
+// A CompareMode decides between a duet and a sequence for the comparison of a plan on this host.
 type CompareMode struct {
 	Duet bool
 	Why  string // a clause: the reason for the mode
-	// Lacks is the reason why this host cannot carry out the duet that the plan asks for; empty otherwise.
+	// Lacks is the reason why this host cannot carry out the duet that the plan asks for; empty
+	// otherwise.
 	Lacks string
-	// Caution is what is not known about the duet that the plan asks for; empty otherwise.
+	// Caution names an unknown property of the duet that the plan asks for; empty if there is none.
 	Caution string
 }
 
@@ -41,9 +42,10 @@ func (m CompareMode) Name() string {
 	return plan.ModeSequence
 }
 
-// ModeOf returns the mode of a plan's comparison: that of the plan, or a sequence where this host lacks the memory for
-// all systems of a duet at once. A host whose free memory is unknown has enough. Only with read are files that the plan
-// names read, for the size of its dataset, and names of hosts elsewhere looked up.
+// ModeOf returns the mode of a plan's comparison: the plan's, or a sequence where this host lacks
+// the memory for all systems of a duet at once. A host whose free memory is unknown has enough.
+// With read, it reads the files of the plan's dataset for their size, and looks up the names of
+// hosts elsewhere.
 func ModeOf(p *plan.Plan, read bool) CompareMode {
 	free, err := probe.FreeMemory()
 	if err != nil {
@@ -78,8 +80,8 @@ func modeWith(p *plan.Plan, data, free int64, read bool) CompareMode {
 	return CompareMode{Why: lacks}
 }
 
-// duetMemory estimates how many bytes of memory all systems of a duet take: each as much as the plan allows it, else
-// the usual for all its servers, and the data that it and its replicas begin with.
+// duetMemory estimates the memory of all systems of a duet in bytes: for each the limit of the
+// plan, or the usual memory of all its servers, and the data that it and its replicas begin with.
 func duetMemory(p *plan.Plan, data int64) (all int64) {
 	if !p.Target.OwnHost() {
 		return 0
@@ -114,9 +116,9 @@ func duetMemory(p *plan.Plan, data int64) (all int64) {
 	return all
 }
 
-// datasetBytes estimates the size of a target's data: of a directory that of its files, else that of what is generated.
-// 0 where there are none, where they are in files that are not to be read, and where these cannot be read, which is an
-// error when they are loaded.
+// datasetBytes estimates the size of a target's data: of the files of a directory, or of a
+// population that is generated. It is 0 without data, for files that are not to be read, and for
+// files that cannot be read: loading them fails later.
 func datasetBytes(name string, read bool) (sum int64) {
 	preset, known := dataset.Preset(name)
 	switch {

@@ -64,10 +64,10 @@ func (pr *Program) UpFor(p *plan.Plan) (*plan.Plan, RunPart) {
 	p = p.WithoutAgents()
 	switch {
 	case p.Bounded.AutoUsers():
-		p = p.WithUsers(plan.PerEngine{"": firstAccounts})
+		p = p.WithUsers(plan.PerEngine{"": FirstAccounts})
 	case p.Bounded != nil || p.Unbounded != nil:
 	case p.Sizing != nil: // it has steps
-		p = (&Ladder{Plan: p}).Step(slices.Max(p.Sizing.Steps))
+		p = p.AtStep(slices.Max(p.Sizing.Steps))
 	default:
 		alone := *p
 		alone.Bounded = &plan.Bounded{Users: plan.PerEngine{"": 1}}

@@ -62,7 +62,7 @@ func TestInstalledOver(t *testing.T) {
 		b, err := os.ReadFile(there)
 		return []string{string(b)}, err
 	}}
-	shared, prepared := newGrounds(), newMuster(2)
+	shared, block := newGrounds(), NewDuetBlock(2)
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
 	for i, version := range []string{"11.0", "11.1"} {
@@ -71,9 +71,9 @@ func TestInstalledOver(t *testing.T) {
 			InstallCmd: []string{"/bin/sh", "-c", "printf " + version + " > " + there}})
 		sys := systemOf(s, &commanded{Site: dep, key: version, want: version, grounds: shared, surveyed: true, provision: func(context.Context) error { return nil }})
 		wg.Go(func() {
-			p := &place{prepared: prepared}
+			p := block.Place(nil, nil)
 			defer p.arrive()
-			_, errs[i] = s.ready(t.Context(), sys, RunPart{Arm: version, place: p})
+			_, errs[i] = s.ready(t.Context(), sys, RunPart{Arm: version, Place: p})
 		})
 	}
 	wg.Wait()

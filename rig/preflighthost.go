@@ -165,13 +165,13 @@ func (f *flight) mode(log *preflight.Log) {
 	}
 	m, _, err := f.modeOf(f.p)
 	if err == nil && m.Lacks != "" {
-		err = errLacks(m)
+		err = ErrLacks(m)
 	}
 	problem(log, "compare.mode", err)
 }
 
-// errLacks is the error of a comparison that this host cannot carry out in its mode.
-func errLacks(m CompareMode) error {
+// ErrLacks returns the error of a comparison that this host cannot carry out in its mode.
+func ErrLacks(m CompareMode) error {
 	return plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", m.Lacks)
 }
 

@@ -22,6 +22,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/capacity"
+	"plimsoll/run/live"
 	"plimsoll/run/sharedhost"
 	"plimsoll/run/trial"
 	"plimsoll/run/users"
@@ -56,10 +57,10 @@ type Session struct {
 	starts int   // how many runs in a row found their target unable to start
 	budget int64 // bytes that the answers and messages under way may hold, in all processes with users
 	// accounts are the accounts that the users have; nil: behaviors make them.
-	accounts *users.UsersFile
-	crew     *users.Crew // agents on other hosts that have the users; nil when this host has them
-	watchers *watchers   // nil when no agent of another host has anything to do
-	whole    *whole      // the comparison or sizing that is watched; nil for none
+	accounts  *users.UsersFile
+	crew      *users.Crew     // agents on other hosts that have the users; nil when this host has them
+	watchers  *watchers       // nil when no agent of another host has anything to do
+	broadcast *live.Broadcast // the comparison or sizing under way, for those who watch it; nil for none
 }
 
 // NewSession describes the host and pins this process to the generator's cores. A plan that names files has had its
@@ -94,7 +95,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if done, err := pr.Isolate(ctx, p, root); err != nil {
 		return nil, nil, err
 	} else if done {
-		return nil, nil, StatusError(ExitOK)
+		return nil, nil, CarriedError{}
 	}
 	st, err := store.Open(root)
 	if err != nil {
@@ -193,20 +194,20 @@ func (s *Session) coresOf(sys *System) []int {
 // A RunPart names a run: which arm on which database, and which part of a comparison it is.
 type RunPart struct {
 	Arm, Engine, Comparison string
-	block, order            int
-	pilot                   bool
-	Bounded, Unbounded      bool   // which tests it carries
-	keep                    bool   // the state that the part before has left; else the system is reset
-	Start                   int    // of the search; 0 for the plan's or the bounded test's
-	place                   *place // in a duet; nil: the run has its host for itself
-	step                    bool   // of a sizing
-	most                    int    // users of a pilot that finds their number; 0 for any other part
+	Block, Order            int
+	Pilot                   bool
+	Bounded, Unbounded      bool       // which tests it carries
+	Keep                    bool       // the state that the part before has left; else the system is reset
+	Start                   int        // of the search; 0 for the plan's or the bounded test's
+	Place                   *DuetPlace // in a duet; nil: the run has its host for itself
+	Step                    bool       // of a sizing
+	Most                    int        // users of a pilot that finds their number; 0 for any other part
 }
 
 // Users returns how many users a part may need at most.
 func (s *Session) Users(pt RunPart) int {
-	if pt.most > 0 {
-		return pt.most
+	if pt.Most > 0 {
+		return pt.Most
 	}
 	n := 0
 	if b := s.Plan.Bounded; b != nil && pt.Bounded {
@@ -222,7 +223,7 @@ func (s *Session) Users(pt RunPart) int {
 func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.Run, trial.Outcome, error) {
 	var commands []byte
 	switch {
-	case pt.keep:
+	case pt.Keep:
 	case sys.commanded != nil:
 		var err error
 		if commands, err = s.ready(ctx, sys, pt); err != nil {
@@ -236,14 +237,14 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	default:
 		s.Progress.Doing("resetting", s.length(pt))
 		if err := sys.reset(ctx); err != nil {
-			if (errors.Is(err, target.ErrStart) || errors.Is(err, target.ErrProvision)) && pt.Comparison != "" && !pt.pilot && ctx.Err() == nil {
+			if (errors.Is(err, target.ErrStart) || errors.Is(err, target.ErrProvision)) && pt.Comparison != "" && !pt.Pilot && ctx.Err() == nil {
 				return s.unstarted(ctx, sys, pt, err)
 			}
 			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
 		}
 	}
 	s.learn(sys)
-	if err := s.locate(ctx, sys, pt.place != nil); err != nil {
+	if err := s.locate(ctx, sys, pt.Place != nil); err != nil {
 		return nil, trial.Outcome{}, err
 	}
 	most := s.Users(pt)
@@ -260,13 +261,13 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	sys.look(ctx, sys.env(s.Plan, sys.Deployment))
 	var run *clock.Clock
 	switch {
-	case pt.place != nil:
+	case pt.Place != nil:
 		if lay.Processes > 1 {
 			return nil, trial.Outcome{}, plan.Usagef("compare.mode: the %d users of an arm need %d processes, and those of a duet share one; lower users, or write mode: sequence", s.Users(pt), lay.Processes)
 		}
 		var leave func()
-		pt.place.arrive()
-		if ctx, run, leave, err = pt.place.join(ctx, sys); err != nil {
+		pt.Place.arrive()
+		if ctx, run, leave, err = pt.Place.join(ctx, sys); err != nil {
 			return nil, trial.Outcome{}, err
 		}
 		defer leave()
@@ -298,10 +299,10 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity, m.Exploratory = out.Phases, out.Capacity, aud.steered(&out)
-		seen.OfAll = pt.place.ofAll()
+		seen.OfAll = pt.Place.ofAll()
 		seen.Describe(m)
-		if pt.place != nil {
-			m.Duet = pt.place.record()
+		if pt.Place != nil {
+			m.Duet = pt.Place.record()
 		}
 	}))
 	why := out.Interrupted
@@ -310,7 +311,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	}
 	seal, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if why == "" && out.Validity.Valid && pt.Comparison != "" && !pt.pilot {
+	if why == "" && out.Validity.Valid && pt.Comparison != "" && !pt.Pilot {
 		// Without them, the report draws them again, and reports a problem of the series if it cannot either.
 		_ = s.AtSeal(seal, w.Dir(), w.Manifest(), s.Plan.Workload.Pace)
 	}
@@ -332,7 +333,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 	return record.Manifest{
 		ID: store.NewID(epoch, s.Plan.Name), Name: s.Plan.Name, Tool: s.Version, Epoch: epoch,
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
-		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
+		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.Block, Order: pt.Order, Pilot: pt.Pilot,
 		SharedHost: s.onOneHost(sys), Generator: s.generator, TargetCPUs: s.coresOf(sys), Host: s.host, Target: targetText,
 		Clock: users.ClockText(wire.Clocks{}, false), Processes: processes, Accounts: s.accountsOf(sys),
 	}, err
@@ -398,8 +399,8 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	defer func() { unpublish(&out) }()
 	var turns *probe.Turns // all time is the run's
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
-	if pt.place != nil {
-		turns, reg = pt.place.turns, pt.place.reg
+	if pt.Place != nil {
+		turns, reg = pt.Place.turns, pt.Place.reg
 	}
 	load := newShares(sys, s.Dialects.OfPlan(s.Plan), run)
 	runner, closeProbes, err := s.probes(sys, db, run, turns, load)
@@ -407,8 +408,8 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 		return out, seen, err
 	}
 	defer closeProbes()
-	if pt.place != nil && pt.place.owed != nil {
-		runner.Add(pt.place.owed)
+	if pt.Place != nil && pt.Place.owed != nil {
+		runner.Add(pt.Place.owed)
 	}
 	cores := map[string][]int{}
 	if len(s.generator) > 0 {
@@ -457,8 +458,8 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	}
 	defer population.End()
 	stamps, refused := population.Stamps, population.Refused
-	if pt.place != nil {
-		stamps, refused = pt.place.stamps, pt.place.refused
+	if pt.Place != nil {
+		stamps, refused = pt.Place.stamps, pt.Place.refused
 	}
 	if remote := population.Remote(); remote != nil {
 		runner.Add(remote)
@@ -481,9 +482,11 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	if f := s.Plan.Fleet; f != nil {
 		spec.Hold = f.Hold
 	}
-	if pt.place != nil {
-		spec.Progress, spec.Gates = pt.place.progress(spec.Progress), pt.place.gates(spec.Gates)
-		pt.place.extent.watch(ctx, spec.Bounded, run, db)
+	if pt.Place != nil {
+		spec.Progress, spec.Gates = pt.Place.progress(spec.Progress), pt.Place.gates(spec.Gates)
+		if watch := pt.Place.watch; watch != nil && spec.Bounded != nil {
+			watch(ctx, spec.Bounded, run, db)
+		}
 	}
 	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
 		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
@@ -499,9 +502,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
 	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stuck.finding(), population.Findings(out.Phases))
 	err = errors.Join(err, terr, cerr)
-	seen = users.Received{Stamps: stamps().Sub(before), Budget: s.budget, OfAll: pt.place.ofAll()}
-	if pt.place != nil { // before the work that is left: it would disturb the others
-		err = errors.Join(err, stopProbing(), pt.place.leave(ctx))
+	seen = users.Received{Stamps: stamps().Sub(before), Budget: s.budget, OfAll: pt.Place.ofAll()}
+	if pt.Place != nil { // before the work that is left: it would disturb the others
+		err = errors.Join(err, stopProbing(), pt.Place.leave(ctx))
 	}
 	cutNow, held := refused()
 	seen.Refused, seen.Held = cutNow.Sub(cut), held
@@ -529,14 +532,14 @@ func (s *Session) told(ctx context.Context, sys *System, env workload.Env, w *re
 func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, run *clock.Clock) trial.Config {
 	spec := trial.Config{Clock: run, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.Progress.trial, Gates: s.Plan.Gates.All()}
 	spec.Window, spec.Timeout = plan.DefaultWindow, opTimeout
-	if pt.most > 0 {
+	if pt.Most > 0 {
 		spec.Level, spec.Rules = s.levelTest(pt), s.Plan.BoundedRules()
 		return spec
 	}
 	if b := s.Plan.Bounded; b != nil && pt.Bounded {
 		n, _ := b.UsersFor(pt.Engine)
 		spec.Bounded = &trial.BoundedTest{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window), Rules: s.Plan.BoundedRules()}
-		if pt.Comparison == "" || pt.step { // the runs of an arm have one length
+		if pt.Comparison == "" || pt.Step { // the runs of an arm have one length
 			spec.Bounded.GiveUp = giveUp
 		}
 	}

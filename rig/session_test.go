@@ -2,20 +2,16 @@ package rig
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/target"
-	"plimsoll/watch/probe"
 )
 
 // Users and the search's start are each database's own.
@@ -38,51 +34,6 @@ compare: {arms: {base: {}, new: {}}, combine: true}
 		if n := s.Users(RunPart{Engine: engine, Bounded: true}); n != want[0] {
 			t.Errorf("%s is provisioned for %d users, want %d", engine, n, want[0])
 		}
-	}
-}
-
-// A comparison goes on with the host and the programs that it began with, or not at all.
-func TestSameAsBefore(t *testing.T) {
-	host := func(kernel string) json.RawMessage {
-		b, err := json.Marshal(probe.Host{Kernel: kernel, CPUs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	c := &record.Comparison{ID: "c", Runs: []record.ComparisonRun{{Run: "lost", Cut: true}, {Run: "r1", Arm: "base", Engine: "mysql"}}}
-	cfg := comparison.Config{Load: func(id string) (*record.Run, error) {
-		if id != "r1" {
-			return nil, errors.New("nobody asks for a run that is not judged")
-		}
-		return &record.Run{Manifest: record.Manifest{ID: id, Host: host("6.1"), Target: json.RawMessage(`{"digest":"sha256:first","dataset":"mine sha256:1","database":{"name":"PostgreSQL","version":"15.18"}}`)}}, nil
-	}}
-	stacks, err := (&Session{host: host("6.1")}).sameAsBefore(c, cfg, newGrounds())
-	was := stacks["base mysql"]
-	if err != nil || was != (stack{"sha256:first", "mine sha256:1", "PostgreSQL 15.18"}) {
-		t.Errorf("%v, %v", stacks, err)
-	}
-	for _, tt := range []struct {
-		is   stack
-		want string
-	}{
-		{was, ""},
-		{stack{"sha256:second", was.data, was.database}, "another build (digest sha256:second, it was sha256:first)"},
-		{stack{was.program, "mine sha256:2", was.database}, "on other data (mine sha256:2, it was mine sha256:1)"},
-		{stack{was.program, "", was.database}, "on other data (-, it was mine sha256:1)"},
-		{stack{was.program, was.data, "PostgreSQL 15.19"}, "on another database server (PostgreSQL 15.19, it was PostgreSQL 15.18)"},
-	} {
-		if got := tt.is.differs(was); got != tt.want {
-			t.Errorf("%v: %q, want %q", tt.is, got, tt.want)
-		}
-	}
-	if got := was.differs(stack{}); got != "" {
-		t.Errorf("from what nobody knows: %q", got)
-	}
-	_, err = (&Session{host: host("6.2")}).sameAsBefore(c, cfg, newGrounds())
-	var usage plan.UsageError
-	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "run r1 was made on another host") {
-		t.Errorf("another kernel: %v", err)
 	}
 }
 

@@ -23,13 +23,14 @@ func TestCountsOfForeignTurns(t *testing.T) {
 		base   int64 // the refusals of the arm that had the first turn, after one in each turn
 	}{{"paused", true, 1}, {"elsewhere", false, 2}} {
 		t.Run(tt.name, func(t *testing.T) {
-			shared := newSharedCounts()
-			base, other := &place{shared: shared}, &place{shared: shared}
+			block := NewDuetBlock(2)
+			base, other := block.Place(nil, nil), block.Place(nil, nil)
+			shared := block.counts
 			if tt.paused {
 				base.target, other.target = obedient{}, obedient{}
 			}
 			before, _ := base.refused()
-			for _, p := range []*place{base, other} {
+			for _, p := range []*DuetPlace{base, other} {
 				shared.begin(&p.counts)
 				_ = wire.Exceeded(wire.ErrElements)
 			}

@@ -117,7 +117,7 @@ func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []b
 	c, out := sys.commanded, new(excerpt)
 	c.grounds.Lock()
 	defer c.grounds.Unlock()
-	turn := external.Turn{Block: pt.block, Run: pt.order, Log: out}
+	turn := external.Turn{Block: pt.Block, Run: pt.Order, Log: out}
 	defer func() { log = out.bytes() }()
 	for _, fact := range []string{stateFact, usersFact} {
 		c.Note(fact, "")
@@ -175,10 +175,10 @@ func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []b
 // lead to one server, where the last installation is that of all.
 func (s *Session) ready(ctx context.Context, sys *System, pt RunPart) (log []byte, err error) {
 	log, err = s.prepare(ctx, sys, pt)
-	if err != nil || pt.place == nil {
+	if err != nil || pt.Place == nil {
 		return log, err
 	}
-	if err := pt.place.muster(ctx); err != nil {
+	if err := pt.Place.muster(ctx); err != nil {
 		return log, err
 	}
 	if err := s.checkRelease(ctx, sys); err != nil {

@@ -248,7 +248,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	defer f.mu.Unlock()
 	p := f.s.Plan
 	name := strings.Trim(arm+"-"+eng, "-")
-	at := cmp.Or(p.Place(arm, pt.block).Name, arm)
+	at := cmp.Or(p.Place(arm, pt.Block).Name, arm)
 	key := cmp.Or(name, "target") // of a plan without arms and databases; a directory below f.dir, which Clear removes
 	if at != arm {                // the arms exchange their addresses
 		key += "@" + at
@@ -265,7 +265,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	var how *plan.Deployment
 	if p.Compare != nil {
 		if a, ok := p.Compare.Arm(arm); ok {
-			t, how = p.TargetOf(a, pt.block), a.Deployment
+			t, how = p.TargetOf(a, pt.Block), a.Deployment
 		}
 	}
 	ready := t.Ready // with its references

@@ -31,7 +31,7 @@ func (s *Session) unstarted(ctx context.Context, sys *System, pt RunPart, cause 
 
 // inARow returns how many blocks of a duet in a row had no run that started, from the number before this one and the
 // sessions of its runs.
-func inARow(before int, sessions []Session) int {
+func inARow(before int, sessions []*Session) int {
 	for i := range sessions {
 		if sessions[i].starts <= before {
 			return 0

@@ -43,7 +43,7 @@ func TestArmThatCannotBeProvisionedFails(t *testing.T) {
 // Blocks of a duet are in a row only if no run of them started.
 func TestUnstartedInARow(t *testing.T) {
 	for _, tt := range []struct{ before, a, b, want int }{{0, 0, 0, 0}, {0, 1, 0, 0}, {2, 3, 0, 0}, {2, 3, 3, 3}} {
-		if got := inARow(tt.before, []Session{{starts: tt.a}, {starts: tt.b}}); got != tt.want {
+		if got := inARow(tt.before, []*Session{{starts: tt.a}, {starts: tt.b}}); got != tt.want {
 			t.Errorf("%d before, then %d and %d: %d, want %d", tt.before, tt.a, tt.b, got, tt.want)
 		}
 	}

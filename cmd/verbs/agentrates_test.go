@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/load/engine/calibration"
-	"plimsoll/rig"
 )
 
 // An agent with -calibrate rates its host before it joins, when its store has no rating of it. A rating that is broken
@@ -52,7 +52,7 @@ func TestAgentRatesItsHost(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK {
+	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK {
 		t.Errorf("exit status %d\n%s", status, output.String())
 	}
 	if null == 0 {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/contenders"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/plain"
@@ -22,6 +23,7 @@ import (
 	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
+	"plimsoll/run/compare"
 )
 
 //go:embed quickstart.yaml
@@ -72,7 +74,7 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		planted = ""
 	}
 	// The demo's load is far below what any host can drive: its twenty seconds are better spent on it.
-	return a.comparePlan(ctx, comparing{CompareJob: rig.CompareJob{AA: planted == "", Keep: *keep}, plan: p, root: *root, json: *asJSON, planted: &planted})
+	return a.comparePlan(ctx, comparing{Options: compare.Options{AA: planted == "", Keep: *keep}, plan: p, root: *root, json: *asJSON, planted: &planted})
 }
 
 // compare runs arms × databases in blocks.
@@ -120,7 +122,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 			return plan.Usagef("%s: %s", rest[0], why)
 		}
 	}
-	j := comparing{CompareJob: rig.CompareJob{AA: *aa, Keep: *keep, Minutes: *minutes}, plan: p, root: *root, rate: *rate, json: *asJSON}
+	j := comparing{Options: compare.Options{AA: *aa, Keep: *keep, Minutes: *minutes}, plan: p, root: *root, rate: *rate, json: *asJSON}
 	if *resume != "" {
 		return a.resume(ctx, *resume, j)
 	}
@@ -138,7 +140,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 
 // A comparing is a comparison that a verb carries out and reports.
 type comparing struct {
-	rig.CompareJob
+	compare.Options
 	plan *plan.Plan
 	root string
 	rate bool // the host's generator first
@@ -156,7 +158,7 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 	defer end()
 	j.Began = began
 	j.Readers = func(ctx context.Context) []comparison.Reader { return []comparison.Reader{a.catalog().Costs(ctx)} }
-	c, err := s.Compare(ctx, j.CompareJob)
+	c, err := compare.Run(ctx, s, j.Options)
 	if err != nil {
 		return err
 	}
@@ -175,8 +177,8 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 			plain.Fprintf(a.stdout, "demo: %s\n", report.Planted(doc, *j.planted))
 		}
 	}
-	if status != rig.ExitOK {
-		return rig.StatusError(status)
+	if status != exit.OK {
+		return exit.StatusError(status)
 	}
 	return nil
 }
@@ -186,42 +188,42 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 	var none report.Document
 	p, err := a.planOf(c)
 	if err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	doc, verdicts, pages, err := a.catalog().Document(ctx, c, p, st.Run)
 	if err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	why := c.NotComplete()
 	if why != "" && doc.State.Judged == 0 && !asJSON {
 		plain.Fprintf(a.stdout, "comparison %s %s: %d of %d blocks judged, so there is no report yet; its %d runs are kept\n",
 			c.ID, why, doc.State.Judged, doc.State.Planned, len(c.Runs))
 		a.goesOn(st, c)
-		return rig.ExitTool, doc, st.SaveComparison(c)
+		return exit.Tool, doc, st.SaveComparison(c)
 	}
 	dir := st.ComparisonDir(c.ID)
 	if err := writeReport(dir, doc, pages); err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	if err := st.SaveComparison(c); err != nil {
-		return rig.ExitTool, none, err
+		return exit.Tool, none, err
 	}
 	if asJSON {
 		if err := report.JSON(a.stdout, doc); err != nil {
-			return rig.ExitTool, none, err
+			return exit.Tool, none, err
 		}
 	} else {
 		if err := report.Screen(a.stdout, doc, 100); err != nil {
-			return rig.ExitTool, none, err
+			return exit.Tool, none, err
 		}
 		plain.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
 	}
 	if why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
 		a.goesOn(st, c)
-		return rig.ExitTool, doc, nil
+		return exit.Tool, doc, nil
 	}
-	return rig.ComparedStatus(doc, verdicts), doc, nil
+	return exit.Compared(doc, verdicts), doc, nil
 }
 
 // goesOn prints the command that continues a comparison.
@@ -328,8 +330,8 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if err != nil {
 		return err
 	}
-	if status != rig.ExitOK {
-		return rig.StatusError(status)
+	if status != exit.OK {
+		return exit.StatusError(status)
 	}
 	return nil
 }

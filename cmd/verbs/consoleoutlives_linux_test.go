@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/internal/browser"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 // steering counts the controls of the page that change anything.
@@ -59,7 +59,7 @@ func TestConsoleOutlivesServe(t *testing.T) {
 	unproblematic(b, from, s)
 
 	// A host that stalls may void the run in spite of open gates; it must not fail.
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
+	if status := wait(t, cmd, 60*time.Second, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s", status, output)
 	}
 	r := s.run()

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 const crashPlan = `
@@ -143,7 +143,7 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if status != rig.ExitInvalid && status != rig.ExitSLO || r.Validity.Valid || record.CauseOf(r.Validity) != record.ByTarget {
+			if status != exit.Invalid && status != exit.SLO || r.Validity.Valid || record.CauseOf(r.Validity) != record.ByTarget {
 				t.Errorf("status %d, valid %v, by %q\n%s", status, r.Validity.Valid, record.CauseOf(r.Validity), output.String())
 			}
 			var texts []string
@@ -173,19 +173,19 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 func TestAVerbThatPanicsEndsWithStatusOne(t *testing.T) {
 	var stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: panicking{}, stderr: &stderr, env: os.Getenv}
-	if status := a.run(t.Context(), []string{"version"}); status != rig.ExitTool || !strings.Contains(stderr.String(), "panic in the verb version: no room") || !strings.Contains(stderr.String(), "goroutine") {
+	if status := a.run(t.Context(), []string{"version"}); status != exit.Tool || !strings.Contains(stderr.String(), "panic in the verb version: no room") || !strings.Contains(stderr.String(), "goroutine") {
 		t.Errorf("status %d\n%s", status, stderr.String())
 	}
 	stderr.Reset()
 	a = &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &stderr, env: os.Getenv}
-	if status := a.run(t.Context(), []string{"version", "-what"}); status != rig.ExitUsage {
+	if status := a.run(t.Context(), []string{"version", "-what"}); status != exit.Usage {
 		t.Errorf("status %d of bad usage", status)
 	}
-	if status := a.run(t.Context(), []string{"version"}); status != rig.ExitOK {
+	if status := a.run(t.Context(), []string{"version"}); status != exit.OK {
 		t.Errorf("status %d", status)
 	}
 	a.caught.Add() // in a request, a user or a probe
-	if status := a.run(t.Context(), []string{"version"}); status != rig.ExitTool {
+	if status := a.run(t.Context(), []string{"version"}); status != exit.Tool {
 		t.Errorf("status %d after a panic that a boundary caught", status)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/rig"
 	"plimsoll/target"
 )
@@ -44,7 +45,7 @@ func TestDataEndToEnd(t *testing.T) {
 	ok := func(args ...string) string {
 		t.Helper()
 		status, out, errs := dataVerb(t, args...)
-		if status != rig.ExitOK {
+		if status != exit.OK {
 			t.Fatalf("data %v: status %d\n%s%s", args, status, out, errs)
 		}
 		return out
@@ -80,7 +81,7 @@ func TestDataEndToEnd(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, out, _ := dataVerb(t, "verify", "-files", kept); status != rig.ExitTool || !strings.Contains(out, "other contents") {
+	if status, out, _ := dataVerb(t, "verify", "-files", kept); status != exit.Tool || !strings.Contains(out, "other contents") {
 		t.Errorf("a flipped byte: status %d, %q", status, out)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
@@ -113,7 +114,7 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 		t.Fatal(err)
 	}
 	// A busy machine may void the run.
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("run: status %d\n%s", status, output.String())
 	}
 	var got shown
@@ -176,7 +177,7 @@ func TestDataInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := &canceler{text: step, cancel: cancel}
 		a := &app{stdout: &bytes.Buffer{}, stderr: errs, env: func(string) string { return "" }}
-		if status := a.run(ctx, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != rig.ExitTool {
+		if status := a.run(ctx, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != exit.Tool {
 			t.Errorf("interrupted at %q: status %d\n%s", step, status, errs.String())
 		}
 		cancel()
@@ -201,7 +202,7 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 	}
 	mine := filepath.Join(to, "mine")
 	writeText(t, mine, "x")
-	if _, _, err := plainCopy(t.Context(), from, to); statusOf(err) != rig.ExitUsage {
+	if _, _, err := plainCopy(t.Context(), from, to); exit.Of(err) != exit.Usage {
 		t.Errorf("it copied to a directory that was there: %v", err)
 	}
 	if _, err := os.Stat(mine); err != nil {

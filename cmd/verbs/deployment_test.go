@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/plan"
 	"plimsoll/rig"
 	"plimsoll/target"
@@ -282,7 +283,7 @@ func TestNetworksRefuse(t *testing.T) {
 func isolateRefuses(t *testing.T, p *plan.Plan, a *app, say string) {
 	t.Helper()
 	a.stderr = io.Discard
-	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), say) {
+	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), say) {
 		t.Errorf("%v, want %q", err, say)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 )
 
 // carriedOut are the commands of ours that the test carries out as they stand. Of all others the flags are parsed and
@@ -364,7 +364,7 @@ func checkOwn(t *testing.T, args []string) string {
 		args = append(args, "-h") // is reached if all flags before it are known
 	}
 	status, printed, errs := ranWith(t, args...)
-	if status == rig.ExitUsage || status == rig.ExitTool && args[0] != "doctor" || !out && status != rig.ExitOK {
+	if status == exit.Usage || status == exit.Tool && args[0] != "doctor" || !out && status != exit.OK {
 		t.Errorf("plimsoll %s: status %d\n%s", line, status, errs)
 	}
 	if !out {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -65,8 +66,8 @@ func TestDuetEndToEnd(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := startPlan(t, duetPlan, "compare")
 	status := wait(t, cmd, 3*time.Minute, output)
-	if status != rig.ExitInconclusive {
-		t.Errorf("status %d, want %d of a single block", status, rig.ExitInconclusive)
+	if status != exit.Inconclusive {
+		t.Errorf("status %d, want %d of a single block", status, exit.Inconclusive)
 	}
 	dir, c, runs := duetOf(t, root, output)
 	if c.Mode != plan.ModeDuet || c.State != record.Sealed || len(c.Runs) != 2 || runs["base"] == nil || runs["new"] == nil {

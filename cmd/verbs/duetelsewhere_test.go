@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 // elsewherePlan compares two versions on servers that are up already, in turns. About 10 posts fall into a turn.
@@ -113,8 +113,8 @@ func TestDuetElsewhere(t *testing.T) {
 	j := new(journal)
 	blue, green := serveElsewhere(t, "blue", "127.0.0.1", j, 0), serveElsewhere(t, "green", "127.0.0.2", j, 0)
 	dir, status, root, output := compareElsewhere(t, blue, green, "2", "true")
-	if status != rig.ExitInconclusive {
-		t.Errorf("status %d, want %d of two blocks of equal servers", status, rig.ExitInconclusive)
+	if status != exit.Inconclusive {
+		t.Errorf("status %d, want %d of two blocks of equal servers", status, exit.Inconclusive)
 	}
 	if !strings.Contains(output.String(), "base and new are both on this host, and nothing is paused") {
 		t.Error("there is no warning that both are on this host")
@@ -189,8 +189,8 @@ func TestArmElsewhereDiesAlone(t *testing.T) {
 	t.Parallel()
 	j := new(journal)
 	_, status, root, output := compareElsewhere(t, serveElsewhere(t, "blue", "127.0.0.1", j, 0), serveElsewhere(t, "green", "127.0.0.2", j, 60), "1", "false")
-	if status != rig.ExitInvalid {
-		t.Errorf("status %d, want %d: there is no pair", status, rig.ExitInvalid)
+	if status != exit.Invalid {
+		t.Errorf("status %d, want %d: there is no pair", status, exit.Invalid)
 	}
 	_, c, runs := duetOf(t, root, output)
 	base, dies := runs["base"], runs["new"]

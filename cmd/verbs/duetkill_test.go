@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 // A duet that is killed at any moment leaves no process, be it running, frozen or stopped, and no control group, and
@@ -34,11 +34,11 @@ func TestKilledDuetLeavesNothingAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := wait(t, next, 3*time.Minute, said)
-	if status == rig.ExitUsage && strings.Contains(said.String(), "is complete: there is nothing to resume") {
+	if status == exit.Usage && strings.Contains(said.String(), "is complete: there is nothing to resume") {
 		return // it was complete before it was killed
 	}
-	if status != rig.ExitInconclusive {
-		t.Errorf("it went on to status %d, want %d of a single block\n%s", status, rig.ExitInconclusive, said)
+	if status != exit.Inconclusive {
+		t.Errorf("it went on to status %d, want %d of a single block\n%s", status, exit.Inconclusive, said)
 	}
 	_, c, runs := duetOf(t, root, said)
 	if c.State != record.Sealed || len(c.Resumed) != 1 || runs["base"] == nil || runs["new"] == nil {

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -192,7 +193,7 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 	}
 	status := wait(t, cmd, 150*time.Second, output)
 	// A host that stalls may void the run in spite of open gates; it must not fail.
-	if status != rig.ExitOK && status != rig.ExitInvalid {
+	if status != exit.OK && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s", status, output.String())
 	}
 	var got shown
@@ -328,7 +329,7 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Before the program has asked for signals, the first one ends it at once (-1).
-			if status := wait(t, cmd, 2*time.Minute, output); status != rig.SignalStatus(syscall.SIGINT) && !(status == -1 && tt.name == "at once") {
+			if status := wait(t, cmd, 2*time.Minute, output); status != exit.OfSignal(syscall.SIGINT) && !(status == -1 && tt.name == "at once") {
 				t.Errorf("exit status %d\n%s", status, output.String())
 			}
 			if left := survivors(root); len(left) > 0 {
@@ -356,7 +357,7 @@ func TestCompareEndToEnd(t *testing.T) {
 	text := strings.NewReplacer("[postgresql, mysql]", "[postgresql]", "users: 10", "users: auto", "max_users: 12", "max_users: 90").Replace(fmt.Sprintf(e2ePlan, "2s")) + openGates
 	cmd, root, output := startPlan(t, text, "compare")
 	status := wait(t, cmd, 8*time.Minute, output)
-	if status != rig.ExitInconclusive && status != rig.ExitInvalid {
+	if status != exit.Inconclusive && status != exit.Invalid {
 		t.Fatalf("exit status %d for one block\n%s", status, output.String())
 	}
 	said := regexp.MustCompile(`bounded\.users: PostgreSQL auto → (\d+): [a-z]+ uses \d+ % of its cores`).FindStringSubmatch(output.String())

@@ -21,8 +21,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 const (
@@ -209,7 +209,7 @@ func TestEchoingLoginShowsNothing(t *testing.T) {
 		env := map[string]string{"PLIMSOLL_ADMIN_TOKEN": "t0k3n" + strings.Repeat("7", 21), "PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser}
 		var out safeBuffer
 		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return env[k] }}
-		if status := a.run(t.Context(), []string{"target", "verify", h.URL}); status != rig.ExitTool || !strings.Contains(out.String(), "administrator") {
+		if status := a.run(t.Context(), []string{"target", "verify", h.URL}); status != exit.Tool || !strings.Contains(out.String(), "administrator") {
 			t.Errorf("attack %d: status %d: %s", kind, status, out.String())
 		}
 		harmless(t, fmt.Sprint("attack ", kind), out.String(), append(h.secrets(), env["PLIMSOLL_ADMIN_TOKEN"]))
@@ -265,7 +265,7 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 			env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser, "PLIMSOLL_STORE": root, "PLIMSOLL_CALIBRATE": "false"}
 			var stdout, stderr safeBuffer
 			a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(k string) string { return env[k] }, terminal: tt.args[0] == "run"}
-			if status := a.run(t.Context(), append(tt.args, last)); status == rig.ExitOK || (status == rig.ExitUsage) != (tt.tell == refused) {
+			if status := a.run(t.Context(), append(tt.args, last)); status == exit.OK || (status == exit.Usage) != (tt.tell == refused) {
 				t.Errorf("exit status %d of a target that fails", status)
 			}
 			talk := strings.ReplaceAll(stderr.String(), "\r\x1b[K", "\n") // ours
@@ -284,7 +284,7 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 			for _, verb := range [][]string{{"show", onlyRunID(t, root)}, {"show", "-json", onlyRunID(t, root)}, {"ls"}} {
 				var out safeBuffer
 				b := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
-				if status := b.run(t.Context(), verb); status == rig.ExitTool || status == rig.ExitUsage {
+				if status := b.run(t.Context(), verb); status == exit.Tool || status == exit.Usage {
 					t.Errorf("%v: status %d\n%s", verb, status, out.String())
 				}
 				harmless(t, verb[0], out.String(), secrets)

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/record"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 )
 
 // commandedPlan compares two versions that commands of the plan put onto one server. DIR is the directory of the
@@ -74,8 +74,8 @@ func (c commandedComparison) compare(t *testing.T) (status int, root string, out
 // be void, and so all of it.
 func done(t *testing.T, status int) {
 	t.Helper()
-	if status != rig.ExitInconclusive && status != rig.ExitInvalid {
-		t.Errorf("status %d, want %d of a few blocks", status, rig.ExitInconclusive)
+	if status != exit.Inconclusive && status != exit.Invalid {
+		t.Errorf("status %d, want %d of a few blocks", status, exit.Inconclusive)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestInstallThatFailsThreeTimes(t *testing.T) {
 	dir := commandDir(t, map[string]string{"failing": "3"})
 	status, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "2", retry: "12s",
 		scripts: map[string]string{"install": installVersion, "reset": "true\n"}}.compare(t)
-	if status != rig.ExitTool || !strings.Contains(output.String(), "3 runs in a row had no target as the plan wants it") || !strings.Contains(output.String(), "| the package is not there") {
+	if status != exit.Tool || !strings.Contains(output.String(), "3 runs in a row had no target as the plan wants it") || !strings.Contains(output.String(), "| the package is not there") {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	if _, c, runs := deployedRuns(t, root); c.State != record.Interrupted || runs[len(runs)-1].Validity.Valid {

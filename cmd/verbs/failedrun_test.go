@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/dialect"
 	"plimsoll/plan"
-	"plimsoll/rig"
 )
 
 // failedPlan is the README's: nothing but bounded.
@@ -45,8 +45,8 @@ func TestABoundedRunThatFailsIsNotGood(t *testing.T) {
 			text := strings.NewReplacer("URL", proxy, "BEHAVIOR", behavior).Replace(failedPlan)
 			cmd, _, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa", "PLIMSOLL_USER_PASSWORD=Aa1!aaaaaaaa"}, text, "run")
 			// A busy machine may void the run as well.
-			if status := wait(t, cmd, time.Minute, output); status != rig.ExitSLO && status != rig.ExitInvalid {
-				t.Errorf("status %d, want %d", status, rig.ExitSLO)
+			if status := wait(t, cmd, time.Minute, output); status != exit.SLO && status != exit.Invalid {
+				t.Errorf("status %d, want %d", status, exit.SLO)
 			}
 			if said := output.String(); !strings.Contains(said, "rule broken: "+broken+": ") || strings.Contains(said, "othing limited") {
 				t.Errorf("want %q, and a limiter:\n%s", broken, said)

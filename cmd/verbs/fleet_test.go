@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 	"plimsoll/target/lab/netns"
 )
 
@@ -138,7 +138,7 @@ func TestUsersOnOtherHosts(t *testing.T) {
 	t.Parallel()
 	l := newFleetLab(t, "host-a", "host-b")
 	cmd, output := l.run(t, "3s")
-	if status := wait(t, cmd, time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+	if status := wait(t, cmd, time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s\n%s", status, output, l.said())
 	}
 	r, events := onlyRun(t, l.root)

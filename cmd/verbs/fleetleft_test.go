@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 // leftPlan has its users on the agents of zone a.
@@ -66,7 +66,7 @@ func TestThoseLeft(t *testing.T) {
 			for _, f := range files {
 				ids = append(ids, filepath.Base(f))
 			}
-			if status != rig.ExitOK && status != rig.ExitInvalid || !strings.Contains(output.String(), "the step is repeated with the agents that are left") {
+			if status != exit.OK && status != exit.Invalid || !strings.Contains(output.String(), "the step is repeated with the agents that are left") {
 				t.Errorf("exit status %d\n%s", status, output)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
@@ -157,9 +158,9 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 	}
 	if why := c.NotComplete(); why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
-		return rig.StatusError(rig.ExitTool)
+		return exit.StatusError(exit.Tool)
 	}
-	return statusOrNil(rig.ComparedStatus(doc, verdicts))
+	return statusOrNil(exit.Compared(doc, verdicts))
 }
 
 // withTexts puts the texts of a person into the plan of a report, if there are any.

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 // storedArms returns the entries of -base and -new if each of them stands for a stored run: there is no file of its
@@ -78,5 +78,5 @@ func (a *app) gather(ctx context.Context, n *numbers, base, fresh []string) erro
 	if err := a.writeDocument(n.output, doc, pages, *n.asJSON); err != nil {
 		return err
 	}
-	return statusOrNil(rig.ComparedStatus(doc, verdicts))
+	return statusOrNil(exit.Compared(doc, verdicts))
 }

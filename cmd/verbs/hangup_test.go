@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 // hangupRun starts a run whose measured phase is long, without waiting for it.
@@ -85,7 +85,7 @@ func TestClosedPipeSealsTheRun(t *testing.T) {
 		}
 	}
 	_ = read.Close()
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.SignalStatus(syscall.SIGPIPE) {
+	if status := wait(t, cmd, 60*time.Second, output); status != exit.OfSignal(syscall.SIGPIPE) {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	sealedAs(t, root, "interrupted by SIGPIPE")
@@ -104,7 +104,7 @@ func TestNohupGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := wait(t, cmd, 60*time.Second, output); status != rig.SignalStatus(syscall.SIGTERM) {
+	if status := wait(t, cmd, 60*time.Second, output); status != exit.OfSignal(syscall.SIGTERM) {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	sealedAs(t, root, "interrupted by SIGTERM")
@@ -154,7 +154,7 @@ func TestOutletEndsTheContext(t *testing.T) {
 	_ = read.Close()
 	var stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: o, stderr: &stderr, env: func(string) string { return "" }}
-	if status := a.run(ctx, []string{"version"}); status != rig.SignalStatus(syscall.SIGPIPE) || stderr.Len() > 0 {
+	if status := a.run(ctx, []string{"version"}); status != exit.OfSignal(syscall.SIGPIPE) || stderr.Len() > 0 {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
 	if cause := context.Cause(ctx); cause == nil || cause.Error() != "interrupted by SIGPIPE" {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/target/lab"
 )
 
@@ -44,7 +44,7 @@ func TestAHogBesideTheGeneratorMakesARunInvalid(t *testing.T) {
 	status := wait(t, cmd, time.Minute, output)
 	r, _ := onlyRun(t, root)
 	red := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool { return f.Gate == "core" && f.Level == record.Red })
-	if status != rig.ExitInvalid || !red {
-		t.Errorf("status %d, findings %+v; want %d and core", status, r.Validity.Findings, rig.ExitInvalid)
+	if status != exit.Invalid || !red {
+		t.Errorf("status %d, findings %+v; want %d and core", status, r.Validity.Findings, exit.Invalid)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/target/lab"
 )
 
@@ -83,7 +83,7 @@ func TestALateGeneratorIsSeenInEachHostileMode(t *testing.T) {
 			if late.Count() == 0 && r.Validity.Valid || p99 > budget && !seen && !few {
 				t.Errorf("operations were late by %v (of %d), beyond the budget of %v, and the run is valid %v, red %v", p99, late.Count(), budget, r.Validity.Valid, gates)
 			}
-			if status == rig.ExitOK || status == rig.ExitTool || status == rig.ExitUsage {
+			if status == exit.OK || status == exit.Tool || status == exit.Usage {
 				t.Errorf("status %d\n%s", status, output.String())
 			}
 			if failed == 0 && r.Validity.Valid {

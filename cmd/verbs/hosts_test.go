@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/target/lab/netns"
 	"plimsoll/watch/series"
 )
@@ -67,7 +67,7 @@ func TestHostsOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A busy machine may void the run, which comes before its rules.
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitSLO && status != rig.ExitInvalid {
+	if status := wait(t, cmd, 2*time.Minute, output); status != exit.SLO && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s", status, output)
 	}
 	if !strings.Contains(output.String(), "rule broken: promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2: ") ||
@@ -208,7 +208,7 @@ func TestDelayNeedsNetem(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plan.yaml")
 	writeText(t, path, text)
 	status, out, errs := ranWith(t, "plan", "check", path)
-	if status != rig.ExitOK {
+	if status != exit.OK {
 		t.Errorf("plan check ends with %d\n%s%s", status, out, errs)
 	}
 	if says := strings.Contains(out, "it cannot be carried out here: target.topology.links: delay: this kernel has no netem"); says != (lacks != nil) {
@@ -218,7 +218,7 @@ func TestDelayNeedsNetem(t *testing.T) {
 		return
 	}
 	a := &app{env: func(string) string { return "" }, stderr: io.Discard}
-	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "or remove delay") {
+	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "or remove delay") {
 		t.Errorf("the run: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 )
 
 // answered runs init with answers, and returns the status and what a person sees.
@@ -28,11 +28,11 @@ func TestInitWritesGoodPlans(t *testing.T) {
 		n++
 		file := filepath.Join(dir, fmt.Sprintf("%d.yaml", n))
 		status, out, errs := answered(t, file, answers...)
-		if status != rig.ExitOK || !strings.Contains(out, file+": good") {
+		if status != exit.OK || !strings.Contains(out, file+": good") {
 			t.Errorf("%q: status %d\n%s%s", answers, status, out, errs)
 			return
 		}
-		if status, out, errs := ranWith(t, "plan", "check", file); status != rig.ExitOK || !strings.Contains(out, ": good, sha256:") || strings.Contains(out, "cannot be compared") {
+		if status, out, errs := ranWith(t, "plan", "check", file); status != exit.OK || !strings.Contains(out, ": good, sha256:") || strings.Contains(out, "cannot be compared") {
 			t.Errorf("%q: plan check has status %d\n%s%s", answers, status, out, errs)
 		}
 	}
@@ -75,7 +75,7 @@ func TestInitRefusesAnswers(t *testing.T) {
 		{"http://host|hold|5|soon", `"soon": want a whole number from 1 to`},
 	} {
 		status, out, errs := answered(t, filepath.Join(dir, "p.yaml"), strings.Split(tt.answers, "|")...)
-		if status != rig.ExitUsage || out != "" || !strings.Contains(errs, tt.want) || strings.Contains(errs, "pass@") {
+		if status != exit.Usage || out != "" || !strings.Contains(errs, tt.want) || strings.Contains(errs, "pass@") {
 			t.Errorf("%q: status %d\n%s%s\nwant %s", tt.answers, status, out, errs, tt.want)
 		}
 	}

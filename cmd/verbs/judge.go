@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
 	"plimsoll/judge/comparison"
@@ -161,7 +162,7 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 	if *n.output.out != "" { // the printed form does not change
 		quiet := *a
 		quiet.stdout, quiet.rawOut = io.Discard, io.Discard
-		if err, status := quiet.judgePairs(n, pairs), rig.StatusError(0); err != nil && !errors.As(err, &status) {
+		if err, status := quiet.judgePairs(n, pairs), exit.StatusError(0); err != nil && !errors.As(err, &status) {
 			return err
 		}
 	}
@@ -206,14 +207,14 @@ func (a *app) writeJudged(n *numbers, d report.Document) error {
 		return err
 	}
 	if !d.State.Complete {
-		return rig.StatusError(rig.ExitTool)
+		return exit.StatusError(exit.Tool)
 	}
 	return statusOrNil(d.Kind.ExitStatus())
 }
 
 func statusOrNil(status int) error {
-	if status == rig.ExitOK {
+	if status == exit.OK {
 		return nil
 	}
-	return rig.StatusError(status)
+	return exit.StatusError(status)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/rig"
 )
 
@@ -68,7 +69,7 @@ func TestTrendOfResults(t *testing.T) {
 		"c.txt": resultsText([2]string{"base", "new"}, [][3]string{{"mysql", "100", "110"}}),
 		"d.csv": "base_release,new_release,base,new\nv3,v4,1,2\nv3,v4,1,3\n",
 	}, "report", "trend", "a.txt", "b.txt", "c.txt", "d.csv")
-	if status != rig.ExitOK || !strings.Contains(errOut, "a.txt: from line 15 on, lines outside of the results were not read: 1") {
+	if status != exit.OK || !strings.Contains(errOut, "a.txt: from line 15 on, lines outside of the results were not read: 1") {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 	for _, want := range []string{"from v1 to v3", "from base of c.txt to new of c.txt"} {
@@ -77,7 +78,7 @@ func TestTrendOfResults(t *testing.T) {
 		}
 	}
 	status, _, errOut = call(t, map[string]string{"a.csv": "base,new\n1,2\n"}, "report", "trend", "a.csv")
-	if status != rig.ExitUsage || !strings.Contains(errOut, "without releases: name them in the columns base_release and new_release") {
+	if status != exit.Usage || !strings.Contains(errOut, "without releases: name them in the columns base_release and new_release") {
 		t.Errorf("pairs: status %d, %q", status, errOut)
 	}
 }

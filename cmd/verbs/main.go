@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/own"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/linux"
@@ -48,9 +49,9 @@ func endings() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// heed ends a context by the first signal, and calls exit with a status at the second of a person: SIGHUP comes twice
+// heed ends a context by the first signal, and calls end with a status at the second of a person: SIGHUP comes twice
 // when a terminal closes.
-func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Writer, exit func(status int)) {
+func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Writer, end func(status int)) {
 	asked := 0
 	for received := range signals {
 		s, ok := received.(syscall.Signal)
@@ -62,7 +63,7 @@ func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Wr
 			asked++
 		}
 		if asked > 1 {
-			exit(rig.SignalStatus(s))
+			end(exit.OfSignal(s))
 			return
 		}
 		plain.Fprintf(stderr, "plimsoll: %s: stopping users, servers and databases; once more to end at once\n", unix.SignalName(s))

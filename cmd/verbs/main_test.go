@@ -12,10 +12,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/run/capacity"
 )
 
@@ -69,8 +69,8 @@ func TestAnUnstableSearchIsInconclusive(t *testing.T) {
 		c     *record.Capacity
 		want  int
 	}{
-		{true, nil, rig.ExitOK}, {false, nil, rig.ExitInvalid}, {true, of(record.Estimate), rig.ExitOK}, {true, of(record.AtLeast), rig.ExitOK},
-		{true, of(record.Unstable), rig.ExitInconclusive}, {false, of(record.Unstable), rig.ExitInvalid}, {true, of(record.Invalid), rig.ExitInvalid},
+		{true, nil, exit.OK}, {false, nil, exit.Invalid}, {true, of(record.Estimate), exit.OK}, {true, of(record.AtLeast), exit.OK},
+		{true, of(record.Unstable), exit.Inconclusive}, {false, of(record.Unstable), exit.Invalid}, {true, of(record.Invalid), exit.Invalid},
 	} {
 		if got := foundStatus(tt.valid, tt.c); got != tt.want {
 			t.Errorf("valid %v, %+v: got %d, want %d", tt.valid, tt.c, got, tt.want)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 )
 
 // fakePrometheus answers the query of the weights as a server of two hours of calls does, and every other with nothing.
@@ -50,7 +50,7 @@ func TestImportMix(t *testing.T) {
 	}
 	file := filepath.Join(dir, "mix.yaml")
 	status, out, errs := verb("-prometheus", srv.URL+"/prom", "-token-file", token, "-at", end.Format(time.RFC3339), "-o", file)
-	if status != rig.ExitOK || !strings.Contains(out, "weights of ") {
+	if status != exit.OK || !strings.Contains(out, "weights of ") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
 	text, err := os.ReadFile(file)
@@ -76,14 +76,14 @@ func TestImportMix(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, rig.ExitUsage, "want one of -prometheus URL and -file"},
-		{[]string{"-prometheus", "ftp://x"}, rig.ExitUsage, "-prometheus: want http"},
-		{[]string{"-prometheus", srv.URL, "-window", "5"}, rig.ExitUsage, "-window \"5\": want a time"},
-		{[]string{"-prometheus", srv.URL, "-at", "noon"}, rig.ExitUsage, "-at \"noon\": want a moment"},
-		{[]string{"-prometheus", srv.URL + "/prom"}, rig.ExitTool, "401 Unauthorized"},
-		{[]string{"-prometheus", srv.URL, "-token-file", token}, rig.ExitTool, "404 Not Found"},
-		{[]string{"-prometheus", srv.URL + "/prom", "-token-file", token, "-at", "2020-01-01T00:00:00Z"}, rig.ExitTool, "names no handler"},
-		{[]string{"-prometheus", "http://127.0.0.1:1"}, rig.ExitTool, "refused"},
+		{nil, exit.Usage, "want one of -prometheus URL and -file"},
+		{[]string{"-prometheus", "ftp://x"}, exit.Usage, "-prometheus: want http"},
+		{[]string{"-prometheus", srv.URL, "-window", "5"}, exit.Usage, "-window \"5\": want a time"},
+		{[]string{"-prometheus", srv.URL, "-at", "noon"}, exit.Usage, "-at \"noon\": want a moment"},
+		{[]string{"-prometheus", srv.URL + "/prom"}, exit.Tool, "401 Unauthorized"},
+		{[]string{"-prometheus", srv.URL, "-token-file", token}, exit.Tool, "404 Not Found"},
+		{[]string{"-prometheus", srv.URL + "/prom", "-token-file", token, "-at", "2020-01-01T00:00:00Z"}, exit.Tool, "names no handler"},
+		{[]string{"-prometheus", "http://127.0.0.1:1"}, exit.Tool, "refused"},
 	} {
 		if status, out, errs := verb(tt.args...); status != tt.status || !strings.Contains(errs, tt.want) || out != "" {
 			t.Errorf("%v: status %d, %q%q", tt.args, status, out, errs)

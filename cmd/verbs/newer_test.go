@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/internal/built"
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/measure"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 // Every file that a newer version has written is refused in one sentence, which names that version where the file does,
@@ -62,14 +62,14 @@ func TestFilesOfTheFutureAreRefused(t *testing.T) {
 			for _, a := range c.command {
 				args = append(args, strings.Replace(a, "DIR", dir, 1))
 			}
-			if status, out, errs := ranWith(t, args...); status != rig.ExitUsage || !strings.Contains(errs, want) || out != "" || strings.Count(errs, "\n") > 2 {
+			if status, out, errs := ranWith(t, args...); status != exit.Usage || !strings.Contains(errs, want) || out != "" || strings.Count(errs, "\n") > 2 {
 				t.Errorf("%v: status %d, stdout %q, stderr %q\nwant %s", args, status, out, errs, want)
 			}
 		})
 	}
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "plan.yaml"), "format: 1\n"+strings.TrimSpace(storedPlan))
-	if status, _, errs := ranWith(t, "plan", "check", filepath.Join(dir, "plan.yaml")); status != rig.ExitOK {
+	if status, _, errs := ranWith(t, "plan", "check", filepath.Join(dir, "plan.yaml")); status != exit.OK {
 		t.Errorf("a plan of format 1: status %d, %s", status, errs)
 	}
 }

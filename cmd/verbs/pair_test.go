@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/plan"
-	"plimsoll/rig"
 )
 
 // TestCompareTwoBuilds gives compare two files of one build: it states its length and starts the pilot. The plan that it
@@ -51,7 +51,7 @@ func TestCompareTwoBuilds(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if status, want := wait(t, cmd, time.Minute, output), rig.SignalStatus(syscall.SIGINT); status != want {
+	if status, want := wait(t, cmd, time.Minute, output), exit.OfSignal(syscall.SIGINT); status != want {
 		t.Errorf("status %d, want %d", status, want)
 	}
 	for _, want := range []string{"-minutes 6: at most 1m0s for the number of users, then about ", "blocks find in four of five cases: PostgreSQL: cost(app)"} {
@@ -62,8 +62,8 @@ func TestCompareTwoBuilds(t *testing.T) {
 	short := strings.NewReplacer("bounded: {users: auto, measure: auto}", "bounded: {users: 6, ramp: 500ms, settle: 500ms, measure: 3s}",
 		"share: 90%", "share: 90%, pace: 0.05", "compare:\n", "compare:\n  blocks: 1\n  retry: 0s\n").Replace(readText(t, file))
 	cmd, root, output = startPlan(t, short+openGates, "compare")
-	if status := wait(t, cmd, 3*time.Minute, output); status != rig.ExitInconclusive {
-		t.Errorf("status %d, want %d of a single block", status, rig.ExitInconclusive)
+	if status := wait(t, cmd, 3*time.Minute, output); status != exit.Inconclusive {
+		t.Errorf("status %d, want %d of a single block", status, exit.Inconclusive)
 	}
 	dir, c, _ := duetOf(t, root, output)
 	title := fmt.Sprintf("Performance Comparison `%s` vs `%s`", old, fresh)
@@ -125,7 +125,7 @@ database: {engine: postgresql}
 workload: {behavior: poster, pace: 0.05, params: {channels: "2"}}
 bounded: {users: 3, ramp: 100ms, settle: 100ms, measure: 2s}
 `, release)+openGates, "run", "-keep")
-	if status := wait(t, cmd, 3*time.Minute, output); status != rig.ExitOK {
+	if status := wait(t, cmd, 3*time.Minute, output); status != exit.OK {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	st := storeAt(t, filepath.Join(root, "store"))

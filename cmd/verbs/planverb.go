@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/mixfile"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/files"
@@ -129,7 +130,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			return jerr
 		}
 		if err != nil {
-			return rig.StatusError(rig.ExitUsage)
+			return exit.StatusError(exit.Usage)
 		}
 		return nil
 	}

@@ -25,10 +25,10 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/reference"
 	"plimsoll/plan"
 	"plimsoll/reference/refchat"
-	"plimsoll/rig"
 )
 
 // chatSecret is the password of the administrator of the server that mistakes are made with.
@@ -192,8 +192,8 @@ func TestMistakesOfAFirstUser(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, out, errs := lookedAt(t, tt.plan, tt.env)
-			if status != rig.ExitUsage || out != "" || !strings.Contains(errs, tt.want) {
-				t.Errorf("status %d, stdout %q, stderr\n%s\nwant %d, nothing, and %q", status, out, errs, rig.ExitUsage, tt.want)
+			if status != exit.Usage || out != "" || !strings.Contains(errs, tt.want) {
+				t.Errorf("status %d, stdout %q, stderr\n%s\nwant %d, nothing, and %q", status, out, errs, exit.Usage, tt.want)
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func TestCertificatesOfATarget(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			if status := wait(t, cmd, time.Minute, output); status != rig.ExitUsage || !strings.Contains(output.String(), tt.want) {
+			if status := wait(t, cmd, time.Minute, output); status != exit.Usage || !strings.Contains(output.String(), tt.want) {
 				t.Errorf("status %d\n%s\nwant %q", status, output.String(), tt.want)
 			}
 		})
@@ -270,7 +270,7 @@ compare: {blocks: 1, combine: true, arms: {base: {}, new: {}}}
 	for _, verb := range []string{"run", "capacity", "sizing", "compare"} {
 		store := filepath.Join(dir, verb)
 		status, out, errs := lookedAt(t, src, nil, verb, "-store", store)
-		if status != rig.ExitUsage || out != "" || strings.Contains(errs, "calibrating") {
+		if status != exit.Usage || out != "" || strings.Contains(errs, "calibrating") {
 			t.Errorf("%s: status %d, stdout %q, stderr\n%s", verb, status, out, errs)
 		}
 		var at []string
@@ -301,7 +301,7 @@ func TestPreflightLeavesNothing(t *testing.T) {
 		asked = append(asked, r.Method+" "+r.URL.Path)
 	})
 	status, out, errs := lookedAt(t, "name: t\ntarget: {driver: external, url: \""+at+"\"}\nworkload: {behavior: mattermost}\nbounded: {users: 5}\n", nil)
-	if status != rig.ExitOK || !strings.Contains(out, "this host and the plan's addresses can carry it out (checked in ") {
+	if status != exit.OK || !strings.Contains(out, "this host and the plan's addresses can carry it out (checked in ") {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 	mu.Lock()

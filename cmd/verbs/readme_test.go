@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 )
 
 // TestReadme holds the first page to its length, and the page of the exit statuses to their number.
@@ -22,7 +22,7 @@ func TestReadme(t *testing.T) {
 		t.Errorf("README.md has %d words, at most 400", n)
 	}
 	statuses := read("docs/statuses.md")
-	for status := rig.ExitOK; status <= rig.ExitSLO; status++ {
+	for status := exit.OK; status <= exit.SLO; status++ {
 		if !strings.Contains(statuses, fmt.Sprintf("| %d |", status)) {
 			t.Errorf("the table of statuses lacks %d", status)
 		}

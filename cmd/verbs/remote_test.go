@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/watch/series"
 )
 
@@ -65,8 +65,8 @@ probes: [{kind: agent, role: proxy}]
 		t.Fatal(err)
 	}
 	_ = agent.Wait()
-	if status := wait(t, cmd, time.Minute, output); status != rig.ExitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
+	if status := wait(t, cmd, time.Minute, output); status != exit.Invalid {
+		t.Errorf("exit status %d, want %d\n%s", status, exit.Invalid, output.String())
 	}
 	r, _ := onlyRun(t, root)
 	if f := silence(r, record.Red); !strings.HasPrefix(f, "agent proxy-0 has had no data since ") || !strings.Contains(f, "does plimsoll agent -join run there?") || !strings.Contains(unwrapped(output), f) {

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/rig"
 )
 
 // reportAgain renders a stored comparison as the verb does, and returns its directory.
 func reportAgain(tb testing.TB, root, id string) string {
 	tb.Helper()
-	if status, _, errOut := ranWith(tb, "report", "-store", root, id); status != rig.ExitInconclusive {
+	if status, _, errOut := ranWith(tb, "report", "-store", root, id); status != exit.Inconclusive {
 		tb.Fatalf("status %d: %s", status, errOut)
 	}
 	return filepath.Join(root, "comparisons", id)
@@ -104,7 +104,7 @@ func TestShowPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, errOut := ranWith(t, "show", "-store", root, "-pages", dir, runs[len(runs)-1].Name())
-	if status != rig.ExitOK {
+	if status != exit.OK {
 		t.Fatalf("status %d: %s", status, errOut)
 	}
 	files := strings.Fields(out)

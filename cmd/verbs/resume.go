@@ -7,10 +7,12 @@ import (
 
 	"plimsoll/cmd/internal/own"
 	"plimsoll/evidence"
+	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/rig"
+	"plimsoll/run/compare"
 )
 
 // resume goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
@@ -69,12 +71,16 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	if err != nil {
 		return err
 	}
-	if err := comparison.Resumable(c, comparison.Config{Plan: a.dialects().WithDefaultRules(j.plan), Tool: own.Version(), Build: build, Load: st.Run}); err != nil {
+	if err := comparison.Resumable(c, a.dialects().WithDefaultRules(j.plan), own.Version(), build, st.Run); err != nil {
 		return plan.UsageError{Err: err}
 	}
-	if j.Lost, err = a.program().Lost(ctx, st, c); err != nil {
+	lost, warnings, err := compare.Lost(ctx, st, c)
+	if err != nil {
 		return err
 	}
-	j.Cut, j.AA = c, c.AA
+	for _, w := range warnings {
+		plain.Fprintf(a.stderr, "plimsoll compare: %v\n", w)
+	}
+	j.Cut, j.Lost, j.AA = c, lost, c.AA
 	return a.comparePlan(ctx, j)
 }

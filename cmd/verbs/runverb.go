@@ -5,11 +5,13 @@ import (
 	"flag"
 	"fmt"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/internal/plain"
 	"plimsoll/plan/draft"
 	"plimsoll/record"
 	"plimsoll/rig"
+	"plimsoll/run/compare"
 )
 
 // bounded is the verb run: one bounded trial.
@@ -58,7 +60,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err := s.Foretell(pt); err != nil {
 		return err
 	}
-	if err := s.FindUsers(ctx, pt); err != nil {
+	if err := compare.FindUsers(ctx, s, pt); err != nil {
 		return err
 	}
 	deployed := s.NewDeployments()
@@ -93,7 +95,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	a.goOn(next, *asJSON)
 	var statuses []int
 	if out.Interrupted != "" && ctx.Err() != nil {
-		statuses = append(statuses, rig.ExitTool)
+		statuses = append(statuses, exit.Tool)
 	} else {
 		statuses = append(statuses, foundStatus(r.Validity.Valid, out.Capacity))
 	}
@@ -107,10 +109,10 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		for _, b := range out.Broken {
 			plain.Fprintf(a.stderr, "plimsoll: rule broken: %s\n", b)
 		}
-		statuses = append(statuses, rig.ExitSLO)
+		statuses = append(statuses, exit.SLO)
 	}
-	if status := rig.Worst(statuses...); status != rig.ExitOK {
-		return rig.StatusError(status)
+	if status := exit.Worst(statuses...); status != exit.OK {
+		return exit.StatusError(status)
 	}
 	return nil
 }
@@ -119,9 +121,9 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 func foundStatus(valid bool, c *record.Capacity) int {
 	switch {
 	case !valid || c != nil && c.Kind == record.Invalid:
-		return rig.ExitInvalid
+		return exit.Invalid
 	case c != nil && c.Kind == record.Unstable:
-		return rig.ExitInconclusive
+		return exit.Inconclusive
 	}
-	return rig.ExitOK
+	return exit.OK
 }

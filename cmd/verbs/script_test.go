@@ -12,10 +12,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 )
 
 // The command line is tested as its users see it: output, exit status and silence. Scripts have these commands:
@@ -47,8 +47,8 @@ func TestScripts(t *testing.T) {
 			},
 			"refuses": func(ts *testscript.TestScript, _ bool, args []string) {
 				status := endsWith(ts, append([]string{"plimsoll"}, args[1:]...)...)
-				if status != strconv.Itoa(rig.ExitUsage) || ts.ReadFile("stdout") != "" {
-					ts.Fatalf("exit status %s, want %d and nothing on stdout", status, rig.ExitUsage)
+				if status != strconv.Itoa(exit.Usage) || ts.ReadFile("stdout") != "" {
+					ts.Fatalf("exit status %s, want %d and nothing on stdout", status, exit.Usage)
 				}
 				if strings.Count(ts.ReadFile("stderr"), args[0]) != 1 {
 					ts.Fatalf("want the error %q once", args[0])

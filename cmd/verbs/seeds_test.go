@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/report"
-	"plimsoll/rig"
 )
 
 // published are tables of supported users that Mattermost's release team published, cell for cell, with the numbers
@@ -171,7 +171,7 @@ func TestPublishedDifferences(t *testing.T) {
 	files := map[string]string{"examples/releases.csv": string(csv)}
 	status, out, errs := call(t, files, "report", "trend", "-json", "examples/releases.csv")
 	var d report.TrendDocument
-	if err := json.Unmarshal([]byte(out), &d); err != nil || status != rig.ExitOK || errs != "" {
+	if err := json.Unmarshal([]byte(out), &d); err != nil || status != exit.OK || errs != "" {
 		t.Fatal(status, errs, err)
 	}
 	got := map[string]string{}
@@ -201,7 +201,7 @@ func TestPublishedDifferences(t *testing.T) {
 func checkPublished(t *testing.T, want []publishedTable, blocks [][]string, files map[string]string, args ...string) {
 	t.Helper()
 	status, out, errOut := call(t, files, args...)
-	if status != rig.ExitInconclusive || errOut != "" {
+	if status != exit.Inconclusive || errOut != "" {
 		t.Errorf("status %d, stderr %q; want 4 and silence", status, errOut)
 	}
 	if n := strings.Count(out, "**INDICATIVE**"); n == 0 || strings.Contains(out, "**SAME**") || strings.Contains(out, "**BETTER**") {

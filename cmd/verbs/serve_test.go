@@ -23,8 +23,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/compression"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/watch/series"
 )
 
@@ -106,7 +106,7 @@ func writtenOutside(t *testing.T, root string, outside *receiver) {
 	serving, stop := context.WithCancel(t.Context())
 	ended := inBackground(func() error {
 		args := []string{"serve", "-store", filepath.Join(root, "store"), "-prometheus", "2", "-listen", "127.0.0.1:0"}
-		if status := a.run(serving, args); status != rig.ExitOK {
+		if status := a.run(serving, args); status != exit.OK {
 			return fmt.Errorf("serve ended with status %d: %s", status, said)
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/own"
 	"plimsoll/internal/plain"
@@ -18,6 +19,7 @@ import (
 	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
+	"plimsoll/run/sizing"
 )
 
 // sizing is the verb for a ladder of load steps: a grade for each, and advice.
@@ -61,7 +63,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: own.Version(), Plan: p.String(), PlanDigest: p.Digest(),
 		Engine: pt.Engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
 	pt.Comparison = z.ID
-	l := &rig.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: label(rest[0], draft.Graded, next)}
+	l := &sizing.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: label(rest[0], draft.Graded, next)}
 	err = l.Climb(ctx, deployed)
 	deployed.Close()
 	z.Ended = time.Now()
@@ -124,8 +126,8 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	for _, w := range d.LostWarnings() {
 		plain.Fprintf(a.stderr, "plimsoll: %s\n", w)
 	}
-	if status := rig.SizedStatus(z.State, d); status != rig.ExitOK {
-		return rig.StatusError(status)
+	if status := exit.Sized(z.State, d); status != exit.OK {
+		return exit.StatusError(status)
 	}
 	return nil
 }

@@ -12,29 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/judge/sizing"
 	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/rig"
 )
-
-func TestStepsAround(t *testing.T) {
-	for _, tt := range []struct {
-		c    record.Capacity
-		most int
-		want []int
-	}{
-		{record.Capacity{Kind: record.Estimate, Users: 500}, 5000, []int{50, 200, 400, 500, 750}},
-		{record.Capacity{Kind: record.Estimate, Users: 1234}, 1500, []int{120, 490, 990, 1200, 1500}},
-		{record.Capacity{Kind: record.AtLeast, Users: 500}, 5000, []int{50, 200, 400, 500}},
-		{record.Capacity{Kind: record.Estimate, Users: 3}, 5000, []int{1, 2, 3, 5}},
-		{record.Capacity{Kind: record.Estimate, Users: 1}, 5000, []int{1, 2}},
-	} {
-		if got := rig.StepsAround(tt.c, tt.most); !slices.Equal(got, tt.want) {
-			t.Errorf("%+v: %v, want %v", tt.c, got, tt.want)
-		}
-	}
-}
 
 // A system that stands by itself is made for the users of its plan's test, also when that is a ladder alone.
 func TestUpForEachTest(t *testing.T) {
@@ -101,7 +84,7 @@ prices:
   - {name: bigger, vcpu: 2, memory: 8GB, price: 12, currency: EUR}
 setup: {stack: refchat}
 `+openGates)
-	if status != rig.ExitOK && status != rig.ExitInvalid || len(d.Steps) != 3 || !d.Complete {
+	if status != exit.OK && status != exit.Invalid || len(d.Steps) != 3 || !d.Complete {
 		t.Fatalf("status %d, %d steps\n%s", status, len(d.Steps), output)
 	}
 	graded := 0
@@ -122,7 +105,7 @@ setup: {stack: refchat}
 			graded++
 		}
 	}
-	if (status == rig.ExitOK) != (graded == 3) || graded == 0 {
+	if (status == exit.OK) != (graded == 3) || graded == 0 {
 		t.Errorf("status %d with %d grades", status, graded)
 	}
 	if n := strings.Count(output, "resetting"); n != 1 {
@@ -203,11 +186,11 @@ target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
 workload: {behavior: poster, pace: 0.02, params: {channel: "${ENV:TEST_CHANNEL}", bot_token: "${ENV:TEST_TOKEN}"}}
 sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 `
-	if _, output, status, _ := runSizing(t, text); status != rig.ExitUsage || !strings.Contains(output, "TEST_URL is not set") {
+	if _, output, status, _ := runSizing(t, text); status != exit.Usage || !strings.Contains(output, "TEST_URL is not set") {
 		t.Errorf("without the environment: status %d\n%s", status, output)
 	}
 	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
-	if status != rig.ExitInvalid || len(d.Steps) != 1 {
+	if status != exit.Invalid || len(d.Steps) != 1 {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	step := d.Steps[0]
@@ -274,8 +257,8 @@ func TestSizingThatLostMessages(t *testing.T) {
 				t.Errorf("%q is not in %q or\n%s", text, errOut, out)
 			}
 		}
-		if status != rig.ExitSLO {
-			t.Errorf("status %d, want %d", status, rig.ExitSLO)
+		if status != exit.SLO {
+			t.Errorf("status %d, want %d", status, exit.SLO)
 		}
 	}
 	told(gone)

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/judge/limiter"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/rig"
 	"plimsoll/target/lab/nginx"
 )
 
@@ -124,7 +124,7 @@ func TestKilledPartsOfATopology(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid && status != rig.ExitSLO {
+	if status := wait(t, cmd, 2*time.Minute, output); status != exit.Invalid && status != exit.SLO {
 		t.Errorf("exit status %d\n%s", status, output)
 	}
 	r, err := record.Open(crashedRun(root))

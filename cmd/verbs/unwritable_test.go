@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 )
 
 // readings are the verbs that must show the contents of a store, even if it cannot be written.
@@ -47,7 +47,7 @@ func sameReadings(t *testing.T, root, id string, spoil func()) (errors []string)
 	var was []reading
 	for _, args := range readings(id) {
 		r, _ := read(args)
-		if r.status == rig.ExitTool || r.status == rig.ExitUsage || r.out == "" {
+		if r.status == exit.Tool || r.status == exit.Usage || r.out == "" {
 			t.Fatalf("%s: status %d, %q", args, r.status, r.out)
 		}
 		was = append(was, r)
@@ -188,7 +188,7 @@ func TestReportElsewhereThatCannotBeWrittenFails(t *testing.T) {
 	root, out := t.TempDir(), t.TempDir()
 	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
 	noGraphs(t, out)
-	if status, _, errOut := inStore(t, root, "report", "-out", out, id); status != rig.ExitTool || !strings.Contains(errOut, "report graphs/") {
+	if status, _, errOut := inStore(t, root, "report", "-out", out, id); status != exit.Tool || !strings.Contains(errOut, "report graphs/") {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 }

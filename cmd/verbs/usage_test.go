@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 )
 
 // ranWith returns the status and output of a command line.
@@ -40,9 +40,9 @@ func TestVerbsThatNeedLinux(t *testing.T) {
 		status    int
 		out, errs bool
 	}{
-		{[]string{"run", "PLAN.yaml"}, rig.ExitTool, false, true}, {[]string{"doctor"}, rig.ExitTool, false, true},
-		{[]string{"run", "-h"}, rig.ExitOK, true, false}, {[]string{"help", "demo"}, rig.ExitOK, true, false},
-		{[]string{"judge", "-h"}, rig.ExitOK, false, false}, {[]string{"version"}, rig.ExitOK, false, false},
+		{[]string{"run", "PLAN.yaml"}, exit.Tool, false, true}, {[]string{"doctor"}, exit.Tool, false, true},
+		{[]string{"run", "-h"}, exit.OK, true, false}, {[]string{"help", "demo"}, exit.OK, true, false},
+		{[]string{"judge", "-h"}, exit.OK, false, false}, {[]string{"version"}, exit.OK, false, false},
 	} {
 		if status, out, errs := with(c.args...); status != c.status || strings.Contains(out, sentence) != c.out || strings.Contains(errs, sentence) != c.errs {
 			t.Errorf("%v: status %d, stdout %q, stderr %q", c.args, status, out, errs)
@@ -60,7 +60,7 @@ func TestHelp(t *testing.T) {
 		_, want, _ := ranWith(t, append([]string{"help"}, command...)...)
 		for _, spelling := range []string{"-h", "-help", "--help"} {
 			status, out, errs := ranWith(t, append(slices.Clip(command), spelling)...)
-			if status != rig.ExitOK || errs != "" || out != want || !strings.Contains(out, "usage: ") && !strings.HasPrefix(out, "Usage of ") {
+			if status != exit.OK || errs != "" || out != want || !strings.Contains(out, "usage: ") && !strings.HasPrefix(out, "Usage of ") {
 				t.Errorf("%v %s: status %d, stderr %q, stdout\n%s\nwant, as help prints it,\n%s", command, spelling, status, errs, out, want)
 			}
 		}

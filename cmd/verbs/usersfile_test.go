@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/plan"
-	"plimsoll/rig"
 	"plimsoll/run/users"
 )
 
@@ -135,7 +135,7 @@ func TestUsersFile(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+	if status := wait(t, cmd, time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	if !strings.Contains(output.String(), "others than its owner may read") {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/shipped"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/boundary"
@@ -70,9 +71,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if len(args) == 0 || args[0] == "help" || usage.AsksHelp(args[:1]) {
 		a.help()
 		if len(args) == 0 {
-			return rig.ExitUsage
+			return exit.Usage
 		}
-		return rig.ExitOK
+		return exit.OK
 	}
 	name := args[0]
 	if name == "-version" || name == "--version" {
@@ -84,7 +85,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		}
 	}
 	plain.Fprintf(a.stderr, "plimsoll: %s\n", a.noVerb(name))
-	return rig.ExitUsage
+	return exit.Usage
 }
 
 // runVerb carries out one verb and returns the exit status.
@@ -105,9 +106,8 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 	})
 	if p, ok := errors.AsType[*boundary.Panic](err); ok {
 		a.panicked(p)
-		return rig.ExitTool
+		return exit.Tool
 	}
-	var status rig.StatusError
 	var bad usage.Errors
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -120,17 +120,17 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 		for _, text := range bad {
 			plain.Fprintf(a.stderr, "plimsoll %s: %s\n", v.name, text)
 		}
-	case err != nil && !errors.As(err, &status) && !unread(ctx, err):
+	case err != nil && !exit.Printed(err) && !unread(ctx, err):
 		plain.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
 	}
 	if a.caught.Any() {
-		return rig.Worst(rig.ExitTool, statusOf(err))
+		return exit.Worst(exit.Tool, exit.Of(err))
 	}
 	var by interrupted
-	if code := statusOf(err); code != rig.ExitTool || !errors.As(context.Cause(ctx), &by) {
+	if code := exit.Of(err); code != exit.Tool || !errors.As(context.Cause(ctx), &by) {
 		return code
 	}
-	return rig.SignalStatus(by.signal)
+	return exit.OfSignal(by.signal)
 }
 
 // panicked reports a panic that no run has: on stderr, with its stack.

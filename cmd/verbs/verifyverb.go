@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/files"
@@ -116,7 +117,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 		}
 	}
 	if err == nil && v.Counts[string(mattermost.OutcomeFailed)] > 0 {
-		return rig.StatusError(rig.ExitInvalid) // so would be a run that counts these actions as done
+		return exit.StatusError(exit.Invalid) // so would be a run that counts these actions as done
 	}
 	return err
 }

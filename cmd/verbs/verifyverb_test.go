@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/reference"
 	"plimsoll/plan"
 	"plimsoll/reference/refchat"
-	"plimsoll/rig"
 )
 
 // target verify distinguishes actions that work, fail, are missing and need a license, and exits accordingly.
@@ -31,7 +31,7 @@ func TestTargetVerify(t *testing.T) {
 	status, out, talk := verify(only)
 	const before = "settings of the server that matter to a run of 100 users (-users):\n" +
 		"  note   license is none: a run leaves out the actions of the outcome license\n"
-	if status != rig.ExitInvalid || !strings.HasPrefix(out, before+"ACTION                OUTCOME  DETAIL\n") || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
+	if status != exit.Invalid || !strings.HasPrefix(out, before+"ACTION                OUTCOME  DETAIL\n") || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
 		t.Errorf("status %d\n%s%s", status, out, talk)
 	}
 	for line := range strings.Lines(out) {
@@ -45,18 +45,18 @@ func TestTargetVerify(t *testing.T) {
 	}
 	status, out, _ = verify(only, "-json")
 	var v verification
-	if err := json.Unmarshal([]byte(out), &v); err != nil || status != rig.ExitInvalid {
+	if err := json.Unmarshal([]byte(out), &v); err != nil || status != exit.Invalid {
 		t.Fatalf("status %d, %v in %s", status, err, out)
 	}
 	if v.URL != url || v.Version != "11.0.0" || len(v.Actions) != 3 || v.Counts["ok"] != 1 || v.Counts["absent"] != 0 || v.Counts["FAILED"] != 1 ||
 		v.Users != 100 || len(v.Obstacles) != 1 || v.Obstacles[0].Setting != "license" {
 		t.Errorf("%+v", v)
 	}
-	if status, out, _ = verify("-only=upsert_draft"); status != rig.ExitOK {
+	if status, out, _ = verify("-only=upsert_draft"); status != exit.OK {
 		t.Errorf("status %d of what works\n%s", status, out)
 	}
 	env["PLIMSOLL_ADMIN_PASSWORD"] = "wrong"
-	if status, out, talk = verify("-only=upsert_draft"); status != rig.ExitTool || out != "" || !strings.Contains(talk, "administrator") {
+	if status, out, talk = verify("-only=upsert_draft"); status != exit.Tool || out != "" || !strings.Contains(talk, "administrator") {
 		t.Errorf("status %d with a wrong password\n%s%s", status, out, talk)
 	}
 }

@@ -15,16 +15,18 @@ import (
 // rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
-	0: {"console/ui", "internal/built", "internal/files", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
-	1: {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
-	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
-	3: {"record", "dialect", "reference/dataset", "run/sharedhost"},
-	4: {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
-	5: {"load/fleet", "judge/comparison", "report"},
-	6: {"evidence"},
-	7: {"run/users"},
-	8: {"rig", "console"},
-	9: {"cmd", "studies"}, // studies is a module of its own
+	0:  {"console/ui", "internal/built", "internal/files", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
+	1:  {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
+	2:  {"plan", "load/workload", "run/capacity", "watch/probe"},
+	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
+	4:  {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
+	5:  {"load/fleet", "judge/comparison", "report"},
+	6:  {"evidence"},
+	7:  {"run/users"},
+	8:  {"rig", "console"},
+	9:  {"run/compare"},
+	10: {"run/sizing"},
+	11: {"cmd", "studies"}, // studies is a module of its own
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
@@ -234,10 +236,10 @@ func top1(imported string) string {
 }
 
 // prints finds the calls that write to a stream past the gate, in the program whose streams people read and in the
-// room that reports its progress.
+// rooms that report its progress.
 func prints(t *tree) (bad []string) {
 	var files []*file
-	for _, d := range []string{program, "rig"} {
+	for _, d := range []string{program, "rig", "run/compare", "run/sizing"} {
 		if p := t.packages[d]; p != nil {
 			files = append(files, p.files...)
 		}

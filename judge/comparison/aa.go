@@ -244,27 +244,19 @@ const (
 	assumedLatency  = 0.04
 )
 
-// Foresee returns, for each endpoint on each engine, the smallest change that the planned blocks can find: from the
-// noise floor where there is one, else from an assumption. Endpoints in points have no sensible assumption; they are
-// there only with a noise floor.
-func Foresee(p *plan.Plan, noise []record.Noise) []record.Expected {
-	last := record.Look{Blocks: p.Compare.Blocks, Alpha: verdict.Fixed(p.Compare.Blocks).Alpha}
-	if looks := PlannedLooks(p); looks != nil {
-		last = looks[len(looks)-1]
-	}
-	return ForeseeAt(p, noise, last)
-}
-
-// ForeseeAt is [Foresee] for the blocks and the level of one look.
-func ForeseeAt(p *plan.Plan, noise []record.Noise, at record.Look) []record.Expected {
+// Foresee returns, for each endpoint on each engine, the smallest change that the blocks of a statement about a
+// comparison can find: by its noise where there is one, else by an assumption. Endpoints in points have no sensible
+// assumption; they are there only with noise.
+func Foresee(p *plan.Plan, b *record.Before) []record.Expected {
+	at := LastLook(p, b)
 	var out []record.Expected
 	for _, e := range Engines(p) {
 		for _, ep := range p.Endpoints() {
 			x := record.Expected{Engine: e, Metric: ep.Name, Unit: ep.Unit, Absolute: ep.Absolute, Margin: ep.Margin, Blocks: at.Blocks, Alpha: at.Alpha}
-			i := slices.IndexFunc(noise, func(n record.Noise) bool { return n.Engine == e && n.Metric == ep.Name })
+			i := slices.IndexFunc(b.Noise, func(n record.Noise) bool { return n.Engine == e && n.Metric == ep.Name })
 			switch {
 			case i >= 0:
-				if x.RunSD = noise[i].RunSD(); x.RunSD == 0 {
+				if x.RunSD = b.Noise[i].RunSD(); x.RunSD == 0 {
 					continue // a spread of zero would make any change detectable
 				}
 			case ep.Absolute:

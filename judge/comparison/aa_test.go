@@ -180,7 +180,7 @@ compare: {arms: `+arms+`, combine: true, blocks: 6}
 		if len(noise) != 1 || noise[0].Engine != "" || noise[0].Metric != "capacity" {
 			t.Errorf("%s: noise %+v, want that of capacity", arms, noise)
 		}
-		for _, x := range Foresee(p, noise) {
+		for _, x := range Foresee(p, &record.Before{Noise: noise}) {
 			if x.Metric == "capacity" && (x.Assumed || x.RunSD == 0) {
 				t.Errorf("%s: the noise is not used: %+v", arms, x)
 			}
@@ -203,7 +203,7 @@ func TestForesee(t *testing.T) {
 	noise := []record.Noise{{Environment: env.Name(p, "mysql", UnboundedTest), Engine: "mysql", Test: UnboundedTest, Metric: "capacity", SD: 0.01 * math.Sqrt2},
 		{Environment: env.Name(p, "mysql", BoundedTest), Engine: "mysql", Test: BoundedTest, Metric: "errors", Absolute: true, SD: 0.02}}
 	got := map[string]record.Expected{}
-	for _, x := range Foresee(p, NoiseOf(noise, p, env)) {
+	for _, x := range Foresee(p, &record.Before{Noise: NoiseOf(noise, p, env)}) {
 		got[x.Engine+" "+x.Metric] = x
 	}
 	if x := got["mysql capacity"]; x.Assumed || math.Abs(x.RunSD-0.01) > 1e-12 || math.Abs(x.MDE-0.0202) > 0.001 || x.Needed != 6 {
@@ -219,17 +219,17 @@ func TestForesee(t *testing.T) {
 		t.Error("a spread of errors was assumed")
 	}
 	still := []record.Noise{{Engine: "mysql", Metric: "capacity"}}
-	for _, x := range Foresee(p, still) {
+	for _, x := range Foresee(p, &record.Before{Noise: still}) {
 		if x.Engine == "mysql" && x.Metric == "capacity" {
 			t.Errorf("of numbers that did not vary: %+v", x)
 		}
 	}
 	looks := parsed(t, strings.Replace(aaPlan, "blocks: 6", "looks: [6, 9, 12]", 1))
-	if x := Foresee(looks, nil)[0]; x.Blocks != 12 || x.Alpha != 0.0221 || !(x.MDE > 0.02 && x.MDE < 0.04) {
+	if x := Foresee(looks, new(record.Before))[0]; x.Blocks != 12 || x.Alpha != 0.0221 || !(x.MDE > 0.02 && x.MDE < 0.04) {
 		t.Errorf("looks: %+v", x)
 	}
 	few := parsed(t, strings.Replace(aaPlan, "blocks: 6", "blocks: 4", 1))
-	if x := Foresee(few, nil)[0]; x.MDE != 0 || x.Needed < 6 {
+	if x := Foresee(few, new(record.Before))[0]; x.MDE != 0 || x.Needed < 6 {
 		t.Errorf("four blocks: %+v", x)
 	}
 }

@@ -7,25 +7,27 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// Clockwork tells the CPU time of a role that follows the clock from the time that follows the load, in a run that took
-// turns. Timers of a target expire while it is paused, and their work is done at the beginning of its next turn, so that
-// with k runs the work that follows the clock would count k times. Times are CPU seconds between two samples.
+// Clockwork separates the CPU time of a role that follows the clock from the time that follows the
+// load, in a run that took turns. Timers of a target expire while it is paused, and their work is
+// done at the beginning of its next turn, so that with k runs the work that follows the clock would
+// count k times. Times are CPU seconds between two samples.
 type Clockwork struct {
 	Used float64 // in all
-	// Backlog is what was used between the end of a pause and the start of the clock, Covered the pauses before it, and
-	// Paused all pauses, in seconds of real time.
+	// Backlog is the CPU time between the end of a pause and the start of the clock, Covered the
+	// pauses before it, and Paused all pauses, in seconds of real time.
 	Backlog, Covered, Paused float64
-	// Idle is how many cores the role uses without load and without pauses, and Error the standard error of that.
+	// Idle is the number of cores that the role uses without load and without pauses, and Error its
+	// standard error.
 	Idle, Error float64
 	Turns       TurnSums
 }
 
-// TurnSums are sums over the turns of a run: of the pauses before them in seconds and of the cores that a role used in
-// them, of their squares and of their product.
+// TurnSums are sums over the turns of a run: of the pauses before them in seconds and of the cores
+// that a role used in them, of their squares and of their product.
 type TurnSums struct{ N, Pause, PauseSquares, Cores, CoresSquares, Product float64 }
 
-// growth returns the share of the CPU time in turns that grows with the pause before them, by a line of least squares,
-// and its standard error; false where it is not known.
+// growth returns the share of the CPU time in turns that grows with the pause before them, by a
+// line of least squares, and its standard error; false where it is not known.
 func (t TurnSums) growth() (share, se float64, ok bool) {
 	if t.N < leastTurns || t.Cores <= 0 {
 		return 0, 0, false
@@ -40,27 +42,30 @@ func (t TurnSums) growth() (share, se float64, ok bool) {
 const (
 	// leastCovered is the least share of the pauses of which the backlog has to be known.
 	leastCovered = 0.2
-	// mostByClock is the largest share of the CPU time of a role that pauses may add: beyond it, little is left that
-	// operations cost.
+	// mostByClock is the largest share of the CPU time of a role that pauses may add: beyond it,
+	// little is left that operations cost.
 	mostByClock = 0.5
-	// mostDeferred is the largest difference between two arms in the share of work that was put off. After a pause it
-	// is done at a stretch, and costs less than in continuous time, where each part of it wakes a thread: 22 % more CPU
-	// time were measured as 17 %. Work of the clock that is more under load than without is in it, too.
+	// mostDeferred is the largest difference between two arms in the share of work that was put
+	// off. After a pause it is done at a stretch, and costs less than in continuous time, where
+	// each part of it wakes a thread: 22 % more CPU time were measured as 17 %. Work of the clock
+	// that is more under load than without is in it, too.
 	mostDeferred = 0.02
-	// mostGrowth is the same for the share of CPU time that grows with the pause before a turn: a cache that expires by
-	// the clock, say, is filled by the first request after it, so that no backlog shows it.
+	// mostGrowth is the same for the share of CPU time that grows with the pause before a turn: a
+	// cache that expires by the clock, say, is filled by the first request after it, so that no
+	// backlog shows it.
 	mostGrowth = 0.05
-	// Such differences have so many standard errors at least. That of deferred work is by the scatter between blocks:
-	// where it is large, work comes in bursts that are rounds apart.
+	// Such differences have so many standard errors at least. That of deferred work is by the
+	// scatter between blocks: where it is large, work comes in bursts that are rounds apart.
 	certainDeferred, certainGrowth = 2, 3
 	leastTurns                     = 20
 )
 
-// Shares returns the share of the CPU time that pauses added, which continuous time would not cost, and the share of
-// work that the load left for later and that was done in a backlog. A backlog is the clock's as far as the idle rate
-// explains it. That rate is known from a short time, so that twice its error is added to it: a backlog that is all the
-// clock's counts as it is. Where too few backlogs are known, the idle rate alone is used, and nothing is known about
-// work that was put off.
+// Shares returns the share of the CPU time that pauses added, which continuous time would not cost,
+// and the share of work that the load left for later and that was done in a backlog. A backlog is
+// the clock's as far as the idle rate explains it. That rate is known from a short time, so that
+// twice its error is added to it: a backlog that is all the clock's counts as it is. Where too few
+// backlogs are known, the idle rate alone is used, and nothing is known about work that was put
+// off.
 func (c Clockwork) Shares() (byClock, deferred float64) {
 	if c.Used <= 0 || c.Paused <= 0 {
 		return 0, 0
@@ -73,7 +78,8 @@ func (c Clockwork) Shares() (byClock, deferred float64) {
 	return clock * whole, (c.Backlog - clock) * whole
 }
 
-// Correct takes the share that pauses added out of the cost of a role and of its classes of operations.
+// Correct takes the share that pauses added out of the cost of a role and of its classes of
+// operations.
 func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
 	cost.ByClock, cost.Deferred = c.Shares()
 	if share, se, ok := c.Turns.growth(); ok {
@@ -89,11 +95,11 @@ func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
 	}
 }
 
-// armClockwork is the means of the shares of the runs of one arm.
+// armClockwork holds the means of the shares of the runs of one arm.
 type armClockwork struct{ byClock, deferred, growth, variance float64 }
 
-// clockwork returns these of both arms for a cost, and the standard error of the difference in work that was put off, by
-// its scatter between blocks.
+// clockwork returns the means of both arms for a cost, and the standard error of the difference in
+// work that was put off, by its scatter between blocks.
 func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork, deferredError float64) {
 	n := float64(len(pairs))
 	var sum, squares float64
@@ -112,7 +118,8 @@ func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork, deferred
 	return arms, math.Sqrt(max(squares-sum*sum/n, 0) / (n - 1) / n)
 }
 
-// duetLacks returns the reason why a duet cannot give a difference in the cost of a role; empty where it can.
+// duetLacks returns the reason why a duet cannot give a difference in the cost of a role; empty
+// where it can.
 func duetLacks(role string, arms [2]armClockwork, deferredError float64, label [2]string) string {
 	for i, a := range arms {
 		if a.byClock > mostByClock {
@@ -134,8 +141,8 @@ func duetLacks(role string, arms [2]armClockwork, deferredError float64, label [
 	return ""
 }
 
-// judgeClockwork sets the shares that were taken out of the costs of each arm, and withholds a difference that a duet
-// cannot give.
+// judgeClockwork sets the shares that were taken out of the costs of each arm, and withholds a
+// difference that a duet cannot give.
 func judgeClockwork(r verdict.Result, pairs []numbersPair, label [2]string, opt verdict.Options) verdict.Result {
 	arms, se := clockwork(r.Name, pairs)
 	if why := duetLacks(r.Of, arms, se, label); why != "" {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Counter is samples of a sum that only grows, oldest first.
+// A Counter holds samples of a sum that only grows, oldest first.
 type Counter struct {
 	t []time.Time
 	v []float64
@@ -26,8 +26,8 @@ func (c *Counter) Bounds() (first, last time.Time, ok bool) {
 	return c.t[0], c.t[len(c.t)-1], true
 }
 
-// At returns the sum at an instant, in proportion to the time between two samples; before the first and after the last
-// one it is theirs, and 0 without a sample.
+// At returns the sum at an instant, in proportion to the time between two samples. Before the first
+// and after the last sample it is theirs, and without a sample 0.
 func (c *Counter) At(t time.Time) float64 {
 	if len(c.t) == 0 {
 		return 0

@@ -14,60 +14,13 @@ import (
 	"plimsoll/stats"
 )
 
-// foresee notes what the plan can find of each percentile, from the base's runs of the first whole block. It depends on
-// counts and spread of the base alone, never on a difference between arms, and on a single block, whose runs were made
-// before anything was judged: a rule that looked at both arms, or at the spread of all blocks, would select the
-// endpoints that differ by chance. A comparison that is resumed comes to the same result.
-func (r *runner) foresee(block int) error {
-	if r.foresaw || r.c.Foreseen != nil || r.Load == nil {
-		return nil
-	}
-	r.foresaw = true
-	at, endpoints := r.lastLook(), r.Plan.Endpoints()
-	for _, run := range r.c.Runs {
-		if run.Block != block || run.Arm != r.c.Arms[0] || !run.Counts() {
-			continue
-		}
-		stored, err := r.Load(run.Run)
-		if err != nil {
-			return err
-		}
-		base, err := NumbersOf(stored, endpoints, r.Readers...)
-		if err != nil {
-			return err
-		}
-		found := foreseen(endpoints, r.Plan.Insists, base, at)
-		for i := range found {
-			found[i].Engine = run.Engine
-		}
-		r.c.Foreseen = append(r.c.Foreseen, found...)
-	}
-	if r.Foresaw != nil && len(r.c.Foreseen) > 0 {
-		r.Foresaw(r.c.Foreseen)
-	}
-	return nil
-}
-
-// lastLook returns the last look of the comparison; with a budget the last that it has time for by the plan's lengths.
-func (r *runner) lastLook() record.Look {
-	if len(r.c.Looks) == 0 {
-		return record.Look{Blocks: r.c.Blocks, Alpha: stats.FixedAlpha}
-	}
-	last := r.c.Looks[0]
-	for _, l := range r.c.Looks {
-		if b := r.c.Before; b == nil || b.Budget == 0 || l.Blocks <= b.Fits {
-			last = l
-		}
-	}
-	return last
-}
-
-// foreseen returns what the blocks up to a look can find of each percentile of which the base has operations, and
-// whether it is judged. One on which the plan does not insist is left out when the least change that the blocks find in
-// four of five cases is more than twice its margin. The level is the one that Holm's method leaves to the first of the
-// endpoints; the endpoint that can find least leaves first, so that the others have more of it. Blocks that carry no
-// verdict leave out none, and none is left out when the errors alone would remain.
-func foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers, at record.Look) []record.Expected {
+// Foreseen returns what the blocks up to a look can find of each percentile of which the base has
+// operations, and whether it is judged. One on which the plan does not insist is left out when the
+// least change that the blocks find in four of five cases is more than twice its margin. The level
+// is the one that Holm's method leaves to the first of the endpoints; the endpoint that can find
+// least leaves first, so that the others have more of it. Blocks that carry no verdict leave out
+// none, and none is left out when the errors alone would remain.
+func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers, at record.Look) []record.Expected {
 	if at.Blocks < stats.MinPairs {
 		return nil
 	}
@@ -107,9 +60,10 @@ func foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers
 	return all
 }
 
-// expected returns what so many blocks can find of a percentile at a level: by the counts of a run of the base, which the
-// other arm is taken to share, and by the spread between deployments that is assumed before blocks have shown it. MDE
-// is 0 where the run has too few operations for the percentile.
+// expected returns what so many blocks can find of a percentile at a level: by the counts of a run
+// of the base, which the other arm is taken to share, and by the spread between deployments that is
+// assumed before blocks have shown it. MDE is 0 where the run has too few operations for the
+// percentile.
 func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.Expected {
 	sd := math.Hypot(base.SD[e.Name], stats.PriorBetween/math.Sqrt2)
 	x := record.Expected{Metric: e.Name, Unit: e.Unit, Margin: e.Margin, RunSD: sd, Blocks: blocks, Alpha: alpha}

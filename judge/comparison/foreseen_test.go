@@ -1,8 +1,6 @@
 package comparison
 
 import (
-	"context"
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,10 +9,7 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
-
 	"plimsoll/judge/verdict"
-	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
@@ -67,7 +62,7 @@ func TestForeseen(t *testing.T) {
 			base.Values[cost.Name] = math.NaN()
 		}
 		var out []string
-		found := foreseen([]plan.Endpoint{cost, post, op, errors}, func(name string) bool { return name == tt.insists }, base, tt.at)
+		found := Foreseen([]plan.Endpoint{cost, post, op, errors}, func(name string) bool { return name == tt.insists }, base, tt.at)
 		for _, x := range found {
 			if x.NotJudged {
 				out = append(out, x.Metric)
@@ -164,7 +159,7 @@ func (s tails) compare(set []simulated, changed string, effect float64) (all, ju
 	for _, e := range endpoints {
 		left[e.Name] = true
 	}
-	for _, x := range foreseen(endpoints, never, base, record.Look{Blocks: 6, Alpha: stats.FixedAlpha}) {
+	for _, x := range Foreseen(endpoints, never, base, record.Look{Blocks: 6, Alpha: stats.FixedAlpha}) {
 		left[x.Metric] = !x.NotJudged
 	}
 	var results, rest []verdict.Result
@@ -235,83 +230,6 @@ func TestWhatIsJudgedFindsTwiceItsMargin(t *testing.T) {
 		}
 		if judged < comparisons || float64(found) < 0.75*float64(judged) || float64(wrong) > 0.06*3*comparisons {
 			t.Errorf("%s: judged in %d, found in %d of these; equal builds differ in %d", e.Name, judged, found, wrong)
-		}
-	}
-}
-
-// fewDeliveries has each run of a bench deliver 40 messages a second, in times that scatter widely; those of the new arm
-// none where it lost them.
-func fewDeliveries(lost bool) func(c Cell, second int) []*measure.Window {
-	return func(c Cell, second int) []*measure.Window {
-		if lost && c.Arm == "new" {
-			return nil
-		}
-		w := measure.NewWindow(workload.Delivery)
-		for i := range 40 {
-			w.Response.Record(time.Duration(math.Exp(float64(i)/4) * float64(time.Millisecond)))
-		}
-		w.Classes[measure.OK] = 40
-		return []*measure.Window{w}
-	}
-}
-
-// TestNotJudgedIsDecidedFirst: the decision is made after the first block, is recorded, stays when the comparison is cut
-// and resumed, holds at each look and later, and hides no arm that lost all of its operations.
-func TestNotJudgedIsDecidedFirst(t *testing.T) {
-	const name = "p95(delivery)"
-	for _, lost := range []bool{false, true} {
-		b := newBench(t)
-		b.extra = fewDeliveries(lost)
-		p := parse(t)
-		p.Compare.Looks, p.Compare.Blocks = []int{6, 9, 12}, 12
-		ctx, cut := context.WithCancelCause(t.Context())
-		var told []int // how many runs there were
-		var saved []byte
-		b.began = func(c Cell) {
-			if c.Block == 3 {
-				cut(context.Canceled)
-			}
-		}
-		cfg := b.config(p)
-		cfg.Load, cfg.Foresaw = b.load, func([]record.Expected) { told = append(told, b.n) }
-		cfg.Save = func(c *record.Comparison) (err error) {
-			saved, err = json.Marshal(c)
-			return err
-		}
-		carriedOut(ctx, t, cfg)
-		c := new(record.Comparison)
-		if err := json.Unmarshal(saved, c); err != nil {
-			t.Fatal(err)
-		}
-		first := c.Foreseen
-		c, err := Resume(t.Context(), cfg, c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(told, []int{2 + 4}) || len(first) == 0 || !slices.Equal(first, c.Foreseen) || c.Taken() == 0 {
-			t.Errorf("told after %v runs of %+v, and %+v when it was resumed; %d looks", told, first, c.Foreseen, c.Taken())
-		}
-		for _, x := range c.Foreseen {
-			if x.NotJudged != (x.Metric == name) || x.Blocks != 12 || x.Engine == "" {
-				t.Errorf("foreseen %+v", x)
-			}
-		}
-		arms, databases := mustJudge(t, c, p, b.load)
-		if kind := arms[0].Verdict.Kind; lost != (kind == verdict.Invalid) {
-			t.Errorf("lost %v: %s", lost, kind)
-		}
-		if !lost {
-			databases = slices.Concat(databases, arms)
-		}
-		for _, j := range databases {
-			if why := j.Skipped[name]; !strings.Contains(why, " of load for 10 %; 12 blocks can find ") {
-				t.Errorf("%s %s: left out as %q", j.Engine, j.Arm, why)
-			}
-			_, clause, _ := strings.Cut(j.Verdict.Lead, "; judged on capacity, typical(op), ")
-			want := "p95(post), p99(op) and errors; p95(delivery) could not be decided in this time."
-			if strings.TrimPrefix(clause, "typical(delivery), ") != want {
-				t.Errorf("%q does not end in %q", j.Verdict.Lead, want)
-			}
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package comparison
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -13,8 +11,8 @@ import (
 	"plimsoll/stats"
 )
 
-// planned returns how the runs that there are may be judged: with planned looks at that of the last that was taken,
-// or the first when none was, and only its blocks.
+// planned returns the options for judging the runs so far, and the number of blocks to judge. With
+// planned looks it is the last look that was taken, or else the first, and only its blocks.
 func planned(c *record.Comparison) (opt verdict.Options, blocks int) {
 	if len(c.Looks) == 0 {
 		return verdict.Fixed(c.Blocks), c.Blocks
@@ -23,68 +21,42 @@ func planned(c *record.Comparison) (opt verdict.Options, blocks int) {
 	return verdict.Options{Alpha: c.Looks[k].Alpha, Blocks: c.Looks[k].Blocks, Look: k + 1, Looks: len(c.Looks), Over: c.Looks[k].Over}, c.JudgedBlocks()
 }
 
-// look takes the k-th planned look, from 0, unless it was taken before the comparison was cut, and reports whether
-// the comparison ends with it: because everything is decided, or because the budget has no time for the blocks up to
-// the next one. Without planned looks it does nothing.
-func (r *runner) look(ctx context.Context, k int) (over bool, err error) {
-	if len(r.c.Looks) == 0 {
-		return false, nil
-	}
-	l := &r.c.Looks[k]
-	if l.Taken() {
-		return l.Decided || l.Over, nil
-	}
-	if len(r.past) > 0 {
-		return false, fmt.Errorf("comparison %s: %w: runs come after look %d, which was not taken; begin a new comparison", r.c.ID, errStray, k+1)
-	}
-	if err := context.Cause(ctx); err != nil {
-		return false, err
-	}
-	l.At = r.Now()
-	arms, _, err := Judge(r.c, r.Plan, r.Load, r.Readers...)
-	if err != nil {
-		*l = record.Look{Blocks: l.Blocks, Alpha: l.Alpha}
-		return false, fmt.Errorf("look %d of %d: %w", k+1, len(r.c.Looks), err)
-	}
+// Decide notes the verdicts of the arms in a look, and whether they end the comparison. A
+// comparison with a budget ends when all endpoints are decided: one that is worse decides a verdict
+// while others are open.
+func Decide(l *record.Look, arms []Judgement, budget bool) {
 	l.Decided = len(arms) > 0
 	for _, j := range arms {
-		l.Verdicts = append(l.Verdicts, record.LookVerdict{Engine: j.Engine, Arm: j.Arm, Kind: string(j.Verdict.Kind)})
-		l.Decided = l.Decided && decides(j.Verdict.Kind)
-		if r.c.Budget > 0 { // one endpoint that is worse decides a verdict, and others may still be open
-			l.Decided = l.Decided && !slices.ContainsFunc(j.Verdict.Results, open)
+		kind := j.Verdict.Kind
+		l.Verdicts = append(l.Verdicts, record.LookVerdict{Engine: j.Engine, Arm: j.Arm, Kind: string(kind)})
+		if !decides(kind) || budget && slices.ContainsFunc(j.Verdict.Results, open) {
+			l.Decided = false
 		}
 	}
-	if r.c.Budget > 0 {
-		r.spend(k, arms)
-	}
-	if r.Looked != nil {
-		r.Looked(k+1, *l)
-	}
-	return l.Decided || l.Over, r.save()
 }
 
 // open reports whether more pairs could decide an endpoint.
 func open(r verdict.Result) bool { return !decides(r.Kind) }
 
-// spend notes at look k how much of the budget is used up, whether the rest has time for the blocks up to the next
-// look, as long as those so far were (with their repeats), and the changes that the rest could still find.
+// Spend notes in look k, from 0, of a comparison with a budget how much of it is spent, whether the
+// rest has time for the blocks up to the next look when each takes as long as those so far, and the
+// changes that the rest could still find.
 //
 // The levels hold whatever ends a comparison: looks that are not taken cannot err.
-func (r *runner) spend(k int, arms []Judgement) {
-	l := &r.c.Looks[k]
-	l.Spent = r.spent(r.c.Started)
-	if l.Decided || k == len(r.c.Looks)-1 {
+func Spend(c *record.Comparison, k int, spent, each time.Duration, arms []Judgement) {
+	l := &c.Looks[k]
+	l.Spent = spent
+	if l.Decided || k == len(c.Looks)-1 {
 		return
 	}
-	each := r.spent(r.firstBlock()) / time.Duration(l.Blocks)
-	last := Reach(r.c.Looks, k, l.Spent, each, r.c.Budget)
+	last := Reach(c.Looks, k, spent, each, c.Budget)
 	if l.Over = last == k; !l.Over {
-		l.Could = stillToFind(arms, r.c.Looks[last])
+		l.Could = stillToFind(arms, c.Looks[last])
 	}
 }
 
-// Reach returns the last of the looks, from 0, whose blocks have time in the budget: look k comes when so much is
-// spent, and each further block takes so long. It is k at least.
+// Reach returns the last of the looks, from 0, whose blocks have time in the budget: look k comes
+// when so much is spent, and each further block takes so long. The result is k at least.
 func Reach(looks []record.Look, k int, spent, each, budget time.Duration) int {
 	last := k
 	for last+1 < len(looks) && spent+time.Duration(looks[last+1].Blocks-looks[k].Blocks)*each <= budget {
@@ -93,29 +65,9 @@ func Reach(looks []record.Look, k int, spent, each, budget time.Duration) int {
 	return last
 }
 
-// firstBlock returns when the first block began.
-func (r *runner) firstBlock() time.Time {
-	for _, run := range r.c.Runs {
-		if !run.Pilot && !run.Began.IsZero() {
-			return run.Began
-		}
-	}
-	return r.c.Started
-}
-
-// spent returns how long the comparison has been going on since a moment at which it was.
-func (r *runner) spent(since time.Time) time.Duration {
-	d := r.Now().Sub(since)
-	for _, re := range r.c.Resumed {
-		if re.At.After(since) {
-			d -= re.At.Sub(re.Cut)
-		}
-	}
-	return max(d, 0)
-}
-
-// stillToFind returns the changes that the blocks up to a later look could find in four of five cases, of the endpoints
-// that are not decided, with the spread that they have now; of several arms on one database the largest.
+// stillToFind returns the changes that the blocks up to a later look could find in four of five
+// cases. It has the endpoints that are not decided, with their spread so far; of several arms on
+// one database the largest change.
 func stillToFind(arms []Judgement, at record.Look) []record.Expected {
 	var out []record.Expected
 	for _, j := range arms {
@@ -138,14 +90,14 @@ func stillToFind(arms []Judgement, at record.Look) []record.Expected {
 	return out
 }
 
-// decides reports whether a verdict ends a comparison: an invalid one does not compare the arms, and more blocks may
-// mend it.
+// decides reports whether a verdict ends a comparison: an invalid one does not compare the arms,
+// and more blocks may mend it.
 func decides(k verdict.Kind) bool {
 	return k == verdict.Better || k == verdict.Worse || k == verdict.Same
 }
 
-// PlannedLooks returns the plan's looks with their levels; nil for a plan with a declared number of blocks. The plan
-// was parsed, so that its looks are those of stats.PocockLooks, or of stats.BudgetLooks.
+// PlannedLooks returns the plan's looks with their levels; nil for a plan with a declared number of
+// blocks. A parsed plan has no others than stats.PocockLooks or stats.BudgetLooks.
 func PlannedLooks(p *plan.Plan) []record.Look {
 	planned := stats.PocockLooks()
 	switch {
@@ -159,4 +111,16 @@ func PlannedLooks(p *plan.Plan) []record.Look {
 		out = append(out, record.Look{Blocks: l.Pairs, Alpha: l.Alpha})
 	}
 	return out
+}
+
+// LastLook returns the last look of a plan's comparison, or all of its blocks where no look is planned; with a budget
+// the last look that it has time for by the statement made before it, which may be nil.
+func LastLook(p *plan.Plan, before *record.Before) record.Look {
+	last := record.Look{Blocks: p.Compare.Blocks, Alpha: stats.FixedAlpha}
+	for i, l := range PlannedLooks(p) {
+		if i == 0 || before == nil || before.Budget == 0 || l.Blocks <= before.Fits {
+			last = l
+		}
+	}
+	return last
 }

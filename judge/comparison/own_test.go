@@ -9,6 +9,7 @@ import (
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
+	"plimsoll/record"
 )
 
 const ownText = `
@@ -24,7 +25,7 @@ compare: {arms: {base: {database: mysql}, new: {}}, blocks: 6, margin: {throughp
 // another, by its throughput, too: acknowledged operations per minute of the measured phase.
 func TestArmsOnTheirOwnDatabases(t *testing.T) {
 	p, b := parsed(t, ownText), newBench(t)
-	b.extra = func(c Cell, second int) []*measure.Window {
+	b.extra = func(c record.ComparisonRun, second int) []*measure.Window {
 		n := 200 + second%2 + c.Block
 		if c.Arm == "new" {
 			n = n * 9 / 10
@@ -34,7 +35,7 @@ func TestArmsOnTheirOwnDatabases(t *testing.T) {
 		w.Classes[measure.OK], w.Classes[measure.Status5xx] = uint64(n), 7 // which count nowhere
 		return []*measure.Window{w}
 	}
-	c := carriedOut(t.Context(), t, b.config(p))
+	c := b.compareBy(p, 0)
 	if len(c.Runs) != 12 || !slices.Equal(c.Engines, []string{""}) {
 		t.Fatalf("%d runs in the columns %q, want 12 in one without a name", len(c.Runs), c.Engines)
 	}
@@ -55,7 +56,7 @@ func TestArmsOnTheirOwnDatabases(t *testing.T) {
 // they are: the judgment reports it, and finds the arms the same.
 func TestJudgeKnowsTheOrder(t *testing.T) {
 	p, b := parsed(t, ownText), newBench(t)
-	b.extra = func(c Cell, second int) []*measure.Window {
+	b.extra = func(c record.ComparisonRun, second int) []*measure.Window {
 		n := 1000 + second%2 + c.Block
 		if c.Order == 2 {
 			n = n * 9 / 10
@@ -65,7 +66,7 @@ func TestJudgeKnowsTheOrder(t *testing.T) {
 		w.Classes[measure.OK] = uint64(n)
 		return []*measure.Window{w}
 	}
-	c := carriedOut(t.Context(), t, b.config(p))
+	c := b.compareBy(p, 0)
 	arms, _ := mustJudge(t, c, p, b.load)
 	r := resultOf(t, arms[0].Verdict, "throughput(story)")
 	if r.Kind != verdict.Same || r.Order == nil || math.Abs(r.Order.Effect+0.1) > 0.01 {

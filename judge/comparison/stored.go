@@ -16,14 +16,78 @@ import (
 // ErrAltered reports a comparison or a run that was changed after it was recorded.
 var ErrAltered = record.ErrAltered
 
-// CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that the comparison was
-// made by. The error wraps [ErrAltered] when the text has another digest than was recorded, or when arms, databases,
-// mode, blocks, budget or looks differ from those of the plan.
+// CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that
+// the comparison was made by. The error wraps [ErrAltered] when the text has another digest than
+// was recorded, or when arms, databases, mode, blocks, budget or looks differ from those of the
+// plan.
 func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	if what := notOfPlan(c, p); what != "" {
 		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison", c.ID, ErrAltered, what)
 	}
 	return nil
+}
+
+// Resumable returns the reason why a version of the program, of which build is the digest, cannot
+// go on with a comparison by a plan: it is complete, plan or program are others than at its
+// beginning, or a run of it cannot be read or was changed. It returns nil if the comparison can go
+// on.
+func Resumable(c *record.Comparison, p *plan.Plan, tool, build string, load func(id string) (*record.Run, error)) error {
+	switch {
+	case c.State == record.Sealed:
+		return fmt.Errorf("comparison %s is complete: there is nothing to resume; plimsoll report %s renders it again", c.ID, c.ID)
+	case c.Tool != tool:
+		return fmt.Errorf("comparison %s began with plimsoll %s, and this is %s: go on with that version, or begin a new comparison", c.ID, c.Tool, tool)
+	case c.Build != build:
+		return fmt.Errorf("comparison %s began with another build of plimsoll %s (%s, this is %s): go on with that binary, or begin a new comparison",
+			c.ID, c.Tool, shortDigest(c.Build), shortDigest(build))
+	case c.PlanDigest != p.Digest():
+		return fmt.Errorf("comparison %s began with the plan %s, and this one is %s: leave the plan out to go on with the one that it began with, or begin a new comparison",
+			c.ID, c.PlanDigest, p.Digest())
+	}
+	if what := notOfPlan(c, p); what != "" {
+		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or begin a new comparison", c.ID, ErrAltered, what)
+	}
+	for _, run := range c.Runs {
+		if run.Cut {
+			continue // it is not judged
+		}
+		if err := intact(c, run, load); err != nil {
+			return fmt.Errorf("comparison %s: run %s (%s) %w; bring it back as it was, or begin a new comparison", c.ID, run.Run, CellName(run), err)
+		}
+	}
+	return nil
+}
+
+func shortDigest(s string) string {
+	s = strings.TrimPrefix(s, "sha256:")
+	if s == "" {
+		return "unknown"
+	}
+	return s[:min(12, len(s))]
+}
+
+// CellName writes the place of a run in its comparison.
+func CellName(run record.ComparisonRun) string {
+	what := fmt.Sprintf("block %d, run %d", run.Block, run.Order)
+	if run.Pilot {
+		what = "pilot"
+	}
+	if run.Engine != "" {
+		return what + ", " + run.Arm + " on " + run.Engine
+	}
+	return what + ", " + run.Arm
+}
+
+// intact returns an error if a recorded run is not the one in the store.
+func intact(c *record.Comparison, run record.ComparisonRun, load func(string) (*record.Run, error)) error {
+	r, err := load(run.Run)
+	if err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	if err := unaltered(r, run.Digest, r.Verify); err != nil {
+		return err
+	}
+	return played(c, run, r)
 }
 
 // notOfPlan names the first member of a comparison that is not as its plan has it.
@@ -34,8 +98,8 @@ func notOfPlan(c *record.Comparison, p *plan.Plan) string {
 		return fmt.Sprintf("its plan has the digest %s, and plan_digest is %s", shortDigest(have), shortDigest(c.PlanDigest))
 	case p.Compare == nil:
 		return "its plan has no section compare"
-	case !slices.Equal(c.Arms, armNames(p)):
-		return fmt.Sprintf("arms are %q, in its plan %q", c.Arms, armNames(p))
+	case !slices.Equal(c.Arms, ArmNames(p)):
+		return fmt.Sprintf("arms are %q, in its plan %q", c.Arms, ArmNames(p))
 	case !slices.Equal(c.Engines, Engines(p)):
 		return fmt.Sprintf("engines are %q, in its plan %q", c.Engines, Engines(p))
 	case p.Compare.Mode != "" && p.Compare.Mode != cmp.Or(c.Mode, plan.ModeSequence):
@@ -79,9 +143,9 @@ func unaltered(r *record.Run, digest string, verify func() (changed []string, er
 	return nil
 }
 
-// played returns an error if a run was not made for this comparison: the sealed manifest of each run holds the plan,
-// and the part that the run played. An edit of the plan of a comparison, and of its digests, has to change each of
-// these too.
+// played returns an error if a run was not made for this comparison: the sealed manifest of each
+// run holds the plan, and the part that the run played. An edit of the plan of a comparison, and of
+// its digests, has to change each of these too.
 func played(c *record.Comparison, cell record.ComparisonRun, r *record.Run) error {
 	m := r.Manifest
 	what := ""
@@ -119,8 +183,8 @@ func difference(made, now string) string {
 	return fmt.Sprintf(": line %d of the plan is %s, and it was %s", n, y, x)
 }
 
-// FirstDifference returns the first line in which two plans differ, from 1, and its text in each of them; "nothing"
-// where one has no such line.
+// FirstDifference returns the first line in which two plans differ, from 1, and its text in each of
+// them; "nothing" where one has no such line.
 func FirstDifference(a, b string) (n int, x, y string, differ bool) {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	line := func(lines []string, i int) string {
@@ -137,10 +201,11 @@ func FirstDifference(a, b string) (n int, x, y string, differ bool) {
 	return 0, "", "", false
 }
 
-// Loader returns load for the runs of a comparison, which refuses those whose numbers were changed, or that were made
-// for another plan or another part: the error wraps [ErrAltered]. Pilots, and runs of a block that was cut, are held
-// against their own digests alone, and marked as changed where they do not fit ([record.Run.Distrust]): nothing rests
-// on them. Of a comparison that was gathered from stored runs only the digests are held against the runs.
+// Loader returns load for the runs of a comparison, which refuses those whose numbers were changed,
+// or that were made for another plan or another part: the error wraps [ErrAltered]. Pilots, and
+// runs of a block that was cut, are held against their own digests alone, and marked as changed
+// where they do not fit ([record.Run.Distrust]): nothing rests on them. Of a comparison that was
+// gathered from stored runs only the digests are held against the runs.
 func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) func(id string) (*record.Run, error) {
 	cells := map[string]record.ComparisonRun{}
 	for _, cell := range c.Runs {
@@ -166,7 +231,7 @@ func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) fun
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("run %s (%s) %w; bring it back as it was, or repeat the comparison", id, cellName(cell), err)
+			return nil, fmt.Errorf("run %s (%s) %w; bring it back as it was, or repeat the comparison", id, CellName(cell), err)
 		}
 		return r, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
+	"plimsoll/record"
 )
 
 // kindNames are the kinds of operations of the tests below, from fast to slow.
@@ -35,10 +36,10 @@ func kindWindows(rng *rand.Rand, counts []int, change func(ms float64) float64) 
 // typicalOf carries out and judges a comparison whose runs have these operations beside posts that
 // are alike.
 func typicalOf(t *testing.T,
-	extra func(rng *rand.Rand, c Cell, second int) []*measure.Window) Judgement {
+	extra func(rng *rand.Rand, c record.ComparisonRun, second int) []*measure.Window) Judgement {
 	t.Helper()
 	b := newBench(t)
-	b.extra = func(c Cell, s int) []*measure.Window { return extra(b.rng, c, s) }
+	b.extra = func(c record.ComparisonRun, s int) []*measure.Window { return extra(b.rng, c, s) }
 	c := b.compare(0)
 	arms, _ := b.judge(c)
 	return arms[0]
@@ -47,7 +48,7 @@ func typicalOf(t *testing.T,
 // TestTypicalIsFreeOfTheMix does the slow kinds of operations four times as often in the new arm:
 // no kind has changed.
 func TestTypicalIsFreeOfTheMix(t *testing.T) {
-	j := typicalOf(t, func(rng *rand.Rand, c Cell, _ int) []*measure.Window {
+	j := typicalOf(t, func(rng *rand.Rand, c record.ComparisonRun, _ int) []*measure.Window {
 		counts := []int{400, 200, 50, 50}
 		if c.Arm == "new" {
 			counts = []int{100, 50, 200, 200}
@@ -69,7 +70,7 @@ func TestTypicalIsFreeOfTheMix(t *testing.T) {
 
 // TestTypicalFindsADelayOfEveryRequest adds 20 ms to each request, of kinds that take 5 to 200 ms.
 func TestTypicalFindsADelayOfEveryRequest(t *testing.T) {
-	j := typicalOf(t, func(rng *rand.Rand, c Cell, _ int) []*measure.Window {
+	j := typicalOf(t, func(rng *rand.Rand, c record.ComparisonRun, _ int) []*measure.Window {
 		return kindWindows(rng, []int{8, 8, 8, 8}, func(ms float64) float64 {
 			if c.Arm == "new" {
 				ms += 20
@@ -94,13 +95,13 @@ func TestTypicalFindsADelayOfEveryRequest(t *testing.T) {
 // TestTypicalLeavesOutKindsInAllBlocks: a kind that one arm alone has, and one that is too rare in
 // a single run, count in no block.
 func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
-	slow := func(c Cell) float64 {
+	slow := func(c record.ComparisonRun) float64 {
 		if c.Arm == "new" {
 			return 3
 		}
 		return 1
 	}
-	j := typicalOf(t, func(rng *rand.Rand, c Cell, s int) []*measure.Window {
+	j := typicalOf(t, func(rng *rand.Rand, c record.ComparisonRun, s int) []*measure.Window {
 		counts := []int{100, 0, 4, 0} // 24 lists in a run
 		if c.Arm == "new" {
 			counts[1] = 300
@@ -142,12 +143,12 @@ func TestTypicalOfTooFewOperations(t *testing.T) {
 		w.Classes[measure.OK] = uint64(n)
 		return []*measure.Window{w}
 	}
-	j := typicalOf(t, func(_ *rand.Rand, _ Cell, _ int) []*measure.Window { return deliveries(1) })
+	j := typicalOf(t, func(_ *rand.Rand, _ record.ComparisonRun, _ int) []*measure.Window { return deliveries(1) })
 	why := j.Skipped["typical(delivery)"]
 	if !strings.Contains(why, "10 response times in every run") {
 		t.Errorf("skipped: %v", j.Skipped)
 	}
-	j = typicalOf(t, func(_ *rand.Rand, c Cell, _ int) []*measure.Window {
+	j = typicalOf(t, func(_ *rand.Rand, c record.ComparisonRun, _ int) []*measure.Window {
 		if c.Arm == "new" {
 			return nil
 		}

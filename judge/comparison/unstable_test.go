@@ -65,55 +65,6 @@ func TestMoreUnstableSearchesAreNotTheSame(t *testing.T) {
 	}
 }
 
-// TestSearchesBeginBelowWhatThePilotReached: a start that rests on a bound alone is so low that a short search ends
-// in its ramp again.
-func TestSearchesBeginBelowWhatThePilotReached(t *testing.T) {
-	for _, tt := range []struct {
-		c    record.Capacity
-		want int
-	}{
-		{record.Capacity{Kind: record.Unstable, Reached: 3000, Held: 1800}, 1080},
-		{record.Capacity{Kind: record.Unstable, Reached: 3000}, 1800},
-		{record.Capacity{Kind: record.Unstable}, 0},
-		{record.Capacity{Kind: record.AtLeast, Users: 108, Reached: 211}, 127},
-		{record.Capacity{Kind: record.AtLeast, Users: 108}, 65},
-		{record.Capacity{Kind: record.Estimate, Users: 200}, 120},
-	} {
-		if got, ok := searchStart(&tt.c); got != tt.want || ok != (tt.want > 0) {
-			t.Errorf("%+v: got %d, %v; want %d", tt.c, got, ok, tt.want)
-		}
-	}
-}
-
-// TestASearchThatOthersEndedIsNotTheArmsInstability ends a search of the new arm before any level was confirmed. By
-// others on the host, or by the generator, the block is run again; a cause that may be the target's stays an unstable
-// search of the arm.
-func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
-	for gate, tt := range map[string]struct {
-		cause record.Cause
-		runs  int
-	}{
-		"others": {record.ByHost, 30}, "steal": {record.ByHost, 30}, "target_steal": {record.ByHost, 30}, "lag": {record.ByGenerator, 30}, "memory": {"", 26},
-	} {
-		b := newBench(t)
-		b.early, b.ended = true, map[string]string{"2 new mysql": gate}
-		c := b.compare(3)
-		if len(c.Runs) != tt.runs {
-			t.Errorf("%s: %d runs, want %d", gate, len(c.Runs), tt.runs)
-		}
-		for _, run := range c.Runs {
-			if !run.Valid && (run.Cause != tt.cause || run.Disturbed != (tt.cause == record.ByHost)) {
-				t.Errorf("%s: void by %q, disturbed %v; want %q", gate, run.Cause, run.Disturbed, tt.cause)
-			}
-		}
-		arms, _ := b.judge(c)
-		r := resultOf(t, arms[1].Verdict, "capacity")
-		if counted := warned(r, "are unstable"); counted != (tt.cause == "") || r.N != map[bool]int{true: 6, false: 5}[tt.cause != ""] {
-			t.Errorf("%s: %d pairs, warnings %q", gate, r.N, r.Warnings)
-		}
-	}
-}
-
 // The bound of a search that others on the host ended is no number of the arm, whoever reads the run; that of a search
 // which the generator ended is one.
 func TestABoundByOthersIsNoNumber(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/newsfeed"
 	"plimsoll/record"
-	"plimsoll/rig"
 )
 
 const feedPlan = `
@@ -46,7 +46,7 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	var talk strings.Builder
 	cmd.Stderr = &talk
 	// A busy host is not a fault of the feed.
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != rig.ExitInvalid {
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.Invalid {
 		t.Fatalf("%v\n%s", err, talk.String())
 	}
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
@@ -78,7 +78,7 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	}
 	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(runs[0])))
 	text, err := show.CombinedOutput()
-	if err != nil && show.ProcessState.ExitCode() != rig.ExitInvalid {
+	if err != nil && show.ProcessState.ExitCode() != exit.Invalid {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	for _, say := range []string{"participant", "befriend", "story", "search", "newsfeed searchers"} {
@@ -168,7 +168,7 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 	cmd := exec.CommandContext(ctx, exe, "compare", "-calibrate=false", "-store", dir, plan)
 	out, err := cmd.CombinedOutput()
 	// One block; a busy host is not a fault of ours.
-	if status := cmd.ProcessState.ExitCode(); status != rig.ExitInconclusive && status != rig.ExitInvalid {
+	if status := cmd.ProcessState.ExitCode(); status != exit.Inconclusive && status != exit.Invalid {
 		t.Fatalf("status %d, %v\n%s", status, err, out)
 	}
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
@@ -231,7 +231,7 @@ func TestTheNewsFeedNeedsADatabase(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "run", "-store", dir, plan)
 	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != rig.ExitUsage || !strings.Contains(string(out), "database: {engine: postgresql}") {
-		t.Errorf("status %d, want %d and the remedy:\n%s", cmd.ProcessState.ExitCode(), rig.ExitUsage, out)
+	if cmd.ProcessState.ExitCode() != exit.Usage || !strings.Contains(string(out), "database: {engine: postgresql}") {
+		t.Errorf("status %d, want %d and the remedy:\n%s", cmd.ProcessState.ExitCode(), exit.Usage, out)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 	"plimsoll/target/lab"
 )
 
@@ -38,7 +38,7 @@ func TestFullNewsFeedCompared(t *testing.T) {
 	cmd.Stderr = &talk
 	err := cmd.Run()
 	// The verdict of one block, and a busy host, are not faults of the feed.
-	if code := cmd.ProcessState.ExitCode(); code == rig.ExitTool || code == rig.ExitUsage {
+	if code := cmd.ProcessState.ExitCode(); code == exit.Tool || code == exit.Usage {
 		t.Fatalf("status %d, %v\n%s", code, err, talk.String())
 	}
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
@@ -102,7 +102,7 @@ func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) 
 	}
 	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(manifest)))
 	text, err := show.CombinedOutput()
-	if err != nil && show.ProcessState.ExitCode() != rig.ExitInvalid {
+	if err != nil && show.ProcessState.ExitCode() != exit.Invalid {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if m := readBack.FindStringSubmatch(string(text)); m == nil || m[1] != m[2] || m[1] == "0" {

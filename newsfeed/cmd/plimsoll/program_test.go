@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"plimsoll/rig"
+	"plimsoll/cmd/exit"
 )
 
 // built is the directory of the program that program has built; empty before.
@@ -68,14 +68,14 @@ func ran(t *testing.T, args ...string) (status int, stdout, stderr string) {
 func TestCommandLine(t *testing.T) {
 	status, help, _ := ran(t, "help")
 	for _, verb := range []string{"\n  compare ", "\n  refchat ", "\n  newsfeed "} {
-		if status != rig.ExitOK || !strings.Contains(help, verb) {
+		if status != exit.OK || !strings.Contains(help, verb) {
 			t.Errorf("status %d, help without %q:\n%s", status, verb, help)
 		}
 	}
 	for _, of := range [][]string{{"newsfeed"}, {"newsfeed", "store"}, {"newsfeed", "perf"}} {
 		_, want, _ := ran(t, append([]string{"help"}, of...)...)
 		status, out, errs := ran(t, append(of, "-h")...)
-		if status != rig.ExitOK || errs != "" || out != want || !strings.Contains(out, "usage: ") && !strings.HasPrefix(out, "Usage of ") {
+		if status != exit.OK || errs != "" || out != want || !strings.Contains(out, "usage: ") && !strings.HasPrefix(out, "Usage of ") {
 			t.Errorf("%q: status %d, stderr %q, stdout\n%s\nwant\n%s", of, status, errs, out, want)
 		}
 		for line := range strings.Lines(out) {
@@ -89,7 +89,7 @@ func TestCommandLine(t *testing.T) {
 		"newsfeed store x":     "plimsoll newsfeed: usage: unexpected argument \"x\"\n",
 		"newsfeed perf -bogus": "plimsoll newsfeed: usage: flag provided but not defined: -bogus\n",
 	} {
-		if status, out, errs := ran(t, strings.Fields(line)...); status != rig.ExitUsage || out != "" || errs != want {
+		if status, out, errs := ran(t, strings.Fields(line)...); status != exit.Usage || out != "" || errs != want {
 			t.Errorf("%s: status %d, stdout %q, stderr\n%swant\n%s", line, status, out, errs, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestExamplesAreGood(t *testing.T) {
 		t.Fatal(examples, err)
 	}
 	for _, file := range examples {
-		if status, out, errs := ran(t, "plan", "check", file); status != rig.ExitOK {
+		if status, out, errs := ran(t, "plan", "check", file); status != exit.OK {
 			t.Errorf("%s: status %d\n%s%s", file, status, out, errs)
 		}
 	}
