@@ -1,44 +1,40 @@
 package record
 
-import "slices"
+import (
+	"slices"
+
+	"plimsoll/plan"
+)
 
 // A Cause is the party that made a run invalid.
-type Cause string
+type Cause = plan.Cause
 
-// The causes.
+// The causes. Those of gates are explained in package plan.
 const (
-	ByTarget    Cause = "target"    // the server under test failed, refused, crashed or did not start
-	ByGenerator Cause = "generator" // the load generator was too slow, or could not be watched
-	ByHost      Cause = "host"      // other processes on the host took resources that the run needed
+	ByTarget    = plan.ByTarget
+	ByGenerator = plan.ByGenerator
+	ByHost      = plan.ByHost
+	ByEither    = plan.ByEither
 	// ByDeployment is the cause of runs before which a command of the plan failed, or left the target in another state
 	// than the plan wants: nothing follows from them about the server under test.
 	ByDeployment Cause = "deployment"
 	// ByHand is the cause of runs that a person steered: they are not the plan's.
 	ByHand Cause = "person"
-	// ByEither is the cause of gates that read the whole host of the generator: if the target runs there too, it may
-	// be the one that uses the host up.
-	ByEither Cause = "target or generator"
 )
 
-// gateCauses is the only table of causes: for each gate and finding that can make a run invalid, the party that
-// caused it. Those of the target can be turned red by the target alone: it serves fewer arrivals than come, refuses
-// logins, lets a behavior succeed in nothing, has a full accept queue, stands still for half of the phase, carries no
-// user, loses acknowledged messages, or ends, so that its probes have no data. A generator that is too slow turns
-// some of them red as well, and a neighbor too; then its own gate is red beside them ([CauseOf]). An entry that is
-// not in the table has no known cause: an interruption, or a rule without data.
-var gateCauses = map[string]Cause{
-	"users": ByTarget, "rate": ByTarget, "wait": ByTarget, "stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget,
-	"search": ByTarget, "behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, "shares": ByTarget, StartGate: ByTarget, CrashGate: ByTarget,
-
-	PanicGate: ByGenerator, "lag": ByGenerator, "late": ByGenerator, "cpu": ByGenerator, "core": ByGenerator, "sched": ByGenerator, "pause": ByGenerator, "gc": ByGenerator,
-	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator, "drops": ByGenerator,
-	"bursts": ByGenerator, "little": ByGenerator, "clock": ByGenerator, "headroom": ByGenerator, "agents": ByGenerator,
-
-	"memory": ByEither, "ports": ByEither, BudgetGate: ByEither,
-
+// findings has the cause of each finding that is no gate of [plan.DefaultGates] and can make a run invalid. A finding
+// of the target can be turned red by the target alone: it refuses logins, lets a behavior succeed in nothing, has a full
+// accept queue, stands still for half of the phase, carries no user, loses acknowledged messages, or ends, so that its
+// probes have no data. A generator that is too slow, or a neighbor, turns some of them red as well; then a gate of its own
+// is red beside them ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a rule
+// without data.
+var findings = map[string]Cause{
+	"stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget, "search": ByTarget,
+	"behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget,
+	StartGate: ByTarget, CrashGate: ByTarget,
+	PanicGate: ByGenerator, "agents": ByGenerator,
+	BudgetGate: ByEither,
 	DeployGate: ByDeployment, HandGate: ByHand,
-
-	"steal": ByHost, "target_steal": ByHost, "others": ByHost,
 }
 
 // DeployGate is the finding of a run before which the plan's commands to install or reset the target failed, or after
@@ -59,7 +55,12 @@ const (
 )
 
 // GateCause returns the party that turns the gate red; empty if it is unknown.
-func GateCause(gate string) Cause { return gateCauses[gate] }
+func GateCause(gate string) Cause {
+	if g, ok := plan.Gates(nil).Of(gate); ok {
+		return g.Cause
+	}
+	return findings[gate]
+}
 
 // Foreign reports whether a gate is about others on the hosts, and not about the generator or the load that it drives.
 func Foreign(gate string) bool { return GateCause(gate) == ByHost }
@@ -110,13 +111,15 @@ func TargetToo(v Validity) bool {
 	return CauseOf(v) == ByHost && red(ByTarget) && !red(ByHost) && !red(ByGenerator)
 }
 
-// timesAlone are the gates that speak of times, rates and capacities, and not of counts of work. A neighbor on the
-// generator's cores makes actions late too.
-var timesAlone = []string{"steal", "target_steal", "others", "users", "rate", "wait", "stationary", "search",
-	"core", "lag", "late", "sched", "pause", "inbox", "drops", "bursts", "little"}
+// timesOnly reports whether a finding is about times, rates and capacities, and not about counts of work.
+func timesOnly(gate string) bool {
+	g, _ := plan.Gates(nil).Of(gate)
+	return g.TimesOnly || gate == "stationary" || gate == "search"
+}
 
 // Disturbed reports whether a run is not valid only because other processes on the host disturbed it. They spoil its
 // times and its capacity; CPU time is counted by process, so the cost of an operation stays valid.
 func Disturbed(v Validity) bool {
-	return CauseOf(v) == ByHost && !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == Red && !slices.Contains(timesAlone, f.Gate) })
+	spoiled := func(f Finding) bool { return f.Level == Red && !timesOnly(f.Gate) }
+	return CauseOf(v) == ByHost && !slices.ContainsFunc(v.Findings, spoiled)
 }

@@ -16,10 +16,10 @@ const (
 	quietEvery    = time.Second
 )
 
-// othersLimit is the share of a core that the gate others calls amber.
+// othersLimit returns the share of a core that the gate others calls amber.
 func othersLimit() float64 {
-	gates := plan.DefaultGates()
-	return gates[slices.IndexFunc(gates, func(g plan.Gate) bool { return g.Name == "others" })].Amber / 100
+	gate, _ := plan.Gates(nil).Of("others")
+	return gate.Amber / 100
 }
 
 // quiet waits until no other process uses the cores of generator and target, for most at the longest: after that, the

@@ -6,9 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"plimsoll/plan"
-	"plimsoll/record"
 )
 
 // TestWaitForAQuietHostHasADeadline reads a host that is busy, one that becomes quiet, and one that is busy when the
@@ -37,13 +34,4 @@ func TestWaitForAQuietHostHasADeadline(t *testing.T) {
 			t.Errorf("interrupted: %v after %v", err, time.Since(began))
 		}
 	})
-}
-
-// TestEveryGateHasACause holds the table of causes to the gates that there are.
-func TestEveryGateHasACause(t *testing.T) {
-	for _, g := range plan.DefaultGates() {
-		if record.GateCause(g.Name) == "" {
-			t.Errorf("nobody knows whose doing it is when the gate %s is red", g.Name)
-		}
-	}
 }

@@ -391,7 +391,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		spec.Hold = f.Hold
 	}
 	if pt.place != nil {
-		spec.Progress, spec.Gates = pt.place.progress(spec.Progress), pt.place.gates(spec.Gates)
+		spec.Progress, spec.Gates = pt.place.progress(spec.Progress), plan.InDuet(spec.Gates)
 		pt.place.extent.watch(ctx, spec.Bounded, run, db)
 	}
 	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {

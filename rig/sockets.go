@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"slices"
 	"time"
 
 	"plimsoll/load/engine"
@@ -156,9 +155,8 @@ func (s *Session) freePorts(ctx context.Context, y layout, conns int) error {
 	if s.fleet != nil {
 		return nil
 	}
-	gates := s.Plan.Gates.All()
-	amber := gates[slices.IndexFunc(gates, func(g plan.Gate) bool { return g.Name == "ports" })].Amber / 100
-	most := amber*ephemeralPorts()*float64(max(1, len(y.from))) - float64(conns)
+	gate, _ := s.Plan.Gates.Of("ports")
+	most := gate.Amber/100*ephemeralPorts()*float64(max(1, len(y.from))) - float64(conns)
 	return waitPorts(ctx, most, resting, func(left time.Duration) { s.Progress.Doing("waiting for ports in TIME_WAIT", left) })
 }
 

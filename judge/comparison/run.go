@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/plan"
@@ -335,8 +334,8 @@ func endedSearch(c *record.Capacity) (cause record.Cause, why string) {
 	if c == nil || c.Kind != record.AtLeast && c.Kind != record.Unstable {
 		return "", ""
 	}
-	gate, ok := strings.CutPrefix(c.Rule, record.ByGate)
-	if !ok {
+	gate, _ := c.Gate()
+	if gate == "" {
 		return "", ""
 	}
 	found := "its lower bound says nothing of the arm"

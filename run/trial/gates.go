@@ -44,17 +44,6 @@ var readers = map[string]func(stretch) Reading{
 	"little": readLittle,
 }
 
-// long are the gates whose readings need a stretch of some length: they are read over the measured phase so far, and
-// never watch a search.
-var long = []string{"rate", "bursts", "little"}
-
-// spiky are the gates whose reading of one bad second outweighs all others in a mean: only the number of seconds
-// counts.
-var spiky = []string{"sched", "pause"}
-
-// peaks are the gates of something that is used up: the worst moment counts, not the mean.
-var peaks = []string{"fds", "fds_free", "ports", "memory", "clock", "headroom"}
-
 // readLag and readLate judge how late actions began and how late operations were apart, and the worse of the two
 // counts: in actions of many operations those would hide late beginnings, and in a mix of few such actions the
 // beginnings would hide late operations.
@@ -161,7 +150,7 @@ func readLittle(st stretch) Reading {
 // read takes one gate's reading over a stretch.
 func (r *run) read(g plan.Gate, st stretch) Reading {
 	if f := readers[g.Name]; f != nil {
-		if _, ok := r.Driver.(Counter); !ok && slices.Contains(long, g.Name) {
+		if _, ok := r.Driver.(Counter); !ok && g.Over == plan.WholePhase {
 			return Reading{Why: "this driver does not count actions"}
 		}
 		return f(st)
@@ -177,7 +166,7 @@ func (r *run) watch() {
 	for i := range r.gates {
 		g := &r.gates[i]
 		st := second
-		if slices.Contains(long, g.Name) {
+		if g.Over == plan.WholePhase {
 			if r.phase != "measure" || len(r.measured.in) == 0 {
 				r.watching.gates[i] = gateNow{why: "it is read over the measured phase"}
 				continue
@@ -191,7 +180,7 @@ func (r *run) watch() {
 			continue
 		}
 		ev.Readings[g.Name] = rd.Value
-		if r.phase != "measure" && (r.phase != "search" || !g.Search && !slices.Contains(counted, g.Name)) {
+		if r.phase != "measure" && (r.phase != "search" || g.Search == plan.HeldWindows) {
 			continue
 		}
 		if g.seconds == 0 || g.worse(rd.Value, g.worst) {
@@ -250,14 +239,14 @@ func (g *watched) judge(rd Reading) (record.Finding, bool) {
 		return record.Finding{}, false
 	}
 	g.value = &rd.Value
-	if !slices.Contains(spiky, g.Name) {
+	if g.Over != plan.SecondsAlone {
 		g.level = g.Gate.Level(rd.Value)
 	}
 	text := fmt.Sprintf("%s: %s in the measured phase%s", g.What, g.Format(rd.Value), noted(rd.Note))
 	value := rd.Value
 	many := record.Tolerated(g.seconds)
 	switch {
-	case slices.Contains(long, g.Name): // its seconds are all of the phase so far
+	case g.Over == plan.WholePhase: // its seconds are all of the phase so far
 	case g.red > many && g.level != record.Red:
 		g.level = record.Red
 		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s%s", g.What, g.red, g.seconds, g.Format(g.worst), noted(g.note)), g.worst
@@ -294,7 +283,7 @@ func (g *watched) summary() record.GateOutcome {
 	if g.seconds > 0 {
 		worst := g.worst
 		out.Worst = &worst
-		if g.value == nil && (g.Search || slices.Contains(counted, g.Name)) {
+		if g.value == nil && g.Search != plan.HeldWindows {
 			mean := g.sum / float64(g.seconds)
 			out.Value = &mean
 		}
@@ -308,7 +297,7 @@ func (g *watched) summary() record.GateOutcome {
 		out.Level = record.Amber // of a search, which went on
 	case out.Level == "":
 		out.Level = record.Green
-		if beyond := g.red + g.amber; beyond > 0 && !slices.Contains(long, g.Name) {
+		if beyond := g.red + g.amber; beyond > 0 && g.Over != plan.WholePhase {
 			out.Why = fmt.Sprintf("beyond a limit in %d of %d seconds; more than %d would count", beyond, g.seconds, record.Tolerated(g.seconds))
 		}
 	}
@@ -319,7 +308,7 @@ func (g *watched) summary() record.GateOutcome {
 func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 	for i := range r.gates {
 		g := &r.gates[i]
-		if !g.Search {
+		if g.Search != plan.EndsSearch {
 			continue
 		}
 		if rd := r.read(g.Gate, st); rd.Why == "" && g.Gate.Level(rd.Value) == record.Red {
@@ -329,14 +318,11 @@ func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 	return record.Finding{}, false
 }
 
-// ofCPU reports whether the gate measures how busy the generator is; one of the two must be read.
-func (g *watched) ofCPU() bool { return g.Name == "core" || g.Name == "cpu" }
-
 // busySeconds is how often the CPU use of the generator was read so far.
 func (r *run) busySeconds() int {
 	n := 0
 	for i := range r.gates {
-		if g := &r.gates[i]; g.ofCPU() {
+		if g := &r.gates[i]; g.UseOfCPU {
 			n += g.seconds
 		}
 	}
@@ -362,7 +348,7 @@ func (r *run) gateMeasure(st stretch) {
 		if bad {
 			v.Add(f)
 		}
-		busy = busy || g.value != nil && g.ofCPU()
+		busy = busy || g.value != nil && g.UseOfCPU
 	}
 	if !busy {
 		v.Add(record.Finding{Gate: "core", Level: record.Red, Text: "the CPU use of the generator was not measured"})

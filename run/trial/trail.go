@@ -164,7 +164,7 @@ func (s stretch) health(g plan.Gate) Reading {
 		return Reading{Why: "nothing reads it here"}
 	case all.n == 0:
 		return Reading{Why: all.why, Inapplicable: all.na}
-	case !slices.Contains(peaks, g.Name):
+	case g.Over != plan.WorstMoment:
 		return Reading{Value: all.sum / float64(all.n), Note: all.note}
 	case g.Floor:
 		return Reading{Value: all.low, Note: all.note}
