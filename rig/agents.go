@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/heaplimit"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
@@ -20,6 +21,7 @@ import (
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 	"plimsoll/record"
+	"plimsoll/run/health"
 	"plimsoll/run/trial"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
@@ -58,7 +60,7 @@ type driving struct {
 	w        *record.Writer
 	panics   *runPanics
 	runner   *probe.Runner
-	health   *health
+	health   *health.GateReader
 	budget   int64 // bytes of answers under way, of all processes
 	tick     time.Duration
 }
@@ -161,9 +163,10 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 		return nil, here.tails(err)
 	}
 	d.runner.Add(driver)
-	d.health.clocks = driver.Clocks
 	if d.layout.processes > fleet.MostLabeled {
-		d.health.ofAgent = driver.Sampled
+		d.health.Lead(driver.Clocks, driver.Sampled)
+	} else {
+		d.health.Lead(driver.Clocks, nil)
 	}
 	for k, pid := range driver.PIDs() {
 		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d%s", k+1, d.layout.processes, pid, hosts.On(k))}); err != nil {
@@ -329,6 +332,6 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 	if agent.Engine, err = engine.New(ctx, conf); err != nil {
 		return nil, err
 	}
-	context.AfterFunc(ctx, memory.keep())
+	context.AfterFunc(ctx, heaplimit.Keep())
 	return agent, nil
 }

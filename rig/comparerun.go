@@ -14,6 +14,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
+	"plimsoll/run/rating"
 )
 
 // A CompareJob is a comparison to be carried out.
@@ -82,7 +83,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	p := s.Plan
 	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: deployed, past: newPastBlocks()}
 	r.pace = pace{planned: s.length(base) + plan.Between(mode.Duet), block: r.count / p.Compare.Blocks, all: r.count}
-	if c, stop, err := s.startCanary(ctx); err != nil {
+	if c, stop, err := s.null().StartCanary(ctx); err != nil {
 		s.Progress.Say("no canary: %v", err)
 	} else {
 		r.canary = c
@@ -184,7 +185,7 @@ type cells struct {
 	// stacks holds the stacks of the runs before the comparison was interrupted, by arm and engine; nil if
 	// it was not.
 	stacks map[string]stack
-	canary *canary // nil if it could not be started
+	canary *rating.Control // nil if it could not be started
 	pace   pace
 	past   *pastBlocks
 }
@@ -266,7 +267,7 @@ func (r *cells) listen(ctx context.Context, left time.Duration) (perSecond float
 		return 0, nil
 	}
 	r.Progress.Doing("canary", left)
-	if perSecond, err = r.canary.listen(ctx); err != nil && ctx.Err() == nil {
+	if perSecond, err = r.canary.Listen(ctx); err != nil && ctx.Err() == nil {
 		r.Progress.Say("  %v", err)
 		return 0, nil
 	}

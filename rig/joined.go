@@ -19,6 +19,7 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/health/sources"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/agent"
@@ -49,9 +50,7 @@ func readKeys(path string) (*join.Keys, error) {
 
 // door is where the agents of a program's runs join.
 func (pr *Program) door(root string) (d FleetDoor) {
-	if pr.Out != nil {
-		d = pr.Out.Fleet
-	}
+	d = pr.Fleet
 	d.Keys = cmp.Or(d.Keys, FleetKeys(root))
 	return d
 }
@@ -156,12 +155,12 @@ func (pr *Program) serveUsers(progress *Reporter) func(context.Context, *join.Re
 		return l.links, func() { l.end(ctx) }, nil
 	}
 	return func(ctx context.Context, st *join.Responder) error {
-		watched, err := watchHost()
+		watched, err := probe.NewAgentHost(runningProgram)
 		if err != nil {
 			return err
 		}
-		defer watched.close()
-		return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Samples: watched.sample, Launch: start})
+		defer watched.Close()
+		return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Samples: watched.Sample, Launch: start})
 	}
 }
 
@@ -229,7 +228,7 @@ func (s *Session) openFleet(root string) (closed func(), err error) {
 		return nil, err
 	}
 	s.Progress.Say("agents join by: %s", JoinCommand(hall))
-	s.watchers = &watchers{hall: hall, names: map[string][]string{}}
+	s.watchers = sources.NewWatchers(hall, JoinCommand(hall))
 	if s.Plan.Placement.Agents != nil {
 		s.fleet = &joined{hall: hall}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/report"
+	"plimsoll/run/health/sources"
 	"plimsoll/target/container"
 	"plimsoll/target/external"
 	"plimsoll/target/lab"
@@ -235,7 +236,7 @@ var knocks = []int{7, 20, 3}
 // behind returns the processes behind a proxy at front: the one address that gets as many connections as requests for a
 // page of the server are sent. It returns none if there are several.
 func behind(ctx context.Context, page, server string, front []netip.AddrPort) []int {
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	ctx, cancel := context.WithTimeout(ctx, sources.Patience)
 	defer cancel()
 	if strings.HasPrefix(page, "/") {
 		page = strings.TrimSuffix(server, "/") + page

@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
+	"plimsoll/run/health"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 )
@@ -141,7 +142,9 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 			t.Errorf("%s: roles %v, shared %v, on cores %v (want %v), the target's own %v", tt.keys, names, s.onOneHost(sys), now, want, s.coresOf(sys))
 		}
 		// The gates report the same cores as the manifest.
-		gates := s.health(sys, noSample, clock.New(time.Now())).Health(1, 1)
+		conf := s.hostHealth(sys)
+		conf.Last, conf.Clock = noSample, clock.New(time.Now())
+		gates := health.New(conf).Health(1, 1)
 		reason := map[bool]string{true: "no sample of plimsoll_cpu_steal_ratio", false: "share their cores"}[tt.confined]
 		if why := gates["target_steal"].Why; !strings.Contains(why, reason) {
 			t.Errorf("%s: target_steal: %q, want %q", tt.keys, why, reason)

@@ -18,6 +18,7 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
+	"plimsoll/run/health"
 	"plimsoll/run/preflight"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
@@ -290,15 +291,15 @@ func (f *flight) busy(ctx context.Context, log *preflight.Log) {
 func byOthers(before, after []byte, cores []int, own time.Duration) string {
 	var taken []string
 	for _, c := range cores {
-		was, all, err := coreTimes(before, []int{c})
+		was, all, err := health.CoreTimes(before, []int{c})
 		if err != nil {
 			continue
 		}
-		is, total, err := coreTimes(after, []int{c})
+		is, total, err := health.CoreTimes(after, []int{c})
 		if err != nil || total <= all {
 			continue
 		}
-		if share := (is - was - own.Seconds()) / (total - all); share >= othersLimit() {
+		if share := (is - was - own.Seconds()) / (total - all); share >= health.OthersLimit() {
 			taken = append(taken, fmt.Sprintf("%.0f %% of core %d", 100*share, c))
 		}
 	}

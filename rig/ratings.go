@@ -5,20 +5,22 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record/store"
+	"plimsoll/run/health"
+	"plimsoll/run/rating"
 	"plimsoll/watch/probe"
 )
 
 // ratingOf returns the rating of this host for coordinators, with all cores that this process may use; nil if it has
 // none.
 func (pr *Program) ratingOf(ctx context.Context, a Attendance, progress *Reporter) *join.Rating {
-	host := probe.Fingerprint()
-	r, known, err := keptRating(a.Store, ratedAs(host))
+	r, known, err := rating.Kept(a.Store)
 	if err == nil && !known && a.Calibrate {
 		s := &Session{Program: pr, Progress: progress}
 		if s.Store, err = store.Open(a.Store); err == nil {
@@ -34,9 +36,48 @@ func (pr *Program) ratingOf(ctx context.Context, a Attendance, progress *Reporte
 	if !known {
 		return nil
 	}
-	users, _ := r.InProcesses(memoryOfUsers(host))
-	return &join.Rating{Users: users, OpsPerSecond: r.PacedOps, OpsPerUserSecond: r.OpsPerUserSecond, Date: r.Date}
+	return rating.OfHost(r)
 }
+
+// rate makes sure that the session has a rating, if it may take the time. A rating that fails is reported and does not
+// prevent a run: the gate headroom then has no reading.
+func (s *Session) rate(ctx context.Context, allowed bool) {
+	if !allowed {
+		if r, known, err := rating.Kept(s.Store.Root()); err == nil && known {
+			s.rating = &r
+		}
+		return
+	}
+	r, known, err := s.Calibrated(ctx, false, 0)
+	if err != nil {
+		s.Progress.Say("no rating of the generator: %v", err)
+		return
+	}
+	if !known {
+		for line := range strings.Lines(rating.Describe(r)) { // a line of the progress is one line
+			s.Progress.Say("%s", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	s.rating = &r
+}
+
+// Calibrated returns the rating of this host with the session's cores: a kept one unless it is forced, or a new one,
+// which takes length.
+func (s *Session) Calibrated(ctx context.Context, force bool, length time.Duration) (r calibration.Result, known bool, err error) {
+	if !force {
+		if r, known, err = rating.Kept(s.Store.Root()); known || err != nil {
+			return r, known, err
+		}
+	}
+	r, err = rating.Rater{
+		Root: s.Store.Root(), Version: s.Version, Null: s.null(), CPUs: s.generator,
+		Behavior: s.Dialects.Behaviors()[s.Rated](), Timeout: opTimeout, Doing: s.Progress.Doing,
+	}.Measure(ctx, length)
+	return r, false, err
+}
+
+// null returns the null server, on the target's cores.
+func (s *Session) null() rating.Null { return rating.Null{Verb: s.Program.Null, CPUs: s.targets} }
 
 // ratings returns the hosts' ratings when the plan divides the users by them, and nil when it divides them equally. An
 // error has a line for each host without one.
@@ -81,43 +122,19 @@ func (s *Session) split(members []join.Member, ratings []int, users, conns int) 
 	return most, nil
 }
 
-// driven returns which share of the calibrated ability a load needs: of this host, or of the other hosts' the one that
-// has the least left. Without ratings it is nil, and why has the reason.
-func (s *Session) driven(y layout) (share func(users int, ops float64) float64, why string) {
+// headroom returns which share of the calibrated ability a load needs: of this host, or of the other host that has the
+// least left.
+func (s *Session) headroom(y layout) (out health.Headroom) {
 	pace := s.Plan.Workload.Pace
 	if s.Plan.Workload.Behavior != s.Rated {
 		pace = math.Inf(1) // the rating's users are of another kind: only operations compare
 	}
+	var share rating.Share
 	if s.fleet == nil {
-		if s.rating == nil {
-			return nil, notRated
-		}
-		return func(users int, ops float64) float64 {
-			share, _ := s.rating.Headroom(users, pace, ops)
-			return share
-		}, ""
+		share, out.Why = rating.Here(s.rating, pace)
+	} else {
+		share, out.Why = rating.Elsewhere(y.members, y.ratings, pace)
 	}
-	var unrated []string
-	var hosts []calibration.Result
-	for _, m := range y.members {
-		if m.Rating == nil {
-			unrated = append(unrated, m.Name)
-			continue
-		}
-		hosts = append(hosts, calibration.Result{PacedOps: m.Rating.OpsPerSecond, OpsPerUserSecond: m.Rating.OpsPerUserSecond})
-	}
-	if len(unrated) > 0 {
-		return nil, fmt.Sprintf("%d of %d agents' hosts were not calibrated, %s's first", len(unrated), len(y.members), unrated[0])
-	}
-	deal, err := workload.NewDeal(len(hosts), y.ratings)
-	if err != nil {
-		return nil, err.Error()
-	}
-	return func(users int, ops float64) (most float64) {
-		for i, n := range deal.Hosts(users) {
-			share, _ := hosts[i].Headroom(n, pace, ops*deal.Part(i)) // the operations of all are known, and go by the parts
-			most = max(most, share)
-		}
-		return most
-	}, ""
+	out.Share = share
+	return out
 }

@@ -3,21 +3,13 @@ package rig
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/load/engine"
-	"plimsoll/load/engine/calibration"
 	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/watch/probe"
 )
 
 // ratedMembers are two agents, on hosts a and b, whose ratings are three to one.
@@ -76,49 +68,6 @@ func TestSplitByRating(t *testing.T) {
 	}
 }
 
-// The gate headroom reads each host's own rating against its own users, and the worst host counts.
-func TestHeadroomOfHosts(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		ratings  []int
-		behavior string
-		users    int
-		ops      float64
-		want     float64
-	}{
-		{"users by rating", []int{3000, 1000}, "person", 2000, 0, 0.5},
-		{"users equally", nil, "person", 1000, 0, 0.5}, // 500 on the host that can have 1000
-		{"operations by rating", []int{3000, 1000}, "person", 0, 2000, 0.5},
-		{"operations equally", nil, "person", 0, 1000, 0.5},
-		{"users of another behavior", []int{3000, 1000}, "poster", 2000, 400, 0.1},
-	} {
-		s := ratedSession("")
-		s.Plan.Workload.Behavior = tt.behavior
-		share, why := s.driven(layout{members: ratedMembers(), ratings: tt.ratings})
-		if why != "" {
-			t.Errorf("%s: %s", tt.name, why)
-			continue
-		}
-		if got := share(tt.users, tt.ops); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("%s: %v of the worst host, want %v", tt.name, got, tt.want)
-		}
-	}
-	unrated := ratedMembers()
-	unrated[1].Rating = nil
-	if share, why := ratedSession("").driven(layout{members: unrated}); share != nil || why != "1 of 2 agents' hosts were not calibrated, b's first" {
-		t.Errorf("one without a rating: %q", why)
-	}
-	here := ratedSession("")
-	here.fleet = nil
-	if share, why := here.driven(layout{}); share != nil || why != notRated {
-		t.Errorf("this host, without a rating: %q", why)
-	}
-	here.rating = &calibration.Result{PacedOps: 100, OpsPerUserSecond: 1}
-	if share, why := here.driven(layout{}); why != "" || share(20, 0) != 0.2 {
-		t.Errorf("this host: %q", why)
-	}
-}
-
 // Settings by rating hold the tokens of the users that the agent's engine will make, and its part of places and bytes.
 func TestSettingsByRating(t *testing.T) {
 	const users, agents = 100, 4
@@ -150,66 +99,6 @@ func TestSettingsByRating(t *testing.T) {
 				t.Fatalf("agent %d, user %d of agent %d: %s", k, id, owner, token)
 			}
 		}
-	}
-}
-
-// The rating of a host is the stored one of its hardware and settings; another is none, and nothing is made.
-func TestRatingOfThisHost(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	root := t.TempDir()
-	pr := &Program{Secrets: new(plain.Secrets)}
-	progress := NewReporter(io.Discard, pr.Secrets, false)
-	none := filepath.Join(root, "none")
-	if r := pr.ratingOf(t.Context(), Attendance{Store: none}, progress); r != nil {
-		t.Errorf("without a store: %+v", r)
-	}
-	if _, err := os.Stat(none); err == nil {
-		t.Error("an agent has made a store")
-	}
-	result := calibration.Result{Digest: "another", Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), OpsPerSecond: 1, PacedOps: 450, OpsPerUserSecond: 0.05, KiBPerUser: 0.001, Users: 100, LimitedBy: "files"}
-	if err := calibration.Save(root, result); err != nil {
-		t.Fatal(err)
-	}
-	if r := pr.ratingOf(t.Context(), Attendance{Store: root}, progress); r != nil {
-		t.Errorf("of another host: %+v", r)
-	}
-	result.Digest = ratedAs(probe.Fingerprint())
-	if err := calibration.Save(root, result); err != nil {
-		t.Fatal(err)
-	}
-	r := pr.ratingOf(t.Context(), Attendance{Store: root}, progress)
-	if r == nil || *r != (join.Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05, Date: result.Date}) {
-		t.Errorf("of this host: %+v", r)
-	}
-}
-
-// A rating is kept for all stores of a user; another build has none.
-func TestRatingIsKeptForAllStores(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "not made yet"))
-	digest := ratedAs(probe.Fingerprint())
-	if !strings.HasSuffix(digest, "-"+ownBuild()) || ownBuild() == "unknown" {
-		t.Errorf("%s is not of this build, %s", digest, ownBuild())
-	}
-	want := calibration.Result{Digest: digest, OpsPerSecond: 1, PacedOps: 1}
-	if err := keepRating(t.TempDir(), want); err != nil {
-		t.Fatal(err)
-	}
-	other := filepath.Join(t.TempDir(), "another store")
-	if r, known, err := keptRating(other, digest); !known || err != nil || r.Digest != digest {
-		t.Errorf("in another store: %+v, %v, %v", r, known, err)
-	}
-	if _, known, err := keptRating(other, digest+"0"); known || err != nil {
-		t.Errorf("of another build: %v, %v", known, err)
-	}
-	t.Setenv("XDG_CACHE_HOME", "/proc/nowhere") // which takes nothing
-	if err := keepRating(other, want); err != nil {
-		t.Errorf("a user without a cache: %v", err)
-	}
-	if _, known, err := keptRating(other, digest); !known || err != nil {
-		t.Errorf("of the store alone: %v, %v", known, err)
-	}
-	if err := keepRating("/proc/nowhere", want); err == nil {
-		t.Error("it is kept nowhere, and that is no error")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/heaplimit"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/fleet"
@@ -21,6 +22,8 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/capacity"
+	"plimsoll/run/health"
+	"plimsoll/run/health/sources"
 	"plimsoll/run/trial"
 	"plimsoll/target"
 	"plimsoll/target/lab"
@@ -54,9 +57,9 @@ type Session struct {
 	// accounts are those that the users have, of the file that usersFile describes; nil: behaviors make them.
 	accounts  *workload.Accounts
 	usersFile *record.AccountsFile
-	fleet     *joined   // agents on other hosts; nil when the users are on this one
-	watchers  *watchers // nil when no agent of another host has anything to do
-	whole     *whole    // the comparison or sizing that is watched; nil for none
+	fleet     *joined           // agents on other hosts; nil when the users are on this one
+	watchers  *sources.Watchers // nil when no agent of another host has anything to do
+	whole     *whole            // the comparison or sizing that is watched; nil for none
 }
 
 // Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
@@ -116,7 +119,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if s, err = NewSession(pr, p, st); err != nil {
 		return nil, nil, err
 	}
-	unserve, err := s.openExport()
+	unserve, err := s.Out.Open(s.SeriesAPI(), s.Env, s.Secrets)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -313,51 +316,41 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.Redact(s.Secrets.Label)
-	stuck := watchStuck(db, w, run)
-	unpublish, err := s.publish(db, w, run)
+	stuck := health.WatchSeries(db, w, run)
+	unpublish, err := s.Out.Publish(db, w, run, s.Progress.Say)
 	if err != nil {
 		return out, seen, err
 	}
-	defer func() { unpublish(&out) }()
+	defer func() {
+		for _, f := range unpublish() {
+			out.Validity.Add(f)
+		}
+	}()
 	var turns *probe.Turns // all time is the run's
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	if pt.place != nil {
 		turns, reg = pt.place.turns, pt.place.reg
 	}
-	load := newShares(sys, s.Dialects.OfPlan(s.Plan), run)
-	runner, closeProbes, err := s.probes(sys, db, run, turns, load)
+	load := s.sharesOf(sys, run)
+	cores := s.coresByRole(sys)
+	runner, closeProbes, err := s.opener().Run(s.subject(sys), sources.Scope{
+		DB: db, Clock: run, Turns: turns, Cores: cores, Watch: load.Watch,
+	})
 	if err != nil {
 		return out, seen, err
 	}
 	defer closeProbes()
+	defer heaplimit.Keep()()
 	if pt.place != nil && pt.place.owed != nil {
 		runner.Add(pt.place.owed)
 	}
-	cores := map[string][]int{}
-	if len(s.generator) > 0 {
-		cores["generator"] = s.generator
-	}
-	targets := s.coresOf(sys)
-	if len(targets) > 0 {
-		cores["app"], cores["target"] = targets, targets
-	}
 	arrivals, _ := s.arrivals(sys.mix)
-	h := s.health(sys, runner.Last, run)
-	h.shares = load
-	h.remote = func() []string { return agentSteal(runner) }
-	if lay.processes > 1 || s.fleet != nil {
-		h.agents = lay.processes
-	}
-	h.ports *= float64(max(1, len(lay.from)))
-	for _, a := range lay.members {
-		h.hosts = append(h.hosts, a.Cores)
-	}
-	h.driven, h.unrated = s.driven(lay)
-	sig, err := newSignals(cores, h, turns, db, runner)
+	h := health.New(s.healthOf(sys, lay, load, runner, run))
+	sig, err := health.NewSignals(signalCores(cores), h, turns, db, runner)
 	if err != nil {
 		return out, seen, err
 	}
-	defer sig.close()
+	defer sig.Close()
 	panics := &runPanics{all: s.Panics, w: w, clock: run}
 	env := sys.env(s.Plan, sys.Deployment)
 	env.Clock, env.Panicked = run, panics.env
@@ -380,7 +373,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series, spec.Live = conduct(sys, env), db, aud
-	spec.CPU, aud.own = busyness(sig, runner.Last, len(targets)), runner.Last
+	spec.CPU, aud.own = sig.Busyness(len(cores["target"])), runner.Last
 	if d, ok := driver.Driver.(*fleet.RemoteDriver); ok {
 		aud.fleet = d
 	}
@@ -406,7 +399,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stuck.finding(), stalls(driver.fleet, out.Phases), clocksApart(driver.fleet))
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.Finding(out.Validity.Gates), stuck.Finding(), stalls(driver.fleet, out.Phases), clocksApart(driver.fleet))
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
 	if f, bad := connections(seen.stamps, pt.place.ofAll()).Finding(); bad {
@@ -419,7 +412,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	seen.answers = answers(s.budget, held, refused.Sub(cut))
 	seen.answers.OfAll = pt.place.ofAll()
 	told = append(told, seen.answers.Findings()...)
-	for _, f := range append(clockFindings(runner), told...) {
+	for _, f := range append(sources.ClockFindings(runner), told...) {
 		out.Validity.Add(f)
 		e := f.Event()
 		e.At = run.Now()
@@ -480,66 +473,4 @@ func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig tr
 // length returns how long a part may take, resets left out.
 func (s *Session) length(pt RunPart) time.Duration {
 	return s.Plan.RunLength(pt.Bounded, pt.Unbounded)
-}
-
-// probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
-// second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's. load is shown
-// the servers' counts of requests; it may be nil.
-func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns,
-	load *shares) (runner *probe.Runner, end func(), err error) {
-	runner = probe.NewRunner(db, time.Second)
-	runner.UseClock(run)
-	var all []source
-	defer func() {
-		if err != nil {
-			closeSources(all)
-		}
-	}()
-	roles := map[string][]int{}
-	if len(s.generator) > 0 {
-		roles["generator"] = s.generator
-	}
-	if targets := s.coresOf(sys); len(targets) > 0 { // a target elsewhere has none here
-		roles["target"] = targets
-	}
-	host, err := probe.NewHost(probe.HostOptions{Roles: roles, Turns: turns})
-	if err != nil {
-		return nil, nil, err
-	}
-	all = append(all, source{probe: host, close: host.Close})
-	procs := sys.roles()
-	if len(procs) > 0 {
-		p := probe.NewProcesses(procs)
-		all = append(all, source{probe: p, close: p.Close})
-	}
-	self, err := probe.NewSelf()
-	if err != nil {
-		return nil, nil, err
-	}
-	self.UseTurns(turns)
-	enough := memory.keep()
-	all = append(all, source{probe: probe.NewNeighbors(func() (pids []int) {
-		for _, r := range procs {
-			pids = append(pids, r.PIDs()...)
-		}
-		return pids
-	}), close: nothing}, source{probe: self, close: func() error { enough(); return nil }})
-	for i, url := range sys.metricsURLs() {
-		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
-		if err != nil {
-			return nil, nil, plan.Usagef("metrics_url: %w", err)
-		}
-		all = append(all, source{scraper: sc, close: sc.Close})
-	}
-	sources, err := s.sources(sys)
-	if all = append(all, sources...); err != nil {
-		return nil, nil, err
-	}
-	for _, x := range all {
-		if x.scraper != nil {
-			x.scraper = load.watch(x.scraper)
-		}
-		x.addTo(runner)
-	}
-	return runner, func() { closeSources(all) }, nil
 }

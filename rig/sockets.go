@@ -1,15 +1,12 @@
 package rig
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
-	"time"
 
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet/join"
@@ -42,8 +39,8 @@ func sockets(mix []engine.Part, n int) int {
 // processes returns how many processes it takes to hold so many connections when each may have the limit of open files
 // that this one has, or an error with its remedy.
 func processes(users, conns int, l probe.Limits) (int, error) {
-	room := l.Files - reserveFiles
-	if here := l.Files - l.FilesOpen - reserveFiles; conns <= here {
+	room := l.Files - probe.ReservedFiles
+	if here := l.Files - l.FilesOpen - probe.ReservedFiles; conns <= here {
 		return 1, nil
 	}
 	n := plan.MostProcesses + 1
@@ -57,15 +54,15 @@ func processes(users, conns int, l probe.Limits) (int, error) {
 		return n, nil
 	}
 	fit := max(0, room) * plan.MostProcesses * users / max(conns, 1)
-	each := (conns+plan.MostProcesses-1)/plan.MostProcesses + reserveFiles
+	each := (conns+plan.MostProcesses-1)/plan.MostProcesses + probe.ReservedFiles
 	return 0, plan.Usagef("%d users keep %d connections, more than %d processes with %d open files each can hold beside a reserve of %d. "+
 		"Raise the limit before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
-		users, conns, plan.MostProcesses, l.Files, reserveFiles, each, each, each, fit)
+		users, conns, plan.MostProcesses, l.Files, probe.ReservedFiles, each, each, each, fit)
 }
 
-// sources returns the addresses from which so many connections go out to a target: none if one is enough. Beyond it
+// sourceAddresses returns the addresses from which so many connections go out to a target: none if one is enough. Beyond it
 // they are the plan's; on the loopback device there are more than enough without asking.
-func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]netip.Addr, error) {
+func sourceAddresses(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]netip.Addr, error) {
 	share := mostOfRange
 	free := len(own) == 0 && target.Is4() && target.IsLoopback()
 	if free {
@@ -145,46 +142,8 @@ func (s *Session) layout(ctx context.Context, base string, mix []engine.Part, us
 	if addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()); err == nil && len(addrs) > 0 {
 		target = addrs[0].Unmap()
 	}
-	y.from, err = sources(conns, target, own, l)
+	y.from, err = sourceAddresses(conns, target, own, l)
 	return y, err
-}
-
-// freePorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for the connections of
-// this one: until then the gate ports would void it. Ports of other hosts are not waited for.
-func (s *Session) freePorts(ctx context.Context, y layout, conns int) error {
-	if s.fleet != nil {
-		return nil
-	}
-	gate, _ := s.Plan.Gates.Of("ports")
-	most := gate.Amber/100*ephemeralPorts()*float64(max(1, len(y.from))) - float64(conns)
-	return waitPorts(ctx, most, resting, func(left time.Duration) { s.Progress.Doing("waiting for ports in TIME_WAIT", left) })
-}
-
-// timeWait is how long the kernel keeps the port of a closed connection.
-const timeWait = time.Minute
-
-// waitPorts waits until at most so many sockets are in TIME_WAIT, for the time that those of an earlier run stay there
-// at the longest: after that they are of others, and the gate ports judges them. It does not wait where most is not
-// positive: the range is not known, or too small in any case.
-func waitPorts(ctx context.Context, most float64, resting func() float64, waiting func(left time.Duration)) error {
-	for left := timeWait; left > 0 && most > 0 && resting() > most; left -= time.Second {
-		waiting(left)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Second):
-		}
-	}
-	return nil
-}
-
-// resting returns how many sockets of this host are in TIME_WAIT; 0 if that is not known.
-func resting() float64 {
-	text, _ := os.ReadFile("/proc/net/sockstat")
-	_, text, _ = bytes.Cut(text, []byte(" tw "))
-	var n float64
-	_, _ = fmt.Sscan(string(text), &n)
-	return n
 }
 
 // dialer returns how users connect from these addresses, nil for the usual way.

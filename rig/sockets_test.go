@@ -1,13 +1,9 @@
 package rig
 
 import (
-	"context"
-	"errors"
 	"net/netip"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"plimsoll/load/engine"
 	"plimsoll/load/workload"
@@ -23,41 +19,6 @@ func TestSockets(t *testing.T) {
 	mix := []engine.Part{{Behavior: twoSockets{}, Share: 0.9}, {Behavior: struct{ workload.Behavior }{}, Share: 0.1}}
 	if got := sockets(mix, 1000); got != 900*2+100 {
 		t.Errorf("%d sockets, want 1900", got)
-	}
-}
-
-// A run begins when the ports that the run before left in TIME_WAIT are free, and after a minute at the latest.
-func TestWaitPorts(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		most  float64
-		waits time.Duration
-	}{
-		{"enough are free", 20_000, 0},
-		{"the run before left too many", 5000, 45 * time.Second},
-		{"others leave more all the time", 100, time.Minute},
-		{"the users alone are too many", -10, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				resting := func() float64 {
-					if time.Since(began) >= 45*time.Second {
-						return 400
-					}
-					return 15_000
-				}
-				if err := waitPorts(t.Context(), tt.most, resting, func(time.Duration) {}); err != nil || time.Since(began) != tt.waits {
-					t.Errorf("%v after %v, want no error after %v", err, time.Since(began), tt.waits)
-				}
-				ctx, cancel := context.WithCancelCause(t.Context())
-				why := errors.New("interrupt")
-				cancel(why)
-				if err := waitPorts(ctx, 1, resting, func(time.Duration) {}); !errors.Is(err, why) {
-					t.Errorf("interrupted: %v", err)
-				}
-			})
-		})
 	}
 }
 
@@ -101,7 +62,7 @@ func TestSources(t *testing.T) {
 		{"unknown target", 60_000, netip.Addr{}, nil, "[]", "ip_local_port_range"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := sources(tt.conns, tt.target, tt.own, l)
+			got, err := sourceAddresses(tt.conns, tt.target, tt.own, l)
 			var texts []string
 			for _, a := range got {
 				texts = append(texts, a.String())
