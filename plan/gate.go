@@ -11,8 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Gate is a limit on the load generator's own health: beyond Amber a run has a finding, beyond Red it is not valid,
-// because the generator itself may have caused its results. The table of all gates is [DefaultGates].
+// A Gate is a limit on the load generator's own health: beyond Amber a run has a finding, beyond
+// Red it is not valid, because the generator itself may have caused its results. The table of all
+// gates is [DefaultGates].
 type Gate struct {
 	Name string // as in a plan
 	What string // the reading
@@ -34,7 +35,8 @@ type Gate struct {
 	Crowded bool
 	// UseOfCPU marks the readings of how busy the generator is. A run needs one of them.
 	UseOfCPU bool
-	// Detail and Without complete the reading in docs/validity.md: Without is where it is not applicable.
+	// Detail and Without complete the reading in docs/validity.md: Without is where it is not
+	// applicable.
 	Detail, Without string
 }
 
@@ -46,8 +48,8 @@ const (
 	ByTarget    Cause = "target"    // the server under test failed, refused, crashed or did not start
 	ByGenerator Cause = "generator" // the load generator was too slow, or could not be watched
 	ByHost      Cause = "host"      // other processes on the host took resources that the run needed
-	// ByEither is the cause of gates that read the whole host of the generator. A target that runs there too may have
-	// used the host up.
+	// ByEither is the cause of gates that read the whole host of the generator. A target that runs
+	// there too may have used the host up.
 	ByEither Cause = "target or generator"
 )
 
@@ -56,10 +58,14 @@ type Stretch int
 
 // The stretches. Each but WholePhase also counts the seconds beyond a limit.
 const (
-	MeanOfPhase  Stretch = iota // the reading of the phase as a whole: a quantile of all actions, the mean of a share
-	WorstMoment                 // the worst moment of a resource that is used up
-	SecondsAlone                // no reading of the whole: one bad second would outweigh all others in a mean
-	WholePhase                  // the phase so far, because the reading needs a longer stretch than a second
+	// MeanOfPhase is the phase as a whole: a quantile of all actions, the mean of a share.
+	MeanOfPhase Stretch = iota
+	// WorstMoment is the worst moment of a resource that is used up.
+	WorstMoment
+	// SecondsAlone has no reading of the whole: one bad second would outweigh all others in a mean.
+	SecondsAlone
+	// WholePhase is the phase so far, because the reading needs a longer stretch than a second.
+	WholePhase
 )
 
 // A SearchPart is the part that a gate has in the search for capacity.
@@ -67,9 +73,12 @@ type SearchPart int
 
 // The parts. Only EndsSearch can end a search.
 const (
-	EndsSearch  SearchPart = iota // read each second; a gate that stays red ends the search with a lower bound
-	HeldWindows                   // read over the windows in which the users stood still and every rule held
-	EachSecond                    // read each second; amber at most
+	// EndsSearch is read each second. A gate that stays red ends the search with a lower bound.
+	EndsSearch SearchPart = iota
+	// HeldWindows is read over the windows in which the users stood still and every rule held.
+	HeldWindows
+	// EachSecond is read each second, and is amber at most.
+	EachSecond
 )
 
 // GateOfPlan is the source of limits that the plan sets.
@@ -141,10 +150,11 @@ func (g Gates) Of(name string) (Gate, bool) {
 	return all[i], true
 }
 
-// InDuet returns gates with the limits of a run in a duet. Others on the host, and the hypervisor, meet all runs of a
-// block alike: they widen the intervals of differences and move none of them. A busy core is as often a neighbor's as
-// the generator's; the gates cpu, sched and lag show whether the generator itself had to wait. Limits of the plan's own
-// stay.
+// InDuet returns gates with the limits of a run in a duet. Others on the host, and the hypervisor,
+// meet all runs of a block alike: they widen the intervals of differences and move none of them. A
+// busy core is as often a neighbor's as the generator's; the gates cpu, sched and lag show whether
+// the generator itself had to wait. The red limit of core is
+// out of reach. Limits of the plan's own stay.
 func InDuet(gates []Gate) []Gate {
 	out := slices.Clone(gates)
 	for i, g := range out {

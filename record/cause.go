@@ -15,19 +15,21 @@ const (
 	ByGenerator = plan.ByGenerator
 	ByHost      = plan.ByHost
 	ByEither    = plan.ByEither
-	// ByDeployment is the cause of runs before which a command of the plan failed, or left the target in another state
-	// than the plan wants: nothing follows from them about the server under test.
+	// ByDeployment is the cause of runs before which a command of the plan failed, or left the
+	// target in another state than the plan wants: nothing follows from them about the server under
+	// test.
 	ByDeployment Cause = "deployment"
 	// ByHand is the cause of runs that a person steered: they are not the plan's.
 	ByHand Cause = "person"
 )
 
-// findings has the cause of each finding that is no gate of [plan.DefaultGates] and can make a run invalid. A finding
-// of the target can be turned red by the target alone: it refuses logins, lets a behavior succeed in nothing, has a full
-// accept queue, stands still for half of the phase, carries no user, loses acknowledged messages, or ends, so that its
-// probes have no data. A generator that is too slow, or a neighbor, turns some of them red as well; then a gate of its own
-// is red beside them ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a rule
-// without data.
+// findings has the cause of each finding that is no gate of [plan.DefaultGates] and can make a run
+// invalid. A finding of the target can be turned red by the target alone: it refuses logins, lets a
+// behavior succeed in nothing, has a full accept queue, stands still for half of the phase, carries
+// no user, loses acknowledged messages, or ends, so that its probes have no data. A generator that
+// is too slow, or a neighbor, turns some of them red as well; then a gate of its own is red beside
+// them ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a
+// rule without data.
 var findings = map[string]Cause{
 	"stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget, "search": ByTarget,
 	"behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget,
@@ -37,17 +39,17 @@ var findings = map[string]Cause{
 	DeployGate: ByDeployment, HandGate: ByHand,
 }
 
-// DeployGate is the finding of a run before which the plan's commands to install or reset the target failed, or after
-// which the target was not as the plan wants it.
+// DeployGate is the finding of a run before which the plan's commands to install or reset the
+// target failed, or after which the target was not as the plan wants it.
 const DeployGate = "deploy"
 
-// HandGate is the finding of a run that a person steered while it went on. Such a run is exploratory: it gets no
-// verdict.
+// HandGate is the finding of a run that a person steered while it went on. Such a run is
+// exploratory: it gets no verdict.
 const HandGate = "exploratory"
 
-// StartGate is the finding of a run whose target did not start, and CrashGate that of one whose target, or a server
-// that it needs, ended, crashed, recovered or was restarted during the run. PanicGate is that of a panic of this
-// program, which failed then.
+// StartGate is the finding of a run whose target did not start, and CrashGate that of one whose
+// target, or a server that it needs, ended, crashed, recovered or was restarted during the run.
+// PanicGate is that of a panic of this program, which failed then.
 const (
 	StartGate = "start"
 	CrashGate = "crash"
@@ -62,14 +64,16 @@ func GateCause(gate string) Cause {
 	return findings[gate]
 }
 
-// Foreign reports whether a gate is about others on the hosts, and not about the generator or the load that it drives.
+// Foreign reports whether a gate is about others on the hosts, and not about the generator or the
+// load that it drives.
 func Foreign(gate string) bool { return GateCause(gate) == ByHost }
 
-// CauseOf returns the party that made a run invalid; empty for a valid run, and if it is unknown. A panic of
-// this program comes first and is the generator's; then a crash, which is always the target's own: no neighbor
-// excuses the end of a server, and such a run is never dropped as a neighbor's. Then comes the host, already
-// when its gate is amber, then the generator: either may have taken all that the target lacked. Red gates of the
-// target come last, and those that are [ByEither] count as the target's.
+// CauseOf returns the party that made a run invalid; empty for a valid run, and if it is unknown. A
+// panic of this program comes first and is the generator's; then a crash, which is always the
+// target's own: no neighbor excuses the end of a server, and such a run is never dropped as a
+// neighbor's. Then comes the host, already when its gate is amber, then the generator: either may
+// have taken all that the target lacked. Red gates of the target come last, and those that are
+// [ByEither] count as the target's.
 func CauseOf(v Validity) Cause {
 	if v.Valid {
 		return ""
@@ -97,13 +101,14 @@ func CauseOf(v Validity) Cause {
 	return ""
 }
 
-// Panicked reports whether this program failed in the run: nothing follows from it about the target.
+// Panicked reports whether this program failed in the run: nothing follows from it about the
+// target.
 func Panicked(v Validity) bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == PanicGate && f.Level == Red })
 }
 
-// TargetToo reports whether a run that is void by the host may be void by the target: a gate of the target is red,
-// and those of the host are amber alone.
+// TargetToo reports whether a run that is void by the host may be void by the target: a gate of the
+// target is red, and those of the host are amber alone.
 func TargetToo(v Validity) bool {
 	red := func(c Cause) bool {
 		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == Red && GateCause(f.Gate) == c })
@@ -111,14 +116,16 @@ func TargetToo(v Validity) bool {
 	return CauseOf(v) == ByHost && red(ByTarget) && !red(ByHost) && !red(ByGenerator)
 }
 
-// timesOnly reports whether a finding is about times, rates and capacities, and not about counts of work.
+// timesOnly reports whether a finding is about times, rates and capacities, and not about counts of
+// work.
 func timesOnly(gate string) bool {
 	g, _ := plan.Gates(nil).Of(gate)
 	return g.TimesOnly || gate == "stationary" || gate == "search"
 }
 
-// Disturbed reports whether a run is not valid only because other processes on the host disturbed it. They spoil its
-// times and its capacity; CPU time is counted by process, so the cost of an operation stays valid.
+// Disturbed reports whether a run is not valid only because other processes on the host disturbed
+// it. They spoil its times and its capacity; CPU time is counted by process, so the cost of an
+// operation stays valid.
 func Disturbed(v Validity) bool {
 	spoiled := func(f Finding) bool { return f.Level == Red && !timesOnly(f.Gate) }
 	return CauseOf(v) == ByHost && !slices.ContainsFunc(v.Findings, spoiled)

@@ -37,7 +37,8 @@ func signalCores(byRole map[string][]int) map[string][]int {
 }
 
 // healthOf describes a run of a system whose health is read.
-func (s *Session) healthOf(sys *System, lay layout, shares *health.Shares, runner *probe.Runner, run *clock.Clock) health.Config {
+func (s *Session) healthOf(sys *System, lay layout, shares *health.Shares, runner *probe.Runner,
+	run *clock.Clock) health.Config {
 	c := s.hostHealth(sys)
 	c.Last, c.Clock = runner.Last, run
 	c.Shares = shares
@@ -111,7 +112,8 @@ func (s *Session) subject(sys *System) sources.Subject {
 	}
 }
 
-// survey finds the network device towards a deployed target and tries each of the plan's probes once.
+// survey finds the network device towards a deployed target and tries each of the plan's probes
+// once.
 func (s *Session) survey(ctx context.Context, sys *System) error {
 	u, err := url.Parse(sys.Deployment.URL())
 	if err != nil {
@@ -135,7 +137,8 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 	return nil
 }
 
-// quiet waits until no other process uses the cores of generator and target, for most at the longest.
+// quiet waits until no other process uses the cores of generator and target, for most at the
+// longest.
 func (s *Session) quiet(ctx context.Context, most time.Duration) error {
 	cores := slices.Concat(s.generator, s.targets)
 	if len(cores) == 0 { // the target is elsewhere, and its host is not seen from here
@@ -145,8 +148,8 @@ func (s *Session) quiet(ctx context.Context, most time.Duration) error {
 	return health.WaitQuiet(ctx, most, cores)
 }
 
-// freePorts waits until the ports that earlier runs left in TIME_WAIT leave enough for the connections of this one.
-// Ports of other hosts are not waited for.
+// freePorts waits until the ports that earlier runs left in TIME_WAIT leave enough for the
+// connections of this one. Ports of other hosts are not waited for.
 func (s *Session) freePorts(ctx context.Context, y layout, conns int) error {
 	if s.fleet != nil {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
@@ -108,17 +107,6 @@ func checkUsage(t *testing.T, err error, texts ...string) {
 	for _, want := range texts {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q lacks %q", err, want)
-		}
-	}
-}
-
-// checkValues checks expressions that have one value each.
-func checkValues(t *testing.T, db *series.DB, values map[string]float64) {
-	t.Helper()
-	for expr, want := range values {
-		res, err := db.Query(t.Context(), expr, time.Now())
-		if err != nil || len(res) != 1 || res[0].Value != want {
-			t.Errorf("%s = %v, %v; want %v", expr, res, err, want)
 		}
 	}
 }

@@ -1,9 +1,10 @@
 // Package heaplimit keeps the memory of a process to what its heap needs.
 //
-// Without it the Go runtime keeps what the largest of all collections took, and the memory of a generator whose heap is
-// steady rises for hours. The limit is Go's soft one. It follows the live heap with each collection and leaves the
-// collector the memory that it would use without it, so that collections stay about as frequent; the rest goes back to
-// the system. A process that was started with GOMEMLIMIT keeps that limit.
+// Without it the Go runtime keeps what the largest of all collections took, and the memory of a
+// generator whose heap is steady rises for hours. The limit is Go's soft one. It follows the live
+// heap with each collection and leaves the collector the memory that it would use without it, so
+// that collections stay about as frequent; the rest goes back to the system. A process that was
+// started with GOMEMLIMIT keeps that limit.
 package heaplimit
 
 import (
@@ -17,7 +18,8 @@ import (
 )
 
 const (
-	// past is how long a need counts: a run's measured phase has its own memory, and not the memory of its ramp.
+	// past is how long a need counts: a run's measured phase has its own memory, and not the memory
+	// of its ramp.
 	past = 5 * time.Minute
 	// leastLimit is the least limit: small programs gain nothing by one.
 	leastLimit = 64 << 20
@@ -28,8 +30,8 @@ const (
 // process is the keeper of this process.
 var process keeper
 
-// Keep begins to follow the heap of this process, until end is called. It is safe for concurrent use; the last end
-// restores the limit from before the first Keep.
+// Keep begins to follow the heap of this process, until end is called. It is safe for concurrent
+// use; the last end restores the limit from before the first Keep.
 func Keep() (end func()) { return process.keep() }
 
 type keeper struct {
@@ -45,7 +47,8 @@ type keeper struct {
 type use struct {
 	at   time.Time
 	need int64 // at the end of the next collection's cycle
-	// tight is with a quarter of the live heap free: less would have the collector work all the time.
+	// tight is with a quarter of the live heap free: less would have the collector work all the
+	// time.
 	tight int64
 }
 
@@ -94,9 +97,10 @@ func (k *keeper) collected(turn int) {
 	k.arm(turn)
 }
 
-// follow sets the limit to the largest need of the last while that was seen twice: every ten minutes samples go to disk,
-// and the memory that one collection found alive meanwhile is no need. Users who begin bring more with each collection:
-// growth in both of the last two is expected of the next, too.
+// follow sets the limit to the largest need of the last while that was seen twice: every ten
+// minutes samples go to disk, and the memory that one collection found alive meanwhile is no need.
+// Users who begin bring more with each collection: growth in both of the last two is expected of
+// the next, too.
 func (k *keeper) follow(u use) {
 	k.uses = append(k.uses, u)
 	k.uses = slices.DeleteFunc(k.uses, func(p use) bool { return u.at.Sub(p.at) > past })
@@ -131,9 +135,9 @@ const (
 	useFree
 )
 
-// readUse reads the memory of the process when its heap is as large as the collector lets it become (live objects, and
-// GOGC percent of them and of the roots; "A Guide to the Go Garbage Collector", GOGC). It reports false when there is no
-// such size.
+// readUse reads the memory of the process when its heap is as large as the collector lets it become
+// (live objects, and GOGC percent of them and of the roots; "A Guide to the Go Garbage Collector",
+// GOGC). It reports false when there is no such size.
 func readUse() (u use, ok bool) {
 	m := []metrics.Sample{
 		useGOGC:      {Name: "/gc/gogc:percent"},

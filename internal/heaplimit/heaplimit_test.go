@@ -43,8 +43,8 @@ func TestMemoryFollowsTheNeed(t *testing.T) {
 	}
 }
 
-// TestMemoryIsKept reads the limit of a process with a live heap: it is what the collector lets the heap become, and what
-// lies beside the heap. The last run that ends takes it away.
+// TestMemoryIsKept reads the limit of a process with a live heap: it is what the collector lets the
+// heap become, and what lies beside the heap. The last run that ends takes it away.
 func TestMemoryIsKept(t *testing.T) {
 	if before := debug.SetMemoryLimit(-1); before != math.MaxInt64 {
 		t.Fatalf("this test needs a process without a memory limit, and it has %d", before)

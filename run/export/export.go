@@ -1,5 +1,5 @@
-// Package export makes the series of runs known outside their directories: to clients of the Prometheus HTTP API, and to
-// a server by remote write.
+// Package export makes the series of runs known outside their directories: to clients of the
+// Prometheus HTTP API, and to a server by remote write.
 package export
 
 import (
@@ -27,10 +27,11 @@ import (
 	"plimsoll/watch/series/remote"
 )
 
-// Destinations are where the series of runs go besides their directories. A nil Destinations has none.
+// Destinations are where the series of runs go besides their directories. A nil Destinations has
+// none.
 type Destinations struct {
-	// Listen is the address at which clients of the Prometheus API read a run that is under way, and Push the URL of an
-	// outside server; empty for none.
+	// Listen is the address at which clients of the Prometheus API read a run that is under way,
+	// and Push the URL of an outside server; empty for none.
 	Listen, Push string
 	auth         string // the header for push
 	mu           sync.RWMutex
@@ -44,9 +45,10 @@ type API struct {
 	Panicked func(*boundary.Panic)
 }
 
-// Open checks the destinations and begins to listen. The caller calls stop. Credentials for Push are read from the
-// environment and become secrets.
-func (d *Destinations) Open(api API, env func(string) string, secrets *plain.Secrets) (stop func(), err error) {
+// Open checks the destinations and begins to listen. The caller calls stop. Credentials for Push
+// are read from the environment and become secrets.
+func (d *Destinations) Open(api API, env func(string) string,
+	secrets *plain.Secrets) (stop func(), err error) {
 	if d == nil {
 		return func() {}, nil
 	}
@@ -141,9 +143,9 @@ type push struct {
 // closePush is how long a run's end waits for the rest of its samples to be sent.
 const closePush = 5 * time.Second
 
-// Publish makes a run's series known outside until the function that it returns is called, before the series are closed.
-// That function returns a finding when samples were lost: they are missing outside, not in the run. say reports to
-// people.
+// Publish makes a run's series known outside until the function that it returns is called, before
+// the series are closed. That function returns a finding when samples were lost: they are missing
+// outside, not in the run. say reports to people.
 func (d *Destinations) Publish(db *series.DB, w *record.Writer, run *clock.Clock,
 	say func(format string, args ...any)) (end func() []record.Finding, err error) {
 	if d == nil {
@@ -187,7 +189,8 @@ func (p *push) close() []record.Finding {
 	ctx, cancel := context.WithTimeout(context.Background(), closePush)
 	defer cancel()
 	st := p.sender.Close(ctx)
-	text := fmt.Sprintf("%d samples sent, %d lost, %d requests, %d of them again", st.Sent, st.Lost, st.Requests, st.Retries)
+	text := fmt.Sprintf("%d samples sent, %d lost, %d requests, %d of them again",
+		st.Sent, st.Lost, st.Requests, st.Retries)
 	if st.Lost == 0 {
 		_ = p.w.Event(record.Event{At: p.clock.Now(), Kind: "note", Text: "remote write: " + text})
 		return nil
@@ -201,8 +204,8 @@ func (p *push) close() []record.Finding {
 	return []record.Finding{f}
 }
 
-// ServeStored answers the Prometheus HTTP API over stored series, which stay open, until ctx ends. name is the flag that
-// holds the address.
+// ServeStored answers the Prometheus HTTP API over stored series, which stay open, until ctx ends.
+// name is the flag that holds the address.
 func (a API) ServeStored(ctx context.Context, address, name string, f *Follower) error {
 	stop, err := a.serve(address, name, series.QueryTimeout, f.Source)
 	if err != nil {
@@ -213,9 +216,10 @@ func (a API) ServeStored(ctx context.Context, address, name string, f *Follower)
 	return nil
 }
 
-// serve begins to answer the Prometheus HTTP API at an address, until stop is called. name is the flag that holds the
-// address.
-func (a API) serve(address, name string, timeout time.Duration, source promapi.Source) (stop func(), err error) {
+// serve begins to answer the Prometheus HTTP API at an address, until stop is called. name is the
+// flag that holds the address.
+func (a API) serve(address, name string, timeout time.Duration,
+	source promapi.Source) (stop func(), err error) {
 	loopback, err := CheckListen(address)
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
@@ -225,14 +229,16 @@ func (a API) serve(address, name string, timeout time.Duration, source promapi.S
 		return nil, fmt.Errorf("%s %s: %w; choose another port, or 0 for any", name, address, err)
 	}
 	if !loopback {
-		plain.Fprintf(a.Warn, "plimsoll: %s %s: whoever reaches this address can read all series; there is no password\n", name, address)
+		plain.Fprintf(a.Warn, "plimsoll: %s %s: whoever reaches this address can read all series; "+
+			"there is no password\n", name, address)
 	}
 	hosts := boundary.Network
 	if loopback {
 		hosts = boundary.Loopback
 	}
-	api := promapi.Handler(promapi.Config{Source: source, Version: a.Version, Known: knownMetrics(), Hosts: hosts,
-		Timeout: timeout})
+	api := promapi.Handler(promapi.Config{
+		Source: source, Version: a.Version, Known: knownMetrics(), Hosts: hosts, Timeout: timeout,
+	})
 	srv := &http.Server{
 		Handler:           boundary.Handler(api, a.Panicked),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute,
@@ -254,15 +260,16 @@ func (a API) serve(address, name string, timeout time.Duration, source promapi.S
 	}, nil
 }
 
-// CheckListen reports whether an address is one of the loopback device. An address without a host would mean all
-// addresses, which must be explicit.
+// CheckListen reports whether an address is one of the loopback device. An address without a host
+// would mean all addresses, which must be explicit.
 func CheckListen(address string) (loopback bool, err error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, fmt.Errorf("%q is no address such as 127.0.0.1:9090", address)
 	}
 	if host == "" {
-		return false, fmt.Errorf("%q names no host; write 127.0.0.1%s, or 0.0.0.0%s for all addresses of this host", address, address, address)
+		return false, fmt.Errorf("%q names no host; write 127.0.0.1%[1]s, or 0.0.0.0%[1]s for all "+
+			"addresses of this host", address)
 	}
 	if host == "localhost" {
 		return true, nil

@@ -10,8 +10,8 @@ import (
 	"plimsoll/watch/series/promapi"
 )
 
-// A Follower keeps the series of a run open, and reopens them while another process writes them: a log can only be
-// read from its beginning.
+// A Follower keeps the series of a run open, and reopens them while another process writes them: a
+// log can only be read from its beginning.
 type Follower struct {
 	dir    string
 	mu     sync.RWMutex // held for reading while a request is answered
@@ -20,8 +20,8 @@ type Follower struct {
 	took   time.Duration
 }
 
-// followPause is the least time between two readings of a log; one that takes long is read less often, so that it
-// takes a tenth of a core at most.
+// followPause is the least time between two readings of a log; one that takes long is read less
+// often, so that it takes a tenth of a core at most.
 const followPause = 5 * time.Second
 
 // Follow opens the series in a directory. The caller calls Close.
@@ -56,7 +56,8 @@ func (f *Follower) Source() (*series.DB, func(), error) {
 	f.mu.RUnlock()
 	f.mu.Lock()
 	if f.due() {
-		// At the moment in which the run is sealed, neither log nor block may be readable: the old state goes on.
+		// At the moment in which the run is sealed, neither log nor block may be readable: the old
+		// state goes on.
 		if f.open() != nil {
 			f.opened = time.Now()
 		}
@@ -73,8 +74,8 @@ func (f *Follower) Close() {
 	_ = f.DB.Close()
 }
 
-// Stored returns the API over the series in a directory, for a server that checks hosts and people itself. The caller
-// calls done when no request is under way any more.
+// Stored returns the API over the series in a directory, for a server that checks hosts and people
+// itself. The caller calls done when no request is under way any more.
 func (a API) Stored(dir string) (api http.Handler, done func(), err error) {
 	f, err := Follow(dir)
 	if err != nil {

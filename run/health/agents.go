@@ -14,9 +14,12 @@ import (
 // agents are the processes that have the users. Without any, this process has them.
 type agents struct {
 	processes int
-	hosts     []*agentsHost // the other hosts that have them, agent k the host k mod their number; none for this one
-	clocks    func() time.Duration
-	// sample returns the last sample of a metric of one of many agents, which have no series each; nil when they have.
+	// hosts are the other hosts that have them, agent k the host k mod their number; none for this
+	// one.
+	hosts  []*agentsHost
+	clocks func() time.Duration
+	// sample returns the last sample of a metric of one of many agents, which have no series each;
+	// nil when they have.
 	sample func(agent int, metric string) (v float64, at time.Time, ok bool)
 }
 
@@ -30,7 +33,8 @@ type agentsHost struct {
 // ofRole returns the key of a series with a role.
 func ofRole(metric, role string) string { return fmt.Sprintf("%s{role=%q}", metric, role) }
 
-// agentSample returns the last sample of a process that has users, by its key without the label of the process.
+// agentSample returns the last sample of a process that has users, by its key without the label of
+// the process.
 func (h *GateReader) agentSample(k int, key string) (v float64, at time.Time, ok bool) {
 	if h.agents.sample != nil {
 		return h.agents.sample(k, key)
@@ -49,7 +53,8 @@ func (h *GateReader) agent(k int, metric string, scale float64) trial.Reading {
 }
 
 // ofUsers reads a sample of the processes that have the users, combined.
-func (h *GateReader) ofUsers(metric string, scale float64, combine func(a, b float64) float64) trial.Reading {
+func (h *GateReader) ofUsers(metric string, scale float64,
+	combine func(a, b float64) float64) trial.Reading {
 	if h.agents.processes == 0 {
 		return h.read(metric, scale)
 	}
@@ -81,8 +86,8 @@ func (h *GateReader) clockOffset() trial.Reading {
 	return trial.Reading{Value: h.agents.clocks().Seconds() * 1e3}
 }
 
-// worstHost returns the greatest of the readings of the hosts that have the users. Each host sends its samples through
-// its first process, whose number is the host's.
+// worstHost returns the greatest of the readings of the hosts that have the users. Each host sends
+// its samples through its first process, whose number is the host's.
 func (h *GateReader) worstHost(of func(*GateReader, int) trial.Reading) trial.Reading {
 	worst := of(h, 0)
 	for host := 1; host < len(h.agents.hosts); host++ {
@@ -113,7 +118,9 @@ func (h *GateReader) stealOf(host int) trial.Reading {
 }
 
 func (h *GateReader) memoryOf(host int) trial.Reading {
-	return usedMemory(func(key string, scale float64) trial.Reading { return h.agent(host, key, scale) })
+	return usedMemory(func(key string, scale float64) trial.Reading {
+		return h.agent(host, key, scale)
+	})
 }
 
 func (h *GateReader) portsInUseOf(host int) trial.Reading {
@@ -121,8 +128,8 @@ func (h *GateReader) portsInUseOf(host int) trial.Reading {
 	return both(used, h.agent(host, probe.PortsOfHost, 1), percent)
 }
 
-// othersOf returns the share of the cores of a host that neither agents nor the hypervisor took, as a mean like the gate
-// others of the target's cores.
+// othersOf returns the share of the cores of a host that neither agents nor the hypervisor took, as
+// a mean like the gate others of the target's cores.
 func (h *GateReader) othersOf(host int) trial.Reading {
 	busy := ofRole("plimsoll_cpu_busy_ratio", "host")
 	own := both(h.agent(host, ofRole("plimsoll_process_cpu_ratio", probe.AgentsRole), 1),

@@ -24,8 +24,8 @@ func created(t *testing.T, dir string) *series.DB {
 	return db
 }
 
-// A wall clock that is set during a run, here back by 20 s or forward by as much, moves no question to where the
-// run's series have no value.
+// A wall clock that is set during a run, here back by 20 s or forward by as much, moves no question
+// to where the run's series have no value.
 func TestRulesAskOnTheClockOfTheSeries(t *testing.T) {
 	for _, step := range []time.Duration{-20 * time.Second, 0, 20 * time.Second} {
 		epoch := beforeStep(t, step)
@@ -42,13 +42,14 @@ func TestRulesAskOnTheClockOfTheSeries(t *testing.T) {
 	}
 }
 
-// beforeStep returns the present instant as the wall clock showed it before it was set by some seconds: the monotonic
-// reading is that of now.
+// beforeStep returns the present instant as the wall clock showed it before it was set by some
+// seconds: the monotonic reading is that of now.
 func beforeStep(t *testing.T, step time.Duration) time.Time {
 	t.Helper()
 	now := time.Now()
 	before := now
-	// The seconds of the wall clock stand above 30 bits of nanoseconds while there is a monotonic reading.
+	// The seconds of the wall clock stand above 30 bits of nanoseconds while there is a monotonic
+	// reading.
 	*(*uint64)(unsafe.Pointer(&before)) -= uint64(step/time.Second) << 30
 	if before.Sub(now) != 0 || now.Round(0).Sub(before.Round(0)) != step {
 		t.Fatalf("%v and %v: the layout of time.Time is another", now, before)
@@ -56,8 +57,8 @@ func beforeStep(t *testing.T, step time.Duration) time.Time {
 	return before
 }
 
-// In a duet, a run's questions are asked at its own time, which has stood still for the turns of the others: its
-// series have no value at the present date.
+// In a duet, a run's questions are asked at its own time, which has stood still for the turns of
+// the others: its series have no value at the present date.
 func TestSignalsLiveInTheTimeOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := created(t, filepath.Join(t.TempDir(), "series"))

@@ -12,8 +12,8 @@ import (
 	"plimsoll/plan"
 )
 
-// A host is quiet when its cores, while no target runs, are busy for less than the gate others calls amber in each of
-// quietReadings readings in a row.
+// A host is quiet when its cores, while no target runs, are busy for less than the gate others
+// calls amber in each of quietReadings readings in a row.
 const (
 	quietReadings = 3
 	quietEvery    = time.Second
@@ -25,8 +25,8 @@ func OthersLimit() float64 {
 	return gate.Amber / 100
 }
 
-// WaitQuiet waits until no other process uses some cores of this host, for most at the longest, which is no error: after
-// that, the host is used as it is.
+// WaitQuiet waits until no other process uses some cores of this host, for most at the longest,
+// which is no error: after that, the host is used as it is.
 func WaitQuiet(ctx context.Context, most time.Duration, cores []int) error {
 	return waitQuiet(ctx, most, OthersLimit(), func() (busy, total float64, err error) {
 		stat, err := os.ReadFile("/proc/stat")
@@ -37,9 +37,10 @@ func WaitQuiet(ctx context.Context, most time.Duration, cores []int) error {
 	})
 }
 
-// waitQuiet reads the cumulative CPU times of some cores until their busy share is below the limit in several
-// readings in a row, or most has passed, which is not an error.
-func waitQuiet(ctx context.Context, most time.Duration, limit float64, read func() (busy, total float64, err error)) error {
+// waitQuiet reads the cumulative CPU times of some cores until their busy share is below the limit
+// in several readings in a row, or most has passed, which is not an error.
+func waitQuiet(ctx context.Context, most time.Duration, limit float64,
+	read func() (busy, total float64, err error)) error {
 	end := time.Now().Add(most)
 	busy, total, err := read()
 	if err != nil {
@@ -65,8 +66,9 @@ func waitQuiet(ctx context.Context, most time.Duration, limit float64, read func
 	return nil
 }
 
-// CoreTimes adds up the lines of /proc/stat of some cores, in seconds (a tick is 10 ms, as in all Linux ABIs of our
-// platforms). Everything but idle and iowait is busy; guest time is inside user time and not counted twice.
+// CoreTimes adds up the lines of /proc/stat of some cores, in seconds (a tick is 10 ms, as in all
+// Linux ABIs of our platforms). Everything but idle and iowait is busy; guest time is inside user
+// time and not counted twice.
 func CoreTimes(stat []byte, cores []int) (busy, total float64, err error) {
 	seen := 0
 	for line := range bytes.Lines(stat) {

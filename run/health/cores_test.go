@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestWaitForAQuietHostHasADeadline reads a host that is busy, one that becomes quiet, and one that is busy when the
-// user interrupts.
+// TestWaitForAQuietHostHasADeadline reads a host that is busy, one that becomes quiet, and one that
+// is busy when the user interrupts.
 func TestWaitForAQuietHostHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

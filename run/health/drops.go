@@ -17,8 +17,9 @@ type network struct {
 // segmentsIn counts the TCP segments that a host has received.
 const segmentsIn = "node_netstat_Tcp_InSegs"
 
-// droppedSegments count the TCP segments that reached a host and that it threw away because a program did not read or the
-// buffers were full. Where a kernel lacks one that is not of every kernel, the others count alone.
+// droppedSegments count the TCP segments that reached a host and that it threw away because a
+// program did not read or the buffers were full. Where a kernel lacks one that is not of every
+// kernel, the others count alone.
 var droppedSegments = []struct {
 	name  string
 	every bool
@@ -33,8 +34,9 @@ var droppedSegments = []struct {
 // droppedPackets are the counters of a network device for packets that it threw away.
 var droppedPackets = []string{"node_network_receive_drop_total", "node_network_transmit_drop_total"}
 
-// framesOfOthers is the number of packets a second that a device may throw away without a reading: the kernel counts
-// frames of protocols that it does not speak among them, such as the announcements of bridges and switches.
+// framesOfOthers is the number of packets a second that a device may throw away without a reading:
+// the kernel counts frames of protocols that it does not speak among them, such as the
+// announcements of bridges and switches.
 const framesOfOthers = 2
 
 // dropsLeast is the least number of segments that the share of the dropped ones is taken of.
@@ -53,11 +55,11 @@ type dropped struct {
 	device float64 // packets that the device threw away
 }
 
-// add takes in a sample, unless it is not newer than the last, and returns the share of what was thrown away over the
-// last samples, in percent.
+// add takes in a sample, unless it is not newer than the last, and returns the share of what was
+// thrown away over the last samples, in percent.
 func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	if at.After(d.at) || len(d.past) == 0 {
-		if n := len(d.past); n > 0 && now.in < d.past[n-1].in { // another boot of the host, or another namespace
+		if n := len(d.past); n > 0 && now.in < d.past[n-1].in { // another boot, or another namespace
 			d.past = d.past[:0]
 		}
 		d.at = at
@@ -69,15 +71,17 @@ func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	lost := max(0, last.lost-first.lost)
 	lost += max(0, last.device-first.device-framesOfOthers*float64(len(d.past)-1))
 	if in < dropsLeast && (lost > 0 || len(d.past) == 1) {
-		return trial.Reading{Why: fmt.Sprintf("%.0f segments in the last %d samples are too few, want %d", in, len(d.past), dropsLeast)}
+		return unread("%.0f segments in the last %d samples are too few, want %d",
+			in, len(d.past), dropsLeast)
 	}
 	return trial.Reading{Value: 100 * lost / max(in, 1)}
 }
 
-// dropped returns the share of the received segments that this host threw away: such a packet comes again a fifth of a
-// second later, and the target looks slow. Segments that are sent again do not count: the way there, or the target, lost
-// them, and which of the two is no question for a gate of the generator. Where the target is behind the same stack, the
-// queues before the protocols count alone: they belong to neither, while a socket's may be the target's.
+// dropped returns the share of the received segments that this host threw away: such a packet comes
+// again a fifth of a second later, and the target looks slow. Segments that are sent again do not
+// count: the way there, or the target, lost them, and which of the two is no question for a gate of
+// the generator. Where the target is behind the same stack, the queues before the protocols count
+// alone: they belong to neither, while a socket's may be the target's.
 func (h *GateReader) dropped() trial.Reading {
 	read := func(key string) trial.Reading { return h.read(key, 1) }
 	in := read(segmentsIn)
@@ -100,8 +104,9 @@ func (h *GateReader) dropped() trial.Reading {
 	return n.drops.read(in, lost, frames, at)
 }
 
-// queuesLost counts the packets that found no room in the queues between the devices and the protocols
-// (net.core.netdev_max_backlog), of all cores. Loopback and the devices of namespaces have those alone.
+// queuesLost counts the packets that found no room in the queues between the devices and the
+// protocols (net.core.netdev_max_backlog), of all cores. Loopback and the devices of namespaces
+// have those alone.
 func queuesLost(read func(key string) trial.Reading) (all trial.Reading) {
 	for cpu := 0; ; cpu++ {
 		queue := read(fmt.Sprintf(`node_softnet_dropped_total{cpu="%d"}`, cpu))

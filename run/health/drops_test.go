@@ -98,7 +98,8 @@ func (f *fileHost) change(file string, do func(lines []string)) {
 	}
 }
 
-// second samples the host a second later, under keys as those of a probe here, or as an agent with that number sends.
+// second samples the host a second later, under keys as those of a probe here, or as an agent with
+// that number sends.
 func (f *fileHost) second(agent int) {
 	f.t.Helper()
 	f.now, f.values = f.now.Add(time.Second), map[string]float64{}
@@ -126,8 +127,8 @@ func (f *fileHost) last(key string) (float64, time.Time, bool) {
 	return v, f.now, ok
 }
 
-// What the generator's host threw away of what it received is a gate; what was sent again, or dropped at a full accept
-// queue, is not the generator's doing.
+// What the generator's host threw away of what it received is a gate; what was sent again, or
+// dropped at a full accept queue, is not the generator's doing.
 func TestDropsOfTheHost(t *testing.T) {
 	gates := plan.DefaultGates()
 	gate := gates[slices.IndexFunc(gates, func(g plan.Gate) bool { return g.Name == "drops" })]
@@ -210,8 +211,8 @@ func TestDropsElsewhere(t *testing.T) {
 	}
 }
 
-// Where the target is behind the same stack, sockets without room may be its own. The queues before the protocols are
-// neither's.
+// Where the target is behind the same stack, sockets without room may be its own. The queues before
+// the protocols are neither's.
 func TestDropsOfOneStack(t *testing.T) {
 	f := newFileHost(t)
 	h := newHealth(f.last, clock.New(f.now), nil, true)

@@ -10,8 +10,8 @@ import (
 
 // A generator is the load generator on this host.
 type generator struct {
-	// role names the cores to watch: "generator" when it has cores of its own, "host" when it may use all and the
-	// target is elsewhere, "" when both use the same.
+	// role names the cores to watch: "generator" when it has cores of its own, "host" when it may
+	// use all and the target is elsewhere, "" when both use the same.
 	role  string
 	cores int
 	ports float64 // in the ephemeral range, once for each source address; 0 if unknown
@@ -35,7 +35,7 @@ var sharedCores = trial.Reading{
 
 func (h *GateReader) cpu() trial.Reading {
 	if h.generator.cores == 0 {
-		return trial.Reading{Why: "the cores that this process may use are not known"}
+		return unread("the cores that this process may use are not known")
 	}
 	return h.ofUsers(seriesCPU, 100/float64(h.generator.cores), sum)
 }
@@ -68,7 +68,8 @@ func (h *GateReader) steal() trial.Reading {
 }
 
 func (h *GateReader) openFiles() trial.Reading {
-	return both(h.ofUsers(seriesFiles, 1, math.Max), h.ofUsers(seriesFileLimit, 1, math.Min), percent)
+	open := h.ofUsers(seriesFiles, 1, math.Max)
+	return both(open, h.ofUsers(seriesFileLimit, 1, math.Min), percent)
 }
 
 // filesOver is the number of samples that the growth of open files looks back.
@@ -81,8 +82,9 @@ type filesTrail struct {
 	at     time.Time
 }
 
-// filesLeft returns how many more files can be opened than were opened between two samples of the last half minute: the
-// rest matters only against the need of the run, which differs with its users.
+// filesLeft returns how many more files can be opened than were opened between two samples of the
+// last half minute: the rest matters only against the need of the run, which differs with its
+// users.
 func (h *GateReader) filesLeft() trial.Reading {
 	open := h.ofUsers(seriesFiles, 1, math.Max)
 	limit := h.ofUsers(seriesFileLimit, 1, math.Min)
@@ -106,11 +108,11 @@ func (h *GateReader) filesLeft() trial.Reading {
 	return left
 }
 
-// portsInUse is an upper bound: every open file of the processes with users may be a connection, and every socket in
-// TIME_WAIT may have been one.
+// portsInUse is an upper bound: every open file of the processes with users may be a connection,
+// and every socket in TIME_WAIT may have been one.
 func (h *GateReader) portsInUse() trial.Reading {
 	if h.generator.ports == 0 {
-		return trial.Reading{Why: "the range of ephemeral ports is not known"}
+		return unread("the range of ephemeral ports is not known")
 	}
 	used := both(h.ofUsers(seriesFiles, 1, sum), h.read(seriesTimeWait, 1), sum)
 	return both(used, trial.Reading{Value: h.generator.ports}, percent)
@@ -131,18 +133,20 @@ type quota struct {
 	at      time.Time
 }
 
-// throttled returns the share of time in which a quota held this process back, since the sample before.
+// throttled returns the share of time in which a quota held this process back, since the sample
+// before.
 func (h *GateReader) throttled() trial.Reading {
 	if len(h.agents.hosts) > 0 {
 		return trial.Reading{
-			Why:          "the users are on other hosts, whose CPU quotas are not seen here; plimsoll doctor there examines them",
+			Why: "the users are on other hosts, whose CPU quotas are not seen here; " +
+				"plimsoll doctor there examines them",
 			Inapplicable: true,
 		}
 	}
 	q := &h.generator.quota
 	v, at, ok := h.last(ofRole("container_cpu_cfs_throttled_seconds_total", "self"))
 	if !ok || h.age(at) > fresh {
-		return trial.Reading{Why: "no CPU quota holds for this process, or its counters are not seen"}
+		return unread("no CPU quota holds for this process, or its counters are not seen")
 	}
 	first := q.at.IsZero()
 	if at.After(q.at) {
@@ -153,7 +157,7 @@ func (h *GateReader) throttled() trial.Reading {
 		q.at = at
 	}
 	if first {
-		return trial.Reading{Why: "one sample is not a rate"}
+		return unread("one sample is not a rate")
 	}
 	return trial.Reading{Value: 100 * q.rate}
 }

@@ -15,22 +15,25 @@ type Config struct {
 	Clock *clock.Clock // of the run, whose dates the samples have
 	// Generator are the generator's own cores on this host; none when it may use all.
 	Generator []int
-	// SharedHost means that the target is on this host, and SharedCores that it may run on the generator's cores even
-	// where these are listed.
+	// SharedHost means that the target is on this host, and SharedCores that it may run on the
+	// generator's cores even where these are listed.
 	SharedHost, SharedCores bool
 	// Device is the network device towards the target; "" if it is not known.
 	Device string
 	// Addresses is the number of source addresses of the users' connections; 0 for the usual one.
 	Addresses int
-	// Agents is the number of the processes that have the users; 0 when this process has them. AgentCores are the cores
-	// of the other hosts that have them, agent k on the host k mod their number; none when the users are on this host.
+	// Agents is the number of the processes that have the users; 0 when this process has them.
+	// AgentCores are the cores of the other hosts that have them, agent k on the host k mod their
+	// number; none when the users are on this host.
 	Agents     int
 	AgentCores []int
 	// TargetCores are the target's own cores on this host; none where it has none.
 	TargetCores []int
-	// TargetRoles are the roles of all processes of the target on this host; none where not all are known.
+	// TargetRoles are the roles of all processes of the target on this host; none where not all are
+	// known.
 	TargetRoles []string
-	// Wired means that the target's packets go over wires of its own: soft interrupts on its cores are its own work.
+	// Wired means that the target's packets go over wires of its own: soft interrupts on its cores
+	// are its own work.
 	Wired bool
 	// Steal returns the keys of the samples of steal on the target's other hosts; nil for none.
 	Steal    func() []string
@@ -38,8 +41,8 @@ type Config struct {
 	Headroom Headroom
 }
 
-// A Headroom returns the part of the calibrated ability of the generator that a load needs. Share is nil without a
-// rating, and Why has the reason.
+// A Headroom returns the part of the calibrated ability of the generator that a load needs. Share
+// is nil without a rating, and Why has the reason.
 type Headroom struct {
 	Share func(users int, ops float64) float64
 	Why   string
@@ -68,10 +71,12 @@ func New(c Config) *GateReader {
 	h := &GateReader{
 		samples:   samples{last: c.Last, clock: c.Clock},
 		generator: newGenerator(c),
-		target:    target{cores: c.TargetCores, roles: c.TargetRoles, wired: c.Wired, steal: c.Steal},
-		network:   network{device: c.Device, shared: c.SharedHost || c.Device == "lo"},
-		shares:    c.Shares,
-		headroom:  c.Headroom,
+		target: target{
+			cores: c.TargetCores, roles: c.TargetRoles, wired: c.Wired, steal: c.Steal,
+		},
+		network:  network{device: c.Device, shared: c.SharedHost || c.Device == "lo"},
+		shares:   c.Shares,
+		headroom: c.Headroom,
 	}
 	h.agents.processes = c.Agents
 	for _, cores := range c.AgentCores {
@@ -99,9 +104,10 @@ func newGenerator(c Config) generator {
 	return g
 }
 
-// Lead names the driver of the agents: the distance of their clocks from this one's, and the last sample of a metric of
-// one of many agents, which have no series each; nil when they have.
-func (h *GateReader) Lead(clocks func() time.Duration, sample func(agent int, metric string) (float64, time.Time, bool)) {
+// Lead names the driver of the agents: the distance of their clocks from this one's, and the last
+// sample of a metric of one of many agents, which have no series each; nil when they have.
+func (h *GateReader) Lead(clocks func() time.Duration,
+	sample func(agent int, metric string) (float64, time.Time, bool)) {
 	h.agents.clocks = clocks
 	h.agents.sample = sample
 }
@@ -127,8 +133,8 @@ var readings = map[string]func(*GateReader) trial.Reading{
 	"headroom":     (*GateReader).headroomLeft,
 }
 
-// hostReadings has the readings that are taken of each host of agents, where the users are on other hosts. The worst
-// host counts.
+// hostReadings has the readings that are taken of each host of agents, where the users are on other
+// hosts. The worst host counts.
 var hostReadings = map[string]func(*GateReader, int) trial.Reading{
 	"cpu":    (*GateReader).cpuOf,
 	"core":   (*GateReader).hottestCoreOf,
@@ -139,7 +145,8 @@ var hostReadings = map[string]func(*GateReader, int) trial.Reading{
 	"ports":  (*GateReader).portsInUseOf,
 }
 
-// Health returns the readings of all gates at present, by name, under a load of so many users and operations a second.
+// Health returns the readings of all gates at present, by name, under a load of so many users and
+// operations a second.
 func (h *GateReader) Health(users int, ops float64) map[string]trial.Reading {
 	h.load = load{users: users, ops: ops}
 	out := make(map[string]trial.Reading, len(readings))

@@ -86,8 +86,8 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	if rd := h.Health(0, 0)["others"]; !strings.Contains(rd.Why, "no sample of plimsoll_process_cpu_ratio") {
 		t.Errorf("the database was not seen, and others are %+v", rd)
 	}
-	// The CPU time of the database's ended processes is seen a second late: 60 points too much, then 60 too little,
-	// and 30 are others'.
+	// The CPU time of the database's ended processes is seen a second late: 60 points too much,
+	// then 60 too little, and 30 are others'.
 	for i, db := range []float64{-0.8, 1.6, -0.8, 1.6, 0.4, 0.4} {
 		now = now.Add(time.Second)
 		samples[`plimsoll_process_cpu_ratio{role="db"}`] = sample{db, 0}
@@ -137,8 +137,8 @@ func (s *sampled) last(key string) (float64, time.Time, bool) {
 	return v, s.now, ok
 }
 
-// In a container that allows 1,024 open files a run that needs few of them is sound; the files that it opens
-// matter.
+// In a container that allows 1,024 open files a run that needs few of them is sound; the files that
+// it opens matter.
 func TestFewFilesOfASmallContainer(t *testing.T) {
 	s := &sampled{now: time.Now(), values: map[string]float64{"plimsoll_generator_open_fds": 600, "plimsoll_generator_fds_limit": 1024}}
 	var gate plan.Gate
@@ -175,8 +175,8 @@ func TestFewFilesOfASmallContainer(t *testing.T) {
 	}
 }
 
-// Time that the hypervisor takes from the target makes the target look slow: it has a gate of its own, also on the
-// target's other hosts, and is not counted as others' work on its cores.
+// Time that the hypervisor takes from the target makes the target look slow: it has a gate of its
+// own, also on the target's other hosts, and is not counted as others' work on its cores.
 func TestStealOfTheTargetIsSeen(t *testing.T) {
 	s := &sampled{now: time.Now(), values: map[string]float64{
 		`plimsoll_cpu_steal_ratio{role="generator"}`: 0, `plimsoll_cpu_steal_ratio{role="target"}`: 0.01,

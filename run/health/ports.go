@@ -14,10 +14,11 @@ import (
 // timeWait is how long the kernel keeps the port of a closed connection.
 const timeWait = time.Minute
 
-// WaitPorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for so many connections
-// from so many source addresses: until then the gate ports would void the run. waiting is called with the time that may
-// be left.
-func WaitPorts(ctx context.Context, gates plan.Gates, addresses, conns int, waiting func(left time.Duration)) error {
+// WaitPorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for
+// so many connections from so many source addresses: until then the gate ports would void the run.
+// waiting is called with the time that may be left.
+func WaitPorts(ctx context.Context, gates plan.Gates, addresses, conns int,
+	waiting func(left time.Duration)) error {
 	gate, _ := gates.Of("ports")
 	limits, err := probe.ReadLimits()
 	if err != nil {
@@ -27,10 +28,11 @@ func WaitPorts(ctx context.Context, gates plan.Gates, addresses, conns int, wait
 	return waitPorts(ctx, most, resting, waiting)
 }
 
-// waitPorts waits until at most so many sockets are in TIME_WAIT, for as long as sockets of an earlier run can stay
-// there: after that they are of others, and the gate ports judges them. It does not wait where most is not positive: the
-// range is not known, or too small in any case.
-func waitPorts(ctx context.Context, most float64, resting func() float64, waiting func(left time.Duration)) error {
+// waitPorts waits until at most so many sockets are in TIME_WAIT, for as long as sockets of an
+// earlier run can stay there: after that they are of others, and the gate ports judges them. It
+// does not wait where most is not positive: the range is not known, or too small in any case.
+func waitPorts(ctx context.Context, most float64, resting func() float64,
+	waiting func(left time.Duration)) error {
 	for left := timeWait; left > 0 && most > 0 && resting() > most; left -= time.Second {
 		waiting(left)
 		select {

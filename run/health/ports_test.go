@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A run begins when the ports that the run before left in TIME_WAIT are free, and after a minute at the latest.
+// A run begins when the ports that the run before left in TIME_WAIT are free, and after a minute at
+// the latest.
 func TestWaitPorts(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

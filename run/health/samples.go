@@ -37,11 +37,16 @@ func (s samples) read(key string, scale float64) trial.Reading {
 func (s samples) reading(name string, v float64, at time.Time, ok bool) trial.Reading {
 	switch {
 	case !ok:
-		return trial.Reading{Why: "there is no sample of " + name}
+		return unread("there is no sample of %s", name)
 	case s.age(at) > fresh:
-		return trial.Reading{Why: fmt.Sprintf("the last sample of %s is older than %v", name, fresh)}
+		return unread("the last sample of %s is older than %v", name, fresh)
 	}
 	return trial.Reading{Value: v}
+}
+
+// unread returns a reading without a value, and why.
+func unread(format string, args ...any) trial.Reading {
+	return trial.Reading{Why: fmt.Sprintf(format, args...)}
 }
 
 // both combines two readings. A reading without a value wins.
@@ -59,10 +64,10 @@ func sum(a, b float64) float64         { return a + b }
 func difference(a, b float64) float64  { return a - b }
 func percent(part, of float64) float64 { return 100 * part / of }
 
-// Means of the last meanOver samples, of which meanLeast are needed. One second is not enough: a guest is robbed in
-// bursts, and the time of a process that has ended is known only when its parent waited for it, so that a database that
-// is busy ending connections shows too little in one second and too much in the next. The sum is right, so differences
-// keep their sign.
+// Means of the last meanOver samples, of which meanLeast are needed. One second is not enough: a
+// guest is robbed in bursts, and the time of a process that has ended is known only when its parent
+// waited for it, so that a database that is busy ending connections shows too little in one second
+// and too much in the next. The sum is right, so differences keep their sign.
 const (
 	meanOver  = 10
 	meanLeast = 5
@@ -92,7 +97,7 @@ func (m *moving) add(v float64) {
 func (m *moving) mean() trial.Reading {
 	n := len(m.values)
 	if n < meanLeast {
-		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, meanLeast)}
+		return unread("%d samples are too few, want %d", n, meanLeast)
 	}
 	total := 0.0
 	for _, v := range m.values {

@@ -12,8 +12,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Series that can be moved to disk no more are an event of the run when that is given up, and an amber finding at its
-// end, each once and with the reason.
+// Series that can be moved to disk no more are an event of the run when that is given up, and an
+// amber finding at its end, each once and with the reason.
 func TestSeriesThatStayInMemory(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -28,7 +28,8 @@ const (
 	sharesFew   = 100              // requests for each server that a part is taken of
 	// sharesVary is the assumed spread of users: the number of requests of one varies by a quarter.
 	sharesVary = 0.25
-	// sharesLate is the greatest delay of a page of metrics, the same as for the rule that every probe has data.
+	// sharesLate is the greatest delay of a page of metrics, the same as for the rule that every
+	// probe has data.
 	sharesLate = 5 * time.Second
 )
 
@@ -41,8 +42,8 @@ type Servers struct {
 	Behaviors []float64 // shares of the users
 }
 
-// Shares compares the requests that each server of a target counted with its part of the users. Its methods may be
-// called from several goroutines.
+// Shares compares the requests that each server of a target counted with its part of the users. Its
+// methods may be called from several goroutines.
 type Shares struct {
 	servers Servers
 	clock   *clock.Clock
@@ -64,7 +65,8 @@ func NewShares(s Servers, run *clock.Clock) *Shares {
 	return &Shares{servers: s, clock: run, counts: map[string][]requestCount{}}
 }
 
-// Watch returns a scraper that shows s the counts on its pages, if it is a scraper of an app. s may be nil.
+// Watch returns a scraper that shows s the counts on its pages, if it is a scraper of an app. s may
+// be nil.
 func (s *Shares) Watch(sc probe.Scraper) probe.Scraper {
 	if s == nil || s.servers.Requests == "" || sc.Labels()["role"] != "app" {
 		return sc
@@ -120,8 +122,9 @@ func (s *Shares) add(instance string, n float64) {
 	s.counts[instance] = slices.Clip(list)
 }
 
-// read returns the difference, in points, between the worst server's part of the requests and its part of the users, as
-// far as chance does not explain it. A server that no longer shows its counts, while others do, counts none.
+// read returns the difference, in points, between the worst server's part of the requests and its
+// part of the users, as far as chance does not explain it. A server that no longer shows its
+// counts, while others do, counts none.
 func (s *Shares) read(users int) trial.Reading {
 	if s == nil {
 		return trial.Reading{Why: "the target has one server", Inapplicable: true}
@@ -131,13 +134,18 @@ func (s *Shares) read(users int) trial.Reading {
 	names, all := slices.Sorted(maps.Keys(s.counts)), s.number()
 	switch {
 	case all < 2:
-		return trial.Reading{Why: "the target has one server, or one address and no server's own count of requests", Inapplicable: true}
+		return trial.Reading{
+			Why:          "the target has one server, or one address and no server's own count of requests",
+			Inapplicable: true,
+		}
 	case len(slices.Compact(slices.Sorted(slices.Values(s.servers.Pages)))) < len(s.servers.Pages):
-		return trial.Reading{Why: "several servers have one page of metrics (target.metrics_url)"}
+		return unread("several servers have one page of metrics (target.metrics_url)")
 	case s.servers.Requests == "" || len(names) == 0:
-		return trial.Reading{Why: "the servers' own counts of requests are not seen (target.metrics_url)"}
+		return unread("the servers' own counts of requests are not seen (target.metrics_url)")
 	case len(names) < all || s.servers.Addresses > 1 && len(names) > s.servers.Addresses:
-		return trial.Reading{Why: fmt.Sprintf("%d servers show how many requests they counted, of %d%s", len(names), max(s.servers.Addresses, s.servers.Instances, len(s.servers.Pages)), s.silent())}
+		known := max(s.servers.Addresses, s.servers.Instances, len(s.servers.Pages))
+		return unread("%d servers show how many requests they counted, of %d%s",
+			len(names), known, s.silent())
 	}
 	rates, why := s.rates(names)
 	if why != "" {
@@ -149,7 +157,7 @@ func (s *Shares) read(users int) trial.Reading {
 	}
 	requests := sum * sharesOver.Seconds()
 	if requests < float64(sharesFew*len(names)) {
-		return trial.Reading{Why: fmt.Sprintf("%.0f requests in %v are too few, want %d", requests, sharesOver, sharesFew*len(names))}
+		return unread("%.0f requests in %v are too few, want %d", requests, sharesOver, sharesFew*len(names))
 	}
 	want := s.parts(users, len(names))
 	out, farthest := trial.Reading{}, -1.0
@@ -162,7 +170,8 @@ func (s *Shares) read(users int) trial.Reading {
 		if d > farthest {
 			farthest = d
 			out.Value = 100 * max(0, d-byChance(want[i], requests, users))
-			out.Note = fmt.Sprintf("%s counted %.1f %% of the requests, and its part of the users is %.1f %%", s.shown(name), 100*got, 100*want[i])
+			out.Note = fmt.Sprintf("%s counted %.1f %% of the requests, and its part of the users is %.1f %%",
+				s.shown(name), 100*got, 100*want[i])
 			if age := s.clock.Now() - s.last(name); age > fresh {
 				out.Note += fmt.Sprintf("; it has shown no count for %.0f s", age.Seconds())
 			}
@@ -176,8 +185,8 @@ func (s *Shares) number() int {
 	return max(s.servers.Addresses, s.servers.Instances, len(s.servers.Pages), len(s.counts))
 }
 
-// silent names the first server with a page of metrics that has shown no count, as the end of a clause. The lock is
-// held.
+// silent names the first server with a page of metrics that has shown no count, as the end of a
+// clause. The lock is held.
 func (s *Shares) silent() string {
 	for i := range s.servers.Pages {
 		if name := fmt.Sprint("app-", i); len(s.counts[name]) == 0 {
@@ -202,7 +211,8 @@ func byChance(p, requests float64, users int) float64 {
 	return 2 * math.Sqrt(p*(1-p)*v)
 }
 
-// rates returns the requests per second that the servers counted, or why they are not known. The lock is held.
+// rates returns the requests per second that the servers counted, or why they are not known. The
+// lock is held.
 func (s *Shares) rates(names []string) (out []float64, why string) {
 	now := s.clock.Now()
 	if !slices.ContainsFunc(names, func(name string) bool { return now-s.last(name) <= fresh }) {
@@ -255,8 +265,8 @@ func (s *Shares) shown(instance string) string {
 	return instance
 }
 
-// Finding returns the amber finding of a run whose gate was not measured although it applies: a run that ended before
-// the first reading has one only with several servers.
+// Finding returns the amber finding of a run whose gate was not measured although it applies: a run
+// that ended before the first reading has one only with several servers.
 func (s *Shares) Finding(gates []record.GateOutcome) []record.Finding {
 	if s == nil {
 		return nil
@@ -269,7 +279,8 @@ func (s *Shares) Finding(gates []record.GateOutcome) []record.Finding {
 	for _, g := range gates {
 		if g.Name == sharesGate && g.Level == record.NotMeasured {
 			return []record.Finding{{Gate: sharesGate, Level: record.Amber,
-				Text: "whether each server of the target had its part of the load is not known: " + g.Why}}
+				Text: "whether each server of the target had its part of the load is not known: " +
+					g.Why}}
 		}
 	}
 	return nil

@@ -32,7 +32,8 @@ func (p *metricsPage) Scrape(context.Context) ([]byte, string, error) {
 	return fmt.Appendf(nil, "# TYPE requests_total counter\nrequests_total{code=\"2xx\"} %v\nrequests_total{code=\"4xx\"} 1 # {trace=\"a\"} 1\nrequests_total_other 7\n", p.n), "text/plain", nil
 }
 
-// TestShares feeds the gate with servers' counters and checks the points and the server that it names.
+// TestShares feeds the gate with servers' counters and checks the points and the server that it
+// names.
 func TestShares(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

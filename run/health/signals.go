@@ -17,8 +17,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Signals answer a trial's questions about hosts and series, in the time of the run's clock. They implement
-// [trial.Signals].
+// Signals answer a trial's questions about hosts and series, in the time of the run's clock. They
+// implement [trial.Signals].
 type Signals struct {
 	*GateReader
 	cores  map[string][]int // of the roles that have cores of their own on this host
@@ -29,14 +29,18 @@ type Signals struct {
 	began  time.Duration // of the run's clock
 }
 
-// NewSignals opens /proc/stat for roles that have cores of their own on this host. A role without cores is not known,
-// except "generator", which then is this process. CPU times are measured over turns; nil: all time is the run's.
-func NewSignals(cores map[string][]int, h *GateReader, turns *probe.Turns, db *series.DB, runner *probe.Runner) (*Signals, error) {
+// NewSignals opens /proc/stat for roles that have cores of their own on this host. A role without
+// cores is not known, except "generator", which then is this process. CPU times are measured over
+// turns; nil: all time is the run's.
+func NewSignals(cores map[string][]int, h *GateReader, turns *probe.Turns, db *series.DB,
+	runner *probe.Runner) (*Signals, error) {
 	f, err := os.Open("/proc/stat")
 	if err != nil {
 		return nil, err
 	}
-	return &Signals{GateReader: h, cores: cores, stat: f, turns: turns, db: db, runner: runner, began: h.clock.Now()}, nil
+	return &Signals{
+		GateReader: h, cores: cores, stat: f, turns: turns, db: db, runner: runner, began: h.clock.Now(),
+	}, nil
 }
 
 // Close closes /proc/stat.
@@ -54,14 +58,16 @@ func (s *Signals) Busy(role string) (busy, total float64, err error) {
 	if s.turns != nil {
 		return s.turns.Cores(cores)
 	}
-	stat, err := io.ReadAll(io.NewSectionReader(s.stat, 0, math.MaxInt64)) // more than 16 KiB beyond 200 cores
+	// More than 16 KiB beyond 200 cores.
+	stat, err := io.ReadAll(io.NewSectionReader(s.stat, 0, math.MaxInt64))
 	if err != nil {
 		return 0, 0, err
 	}
 	return CoreTimes(stat, cores)
 }
 
-// elsewhere returns the CPU time of all hosts of a role that have an agent, or that a Prometheus server watches.
+// elsewhere returns the CPU time of all hosts of a role that have an agent, or that a Prometheus
+// server watches.
 func (s *Signals) elsewhere(role string) (busy, total float64, err error) {
 	seen := false
 	for _, st := range s.runner.Status() {
@@ -83,8 +89,9 @@ func (s *Signals) elsewhere(role string) (busy, total float64, err error) {
 	if busy, ok := s.processes(role); ok {
 		return busy, s.passed() * float64(runtime.NumCPU()), nil
 	}
-	return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its host would see it, "+
-		"one of kind pid or container on this host, or a Prometheus server (metrics)", role)
+	return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its "+
+		"host would see it, one of kind pid or container on this host, or a Prometheus server "+
+		"(metrics)", role)
 }
 
 // cpuOfHost returns the CPU time of the host of a probe, by the labels of its series.
@@ -108,7 +115,8 @@ func (s *Signals) passed() float64 { return (s.clock.Now() - s.began).Seconds() 
 // processes returns the CPU time of a role's processes on this host, which has no cores of its own.
 func (s *Signals) processes(role string) (busy float64, ok bool) {
 	for _, mode := range []string{"user", "system"} {
-		v, at, seen := s.last(fmt.Sprintf("plimsoll_process_cpu_seconds_total{mode=%q,role=%q}", mode, role))
+		key := fmt.Sprintf("plimsoll_process_cpu_seconds_total{mode=%q,role=%q}", mode, role)
+		v, at, seen := s.last(key)
 		if !seen || s.age(at) > fresh {
 			return 0, false
 		}
@@ -117,7 +125,8 @@ func (s *Signals) processes(role string) (busy float64, ok bool) {
 	return busy, true
 }
 
-// ownCPU returns the CPU time of this process, and of the agents that it leads, against all the cores that it may use.
+// ownCPU returns the CPU time of this process, and of the agents that it leads, against all the
+// cores that it may use.
 func (s *Signals) ownCPU() (busy, total float64, err error) {
 	used, err := s.turns.SelfCPU()
 	if err != nil {
@@ -134,8 +143,9 @@ func (s *Signals) ownCPU() (busy, total float64, err error) {
 	return busy, s.passed() * float64(runtime.GOMAXPROCS(0)), nil
 }
 
-// CPUTimes returns a function that reads the busy and the whole CPU times of roles, in seconds. Roles whose processes
-// run on the target's cores share them, so together they are the role "target"; cores is their number, 0 for none.
+// CPUTimes returns a function that reads the busy and the whole CPU times of roles, in seconds.
+// Roles whose processes run on the target's cores share them, so together they are the role
+// "target"; cores is their number, 0 for none.
 func (s *Signals) CPUTimes(roles []string, cores float64) func() map[string][2]float64 {
 	return func() map[string][2]float64 {
 		out := map[string][2]float64{}
@@ -150,13 +160,15 @@ func (s *Signals) CPUTimes(roles []string, cores float64) func() map[string][2]f
 	}
 }
 
-// Busyness returns a function that reads the CPU of generator, app and database since its last call, as shares of the
-// cores of the role. A role that is not seen is not in it. targets is the number of the target's own cores on this host.
+// Busyness returns a function that reads the CPU of generator, app and database since its last
+// call, as shares of the cores of the role. A role that is not seen is not in it. targets is the
+// number of the target's own cores on this host.
 func (s *Signals) Busyness(targets int) func() map[string]float64 {
+	roles := map[string]string{"generator": "generator", "app": "app", "database": "db"}
 	var was map[string][2]float64
 	return func() map[string]float64 {
 		out, now := map[string]float64{}, map[string][2]float64{}
-		for name, role := range map[string]string{"generator": "generator", "app": "app", "database": "db"} {
+		for name, role := range roles {
 			if role != "generator" && targets > 0 { // the role's cores are shared with others
 				v, at, ok := s.last(ofRole("plimsoll_process_cpu_ratio", role))
 				if ok && s.age(at) <= fresh {
@@ -178,8 +190,9 @@ func (s *Signals) Busyness(targets int) func() map[string]float64 {
 	}
 }
 
-// Query evaluates a PromQL expression that has one value, at present. The dates of the run's series are those of its
-// clock, so a change of the wall clock must not make it query before or after all of them.
+// Query evaluates a PromQL expression that has one value, at present. The dates of the run's series
+// are those of its clock, so a change of the wall clock must not make it query before or after all
+// of them.
 func (s *Signals) Query(ctx context.Context, expr string) (float64, bool, error) {
 	res, err := s.db.Query(ctx, expr, s.clock.Date(s.clock.Now()))
 	if err != nil {
@@ -194,7 +207,8 @@ func (s *Signals) Query(ctx context.Context, expr string) (float64, bool, error)
 	return 0, false, fmt.Errorf("promql %q has %d values, want one; aggregate it", expr, len(res))
 }
 
-// Whose names the instance, or else the role, of the highest or the lowest value of a PromQL expression, at present.
+// Whose names the instance, or else the role, of the highest or the lowest value of a PromQL
+// expression, at present.
 func (s *Signals) Whose(ctx context.Context, expr string, highest bool) (string, bool, error) {
 	r, ok, err := s.db.Worst(ctx, expr, s.clock.Date(s.clock.Now()), highest)
 	if err != nil || !ok {
@@ -204,8 +218,8 @@ func (s *Signals) Whose(ctx context.Context, expr string, highest bool) (string,
 	return who, who != "", nil
 }
 
-// Failing returns the probes that have no data at present, and the longest gap of the others, by dates of the run's
-// clock.
+// Failing returns the probes that have no data at present, and the longest gap of the others, by
+// dates of the run's clock.
 func (s *Signals) Failing() map[string]trial.Failure {
 	out := map[string]trial.Failure{}
 	for _, st := range s.runner.Status() {

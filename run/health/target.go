@@ -25,8 +25,8 @@ type softirq struct {
 	at      time.Time
 }
 
-// targetSteal returns the share of the target's cores that the hypervisor took: on this host where it has cores of its
-// own, and on its other hosts that have a probe; of several hosts the worst.
+// targetSteal returns the share of the target's cores that the hypervisor took: on this host where
+// it has cores of its own, and on its other hosts that have a probe; of several hosts the worst.
 func (h *GateReader) targetSteal() trial.Reading {
 	var keys []string
 	if len(h.target.cores) > 0 {
@@ -37,9 +37,13 @@ func (h *GateReader) targetSteal() trial.Reading {
 	}
 	if len(keys) == 0 {
 		if h.generator.role == "" {
-			return trial.Reading{Why: "generator and target share their cores; see steal", Inapplicable: true}
+			return trial.Reading{
+				Why:          "generator and target share their cores; see steal",
+				Inapplicable: true,
+			}
 		}
-		return trial.Reading{Why: "the target's cores are not seen from here; a probe of kind agent on its host would see them"}
+		return unread("the target's cores are not seen from here; " +
+			"a probe of kind agent on its host would see them")
 	}
 	now, newest := trial.Reading{}, time.Time{}
 	for _, key := range keys {
@@ -57,15 +61,15 @@ func (h *GateReader) targetSteal() trial.Reading {
 	return h.target.stolen.mean()
 }
 
-// others returns the share of the target's cores that other processes took, interrupts included: beyond it, neither
-// latency nor capacity is the target's own.
+// others returns the share of the target's cores that other processes took, interrupts included:
+// beyond it, neither latency nor capacity is the target's own.
 func (h *GateReader) others() trial.Reading {
 	t := &h.target
 	switch {
 	case len(t.cores) == 0:
-		return trial.Reading{Why: "the target has no cores of its own on this host"}
+		return unread("the target has no cores of its own on this host")
 	case len(t.roles) == 0:
-		return trial.Reading{Why: "not all processes of a target that others started are known"}
+		return unread("not all processes of a target that others started are known")
 	}
 	used := trial.Reading{}
 	for _, role := range t.roles {
@@ -90,8 +94,8 @@ func (h *GateReader) others() trial.Reading {
 	return t.foreign.positive()
 }
 
-// packets returns the share of the target's cores that went to its packets in soft interrupts since the sample before,
-// in percent; 0 without wires. It is not known at first.
+// packets returns the share of the target's cores that went to its packets in soft interrupts since
+// the sample before, in percent; 0 without wires. It is not known at first.
 func (h *GateReader) packets() (percent float64, known bool) {
 	t := &h.target
 	if !t.wired {
@@ -111,5 +115,6 @@ func (h *GateReader) packets() (percent float64, known bool) {
 	if was.at.IsZero() || !now.at.After(was.at) {
 		return 0, false
 	}
-	return 100 * (now.seconds - was.seconds) / now.at.Sub(was.at).Seconds() / float64(len(t.cores)), true
+	seconds := now.at.Sub(was.at).Seconds() * float64(len(t.cores))
+	return 100 * (now.seconds - was.seconds) / seconds, true
 }

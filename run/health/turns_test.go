@@ -24,8 +24,9 @@ func (s steady) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	return []series.Sample{{Name: "plimsoll_process_cpu_ratio", Labels: app, Value: float64(s)}}, nil
 }
 
-// In a duet, the target's cores are busy with the other arm for half the time, and the hypervisor takes some of that.
-// Neither is this run's: the gates see its turns, in which 40 % are its target's and 10 % others'.
+// In a duet, the target's cores are busy with the other arm for half the time, and the hypervisor
+// takes some of that. Neither is this run's: the gates see its turns, in which 40 % are its
+// target's and 10 % others'.
 func TestGatesOfADuetSeeOwnTurns(t *testing.T) {
 	proc := filepath.Join(t.TempDir(), "proc")
 	if err := os.CopyFS(proc, os.DirFS("../../watch/probe/testdata/proc")); err != nil {

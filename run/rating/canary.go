@@ -19,8 +19,8 @@ const (
 )
 
 // A Control is the canary: the null server on the target's cores, which gets requests over one
-// connection from the generator's cores before each run, while no target is running. It is the same for all arms, so
-// that it moves only with the host.
+// connection from the generator's cores before each run, while no target is running. It is the same
+// for all arms, so that it moves only with the host.
 type Control struct {
 	host string // and port
 	path string

@@ -34,7 +34,8 @@ func (n Null) Start(ctx context.Context) (url string, stop func(), err error) {
 		env = append(env, fmt.Sprint("GOMAXPROCS=", len(n.CPUs)))
 	}
 	p, err := lab.Start(ctx, lab.Spec{
-		Name: n.Verb, Path: exe, Args: []string{n.Verb, "-listen", "127.0.0.1:0"}, Env: env, CPUs: n.CPUs, Stdout: w,
+		Name: n.Verb, Path: exe, Args: []string{n.Verb, "-listen", "127.0.0.1:0"},
+		Env: env, CPUs: n.CPUs, Stdout: w,
 	})
 	w.Close()
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package rating measures what the load generator of this host can drive, and keeps the result for the host, its cores
-// and this program. The gate headroom is read against it, and users are divided among hosts by it.
+// Package rating measures what the load generator of this host can drive, and keeps the result for
+// the host, its cores and this program. The gate headroom is read against it, and users are divided
+// among hosts by it.
 //
-// It drives the null server, which is this program in a process of its own. A [Control] asks the same server before each
-// run of a comparison, as a negative control.
+// It drives the null server, which is this program in a process of its own. A [Control] asks the
+// same server before each run of a comparison, as a negative control.
 package rating
 
 import (
@@ -35,8 +36,8 @@ type Rater struct {
 	Doing func(what string, length time.Duration)
 }
 
-// Kept returns the rating of this host, with the cores that this process may use, from a store or the user's cache;
-// false without one.
+// Kept returns the rating of this host, with the cores that this process may use, from a store or
+// the user's cache; false without one.
 func Kept(root string) (r calibration.Result, known bool, err error) {
 	return kept(root, digestOf(probe.Fingerprint()))
 }
@@ -80,12 +81,14 @@ func nullSecret(name string) string {
 	return ""
 }
 
-// digestOf identifies a host with the cores that this process may use, and this program: a rating is of these.
+// digestOf identifies a host with the cores that this process may use, and this program: a rating
+// is of these.
 func digestOf(host probe.Host) string {
 	return fmt.Sprintf("%s-%d-%s", host.Digest(), runtime.GOMAXPROCS(0), ownBuild())
 }
 
-// ownBuild identifies this program by its file; a program whose file cannot be read is like all such.
+// ownBuild identifies this program by its file; a program whose file cannot be read is like all
+// such.
 var ownBuild = sync.OnceValue(func() string {
 	build, err := join.Build()
 	if err != nil {
@@ -94,8 +97,8 @@ var ownBuild = sync.OnceValue(func() string {
 	return build
 })
 
-// dirs returns where ratings are kept: for all working directories and stores of a user, and in the store, for other
-// users of it.
+// dirs returns where ratings are kept: for all working directories and stores of a user, and in the
+// store, for other users of it.
 func dirs(root string) []string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -104,8 +107,8 @@ func dirs(root string) []string {
 	return []string{filepath.Join(cache, "plimsoll"), root}
 }
 
-// kept returns the rating of a host that is kept; false without one. A file that cannot be understood is an error unless
-// another has it.
+// kept returns the rating of a host that is kept; false without one. A file that cannot be
+// understood is an error unless another has it.
 func kept(root, digest string) (calibration.Result, bool, error) {
 	var errs []error
 	for _, dir := range dirs(root) {
@@ -139,18 +142,23 @@ func keep(root string, r calibration.Result) error {
 // memoryOfUsers returns how much of a host's memory users may take, by a rating, in bytes.
 func memoryOfUsers(host probe.Host) uint64 { return host.MemoryBytes / 2 }
 
-// OfHost returns the rating of this host for coordinators, with all cores that this process may use.
+// OfHost returns the rating of this host for coordinators, with all cores that this process may
+// use.
 func OfHost(r calibration.Result) *join.Rating {
 	users, _ := r.InProcesses(memoryOfUsers(probe.Fingerprint()))
-	return &join.Rating{Users: users, OpsPerSecond: r.PacedOps, OpsPerUserSecond: r.OpsPerUserSecond, Date: r.Date}
+	return &join.Rating{
+		Users: users, OpsPerSecond: r.PacedOps, OpsPerUserSecond: r.OpsPerUserSecond, Date: r.Date,
+	}
 }
 
 // Describe describes a rating in lines for people.
 func Describe(r calibration.Result) string {
 	var b strings.Builder
-	plain.Fprintf(&b, "generator on %d core(s): %.0f requests/s in a closed loop (%.1f us of CPU each), %.0f ops/s of simulated users (%.1f us each)\n",
+	plain.Fprintf(&b, "generator on %d core(s): %.0f requests/s in a closed loop (%.1f us of CPU each), "+
+		"%.0f ops/s of simulated users (%.1f us each)\n",
 		r.Cores, r.OpsPerSecond, r.CPUPerOp, r.PacedOps, r.PacedCPUPerOp)
 	why := map[string]string{"cpu": "its cores", "files": "the limit of open files", "memory": "its memory"}[r.LimitedBy]
-	plain.Fprintf(&b, "at most %d users at pace 1 in one process, limited by %s; %d sockets, %.0f KiB per connected user\n", r.Users, why, r.Sockets, r.KiBPerUser)
+	plain.Fprintf(&b, "at most %d users at pace 1 in one process, limited by %s; "+
+		"%d sockets, %.0f KiB per connected user\n", r.Users, why, r.Sockets, r.KiBPerUser)
 	return b.String()
 }

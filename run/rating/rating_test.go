@@ -12,7 +12,8 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// The rating of a host is the stored one of its hardware and settings; another is none, and nothing is made.
+// The rating of a host is the stored one of its hardware and settings; another is none, and nothing
+// is made.
 func TestRatingOfThisHost(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// An AgentHost samples the host of an agent for a coordinator on another host: CPU time and steal, memory, the counters
-// of TCP, and the CPU time of agents. It is for one goroutine.
+// An AgentHost samples the host of an agent for a coordinator on another host: CPU time and steal,
+// memory, the counters of TCP, and the CPU time of agents. It is for one goroutine.
 type AgentHost struct {
 	host   *HostProbe
 	agents *ProcessProbe
@@ -26,13 +26,13 @@ const (
 	AgentsRole = "agents"
 	// PortsOfHost is the series of the number of ports that connections of a host may have.
 	PortsOfHost = "plimsoll_host_ephemeral_ports"
-	// CoresOfHost is the series of the number of cores of a host. Its CPU time is the time of all of them, while an
-	// agent may be bound to some.
+	// CoresOfHost is the series of the number of cores of a host. Its CPU time is the time of all
+	// of them, while an agent may be bound to some.
 	CoresOfHost = "plimsoll_host_cores"
 )
 
-// sentOfHost are the prefixes of the series that a host sends: the readings of its gates, and its TCP counters. Series
-// of single cores and disks stay there.
+// sentOfHost are the prefixes of the series that a host sends: the readings of its gates, and its
+// TCP counters. Series of single cores and disks stay there.
 var sentOfHost = []string{
 	"plimsoll_cpu_", "node_memory_MemAvailable", "node_memory_MemTotal", "node_load1",
 	"node_netstat_", "node_sockstat_", "plimsoll_process_cpu_ratio",
@@ -63,15 +63,17 @@ func (a *AgentHost) Close() { _ = errors.Join(a.host.Close(), a.agents.Close()) 
 
 // Sample reads the probes. One that has failed is left out: a gate without its signal is not green.
 func (a *AgentHost) Sample(ctx context.Context, at time.Time) (out []series.Sample, err error) {
+	idle := series.Label{Name: "mode", Value: "idle"}
 	cores := 0
 	for _, p := range []Probe{a.host, a.agents} {
 		samples, perr := p.Sample(ctx, at)
 		err = errors.Join(err, perr)
 		for _, s := range samples {
-			if s.Name == "node_cpu_seconds_total" && slices.Contains(s.Labels, series.Label{Name: "mode", Value: "idle"}) {
+			if s.Name == "node_cpu_seconds_total" && slices.Contains(s.Labels, idle) {
 				cores++
 			}
-			if slices.ContainsFunc(sentOfHost, func(prefix string) bool { return strings.HasPrefix(s.Name, prefix) }) {
+			isSent := func(prefix string) bool { return strings.HasPrefix(s.Name, prefix) }
+			if slices.ContainsFunc(sentOfHost, isSent) {
 				s.Labels = slices.Clone(s.Labels)
 				out = append(out, s)
 			}
@@ -86,8 +88,9 @@ func (a *AgentHost) Sample(ctx context.Context, at time.Time) (out []series.Samp
 	return out, err
 }
 
-// agentsOf returns the processes of a program file that are agents or have users of one: several agents of a host do
-// not disturb each other more than processes of one do. Another file may have taken the place of the program's.
+// agentsOf returns the processes of a program file that are agents or have users of one: several
+// agents of a host do not disturb each other more than processes of one do. Another file may have
+// taken the place of the program's.
 func agentsOf(program os.FileInfo) (pids []int) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {

@@ -58,8 +58,8 @@ func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)
 	return strings.Replace(srv.URL, "://", "://reader:${ENV:PROM}@", 1), scrape
 }
 
-// An existing Prometheus answers cpu(app) and promql rules of a run, by the roles of the plan; when it scrapes no more
-// the signals are missing.
+// An existing Prometheus answers cpu(app) and promql rules of a run, by the roles of the plan; when
+// it scrapes no more the signals are missing.
 func TestMetricsOfPrometheus(t *testing.T) {
 	at, scrape := scrapedServer(t)
 	scrape(100, 10, 1)
@@ -118,8 +118,8 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 	})
 }
 
-// With a page of the target's own metrics the server is asked for those of the hosts of app alone, and not for the names
-// in rules; of other roles for all.
+// With a page of the target's own metrics the server is asked for those of the hosts of app alone,
+// and not for the names in rules; of other roles for all.
 func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]string{} // by role, the question for the samples

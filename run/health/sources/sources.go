@@ -104,8 +104,8 @@ func labels(role, instance string) []series.Label {
 	return []series.Label{{Name: "role", Value: role}, {Name: "instance", Value: instance}}
 }
 
-// Open makes a probe of a kind of the plan. at may be a secret: the name of the probe is made of kind and instance
-// alone.
+// Open makes a probe of a kind of the plan. at may be a secret: the name of the probe is made of
+// kind and instance alone.
 func Open(kind, at, role, instance string) (out Opened, err error) {
 	of := labels(role, instance)
 	name := kind + " " + instance
@@ -166,8 +166,8 @@ type Scope struct {
 	Watch func(probe.Scraper) probe.Scraper
 }
 
-// Run returns a runner that samples all sources once a second of the run's clock. The caller calls end when the runner
-// has ended.
+// Run returns a runner that samples all sources once a second of the run's clock. The caller calls
+// end when the runner has ended.
 func (o *Opener) Run(x Subject, run Scope) (runner *probe.Runner, end func(), err error) {
 	all, err := o.ofHost(x, run)
 	if err == nil {
@@ -190,8 +190,8 @@ func (o *Opener) Run(x Subject, run Scope) (runner *probe.Runner, end func(), er
 	return runner, func() { Close(all) }, nil
 }
 
-// ofHost opens the sources of this host, of the target's processes on it and of this program, and the target's pages of
-// metrics. The caller closes those that it gets, also with an error.
+// ofHost opens the sources of this host, of the target's processes on it and of this program, and
+// the target's pages of metrics. The caller closes those that it gets, also with an error.
 func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 	host, err := opened(probe.NewHost(probe.HostOptions{Roles: run.Cores, Turns: run.Turns}))
 	if err != nil {
@@ -215,7 +215,8 @@ func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 	})
 	out = append(out, Opened{probe: neighbors, close: nothing}, Opened{probe: self, close: nothing})
 	for i, url := range x.Deployment.MetricsURLs() {
-		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
+		of := map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)}
+		sc, err := probe.NewScrape(url, of)
 		if err != nil {
 			return out, plan.Usagef("metrics_url: %w", err)
 		}
@@ -224,9 +225,9 @@ func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 	return out, nil
 }
 
-// ofTarget opens the other sources: control groups, the network device towards the target, its database, the servers
-// around it, and the probes of the plan. Nothing is connected to yet. The caller closes those that it gets, also with an
-// error.
+// ofTarget opens the other sources: control groups, the network device towards the target, its
+// database, the servers around it, and the probes of the plan. Nothing is connected to yet. The
+// caller closes those that it gets, also with an error.
 func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
 	if len(x.Roles) > 0 {
 		c := probe.NewCgroups(x.Roles)
@@ -240,8 +241,8 @@ func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
 		out = append(out, n)
 	}
 	if dsn := x.dsn(); dsn != "" {
-		kind := map[string]string{plan.PostgreSQL: plan.ProbePostgreSQL, plan.MySQL: plan.ProbeMySQL}[x.Engine]
-		db, err := Open(kind, dsn, "db", "db-0")
+		kinds := map[string]string{plan.PostgreSQL: plan.ProbePostgreSQL, plan.MySQL: plan.ProbeMySQL}
+		db, err := Open(kinds[x.Engine], dsn, "db", "db-0")
 		if err != nil {
 			return out, err
 		}
@@ -306,10 +307,12 @@ func (o *Opener) ofAgent(probes []plan.Probe, index int, instance string) (Opene
 	return Opened{Name: r.Name(), probe: r, close: nothing}, nil
 }
 
-// Survey tries each of the plan's probes once, so that a wrong address or a missing privilege is known before the first
-// run and not after it. It returns what it saw of a target that others run: the servers that the probes found, and how
-// many servers are known by a page of metrics; empty if it saw nothing. Secrets in the name of a server are replaced.
-func (o *Opener) Survey(ctx context.Context, x Subject, secrets *plain.Secrets) (seen string, err error) {
+// Survey tries each of the plan's probes once, so that a wrong address or a missing privilege is
+// known before the first run and not after it. It returns what it saw of a target that others run:
+// the servers that the probes found, and how many servers are known by a page of metrics; empty if
+// it saw nothing. Secrets in the name of a server are replaced.
+func (o *Opener) Survey(ctx context.Context, x Subject,
+	secrets *plain.Secrets) (seen string, err error) {
 	all, err := o.listed(x)
 	defer Close(all)
 	if err != nil {
@@ -323,7 +326,8 @@ func (o *Opener) Survey(ctx context.Context, x Subject, secrets *plain.Secrets) 
 			return "", fmt.Errorf("metrics.prometheus of the plan (%s): %w", src.Name, err)
 		case err != nil:
 			p := asked[i]
-			return "", fmt.Errorf("probes[%d] of the plan (%s, role %s): %w", slices.Index(x.Probes, p), p.Kind, p.Role, err)
+			return "", fmt.Errorf("probes[%d] of the plan (%s, role %s): %w",
+				slices.Index(x.Probes, p), p.Kind, p.Role, err)
 		}
 	}
 	return seenText(all, x.Deployment.MetricsURLs(), secrets), nil

@@ -62,8 +62,8 @@ func openerOf(p *plan.Plan, env map[string]string) *Opener {
 	}}
 }
 
-// The probes of a plan for an external system: all kinds in one run's series, each with its own instance, and no
-// secret anywhere.
+// The probes of a plan for an external system: all kinds in one run's series, each with its own
+// instance, and no secret anywhere.
 func TestPlanProbes(t *testing.T) {
 	srv := pages(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -11,7 +11,8 @@ import (
 	pgprobe "plimsoll/watch/probe/postgresql"
 )
 
-// dsn returns the address of the database of the subject, password included; empty without one. It changes at Reset.
+// dsn returns the address of the database of the subject, password included; empty without one. It
+// changes at Reset.
 func (x Subject) dsn() string {
 	if d, ok := x.Deployment.(interface{ DSN() string }); ok {
 		return d.DSN()
@@ -19,7 +20,8 @@ func (x Subject) dsn() string {
 	return ""
 }
 
-// replicas returns the addresses of the copies of its database, passwords included. They change at Reset.
+// replicas returns the addresses of the copies of its database, passwords included. They change at
+// Reset.
 func (x Subject) replicas() []string {
 	if d, ok := x.Deployment.(interface{ ReplicaDSNs() []string }); ok {
 		return d.ReplicaDSNs()
@@ -43,8 +45,8 @@ func (x Subject) proxy() watchedProxy {
 	return p
 }
 
-// surroundings opens the sources of the networks and servers around the instances. The caller closes those that it
-// gets, also with an error.
+// surroundings opens the sources of the networks and servers around the instances. The caller
+// closes those that it gets, also with an error.
 func (x Subject) surroundings() (out []Opened, err error) {
 	if x.Stacks != nil {
 		stacks, err := x.Stacks()

@@ -23,8 +23,8 @@ func NewWatchers(hall *join.Hall, command string) *Watchers {
 	return &Watchers{hall: hall, join: command, names: map[string][]string{}}
 }
 
-// of returns the name of the agent of a probe, by its index: the one that it names, or the one after those of the
-// probes before it that name none and have its role.
+// of returns the name of the agent of a probe, by its index: the one that it names, or the one
+// after those of the probes before it that name none and have its role.
 func (w *Watchers) of(p *plan.Plan, probes []plan.Probe, index int) (string, error) {
 	x := probes[index]
 	if w == nil {
@@ -58,7 +58,8 @@ func namesAgent(p *plan.Plan, agent string) bool {
 	return p.AnyProbe(func(x plan.Probe) bool { return x.Agent == agent })
 }
 
-// Await waits until each probe of kind agent has its agent. The error names the first that is missing. w may be nil.
+// Await waits until each probe of kind agent has its agent. The error names the first that is
+// missing. w may be nil.
 func (w *Watchers) Await(ctx context.Context, p *plan.Plan, probes []plan.Probe) error {
 	if w == nil || !slices.ContainsFunc(probes, plan.Probe.OfAgent) {
 		return nil
@@ -80,7 +81,8 @@ func (w *Watchers) missing(p *plan.Plan, probes []plan.Probe, here []join.Member
 			continue
 		}
 		_, err := w.of(p, probes, i)
-		if x.Agent != "" && !slices.ContainsFunc(here, func(m join.Member) bool { return m.Name == x.Agent }) {
+		is := func(m join.Member) bool { return m.Name == x.Agent }
+		if x.Agent != "" && !slices.ContainsFunc(here, is) {
 			err = fmt.Errorf("agent %s has not joined; on its host: %s -role %s", x.Agent, w.join, x.Role)
 		}
 		if err != nil {
