@@ -2,11 +2,14 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plimsoll/load/clock"
@@ -75,4 +78,48 @@ func TestCPUOfAgent(t *testing.T) {
 	if _, _, err := sig.Busy("db"); err == nil || !strings.Contains(err.Error(), `the CPU of role "db" is not seen from here`) {
 		t.Errorf("CPU of another role: %v", err)
 	}
+}
+
+// failing is a probe that has a sample until it fails.
+type failing struct{ fails atomic.Bool }
+
+func (*failing) Name() string { return "agent app-0" }
+func (f *failing) Sample(context.Context, time.Time) ([]series.Sample, error) {
+	if f.fails.Load() {
+		return nil, errors.New("agent a does not answer")
+	}
+	return []series.Sample{{Name: "up", Value: 1}}, nil
+}
+
+// A source that stops has no data since then, and one that comes back had none for a while.
+func TestSourcesThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := clock.New(time.Now())
+		r := probe.NewRunner(none{}, time.Second)
+		r.UseClock(run)
+		f := new(failing)
+		r.Add(f)
+		s := &Signals{GateReader: newHealth(r.Last, run, nil, true), runner: r}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(5500 * time.Millisecond)
+		if got := s.Failing(); len(got) != 0 {
+			t.Errorf("an agent that answers: %v", got)
+		}
+		f.fails.Store(true)
+		time.Sleep(10 * time.Second)
+		got := s.Failing()["agent app-0"]
+		if got.Why != "probe agent app-0: agent a does not answer" || !got.Until.IsZero() || got.Since.Sub(run.Epoch()) != 5*time.Second {
+			t.Errorf("an agent that was killed: %+v", got)
+		}
+		f.fails.Store(false)
+		time.Sleep(5 * time.Second)
+		got = s.Failing()["agent app-0"]
+		if got.Until.Sub(got.Since) != 11*time.Second {
+			t.Errorf("an agent that is back: %+v", got)
+		}
+		stop()
+		<-done
+	})
 }
