@@ -3,7 +3,6 @@ package rig
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -23,15 +22,6 @@ func (s *Session) coresByRole(sys *System) map[string][]int {
 	}
 	if targets := s.coresOf(sys); len(targets) > 0 { // a target elsewhere has none here
 		cores["target"] = targets
-	}
-	return cores
-}
-
-// signalCores returns the cores of the roles that rules know: app is the target on all its cores.
-func signalCores(byRole map[string][]int) map[string][]int {
-	cores := maps.Clone(byRole)
-	if targets := cores["target"]; len(targets) > 0 {
-		cores["app"] = targets
 	}
 	return cores
 }

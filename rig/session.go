@@ -346,7 +346,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	arrivals, _ := s.arrivals(sys.mix)
 	h := health.New(s.healthOf(sys, lay, load, runner, run))
-	sig, err := health.NewSignals(signalCores(cores), h, turns, db, runner)
+	sig, err := health.NewSignals(cores, h, turns, db, runner)
 	if err != nil {
 		return out, seen, err
 	}

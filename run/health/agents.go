@@ -13,7 +13,6 @@ import (
 
 // agents are the processes that have the users. Without any, this process has them.
 type agents struct {
-	processes int
 	// hosts are the other hosts that have them, agent k the host k mod their number; none for this
 	// one.
 	hosts  []*agentsHost
@@ -55,11 +54,11 @@ func (h *GateReader) agent(k int, metric string, scale float64) trial.Reading {
 // ofUsers reads a sample of the processes that have the users, combined.
 func (h *GateReader) ofUsers(metric string, scale float64,
 	combine func(a, b float64) float64) trial.Reading {
-	if h.agents.processes == 0 {
+	if h.of.Agents == 0 {
 		return h.read(metric, scale)
 	}
 	all := h.agent(0, metric, scale)
-	for k := 1; k < h.agents.processes; k++ {
+	for k := 1; k < h.of.Agents; k++ {
 		all = both(all, h.agent(k, metric, scale), combine)
 	}
 	return all
@@ -70,7 +69,7 @@ func (h *GateReader) newest(metric string) (newest time.Time) {
 	if _, at, ok := h.last(metric); ok {
 		newest = at
 	}
-	for k := range h.agents.processes {
+	for k := range h.of.Agents {
 		if _, at, ok := h.agentSample(k, metric); ok && at.After(newest) {
 			newest = at
 		}
@@ -98,7 +97,7 @@ func (h *GateReader) worstHost(of func(*GateReader, int) trial.Reading) trial.Re
 
 // sumOf adds up a sample of the processes of a host.
 func (h *GateReader) sumOf(host int, metric string) (all trial.Reading) {
-	for k := host; k < h.agents.processes; k += len(h.agents.hosts) {
+	for k := host; k < h.of.Agents; k += len(h.agents.hosts) {
 		all = both(all, h.agent(k, metric, 1), sum)
 	}
 	return all

@@ -29,7 +29,7 @@ func TestHealthOfAgentsHosts(t *testing.T) {
 	samples := map[string]float64{}
 	last := func(key string) (float64, time.Time, bool) { v, ok := samples[key]; return v, now, ok }
 	h := newHealth(last, clock.New(now), nil, false)
-	h.agents.processes, h.agents.hosts = 4, []*agentsHost{{cores: 2}, {cores: 4}}
+	h.of.Agents, h.agents.hosts = 4, []*agentsHost{{cores: 2}, {cores: 4}}
 	for k, v := range []struct{ cpu, open float64 }{{0.5, 100}, {1, 200}, {0.7, 300}, {1, 400}} { // processes 0 and 2 are on the first
 		samples[ofHost("plimsoll_generator_cpu_ratio", "", k)] = v.cpu
 		samples[ofHost("plimsoll_generator_open_fds", "", k)] = v.open

@@ -7,13 +7,6 @@ import (
 	"plimsoll/run/trial"
 )
 
-// A network is the network of this host, towards the target.
-type network struct {
-	device string // "" if it is not known
-	shared bool   // the target is behind the same network stack
-	drops  drops
-}
-
 // segmentsIn counts the TCP segments that a host has received.
 const segmentsIn = "node_netstat_Tcp_InSegs"
 
@@ -87,21 +80,20 @@ func (h *GateReader) dropped() trial.Reading {
 	in := read(segmentsIn)
 	queues := queuesLost(read)
 	_, at, _ := h.last(segmentsIn)
-	n := &h.network
-	if n.shared {
-		return n.drops.read(in, queues, trial.Reading{}, at)
+	if h.of.SharedHost || h.of.Device == "lo" {
+		return h.drops.read(in, queues, trial.Reading{}, at)
 	}
 	lost := segmentsLost(read)
 	if queues.Why == "" {
 		lost = both(lost, queues, sum)
 	}
 	frames := trial.Reading{}
-	if n.device != "" {
+	if h.of.Device != "" {
 		for _, name := range droppedPackets {
-			frames = both(frames, read(fmt.Sprintf("%s{device=%q}", name, n.device)), sum)
+			frames = both(frames, read(fmt.Sprintf("%s{device=%q}", name, h.of.Device)), sum)
 		}
 	}
-	return n.drops.read(in, lost, frames, at)
+	return h.drops.read(in, lost, frames, at)
 }
 
 // queuesLost counts the packets that found no room in the queues between the devices and the

@@ -154,7 +154,7 @@ func TestDropsOfTheHost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFileHost(t)
 			h := newHealth(f.last, clock.New(f.now), nil, false)
-			h.network.device = "eth0"
+			h.of.Device = "eth0"
 			var got trial.Reading
 			for i := range 15 {
 				f.grow("net/snmp", "Tcp", "InSegs", 10_000)
@@ -186,7 +186,7 @@ func TestDropsElsewhere(t *testing.T) {
 		}
 		return b.last(key)
 	}, clock.New(a.now), nil, false)
-	h.agents.processes, h.agents.hosts = 2, []*agentsHost{{cores: 1}, {cores: 1}}
+	h.of.Agents, h.agents.hosts = 2, []*agentsHost{{cores: 1}, {cores: 1}}
 	read := func(n int) (rd trial.Reading) {
 		for range n {
 			for k, f := range []*fileHost{a, b} {

@@ -51,13 +51,12 @@ type Headroom struct {
 // A GateReader takes the readings of the gates. It is for one goroutine.
 type GateReader struct {
 	samples
+	of        Config
 	load      load
 	generator generator
 	agents    agents
 	target    target
-	network   network
-	shares    *Shares
-	headroom  Headroom
+	drops     drops // of this host
 }
 
 // A load is the number of users and the operations a second of the moment.
@@ -68,17 +67,7 @@ type load struct {
 
 // New returns the health of a run that begins.
 func New(c Config) *GateReader {
-	h := &GateReader{
-		samples:   samples{last: c.Last, clock: c.Clock},
-		generator: newGenerator(c),
-		target: target{
-			cores: c.TargetCores, roles: c.TargetRoles, wired: c.Wired, steal: c.Steal,
-		},
-		network:  network{device: c.Device, shared: c.SharedHost || c.Device == "lo"},
-		shares:   c.Shares,
-		headroom: c.Headroom,
-	}
-	h.agents.processes = c.Agents
+	h := &GateReader{of: c, samples: samples{last: c.Last, clock: c.Clock}, generator: newGenerator(c)}
 	for _, cores := range c.AgentCores {
 		h.agents.hosts = append(h.agents.hosts, &agentsHost{cores: cores})
 	}
@@ -160,11 +149,11 @@ func (h *GateReader) Health(users int, ops float64) map[string]trial.Reading {
 	return out
 }
 
-func (h *GateReader) sharesOfServers() trial.Reading { return h.shares.read(h.load.users) }
+func (h *GateReader) sharesOfServers() trial.Reading { return h.of.Shares.read(h.load.users) }
 
 func (h *GateReader) headroomLeft() trial.Reading {
-	if h.headroom.Share == nil {
-		return trial.Reading{Why: h.headroom.Why}
+	if h.of.Headroom.Share == nil {
+		return trial.Reading{Why: h.of.Headroom.Why}
 	}
-	return trial.Reading{Value: 100 * max(1-h.headroom.Share(h.load.users, h.load.ops), 0)}
+	return trial.Reading{Value: 100 * max(1-h.of.Headroom.Share(h.load.users, h.load.ops), 0)}
 }

@@ -58,7 +58,7 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	}
 	h := newHealth(last, clock.New(now), []int{1, 2}, true)
 	h.generator.ports = 2000
-	h.headroom.Share = func(users int, ops float64) float64 { return float64(users)/1000 + ops/10_000 }
+	h.of.Headroom.Share = func(users int, ops float64) float64 { return float64(users)/1000 + ops/10_000 }
 	got := h.Health(300, 1000)
 	for _, g := range plan.DefaultGates() {
 		if g.Name == "headroom" && (g.Level(got[g.Name].Value) != "" || g.Level(30) != "amber" || g.Level(10) != "red") {
@@ -80,7 +80,7 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	if rd := h.Health(0, 0)["throttled"]; rd.Why != "" || rd.Value < 1.99 || rd.Value > 2.01 {
 		t.Errorf("20 ms of throttling in a second: %+v, want 2 %%", rd)
 	}
-	h.target.roles, h.target.cores = []string{"app", "db"}, []int{0, 1}
+	h.of.TargetRoles, h.of.TargetCores = []string{"app", "db"}, []int{0, 1}
 	samples[`plimsoll_cpu_busy_ratio{role="target"}`] = sample{0.9, 0}
 	samples[`plimsoll_process_cpu_ratio{role="app"}`] = sample{0.8, 0}
 	if rd := h.Health(0, 0)["others"]; !strings.Contains(rd.Why, "no sample of plimsoll_process_cpu_ratio") {
@@ -102,11 +102,11 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 		}
 	}
 	// With wires, the 20 points that the kernel worked on packets are the target's: 10 are others'.
-	h.target.wired, h.target.foreign.values = true, nil
+	h.of.Wired, h.target.foreign.values = true, nil
 	for i := range 7 {
 		now = now.Add(time.Second)
 		samples[`plimsoll_process_cpu_ratio{role="db"}`] = sample{0.4, 0}
-		for _, core := range h.target.cores {
+		for _, core := range h.of.TargetCores {
 			samples[fmt.Sprintf(`node_cpu_seconds_total{cpu="%d",mode="softirq"}`, core)] = sample{100 + 0.2*float64(i), 0}
 		}
 		rd := h.Health(0, 0)["others"]
@@ -183,7 +183,7 @@ func TestStealOfTheTargetIsSeen(t *testing.T) {
 		`plimsoll_cpu_busy_ratio{role="target"}`: 0.5, `plimsoll_process_cpu_ratio{role="app"}`: 0.4,
 	}}
 	h := newHealth(s.last, clock.New(s.now), []int{1}, true)
-	h.target.cores, h.target.roles = []int{0}, []string{"app"}
+	h.of.TargetCores, h.of.TargetRoles = []int{0}, []string{"app"}
 	read := func(n int) (last map[string]trial.Reading) {
 		for range n {
 			s.now = s.now.Add(time.Second)
@@ -214,7 +214,7 @@ func TestStealOfTheTargetIsSeen(t *testing.T) {
 	if rd := h.Health(1, 1)["target_steal"]; rd.Inapplicable || !strings.Contains(rd.Why, "probe of kind agent") {
 		t.Errorf("a host that nobody sees: %+v", rd)
 	}
-	h.target.steal = func() []string { return []string{far} }
+	h.of.Steal = func() []string { return []string{far} }
 	if rd := read(meanOver)["target_steal"]; rd.Value < 19.9 || rd.Value > 20.1 {
 		t.Errorf("another host: %+v", rd)
 	}

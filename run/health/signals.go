@@ -48,8 +48,11 @@ func (s *Signals) Close() { _ = s.stat.Close() }
 
 // Busy returns the busy and the whole CPU time of a role's cores in seconds.
 func (s *Signals) Busy(role string) (busy, total float64, err error) {
-	cores, ok := s.cores[role]
-	if !ok || len(cores) == 0 {
+	cores := s.cores[role]
+	if role == "app" && len(cores) == 0 {
+		cores = s.cores["target"] // all of them
+	}
+	if len(cores) == 0 {
 		if role == "generator" {
 			return s.ownCPU()
 		}
@@ -133,7 +136,7 @@ func (s *Signals) ownCPU() (busy, total float64, err error) {
 		return 0, 0, err
 	}
 	busy = used.Seconds()
-	if s.agents.processes > 0 {
+	if s.of.Agents > 0 {
 		r := s.ofUsers("plimsoll_generator_cpu_seconds_total", 1, sum)
 		if r.Why != "" {
 			return 0, 0, errors.New(r.Why)

@@ -8,12 +8,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// A target is the system under test, with the last readings of its cores.
+// A target has the last readings of the target's cores.
 type target struct {
-	cores   []int    // its own on this host
-	roles   []string // of all its processes on this host; none where not all are known
-	wired   bool
-	steal   func() []string
 	foreign moving // percentages of its cores that others took
 	stolen  moving // percentages of its cores that the hypervisor took
 	packets softirq
@@ -29,11 +25,11 @@ type softirq struct {
 // it has cores of its own, and on its other hosts that have a probe; of several hosts the worst.
 func (h *GateReader) targetSteal() trial.Reading {
 	var keys []string
-	if len(h.target.cores) > 0 {
+	if len(h.of.TargetCores) > 0 {
 		keys = append(keys, ofRole("plimsoll_cpu_steal_ratio", "target"))
 	}
-	if h.target.steal != nil {
-		keys = append(keys, h.target.steal()...)
+	if h.of.Steal != nil {
+		keys = append(keys, h.of.Steal()...)
 	}
 	if len(keys) == 0 {
 		if h.generator.role == "" {
@@ -66,18 +62,18 @@ func (h *GateReader) targetSteal() trial.Reading {
 func (h *GateReader) others() trial.Reading {
 	t := &h.target
 	switch {
-	case len(t.cores) == 0:
+	case len(h.of.TargetCores) == 0:
 		return unread("the target has no cores of its own on this host")
-	case len(t.roles) == 0:
+	case len(h.of.TargetRoles) == 0:
 		return unread("not all processes of a target that others started are known")
 	}
 	used := trial.Reading{}
-	for _, role := range t.roles {
+	for _, role := range h.of.TargetRoles {
 		used = both(used, h.read(ofRole("plimsoll_process_cpu_ratio", role), 1), sum)
 	}
 	busy := ofRole("plimsoll_cpu_busy_ratio", "target")
 	now := both(h.read(busy, 1), used, func(busy, used float64) float64 {
-		return 100 * (busy - used/float64(len(t.cores)))
+		return 100 * (busy - used/float64(len(h.of.TargetCores)))
 	})
 	if now.Why != "" {
 		return now
@@ -98,11 +94,11 @@ func (h *GateReader) others() trial.Reading {
 // the sample before, in percent; 0 without wires. It is not known at first.
 func (h *GateReader) packets() (percent float64, known bool) {
 	t := &h.target
-	if !t.wired {
+	if !h.of.Wired {
 		return 0, true
 	}
 	now := softirq{}
-	for _, core := range t.cores {
+	for _, core := range h.of.TargetCores {
 		v, at, ok := h.last(fmt.Sprintf(`node_cpu_seconds_total{cpu="%d",mode="softirq"}`, core))
 		if !ok {
 			return 0, false
@@ -115,6 +111,6 @@ func (h *GateReader) packets() (percent float64, known bool) {
 	if was.at.IsZero() || !now.at.After(was.at) {
 		return 0, false
 	}
-	seconds := now.at.Sub(was.at).Seconds() * float64(len(t.cores))
+	seconds := now.at.Sub(was.at).Seconds() * float64(len(h.of.TargetCores))
 	return 100 * (now.seconds - was.seconds) / seconds, true
 }

@@ -60,7 +60,7 @@ func TestGatesOfADuetSeeOwnTurns(t *testing.T) {
 		r.Add(host)
 		r.Add(steady(0.4))
 		h := newHealth(r.Last, run, []int{1}, true)
-		h.target.cores, h.target.roles = []int{0}, []string{"app"}
+		h.of.TargetCores, h.of.TargetRoles = []int{0}, []string{"app"}
 		sig, err := NewSignals(map[string][]int{"app": {0}}, h, turns, nil, r)
 		if err != nil {
 			t.Fatal(err)
