@@ -47,12 +47,13 @@ const DeployGate = "deploy"
 // exploratory: it gets no verdict.
 const HandGate = "exploratory"
 
-// StartGate is the finding of a run whose target did not start, and CrashGate that of one whose
-// target, or a server that it needs, ended, crashed, recovered or was restarted during the run.
-// PanicGate is that of a panic of this program, which failed then.
 const (
+	// StartGate is the finding of a run whose target did not start.
 	StartGate = "start"
+	// CrashGate is the finding of a run whose target, or a server that it needs, ended, crashed,
+	// recovered or was restarted during the run.
 	CrashGate = "crash"
+	// PanicGate is the finding of a run in which this program panicked.
 	PanicGate = "panic"
 )
 
@@ -78,24 +79,20 @@ func CauseOf(v Validity) Cause {
 	if v.Valid {
 		return ""
 	}
-	has := func(c Cause, levels ...string) bool {
-		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return GateCause(f.Gate) == c && slices.Contains(levels, f.Level) })
-	}
-	crashed := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == CrashGate && f.Level == Red })
 	switch {
-	case has(ByHand, Red): // whatever else came of it
+	case v.caused(ByHand, Red): // whatever else came of it
 		return ByHand
 	case Panicked(v):
 		return ByGenerator
-	case crashed:
+	case v.red(CrashGate):
 		return ByTarget
-	case has(ByDeployment, Red):
+	case v.caused(ByDeployment, Red):
 		return ByDeployment
-	case has(ByHost, Red, Amber):
+	case v.caused(ByHost, Red, Amber):
 		return ByHost
-	case has(ByGenerator, Red):
+	case v.caused(ByGenerator, Red):
 		return ByGenerator
-	case has(ByTarget, Red), has(ByEither, Red):
+	case v.caused(ByTarget, Red), v.caused(ByEither, Red):
 		return ByTarget
 	}
 	return ""
@@ -104,16 +101,14 @@ func CauseOf(v Validity) Cause {
 // Panicked reports whether this program failed in the run: nothing follows from it about the
 // target.
 func Panicked(v Validity) bool {
-	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == PanicGate && f.Level == Red })
+	return v.red(PanicGate)
 }
 
 // TargetToo reports whether a run that is void by the host may be void by the target: a gate of the
 // target is red, and those of the host are amber alone.
 func TargetToo(v Validity) bool {
-	red := func(c Cause) bool {
-		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == Red && GateCause(f.Gate) == c })
-	}
-	return CauseOf(v) == ByHost && red(ByTarget) && !red(ByHost) && !red(ByGenerator)
+	return CauseOf(v) == ByHost && v.caused(ByTarget, Red) &&
+		!v.caused(ByHost, Red) && !v.caused(ByGenerator, Red)
 }
 
 // timesOnly reports whether a finding is about times, rates and capacities, and not about counts of
@@ -129,4 +124,16 @@ func timesOnly(gate string) bool {
 func Disturbed(v Validity) bool {
 	spoiled := func(f Finding) bool { return f.Level == Red && !timesOnly(f.Gate) }
 	return CauseOf(v) == ByHost && !slices.ContainsFunc(v.Findings, spoiled)
+}
+
+// red reports whether a gate is red.
+func (v Validity) red(gate string) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == gate && f.Level == Red })
+}
+
+// caused reports whether a party turned a gate to one of the levels.
+func (v Validity) caused(by Cause, levels ...string) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		return slices.Contains(levels, f.Level) && GateCause(f.Gate) == by
+	})
 }
