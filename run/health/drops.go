@@ -64,7 +64,7 @@ func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	lost := max(0, last.lost-first.lost)
 	lost += max(0, last.device-first.device-framesOfOthers*float64(len(d.past)-1))
 	if in < dropsLeast && (lost > 0 || len(d.past) == 1) {
-		return unread("%.0f segments in the last %d samples are too few, want %d",
+		return trial.Unread("%.0f segments in the last %d samples are too few, want %d",
 			in, len(d.past), dropsLeast)
 	}
 	return trial.Reading{Value: 100 * lost / max(in, 1)}

@@ -35,7 +35,7 @@ var sharedCores = trial.Reading{
 
 func (h *GateReader) cpu() trial.Reading {
 	if h.generator.cores == 0 {
-		return unread("the cores that this process may use are not known")
+		return trial.Unread("the cores that this process may use are not known")
 	}
 	return h.ofUsers(seriesCPU, 100/float64(h.generator.cores), sum)
 }
@@ -112,7 +112,7 @@ func (h *GateReader) filesLeft() trial.Reading {
 // and every socket in TIME_WAIT may have been one.
 func (h *GateReader) portsInUse() trial.Reading {
 	if h.generator.ports == 0 {
-		return unread("the range of ephemeral ports is not known")
+		return trial.Unread("the range of ephemeral ports is not known")
 	}
 	used := both(h.ofUsers(seriesFiles, 1, sum), h.read(seriesTimeWait, 1), sum)
 	return both(used, trial.Reading{Value: h.generator.ports}, percent)
@@ -146,7 +146,7 @@ func (h *GateReader) throttled() trial.Reading {
 	q := &h.generator.quota
 	v, at, ok := h.last(ofRole("container_cpu_cfs_throttled_seconds_total", "self"))
 	if !ok || h.age(at) > fresh {
-		return unread("no CPU quota holds for this process, or its counters are not seen")
+		return trial.Unread("no CPU quota holds for this process, or its counters are not seen")
 	}
 	first := q.at.IsZero()
 	if at.After(q.at) {
@@ -157,7 +157,7 @@ func (h *GateReader) throttled() trial.Reading {
 		q.at = at
 	}
 	if first {
-		return unread("one sample is not a rate")
+		return trial.Unread("one sample is not a rate")
 	}
 	return trial.Reading{Value: 100 * q.rate}
 }

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -37,16 +36,11 @@ func (s samples) read(key string, scale float64) trial.Reading {
 func (s samples) reading(name string, v float64, at time.Time, ok bool) trial.Reading {
 	switch {
 	case !ok:
-		return unread("there is no sample of %s", name)
+		return trial.Unread("there is no sample of %s", name)
 	case s.age(at) > fresh:
-		return unread("the last sample of %s is older than %v", name, fresh)
+		return trial.Unread("the last sample of %s is older than %v", name, fresh)
 	}
 	return trial.Reading{Value: v}
-}
-
-// unread returns a reading without a value, and why.
-func unread(format string, args ...any) trial.Reading {
-	return trial.Reading{Why: fmt.Sprintf(format, args...)}
 }
 
 // both combines two readings. A reading without a value wins.
@@ -97,7 +91,7 @@ func (m *moving) add(v float64) {
 func (m *moving) mean() trial.Reading {
 	n := len(m.values)
 	if n < meanLeast {
-		return unread("%d samples are too few, want %d", n, meanLeast)
+		return trial.Unread("%d samples are too few, want %d", n, meanLeast)
 	}
 	total := 0.0
 	for _, v := range m.values {

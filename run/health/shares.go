@@ -139,12 +139,12 @@ func (s *Shares) read(users int) trial.Reading {
 			Inapplicable: true,
 		}
 	case len(slices.Compact(slices.Sorted(slices.Values(s.servers.Pages)))) < len(s.servers.Pages):
-		return unread("several servers have one page of metrics (target.metrics_url)")
+		return trial.Unread("several servers have one page of metrics (target.metrics_url)")
 	case s.servers.Requests == "" || len(names) == 0:
-		return unread("the servers' own counts of requests are not seen (target.metrics_url)")
+		return trial.Unread("the servers' own counts of requests are not seen (target.metrics_url)")
 	case len(names) < all || s.servers.Addresses > 1 && len(names) > s.servers.Addresses:
 		known := max(s.servers.Addresses, s.servers.Instances, len(s.servers.Pages))
-		return unread("%d servers show how many requests they counted, of %d%s",
+		return trial.Unread("%d servers show how many requests they counted, of %d%s",
 			len(names), known, s.silent())
 	}
 	rates, why := s.rates(names)
@@ -157,7 +157,7 @@ func (s *Shares) read(users int) trial.Reading {
 	}
 	requests := sum * sharesOver.Seconds()
 	if requests < float64(sharesFew*len(names)) {
-		return unread("%.0f requests in %v are too few, want %d", requests, sharesOver, sharesFew*len(names))
+		return trial.Unread("%.0f requests in %v are too few, want %d", requests, sharesOver, sharesFew*len(names))
 	}
 	want := s.parts(users, len(names))
 	out, farthest := trial.Reading{}, -1.0

@@ -38,7 +38,7 @@ func (h *GateReader) targetSteal() trial.Reading {
 				Inapplicable: true,
 			}
 		}
-		return unread("the target's cores are not seen from here; " +
+		return trial.Unread("the target's cores are not seen from here; " +
 			"a probe of kind agent on its host would see them")
 	}
 	now, newest := trial.Reading{}, time.Time{}
@@ -63,9 +63,9 @@ func (h *GateReader) others() trial.Reading {
 	t := &h.target
 	switch {
 	case len(h.of.TargetCores) == 0:
-		return unread("the target has no cores of its own on this host")
+		return trial.Unread("the target has no cores of its own on this host")
 	case len(h.of.TargetRoles) == 0:
-		return unread("not all processes of a target that others started are known")
+		return trial.Unread("not all processes of a target that others started are known")
 	}
 	used := trial.Reading{}
 	for _, role := range h.of.TargetRoles {

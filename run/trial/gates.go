@@ -2,164 +2,29 @@ package trial
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
-	"plimsoll/load/measure"
-	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
 )
 
-// A Reading is the value that a gate read. With a Why there is no Value: the gate is not measured, which is never
-// green; or it is Inapplicable, because its signal does not exist in this run.
-type Reading struct {
-	Value        float64
-	Why          string
-	Inapplicable bool
-	// Note names in a finding's text what the value is of, such as one of several servers; often empty.
-	Note string
-}
-
-// A Counter is a [Driver] that accounts for the time of its users. One goroutine calls it.
-type Counter interface{ Activity() workload.Activity }
-
-const (
-	lateBy   = 10 * time.Millisecond // when an action counts as late
-	realWait = time.Millisecond      // a shorter wait is the cost of a connection on a near network
-	grace    = 5 * time.Second       // how long a signal may be without data
-	fewest   = 100                   // actions of which a p99 can be taken
-)
-
-// readers take a reading over a stretch from the trial's own records; all other gates are read by [Signals].
-var readers = map[string]func(stretch) Reading{
-	"lag":    readLag,
-	"late":   readLate,
-	"users":  readUsers,
-	"wait":   readWait,
-	"inbox":  readInbox,
-	"rate":   readRate,
-	"bursts": readBursts,
-	"little": readLittle,
-}
-
-// readLag and readLate judge how late actions began and how late operations were apart, and the worse of the two
-// counts: in actions of many operations those would hide late beginnings, and in a mix of few such actions the
-// beginnings would hide late operations.
-func readLag(st stretch) Reading {
-	return st.worstLag("a p99", func(h *measure.Histogram) float64 { return h.Quantile(0.99).Seconds() * 1e3 })
-}
-
-func readLate(st stretch) Reading {
-	return st.worstLag("a share of 1 %", func(h *measure.Histogram) float64 { return 100 * float64(h.CountOver(lateBy)) / float64(h.Count()) })
-}
-
-// worstLag takes a reading of how late actions began and of how late operations were, as far as there are enough, and
-// returns the worse.
-func (s stretch) worstLag(what string, of func(*measure.Histogram) float64) Reading {
-	out, most := Reading{}, uint64(0)
-	for _, keep := range []func(string) bool{isSchedule, workload.Operation} {
-		lag := s.merged(keep).Lag
-		if most = max(most, lag.Count()); lag.Count() >= fewest {
-			out.Value = max(out.Value, of(lag))
-		}
-	}
-	if most < fewest {
-		out.Why = fmt.Sprintf("%d actions and operations are too few for %s, want %d", most, what, fewest)
-	}
-	return out
-}
-
-func isSchedule(series string) bool { return series == workload.Schedule }
-
-func readUsers(st stretch) Reading {
-	worst, any := 100.0, false
-	for _, sl := range st.in {
-		if sl.desired > 0 {
-			worst, any = min(worst, 100*float64(sl.active)/float64(sl.desired)), true
-		}
-	}
-	if !any {
-		return Reading{Why: "no users are wanted, only arrivals", Inapplicable: true}
-	}
-	return Reading{Value: worst}
-}
-
-func readWait(st stretch) Reading {
-	if st.counts().Wanted > 0 {
-		return Reading{Why: "beside arrivals, waits are for a place among those in flight", Inapplicable: true}
-	}
-	w := st.steady()
-	if w.Response.Count() < fewest {
-		return Reading{Why: fmt.Sprintf("%d operations are too few, want %d", w.Response.Count(), fewest)}
-	}
-	if w.Response.Sum() < leastResponse {
-		return Reading{Why: fmt.Sprintf("%v of response time is too little to be compared with, want %v", w.Response.Sum().Round(time.Millisecond), leastResponse)}
-	}
-	// Against a target that answers in a fraction of a millisecond, any wait is a large share of nothing.
-	of := max(w.Response.Sum(), time.Duration(w.Response.Count())*realWait)
-	return Reading{Value: 100 * w.Wait.SumOver(realWait).Seconds() / of.Seconds()}
-}
-
-// leastResponse is the response time below which one slow dial would be a large part of a second's.
-const leastResponse = time.Second
-
-func readInbox(st stretch) Reading {
-	h := st.merged(func(s string) bool { return s == workload.Inbox }).Lag
-	if h.Count() == 0 {
-		return Reading{Why: "no WebSocket event came with the kernel's stamp"}
-	}
-	return Reading{Value: h.Quantile(0.99).Seconds() * 1e3}
-}
-
-func readRate(st stretch) Reading {
-	c := st.counts()
-	if c.Wanted == 0 {
-		return Reading{Why: "the plan has no arrivals; the rate of users follows from their number, see users and little", Inapplicable: true}
-	}
-	return Reading{Value: 100 * float64(c.Served) / float64(c.Wanted)}
-}
-
-// readBursts compares the fullest 100 ms with the mean. Activity of independent actions vary by their root; four times
-// that is more than any of some thousand bins shows by chance (Poisson), and is taken off the peak.
-func readBursts(st stretch) Reading {
-	b := st.counts().Begun
-	sum, peak := 0.0, 0.0
-	for _, n := range b {
-		sum += float64(n)
-		peak = max(peak, float64(n))
-	}
-	mean := sum / max(float64(len(b)), 1)
-	if len(b) < 20 || mean < 1 {
-		return Reading{Why: "fewer than 10 actions began per second, or for less than 2 s"}
-	}
-	return Reading{Value: max(peak-4*math.Sqrt(mean), mean) / mean}
-}
-
-// readLittle adds up where the users' time went: users × time = Σ (pause + action), with the parts that lie in the
-// stretch of those that it cuts at its ends. The rest was spent late or lost.
-func readLittle(st stretch) Reading {
-	c, have := st.counts(), st.userSeconds()
-	if have == 0 {
-		return Reading{Why: "there are no users, only arrivals", Inapplicable: true}
-	}
-	return Reading{Value: 100 * math.Abs(have-(c.Think+c.Busy+c.Open).Seconds()) / have}
-}
+// grace is how long a signal may be without data.
+const grace = 5 * time.Second
 
 // read takes one gate's reading over a stretch.
 func (r *run) read(g plan.Gate, st stretch) Reading {
 	if f := readers[g.Name]; f != nil {
 		if _, ok := r.Driver.(Counter); !ok && g.Over == plan.WholePhase {
-			return Reading{Why: "this driver does not count actions"}
+			return Unread("this driver does not count actions")
 		}
 		return f(st)
 	}
 	return st.health(g)
 }
 
-// watch takes all readings over the last second, writes them as an event, and counts the seconds beyond a limit in the
-// phases that count.
+// watch takes all readings over the last second, writes them as an event, and counts the seconds
+// beyond a limit in the phases that count.
 func (r *run) watch() {
 	second := r.trail.last(time.Second)
 	ev := record.Event{Kind: "gates", Phase: r.phase, Readings: map[string]float64{}}
@@ -231,8 +96,8 @@ func newWatched(gates []plan.Gate) []watched {
 	return out
 }
 
-// judge decides a gate over the measured phase: by its reading of the whole phase, and by the seconds beyond a limit
-// when those are more than one in ten (and three).
+// judge decides a gate over the measured phase: by its reading of the whole phase, and by the
+// seconds beyond a limit when those are more than one in ten (and three).
 func (g *watched) judge(rd Reading) (record.Finding, bool) {
 	if rd.Why != "" {
 		g.why, g.na = rd.Why, rd.Inapplicable
@@ -245,14 +110,18 @@ func (g *watched) judge(rd Reading) (record.Finding, bool) {
 	text := fmt.Sprintf("%s: %s in the measured phase%s", g.What, g.Format(rd.Value), noted(rd.Note))
 	value := rd.Value
 	many := record.Tolerated(g.seconds)
+	beyond := func(seconds int) string {
+		return fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s%s",
+			g.What, seconds, g.seconds, g.Format(g.worst), noted(g.note))
+	}
 	switch {
 	case g.Over == plan.WholePhase: // its seconds are all of the phase so far
 	case g.red > many && g.level != record.Red:
 		g.level = record.Red
-		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s%s", g.What, g.red, g.seconds, g.Format(g.worst), noted(g.note)), g.worst
+		text, value = beyond(g.red), g.worst
 	case g.red+g.amber > many && g.level == "":
 		g.level = record.Amber
-		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s%s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst), noted(g.note)), g.worst
+		text, value = beyond(g.red+g.amber), g.worst
 	}
 	if g.level == "" {
 		return record.Finding{}, false
@@ -278,8 +147,10 @@ func (g *watched) finding(level string, value float64, text string) record.Findi
 
 // summary is the gate's line in validity.json.
 func (g *watched) summary() record.GateOutcome {
-	out := record.GateOutcome{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Floor: g.Floor, Source: g.Source,
-		Seconds: g.seconds, AmberSeconds: g.amber, RedSeconds: g.red, Value: g.value, Level: g.level}
+	out := record.GateOutcome{
+		Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Floor: g.Floor, Source: g.Source,
+		Seconds: g.seconds, AmberSeconds: g.amber, RedSeconds: g.red, Value: g.value, Level: g.level,
+	}
 	if g.seconds > 0 {
 		worst := g.worst
 		out.Worst = &worst
@@ -298,7 +169,8 @@ func (g *watched) summary() record.GateOutcome {
 	case out.Level == "":
 		out.Level = record.Green
 		if beyond := g.red + g.amber; beyond > 0 && g.Over != plan.WholePhase {
-			out.Why = fmt.Sprintf("beyond a limit in %d of %d seconds; more than %d would count", beyond, g.seconds, record.Tolerated(g.seconds))
+			out.Why = fmt.Sprintf("beyond a limit in %d of %d seconds; more than %d would count",
+				beyond, g.seconds, record.Tolerated(g.seconds))
 		}
 	}
 	return out
@@ -312,7 +184,8 @@ func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 			continue
 		}
 		if rd := r.read(g.Gate, st); rd.Why == "" && g.Gate.Level(rd.Value) == record.Red {
-			return g.finding(record.Red, rd.Value, fmt.Sprintf("%s: %s%s", g.What, g.Format(rd.Value), noted(rd.Note))), true
+			text := fmt.Sprintf("%s: %s%s", g.What, g.Format(rd.Value), noted(rd.Note))
+			return g.finding(record.Red, rd.Value, text), true
 		}
 	}
 	return record.Finding{}, false

@@ -8,8 +8,9 @@ import (
 	"plimsoll/record"
 )
 
-// held gathers the held windows of a search: those in which the number of wanted users stood still, no gate was red
-// and every rule held. They are folded into one slice, so that a long search takes no more memory than a short one.
+// held gathers the held windows of a search: those in which the number of wanted users stood still,
+// no gate was red and every rule held. They are folded into one slice, so that a long search takes
+// no more memory than a short one.
 type held struct {
 	until   time.Duration // the end of the last window; windows do not overlap
 	span    time.Duration
@@ -49,8 +50,8 @@ func (h *held) add(w stretch) {
 	h.until = w.in[len(w.in)-1].at
 }
 
-// readHeld takes a gate's reading over the held windows: while users come and go, or the target is overloaded, it does
-// not describe the generator.
+// readHeld takes a gate's reading over the held windows: while users come and go, or the target is
+// overloaded, it does not describe the generator.
 func (r *run) readHeld(g plan.Gate) Reading {
 	h := &r.stood
 	_, counts := r.Driver.(Counter)
@@ -59,9 +60,9 @@ func (r *run) readHeld(g plan.Gate) Reading {
 	case last.Inapplicable: // with held windows or without
 		return last
 	case h.windows == 0:
-		return Reading{Why: "the search had no window in which the number of users stood still and every rule held"}
+		return Unread("the search had no window in which the number of users stood still and every rule held")
 	case !counts && g.Over == plan.WholePhase:
-		return Reading{Why: "this driver does not count actions"}
+		return Unread("this driver does not count actions")
 	case g.Name == "bursts":
 		return h.bursts
 	}
@@ -70,8 +71,9 @@ func (r *run) readHeld(g plan.Gate) Reading {
 	return readers[g.Name](stretch{in: []slice{sl}})
 }
 
-// gateSearch judges at the end of a search the gates that do not end one. Beyond a limit they are amber, even beyond
-// red: in the held windows every rule has held, and the target may have had a part in the reading.
+// gateSearch judges at the end of a search the gates that do not end one. Beyond a limit they are
+// amber, even beyond red: in the held windows every rule has held, and the target may have had a
+// part in the reading.
 func (r *run) gateSearch() {
 	for i := range r.gates {
 		g := &r.gates[i]
@@ -87,10 +89,13 @@ func (r *run) gateSearch() {
 			if g.value == nil {
 				g.value, g.seconds, g.worst = &rd.Value, int(r.stood.span/time.Second), rd.Value
 			}
-			r.amberInSearch(g, rd.Value, fmt.Sprintf("%s: %s in %d windows of the search in which the number of users stood still and every rule held",
+			r.amberInSearch(g, rd.Value, fmt.Sprintf(
+				"%s: %s in %d windows of the search in which the number of users stood still and every rule held",
 				g.What, g.Format(rd.Value), r.stood.windows))
 		case g.Search == plan.EachSecond && g.value == nil && g.red+g.amber > record.Tolerated(g.seconds):
-			r.amberInSearch(g, g.worst, fmt.Sprintf("%s: beyond the limit in %d of %d seconds of the search, worst %s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst)))
+			r.amberInSearch(g, g.worst, fmt.Sprintf(
+				"%s: beyond the limit in %d of %d seconds of the search, worst %s",
+				g.What, g.red+g.amber, g.seconds, g.Format(g.worst)))
 		}
 	}
 }

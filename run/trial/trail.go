@@ -161,7 +161,7 @@ func (s stretch) health(g plan.Gate) Reading {
 	}
 	switch {
 	case all.n == 0 && all.why == "":
-		return Reading{Why: "nothing reads it here"}
+		return Unread("nothing reads it here")
 	case all.n == 0:
 		return Reading{Why: all.why, Inapplicable: all.na}
 	case g.Over != plan.WorstMoment:
