@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// past is how long a need counts: a run's measured phase has its own memory, and not the memory
+	// past is the time for which a need counts: a run's measured phase has its own memory, and not the memory
 	// of its ramp.
 	past = 5 * time.Minute
 	// leastLimit is the least limit: small programs gain nothing by one.

@@ -140,7 +140,7 @@ type push struct {
 	clock  *clock.Clock
 }
 
-// closePush is how long a run's end waits for the rest of its samples to be sent.
+// closePush bounds the wait of a run's end for the rest of its samples to be sent.
 const closePush = 5 * time.Second
 
 // Publish makes a run's series known outside until the function that it returns is called, before

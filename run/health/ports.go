@@ -11,7 +11,7 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// timeWait is how long the kernel keeps the port of a closed connection.
+// timeWait is the time for which the kernel keeps the port of a closed connection.
 const timeWait = time.Minute
 
 // WaitPorts waits until the ports that earlier runs left in TIME_WAIT leave enough of the range for

@@ -180,7 +180,7 @@ func (s *Shares) read(users int) trial.Reading {
 	return out
 }
 
-// number returns how many servers there are, as far as that is known. The lock is held.
+// number returns the number of servers, as far as it is known. The lock is held.
 func (s *Shares) number() int {
 	return max(s.servers.Addresses, s.servers.Instances, len(s.servers.Pages), len(s.counts))
 }

@@ -8,7 +8,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// unrated is why the gate headroom has no reading of this host.
+// unrated is the reason for a gate headroom without a reading of this host.
 const unrated = "this host was not calibrated"
 
 // A Share returns which part of the calibrated ability a load of users and operations a second

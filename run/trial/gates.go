@@ -9,7 +9,7 @@ import (
 	"plimsoll/record"
 )
 
-// grace is how long a signal may be without data.
+// grace is the time that a signal may be without data.
 const grace = 5 * time.Second
 
 // read takes one gate's reading over a stretch.
@@ -176,7 +176,7 @@ func (g *watched) summary() record.GateOutcome {
 	return out
 }
 
-// generatorFault returns the first red gate of those that watch a search.
+// generatorFault returns the first red gate among the gates that end a search.
 func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 	for i := range r.gates {
 		g := &r.gates[i]
@@ -191,7 +191,7 @@ func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 	return record.Finding{}, false
 }
 
-// busySeconds is how often the CPU use of the generator was read so far.
+// busySeconds returns the number of readings of the CPU use of the generator so far.
 func (r *run) busySeconds() int {
 	n := 0
 	for i := range r.gates {

@@ -191,7 +191,7 @@ func (o *Opener) Run(x Subject, run Scope) (runner *probe.Runner, end func(), er
 }
 
 // ofHost opens the sources of this host, of the target's processes on it and of this program, and
-// the target's pages of metrics. The caller closes those that it gets, also with an error.
+// the target's pages of metrics. The caller closes what it gets, also with an error.
 func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 	host, err := opened(probe.NewHost(probe.HostOptions{Roles: run.Cores, Turns: run.Turns}))
 	if err != nil {
@@ -227,7 +227,7 @@ func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 
 // ofTarget opens the other sources: control groups, the network device towards the target, its
 // database, the servers around it, and the probes of the plan. Nothing is connected to yet. The
-// caller closes those that it gets, also with an error.
+// caller closes what it gets, also with an error.
 func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
 	if len(x.Roles) > 0 {
 		c := probe.NewCgroups(x.Roles)
