@@ -14,6 +14,7 @@ import (
 	"plimsoll/judge/limiter"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
 )
@@ -29,18 +30,15 @@ func blame(m record.Manifest, findings []record.Finding, o *limiter.Observed) {
 	}
 }
 
-// ofCores are the gates that others turn red who use the generator's cores, and lowUse is the part of these from which
-// on the generator may have done it itself.
-var ofCores = []string{"core", "lag", "late", "sched", "inbox", "bursts", "little"}
-
+// lowUse is the part of the generator's cores from which on it may have turned a crowded gate red itself.
 const lowUse = 0.5
 
 // crowdOf begins to look for the users of the generator's cores, of which it used so many percent itself: nil where
 // that is not low, or a finding has another reason than busy cores.
 func crowdOf(percent float64, findings []record.Finding) *limiter.Crowd {
 	for _, f := range findings {
-		of := record.GateCause(f.Gate)
-		if f.Level == record.Red && of == record.ByGenerator && !slices.Contains(ofCores, f.Gate) {
+		gate, _ := plan.Gates(nil).Of(f.Gate)
+		if f.Level == record.Red && record.GateCause(f.Gate) == record.ByGenerator && !gate.Crowded {
 			return nil
 		}
 	}

@@ -194,15 +194,18 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 		case record.Estimate:
 			o.Reached = true
 		case record.Unstable: // a rule stopped it, at more than one level
-			if o.Reached, o.Capacity = c.Rule != "" && !strings.HasPrefix(c.Rule, record.ByGate), c.Reached; c.Held > 0 {
+			o.Capacity = c.Reached
+			if c.Held > 0 {
 				o.Capacity = c.Held
 			}
+			gate, _ := c.Gate()
+			o.Reached = c.Rule != "" && gate == ""
 			o.Why = "the search is unstable: " + c.Why
 		default:
 			o.Why = c.Why
 		}
-		if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok { // its finding is amber: it voids no bound
-			ended := []record.Finding{{Gate: gate, Level: record.Red, Text: cmp.Or(strings.TrimPrefix(c.Stopped, record.ByHealth), c.Why)}}
+		if gate, reading := c.Gate(); gate != "" { // its finding is amber: it voids no bound
+			ended := []record.Finding{{Gate: gate, Level: record.Red, Text: cmp.Or(reading, c.Stopped, c.Why)}}
 			blame(m, ended, &o)
 			findings = append(findings, ended...)
 		}

@@ -283,11 +283,11 @@ func (s *Shown) Ended() (how, unstable string) {
 	if how = c.Stopped; c.Kind == record.Unstable {
 		unstable = c.Why
 	}
-	cause, byGate := strings.CutPrefix(c.Stopped, record.ByHealth)
-	if !byGate || s.Limiter == nil {
+	_, reading := c.Gate()
+	if reading == "" || s.Limiter == nil {
 		return how, unstable
 	}
-	if _, rest, ok := strings.Cut(unstable, cause+"; "); ok {
+	if _, rest, ok := strings.Cut(unstable, reading+"; "); ok {
 		unstable = rest
 	}
 	return "", unstable
@@ -305,9 +305,13 @@ func (s *Shown) Named() *limiter.Limiter {
 // Unnamed returns the findings that neither the limiter nor the capacity of an unstable search names.
 func (s *Shown) Unnamed() []record.Finding {
 	c := s.Manifest.Capacity
+	if c == nil {
+		return s.Found()
+	}
+	gate, _ := c.Gate()
 	return slices.DeleteFunc(s.Found(), func(f record.Finding) bool {
-		return c != nil && f.Level == record.Amber &&
-			(c.Kind == record.Unstable && f.Gate == "search" || s.Limiter != nil && c.Rule == record.ByGate+f.Gate)
+		return f.Level == record.Amber &&
+			(c.Kind == record.Unstable && f.Gate == "search" || s.Limiter != nil && f.Gate == gate)
 	})
 }
 

@@ -11,22 +11,75 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Gate is a limit on the load generator's own health: beyond Amber a run has a finding, beyond Red it is not valid,
-// because the generator itself may have caused its results.
+// A Gate is a limit on the load generator's own health: beyond Amber a run has a finding, beyond
+// Red it is not valid, because the generator itself may have caused its results. The table of all
+// gates is [DefaultGates].
 type Gate struct {
 	Name string // as in a plan
 	What string // the reading
 	// Unit is "ms", "%", "x" (a ratio) or "" (a count); Amber, Red and readings are in it.
 	Unit       string
 	Amber, Red float64
+	// DuetRed replaces Red in a duet; 0 keeps Red.
+	DuetRed float64
 	// Floor means that the reading should stay above the limits; otherwise it should stay below.
 	Floor bool
-	// Search means that the gate also watches the search for capacity, which it ends with a lower
-	// bound.
-	Search bool
 	// Source is the source of the limits.
 	Source string
+	Cause  Cause
+	Over   Stretch
+	Search SearchPart
+	// TimesOnly means that a red gate spoils times, rates and capacity, and no counts of work.
+	TimesOnly bool
+	// Crowded means that programs of others on the generator's cores turn the gate red too.
+	Crowded bool
+	// UseOfCPU marks the readings of how busy the generator is. A run needs one of them.
+	UseOfCPU bool
+	// Detail and Without complete the reading in docs/validity.md: Without is where it is not
+	// applicable.
+	Detail, Without string
 }
+
+// A Cause is the party that made a run invalid.
+type Cause string
+
+// The causes of red gates.
+const (
+	ByTarget    Cause = "target"    // the server under test failed, refused, crashed or did not start
+	ByGenerator Cause = "generator" // the load generator was too slow, or could not be watched
+	ByHost      Cause = "host"      // other processes on the host took resources that the run needed
+	// ByEither is the cause of gates that read the whole host of the generator. A target that runs
+	// there too may have used the host up.
+	ByEither Cause = "target or generator"
+)
+
+// A Stretch names the part of the measured phase that a gate is judged over.
+type Stretch int
+
+// The stretches. Each but WholePhase also counts the seconds beyond a limit.
+const (
+	// MeanOfPhase is the phase as a whole: a quantile of all actions, the mean of a share.
+	MeanOfPhase Stretch = iota
+	// WorstMoment is the worst moment of a resource that is used up.
+	WorstMoment
+	// SecondsAlone has no reading of the whole: one bad second would outweigh all others in a mean.
+	SecondsAlone
+	// WholePhase is the phase so far, because the reading needs a longer stretch than a second.
+	WholePhase
+)
+
+// A SearchPart is the part that a gate has in the search for capacity.
+type SearchPart int
+
+// The parts. Only EndsSearch can end a search.
+const (
+	// EndsSearch is read each second. A gate that stays red ends the search with a lower bound.
+	EndsSearch SearchPart = iota
+	// HeldWindows is read over the windows in which the users stood still and every rule held.
+	HeldWindows
+	// EachSecond is read each second, and is amber at most.
+	EachSecond
+)
 
 // GateOfPlan is the source of limits that the plan sets.
 const GateOfPlan = "plan"
@@ -60,37 +113,6 @@ func (g Gate) Format(v float64) string {
 	return fmt.Sprintf("%.4g%s", v, g.Unit)
 }
 
-// DefaultGates returns the gates and their limits, in the order of reports. docs/validity.md explains them.
-func DefaultGates() []Gate {
-	return []Gate{
-		{"lag", "p99 of how late actions began, or operations were sent", "ms", 5, 20, false, true, "survey of generators, 5.3"},
-		{"late", "actions begun, or operations sent, more than 10 ms late", "%", 1, 5, false, true, "survey 5.3; red our own"},
-		{"users", "active of the wanted users, at the worst moment", "%", 99, 97, true, false, "survey 5.3"},
-		{"rate", "arrivals begun of those that the schedule wanted", "%", 99, 97, true, false, "survey 5.3"},
-		{"shares", "points between a server's part of the requests and its part of the users, of the worst server; what chance explains is taken off", "%", 2, 5, false, true, "own"},
-		{"cpu", "this process' share of the cores it may use", "%", 70, 85, false, true, "survey 5.3: k6 80 %, Hyperfoil 80 %, Locust 90 %"},
-		{"core", "the busiest of the generator's cores, whoever uses it", "%", 70, 85, false, true, "survey 5.3"},
-		{"sched", "p99 of how long runnable goroutines waited for a thread", "ms", 2, 10, false, true, "survey 5.3"},
-		{"pause", "longest stop of all goroutines in a second, mean over the seconds", "ms", 2, 10, false, false, "survey 5.3"},
-		{"gc", "CPU time of the garbage collector, of all CPU time this process could have, over 10 s", "%", 10, 20, false, true, "survey 5.3"},
-		{"steal", "time that the hypervisor took from the generator's cores", "%", 1, 3, false, true, "survey 5.3"},
-		{"target_steal", "time that the hypervisor took from the target's cores, over 10 s", "%", 2, 5, false, true, "own"},
-		{"others", "CPU of the target's cores that went neither to the target nor idle nor to the hypervisor", "%", 15, 30, false, true, "own"},
-		{"throttled", "time in which a CPU quota held this process back", "%", 1, 3, false, true, "survey 5.3"},
-		{"wait", "waits for a connection of 1 ms or more, of all response time", "%", 1, 5, false, false, "survey 5.3"},
-		{"inbox", "p99 of how long WebSocket events lay in the kernel before they were read", "ms", 50, 500, false, true, "survey 5.3; red our own: this client drops none"},
-		{"fds", "open files, of the limit", "%", 70, 90, false, true, "survey 5.3"},
-		{"fds_free", "open files that are left beyond the most that were opened in a second", "", 200, 20, true, true, "own"},
-		{"ports", "ephemeral ports in use or in TIME_WAIT, of the range", "%", 70, 90, false, true, "survey 5.3"},
-		{"drops", "packets and TCP segments that this host threw away, of the segments that it received, over 10 s", "%", 0.1, 0.5, false, true, "survey 5.3 has any; limits our own"},
-		{"memory", "memory of this host that is not available", "%", 70, 90, false, true, "survey 5.3"},
-		{"bursts", "most actions begun in 100 ms, of the mean; what chance explains is taken off", "x", 3, 10, false, false, "survey 5.3"},
-		{"little", "user-seconds that think and action times do not account for (Little's law)", "%", 3, 10, false, false, "survey 5.3"},
-		{"clock", "offset between the clocks of agents and coordinator", "ms", 50, 500, false, true, "survey 5.3"},
-		{"headroom", "rest of the users, or operations a second, that this host was calibrated to drive", "%", 40, 20, true, true, "survey 5.3"},
-	}
-}
-
 // A GateLimit replaces limits of one gate; nil keeps the default.
 type GateLimit struct {
 	Name       string
@@ -116,6 +138,31 @@ func (g Gates) All() []Gate {
 		}
 	}
 	return all
+}
+
+// Of returns a gate with the limits that hold; false for an unknown name.
+func (g Gates) Of(name string) (Gate, bool) {
+	all := g.All()
+	i := slices.IndexFunc(all, func(x Gate) bool { return x.Name == name })
+	if i < 0 {
+		return Gate{}, false
+	}
+	return all[i], true
+}
+
+// InDuet returns gates with the limits of a run in a duet. Others on the host, and the hypervisor,
+// meet all runs of a block alike: they widen the intervals of differences and move none of them. A
+// busy core is as often a neighbor's as the generator's; the gates cpu, sched and lag show whether
+// the generator itself had to wait. The red limit of core is
+// out of reach. Limits of the plan's own stay.
+func InDuet(gates []Gate) []Gate {
+	out := slices.Clone(gates)
+	for i, g := range out {
+		if g.DuetRed > 0 && g.Source != GateOfPlan {
+			out[i].Red = g.DuetRed
+		}
+	}
+	return out
 }
 
 func gateNames() []string {

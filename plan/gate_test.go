@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,27 @@ func TestGateLevels(t *testing.T) {
 		}
 		if g.Floor != (g.Amber > g.Red) {
 			t.Errorf("%s: amber %v, red %v, floor %v", g.Name, g.Amber, g.Red, g.Floor)
+		}
+	}
+}
+
+// In a duet others on the host meet all runs alike: their gates void a run only when they leave little of the target's
+// cores, and a busy core of the generator never does. The generator's own gates and the plan's limits stay.
+func TestGatesOfADuet(t *testing.T) {
+	amber, red := 50.0, 60.0
+	limits := Gates{{Name: "steal", Amber: &amber, Red: &red}}
+	levels := map[string]string{}
+	for _, g := range InDuet(limits.All()) {
+		for _, at := range []float64{50, 70, 74, 90, 100} {
+			levels[fmt.Sprint(g.Name, " ", at)] = g.Level(at)
+		}
+	}
+	for at, want := range map[string]string{
+		"core 70": "", "core 90": "amber", "core 100": "amber", "cpu 90": "red", "others 74": "amber", "others 90": "red",
+		"target_steal 74": "amber", "steal 50": "", "steal 70": "red", "sched 50": "red", "lag 50": "red",
+	} {
+		if levels[at] != want {
+			t.Errorf("%s is %q, want %q", at, levels[at], want)
 		}
 	}
 }

@@ -180,6 +180,18 @@ const ByGate = "gate "
 // ByHealth begins the reason for the end of such a search; the gate's reading follows.
 const ByHealth = "health of the run: "
 
+// Gate returns the name of the gate that ended the search, and its reading where the gate is also why the search
+// stopped; both empty for none.
+func (c *Capacity) Gate() (name, reading string) {
+	if gate, ok := strings.CutPrefix(c.Rule, ByGate); ok {
+		name = gate
+	}
+	if text, ok := strings.CutPrefix(c.Stopped, ByHealth); ok {
+		reading = text
+	}
+	return name, reading
+}
+
 // An Event is a line of events.jsonl.
 type Event struct {
 	At time.Duration `json:"at"`

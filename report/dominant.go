@@ -167,7 +167,7 @@ func dominantSearch(c *record.Capacity, all []standing) string {
 	if c == nil {
 		return "The search ended without a result, so no rule is named."
 	}
-	if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok {
+	if gate, _ := c.Gate(); gate != "" {
 		return fmt.Sprintf("The search was ended by the gate %s of the generator's health and not by a rule: %s.", gate, orDash(c.Why))
 	}
 	next, ok := nearest(all, c.Rule)

@@ -2,12 +2,17 @@ package rig
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"plimsoll/internal/heaplimit"
+	"plimsoll/load/engine/calibration"
 	"plimsoll/load/fleet"
 	"plimsoll/load/fleet/join"
 	"plimsoll/record/store"
+	"plimsoll/run/rating"
 	"plimsoll/run/users"
+	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
@@ -20,11 +25,11 @@ func (pr *Program) Attend(ctx context.Context, a users.Attendance, store string,
 	a.Version, a.Secrets, a.Say = pr.Version, pr.Secrets, progress.Say
 	a.Rating = func() *join.Rating { return pr.ratingOf(ctx, store, calibrate, progress) }
 	a.Sampler = func() (func(context.Context, time.Time) ([]series.Sample, error), func(), error) {
-		host, err := watchHost()
+		host, err := probe.NewAgentHost(lab.RunningProgram)
 		if err != nil {
 			return nil, nil, err
 		}
-		return host.sample, host.close, nil
+		return host.Sample, host.Close, nil
 	}
 	return a.Attend(ctx)
 }
@@ -35,7 +40,7 @@ func (pr *Program) BuildAgent(ctx context.Context, st fleet.Start, epoch time.Ti
 	b := users.Builder{Behavior: pr.Dialects.Behaviors().New, Secrets: pr.Secrets}
 	agent, err := b.Build(ctx, st, epoch, tell)
 	if err == nil {
-		context.AfterFunc(ctx, memory.keep())
+		context.AfterFunc(ctx, heaplimit.Keep())
 	}
 	return agent, err
 }
@@ -44,8 +49,7 @@ func (pr *Program) BuildAgent(ctx context.Context, st fleet.Start, epoch time.Ti
 // use; nil if it has none.
 func (pr *Program) ratingOf(ctx context.Context, root string, calibrate bool,
 	progress *Reporter) *join.Rating {
-	host := probe.Fingerprint()
-	r, known, err := keptRating(root, ratedAs(host))
+	r, known, err := rating.Kept(root)
 	if err == nil && !known && calibrate {
 		s := &Session{Program: pr, Progress: progress}
 		if s.Store, err = store.Open(root); err == nil {
@@ -61,7 +65,49 @@ func (pr *Program) ratingOf(ctx context.Context, root string, calibrate bool,
 	if !known {
 		return nil
 	}
-	most, _ := r.InProcesses(memoryOfUsers(host))
-	return &join.Rating{Users: most, OpsPerSecond: r.PacedOps, OpsPerUserSecond: r.OpsPerUserSecond,
-		Date: r.Date}
+	return rating.OfHost(r)
+}
+
+// rate makes sure that the session has a rating, if it may take the time. A rating that fails is
+// reported and does not prevent a run: the gate headroom then has no reading.
+func (s *Session) rate(ctx context.Context, allowed bool) {
+	if !allowed {
+		if r, known, err := rating.Kept(s.Store.Root()); err == nil && known {
+			s.rating = &r
+		}
+		return
+	}
+	r, known, err := s.Calibrated(ctx, false, 0)
+	if err != nil {
+		s.Progress.Say("no rating of the generator: %v", err)
+		return
+	}
+	if !known {
+		for line := range strings.Lines(rating.Describe(r)) { // a line of the progress is one line
+			s.Progress.Say("%s", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	s.rating = &r
+}
+
+// Calibrated returns the rating of this host with the session's cores: a kept one unless it is
+// forced, or a new one, which takes length.
+func (s *Session) Calibrated(ctx context.Context, force bool, length time.Duration) (
+	r calibration.Result, known bool, err error,
+) {
+	if !force {
+		if r, known, err = rating.Kept(s.Store.Root()); known || err != nil {
+			return r, known, err
+		}
+	}
+	r, err = rating.Rater{
+		Root: s.Store.Root(), Version: s.Version, Null: s.null(), CPUs: s.generator,
+		Behavior: s.Dialects.Behaviors()[s.Rated](), Timeout: opTimeout, Doing: s.Progress.Doing,
+	}.Measure(ctx, length)
+	return r, false, err
+}
+
+// null returns the null server, on the target's cores.
+func (s *Session) null() rating.Null {
+	return rating.Null{Verb: s.Program.Null, CPUs: s.targets}
 }

@@ -44,11 +44,11 @@ func (s *Session) Quiet(ctx context.Context, most time.Duration) error { return 
 func (s *Session) Canary(ctx context.Context) (
 	perSecond func(context.Context) (float64, error), stop func(), err error,
 ) {
-	c, stop, err := s.startCanary(ctx)
+	c, stop, err := s.null().StartCanary(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.listen, stop, nil
+	return c.Listen, stop, nil
 }
 
 // Publish publishes a comparison or sizing in a directory, for consoles, until end is called with

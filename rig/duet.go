@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -178,32 +177,6 @@ func (p *DuetPlace) idle(ctx context.Context, sys *System) error {
 	}
 	p.owed.Stand()
 	return nil
-}
-
-// Limits of a duet, in percent of a core, beyond which a run is not valid: for the share of the
-// target's cores that others on the host take, and for the use of the generator's busiest core by
-// everybody. The second is out of reach.
-const (
-	mostForeign = 75
-	mostOfCore  = 100
-)
-
-// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, disturb all
-// runs of a block alike: they widen the intervals of differences and move none of them. A busy core
-// is as often a neighbor's as the generator's; the gates cpu, sched and lag show whether the
-// generator itself had to wait. The plan's own limits stay.
-func (p *DuetPlace) gates(all []plan.Gate) []plan.Gate {
-	out := slices.Clone(all)
-	for i, g := range out {
-		switch {
-		case g.Source == plan.GateOfPlan:
-		case record.Foreign(g.Name):
-			out[i].Red = mostForeign
-		case g.Name == "core":
-			out[i].Red = mostOfCore
-		}
-	}
-	return out
 }
 
 // progress reports the latencies of the run to the table before it reports to people.

@@ -16,6 +16,7 @@ import (
 	"plimsoll/target/lab/netns"
 	"plimsoll/target/process"
 	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
 )
 
 // hostNames returns the hosts of a topology, by the instance of each: the servers, and around them what it has.
@@ -94,21 +95,24 @@ func (h *placement) spreadOver(p *process.Placed) {
 	}
 }
 
-// networks returns the sources of the counters of each host. The caller closes those that it gets, also with an error.
-func (h *placement) networks() (out []source, err error) {
+// stacks opens the probes of the network of each host; none without hosts. The caller closes those that it gets, also
+// with an error.
+func (h *placement) stacks() (out []*probe.Stack, err error) {
 	if h == nil || h.lan == nil {
 		return nil, nil
 	}
 	for _, name := range h.lan.Hosts() {
+		role := series.Label{Name: "role", Value: roleOf(name)}
+		instance := series.Label{Name: "instance", Value: name}
 		var s *probe.Stack
 		err := h.lan.Host(name).Do(func() (err error) {
-			s, err = probe.NewStack(labelsOf(roleOf(name), name)...)
+			s, err = probe.NewStack(role, instance)
 			return err
 		})
 		if err != nil {
 			return out, err
 		}
-		out = append(out, source{probe: s, close: s.Close})
+		out = append(out, s)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/run/capacity"
+	"plimsoll/run/health"
 	"plimsoll/run/sharedhost"
 	"plimsoll/run/trial"
 )
@@ -37,26 +38,14 @@ func paced(w plan.Workload, d, least time.Duration) time.Duration {
 
 // cpuUsed returns a function that reads the CPU times of a system's roles. Roles on the cores of
 // the target share them, so they are one role; others on the host are no part of it.
-func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[string][2]float64 {
+func (s *Session) cpuUsed(sys *System, arm string, sig *health.Signals) func() map[string][2]float64 {
 	cores := float64(len(s.coresOf(sys)))
 	if c := s.Plan.Compare; c != nil {
 		if a, _ := c.Arm(arm); a.Deployment != nil && a.Deployment.CPUs > 0 {
 			cores *= a.Deployment.CPUs
 		}
 	}
-	roles := s.seenRoles(sys)
-	return func() map[string][2]float64 {
-		out := map[string][2]float64{}
-		for _, role := range roles {
-			if busy, ok := sig.processes(role); ok && cores > 0 {
-				passed := (sig.clock.Now() - sig.began).Seconds()
-				out["target"] = [2]float64{out["target"][0] + busy, passed * cores}
-			} else if busy, total, err := sig.Busy(role); err == nil && cores == 0 {
-				out[role] = [2]float64{busy, total}
-			}
-		}
-		return out
-	}
+	return sig.CPUTimes(s.seenRoles(sys), cores)
 }
 
 // seenRoles are the roles of a system whose CPU may be seen.

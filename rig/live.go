@@ -294,33 +294,3 @@ func stormKinds(sys *System) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
-
-// busyness returns a function that reads the CPU of generator, app and database since its last call, as shares of the
-// cores of the role. A role that is not seen is not in it.
-func busyness(sig *signals, last func(key string) (float64, time.Time, bool), targets int) func() map[string]float64 {
-	var was map[string][2]float64
-	return func() map[string]float64 {
-		out, now := map[string]float64{}, map[string][2]float64{}
-		for name, role := range map[string]string{"generator": "generator", "app": "app", "database": "db"} {
-			if v, at, ok := last(`plimsoll_process_cpu_ratio{role="` + role + `"}`); ok && role != "generator" && targets > 0 {
-				if age(sig.clock, at) <= fresh {
-					out[name] = min(max(v/float64(targets), 0), 1)
-				}
-				continue
-			}
-			if role != "generator" && targets > 0 {
-				continue // the role's cores are shared with others
-			}
-			busy, total, err := sig.Busy(role)
-			if err != nil {
-				continue
-			}
-			now[name] = [2]float64{busy, total}
-			if b, ok := was[name]; ok && total > b[1] {
-				out[name] = min(max((busy-b[0])/(total-b[1]), 0), 1)
-			}
-		}
-		was = now
-		return out
-	}
-}

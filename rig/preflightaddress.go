@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/plan"
+	"plimsoll/run/health/sources"
 	"plimsoll/run/preflight"
 	"plimsoll/target"
 )
@@ -71,20 +72,20 @@ func pagesOf(t plan.Target) (out []string) {
 
 // metricsChecks are those of the plan's Prometheus server, and of the probes of a target that others run.
 func (f *flight) metricsChecks() (out []preflight.Check) {
-	s := &Session{Program: f.Program, Plan: f.p}
+	o := (&Session{Program: f.Program, Plan: f.p}).opener()
 	for _, a := range f.arms {
 		m := f.p.MetricsOf(a.name)
 		if len(m.Labels) == 0 {
 			continue
 		}
-		sources, err := s.watchedBy(m, len(a.target.MetricsURL) > 0)
+		watched, err := o.Prometheus(m, len(a.target.MetricsURL) > 0)
 		out = append(out, preflight.Check{Name: "the Prometheus server of the plan", Within: pageTime,
 			Do: func(ctx context.Context, log *preflight.Log) {
-				defer closeSources(sources)
+				defer sources.Close(watched)
 				problem(log, "metrics.prometheus", err)
-				for _, src := range sources {
-					if err := src.try(ctx); err != nil {
-						log.Problem("metrics.prometheus", "%s: %v", src.probe.Name(), err)
+				for _, src := range watched {
+					if err := src.Try(ctx); err != nil {
+						log.Problem("metrics.prometheus", "%s: %v", src.Name, err)
 						return
 					}
 				}
@@ -110,12 +111,12 @@ func (f *flight) tryProbe(ctx context.Context, p plan.Probe) error {
 	if err != nil {
 		return nil
 	}
-	src, err := openProbe(p.Kind, at, p.Role, p.Role)
+	src, err := sources.Open(p.Kind, at, p.Role, p.Role)
 	if err != nil {
 		return err
 	}
-	defer closeSources([]source{src})
-	return src.try(ctx)
+	defer sources.Close([]sources.Opened{src})
+	return src.Try(ctx)
 }
 
 // server looks at a server of an arm: its name, its port, its certificate, its answer, and with whole all

@@ -18,6 +18,7 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
+	"plimsoll/run/health"
 	"plimsoll/run/preflight"
 	"plimsoll/run/users"
 	"plimsoll/target/container"
@@ -180,18 +181,18 @@ func (f *flight) agents(log *preflight.Log) {
 	if f.p.Placement.Agents == nil && !f.p.WatchedByAgents() {
 		return
 	}
-	door := f.door(f.root)
-	keys, err := users.ReadKeys(door.Keys)
+	file := f.keyFile(f.root)
+	keys, err := users.ReadKeys(file)
 	if err != nil {
 		problem(log, "placement.agents", err)
 		return
 	}
 	if a := f.p.Placement.Agents; a != nil && len(keys.Agents) < a.Count {
 		log.Problem("placement.agents", "%d hosts are to have the users, and the key file %s knows %d agents; to add one: plimsoll fleet -new-token FILE",
-			a.Count, door.Keys, len(keys.Agents))
+			a.Count, file, len(keys.Agents))
 	}
-	if door.URL == "" {
-		l, err := net.Listen("tcp", cmp.Or(door.Listen, join.DefaultListen))
+	if f.Fleet.URL == "" {
+		l, err := net.Listen("tcp", cmp.Or(f.Fleet.Listen, join.DefaultListen))
 		if err != nil {
 			log.Problem("placement.agents", "agents join at this host, and its address is not free: %v; end what uses it, or name another (-fleet-listen)", err)
 			return
@@ -283,15 +284,15 @@ func (f *flight) busy(ctx context.Context, log *preflight.Log) {
 func byOthers(before, after []byte, cores []int, own time.Duration) string {
 	var taken []string
 	for _, c := range cores {
-		was, all, err := coreTimes(before, []int{c})
+		was, all, err := health.CoreTimes(before, []int{c})
 		if err != nil {
 			continue
 		}
-		is, total, err := coreTimes(after, []int{c})
+		is, total, err := health.CoreTimes(after, []int{c})
 		if err != nil || total <= all {
 			continue
 		}
-		if share := (is - was - own.Seconds()) / (total - all); share >= othersLimit() {
+		if share := (is - was - own.Seconds()) / (total - all); share >= health.OthersLimit() {
 			taken = append(taken, fmt.Sprintf("%.0f %% of core %d", 100*share, c))
 		}
 	}

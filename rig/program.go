@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/url"
@@ -12,6 +13,8 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/export"
+	"plimsoll/run/users"
 	"plimsoll/target"
 	"plimsoll/target/process"
 	"plimsoll/watch/series"
@@ -35,7 +38,10 @@ type Program struct {
 	Console            bool    // what is carried out is shown by the verb serve, in a process of its own
 	// Stop ends the invocation as a signal does, with the cause; nil where it cannot be.
 	Stop func(cause error)
-	Out  *Export // nil for a program that carries out no run
+	// Out is where the series of runs go besides the store; nil for a program that carries out no run. Fleet is where the
+	// agents of its runs join.
+	Out   *export.Destinations
+	Fleet users.Door
 	// Clearance is of the preflight; nil for one of a plan without a source, of which all is carried out.
 	Clearance *Clearance
 
@@ -93,6 +99,16 @@ func (pr *Program) hide(addresses ...string) {
 			}
 		}
 	}
+}
+
+// keyFile returns the file with the keys of the agents of runs in a store.
+func (pr *Program) keyFile(root string) string {
+	return cmp.Or(pr.Fleet.Keys, users.KeyFile(root))
+}
+
+// SeriesAPI answers the Prometheus HTTP API for this program.
+func (pr *Program) SeriesAPI() export.API {
+	return export.API{Version: pr.Version, Warn: pr.Warn, Panicked: pr.panicked}
 }
 
 // panicked reports a panic that no run has.

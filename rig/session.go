@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/heaplimit"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/fleet"
@@ -22,6 +23,8 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/capacity"
+	"plimsoll/run/health"
+	"plimsoll/run/health/sources"
 	"plimsoll/run/live"
 	"plimsoll/run/sharedhost"
 	"plimsoll/run/trial"
@@ -58,9 +61,9 @@ type Session struct {
 	budget int64 // bytes that the answers and messages under way may hold, in all processes with users
 	// accounts are the accounts that the users have; nil: behaviors make them.
 	accounts  *users.UsersFile
-	crew      *users.Crew     // agents on other hosts that have the users; nil when this host has them
-	watchers  *watchers       // nil when no agent of another host has anything to do
-	broadcast *live.Broadcast // the comparison or sizing under way, for those who watch it; nil for none
+	crew      *users.Crew       // agents on other hosts that have the users; nil when this host has them
+	watchers  *sources.Watchers // nil when no agent of another host has anything to do
+	broadcast *live.Broadcast   // the comparison or sizing under way, for those who watch it; nil for none
 }
 
 // NewSession describes the host and pins this process to the generator's cores. A plan that names files has had its
@@ -113,7 +116,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if s, err = NewSession(pr, p, st); err != nil {
 		return nil, nil, err
 	}
-	unserve, err := s.openExport()
+	unserve, err := s.Out.Open(s.SeriesAPI(), s.Env, s.Secrets)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -345,24 +348,17 @@ func (s *Session) openFleet(root string) (closed func(), err error) {
 	if s.Plan.Placement.Agents == nil && !s.Plan.WatchedByAgents() {
 		return func() {}, nil
 	}
-	hall, err := s.door(root).Open(s.Version, s.Secrets, s.Progress.Say)
+	door := s.Fleet
+	door.Keys = s.keyFile(root)
+	hall, err := door.Open(s.Version, s.Secrets, s.Progress.Say)
 	if err != nil {
 		return nil, err
 	}
-	s.watchers = &watchers{hall: hall, names: map[string][]string{}}
+	s.watchers = sources.NewWatchers(hall, users.JoinCommand(hall))
 	if s.Plan.Placement.Agents != nil {
 		s.crew = users.NewCrew(hall, s.Plan, s.Progress)
 	}
 	return hall.Close, nil
-}
-
-// door returns where the agents of a program's runs join.
-func (pr *Program) door(root string) (d users.Door) {
-	if pr.Out != nil {
-		d = pr.Out.Fleet
-	}
-	d.Keys = cmp.Or(d.Keys, users.KeyFile(root))
-	return d
 }
 
 // accountsOf returns the record of the accounts that the users of a system have; nil where they were made.
@@ -391,50 +387,40 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.Redact(s.Secrets.Label)
-	stuck := watchStuck(db, w, run)
-	unpublish, err := s.publish(db, w, run)
+	stuck := health.WatchSeries(db, w, run)
+	unpublish, err := s.Out.Publish(db, w, run, s.Progress.Say)
 	if err != nil {
 		return out, seen, err
 	}
-	defer func() { unpublish(&out) }()
+	defer func() {
+		for _, f := range unpublish() {
+			out.Validity.Add(f)
+		}
+	}()
 	var turns *probe.Turns // all time is the run's
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	if pt.Place != nil {
 		turns, reg = pt.Place.turns, pt.Place.reg
 	}
-	load := newShares(sys, s.Dialects.OfPlan(s.Plan), run)
-	runner, closeProbes, err := s.probes(sys, db, run, turns, load)
+	load := s.sharesOf(sys, run)
+	cores := s.coresByRole(sys)
+	runner, closeProbes, err := s.opener().Run(s.subject(sys), sources.Scope{
+		DB: db, Clock: run, Turns: turns, Cores: cores, Watch: load.Watch,
+	})
 	if err != nil {
 		return out, seen, err
 	}
 	defer closeProbes()
+	defer heaplimit.Keep()()
 	if pt.Place != nil && pt.Place.owed != nil {
 		runner.Add(pt.Place.owed)
 	}
-	cores := map[string][]int{}
-	if len(s.generator) > 0 {
-		cores["generator"] = s.generator
-	}
-	targets := s.coresOf(sys)
-	if len(targets) > 0 {
-		cores["app"], cores["target"] = targets, targets
-	}
-	h := s.health(sys, runner.Last, run)
-	h.shares = load
-	h.remote = func() []string { return agentSteal(runner) }
-	if lay.Apart() {
-		h.agents = lay.Processes
-	}
-	h.ports *= float64(max(1, len(lay.Sources)))
-	for _, a := range lay.Members {
-		h.hosts = append(h.hosts, a.Cores)
-	}
-	h.driven, h.unrated = lay.Used(s.rating, s.ratedPace())
-	sig, err := newSignals(cores, h, turns, db, runner)
+	h := health.New(s.healthOf(sys, lay, load, runner, run))
+	sig, err := health.NewSignals(cores, h, turns, db, runner)
 	if err != nil {
 		return out, seen, err
 	}
-	defer sig.close()
+	defer sig.Close()
 	panics := &runPanics{all: s.Panics, w: w, clock: run}
 	env := sys.env(s.Plan, sys.Deployment)
 	env.Clock, env.Panicked = run, panics.env
@@ -463,9 +449,11 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	}
 	if remote := population.Remote(); remote != nil {
 		runner.Add(remote)
-		h.clocks, aud.fleet = remote.Clocks, remote
+		aud.fleet = remote
 		if lay.Processes > fleet.MostLabeled {
-			h.ofAgent = remote.Sampled
+			h.Lead(remote.Clocks, remote.Sampled)
+		} else {
+			h.Lead(remote.Clocks, nil)
 		}
 	}
 	probing, cancelProbing := context.WithCancel(ctx)
@@ -475,7 +463,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, population.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series, spec.Live = conduct(sys, env), db, aud
-	spec.CPU, aud.own = busyness(sig, runner.Last, len(targets)), runner.Last
+	spec.CPU, aud.own = sig.Busyness(len(cores["target"])), runner.Last
 	if spec.Level != nil {
 		spec.Level.Used, spec.Audit = s.cpuUsed(sys, pt.Arm, sig), nil
 	}
@@ -483,7 +471,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 		spec.Hold = f.Hold
 	}
 	if pt.Place != nil {
-		spec.Progress, spec.Gates = pt.Place.progress(spec.Progress), pt.Place.gates(spec.Gates)
+		spec.Progress, spec.Gates = pt.Place.progress(spec.Progress), plan.InDuet(spec.Gates)
 		if watch := pt.Place.watch; watch != nil && spec.Bounded != nil {
 			watch(ctx, spec.Bounded, run, db)
 		}
@@ -500,7 +488,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stuck.finding(), population.Findings(out.Phases))
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.Finding(out.Validity.Gates), stuck.Finding(), population.Findings(out.Phases))
 	err = errors.Join(err, terr, cerr)
 	seen = users.Received{Stamps: stamps().Sub(before), Budget: s.budget, OfAll: pt.Place.ofAll()}
 	if pt.Place != nil { // before the work that is left: it would disturb the others
@@ -509,7 +497,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	cutNow, held := refused()
 	seen.Refused, seen.Held = cutNow.Sub(cut), held
 	told = append(told, seen.Findings()...)
-	for _, f := range append(clockFindings(runner), told...) {
+	for _, f := range append(sources.ClockFindings(runner), told...) {
 		out.Validity.Add(f)
 		e := f.Event()
 		e.At = run.Now()
@@ -570,66 +558,4 @@ func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig tr
 // length returns how long a part may take, resets left out.
 func (s *Session) length(pt RunPart) time.Duration {
 	return s.Plan.RunLength(pt.Bounded, pt.Unbounded)
-}
-
-// probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
-// second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's. load is shown
-// the servers' counts of requests; it may be nil.
-func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns,
-	load *shares) (runner *probe.Runner, end func(), err error) {
-	runner = probe.NewRunner(db, time.Second)
-	runner.UseClock(run)
-	var all []source
-	defer func() {
-		if err != nil {
-			closeSources(all)
-		}
-	}()
-	roles := map[string][]int{}
-	if len(s.generator) > 0 {
-		roles["generator"] = s.generator
-	}
-	if targets := s.coresOf(sys); len(targets) > 0 { // a target elsewhere has none here
-		roles["target"] = targets
-	}
-	host, err := probe.NewHost(probe.HostOptions{Roles: roles, Turns: turns})
-	if err != nil {
-		return nil, nil, err
-	}
-	all = append(all, source{probe: host, close: host.Close})
-	procs := sys.roles()
-	if len(procs) > 0 {
-		p := probe.NewProcesses(procs)
-		all = append(all, source{probe: p, close: p.Close})
-	}
-	self, err := probe.NewSelf()
-	if err != nil {
-		return nil, nil, err
-	}
-	self.UseTurns(turns)
-	enough := memory.keep()
-	all = append(all, source{probe: probe.NewNeighbors(func() (pids []int) {
-		for _, r := range procs {
-			pids = append(pids, r.PIDs()...)
-		}
-		return pids
-	}), close: nothing}, source{probe: self, close: func() error { enough(); return nil }})
-	for i, url := range sys.metricsURLs() {
-		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
-		if err != nil {
-			return nil, nil, plan.Usagef("metrics_url: %w", err)
-		}
-		all = append(all, source{scraper: sc, close: sc.Close})
-	}
-	sources, err := s.sources(sys)
-	if all = append(all, sources...); err != nil {
-		return nil, nil, err
-	}
-	for _, x := range all {
-		if x.scraper != nil {
-			x.scraper = load.watch(x.scraper)
-		}
-		x.addTo(runner)
-	}
-	return runner, func() { closeSources(all) }, nil
 }

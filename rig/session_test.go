@@ -2,7 +2,6 @@ package rig
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,26 +33,6 @@ compare: {arms: {base: {}, new: {}}, combine: true}
 		if n := s.Users(RunPart{Engine: engine, Bounded: true}); n != want[0] {
 			t.Errorf("%s is provisioned for %d users, want %d", engine, n, want[0])
 		}
-	}
-}
-
-func TestCoreTimes(t *testing.T) {
-	const stat = "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 0 50 800 40 0 10 0 7 0\ncpu1 1000 100 0 0 0 0 0 100 0 0\nintr 1\n"
-	for _, tt := range []struct {
-		cores       []int
-		busy, total float64
-	}{
-		{[]int{0}, 1.6, 10},
-		{[]int{1}, 12, 12},
-		{[]int{0, 1}, 13.6, 22},
-	} {
-		busy, total, err := coreTimes([]byte(stat), tt.cores)
-		if err != nil || fmt.Sprintf("%.3f %.3f", busy, total) != fmt.Sprintf("%.3f %.3f", tt.busy, tt.total) {
-			t.Errorf("cores %v: %v of %v (%v), want %v of %v", tt.cores, busy, total, err, tt.busy, tt.total)
-		}
-	}
-	if _, _, err := coreTimes([]byte(stat), []int{0, 7}); err == nil {
-		t.Error("a core that is not there went unnoticed")
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
@@ -94,17 +93,6 @@ func fleetKeys(t *testing.T, names ...string) (keys string, token func(name stri
 			t.Fatal(err)
 		}
 		return token
-	}
-}
-
-// checkValues checks expressions that have one value each.
-func checkValues(t *testing.T, db *series.DB, values map[string]float64) {
-	t.Helper()
-	for expr, want := range values {
-		res, err := db.Query(t.Context(), expr, time.Now())
-		if err != nil || len(res) != 1 || res[0].Value != want {
-			t.Errorf("%s = %v, %v; want %v", expr, res, err, want)
-		}
 	}
 }
 

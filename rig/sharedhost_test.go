@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
+	"plimsoll/run/health"
 	"plimsoll/run/sharedhost"
 	"plimsoll/target"
 	"plimsoll/target/lab"
@@ -56,7 +57,9 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 		if !slices.Equal(names, []string{"app"}) || !s.onOneHost(sys) || (len(s.coresOf(sys)) > 0) != tt.confined {
 			t.Errorf("%s: roles %v, shared %v, the target's own cores %v", tt.keys, names, s.onOneHost(sys), s.coresOf(sys))
 		}
-		gates := s.health(sys, noSample, clock.New(time.Now())).Health(1, 1)
+		conf := s.hostHealth(sys)
+		conf.Last, conf.Clock = noSample, clock.New(time.Now())
+		gates := health.New(conf).Health(1, 1)
 		if why := gates["target_steal"].Why; !strings.Contains(why, tt.steal) {
 			t.Errorf("%s: target_steal: %q, want %q", tt.keys, why, tt.steal)
 		}

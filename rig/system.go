@@ -444,6 +444,18 @@ func (f *Deployments) Close() {
 	f.systems = map[string]*System{}
 }
 
+// A databased deployment has a database of its own.
+type databased interface {
+	// DSN returns its address, password included; empty without one. It changes at Reset.
+	DSN() string
+}
+
+// A replicated deployment may have copies of its database.
+type replicated interface {
+	// ReplicaDSNs returns their addresses, passwords included. They change at Reset.
+	ReplicaDSNs() []string
+}
+
 // learn adds the secrets of a system that has been deployed or reset.
 func (s *Session) learn(sys *System) {
 	if d, ok := sys.Deployment.(databased); ok {

@@ -11,6 +11,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/rig"
+	"plimsoll/run/rating"
 )
 
 // calibrateFlag adds the flag that leaves the self-test out.
@@ -55,6 +56,6 @@ func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) er
 	if known {
 		plain.Fprintf(a.stdout, "measured %s; -force measures again\n", r.Date.Local().Format(time.DateTime))
 	}
-	_, err = io.WriteString(a.stdout, rig.DescribeCalibration(r))
+	_, err = io.WriteString(a.stdout, rating.Describe(r))
 	return err
 }

@@ -16,7 +16,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/plan"
-	"plimsoll/rig"
+	"plimsoll/run/export"
 	"plimsoll/target"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
@@ -276,7 +276,7 @@ func TestNetworksRefuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		isolateRefuses(t, p, &app{env: func(string) string { return "net:[1]" }}, "no network of its own")
-		isolateRefuses(t, p, &app{env: func(string) string { return "" }, out: &rig.Export{Listen: "127.0.0.1:0"}}, "-serve")
+		isolateRefuses(t, p, &app{env: func(string) string { return "" }, out: &export.Destinations{Listen: "127.0.0.1:0"}}, "-serve")
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
+	"plimsoll/run/export"
+	"plimsoll/run/users"
 )
 
 // Main is the program plimsoll with further services, and returns its exit status. It reads the
@@ -90,7 +92,8 @@ type app struct {
 	// themselves, for data that is not text, and for the progress line. Nil outside a verb.
 	rawOut, rawErr io.Writer
 	// out is where series go besides the store; nil for verbs that carry out no run.
-	out       *rig.Export
+	out       *export.Destinations
+	door      users.Door     // of the verb's runs
 	caught    *rig.Panics    // panics; nil before run
 	stop      func(error)    // ends the verb; nil before run
 	console   bool           // the flag
@@ -131,7 +134,7 @@ func (a *app) secret(name string) string {
 func (a *app) program() *rig.Program {
 	out, errs := a.raw()
 	return &rig.Program{Version: own.Version(), Args: a.args, Env: a.env, Secrets: a.secrets, Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs), Terminal: a.terminal,
-		Panics: a.caught, Stop: a.stop, Console: a.console, Out: a.out, Clearance: a.clearance, Dialects: a.dialects(), Drivers: a.drivers(), Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: a.catalog().KeepGraphs}
+		Panics: a.caught, Stop: a.stop, Console: a.console, Out: a.out, Fleet: a.door, Clearance: a.clearance, Dialects: a.dialects(), Drivers: a.drivers(), Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: a.catalog().KeepGraphs}
 }
 
 func isTerminal(f *os.File) bool {

@@ -15,6 +15,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/rig"
+	"plimsoll/run/export"
 )
 
 // serve shows the console, or answers the Prometheus HTTP API over a run.
@@ -26,7 +27,7 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	steer := fs.Bool("steer", false, "everybody who reaches the console without -tokens may start, stop and steer")
 	tokens := fs.String("tokens", "", "`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token")
 	conf := console.Config{Version: own.Version(), Open: console.Viewer, Parse: a.known().Parse, Catalog: a.catalog(),
-		Series: a.program().StoredSeries}
+		Series: a.program().SeriesAPI().Stored}
 	fs.StringVar(&conf.Plans, "plans", "", "`directory` of plans that operators may start")
 	var at console.Listening
 	fs.StringVar(&at.Cert, "tls-cert", "", "`file` of the console's certificate; by default one of its own in the store")
@@ -66,7 +67,7 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
-	f, err := rig.Follow(filepath.Join(r.Dir, record.SeriesDir))
+	f, err := export.Follow(filepath.Join(r.Dir, record.SeriesDir))
 	if err != nil {
 		return err
 	}
@@ -82,19 +83,13 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	if err := f.DB.Damage(); err != nil {
 		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
-	stop, err := a.program().ServeStored(cmp.Or(*listen, "127.0.0.1:9090"), "-listen", f)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	<-ctx.Done()
-	return nil
+	return a.program().SeriesAPI().ServeStored(ctx, cmp.Or(*listen, "127.0.0.1:9090"), "-listen", f)
 }
 
 // outwardFlags adds the flags of verbs that carry out runs.
 func (a *app) outwardFlags(fs *flag.FlagSet) {
-	a.out = new(rig.Export)
-	fleetFlags(fs, &a.out.Fleet)
+	a.out = new(export.Destinations)
+	fleetFlags(fs, &a.door)
 	a.consoleFlag(fs)
 	fs.StringVar(&a.out.Listen, "serve", "", "`address`, such as 127.0.0.1:9090, at which the runs under way answer the Prometheus HTTP API")
 	fs.StringVar(&a.out.Push, "remote-write", "", "`URL` of a server that is sent all series by Prometheus remote write; credentials by PLIMSOLL_REMOTE_WRITE_TOKEN or PLIMSOLL_REMOTE_WRITE_BASIC (user:password), or files named by these and _FILE")

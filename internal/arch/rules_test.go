@@ -15,18 +15,19 @@ import (
 // rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
-	0:  {"console/ui", "internal/built", "internal/files", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
+	0:  {"console/ui", "internal/built", "internal/files", "internal/heaplimit", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
 	1:  {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
 	4:  {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
 	6:  {"evidence"},
-	7:  {"run/users"},
-	8:  {"rig", "console"},
-	9:  {"run/compare"},
-	10: {"run/sizing"},
-	11: {"cmd", "studies"}, // studies is a module of its own
+	7:  {"run/users", "run/export", "run/rating"},
+	8:  {"run/health"},
+	9:  {"rig", "console"},
+	10: {"run/compare"},
+	11: {"run/sizing"},
+	12: {"cmd", "studies"}, // studies is a module of its own
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
@@ -46,7 +47,7 @@ var driverList = []string{
 }
 
 // choosers are the rooms that import drivers.
-var choosers = []string{"run/users", "rig", "cmd"}
+var choosers = []string{"rig", "run/export", "run/health", "run/rating", "run/users", "cmd"}
 
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
@@ -69,7 +70,7 @@ var rules = []rule{
 	{"layers", "a package that imports only what is below it can be read, tested and replaced without the rest; " +
 		"to change the picture, change the table in internal/arch and write an ADR", layers},
 	{"picture", "the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it", picture},
-	{"drivers", "drivers are chosen by name where a run is put together, in rig, run/users and cmd; other packages that import one are " +
+	{"drivers", "drivers are chosen by name where a run is put together; other packages that import one are " +
 		"bound to it for good", drivers},
 	{"program", "cmd/verbs only wires: what it computes itself cannot be used, read or tested without it. " + ratchet, programWires},
 	{"plans", "a stored plan may be of an older version; one place decides what is done then. " + ratchet, storedPlans},
@@ -163,11 +164,16 @@ func sameDriver(a, b string) bool {
 
 func drivers(t *tree) (bad []string) {
 	edges(t, func(from *pkg, in *file, to string) {
-		if isDriver(to) && !sameDriver(from.dir, to) && !slices.ContainsFunc(choosers, func(c string) bool { return within(from.dir, c) }) && !(in.test && slices.Contains(inTests, to)) {
+		if isDriver(to) && !sameDriver(from.dir, to) && !chooses(from.dir) && !(in.test && slices.Contains(inTests, to)) {
 			bad = append(bad, fmt.Sprintf("%s: imports the driver %s; only %s do", in.path, to, strings.Join(choosers, ", ")))
 		}
 	})
 	return bad
+}
+
+// chooses reports whether a package is in a room that imports drivers.
+func chooses(dir string) bool {
+	return slices.ContainsFunc(choosers, func(room string) bool { return within(dir, room) })
 }
 
 // servers of reference, which share no code with the clients that measure them, nor with each other.

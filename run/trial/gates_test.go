@@ -185,7 +185,7 @@ func TestAPlanChangesLimits(t *testing.T) {
 // Each red gate of the generator ends a search with a bound, not with a capacity.
 func TestAGateEndsTheSearch(t *testing.T) {
 	for _, g := range plan.DefaultGates() {
-		if drive[g.Name] != nil && g.Name != "inbox" || !g.Search {
+		if drive[g.Name] != nil && g.Name != "inbox" || g.Search != plan.EndsSearch {
 			continue
 		}
 		virtual(t, g.Name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestAGateEndsNoSearchWithABoundThatALatchContradicts(t *testing.T) {
 // A gate that is read over the measured phase cannot end a search, so none of them may promise to.
 func TestLongGatesWatchNoSearch(t *testing.T) {
 	for _, g := range plan.DefaultGates() {
-		if g.Search && slices.Contains(long, g.Name) {
+		if g.Search == plan.EndsSearch && g.Over == plan.WholePhase {
 			t.Errorf("%s watches the search, where it is never read", g.Name)
 		}
 	}

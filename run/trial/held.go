@@ -2,18 +2,15 @@ package trial
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/record"
 )
 
-// heldGates are read over the held windows of a search: while users come and go, or the target is overloaded, their
-// readings do not describe the generator. They never end a search.
-var heldGates = []string{"users", "rate", "wait", "bursts", "little"}
-
-// held gathers the held windows of a search: those in which the number of wanted users stood still, no gate was red
-// and every rule held. They are folded into one slice, so that a long search takes no more memory than a short one.
+// held gathers the held windows of a search: those in which the number of wanted users stood still,
+// no gate was red and every rule held. They are folded into one slice, so that a long search takes
+// no more memory than a short one.
 type held struct {
 	until   time.Duration // the end of the last window; windows do not overlap
 	span    time.Duration
@@ -53,37 +50,36 @@ func (h *held) add(w stretch) {
 	h.until = w.in[len(w.in)-1].at
 }
 
-// read takes a gate's reading over the held windows.
-func (r *run) readHeld(name string) Reading {
+// readHeld takes a gate's reading over the held windows: while users come and go, or the target is
+// overloaded, it does not describe the generator.
+func (r *run) readHeld(g plan.Gate) Reading {
 	h := &r.stood
 	_, counts := r.Driver.(Counter)
-	last := readers[name](r.trail.last(r.Window))
+	last := readers[g.Name](r.trail.last(r.Window))
 	switch {
 	case last.Inapplicable: // with held windows or without
 		return last
 	case h.windows == 0:
-		return Reading{Why: "the search had no window in which the number of users stood still and every rule held"}
-	case !counts && slices.Contains(long, name):
-		return Reading{Why: "this driver does not count actions"}
-	case name == "bursts":
+		return Unread("the search had no window in which the number of users stood still and every rule held")
+	case !counts && g.Over == plan.WholePhase:
+		return Unread("this driver does not count actions")
+	case g.Name == "bursts":
 		return h.bursts
 	}
 	sl := h.sum
 	sl.desired, sl.active, sl.windows = h.worst.desired, h.worst.active, h.all.sorted()
-	return readers[name](stretch{in: []slice{sl}})
+	return readers[g.Name](stretch{in: []slice{sl}})
 }
 
-// counted are the gates of the generator's own doing that are read in each second of a search and do not end it.
-var counted = []string{"pause"}
-
-// gateSearch judges at the end of a search the gates that do not end one. Beyond a limit they are amber, even beyond
-// red: in the held windows every rule has held, and the target may have had a part in the reading.
+// gateSearch judges at the end of a search the gates that do not end one. Beyond a limit they are
+// amber, even beyond red: in the held windows every rule has held, and the target may have had a
+// part in the reading.
 func (r *run) gateSearch() {
 	for i := range r.gates {
 		g := &r.gates[i]
 		switch {
-		case slices.Contains(heldGates, g.Name):
-			rd := r.readHeld(g.Name)
+		case g.Search == plan.HeldWindows:
+			rd := r.readHeld(g.Gate)
 			if rd.Why != "" {
 				if g.value == nil {
 					g.why, g.na = rd.Why, rd.Inapplicable
@@ -93,10 +89,13 @@ func (r *run) gateSearch() {
 			if g.value == nil {
 				g.value, g.seconds, g.worst = &rd.Value, int(r.stood.span/time.Second), rd.Value
 			}
-			r.amberInSearch(g, rd.Value, fmt.Sprintf("%s: %s in %d windows of the search in which the number of users stood still and every rule held",
+			r.amberInSearch(g, rd.Value, fmt.Sprintf(
+				"%s: %s in %d windows of the search in which the number of users stood still and every rule held",
 				g.What, g.Format(rd.Value), r.stood.windows))
-		case slices.Contains(counted, g.Name) && g.value == nil && g.red+g.amber > record.Tolerated(g.seconds):
-			r.amberInSearch(g, g.worst, fmt.Sprintf("%s: beyond the limit in %d of %d seconds of the search, worst %s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst)))
+		case g.Search == plan.EachSecond && g.value == nil && g.red+g.amber > record.Tolerated(g.seconds):
+			r.amberInSearch(g, g.worst, fmt.Sprintf(
+				"%s: beyond the limit in %d of %d seconds of the search, worst %s",
+				g.What, g.red+g.amber, g.seconds, g.Format(g.worst)))
 		}
 	}
 }

@@ -380,11 +380,11 @@ func (r *run) gateColors() []live.GateNow {
 		switch {
 		case level == record.Red:
 			out[i].Color = live.Red
-		case g.red > many && !slices.Contains(long, g.Name):
+		case g.red > many && g.Over != plan.WholePhase:
 			out[i].Color, text = live.Red, fmt.Sprintf("%s: %s now, beyond the red limit in %d of %d seconds", g.What, g.Format(now.value), g.red, g.seconds)
 		case level == record.Amber:
 			out[i].Color = live.Amber
-		case g.red+g.amber > many && !slices.Contains(long, g.Name):
+		case g.red+g.amber > many && g.Over != plan.WholePhase:
 			out[i].Color, text = live.Amber, fmt.Sprintf("%s: %s now, beyond a limit in %d of %d seconds", g.What, g.Format(now.value), g.red+g.amber, g.seconds)
 		default:
 			out[i].Color, text = live.Green, fmt.Sprintf("%s; %s", g.Format(now.value), limits)

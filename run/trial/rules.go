@@ -367,9 +367,10 @@ func (r *run) judgeMeasure() {
 	rds := r.readings(context.Background(), r.measured, false)
 	r.exportMeasured(rds)
 	for i, rd := range rds {
+		rule := r.judging[i]
 		where := ""
 		if s := r.sampled[rd.Rule]; s != nil && rd.Status() == capacity.Violated {
-			where = s.breach(r.judging[i], r.measured.first)
+			where = s.breach(rule, r.measured.first)
 		}
 		switch st := rd.Status(); {
 		case st == capacity.Missing:
@@ -379,16 +380,17 @@ func (r *run) judgeMeasure() {
 			}
 			r.out.Validity.Add(f)
 		case st == capacity.Violated && rd.Warning:
-			r.out.Warned = append(r.out.Warned, brokenText(rd, where))
+			r.out.Warned = append(r.out.Warned, brokenText(rule, rd, where))
 		case st == capacity.Violated:
-			r.out.Broken = append(r.out.Broken, brokenText(rd, where))
+			r.out.Broken = append(r.out.Broken, brokenText(rule, rd, where))
 		case st == capacity.Undecided && rd.Less && rd.Value >= rd.Limit: // rules with a minimum require less
 			of := "operations"
-			if strings.Contains(rd.Rule, "("+plan.Disconnected+")") {
+			if rule.Arg == plan.Disconnected {
 				of = "users"
 			}
-			r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: fmt.Sprintf("%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
-				rd.Rule, format(rd.Value, rd.Rule), rd.Count, of, rd.MinCount)})
+			r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber,
+				Text: fmt.Sprintf("%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
+					rd.Rule, format(rd.Value, rule.Unit), rd.Count, of, rd.MinCount)})
 		}
 		e := r.evaluation(rd, "measured")
 		e.Text = where
@@ -398,19 +400,20 @@ func (r *run) judgeMeasure() {
 }
 
 // brokenText is a broken rule with its value over the measured phase, and where that came from.
-func brokenText(rd capacity.RuleReading, where string) string {
-	text := fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule))
+func brokenText(rule plan.SLO, rd capacity.RuleReading, where string) string {
+	text := fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rule.Unit))
 	if where != "" {
 		text += " (" + where + ")"
 	}
 	return text
 }
 
-func format(v float64, rule string) string {
-	switch {
-	case strings.HasPrefix(rule, "rate") || strings.HasPrefix(rule, "cpu"):
+// format returns a value with the unit of a rule.
+func format(v float64, unit string) string {
+	switch unit {
+	case "fraction":
 		return fmt.Sprintf("%.4g %%", v*100)
-	case strings.HasPrefix(rule, "promql"):
+	case "":
 		return fmt.Sprintf("%.4g", v)
 	}
 	return time.Duration(v * float64(time.Second)).Round(10 * time.Microsecond).String()

@@ -159,7 +159,7 @@ func atLeast(bound, healthy float64, held time.Duration, f record.Finding) *reco
 	if record.Foreign(f.Gate) {
 		c.Why = "the host was not the target's alone: " + f.Text
 	}
-	if f.Gate == "memory" || f.Gate == "ports" { // of the whole host, on which the target may be, too
+	if record.GateCause(f.Gate) == record.ByEither {
 		c.Why = "the generator's host was at its limit: " + f.Text
 	}
 	switch {

@@ -161,10 +161,10 @@ func (s stretch) health(g plan.Gate) Reading {
 	}
 	switch {
 	case all.n == 0 && all.why == "":
-		return Reading{Why: "nothing reads it here"}
+		return Unread("nothing reads it here")
 	case all.n == 0:
 		return Reading{Why: all.why, Inapplicable: all.na}
-	case !slices.Contains(peaks, g.Name):
+	case g.Over != plan.WorstMoment:
 		return Reading{Value: all.sum / float64(all.n), Note: all.note}
 	case g.Floor:
 		return Reading{Value: all.low, Note: all.note}

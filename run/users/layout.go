@@ -15,10 +15,6 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// ReserveFiles is the number of open files that every reckoning leaves free, for probes, files of
-// the run and children.
-const ReserveFiles = 500
-
 // A Layout divides the users of a run among processes and hosts. It is not changed after it was
 // made.
 type Layout struct {
@@ -129,8 +125,8 @@ func Sockets(mix []engine.Part, n int) int {
 // Processes returns how many processes it takes to hold so many connections of so many users when
 // each may have the limit of open files that this one has, or an error of usage with its remedy.
 func Processes(users, conns int, l probe.Limits) (int, error) {
-	room := l.Files - ReserveFiles
-	if here := l.Files - l.FilesOpen - ReserveFiles; conns <= here {
+	room := l.Files - probe.ReservedFiles
+	if here := l.Files - l.FilesOpen - probe.ReservedFiles; conns <= here {
 		return 1, nil
 	}
 	n := plan.MostProcesses + 1
@@ -144,10 +140,10 @@ func Processes(users, conns int, l probe.Limits) (int, error) {
 		return n, nil
 	}
 	fit := max(0, room) * plan.MostProcesses * users / max(conns, 1)
-	each := (conns+plan.MostProcesses-1)/plan.MostProcesses + ReserveFiles
+	each := (conns+plan.MostProcesses-1)/plan.MostProcesses + probe.ReservedFiles
 	return 0, plan.Usagef("%d users keep %d connections, more than %d processes with %d open files "+
 		"each can hold beside a reserve of %d. "+
 		"Raise the limit before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for "+
 		"good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
-		users, conns, plan.MostProcesses, l.Files, ReserveFiles, each, each, each, fit)
+		users, conns, plan.MostProcesses, l.Files, probe.ReservedFiles, each, each, each, fit)
 }

@@ -19,6 +19,9 @@ type Limits struct {
 // Ports returns how many ports the range has.
 func (l Limits) Ports() int { return max(0, l.PortLast-l.PortFirst+1) }
 
+// ReservedFiles are left free by every reckoning with open files: for probes, the files of a run, and children.
+const ReservedFiles = 500
+
 // ReadLimits reads the limits from the kernel.
 func ReadLimits() (Limits, error) { return readLimits("/") }
 

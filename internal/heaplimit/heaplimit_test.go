@@ -1,0 +1,96 @@
+package heaplimit
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// TestMemoryFollowsTheNeed has the limit for so much alive, in MiB, at so many seconds.
+func TestMemoryFollowsTheNeed(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	var k keeper
+	began := time.Now()
+	for _, tt := range []struct {
+		at, live int
+		want     int64
+	}{
+		{0, 10, 64},    // the least
+		{10, 100, 125}, // more than ever: what a collector needs to work
+		{20, 150, 400}, // and again: it grows, and will
+		{30, 200, 500},
+		{40, 200, 400}, // it grows no more
+		{50, 202, 400}, // hardly
+		{60, 300, 404}, // once
+		{70, 200, 404},
+		{80, 500, 625}, // once, and more than there is room for
+		{90, 200, 600}, // two were larger than the usual
+		{350, 100, 600},
+		{375, 100, 400}, // the larger ones are five minutes ago
+		{395, 100, 200},
+	} {
+		const slack = 10 // MiB: a limit that hardly differs stays
+		live := int64(tt.live) << 20
+		k.follow(use{began.Add(time.Duration(tt.at) * time.Second), 2 * live, live + live/4})
+		if got := k.limit >> 20; got < tt.want-slack || got > tt.want+slack {
+			t.Errorf("at %d s, %d MiB alive: a limit of %d MiB, want %d", tt.at, tt.live, got, tt.want)
+		}
+		if is := debug.SetMemoryLimit(-1); is != k.limit {
+			t.Errorf("the runtime has a limit of %d, want %d", is, k.limit)
+		}
+	}
+}
+
+// TestMemoryIsKept reads the limit of a process with a live heap: it is what the collector lets the
+// heap become, and what lies beside the heap. The last run that ends takes it away.
+func TestMemoryIsKept(t *testing.T) {
+	if before := debug.SetMemoryLimit(-1); before != math.MaxInt64 {
+		t.Fatalf("this test needs a process without a memory limit, and it has %d", before)
+	}
+	var k keeper
+	const live = 100 << 20
+	heap := make([]byte, live)
+	defer runtime.KeepAlive(heap)
+	end, other := k.keep(), k.keep()
+	limit := int64(math.MaxInt64)
+	for by := time.Now().Add(20 * time.Second); limit == math.MaxInt64; limit = debug.SetMemoryLimit(-1) {
+		if time.Now().After(by) {
+			t.Fatal("no limit was set after collections")
+		}
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	if limit < 2*live || limit > 4*live {
+		t.Errorf("with %d bytes alive the limit is %d", live, limit)
+	}
+	end()
+	end()
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		t.Error("a run goes on, and its memory is not kept")
+	}
+	other()
+	runtime.GC()
+	time.Sleep(50 * time.Millisecond)
+	if after := debug.SetMemoryLimit(-1); after != math.MaxInt64 {
+		t.Errorf("all runs have ended, and the limit is %d", after)
+	}
+}
+
+// TestMemoryLimitOfTheUser leaves a limit alone that GOMEMLIMIT has set.
+func TestMemoryLimitOfTheUser(t *testing.T) {
+	const own = 1 << 40
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(own))
+	var k keeper
+	end := k.keep()
+	runtime.GC()
+	time.Sleep(50 * time.Millisecond)
+	if got := debug.SetMemoryLimit(-1); got != own {
+		t.Errorf("a limit of %d", got)
+	}
+	end()
+	if got := debug.SetMemoryLimit(-1); got != own {
+		t.Errorf("at the end a limit of %d", got)
+	}
+}
