@@ -6,6 +6,7 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 )
 
 // CheckUsersFile reads the plan's file of accounts to its end, and returns what is wrong with it for this plan, and a
@@ -74,16 +75,16 @@ func (s *Session) hold(users *readUsers) {
 }
 
 // accountsOf is the record of the accounts that the users of a system have; nil where they were made.
-func (s *Session) accountsOf(sys *System) *record.AccountsFile {
+func (s *Session) accountsOf(sys *deploy.System) *record.AccountsFile {
 	if s.usersFile == nil {
 		return nil
 	}
 	f := *s.usersFile
-	if s.Plan.Target.Driver == plan.External && (sys.commanded == nil || !sys.commanded.Resets()) {
+	if s.Plan.Target.Driver == plan.External && (sys.Installation == nil || !sys.Installation.Resets()) {
 		return &f // nothing is reset
 	}
-	env := s.asked(sys)
-	for _, part := range sys.mix {
+	env := sys.Env()
+	for _, part := range sys.Mix {
 		if b, ok := part.Behavior.(workload.Adopter); ok && b.Unseen(env) {
 			f.Unseen = true
 		}

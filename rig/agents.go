@@ -20,6 +20,7 @@ import (
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
@@ -76,7 +77,7 @@ type driven struct {
 }
 
 // drive makes the users, in this process or in several.
-func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, error) {
+func (s *Session) drive(ctx context.Context, sys *deploy.System, d driving) (*driven, error) {
 	onError := func(user int, err error) {
 		if !d.panics.of(fmt.Sprintf("user %d", user), err) {
 			_ = d.w.Event(record.Event{At: d.clock.Now(), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
@@ -86,7 +87,7 @@ func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, e
 		return s.agents(ctx, sys, d)
 	}
 	d.env.Dial = dialer(d.layout.from)
-	local, err := engine.New(ctx, engine.Config{Env: d.env, Mix: sys.mix, Arrivals: d.arrivals, Clock: d.clock, OnError: onError})
+	local, err := engine.New(ctx, engine.Config{Env: d.env, Mix: sys.Mix, Arrivals: d.arrivals, Clock: d.clock, OnError: onError})
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +130,8 @@ func (d driving) settings(mix []engine.Part) (func(agent int) (json.RawMessage, 
 func places(all int, share float64) int { return int(math.Ceil(float64(all)*share - 1e-6)) }
 
 // agents starts the processes that have the users, and the driver that leads them.
-func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven, err error) {
-	settings, err := d.settings(sys.mix)
+func (s *Session) agents(ctx context.Context, sys *deploy.System, d driving) (_ *driven, err error) {
+	settings, err := d.settings(sys.Mix)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
+	"plimsoll/run/deploy"
 )
 
 // A CompareJob is a comparison to be carried out.
@@ -75,8 +76,8 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	base.Comparison = id
 	deployed := s.NewDeployments()
 	defer deployed.Close()
-	deployed.Kept, deployed.pausable = j.Keep, mode.Duet
-	if err := within.fit(ctx, deployed, base); err != nil {
+	deployed.Kept, deployed.Pausable = j.Keep, mode.Duet
+	if err := within.fit(ctx, s, deployed, base); err != nil {
 		return nil, err
 	}
 	p := s.Plan
@@ -104,7 +105,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	defer func() { ended(why) }()
 	var c *record.Comparison
 	if j.Cut != nil {
-		if r.stacks, err = s.sameAsBefore(j.Cut, cfg, r.deployed.grounds); err != nil {
+		if r.stacks, err = s.sameAsBefore(j.Cut, cfg, r.deployed); err != nil {
 			return nil, err
 		}
 		done := len(j.Cut.Runs)
@@ -180,7 +181,7 @@ type cells struct {
 	*Session
 	base     RunPart
 	count    int // of all blocks
-	deployed *Deployments
+	deployed *deploy.Deployments
 	// stacks holds the stacks of the runs before the comparison was interrupted, by arm and engine; nil if
 	// it was not.
 	stacks map[string]stack
@@ -201,18 +202,18 @@ func (r *cells) part(cell comparison.Cell) RunPart {
 }
 
 // system returns the system of a cell, deployed.
-func (r *cells) system(ctx context.Context, cell comparison.Cell) (*System, error) {
+func (r *cells) system(ctx context.Context, cell comparison.Cell) (*deploy.System, error) {
 	all := r.base          // a pilot's system serves the runs after it too
 	all.block = cell.Block // it decides on the address, where arms exchange theirs
 	all.Arm, all.Engine = cell.Arm, r.Plan.EngineOf(cell.Arm, cell.Engine)
-	sys, err := r.deployed.System(ctx, all)
+	sys, err := r.deployed.System(ctx, r.Need(all))
 	if err != nil {
 		return nil, err
 	}
-	if _, failed := sys.Deployment.(unprovisioned); failed {
+	if _, failed := sys.Deployment.(deploy.Unprovisioned); failed {
 		return sys, nil
 	}
-	if why := stackOf(sys.describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
+	if why := stackOf(sys.Deployment.Describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
 		return nil, plan.Usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison", cell.Arm, why)
 	}
 	return sys, nil
@@ -236,11 +237,11 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 	if !cell.Pilot {
 		r.noted([]record.ComparisonRun{run}, began)
 	}
-	return run, capacity, errors.Join(err, sys.halt(ctx))
+	return run, capacity, errors.Join(err, sys.Halt(ctx))
 }
 
 // carry carries out a run on its system with a session of its own.
-func (r *cells) carry(ctx context.Context, s *Session, sys *System, pt RunPart, sung float64) (record.ComparisonRun, *record.Capacity, error) {
+func (r *cells) carry(ctx context.Context, s *Session, sys *deploy.System, pt RunPart, sung float64) (record.ComparisonRun, *record.Capacity, error) {
 	made, _, err := s.Trial(ctx, sys, pt)
 	if made == nil {
 		return record.ComparisonRun{}, nil, err

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/run/deploy"
 )
 
 func TestPushCredentials(t *testing.T) {
@@ -33,7 +35,7 @@ func TestPushCredentials(t *testing.T) {
 		{map[string]string{token + "_FILE": empty}, "", "is empty"},
 		{map[string]string{token + "_FILE": os.DevNull}, "", "want a regular file"},
 	} {
-		p := &Program{Env: func(k string) string { return c.env[k] }}
+		p := &Program{Resolver: deploy.Resolver{Env: func(k string) string { return c.env[k] }}}
 		got, err := p.pushCredentials()
 		if got != c.want || (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
 			t.Errorf("%v: %q, %v; want %q, %q", c.env, got, err, c.want, c.fail)

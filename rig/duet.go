@@ -17,6 +17,7 @@ import (
 	"plimsoll/load/wire"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/duet"
 	"plimsoll/run/trial"
 	"plimsoll/target"
@@ -32,7 +33,7 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	if err != nil {
 		return nil, err
 	}
-	systems := make([]*System, len(block))
+	systems := make([]*deploy.System, len(block))
 	for i, cell := range block {
 		if systems[i], err = r.system(ctx, cell); err != nil {
 			return nil, err
@@ -72,7 +73,7 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	made := make([]comparison.BlockRun, 0, len(block))
 	valid := true
 	for i, sys := range systems {
-		errs[i] = errors.Join(errs[i], sys.halt(ctx))
+		errs[i] = errors.Join(errs[i], sys.Halt(ctx))
 		if valid = valid && out[i].Run.Valid; out[i].Run.Run != "" {
 			made = append(made, out[i])
 		}
@@ -111,13 +112,13 @@ type place struct {
 
 // join waits until the turns of the block begin, and returns the clock of the run and the context under which it is
 // carried out. The caller calls leave, unless it gets an error.
-func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *clock.Clock, leave func(), err error) {
+func (p *place) join(ctx context.Context, sys *deploy.System) (_ context.Context, run *clock.Clock, leave func(), err error) {
 	seated := duet.Seated{Begin: p.begin}
 	switch t, ok := sys.Deployment.(target.Pauser); {
 	case ok:
 		p.target, seated.Target = t, t
-	case sys.describe().Driver != plan.External:
-		return ctx, nil, nil, plan.Usagef("compare.mode: the driver %s starts nothing that can be paused; write mode: sequence", sys.describe().Driver)
+	case sys.Deployment.Describe().Driver != plan.External:
+		return ctx, nil, nil, plan.Usagef("compare.mode: the driver %s starts nothing that can be paused; write mode: sequence", sys.Deployment.Describe().Driver)
 	}
 	p.reg = measure.NewRegistry(runtime.GOMAXPROCS(0))
 	if p.turns, err = probe.NewTurns(""); err != nil {
@@ -204,11 +205,11 @@ func (p *place) end() {
 const idleTime = 4 * time.Second
 
 // idle reads the CPU time that the target takes without load, before any of the block is paused.
-func (p *place) idle(ctx context.Context, sys *System) error {
+func (p *place) idle(ctx context.Context, sys *deploy.System) error {
 	if p.target == nil {
 		return nil
 	}
-	if p.owed = probe.NewBacklog(sys.roles()); p.owed == nil {
+	if p.owed = probe.NewBacklog(sys.Roles()); p.owed == nil {
 		return nil
 	}
 	if err := p.owed.Idle(ctx, idleTime); err != nil {

@@ -18,6 +18,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 	"plimsoll/watch/series"
 	"plimsoll/watch/series/promapi"
@@ -79,7 +80,7 @@ func (pr *Program) pushCredentials() (string, error) {
 			return "", fmt.Errorf("%s and %s_FILE are both set; unset one", name, name)
 		}
 		if file != "" {
-			b, err := files.ReadText(file, MaxSecret)
+			b, err := files.ReadText(file, deploy.MaxSecret)
 			if err != nil {
 				return "", fmt.Errorf("%s_FILE: %w", name, err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/fleet"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 	"plimsoll/target/lab"
 )
@@ -97,20 +98,20 @@ func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, pla
 }
 
 // health watches the generator, and the cores of a target on this host that are its own.
-func (s *Session) health(sys *System, last func(string) (float64, time.Time, bool), c *clock.Clock) *health {
+func (s *Session) health(sys *deploy.System, last func(string) (float64, time.Time, bool), c *clock.Clock) *health {
 	targets := s.coresOf(sys)
 	h := newHealth(last, c, s.generator, s.onOneHost(sys))
-	if sys.local != nil && s.onOneHost(sys) && !sys.local.apart {
+	if l := localOf(sys); l != nil && s.onOneHost(sys) && !l.apart {
 		h.role = "" // the target may run on the generator's cores
 	}
-	h.device, h.oneStack, h.targets = sys.device, h.oneStack || sys.device == "lo", len(targets)
+	h.device, h.oneStack, h.targets = sys.Device, h.oneStack || sys.Device == "lo", len(targets)
 	if h.targets == 0 || !s.Plan.Target.OwnHost() { // of others, not all processes are known
 		return h
 	}
-	if sys.placement.wired() {
+	if sys.Wired() {
 		h.wired = targets
 	}
-	for _, r := range sys.roles() {
+	for _, r := range sys.Roles() {
 		h.roles = append(h.roles, r.Name)
 	}
 	return h

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/live"
 	"plimsoll/run/trial"
 )
@@ -45,7 +46,7 @@ func StepsAround(c record.Capacity, most int) []int {
 }
 
 // Climb searches for steps if there are none, and carries out one after another. An error means that the tool failed.
-func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
+func (l *Ladder) Climb(ctx context.Context, deployed *deploy.Deployments) (err error) {
 	if err := l.Store.SaveSizing(l.Record); err != nil { // from now on it can be found and watched
 		return err
 	}
@@ -71,7 +72,7 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 	pt.Bounded, pt.step = true, true
 	l.Session.Plan = l.Step(most) // for how many users the system is made
 	l.Progress.What(l.Prefix, 0)
-	sys, err := deployed.System(ctx, pt)
+	sys, err := deployed.System(ctx, l.Need(pt))
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (l *Ladder) note(list *[]record.SizingStep, n int, r *record.Run) error {
 // step carries out one step. One in which an agent on another host was lost is carried out again with those left, as a
 // block of a comparison is; the run that was void stays in the store and in the record: messages that the target lost in
 // it are gone.
-func (l *Ladder) step(ctx context.Context, sys *System, pt RunPart, n int) (*record.Run, trial.Outcome, error) {
+func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt RunPart, n int) (*record.Run, trial.Outcome, error) {
 	for {
 		lost := l.lostAgents()
 		r, out, err := l.Trial(ctx, sys, pt)

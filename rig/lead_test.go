@@ -9,13 +9,14 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/fleet/join"
+	"plimsoll/run/deploy"
 )
 
 // An agent that does not answer at the moment when a run begins is waited for, as it is in the run; one that does not come
 // back is named.
 func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
 	keyFile, token := fleetKeys(t, "a")
-	hall, err := (&Program{Secrets: new(plain.Secrets)}).OpenFleet(FleetDoor{Listen: "127.0.0.1:0", Keys: keyFile}, t.Logf)
+	hall, err := (&Program{Resolver: deploy.Resolver{Secrets: new(plain.Secrets)}}).OpenFleet(FleetDoor{Listen: "127.0.0.1:0", Keys: keyFile}, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

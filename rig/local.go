@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/report"
+	"plimsoll/run/deploy"
 	"plimsoll/target/container"
 	"plimsoll/target/external"
 	"plimsoll/target/lab"
@@ -89,16 +90,16 @@ func tunnel(pids []int) bool { return slices.Contains(tunnelNames, probe.Command
 
 // locate finds the processes of a target of others on this host, and keeps them off the generator's cores unless the
 // plan places the generator itself. It is called before each run, because a reset may have restarted the target.
-func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
+func (s *Session) locate(ctx context.Context, sys *deploy.System, inTurns bool) error {
 	site, ok := sys.Deployment.(*external.Site)
 	if !ok {
 		return nil
 	}
-	named, err := sys.named(ctx)
+	named, err := namedProcesses(ctx, sys)
 	if err != nil {
 		return err
 	}
-	l := cmp.Or(sys.local, new(local))
+	l := cmp.Or(localOf(sys), new(local))
 	l.inTurns = inTurns
 	if err := l.find(ctx, reachedHere(site.URLs()), site.URL(), sys.Ready); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
 	}
 	maps.DeleteFunc(l.roles, func(_ string, pids []int) bool { return len(pids) == 0 })
 	maps.Copy(l.roles, named)
-	sys.local = l
+	sys.Local = l
 	if len(s.generator) > 0 && s.fleet == nil {
 		s.confine(l)
 	}
@@ -128,10 +129,10 @@ func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
 // hereFact is the fact of a description that names the processes of the target on this host.
 const hereFact = "processes here"
 
-// named returns the processes that the plan names, by role.
-func (s *System) named(ctx context.Context) (map[string][]int, error) {
+// namedProcesses returns the processes that the plan names, by role.
+func namedProcesses(ctx context.Context, sys *deploy.System) (map[string][]int, error) {
 	out := map[string][]int{}
-	for i, p := range s.probes {
+	for i, p := range sys.Probes {
 		if !p.OfProcess() {
 			continue
 		}
@@ -288,11 +289,20 @@ func knock(ctx context.Context, page string, times int) (map[netip.AddrPort]int,
 	return opened, err
 }
 
+// localOf returns the part of a system of others that runs on this host; nil if there is none.
+func localOf(sys *deploy.System) *local {
+	l, _ := sys.Local.(*local)
+	return l
+}
+
+// PIDs implements [deploy.Local].
+func (l *local) PIDs() map[string][]int { return l.roles }
+
+// Watched implements [deploy.Local].
+func (l *local) Watched() bool { return !l.inTurns }
+
 // pids returns the first processes of all roles.
 func (l *local) pids() (all []int) {
-	if l == nil {
-		return nil
-	}
 	for _, role := range slices.Sorted(maps.Keys(l.roles)) {
 		all = append(all, l.roles[role]...)
 	}
@@ -326,9 +336,9 @@ func (s *Session) confine(l *local) {
 	l.apart = free()
 }
 
-// end lets the target run where it ran before.
-func (l *local) end() error {
-	if l == nil || l.confined == nil {
+// End lets the target run where it ran before.
+func (l *local) End() error {
+	if l.confined == nil {
 		return nil
 	}
 	family, err := probe.Family(l.pids())
@@ -336,13 +346,14 @@ func (l *local) end() error {
 }
 
 // onOneHost reports whether a system is on this host, with the generator.
-func (s *Session) onOneHost(sys *System) bool {
-	return s.Plan.Target.OwnHost() || sys.local != nil && len(sys.local.at) > 0 && s.fleet == nil
+func (s *Session) onOneHost(sys *deploy.System) bool {
+	l := localOf(sys)
+	return s.Plan.Target.OwnHost() || l != nil && len(l.at) > 0 && s.fleet == nil
 }
 
 // coresOf returns the cores of a system on this host that are not the generator's; nil where it may use all.
-func (s *Session) coresOf(sys *System) []int {
-	if s.Plan.Target.OwnHost() || sys.local != nil && sys.local.apart {
+func (s *Session) coresOf(sys *deploy.System) []int {
+	if l := localOf(sys); s.Plan.Target.OwnHost() || l != nil && l.apart {
 		return s.targets
 	}
 	return nil

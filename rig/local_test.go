@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 )
@@ -83,7 +84,7 @@ func serving(t *testing.T, name, to string) (at string, pid int) {
 }
 
 // localSession makes a session and a system of a server of others on this host, with the generator on the last core.
-func localSession(t *testing.T, at, keys string) (*Session, *System) {
+func localSession(t *testing.T, at, keys string) (*Session, *deploy.System) {
 	t.Helper()
 	cpus, err := lab.AllowedCPUs(0)
 	if err != nil || len(cpus) < 2 {
@@ -91,10 +92,10 @@ func localSession(t *testing.T, at, keys string) (*Session, *System) {
 	}
 	p := parsed(t, fmt.Sprintf("{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}%s}", at, keys))
 	dep := deployed(t, target.Spec{URL: at})
-	s := &Session{Program: &Program{Env: func(string) string { return "" }, Secrets: new(plain.Secrets)}, Plan: p,
+	s := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(string) string { return "" }, Secrets: new(plain.Secrets)}}, Plan: p,
 		Progress: silent()}
 	s.generator, s.targets = sides(nil, nil, cpus)
-	return s, &System{Deployment: dep, probes: p.Probes}
+	return s, &deploy.System{Deployment: dep, Probes: p.Probes}
 }
 
 func noSample(string) (v float64, at time.Time, ok bool) { return v, at, false }
@@ -124,7 +125,7 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := []string{}
-		for _, r := range sys.roles() {
+		for _, r := range sys.Roles() {
 			if names = append(names, r.Name); !slices.Equal(r.PIDs(), []int{pid}) {
 				t.Errorf("%s: role %s has the processes %v, want %d", tt.keys, r.Name, r.PIDs(), pid)
 			}
@@ -150,10 +151,10 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 		if why := gates["others"].Why; !strings.Contains(why, reason) {
 			t.Errorf("%s: others: %q, want %q", tt.keys, why, reason)
 		}
-		if text := s.placeText(sys.local); !strings.Contains(text, fmt.Sprintf("chatserver %d (%s)", pid, tt.role)) || strings.Contains(text, "kept on") != tt.confined {
+		if text := s.placeText(localOf(sys)); !strings.Contains(text, fmt.Sprintf("chatserver %d (%s)", pid, tt.role)) || strings.Contains(text, "kept on") != tt.confined {
 			t.Errorf("%s: %s", tt.keys, text)
 		}
-		if err := sys.local.end(); err != nil {
+		if err := localOf(sys).End(); err != nil {
 			t.Error(err)
 		}
 		if now, err := lab.AllowedCPUs(pid); err != nil || !slices.Equal(now, was) {
@@ -170,12 +171,12 @@ func TestAServerBehindAProxyOnThisHost(t *testing.T) {
 	if err := s.locate(t.Context(), sys, false); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = sys.local.end() })
-	if l := sys.local; !slices.Equal(l.roles["proxy"], []int{proxy}) || !slices.Equal(l.roles["app"], []int{app}) {
+	t.Cleanup(func() { _ = localOf(sys).End() })
+	if l := localOf(sys); !slices.Equal(l.roles["proxy"], []int{proxy}) || !slices.Equal(l.roles["app"], []int{app}) {
 		t.Errorf("found %v; want proxy %d, app %d", l.roles, proxy, app)
 	}
-	if err := s.locate(t.Context(), sys, true); err != nil || len(sys.roles()) > 0 {
-		t.Errorf("in a duet nothing is paused, and yet it is probed: %v, %v", sys.roles(), err)
+	if err := s.locate(t.Context(), sys, true); err != nil || len(sys.Roles()) > 0 {
+		t.Errorf("in a duet nothing is paused, and yet it is probed: %v, %v", sys.Roles(), err)
 	}
 }
 
@@ -191,8 +192,8 @@ func TestNoServerOfOthersHere(t *testing.T) {
 		if err := s.locate(t.Context(), sys, false); err != nil {
 			t.Fatal(err)
 		}
-		if s.besides(s.Plan) || len(sys.roles()) > 0 || s.onOneHost(sys) != tt.shared || s.coresOf(sys) != nil {
-			t.Errorf("%s: %+v", tt.at, sys.local)
+		if s.besides(s.Plan) || len(sys.Roles()) > 0 || s.onOneHost(sys) != tt.shared || s.coresOf(sys) != nil {
+			t.Errorf("%s: %+v", tt.at, localOf(sys))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
+	"plimsoll/run/deploy"
 )
 
 // reporting is about how long the judgement after the last block takes.
@@ -106,22 +107,22 @@ func (t timed) overrun(p *plan.Plan, between time.Duration) *plan.Plan {
 
 // fit deploys the systems of the comparison, looks at how long the reset of one takes, and makes
 // the session's plan one that fits.
-func (t timed) fit(ctx context.Context, deployed *Deployments, pt RunPart) error {
+func (t timed) fit(ctx context.Context, s *Session, deployed *deploy.Deployments, pt RunPart) error {
 	if t.minutes == 0 {
 		return nil
 	}
-	s, began, reset := deployed.s, time.Now(), time.Duration(0)
+	began, reset := time.Now(), time.Duration(0)
 	for _, e := range comparison.Engines(s.Plan) {
 		for _, a := range s.Plan.Compare.Arms {
 			pt.Arm, pt.Engine, pt.block = a.Name, s.Plan.EngineOf(a.Name, e), 1
-			took, err := deployed.tried(ctx, pt)
+			took, err := tried(ctx, deployed, s.Need(pt))
 			if err != nil {
 				return err
 			}
 			reset = max(reset, took)
 		}
 	}
-	between := plan.Between(deployed.pausable) + reset
+	between := plan.Between(deployed.Pausable) + reset
 	q, err := t.plan(s.Plan, between, 0)
 	if err != nil {
 		if q = t.overrun(s.Plan, between); q == nil {
@@ -129,7 +130,7 @@ func (t timed) fit(ctx context.Context, deployed *Deployments, pt RunPart) error
 		}
 		s.Progress.Say("%v; it goes on", err)
 	}
-	s.Plan = q
+	s.Plan, deployed.Plan = q, q
 	s.Progress.Say("-minutes %d: %d blocks, %v measured in each run; deployments took %v, "+
 		"and a reset takes %v", t.minutes, q.Compare.Blocks, q.Bounded.Measure,
 		time.Since(began).Round(time.Second), reset.Round(100*time.Millisecond))
@@ -138,18 +139,19 @@ func (t timed) fit(ctx context.Context, deployed *Deployments, pt RunPart) error
 
 // tried deploys a system, and resets and halts it as between two runs. A target that does not start
 // is no error: its runs show it.
-func (f *Deployments) tried(ctx context.Context, pt RunPart) (reset time.Duration, err error) {
-	sys, err := f.System(ctx, pt)
+func tried(ctx context.Context, f *deploy.Deployments,
+	need deploy.Need) (reset time.Duration, err error) {
+	sys, err := f.System(ctx, need)
 	if err != nil {
 		return 0, err
 	}
-	if _, failed := sys.Deployment.(unprovisioned); failed {
+	if _, failed := sys.Deployment.(deploy.Unprovisioned); failed {
 		return 0, nil
 	}
 	began := time.Now()
-	if err := sys.reset(ctx); err != nil && (ctx.Err() != nil || !f.ofNewArm(pt)) {
-		return 0, fmt.Errorf("resetting %s: %w", pt.Arm, err)
+	if err := sys.Reset(ctx); err != nil && (ctx.Err() != nil || !f.MayFail(need)) {
+		return 0, fmt.Errorf("resetting %s: %w", need.Arm, err)
 	}
 	reset = time.Since(began)
-	return reset, sys.halt(ctx)
+	return reset, sys.Halt(ctx)
 }

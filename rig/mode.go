@@ -5,8 +5,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"plimsoll/internal/files"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset"
+	"plimsoll/run/deploy/dumps"
 	"plimsoll/watch/probe"
 )
 
@@ -120,9 +122,9 @@ func datasetBytes(name string, read bool) (sum int64) {
 	switch {
 	case !(plan.Target{Dataset: name}).Filled():
 	case known && !read:
-		return BytesOf(preset)
+		return dumps.BytesOf(preset)
 	case !read:
-	case IsDir(name):
+	case files.IsDir(name):
 		_ = filepath.WalkDir(name, func(_ string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return nil
@@ -133,8 +135,8 @@ func datasetBytes(name string, read bool) (sum int64) {
 			return nil
 		})
 	default:
-		if spec, err := ReadSpec(name); err == nil {
-			sum = BytesOf(spec)
+		if spec, err := dumps.ReadSpec(name); err == nil {
+			sum = dumps.BytesOf(spec)
 		}
 	}
 	return sum

@@ -168,10 +168,10 @@ func (f *flight) mostUsers() (int, string) {
 
 // envOf is what behaviors are given of an arm's server at an address.
 func (f *flight) envOf(at string) workload.Env {
-	sys := &System{secrets: f.secretsOf(f.p), known: f.Secrets, speaks: f.Dialects}
+	secrets := f.SecretsOf(f.p)
 	env := workload.Env{
-		URL: at, HTTP2: f.p.Target.HTTP == plan.HTTP2, Seed: f.p.Seed, Pace: 1, Params: sys.expanded(f.p),
-		Secret: sys.secrets, Secrets: f.Secrets, Timeout: preflight.Within, Mix: f.p.Workload.ActionMix,
+		URL: at, HTTP2: f.p.Target.HTTP == plan.HTTP2, Seed: f.p.Seed, Pace: 1, Params: f.Params(f.p, secrets),
+		Secret: secrets, Secrets: f.Secrets, Timeout: preflight.Within, Mix: f.p.Workload.ActionMix,
 	}
 	if a := f.clearance().accounts; a != nil {
 		env.Accounts = a.rows

@@ -18,6 +18,8 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
+	"plimsoll/run/deploy"
+	"plimsoll/run/deploy/sandbox"
 	"plimsoll/run/preflight"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
@@ -80,7 +82,7 @@ func (f *flight) programs(_ context.Context, log *preflight.Log) {
 // housable returns why this program cannot set the plan's target up with networks, containers or limits on this
 // host; nil if it can.
 func (pr *Program) housable(ctx context.Context, p *plan.Plan) error {
-	if err := Unhostable(ctx, p); err != nil {
+	if err := sandbox.Unhostable(ctx, p); err != nil {
 		return err
 	}
 	if (p.Compare != nil && p.Compare.Limited() || p.Networked()) && os.Geteuid() != 0 {
@@ -89,7 +91,7 @@ func (pr *Program) housable(ctx context.Context, p *plan.Plan) error {
 	if !p.Networked() {
 		return nil
 	}
-	if err := Networkable(p, pr.Dialects.Contained()); err != nil {
+	if err := sandbox.Networkable(p, pr.Dialects.Contained()); err != nil {
 		return err
 	}
 	if pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {
@@ -145,7 +147,7 @@ func (f *flight) limits(_ context.Context, log *preflight.Log) {
 	if f.p.Placement.Agents != nil {
 		return
 	}
-	mix, err := newMix(f.Dialects, f.p)
+	mix, err := deploy.Mix(f.Dialects, f.p)
 	if err != nil {
 		problem(log, "workload.params", err)
 		return

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/target/external"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/agent"
@@ -49,30 +50,24 @@ func (s source) try(ctx context.Context) (err error) {
 	return err
 }
 
-// A databased deployment has a database of its own.
-type databased interface {
-	// DSN returns its address, password included; empty without one. It changes at Reset.
-	DSN() string
-}
-
 // sources returns the sources beside host, processes, this program and the target's metrics: control groups, the
 // network device towards the target, its database, the servers around it, and the probes of the plan. Nothing is connected to yet. The
 // caller closes the sources that it gets, also with an error.
-func (s *Session) sources(sys *System) (out []source, err error) {
-	if procs := sys.roles(); len(procs) > 0 {
+func (s *Session) sources(sys *deploy.System) (out []source, err error) {
+	if procs := sys.Roles(); len(procs) > 0 {
 		c := probe.NewCgroups(procs)
 		out = append(out, source{probe: c, close: c.Close})
 	}
-	if sys.device != "" && sys.device != "lo" {
-		n, err := probe.NewNIC(sys.device)
+	if sys.Device != "" && sys.Device != "lo" {
+		n, err := probe.NewNIC(sys.Device)
 		if err != nil {
 			return out, err
 		}
 		out = append(out, source{probe: n, close: n.Close})
 	}
-	if d, ok := sys.Deployment.(databased); ok && d.DSN() != "" {
-		kind := map[string]string{plan.PostgreSQL: plan.ProbePostgreSQL, plan.MySQL: plan.ProbeMySQL}[sys.describe().Engine]
-		src, err := openProbe(kind, d.DSN(), "db", "db-0")
+	if dsn := sys.DSN(); dsn != "" {
+		kind := map[string]string{plan.PostgreSQL: plan.ProbePostgreSQL, plan.MySQL: plan.ProbeMySQL}[sys.Deployment.Describe().Engine]
+		src, err := openProbe(kind, dsn, "db", "db-0")
 		if err != nil {
 			return out, err
 		}
@@ -88,15 +83,15 @@ func (s *Session) sources(sys *System) (out []source, err error) {
 }
 
 // listed opens the plan's probes. Each has an instance of its own, so that two of one role never share a series.
-func (s *Session) listed(sys *System) (out []source, err error) {
-	next := map[string]int{"app": len(sys.metricsURLs())}
-	if d, ok := sys.Deployment.(databased); ok && d.DSN() != "" {
+func (s *Session) listed(sys *deploy.System) (out []source, err error) {
+	next := map[string]int{"app": len(sys.Deployment.MetricsURLs())}
+	if sys.DSN() != "" {
 		next["db"] = 1
 	}
-	if proxyOf(sys) != nil {
+	if sys.Proxy() != nil {
 		next["proxy"] = 1
 	}
-	for i, p := range sys.probes {
+	for i, p := range sys.Probes {
 		if p.OfProcess() { // among the roles
 			continue
 		}
@@ -105,11 +100,11 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 				return out, plan.Usagef("probes[%d]: %w", i, err)
 			}
 		}
-		s.hide(p.DSN, p.URL)
+		s.Hide(p.DSN, p.URL)
 		instance := fmt.Sprintf("%s-%d", p.Role, next[p.Role])
 		var src source
 		if p.OfAgent() {
-			src, err = s.openAgent(sys.probes, i, instance)
+			src, err = s.openAgent(sys.Probes, i, instance)
 		} else {
 			src, err = openProbe(p.Kind, p.URL+p.DSN, p.Role, instance)
 		}
@@ -249,17 +244,17 @@ func (p namedScraper) Name() string { return p.name }
 
 // survey finds the network device towards a deployed target and tries each of the plan's probes once, so that a
 // wrong address or a missing privilege is known before the first run and not after it.
-func (s *Session) survey(ctx context.Context, sys *System) error {
+func (s *Session) survey(ctx context.Context, sys *deploy.System) error {
 	u, err := url.Parse(sys.Deployment.URL())
 	if err != nil {
 		return errors.New("the target's URL cannot be parsed")
 	}
-	if err := s.awaitWatchers(ctx, sys.probes); err != nil {
+	if err := s.awaitWatchers(ctx, sys.Probes); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	if sys.device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
+	if sys.Device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
 		return err
 	}
 	sources, err := s.listed(sys)
@@ -267,7 +262,7 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 	if err != nil {
 		return err
 	}
-	asked := slices.DeleteFunc(slices.Clone(sys.probes), plan.Probe.OfProcess)
+	asked := slices.DeleteFunc(slices.Clone(sys.Probes), plan.Probe.OfProcess)
 	for i, src := range sources {
 		err = src.try(ctx)
 		if err != nil && i >= len(asked) {
@@ -275,15 +270,18 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 		}
 		if err != nil {
 			p := asked[i]
-			i = slices.Index(sys.probes, p)
+			i = slices.Index(sys.Probes, p)
 			return fmt.Errorf("probes[%d] of the plan (%s, role %s): %w", i, p.Kind, p.Role, err)
 		}
 	}
 	if site, ok := sys.Deployment.(*external.Site); ok {
-		site.Note(seenFact, seenText(sources, sys.metricsURLs(), s.Secrets))
+		site.Note(seenFact, seenText(sources, sys.Deployment.MetricsURLs(), s.Secrets))
 	}
 	return nil
 }
+
+// seenFact is the fact of a description that names the servers that probes found.
+const seenFact = "seen"
 
 // mostServer bounds the name that a server gives itself, in bytes.
 const mostServer = 80

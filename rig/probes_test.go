@@ -14,6 +14,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/target/lab/postgresql"
 	"plimsoll/watch/probe"
@@ -43,13 +44,13 @@ func watched(t *testing.T) *httptest.Server {
 }
 
 // watching makes a session of a plan with the probes, and a system of the external target.
-func watching(t *testing.T, url, probes string, env map[string]string) (*Session, *System) {
+func watching(t *testing.T, url, probes string, env map[string]string) (*Session, *deploy.System) {
 	t.Helper()
 	p := parsed(t, fmt.Sprintf(`{name: own, target: {driver: external, url: %q, metrics_url: /metrics},
 workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes))
 	dep := deployed(t, target.Spec{URL: url, MetricsURL: "/metrics", Ready: "/metrics"})
-	s := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}
-	return s, &System{Deployment: dep, probes: s.Plan.Probes}
+	s := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(name string) string { return env[name] }}}, Plan: p}
+	return s, &deploy.System{Deployment: dep, Probes: s.Plan.Probes}
 }
 
 // The probes of a plan for an external system: all kinds in one run's series, each with its own instance, and no
@@ -69,10 +70,10 @@ func TestPlanProbes(t *testing.T) {
 	if err := s.survey(ctx, sys); err != nil {
 		t.Fatal(err)
 	}
-	if sys.device != "lo" {
-		t.Errorf("the network device towards %s is %q", srv.URL, sys.device)
+	if sys.Device != "lo" {
+		t.Errorf("the network device towards %s is %q", srv.URL, sys.Device)
 	}
-	if seen := sys.describe().Settings[seenFact]; !strings.HasPrefix(seen, "proxy-0 nginx/1.22.1; db-0 PostgreSQL 1") {
+	if seen := sys.Deployment.Describe().Settings[seenFact]; !strings.HasPrefix(seen, "proxy-0 nginx/1.22.1; db-0 PostgreSQL 1") {
 		t.Errorf("seen: %q", seen)
 	}
 	store := created(t, t.TempDir())

@@ -17,6 +17,7 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/watch/probe"
 )
 
@@ -157,7 +158,7 @@ func TestSettingsByRating(t *testing.T) {
 func TestRatingOfThisHost(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root := t.TempDir()
-	pr := &Program{Secrets: new(plain.Secrets)}
+	pr := &Program{Resolver: deploy.Resolver{Secrets: new(plain.Secrets)}}
 	progress := NewReporter(io.Discard, pr.Secrets, false)
 	none := filepath.Join(root, "none")
 	if r := pr.ratingOf(t.Context(), Attendance{Store: none}, progress); r != nil {

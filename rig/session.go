@@ -21,6 +21,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/capacity"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 	"plimsoll/target"
 	"plimsoll/target/lab"
@@ -28,8 +29,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
-const opTimeout = 5 * time.Second
+// opTimeout ends an operation of a simulated user.
+const opTimeout = deploy.OpTimeout
 
 // giveUp is after how long a test is given up of which no operation succeeds: two operations that time out follow one
 // another in it.
@@ -189,11 +190,11 @@ func (s *Session) Users(pt RunPart) int {
 }
 
 // Trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the tool failed.
-func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.Run, trial.Outcome, error) {
+func (s *Session) Trial(ctx context.Context, sys *deploy.System, pt RunPart) (*record.Run, trial.Outcome, error) {
 	var commands []byte
 	switch {
 	case pt.keep:
-	case sys.commanded != nil:
+	case sys.Installation != nil:
 		var err error
 		if commands, err = s.ready(ctx, sys, pt); err != nil {
 			if _, usage := errors.AsType[plan.UsageError](err); usage || ctx.Err() != nil || pt.Comparison == "" {
@@ -202,29 +203,29 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			r, err := s.undeployed(ctx, sys, pt, err, commands)
 			return r, trial.Outcome{}, err
 		}
-		sys.commanded.grounds.succeed(sys.commanded.key)
+		sys.Installation.Succeeded()
 	default:
 		s.Progress.Doing("resetting", s.length(pt))
-		if err := sys.reset(ctx); err != nil {
+		if err := sys.Reset(ctx); err != nil {
 			if (errors.Is(err, target.ErrStart) || errors.Is(err, target.ErrProvision)) && pt.Comparison != "" && !pt.pilot && ctx.Err() == nil {
 				return s.unstarted(ctx, sys, pt, err)
 			}
 			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
 		}
 	}
-	s.learn(sys)
+	sys.HideSecrets()
 	if err := s.locate(ctx, sys, pt.place != nil); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	_, most := s.arrivals(sys.mix)
-	lay, err := s.layout(ctx, sys.Deployment.URL(), sys.mix, s.Users(pt)+most)
+	_, most := s.arrivals(sys.Mix)
+	lay, err := s.layout(ctx, sys.Deployment.URL(), sys.Mix, s.Users(pt)+most)
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	if err := s.freePorts(ctx, lay, sockets(sys.mix, lay.users)); err != nil {
+	if err := s.freePorts(ctx, lay, sockets(sys.Mix, lay.users)); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	sys.look(ctx, sys.env(s.Plan, sys.Deployment))
+	look(ctx, sys)
 	var run *clock.Clock
 	switch {
 	case pt.place != nil:
@@ -294,8 +295,8 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 }
 
 // manifest is that of a run before it begins.
-func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes int) (record.Manifest, error) {
-	targetText, err := json.Marshal(sys.describe())
+func (s *Session) manifest(sys *deploy.System, pt RunPart, epoch time.Time, processes int) (record.Manifest, error) {
+	targetText, err := json.Marshal(sys.Deployment.Describe())
 	return record.Manifest{
 		ID: store.NewID(epoch, s.Plan.Name), Name: s.Plan.Name, Tool: s.Version, Epoch: epoch,
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
@@ -306,7 +307,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 }
 
 // carryOut is the trial between reset and seal.
-func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen received, err error) {
+func (s *Session) carryOut(ctx context.Context, sys *deploy.System, pt RunPart, lay layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
 		return out, seen, err
@@ -341,7 +342,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	if len(targets) > 0 {
 		cores["app"], cores["target"] = targets, targets
 	}
-	arrivals, _ := s.arrivals(sys.mix)
+	arrivals, _ := s.arrivals(sys.Mix)
 	h := s.health(sys, runner.Last, run)
 	h.shares = load
 	h.remote = func() []string { return agentSteal(runner) }
@@ -359,7 +360,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	defer sig.close()
 	panics := &runPanics{all: s.Panics, w: w, clock: run}
-	env := sys.env(s.Plan, sys.Deployment)
+	env := sys.Env()
 	env.Clock, env.Panicked = run, panics.env
 	runner.OnPanic(panics.env)
 	env.Registry, env.Log = reg, func(format string, args ...any) {
@@ -395,13 +396,13 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		pt.place.extent.watch(ctx, spec.Bounded, run, db)
 	}
 	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
-		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
-		defer stopDisk()
-		spec.Bounded.Until = disk.until
+		disk := deploy.WatchDisk(ctx, sys.Dir, b.Until)
+		defer disk.End()
+		spec.Bounded.Until = disk.Full
 	}
 	before := driver.stamps()
 	cut, _ := driver.refused()
-	crashes := watchCrashes(sys.Deployment, w, run)
+	crashes := watchCrashes(sys, w, run)
 	out, err = trial.Run(ctx, spec)
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
@@ -429,12 +430,12 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 }
 
 // told reads the target's own telemetry of the requests of the run that has just ended. Most servers have none.
-func (s *Session) told(ctx context.Context, sys *System, env workload.Env, w *record.Writer, db *series.DB, epoch time.Time) ([]record.Finding, error) {
-	own := s.Drivers[s.Plan.Target.Driver]
-	if own.Telemetry == nil || ctx.Err() != nil {
+func (s *Session) told(ctx context.Context, sys *deploy.System, env workload.Env, w *record.Writer, db *series.DB, epoch time.Time) ([]record.Finding, error) {
+	telemetry := s.Telemetry[s.Plan.Target.Driver]
+	if telemetry == nil || ctx.Err() != nil {
 		return nil, nil
 	}
-	return own.Telemetry(ctx, EndedRun{Deployment: sys.Deployment, Target: s.Plan.Target, Tally: env.Tally, Writer: w, Series: db, Epoch: epoch,
+	return telemetry(ctx, EndedRun{Deployment: sys.Deployment, Target: s.Plan.Target, Tally: env.Tally, Writer: w, Series: db, Epoch: epoch,
 		Reading: func() { s.Progress.Doing("reading the telemetry", 0) }})
 }
 
@@ -485,7 +486,7 @@ func (s *Session) length(pt RunPart) time.Duration {
 // probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
 // second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's. load is shown
 // the servers' counts of requests; it may be nil.
-func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns,
+func (s *Session) probes(sys *deploy.System, db *series.DB, run *clock.Clock, turns *probe.Turns,
 	load *shares) (runner *probe.Runner, end func(), err error) {
 	runner = probe.NewRunner(db, time.Second)
 	runner.UseClock(run)
@@ -507,7 +508,7 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *pr
 		return nil, nil, err
 	}
 	all = append(all, source{probe: host, close: host.Close})
-	procs := sys.roles()
+	procs := sys.Roles()
 	if len(procs) > 0 {
 		p := probe.NewProcesses(procs)
 		all = append(all, source{probe: p, close: p.Close})
@@ -524,7 +525,7 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *pr
 		}
 		return pids
 	}), close: nothing}, source{probe: self, close: func() error { enough(); return nil }})
-	for i, url := range sys.metricsURLs() {
+	for i, url := range sys.Deployment.MetricsURLs() {
 		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
 		if err != nil {
 			return nil, nil, plan.Usagef("metrics_url: %w", err)

@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -11,10 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
+	"plimsoll/load/engine"
 	"plimsoll/load/fleet/join"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/target/external"
 	"plimsoll/watch/series"
@@ -37,12 +42,26 @@ func deployed(t *testing.T, spec target.Spec) *external.Site {
 	return dep.(*external.Site)
 }
 
-// systemOf is a system of a site that the plan's commands prepare.
-func systemOf(s *Session, c *commanded) *System {
-	if c.grounds == nil {
-		c.grounds = newGrounds()
+// deploymentsOf returns deployments whose users need nothing.
+func deploymentsOf(s *Session) *deploy.Deployments {
+	return deploy.New(deploy.Config{
+		Resolver:  s.Resolver,
+		Plan:      s.Plan,
+		Progress:  s.Progress,
+		Admit:     func(context.Context, string, []engine.Part, int) error { return nil },
+		Provision: func(context.Context, workload.Env, []engine.Part, int) error { return nil },
+		Survey:    func(context.Context, *deploy.System) error { return nil },
+	})
+}
+
+// plainDialect returns a dialect whose behavior b does nothing.
+func plainDialect() *dialect.Dialect {
+	d := &dialect.Dialect{
+		Name:      "d",
+		Behaviors: dialect.Registry{"b": func() workload.Behavior { return nil }},
 	}
-	return &System{Deployment: c.Site, speaks: s.Dialects, commanded: c, secrets: func(string) string { return "" }}
+	d.Settings.Check = func(map[string]string) error { return nil }
+	return d
 }
 
 func parsed(t *testing.T, text string) *plan.Plan {

@@ -16,6 +16,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 	"plimsoll/watch/probe"
 )
@@ -56,12 +57,12 @@ type requestCount struct {
 }
 
 // newShares returns those of a system of a dialect, which may be nil, in the time of a run.
-func newShares(sys *System, speaks *dialect.Dialect, c *clock.Clock) *shares {
-	s := &shares{clock: c, servers: len(sys.Deployment.URLs()), apps: sys.describe().Instances, pages: sys.metricsURLs(), counts: map[string][]requestCount{}}
+func newShares(sys *deploy.System, speaks *dialect.Dialect, c *clock.Clock) *shares {
+	s := &shares{clock: c, servers: len(sys.Deployment.URLs()), apps: sys.Deployment.Describe().Instances, pages: sys.Deployment.MetricsURLs(), counts: map[string][]requestCount{}}
 	if speaks != nil {
 		s.metric = speaks.Metrics.Requests
 	}
-	for _, part := range sys.mix {
+	for _, part := range sys.Mix {
 		s.behavior = append(s.behavior, part.Share)
 	}
 	return s

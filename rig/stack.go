@@ -13,6 +13,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 )
@@ -46,7 +47,7 @@ func (s stack) differs(was stack) string {
 
 // sameAsBefore holds this host against that of the runs before the cut, and returns their stacks, by arm and engine. What
 // the first of them found on targets that others run is noted.
-func (s *Session) sameAsBefore(c *record.Comparison, cfg comparison.Config, found *grounds) (map[string]stack, error) {
+func (s *Session) sameAsBefore(c *record.Comparison, cfg comparison.Config, found *deploy.Deployments) (map[string]stack, error) {
 	var here probe.Host
 	if err := json.Unmarshal(s.host, &here); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (s *Session) sameAsBefore(c *record.Comparison, cfg comparison.Config, foun
 		}
 		if d, ok := evidence.TargetOf(r.Manifest); ok {
 			stacks[run.Arm+" "+run.Engine] = stackOf(d)
-			found.recallFirst(r.Manifest.Engine, d)
+			found.Recall(r.Manifest.Engine, d)
 		}
 	}
 	return stacks, nil

@@ -13,6 +13,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/run/capacity"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 )
 
@@ -160,7 +161,7 @@ func (s *Session) pilotUsers(ctx context.Context, pt RunPart) (
 	deployed := s.NewDeployments()
 	defer deployed.Close()
 	began := time.Now()
-	sys, err := deployed.System(ctx, pt)
+	sys, err := deployed.System(ctx, s.Need(pt))
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -210,7 +211,7 @@ func paced(w plan.Workload, d, least time.Duration) time.Duration {
 
 // cpuUsed returns the reading of the CPU times of a system's roles. Those on the cores of the
 // target share them, so they are one role; others on the host are no part of it.
-func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[string][2]float64 {
+func (s *Session) cpuUsed(sys *deploy.System, arm string, sig *signals) func() map[string][2]float64 {
 	cores := float64(len(s.coresOf(sys)))
 	if c := s.Plan.Compare; c != nil {
 		if a, _ := c.Arm(arm); a.Deployment != nil && a.Deployment.CPUs > 0 {
@@ -233,12 +234,12 @@ func (s *Session) cpuUsed(sys *System, arm string, sig *signals) func() map[stri
 }
 
 // seenRoles are the roles of a system whose CPU may be seen.
-func (s *Session) seenRoles(sys *System) []string {
+func (s *Session) seenRoles(sys *deploy.System) []string {
 	roles := slices.Clone(s.Plan.WatchedRoles())
-	for _, r := range sys.roles() {
+	for _, r := range sys.Roles() {
 		roles = append(roles, r.Name)
 	}
-	for _, p := range sys.probes {
+	for _, p := range sys.Probes {
 		if p.ShowsCPU() {
 			roles = append(roles, p.Role)
 		}

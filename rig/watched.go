@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/watch/probe"
 )
 
@@ -17,8 +18,8 @@ var metricWord = regexp.MustCompile(`[A-Za-z_:][A-Za-z0-9_:]*`)
 
 // watched opens a source for each role that a Prometheus server watches. Metrics of the target's own pages are not asked for
 // a second time: sums over a role would count them twice.
-func (s *Session) watched(sys *System) (out []source, err error) {
-	return s.watchedBy(sys.metrics, len(sys.metricsURLs()) > 0)
+func (s *Session) watched(sys *deploy.System) (out []source, err error) {
+	return s.watchedBy(sys.Metrics, len(sys.Deployment.MetricsURLs()) > 0)
 }
 
 // watchedBy is watched of a server; pages is true where the target has pages of its own.
@@ -30,7 +31,7 @@ func (s *Session) watchedBy(m plan.MetricsServer, pages bool) (out []source, err
 	if err != nil {
 		return nil, plan.Usagef("metrics.prometheus: %w", err)
 	}
-	s.hide(at)
+	s.Hide(at)
 	hosts, own := []string{"node_", "container_", "nginx_", "mysql_", "pg_"}, []string{"go_", "process_"}
 	for _, d := range s.Dialects {
 		if d.Metrics.Prefix != "" {

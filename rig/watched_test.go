@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
@@ -69,7 +70,7 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 	pages := answering(t)
 	dep := deployed(t, target.Spec{URL: pages, Ready: "/"})
 	env := map[string]string{"PROM": "geheim7"}
-	s, sys := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}, &System{Deployment: dep, metrics: p.Metrics}
+	s, sys := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(name string) string { return env[name] }}}, Plan: p}, &deploy.System{Deployment: dep, Metrics: p.Metrics}
 	sources, err := s.listed(sys)
 	defer closeSources(sources)
 	if err != nil || len(sources) != 2 || sources[0].probe.Name() != "metrics app" || sources[1].probe.Name() != "metrics db" {
@@ -142,8 +143,8 @@ func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
 bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus: %q, labels: {app: 'instance="app"', db: 'instance="db"'}}}`, srv.URL))
 	for page, want := range map[string]bool{"": true, "/metrics": false} {
 		dep := deployed(t, target.Spec{URL: srv.URL, MetricsURL: page})
-		s := &Session{Program: &Program{Env: func(string) string { return "" }}, Plan: p}
-		sources, err := s.watched(&System{Deployment: dep, metrics: p.Metrics})
+		s := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(string) string { return "" }}}, Plan: p}
+		sources, err := s.watched(&deploy.System{Deployment: dep, Metrics: p.Metrics})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,10 +169,10 @@ func TestMetricsOfAnArm(t *testing.T) {
 compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="blue"', db: 'instance="db"'}}},
   new: {url: "http://green", metrics: {prometheus: "${ENV:GREEN}", labels: {app: 'instance="green"'}}}}}}`)
 	env := map[string]string{"GREEN": "http://reader:geheim7@127.0.0.1:2"}
-	s := &Session{Program: &Program{Env: func(name string) string { return env[name] }, Secrets: new(plain.Secrets)}, Plan: p}
+	s := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(name string) string { return env[name] }, Secrets: new(plain.Secrets)}}, Plan: p}
 	dep := deployed(t, target.Spec{URL: answering(t)})
 	for arm, want := range map[string]string{"base": "metrics app, metrics db", "new": "metrics app"} {
-		sources, err := s.watched(&System{Deployment: dep, metrics: p.MetricsOf(arm)})
+		sources, err := s.watched(&deploy.System{Deployment: dep, Metrics: p.MetricsOf(arm)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +189,7 @@ compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="b
 		}
 	}
 	env["GREEN"] = ""
-	if _, err := s.watched(&System{Deployment: dep, metrics: p.MetricsOf("new")}); err == nil || !strings.Contains(err.Error(), "GREEN is not set") {
+	if _, err := s.watched(&deploy.System{Deployment: dep, Metrics: p.MetricsOf("new")}); err == nil || !strings.Contains(err.Error(), "GREEN is not set") {
 		t.Errorf("a reference that leads nowhere: %v", err)
 	}
 }

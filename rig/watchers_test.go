@@ -10,13 +10,14 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/watch/probe/agent"
 )
 
 // Probes of kind agent get the agents of their roles: those that they name, and for the others any
 // that is left. One that is missing is named with the command for its host.
 func TestWatchersOfRoles(t *testing.T) {
-	pr := &Program{Secrets: new(plain.Secrets)}
+	pr := &Program{Resolver: deploy.Resolver{Secrets: new(plain.Secrets)}}
 	hall, joins := roleAgents(t, pr, "app-1", "app-2", "app-3", "db-1")
 	p := &plan.Plan{Fleet: &plan.Fleet{Join: 1}, Probes: []plan.Probe{
 		{Kind: plan.ProbeAgent, Role: "app"}, {Kind: plan.ProbeAgent, Role: "app", Agent: "app-1"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/rig"
+	"plimsoll/run/deploy/stores"
 	"plimsoll/target"
 )
 
@@ -213,7 +214,7 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 // is to go.
 func TestATemporaryServerIsBesideTheDump(t *testing.T) {
 	dir := t.TempDir()
-	if err := rig.Temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil, func(rig.DataServer) error { return nil }); err == nil {
+	if err := stores.Temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil, func(*stores.Server) error { return nil }); err == nil {
 		t.Error("a server of an unknown engine has started")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/files"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -84,7 +85,7 @@ func TestDuetEndToEnd(t *testing.T) {
 			t.Errorf("the report does not have %q", want)
 		}
 	}
-	if rig.IsDir(filepath.Join(root, "store", "state")) {
+	if files.IsDir(filepath.Join(root, "store", "state")) {
 		t.Error("the state directory is left")
 	}
 	nothingLeft(t, root, cmd.Process.Pid, nil)

@@ -19,7 +19,7 @@ var rows = [][]string{
 	3: {"record", "dialect", "reference/dataset"},
 	4: {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
 	5: {"load/fleet", "judge/comparison", "report"},
-	6: {"evidence"},
+	6: {"evidence", "run/deploy"},
 	7: {"rig", "console"},
 	8: {"cmd", "studies"}, // studies is a module of its own
 }
@@ -41,7 +41,7 @@ var driverList = []string{
 }
 
 // choosers are the rooms that import drivers.
-var choosers = []string{"rig", "cmd"}
+var choosers = []string{"rig", "run/deploy", "cmd"}
 
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
@@ -64,8 +64,8 @@ var rules = []rule{
 	{"layers", "a package that imports only what is below it can be read, tested and replaced without the rest; " +
 		"to change the picture, change the table in internal/arch and write an ADR", layers},
 	{"picture", "the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it", picture},
-	{"drivers", "drivers are chosen by name where a run is put together, in rig and cmd; other packages that import one are " +
-		"bound to it for good", drivers},
+	{"drivers", "drivers are chosen by name where a system is deployed and a run is put together, in run/deploy, rig " +
+		"and cmd; other packages that import one are bound to it for good", drivers},
 	{"program", "cmd/verbs only wires: what it computes itself cannot be used, read or tested without it. " + ratchet, programWires},
 	{"plans", "a stored plan may be of an older version; one place decides what is done then. " + ratchet, storedPlans},
 	{"driver-names", "a driver is added in its dialect and in one registry; a name written elsewhere is a place to forget. " + ratchet, driverLiterals},
@@ -156,11 +156,16 @@ func sameDriver(a, b string) bool {
 
 func drivers(t *tree) (bad []string) {
 	edges(t, func(from *pkg, in *file, to string) {
-		if isDriver(to) && !sameDriver(from.dir, to) && !slices.Contains(choosers, top(from.dir)) && !(in.test && slices.Contains(inTests, to)) {
-			bad = append(bad, fmt.Sprintf("%s: imports the driver %s; only %s do", in.path, to, strings.Join(choosers, " and ")))
+		if isDriver(to) && !sameDriver(from.dir, to) && !chooses(from.dir) && !(in.test && slices.Contains(inTests, to)) {
+			bad = append(bad, fmt.Sprintf("%s: imports the driver %s; only %s do", in.path, to, strings.Join(choosers, ", ")))
 		}
 	})
 	return bad
+}
+
+// chooses reports whether a package is in a room that imports drivers.
+func chooses(dir string) bool {
+	return slices.ContainsFunc(choosers, func(room string) bool { return within(dir, room) })
 }
 
 // servers of reference, which share no code with the clients that measure them, nor with each other.
