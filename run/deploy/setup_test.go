@@ -21,10 +21,13 @@ func (nobody) Step(string, string, time.Duration) {}
 func (nobody) Say(string, ...any)                 {}
 func (nobody) End()                               {}
 
+// empty answers everything with an empty page.
+var empty = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+
 // answering returns the address of a server that answers everything with an empty page.
 func answering(t *testing.T) string {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv := httptest.NewServer(empty)
 	t.Cleanup(srv.Close)
 	return srv.URL
 }

@@ -188,19 +188,13 @@ func Networkable(p *plan.Plan, housed []string) error {
 }
 
 // reachable refuses probes and metrics of other hosts, which a run in a network of its own cannot
-// reach. key is the setting that requires the network, and or a second remedy.
+// reach. key is the setting that requires the network, and or a second remedy. Arms have no probes
+// of their own then: only the driver external has such arms.
 func reachable(p *plan.Plan, key, or string) error {
 	why := "with " + key + " the run is in a network of its own, which reaches no other host; " +
 		"remove it" + or
 	if i := slices.IndexFunc(p.Probes, plan.Probe.Elsewhere); i >= 0 {
 		return plan.Usagef("probes[%d]: %s", i, why)
-	}
-	if p.Compare != nil {
-		for _, a := range p.Compare.Arms {
-			if i := slices.IndexFunc(a.Probes, plan.Probe.Elsewhere); i >= 0 {
-				return plan.Usagef("compare.arms.%s.probes[%d]: %s", a.Name, i, why)
-			}
-		}
 	}
 	if len(p.Metrics.Labels) > 0 {
 		return plan.Usagef("metrics: %s", why)
