@@ -68,8 +68,8 @@ func (w *DiskWatch) look(ctx context.Context) {
 	}
 }
 
-// Full returns the reason why the limit is reached; empty while it is not. The error reports that the
-// space has not been known for too long.
+// Full returns the reason why the limit is reached; empty while it is not. The error reports that
+// the space has not been known for too long.
 func (w *DiskWatch) Full() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
