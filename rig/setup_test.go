@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,20 +80,6 @@ func created(t *testing.T, dir string) *series.DB {
 		t.Fatal(err)
 	}
 	return db
-}
-
-// openDir is a new directory that the users of database servers may enter.
-func openDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "rig-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // fleetKeys makes the keys of a fleet with these agents.

@@ -17,6 +17,7 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/target/lab"
+	"plimsoll/target/lab/nginx"
 )
 
 // TestMain is a server of its own when a deployment starts this program with an address.
@@ -123,6 +124,45 @@ target: {driver: process, command: [%q, serve, "${HOSTPORT}"]}, bounded: {users:
 	f.Clear()
 	if left, err := os.ReadDir(f.Root); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// The replica and the proxy of a topology are followed as the server is.
+func TestKilledPartsOfATopology(t *testing.T) {
+	if _, err := nginx.Find(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := deploymentsOf(t, plainDialect(), fmt.Sprintf(`{name: n, workload: {behavior: b},
+target: {driver: process, command: [%q, serve, "${HOSTPORT}"], topology: {proxy: nginx, replicas: 1}},
+database: {engine: postgresql}, bounded: {users: 5}}`, exe), func(int) {})
+	defer f.Clear()
+	defer f.Close()
+	sys, err := f.System(t.Context(), Need{Engine: plan.PostgreSQL, Users: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sys.Proxy() == nil || len(sys.ReplicaDSNs()) != 1 || sys.DSN() == "" {
+		t.Errorf("proxy %v, replicas %d", sys.Proxy(), len(sys.ReplicaDSNs()))
+	}
+	seen := make(chan lab.Crash, 10)
+	watch := sys.WatchCrashes(func(c lab.Crash) { seen <- c })
+	defer watch.End()
+	want := map[string]bool{}
+	for _, role := range []string{"replica", "proxy"} {
+		want[role] = true
+		if err := syscall.Kill(sys.Deployment.PIDs()[role][0], syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for len(want) > 0 {
+		delete(want, (<-seen).Role)
 	}
 }
 
