@@ -202,7 +202,7 @@ func (f *Deployments) deploy(ctx context.Context, sys *System, need Need, t plan
 	return err
 }
 
-// MayFail reports whether a comparison goes on without the system of a request: its arm is not the
+// MayFail reports whether a comparison goes on without the system of a need: its arm is not the
 // base. Without the base there is nothing to compare with.
 func (f *Deployments) MayFail(need Need) bool {
 	c := f.Plan.Compare

@@ -21,8 +21,9 @@ import (
 // MaxSecret bounds a file with a password, a token, an address or a key, in bytes.
 const MaxSecret = 64 << 10
 
-// An Resolver holds what plans refer to by name: environment variables, dialects and drivers.
-// Values that may not be shown are added to its secrets as they are read.
+// A Resolver resolves the names in plans: of environment variables and files, dialects and drivers.
+// Values that may not be shown are added to its secrets as they are read. Its methods are safe for
+// concurrent use.
 type Resolver struct {
 	Env      func(string) string
 	Secrets  *plain.Secrets

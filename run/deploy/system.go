@@ -26,7 +26,7 @@ type System struct {
 	Deployment target.Deployment
 	// Ready is a URL, or a path of the server's, that answers when the server is ready.
 	Ready string
-	// Dir is the directory of its files; empty for a target of others.
+	// Dir is the directory of its files, if these are on this host.
 	Dir string
 	// Mix holds the behaviors of its users, the main one first.
 	Mix []engine.Part
@@ -118,7 +118,8 @@ func (s *System) Proxy() Proxy {
 // HideSecrets adds the secrets of a system that has been deployed or reset to those of its
 // environment.
 func (s *System) HideSecrets() {
-	s.of.Hide(append(s.ReplicaDSNs(), s.DSN())...)
+	s.of.Hide(s.DSN())
+	s.of.Hide(s.ReplicaDSNs()...)
 }
 
 // Wired reports whether the packets of the system go over network devices of its own.

@@ -43,6 +43,12 @@ func Surround(conf *process.Config, t *plan.Topology, at func(instance string) S
 	}
 }
 
+// MissingProxy returns an error if the program of a proxy is not installed here.
+func MissingProxy() error {
+	_, err := nginx.Find()
+	return err
+}
+
 func startReplica(ctx context.Context, of target.Database, index int,
 	conf database.Config) (target.Replica, error) {
 	primary, ok := of.(*database.Server)

@@ -71,6 +71,19 @@ func start(ctx context.Context, engine string, conf database.Config) (*Server, e
 	return postgresql.Start(ctx, conf)
 }
 
+// Missing returns an error if the programs of an engine are not installed here. obtained reports
+// that they will be obtained when they are needed. An unknown engine lacks nothing.
+func Missing(engine string) (obtained bool, err error) {
+	switch engine {
+	case plan.PostgreSQL:
+		err = postgresql.Missing()
+		return err != nil, err
+	case plan.MySQL:
+		return mysql.Missing()
+	}
+	return false, nil
+}
+
 // placeFiles copies the attachments of a dump to the directory in which the reference server
 // looks for them.
 func placeFiles(ctx context.Context, d *dump.Dump, dir string) error {
