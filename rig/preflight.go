@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/deploy/sandbox"
 	"plimsoll/run/preflight"
 )
 
@@ -52,7 +53,7 @@ func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) (er
 	if pr.clearance().done {
 		return nil
 	}
-	if pr.Env(outsideEnv) != "" {
+	if sandbox.Inside(pr.Env) {
 		pr.clearance().accounts, err = readUsersFile(p)
 		return err
 	}
