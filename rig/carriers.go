@@ -8,8 +8,8 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/live"
-	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
 )
@@ -100,36 +100,11 @@ func (s *Session) Together(beside []*Session) {
 
 // ComparedDeployments returns the deployments of a comparison, in a duet of systems that can be
 // paused. With keep their state directories stay. The caller calls Close.
-func (s *Session) ComparedDeployments(keep, duet bool) *Deployments {
+func (s *Session) ComparedDeployments(keep, duet bool) *deploy.Deployments {
 	f := s.NewDeployments()
 	f.Kept = keep
-	f.pausable = duet
+	f.Pausable = duet
 	return f
-}
-
-// System returns the deployed system of a part.
-func (s *Session) System(ctx context.Context, f *Deployments, pt RunPart) (*System, error) {
-	return f.System(ctx, pt)
-}
-
-// Reset resets a system to the state in which a run begins.
-func (s *Session) Reset(ctx context.Context, sys *System) error { return sys.reset(ctx) }
-
-// Halt stops the programs of a system, and keeps its state for the next reset.
-func (s *Session) Halt(ctx context.Context, sys *System) error { return sys.halt(ctx) }
-
-// Describe describes a system. ok is false for one that could not be provisioned.
-func (s *Session) Describe(sys *System) (d target.Description, ok bool) {
-	_, failed := sys.Deployment.(unprovisioned)
-	return sys.describe(), !failed
-}
-
-// Excused reports whether a failure of the part's system is one of its arm, and ends no comparison.
-func (s *Session) Excused(f *Deployments, pt RunPart) bool { return f.ofNewArm(pt) }
-
-// Recall notes what an earlier run of a comparison found on a target that others run.
-func (s *Session) Recall(f *Deployments, engine string, d target.Description) {
-	f.grounds.recallFirst(engine, d)
 }
 
 // ModeOf returns the mode of a comparison that begins by a plan, with cautions.

@@ -6,6 +6,7 @@ import (
 	"plimsoll/internal/boundary"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 )
 
@@ -14,9 +15,9 @@ type beforehand interface {
 	Before(ctx context.Context, env workload.Env)
 }
 
-// auditor is the first behavior that can audit acknowledged messages; nil if none can.
-func (s *System) auditor() workload.Auditor {
-	for _, part := range s.mix {
+// auditorOf returns the first behavior that can audit acknowledged messages; nil if none can.
+func auditorOf(sys *deploy.System) workload.Auditor {
+	for _, part := range sys.Mix {
 		if a, ok := part.Behavior.(workload.Auditor); ok {
 			return a
 		}
@@ -25,9 +26,9 @@ func (s *System) auditor() workload.Auditor {
 }
 
 // look lets the auditor see the target before a run. From the run's epoch on, users and arrivals change it.
-func (s *System) look(ctx context.Context, env workload.Env) {
-	if b, ok := s.auditor().(beforehand); ok {
-		b.Before(ctx, env)
+func look(ctx context.Context, sys *deploy.System) {
+	if b, ok := auditorOf(sys).(beforehand); ok {
+		b.Before(ctx, sys.Env())
 	}
 }
 
@@ -41,14 +42,14 @@ func storms(stages []plan.Stage) []trial.TimedStorm {
 }
 
 // conduct is the trial's view of the users: the mix, the messages, and the audit of acknowledged ones.
-func conduct(sys *System, env workload.Env) trial.Conduct {
+func conduct(sys *deploy.System, env workload.Env) trial.Conduct {
 	c := trial.Conduct{Tally: env.Tally, Ledger: env.Ledger}
-	for _, part := range sys.mix {
+	for _, part := range sys.Mix {
 		if b, ok := part.Behavior.(workload.Undelivering); ok && c.Undelivered == "" {
 			c.Undelivered = b.Undelivered()
 		}
 	}
-	if a := sys.auditor(); a != nil {
+	if a := auditorOf(sys); a != nil {
 		c.Audit = func(ctx context.Context) (workload.AuditResult, error) {
 			acked, share := env.Ledger.Messages()
 			if len(acked) == 0 {

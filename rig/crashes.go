@@ -11,97 +11,62 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
 
-// crashEvery is the time between two looks at the target's programs.
-const crashEvery = 500 * time.Millisecond
-
 // mostCrashFindings of one run stand in its validity; the events have all.
 const mostCrashFindings = 8
 
-// A supervised deployment knows its programs and their logs.
-type supervised interface {
-	Watched() []lab.Watched
-	// Hide takes the programs' secrets out of a text of theirs.
-	Hide(text string) string
-}
-
-// A crashWatch follows the programs of a target during one run.
+// A crashWatch writes the crashes of a system's programs into a run.
 type crashWatch struct {
-	dep     supervised
-	crashes *lab.Crashes
-	w       *record.Writer
-	clock   *clock.Clock
-	stop    context.CancelFunc
-	ended   chan struct{}
-	err     error // of the writer
+	*deploy.CrashWatch
+	clock *clock.Clock
+	err   error // of the writer
 }
 
-// watchCrashes begins to follow the programs of a deployment whose driver supervises them; nil for others, which
-// probes watch. It looks in real time, and its findings have the time of the run's clock. The caller calls end.
-func watchCrashes(deployed any, w *record.Writer, run *clock.Clock) *crashWatch {
-	dep, ok := deployed.(supervised)
-	if !ok {
-		return nil
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &crashWatch{dep: dep, crashes: lab.FollowCrashes(dep.Watched()), w: w, clock: run, stop: cancel, ended: make(chan struct{})}
-	go func() { // end waits for it
-		defer close(c.ended)
-		t := time.NewTicker(crashEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-				c.look(false)
-			}
-		}
-	}()
+// watchCrashes begins to follow the programs of a system. Its findings have the time of the run's
+// clock. The caller calls end.
+func watchCrashes(sys *deploy.System, w *record.Writer, run *clock.Clock) *crashWatch {
+	c := &crashWatch{clock: run}
+	c.CrashWatch = sys.WatchCrashes(func(x lab.Crash) {
+		err := w.Event(record.Event{
+			At: c.clock.Of(x.At), Kind: "crash", Rule: x.Role, Text: x.String(),
+		})
+		c.err = cmp.Or(c.err, err)
+	})
 	return c
 }
 
-// look writes new crashes as events.
-func (c *crashWatch) look(last bool) {
-	for _, x := range c.crashes.Look(time.Now(), last) {
-		x.Line = c.dep.Hide(x.Line)
-		if err := c.w.Event(record.Event{At: c.clock.Of(x.At), Kind: "crash", Rule: x.Role, Text: x.String()}); err != nil && c.err == nil {
-			c.err = err
-		}
-	}
-}
-
-// end looks for the last time and returns the run's findings. The target's programs still run. It may be called
-// again, and does nothing then.
+// end looks for the last time and returns the run's findings. The target's programs still run.
 func (c *crashWatch) end(phases []record.Phase) (out []record.Finding, err error) {
-	if c == nil || c.stop == nil {
-		return nil, nil
-	}
-	c.stop()
-	<-c.ended
-	c.stop = nil
-	c.look(true)
-	kept, more := c.crashes.All()
+	kept, more, unread := c.End()
 	for i, x := range kept {
 		if i == mostCrashFindings {
 			more += len(kept) - i
 			break
 		}
-		x.Line = c.dep.Hide(x.Line)
 		at := c.clock.Of(x.At)
-		out = append(out, record.Finding{Gate: record.CrashGate, Level: record.Red, Value: at.Seconds(), Unit: "s",
-			Text: fmt.Sprintf("the target did not stay up: %s; seen at %s", x, whenIn(phases, at))})
+		out = append(out, record.Finding{
+			Gate: record.CrashGate, Level: record.Red, Value: at.Seconds(), Unit: "s",
+			Text: fmt.Sprintf("the target did not stay up: %s; seen at %s", x, whenIn(phases, at)),
+		})
 	}
 	if more > 0 {
-		out = append(out, record.Finding{Gate: record.CrashGate, Level: record.Red, Value: float64(more), Text: fmt.Sprintf("%d more crashes, ends and restarts of the target's programs; see the events", more)})
+		out = append(out, record.Finding{
+			Gate: record.CrashGate, Level: record.Red, Value: float64(more),
+			Text: fmt.Sprintf("%d more crashes, ends and restarts of the target's programs; "+
+				"see the events", more),
+		})
 	}
-	unread := c.crashes.Unread()
 	for _, name := range slices.Sorted(maps.Keys(unread)) {
-		out = append(out, record.Finding{Gate: record.CrashGate, Level: record.Amber, Value: float64(unread[name]), Unit: "bytes",
-			Text: fmt.Sprintf("%d bytes of the log of %s were not looked at for crashes: it grew faster than it is read", unread[name], name)})
+		out = append(out, record.Finding{
+			Gate: record.CrashGate, Level: record.Amber, Value: float64(unread[name]),
+			Unit: "bytes",
+			Text: fmt.Sprintf("%d bytes of the log of %s were not looked at for crashes: "+
+				"it grew faster than it is read", unread[name], name),
+		})
 	}
 	return out, c.err
 }

@@ -3,18 +3,18 @@
 // # Flow
 //
 // The calling program describes itself by a [Program]. [Begin] opens the store and returns a
-// [Session]: the host, its cores and its rating. [Deployments.System] deploys one arm on one
-// database, with its stores, network and limits, and provisions it. [Session.Trial] then carries
-// out one run on it: it resets the system, starts users in this process or in agents, samples the
-// sources of run/health/sources, has the gates read by run/health, and leaves a sealed run.
-// [Session.Compare] repeats that for every cell of a comparison, and [Ladder.Climb] for every step
-// of a sizing.
+// [Session]: the host, its cores and its rating. Package deploy brings one arm on one database into
+// being ([Session.NewDeployments]). [Session.Trial] then carries out one run on it: it resets the
+// system, starts users in this process or in agents, samples the probes, reads the gates, and
+// leaves a sealed run. Packages run/compare and run/sizing
+// repeat that for every cell of a comparison, and for every step of a sizing.
 //
 // # Seams
 //
-// Package rig knows drivers by name. Knowledge of one kind of server is handed in: dialects, the
-// drivers of their servers, and the work before a run is sealed. rig names no server, reads no
-// flag, and judges nothing. It speaks to people through a [Reporter] and through Program.Warn.
+// Package rig knows probes by name, as package deploy does drivers. Knowledge of one kind of server
+// is handed in: dialects, the drivers of their servers, and the work before a run is sealed. rig
+// names no server, reads no flag, and judges nothing. It speaks to people through a [Reporter] and
+// through Program.Warn.
 //
 // # Errors
 //

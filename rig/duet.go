@@ -13,6 +13,7 @@ import (
 	"plimsoll/load/wire"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/duet"
 	"plimsoll/run/trial"
 	"plimsoll/target"
@@ -72,13 +73,13 @@ type DuetPlace struct {
 
 // join waits until the turns of the block begin, and returns the clock of the run and the context
 // under which it is carried out. The caller calls leave, unless it gets an error.
-func (p *DuetPlace) join(ctx context.Context, sys *System) (_ context.Context, run *clock.Clock, leave func(), err error) {
+func (p *DuetPlace) join(ctx context.Context, sys *deploy.System) (_ context.Context, run *clock.Clock, leave func(), err error) {
 	seated := duet.Seated{Begin: p.begin}
 	switch t, ok := sys.Deployment.(target.Pauser); {
 	case ok:
 		p.target, seated.Target = t, t
-	case sys.describe().Driver != plan.External:
-		return ctx, nil, nil, plan.Usagef("compare.mode: the driver %s starts nothing that can be paused; write mode: sequence", sys.describe().Driver)
+	case sys.Deployment.Describe().Driver != plan.External:
+		return ctx, nil, nil, plan.Usagef("compare.mode: the driver %s starts nothing that can be paused; write mode: sequence", sys.Deployment.Describe().Driver)
 	}
 	p.reg = measure.NewRegistry(runtime.GOMAXPROCS(0))
 	if p.turns, err = probe.NewTurns(""); err != nil {
@@ -165,11 +166,11 @@ func (p *DuetPlace) end() {
 const idleTime = 4 * time.Second
 
 // idle reads the CPU time that the target takes without load, before any of the block is paused.
-func (p *DuetPlace) idle(ctx context.Context, sys *System) error {
+func (p *DuetPlace) idle(ctx context.Context, sys *deploy.System) error {
 	if p.target == nil {
 		return nil
 	}
-	if p.owed = probe.NewBacklog(sys.roles()); p.owed == nil {
+	if p.owed = probe.NewBacklog(sys.Roles()); p.owed == nil {
 		return nil
 	}
 	if err := p.owed.Idle(ctx, idleTime); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/load/clock"
+	"plimsoll/run/deploy"
 	"plimsoll/run/health"
 	"plimsoll/run/health/sources"
 	"plimsoll/run/users"
@@ -16,7 +17,7 @@ import (
 )
 
 // coresByRole returns the cores of the roles that have cores of their own on this host.
-func (s *Session) coresByRole(sys *System) map[string][]int {
+func (s *Session) coresByRole(sys *deploy.System) map[string][]int {
 	cores := map[string][]int{}
 	if len(s.generator) > 0 {
 		cores["generator"] = s.generator
@@ -28,7 +29,7 @@ func (s *Session) coresByRole(sys *System) map[string][]int {
 }
 
 // healthOf describes a run of a system whose health is read.
-func (s *Session) healthOf(sys *System, lay users.Layout, shares *health.Shares, runner *probe.Runner,
+func (s *Session) healthOf(sys *deploy.System, lay users.Layout, shares *health.Shares, runner *probe.Runner,
 	run *clock.Clock) health.Config {
 	c := s.hostHealth(sys)
 	c.Last, c.Clock = runner.Last, run
@@ -46,17 +47,17 @@ func (s *Session) healthOf(sys *System, lay users.Layout, shares *health.Shares,
 }
 
 // hostHealth describes where generator and target run.
-func (s *Session) hostHealth(sys *System) health.Config {
+func (s *Session) hostHealth(sys *deploy.System) health.Config {
 	c := health.Config{
 		Generator:   s.generator,
 		SharedHost:  s.onOneHost(sys),
-		Device:      sys.device,
+		Device:      sys.Device,
 		TargetCores: s.coresOf(sys),
 	}
-	c.SharedCores = c.SharedHost && sys.local != nil && !sys.local.Apart()
+	c.SharedCores = c.SharedHost && sys.Local != nil && !sys.Local.Apart()
 	if len(c.TargetCores) > 0 && s.Plan.Target.OwnHost() { // of others, not all processes are known
-		c.Wired = sys.placement.wired()
-		for _, r := range sys.roles() {
+		c.Wired = sys.Wired()
+		for _, r := range sys.Roles() {
 			c.TargetRoles = append(c.TargetRoles, r.Name)
 		}
 	}
@@ -64,16 +65,16 @@ func (s *Session) hostHealth(sys *System) health.Config {
 }
 
 // sharesOf begins to compare the requests of the servers of a system.
-func (s *Session) sharesOf(sys *System, run *clock.Clock) *health.Shares {
+func (s *Session) sharesOf(sys *deploy.System, run *clock.Clock) *health.Shares {
 	servers := health.Servers{
 		Addresses: len(sys.Deployment.URLs()),
-		Instances: sys.describe().Instances,
-		Pages:     sys.metricsURLs(),
+		Instances: sys.Deployment.Describe().Instances,
+		Pages:     sys.Deployment.MetricsURLs(),
 	}
 	if d := s.Dialects.OfPlan(s.Plan); d != nil {
 		servers.Requests = d.Metrics.Requests
 	}
-	for _, part := range sys.mix {
+	for _, part := range sys.Mix {
 		servers.Behaviors = append(servers.Behaviors, part.Share)
 	}
 	return health.NewShares(servers, run)
@@ -81,7 +82,7 @@ func (s *Session) sharesOf(sys *System, run *clock.Clock) *health.Shares {
 
 // opener opens the sources of the session's runs.
 func (s *Session) opener() *sources.Opener {
-	o := &sources.Opener{Plan: s.Plan, Lookup: s.Lookup, Hide: s.hide, Watchers: s.watchers}
+	o := &sources.Opener{Plan: s.Plan, Lookup: s.Lookup, Hide: s.Hide, Watchers: s.watchers}
 	for _, d := range s.Dialects {
 		if d.Metrics.Prefix != "" {
 			o.Prefixes = append(o.Prefixes, d.Metrics.Prefix)
@@ -91,31 +92,34 @@ func (s *Session) opener() *sources.Opener {
 }
 
 // subject describes a system for its sources.
-func (s *Session) subject(sys *System) sources.Subject {
+func (s *Session) subject(sys *deploy.System) sources.Subject {
 	return sources.Subject{
 		Deployment: sys.Deployment,
-		Engine:     sys.describe().Engine,
-		Device:     sys.device,
-		Roles:      sys.roles(),
-		Probes:     sys.probes,
-		Metrics:    sys.metrics,
-		Stacks:     sys.placement.stacks,
+		Engine:     sys.Deployment.Describe().Engine,
+		Device:     sys.Device,
+		Roles:      sys.Roles(),
+		Probes:     sys.Probes,
+		Metrics:    sys.Metrics,
+		Stacks:     sys.Stacks,
 	}
 }
 
+// seenFact is the fact of a description that names the servers that probes found.
+const seenFact = "seen"
+
 // survey finds the network device towards a deployed target and tries each of the plan's probes
 // once.
-func (s *Session) survey(ctx context.Context, sys *System) error {
+func (s *Session) survey(ctx context.Context, sys *deploy.System) error {
 	u, err := url.Parse(sys.Deployment.URL())
 	if err != nil {
 		return errors.New("the target's URL cannot be parsed")
 	}
-	if err := s.watchers.Await(ctx, s.Plan, sys.probes); err != nil {
+	if err := s.watchers.Await(ctx, s.Plan, sys.Probes); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sources.Patience)
 	defer cancel()
-	if sys.device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
+	if sys.Device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
 		return err
 	}
 	seen, err := s.opener().Survey(ctx, s.subject(sys), s.Secrets)

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/run/capacity"
+	"plimsoll/run/deploy"
 	"plimsoll/run/health"
 	"plimsoll/run/sharedhost"
 	"plimsoll/run/trial"
@@ -38,7 +39,7 @@ func paced(w plan.Workload, d, least time.Duration) time.Duration {
 
 // cpuUsed returns a function that reads the CPU times of a system's roles. Roles on the cores of
 // the target share them, so they are one role; others on the host are no part of it.
-func (s *Session) cpuUsed(sys *System, arm string, sig *health.Signals) func() map[string][2]float64 {
+func (s *Session) cpuUsed(sys *deploy.System, arm string, sig *health.Signals) func() map[string][2]float64 {
 	cores := float64(len(s.coresOf(sys)))
 	if c := s.Plan.Compare; c != nil {
 		if a, _ := c.Arm(arm); a.Deployment != nil && a.Deployment.CPUs > 0 {
@@ -49,12 +50,12 @@ func (s *Session) cpuUsed(sys *System, arm string, sig *health.Signals) func() m
 }
 
 // seenRoles are the roles of a system whose CPU may be seen.
-func (s *Session) seenRoles(sys *System) []string {
+func (s *Session) seenRoles(sys *deploy.System) []string {
 	roles := slices.Clone(s.Plan.WatchedRoles())
-	for _, r := range sys.roles() {
+	for _, r := range sys.Roles() {
 		roles = append(roles, r.Name)
 	}
-	for _, p := range sys.probes {
+	for _, p := range sys.Probes {
 		if p.ShowsCPU() {
 			roles = append(roles, p.Role)
 		}

@@ -14,6 +14,7 @@ import (
 	"plimsoll/load/fleet"
 	"plimsoll/load/workload"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/live"
 	"plimsoll/run/trial"
 )
@@ -51,11 +52,11 @@ type audience struct {
 }
 
 // watchable opens the socket of a run. Without one the run goes on, and its log has the reason.
-func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, sys *System) *audience {
+func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, sys *deploy.System) *audience {
 	m := w.Manifest()
 	a := &audience{broadcast: s.broadcast, ended: make(chan struct{}), duet: pt.Place, stop: s.Stop,
 		like: live.Frame{ID: m.ID, Began: m.Epoch.UTC(), PID: os.Getpid(), Verb: s.Verb(), Plan: m.Name, Arm: m.Arm, Engine: m.Engine, Storms: stormKinds(sys)}}
-	a.most, a.bound = mostUsers(s.Users(pt), sys.mix)
+	a.most, a.bound = mostUsers(s.Users(pt), sys.Mix)
 	if m.Comparison != "" {
 		a.like.Of = &live.PartOf{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.Place != nil}
 		if c := s.Plan.Compare; c != nil && s.broadcast.Is(live.KindComparison) {
@@ -284,9 +285,9 @@ func mostUsers(ready int, mix []engine.Part) (most int, bound string) {
 }
 
 // stormKinds are the kinds of storms in which the users of a mix take part.
-func stormKinds(sys *System) []string {
+func stormKinds(sys *deploy.System) []string {
 	var out []string
-	for _, part := range sys.mix {
+	for _, part := range sys.Mix {
 		if x, ok := part.Behavior.(workload.StormKinds); ok {
 			out = append(out, x.StormKinds()...)
 		}

@@ -85,7 +85,7 @@ func (pr *Program) Obstacles(ctx context.Context, m *Met, admin string, users in
 	}
 	p := &plan.Plan{Target: plan.Target{Driver: plan.External}}
 	env := workload.Env{
-		URL: m.Address, Timeout: meetTime, Params: map[string]string{}, Secret: pr.secretsOf(p), Secrets: pr.Secrets,
+		URL: m.Address, Timeout: meetTime, Params: map[string]string{}, Secret: pr.SecretsOf(p), Secrets: pr.Secrets,
 	}
 	if admin != "" {
 		env.Params["admin"] = admin

@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/internal/files"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset"
+	"plimsoll/run/deploy/dumps"
 	"plimsoll/run/sharedhost"
 	"plimsoll/watch/probe"
 )
@@ -124,9 +126,9 @@ func datasetBytes(name string, read bool) (sum int64) {
 	switch {
 	case !(plan.Target{Dataset: name}).Filled():
 	case known && !read:
-		return BytesOf(preset)
+		return dumps.BytesOf(preset)
 	case !read:
-	case IsDir(name):
+	case files.IsDir(name):
 		_ = filepath.WalkDir(name, func(_ string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return nil
@@ -137,8 +139,8 @@ func datasetBytes(name string, read bool) (sum int64) {
 			return nil
 		})
 	default:
-		if spec, err := ReadSpec(name); err == nil {
-			sum = BytesOf(spec)
+		if spec, err := dumps.ReadSpec(name); err == nil {
+			sum = dumps.BytesOf(spec)
 		}
 	}
 	return sum

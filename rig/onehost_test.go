@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/target"
+	"plimsoll/run/deploy"
 )
 
 // elsewherePlan is a plan of arms at two addresses, with keys of the comparison.
@@ -33,9 +33,9 @@ compare: {arms: {base: {url: %q}, new: {url: %q}}%s}
 
 // Two references to one address are refused in a duet, and warned of in a sequence, without the address's password.
 func TestReferencesToOneServer(t *testing.T) {
-	pr := &Program{Secrets: new(plain.Secrets), Env: func(name string) string {
+	pr := &Program{Resolver: deploy.Resolver{Secrets: new(plain.Secrets), Env: func(name string) string {
 		return map[string]string{"A": "http://127.0.0.1:8065", "B": "http://127.0.0.1:8065", "C": "http://127.0.0.2:8065"}[name]
-	}}
+	}}}
 	for _, tt := range []struct{ base, fresh, keys, err, caution string }{
 		{"${ENV:A}", "${ENV:B}", ", mode: duet", "base and new are both at", ""},
 		{"${ENV:A}", "${ENV:C}", ", mode: duet", "", "base and new are both on this host"},
@@ -58,22 +58,29 @@ func TestReferencesToOneServer(t *testing.T) {
 func TestInstalledOver(t *testing.T) {
 	srv := answering(t)
 	there := filepath.Join(t.TempDir(), "version")
-	d := &dialect.Dialect{Name: "d", Behaviors: dialect.Registry{"b": func() workload.Behavior { return nil }}, Release: func(context.Context, workload.Env) ([]string, error) {
+	d := plainDialect()
+	d.Release = func(context.Context, workload.Env) ([]string, error) {
 		b, err := os.ReadFile(there)
 		return []string{string(b)}, err
-	}}
-	shared, block := newGrounds(), NewDuetBlock(2)
+	}
+	p := parsed(t, fmt.Sprintf(`{name: n, target: {driver: external, install: [/bin/sh, -c, 'printf "$PLIMSOLL_VERSION" > %s'],
+verify: {users: none, channels: none, posts: none}}, workload: {behavior: b}, bounded: {users: 5},
+compare: {mode: duet, arms: {base: {url: %q, version: "11.0"}, new: {url: %q, version: "11.1"}}}}`,
+		there, srv, strings.Replace(srv, "127.0.0.1", "localhost", 1)))
+	s := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(string) string { return "" }, Dialects: dialect.Set{d}}}, Plan: p, Progress: silent()}
+	systems := deploymentsOf(s)
+	block := NewDuetBlock(2)
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
-	for i, version := range []string{"11.0", "11.1"} {
-		s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}, Progress: silent()}
-		dep := deployed(t, target.Spec{Name: version, Version: version, URL: strings.Replace(srv, "127.0.0.1", []string{"127.0.0.1", "localhost"}[i], 1),
-			InstallCmd: []string{"/bin/sh", "-c", "printf " + version + " > " + there}})
-		sys := systemOf(s, &commanded{Site: dep, key: version, want: version, grounds: shared, surveyed: true, provision: func(context.Context) error { return nil }})
+	for i, arm := range []string{"base", "new"} {
+		sys, err := systems.System(t.Context(), deploy.Need{Arm: arm})
+		if err != nil {
+			t.Fatal(err)
+		}
 		wg.Go(func() {
 			p := block.Place(nil, nil)
 			defer p.arrive()
-			_, errs[i] = s.ready(t.Context(), sys, RunPart{Arm: version, Place: p})
+			_, errs[i] = s.ready(t.Context(), sys, RunPart{Arm: arm, Place: p})
 		})
 	}
 	wg.Wait()

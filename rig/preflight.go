@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/deploy/sandbox"
 	"plimsoll/run/preflight"
 	"plimsoll/run/users"
 )
@@ -53,7 +54,7 @@ func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) (er
 	if pr.clearance().done {
 		return nil
 	}
-	if pr.Env(outsideEnv) != "" {
+	if sandbox.Inside(pr.Env) {
 		pr.clearance().accounts, err = users.ReadUsersFile(p)
 		return err
 	}
@@ -169,10 +170,10 @@ func (f *flight) mostUsers() (int, string) {
 
 // envOf is what behaviors are given of an arm's server at an address.
 func (f *flight) envOf(at string) workload.Env {
-	sys := &System{secrets: f.secretsOf(f.p), known: f.Secrets, speaks: f.Dialects}
+	secrets := f.SecretsOf(f.p)
 	env := workload.Env{
-		URL: at, HTTP2: f.p.Target.HTTP == plan.HTTP2, Seed: f.p.Seed, Pace: 1, Params: sys.expanded(f.p),
-		Secret: sys.secrets, Secrets: f.Secrets, Timeout: preflight.Within, Mix: f.p.Workload.ActionMix,
+		URL: at, HTTP2: f.p.Target.HTTP == plan.HTTP2, Seed: f.p.Seed, Pace: 1, Params: f.Params(f.p, secrets),
+		Secret: secrets, Secrets: f.Secrets, Timeout: preflight.Within, Mix: f.p.Workload.ActionMix,
 	}
 	if a := f.clearance().accounts; a != nil {
 		env.Accounts = a.Rows

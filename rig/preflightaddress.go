@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/run/health/sources"
 	"plimsoll/run/preflight"
 	"plimsoll/target"
@@ -228,7 +229,7 @@ func (f *flight) version(ctx context.Context, log *preflight.Log, a flightArm, a
 	log.Doing("the version of the server at " + target.Shown(at))
 	names, err := d.Release(ctx, f.envOf(at))
 	if err == nil {
-		_, err = releaseOf(want, names, target.Shown(at))
+		_, err = deploy.ReleaseOf(want, names, target.Shown(at))
 	}
 	if err != nil {
 		log.Problem(a.at("version", a.own.Version != ""), "%v", err)

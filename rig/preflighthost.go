@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,14 +17,13 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
+	"plimsoll/run/deploy"
+	"plimsoll/run/deploy/sandbox"
+	"plimsoll/run/deploy/stores"
 	"plimsoll/run/health"
 	"plimsoll/run/preflight"
 	"plimsoll/run/users"
-	"plimsoll/target/container"
 	"plimsoll/target/lab"
-	"plimsoll/target/lab/mysql"
-	"plimsoll/target/lab/nginx"
-	"plimsoll/target/lab/postgresql"
 	"plimsoll/watch/probe"
 )
 
@@ -50,14 +48,10 @@ func (f *flight) programs(_ context.Context, log *preflight.Log) {
 	if !f.p.Target.OwnHost() {
 		return
 	}
-	missing := map[string]func() (obtained bool, err error){
-		plan.PostgreSQL: func() (bool, error) { err := postgresql.Missing(); return err != nil, err },
-		plan.MySQL:      mysql.Missing,
-	}
 	seen := map[string]bool{"": true}
 	for _, a := range f.arms {
 		for _, engine := range a.engines {
-			if seen[engine] || missing[engine] == nil {
+			if seen[engine] {
 				continue
 			}
 			seen[engine] = true
@@ -65,7 +59,7 @@ func (f *flight) programs(_ context.Context, log *preflight.Log) {
 			if a.own.Database == engine {
 				key = a.at("database", true)
 			}
-			switch obtained, err := missing[engine](); {
+			switch obtained, err := stores.Missing(engine); {
 			case obtained:
 				log.Caution(key, "%v", err)
 			case err != nil:
@@ -74,35 +68,19 @@ func (f *flight) programs(_ context.Context, log *preflight.Log) {
 		}
 	}
 	if f.p.Target.Proxied() {
-		_, err := nginx.Find()
-		problem(log, "target.topology.proxy", err)
+		problem(log, "target.topology.proxy", stores.MissingProxy())
 	}
 }
 
-// housable returns why this program cannot set the plan's target up with networks, containers or limits on this
-// host; nil if it can.
+// housable returns an error if the plan's target cannot be set up with networks, containers or
+// limits on this host.
 func (pr *Program) housable(ctx context.Context, p *plan.Plan) error {
-	if err := Unhostable(ctx, p); err != nil {
-		return err
+	if p.Networked() && pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {
+		return plan.Usagef("-serve, -remote-write: with deployment.network or " +
+			"target.topology.hosts: netns the run is in a network of its own, which reaches no " +
+			"other host; remove them, and use plimsoll serve afterwards")
 	}
-	if (p.Compare != nil && p.Compare.Limited() || p.Networked()) && os.Geteuid() != 0 {
-		return plan.Usagef("compare.arms: deployments need control groups and network namespaces, and these root; run plimsoll as root, or remove deployment")
-	}
-	if !p.Networked() {
-		return nil
-	}
-	if err := Networkable(p, pr.Dialects.Contained()); err != nil {
-		return err
-	}
-	if pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {
-		return plan.Usagef("-serve, -remote-write: with deployment.network or target.topology.hosts: netns the run is in a network of its own, which reaches no other host; remove them, and use plimsoll serve afterwards")
-	}
-	if p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a plan.Arm) bool { return a.Deployment.Contained() }) {
-		if _, err := container.FindPodman(ctx); err != nil {
-			return plan.Usagef("compare.arms: deployment.network: %w", err)
-		}
-	}
-	return nil
+	return sandbox.Housable(ctx, p, pr.Dialects.Contained())
 }
 
 // ports checks that nothing listens where the plan's own programs will.
@@ -147,7 +125,7 @@ func (f *flight) limits(_ context.Context, log *preflight.Log) {
 	if f.p.Placement.Agents != nil {
 		return
 	}
-	mix, err := newMix(f.Dialects, f.p)
+	mix, err := deploy.Mix(f.Dialects, f.p)
 	if err != nil {
 		problem(log, "workload.params", err)
 		return

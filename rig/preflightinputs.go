@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/files"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/run/preflight"
 	"plimsoll/run/users"
 )
@@ -36,12 +38,12 @@ func (f *flight) inputs(ctx context.Context, log *preflight.Log) {
 		f.program(log, *a)
 		for _, engine := range a.engines {
 			f.variables(log, *a, engine)
-			if _, _, err := f.dataOf(a.target, engine); err != nil && !seen[err.Error()] {
+			if _, _, err := f.Data(a.target, engine); err != nil && !seen[err.Error()] {
 				seen[err.Error()] = true
 				problem(log, "target.dataset", err)
 			}
 		}
-		a.target = f.resolve(a.target, f.p.Workload, func(key string, err error) {
+		a.target = f.ResolveAll(a.target, f.p.Workload, func(key string, err error) {
 			key = strings.TrimPrefix(key, "target.")
 			own := key == "url" && len(a.own.URL) > 0 || key == "metrics_url" && len(a.own.MetricsURL) > 0
 			if !strings.HasPrefix(key, "workload.") {
@@ -147,16 +149,16 @@ func (f *flight) probeInputs(ctx context.Context, log *preflight.Log) {
 			if err != nil {
 				log.Problem(key+"."+name, "%v; set it where plimsoll runs", err)
 			}
-			f.hide(full)
+			f.Hide(full)
 		}
 	}
-	_, err := (&System{probes: f.p.Probes}).named(ctx)
+	_, err := (&deploy.System{Probes: f.p.Probes}).Named(ctx)
 	problem(log, "probes", err)
 	full, err := plan.Expand(f.p.Metrics.Prometheus, f.Lookup)
 	if err != nil {
 		log.Problem("metrics.prometheus", "%v; set it where plimsoll runs", err)
 	}
-	f.hide(full)
+	f.Hide(full)
 }
 
 // secrets checks that those are given that the users need.
@@ -176,10 +178,10 @@ func (f *flight) secrets(log *preflight.Log) {
 	var variables []string
 	key, unset := "workload.params."+names[0], ""
 	for _, name := range names {
-		variables = append(variables, variableOf(name))
+		variables = append(variables, deploy.Variable(name))
 		if ref, ok := f.p.Workload.Params[name]; ok {
 			_, err := plan.Expand(ref, f.Lookup)
-			if unreadable(err) { // which was reported
+			if files.Unreadable(err) { // which was reported
 				return
 			}
 			if err != nil {
@@ -190,6 +192,3 @@ func (f *flight) secrets(log *preflight.Log) {
 	log.Problem(key, "no secret is given, and %s%s; set %s in the environment where plimsoll runs",
 		why, unset, strings.Join(variables, " or "))
 }
-
-// variableOf is the environment variable of a secret.
-func variableOf(secret string) string { return "PLIMSOLL_" + strings.ToUpper(secret) }

@@ -23,6 +23,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/capacity"
+	"plimsoll/run/deploy"
 	"plimsoll/run/health"
 	"plimsoll/run/health/sources"
 	"plimsoll/run/live"
@@ -36,8 +37,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
-const opTimeout = 5 * time.Second
+// opTimeout ends an operation of a simulated user.
+const opTimeout = deploy.OpTimeout
 
 // giveUp is after how long a test is given up of which no operation succeeds: two operations that time out follow one
 // another in it.
@@ -150,22 +151,22 @@ const hereFact = "processes here"
 
 // locate finds the processes of a target of others on this host, and keeps them off the generator's cores unless the
 // plan places the generator itself. It is called before each run, because a reset may have restarted the target.
-func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
+func (s *Session) locate(ctx context.Context, sys *deploy.System, inTurns bool) error {
 	site, ok := sys.Deployment.(*external.Site)
 	if !ok {
 		return nil
 	}
-	named, err := sys.named(ctx)
+	named, err := sys.Named(ctx)
 	if err != nil {
 		return err
 	}
-	local := cmp.Or(sys.local, new(sharedhost.Resident))
-	sys.inTurns = inTurns
+	local := cmp.Or(sys.Local, new(sharedhost.Resident))
+	sys.InTurns = inTurns
 	here, err := local.Find(ctx, sharedhost.Clues{URLs: site.URLs(), URL: site.URL(), Ready: sys.Ready, Named: named})
 	if err != nil || !here {
 		return err
 	}
-	sys.local = local
+	sys.Local = local
 	var cores sharedhost.Cores // of users elsewhere, none here
 	if s.crew == nil {
 		cores = sharedhost.Cores{Generator: s.generator, Target: s.targets}
@@ -173,8 +174,8 @@ func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
 	if len(cores.Generator) > 0 {
 		local.Confine(cores, len(s.Plan.Placement.Generator) == 0)
 	}
-	if text := local.Placement(cores); text != sys.told {
-		sys.told = text
+	if text := local.Placement(cores); text != sys.Placement {
+		sys.Placement = text
 		s.Progress.Say("%s", text)
 	}
 	site.Note(hereFact, local.String())
@@ -182,13 +183,13 @@ func (s *Session) locate(ctx context.Context, sys *System, inTurns bool) error {
 }
 
 // onOneHost reports whether a system is on this host, with the generator.
-func (s *Session) onOneHost(sys *System) bool {
-	return s.Plan.Target.OwnHost() || sys.local.Here() && s.crew == nil
+func (s *Session) onOneHost(sys *deploy.System) bool {
+	return s.Plan.Target.OwnHost() || sys.Local.Here() && s.crew == nil
 }
 
 // coresOf returns the cores of a system on this host that are not the generator's; nil where it may use all.
-func (s *Session) coresOf(sys *System) []int {
-	if s.Plan.Target.OwnHost() || sys.local.Apart() {
+func (s *Session) coresOf(sys *deploy.System) []int {
+	if s.Plan.Target.OwnHost() || sys.Local.Apart() {
 		return s.targets
 	}
 	return nil
@@ -223,11 +224,11 @@ func (s *Session) Users(pt RunPart) int {
 }
 
 // Trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the tool failed.
-func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.Run, trial.Outcome, error) {
+func (s *Session) Trial(ctx context.Context, sys *deploy.System, pt RunPart) (*record.Run, trial.Outcome, error) {
 	var commands []byte
 	switch {
 	case pt.Keep:
-	case sys.commanded != nil:
+	case sys.Installation != nil:
 		var err error
 		if commands, err = s.ready(ctx, sys, pt); err != nil {
 			if _, usage := errors.AsType[plan.UsageError](err); usage || ctx.Err() != nil || pt.Comparison == "" {
@@ -236,32 +237,32 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			r, err := s.undeployed(ctx, sys, pt, err, commands)
 			return r, trial.Outcome{}, err
 		}
-		sys.commanded.grounds.succeed(sys.commanded.key)
+		sys.Installation.Succeeded()
 	default:
 		s.Progress.Doing("resetting", s.length(pt))
-		if err := sys.reset(ctx); err != nil {
+		if err := sys.Reset(ctx); err != nil {
 			if (errors.Is(err, target.ErrStart) || errors.Is(err, target.ErrProvision)) && pt.Comparison != "" && !pt.Pilot && ctx.Err() == nil {
 				return s.unstarted(ctx, sys, pt, err)
 			}
 			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
 		}
 	}
-	s.learn(sys)
+	sys.HideSecrets()
 	if err := s.locate(ctx, sys, pt.Place != nil); err != nil {
 		return nil, trial.Outcome{}, err
 	}
 	most := s.Users(pt)
-	if a := users.Arrivals(s.Plan, sys.mix); a != nil {
+	if a := users.Arrivals(s.Plan, sys.Mix); a != nil {
 		most += a.InFlight // connections
 	}
-	lay, err := users.LayOut(ctx, s.Plan, s.crew, sys.Deployment.URL(), sys.mix, most)
+	lay, err := users.LayOut(ctx, s.Plan, s.crew, sys.Deployment.URL(), sys.Mix, most)
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	if err := lay.FreePorts(ctx, s.Plan.Gates.All(), users.Sockets(sys.mix, lay.Users), s.Progress); err != nil {
+	if err := lay.FreePorts(ctx, s.Plan.Gates.All(), users.Sockets(sys.Mix, lay.Users), s.Progress); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	sys.look(ctx, sys.env(s.Plan, sys.Deployment))
+	look(ctx, sys)
 	var run *clock.Clock
 	switch {
 	case pt.Place != nil:
@@ -331,8 +332,8 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 }
 
 // manifest is that of a run before it begins.
-func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes int) (record.Manifest, error) {
-	targetText, err := json.Marshal(sys.describe())
+func (s *Session) manifest(sys *deploy.System, pt RunPart, epoch time.Time, processes int) (record.Manifest, error) {
+	targetText, err := json.Marshal(sys.Deployment.Describe())
 	return record.Manifest{
 		ID: store.NewID(epoch, s.Plan.Name), Name: s.Plan.Name, Tool: s.Version, Epoch: epoch,
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
@@ -362,12 +363,12 @@ func (s *Session) openFleet(root string) (closed func(), err error) {
 }
 
 // accountsOf returns the record of the accounts that the users of a system have; nil where they were made.
-func (s *Session) accountsOf(sys *System) *record.AccountsFile {
+func (s *Session) accountsOf(sys *deploy.System) *record.AccountsFile {
 	if s.accounts == nil {
 		return nil
 	}
-	reset := s.Plan.Target.Driver != plan.External || sys.commanded != nil && sys.commanded.Resets()
-	return s.accounts.Record(sys.mix, s.asked(sys), reset)
+	reset := s.Plan.Target.Driver != plan.External || sys.Installation != nil && sys.Installation.Resets()
+	return s.accounts.Record(sys.Mix, sys.Env(), reset)
 }
 
 // ratedPace returns the pace at which a host's rating counts users of the plan. It is infinite for users of another kind
@@ -380,7 +381,7 @@ func (s *Session) ratedPace() float64 {
 }
 
 // carryOut is the trial between reset and seal.
-func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay users.Layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen users.Received, err error) {
+func (s *Session) carryOut(ctx context.Context, sys *deploy.System, pt RunPart, lay users.Layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen users.Received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
 		return out, seen, err
@@ -422,14 +423,14 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 	}
 	defer sig.Close()
 	panics := &runPanics{all: s.Panics, w: w, clock: run}
-	env := sys.env(s.Plan, sys.Deployment)
+	env := sys.Env()
 	env.Clock, env.Panicked = run, panics.env
 	runner.OnPanic(panics.env)
 	event := func(kind, text string) error { return w.Event(record.Event{At: run.Now(), Kind: kind, Text: text}) }
 	env.Registry = reg
 	env.Log = func(format string, args ...any) { _ = event("error", fmt.Sprintf(format, args...)) }
 	population, err := users.Start(ctx, users.Config{
-		Layout: lay, Mix: sys.mix, Arrivals: users.Arrivals(s.Plan, sys.mix), Env: env, Clock: run, Crew: s.crew,
+		Layout: lay, Mix: sys.Mix, Arrivals: users.Arrivals(s.Plan, sys.Mix), Env: env, Clock: run, Crew: s.crew,
 		Budget: s.budget, Cores: s.generator, Tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window),
 		Say:  s.Progress.Say,
 		Note: func(text string) error { return event("agent", text) },
@@ -477,13 +478,13 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 		}
 	}
 	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
-		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
-		defer stopDisk()
-		spec.Bounded.Until = disk.until
+		disk := deploy.WatchDisk(ctx, sys.Dir, b.Until)
+		defer disk.End()
+		spec.Bounded.Until = disk.Full
 	}
 	before := stamps()
 	cut, _ := refused()
-	crashes := watchCrashes(sys.Deployment, w, run)
+	crashes := watchCrashes(sys, w, run)
 	out, err = trial.Run(ctx, spec)
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
@@ -507,12 +508,12 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay use
 }
 
 // told reads the target's own telemetry of the requests of the run that has just ended. Most servers have none.
-func (s *Session) told(ctx context.Context, sys *System, env workload.Env, w *record.Writer, db *series.DB, epoch time.Time) ([]record.Finding, error) {
-	own := s.Drivers[s.Plan.Target.Driver]
-	if own.Telemetry == nil || ctx.Err() != nil {
+func (s *Session) told(ctx context.Context, sys *deploy.System, env workload.Env, w *record.Writer, db *series.DB, epoch time.Time) ([]record.Finding, error) {
+	telemetry := s.Telemetry[s.Plan.Target.Driver]
+	if telemetry == nil || ctx.Err() != nil {
 		return nil, nil
 	}
-	return own.Telemetry(ctx, EndedRun{Deployment: sys.Deployment, Target: s.Plan.Target, Tally: env.Tally, Writer: w, Series: db, Epoch: epoch,
+	return telemetry(ctx, EndedRun{Deployment: sys.Deployment, Target: s.Plan.Target, Tally: env.Tally, Writer: w, Series: db, Epoch: epoch,
 		Reading: func() { s.Progress.Doing("reading the telemetry", 0) }})
 }
 

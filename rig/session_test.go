@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,24 +37,6 @@ compare: {arms: {base: {}, new: {}}, combine: true}
 	}
 }
 
-func TestSecretsComeFromTheEnvironmentOnly(t *testing.T) {
-	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "from-env", "MY_TOKEN": "tok"}
-	s := &Program{Env: func(k string) string { return env[k] }, Drivers: map[string]OwnDriver{"refchat": {UserPassword: "known"}}}
-	p := &plan.Plan{Target: plan.Target{Driver: "external"}, Workload: plan.Workload{Params: map[string]string{"bot_token": "${ENV:MY_TOKEN}", "team": "t"}}}
-	get := s.secretsOf(p)
-	if get("admin_password") != "from-env" || get("bot_token") != "tok" || get("user_password") != "" {
-		t.Errorf("%q %q %q", get("admin_password"), get("bot_token"), get("user_password"))
-	}
-	if got := params(p); got["bot_token"] != "" || got["team"] != "t" {
-		t.Errorf("params %v", got)
-	}
-	p.Target.Driver = "refchat"
-	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
-	if a, b := s.secretsOf(p)("admin_password"), s.secretsOf(p)("admin_password"); len(a) < 20 || a == b {
-		t.Errorf("the passwords of our own servers are %q and %q", a, b)
-	}
-}
-
 // crowdedDisk makes runs in which the output of commands cannot be written: a directory has its name.
 type crowdedDisk struct{ record.OS }
 
@@ -73,10 +56,15 @@ func TestRunWithoutRoomForCommandsIsSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plan.Plan{Name: "n", Workload: plan.Workload{Behavior: "b", Pace: 1}, Bounded: &plan.Bounded{Users: plan.PerEngine{"": 5}}}
-	s := &Session{Program: &Program{Args: []string{"run"}}, Plan: p, Store: st, Progress: silent()}
-	dep := deployed(t, target.Spec{Name: "base", URL: srv, InstallCmd: []string{"/bin/sh", "-c", "echo installed"}})
-	sys := systemOf(s, &commanded{Site: dep, key: "base", surveyed: true, provision: func(context.Context) error { return nil }})
+	p := parsed(t, fmt.Sprintf(`{name: n, target: {driver: external, url: %q, install: [/bin/sh, -c, "echo installed"],
+verify: {version: none, users: none, channels: none, posts: none}}, workload: {behavior: b}, bounded: {users: 5}}`, srv))
+	d := plainDialect()
+	s := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(string) string { return "" }, Dialects: dialect.Set{d}}, Args: []string{"run"}},
+		Plan: p, Store: st, Progress: silent()}
+	sys, err := deploymentsOf(s).System(t.Context(), deploy.Need{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, _, err := s.Trial(t.Context(), sys, RunPart{Arm: "base", Bounded: true}); err == nil || !strings.Contains(err.Error(), "writing the output of the commands: ") {
 		t.Fatal(err)
 	}
@@ -87,5 +75,21 @@ func TestRunWithoutRoomForCommandsIsSealed(t *testing.T) {
 	r, err := st.Run(entries[0].ID)
 	if err != nil || r.Manifest.State != record.Interrupted || r.Validity.Valid || len(r.Manifest.Phases) > 0 || !strings.Contains(r.Manifest.Why, "the tool failed: writing the output") {
 		t.Errorf("state %s, why %q, %v", r.Manifest.State, r.Manifest.Why, err)
+	}
+}
+
+// A side that the plan does not name gets the remaining cores: without cores of their own, servers would run on the
+// generator's.
+func TestPlacementCompletesTheOtherSide(t *testing.T) {
+	for _, tt := range []struct{ generator, target, cpus, wantGenerator, wantTarget []int }{
+		{nil, nil, []int{0, 1}, []int{1}, []int{0}},
+		{[]int{1}, nil, []int{0, 1}, []int{1}, []int{0}},
+		{nil, []int{0}, []int{0, 1, 2}, []int{1, 2}, []int{0}},
+		{[]int{0, 1}, nil, []int{0, 1}, []int{0, 1}, nil},
+		{nil, nil, []int{0}, nil, nil},
+	} {
+		if g, w := sides(tt.generator, tt.target, tt.cpus); !slices.Equal(g, tt.wantGenerator) || !slices.Equal(w, tt.wantTarget) {
+			t.Errorf("sides(%v, %v, %v) = %v, %v", tt.generator, tt.target, tt.cpus, g, w)
+		}
 	}
 }

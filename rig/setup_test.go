@@ -4,14 +4,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"plimsoll/dialect"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
+	"plimsoll/load/engine"
 	"plimsoll/load/fleet/join"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/target/external"
 	"plimsoll/watch/series"
@@ -34,12 +37,26 @@ func deployed(t *testing.T, spec target.Spec) *external.Site {
 	return dep.(*external.Site)
 }
 
-// systemOf is a system of a site that the plan's commands prepare.
-func systemOf(s *Session, c *commanded) *System {
-	if c.grounds == nil {
-		c.grounds = newGrounds()
+// deploymentsOf returns deployments whose users need nothing.
+func deploymentsOf(s *Session) *deploy.Deployments {
+	return deploy.New(deploy.Config{
+		Resolver:  s.Resolver,
+		Plan:      s.Plan,
+		Progress:  s.Progress,
+		Admit:     func(context.Context, string, []engine.Part, int) error { return nil },
+		Provision: func(context.Context, workload.Env, []engine.Part, int) error { return nil },
+		Survey:    func(context.Context, *deploy.System) error { return nil },
+	})
+}
+
+// plainDialect returns a dialect whose behavior b does nothing.
+func plainDialect() *dialect.Dialect {
+	d := &dialect.Dialect{
+		Name:      "d",
+		Behaviors: dialect.Registry{"b": func() workload.Behavior { return nil }},
 	}
-	return &System{Deployment: c.Site, speaks: s.Dialects, commanded: c, secrets: func(string) string { return "" }}
+	d.Settings.Check = func(map[string]string) error { return nil }
+	return d
 }
 
 func parsed(t *testing.T, text string) *plan.Plan {
@@ -59,20 +76,6 @@ func created(t *testing.T, dir string) *series.DB {
 		t.Fatal(err)
 	}
 	return db
-}
-
-// openDir is a new directory that the users of database servers may enter.
-func openDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "rig-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // fleetKeys makes the keys of a fleet with these agents.

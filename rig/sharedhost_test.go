@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
+	"plimsoll/run/deploy"
 	"plimsoll/run/health"
 	"plimsoll/run/sharedhost"
 	"plimsoll/target"
@@ -43,7 +44,7 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 		s := &Session{Program: &Program{Env: func(string) string { return "" }, Secrets: new(plain.Secrets)}, Plan: p, Progress: silent()}
 		cores := sharedhost.CoresOf(p, true)
 		s.generator, s.targets = cores.Generator, cores.Target
-		sys := &System{Deployment: deployed(t, target.Spec{URL: at}), probes: p.Probes}
+		sys := &deploy.System{Deployment: deployed(t, target.Spec{URL: at}), probes: p.Probes}
 		if s.onOneHost(sys) {
 			t.Errorf("%s: it is here before it was looked for", tt.keys)
 		}
@@ -51,7 +52,7 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, r := range sys.roles() {
+		for _, r := range sys.Roles() {
 			names = append(names, r.Name)
 		}
 		if !slices.Equal(names, []string{"app"}) || !s.onOneHost(sys) || (len(s.coresOf(sys)) > 0) != tt.confined {
@@ -66,8 +67,8 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 		if why := gates["others"].Why; !strings.Contains(why, tt.foreign) {
 			t.Errorf("%s: others: %q, want %q", tt.keys, why, tt.foreign)
 		}
-		if err := s.locate(t.Context(), sys, true); err != nil || len(sys.roles()) > 0 {
-			t.Errorf("%s: in a duet nothing is paused, and yet it is probed: %v, %v", tt.keys, sys.roles(), err)
+		if err := s.locate(t.Context(), sys, true); err != nil || len(sys.Roles()) > 0 {
+			t.Errorf("%s: in a duet nothing is paused, and yet it is probed: %v, %v", tt.keys, sys.Roles(), err)
 		}
 		if err := sys.local.End(); err != nil {
 			t.Error(err)

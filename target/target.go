@@ -169,6 +169,9 @@ type Description struct {
 	// a process on this host.
 	Deployment map[string]string `json:"deployment,omitempty"`
 	Settings   map[string]string `json:"settings,omitempty"` // further facts from the driver
+	// Objects are the counts that were compared before a run, by the names of the server's
+	// objects; nil if none were.
+	Objects map[string]int64 `json:"objects,omitempty"`
 	// Hosts are the hosts of the programs when each role has its own, in the order of their addresses. Links are the
 	// limits of their links, in words; empty for none.
 	Hosts []HostAddr `json:"hosts,omitempty"`

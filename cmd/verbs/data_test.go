@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/rig"
 	"plimsoll/target"
 )
 
@@ -207,17 +206,5 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 	}
 	if _, err := os.Stat(mine); err != nil {
 		t.Errorf("somebody's file is gone: %v", err)
-	}
-}
-
-// A server for a dump is beside it also when its name ends with a slash; otherwise a directory stands where the dump
-// is to go.
-func TestATemporaryServerIsBesideTheDump(t *testing.T) {
-	dir := t.TempDir()
-	if err := rig.Temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil, func(rig.DataServer) error { return nil }); err == nil {
-		t.Error("a server of an unknown engine has started")
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

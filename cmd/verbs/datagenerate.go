@@ -20,7 +20,7 @@ import (
 	"plimsoll/reference/dataset/mattermost"
 	data "plimsoll/reference/dataset/refchat"
 	"plimsoll/reference/refchat"
-	"plimsoll/rig"
+	"plimsoll/run/deploy/dumps"
 )
 
 // specFlags add the flags that change a spec, and return the function that applies them.
@@ -89,7 +89,7 @@ func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string)
 	if err != nil {
 		return err
 	}
-	spec, err := rig.ReadSpec(append(rest, "tiny")[0])
+	spec, err := dumps.ReadSpec(append(rest, "tiny")[0])
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string)
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &rig.Maker{Tool: own.Version(), Progress: a.newProgress(), Password: a.secret("PLIMSOLL_USER_PASSWORD"), Hash: *hash}
+	m := &dumps.Maker{Tool: own.Version(), Progress: a.newProgress(), Password: a.secret("PLIMSOLL_USER_PASSWORD"), Hash: *hash}
 	defer m.Progress.End()
 	switch {
 	case *format == "mattermost":
@@ -145,12 +145,12 @@ func (a *app) sayLoaded(spec dataset.Spec, server string, res data.Result) {
 		rows += n
 	}
 	plain.Fprintf(a.stdout, "%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
-		spec.Name, server, rig.Thousands(spec.Posts), rig.Thousands(int(rows)), res.Load.Seconds(), float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
+		spec.Name, server, plain.Thousands(spec.Posts), plain.Thousands(int(rows)), res.Load.Seconds(), float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
 		res.Indexes, res.Build.Seconds(), res.Settle.Seconds(), (res.Load + res.Build + res.Settle).Seconds())
 }
 
 // fill loads into a database that is there.
-func (a *app) fill(ctx context.Context, m *rig.Maker, spec dataset.Spec, dsnEnv string, asJSON bool) error {
+func (a *app) fill(ctx context.Context, m *dumps.Maker, spec dataset.Spec, dsnEnv string, asJSON bool) error {
 	dsn := a.env(dsnEnv)
 	if dsn == "" {
 		return plan.Usagef("-dsn-env=%s: the environment variable is not set", dsnEnv)
@@ -173,7 +173,7 @@ func (a *app) fill(ctx context.Context, m *rig.Maker, spec dataset.Spec, dsnEnv 
 }
 
 // writeImport writes a file for Mattermost's bulk import; it appears whole.
-func (a *app) writeImport(ctx context.Context, m *rig.Maker, spec dataset.Spec, out string, attachments, asJSON bool) (err error) {
+func (a *app) writeImport(ctx context.Context, m *dumps.Maker, spec dataset.Spec, out string, attachments, asJSON bool) (err error) {
 	if out == "" {
 		return plan.Usagef("-format=mattermost needs -o FILE, or -o - for standard output")
 	}
@@ -227,6 +227,6 @@ func (a *app) writeImport(ctx context.Context, m *rig.Maker, spec dataset.Spec, 
 	if asJSON {
 		return a.json(map[string]any{"file": out, "bytes": fi.Size(), "seconds": time.Since(began).Seconds(), "spec_sha256": spec.Digest()})
 	}
-	plain.Fprintf(a.stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, rig.Thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
+	plain.Fprintf(a.stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, plain.Thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
 	return nil
 }

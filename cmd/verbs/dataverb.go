@@ -22,7 +22,8 @@ import (
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/reference/dataset/mattermost"
 	data "plimsoll/reference/dataset/refchat"
-	"plimsoll/rig"
+	"plimsoll/run/deploy/dumps"
+	"plimsoll/run/deploy/stores"
 )
 
 // dataTimeout is the default limit of a data verb.
@@ -69,7 +70,7 @@ func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string)
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &rig.Maker{Tool: own.Version(), Progress: a.newProgress()}
+	m := &dumps.Maker{Tool: own.Version(), Progress: a.newProgress()}
 	defer m.Progress.End()
 	began := time.Now()
 	dir := rest[len(rest)-1]
@@ -86,7 +87,7 @@ func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string)
 	if *asJSON {
 		return a.json(x)
 	}
-	plain.Fprintf(a.stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, rig.DatasetText(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+	plain.Fprintf(a.stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, dumps.Text(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 	return nil
 }
 
@@ -110,7 +111,7 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
-	if rig.IsSQLFile(rest[0]) {
+	if dumps.IsSQLFile(rest[0]) {
 		return a.restoreScript(ctx, rest[0], rest[1], script, *timeout, *asJSON)
 	}
 	d, err := dump.Open(rest[0])
@@ -141,9 +142,9 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	}
 	prog.Doing("copying and starting the server", 0)
 	began := time.Now()
-	s, err := rig.StartData(ctx, d.Manifest.Engine, dir, d.Data(), *way, nil)
+	s, err := stores.Start(ctx, d.Manifest.Engine, dir, d.Data(), *way, nil)
 	if err != nil {
-		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, rig.RemoveState(dir)))
+		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, stores.RemoveState(dir)))
 	}
 	x.Restore = time.Since(began).Seconds()
 	if *copied {
@@ -246,7 +247,7 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 				return err
 			}
 			prog.Doing("starting a server on a copy", 0)
-			if err := rig.Temporarily(ctx, d.Manifest.Engine, rest[0], d.Data(), nil, func(s rig.DataServer) error {
+			if err := stores.Temporarily(ctx, d.Manifest.Engine, rest[0], d.Data(), nil, func(s *stores.Server) error {
 				return inDatabase(s.DSN(d.Manifest.Database))
 			}); err != nil {
 				return err
@@ -267,7 +268,7 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 		return fmt.Errorf("%s is not what its manifest says: %d differences", cmp.Or(*dsnEnv, rest[0]), len(problems))
 	}
 	if !*asJSON {
-		plain.Fprintf(a.stdout, "%s is what its manifest says: %s\n", cmp.Or(*dsnEnv, rest[0]), rig.DatasetText(d))
+		plain.Fprintf(a.stdout, "%s is what its manifest says: %s\n", cmp.Or(*dsnEnv, rest[0]), dumps.Text(d))
 	}
 	return nil
 }
@@ -287,7 +288,7 @@ func (a *app) verifyImport(ctx context.Context, path string, asJSON bool) error 
 		return a.json(n)
 	}
 	plain.Fprintf(a.stdout, "%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
-		path, n.Teams, n.Channels, n.Users, n.DirectChannels, rig.Thousands(n.Posts), rig.Thousands(n.Replies), rig.Thousands(n.Reactions), n.Attachments)
+		path, n.Teams, n.Channels, n.Users, n.DirectChannels, plain.Thousands(n.Posts), plain.Thousands(n.Replies), plain.Thousands(n.Reactions), n.Attachments)
 	return nil
 }
 
@@ -299,7 +300,7 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 	if err != nil {
 		return err
 	}
-	if rig.IsDir(rest[0]) {
+	if files.IsDir(rest[0]) {
 		d, err := dump.Open(rest[0])
 		if err != nil {
 			return plan.UsageError{Err: err}
@@ -310,16 +311,16 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 			return a.json(map[string]any{"digest": d.Digest(), "manifest": m})
 		}
 		m := d.Manifest
-		plain.Fprintf(a.stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", rig.DatasetText(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
+		plain.Fprintf(a.stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", dumps.Text(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
 			len(m.Files), m.Made.Format(time.RFC3339), m.Tool)
 		for _, t := range slices.SortedFunc(slices.Values(m.Tables), func(a, b dump.Table) int { return cmp.Compare(b.Rows, a.Rows) }) {
 			if t.Rows > 0 {
-				plain.Fprintf(a.stdout, "  %-20s %12s rows\n", t.Name, rig.Thousands(int(t.Rows)))
+				plain.Fprintf(a.stdout, "  %-20s %12s rows\n", t.Name, plain.Thousands(int(t.Rows)))
 			}
 		}
 		return nil
 	}
-	spec, err := rig.ReadSpec(rest[0])
+	spec, err := dumps.ReadSpec(rest[0])
 	if err != nil {
 		return err
 	}
@@ -339,9 +340,9 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 		members += p.Channel(c).Members
 	}
 	if *asJSON {
-		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": rig.BytesOf(spec), "bytes_by_engine": map[string]int64{plan.PostgreSQL: rig.BytesOn(plan.PostgreSQL, spec), plan.MySQL: rig.BytesOn(plan.MySQL, spec)}})
+		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": dumps.BytesOf(spec), "bytes_by_engine": map[string]int64{plan.PostgreSQL: dumps.BytesOn(plan.PostgreSQL, spec), plan.MySQL: dumps.BytesOn(plan.MySQL, spec)}})
 	}
 	plain.Fprintf(a.stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files\n%s\n", plain.Block(spec.String()), spec.Digest()[:12],
-		rig.Thousands(p.Channels()), rig.Thousands(members), rig.Thousands(t.Counts.Posts), rig.Thousands(t.Counts.Replies), rig.Thousands(t.Counts.Threads), rig.Thousands(t.Counts.Reactions), rig.Thousands(t.Counts.Files), rig.BytesText(spec))
+		plain.Thousands(p.Channels()), plain.Thousands(members), plain.Thousands(t.Counts.Posts), plain.Thousands(t.Counts.Replies), plain.Thousands(t.Counts.Threads), plain.Thousands(t.Counts.Reactions), plain.Thousands(t.Counts.Files), dumps.BytesText(spec))
 	return nil
 }

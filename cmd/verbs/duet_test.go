@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/files"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -85,7 +85,7 @@ func TestDuetEndToEnd(t *testing.T) {
 			t.Errorf("the report does not have %q", want)
 		}
 	}
-	if rig.IsDir(filepath.Join(root, "store", "state")) {
+	if files.IsDir(filepath.Join(root, "store", "state")) {
 		t.Error("the state directory is left")
 	}
 	nothingLeft(t, root, cmd.Process.Pid, nil)

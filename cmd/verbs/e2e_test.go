@@ -22,9 +22,9 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
+	"plimsoll/internal/files"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -228,7 +228,7 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
-	if there := rig.IsDir(filepath.Join(root, "store", "state")); there != wide {
+	if there := files.IsDir(filepath.Join(root, "store", "state")); there != wide {
 		t.Errorf("-keep=%v: the state directory is there: %v", wide, there)
 	}
 	secrets = append(secrets, "s3cret-token", "s3cret-key")
@@ -284,7 +284,7 @@ func secretsOfChildren(parent int) []string {
 // verifiers.
 func noSecrets(t *testing.T, root string, secrets []string) {
 	t.Helper()
-	files := 0
+	count := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -293,7 +293,7 @@ func noSecrets(t *testing.T, root string, secrets []string) {
 		if err != nil {
 			return err
 		}
-		files++
+		count++
 		for _, s := range secrets {
 			if bytes.Contains(b, []byte(s)) {
 				t.Errorf("%s holds a secret", path)
@@ -301,8 +301,8 @@ func noSecrets(t *testing.T, root string, secrets []string) {
 		}
 		return nil
 	})
-	if err != nil || files < 5 {
-		t.Errorf("looked through %d files: %v", files, err)
+	if err != nil || count < 5 {
+		t.Errorf("looked through %d files: %v", count, err)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/parallel"
 	"plimsoll/internal/plain"
 	"plimsoll/report"
-	"plimsoll/rig"
 )
 
 // writeReport writes all forms of a document into a directory, with the files that belong to it. Each file
@@ -50,7 +49,7 @@ func writeReport(dir string, doc report.Document, more []evidence.File) error {
 // makeDir makes a directory for reports with its missing parents: for this user alone where the one that is there is.
 func makeDir(dir string) error {
 	there := dir
-	for !rig.IsDir(there) && filepath.Dir(there) != there {
+	for !files.IsDir(there) && filepath.Dir(there) != there {
 		there = filepath.Dir(there)
 	}
 	mode := os.FileMode(0o755)

@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 	"plimsoll/run/export"
 	"plimsoll/run/users"
 )
@@ -133,8 +134,16 @@ func (a *app) secret(name string) string {
 // program returns the parts of the process that the sessions of a verb use.
 func (a *app) program() *rig.Program {
 	out, errs := a.raw()
-	return &rig.Program{Version: own.Version(), Args: a.args, Env: a.env, Secrets: a.secrets, Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs), Terminal: a.terminal,
-		Panics: a.caught, Stop: a.stop, Console: a.console, Out: a.out, Fleet: a.door, Clearance: a.clearance, Dialects: a.dialects(), Drivers: a.drivers(), Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: a.catalog().KeepGraphs}
+	return &rig.Program{
+		Resolver: deploy.Resolver{
+			Env: a.env, Secrets: a.secrets, Dialects: a.dialects(), Drivers: a.services().Drivers(),
+		},
+		Version: own.Version(), Args: a.args, Terminal: a.terminal, Console: a.console,
+		Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs),
+		Panics: a.caught, Stop: a.stop, Out: a.out, Fleet: a.door, Clearance: a.clearance,
+		Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull,
+		Telemetry: a.services().Telemetry(), AtSeal: a.catalog().KeepGraphs,
+	}
 }
 
 func isTerminal(f *os.File) bool {

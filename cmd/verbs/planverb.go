@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/rig"
+	"plimsoll/run/deploy/sandbox"
 	"plimsoll/run/preflight"
 	"plimsoll/run/users"
 )
@@ -116,7 +117,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 				out.Warnings = append(out.Warnings, caution)
 			}
 			out.Notes = a.dialects().Notes(p)
-			if why := rig.Unhostable(ctx, p); why != nil {
+			if why := sandbox.Unhostable(ctx, p); why != nil {
 				out.HostsLack = why.Error()
 			}
 			for _, f := range forecasts {
@@ -157,7 +158,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			return err
 		}
 	}
-	if why := rig.Unhostable(ctx, p); why != nil {
+	if why := sandbox.Unhostable(ctx, p); why != nil {
 		if _, err = plain.Fprintf(a.stdout, "  it cannot be carried out here: %v\n", why); err != nil {
 			return err
 		}

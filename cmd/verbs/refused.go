@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/plan"
-	"plimsoll/rig"
+	"plimsoll/run/deploy/sandbox"
 )
 
 // refused reports the parts of a plan that this program could not carry out, so that plan check reports the same
@@ -20,11 +20,11 @@ func (a *app) refused(p *plan.Plan) []plan.Refusal {
 	if why := a.dialects().WithDefaultRules(p).ToleratesMore(); why != "" && p.ToleratesMore() == "" && p.Compare.Margin["errors"].Points {
 		refuse("compare.margin.errors", "%s", why)
 	}
-	if check := a.drivers()[p.Target.Driver].CheckFault; check != nil {
+	if check := a.services().Drivers()[p.Target.Driver].CheckFault; check != nil {
 		faults(p, check, refuse)
 	}
 	if p.Networked() {
-		if err := rig.Networkable(p, a.dialects().Contained()); err != nil {
+		if err := sandbox.Networkable(p, a.dialects().Contained()); err != nil {
 			path, text, _ := strings.Cut(err.Error(), ": ")
 			refuse(path, "%s", text)
 		}

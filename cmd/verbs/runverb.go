@@ -67,7 +67,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	deployed.Kept = *keep
 	defer deployed.Close()
 	s.Progress.What(label(rest[0], question, next), 0)
-	sys, err := deployed.System(ctx, pt)
+	sys, err := deployed.System(ctx, s.Need(pt))
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/cmd/internal/own"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
+	"plimsoll/run/deploy/dumps"
 )
 
 // A scriptSet are the flags of a restore from a script of SQL.
@@ -24,7 +24,7 @@ func scriptFlags(fs *flag.FlagSet) scriptSet {
 
 // restoreScript loads a script of SQL into a new server and keeps the server's data as a dump.
 func (a *app) restoreScript(ctx context.Context, path, dir string, set scriptSet, timeout time.Duration, asJSON bool) error {
-	s, err := rig.OpenSQLFile(path)
+	s, err := dumps.OpenSQLFile(path)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (a *app) restoreScript(ctx context.Context, path, dir string, set scriptSet
 	}
 	ctx, cancel := timed(ctx, timeout)
 	defer cancel()
-	m := &rig.Maker{Tool: own.Version(), Progress: a.newProgress()}
+	m := &dumps.Maker{Tool: own.Version(), Progress: a.newProgress()}
 	defer m.Progress.End()
 	began := time.Now()
 	d, err := m.RestoreSQL(ctx, s, *set.engine, *set.database, dir, owners)
@@ -52,7 +52,7 @@ func (a *app) restoreScript(ctx context.Context, path, dir string, set scriptSet
 		rows += t.Rows
 	}
 	plain.Fprintf(a.stdout, "%s: %s on %s, %d tables with %s rows, %.2f GB from %.2f GB, loaded in %s s, %.1f s in all, sha256 %s\n",
-		dir, rig.DatasetText(d), x.Server, len(x.Tables), rig.Thousands(int(rows)), float64(x.Bytes)/1e9, float64(s.Size)/1e9,
+		dir, dumps.Text(d), x.Server, len(x.Tables), plain.Thousands(int(rows)), float64(x.Bytes)/1e9, float64(s.Size)/1e9,
 		d.Manifest.Seconds["load"], x.Seconds, x.Digest[:12])
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"io"
-	"maps"
 
 	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/usage"
@@ -27,24 +26,9 @@ func serverVerb(s rig.ServerVerb) verb {
 }
 
 // services returns those that the program has.
-func (a *app) services() []rig.Service { return append([]rig.Service{own.Chat}, a.further...) }
+func (a *app) services() rig.Services { return append(rig.Services{own.Chat}, a.further...) }
 
-// dialects returns those of the services.
-func (a *app) dialects() (all dialect.Set) {
-	for _, s := range a.services() {
-		all = append(all, s.Dialect)
-	}
-	return all
-}
-
-// drivers returns those of the services.
-func (a *app) drivers() map[string]rig.OwnDriver {
-	all := map[string]rig.OwnDriver{}
-	for _, s := range a.services() {
-		maps.Copy(all, s.Drivers)
-	}
-	return all
-}
+func (a *app) dialects() dialect.Set { return a.services().Dialects() }
 
 // known returns the names that plans may use.
 func (a *app) known() plan.Known {

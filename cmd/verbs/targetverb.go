@@ -14,6 +14,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/rig"
+	"plimsoll/run/deploy/sandbox"
 	"plimsoll/target"
 )
 
@@ -81,7 +82,7 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, 
 	f := s.NewDeployments()
 	f.Kept = true
 	defer f.Close()
-	sys, err := f.System(ctx, pt)
+	sys, err := f.System(ctx, s.Need(pt))
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (a *app) targetStatus(ctx context.Context, dir string, asJSON bool) error {
 		}
 		asked.Ready = append(asked.Ready, full)
 	}
-	status := asked.Status(ctx, rig.DialOf(state))
+	status := asked.Status(ctx, sandbox.DialOf(state))
 	if asJSON {
 		return a.json(struct {
 			State  target.StateFile `json:"state"`

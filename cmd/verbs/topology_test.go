@@ -9,11 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/judge/limiter"
 	"plimsoll/record"
@@ -105,45 +102,6 @@ func lagShown(t *testing.T, stored *record.Run) {
 	d, _ := evidence.TargetOf(stored.Manifest)
 	if len(d.Companions) != 2 || d.Companions["replica-0"].Version != d.Database.Version || !strings.Contains(setup, "1 × "+d.Companions["proxy"].Name+" "+d.Companions["proxy"].Version) {
 		t.Errorf("setup %s of %+v", setup, d.Companions)
-	}
-}
-
-// TestKilledPartsOfATopology kills the replica and then the proxy of a run: it is not valid, a finding names each, and
-// the program ends with nothing left of them.
-func TestKilledPartsOfATopology(t *testing.T) {
-	t.Parallel()
-	withNginx(t)
-	text := strings.Replace(hostsPlan, ", hosts: netns, links: {all: {rate: 1Gbit/s}}", "", 1)
-	cmd, root, output := startPlan(t, text, "run")
-	atPhase(t, root, "ramp", output)
-	started := family(cmd.Process.Pid)
-	parts := []int{journaled(t, root, "replica-0/postgresql.journal"), journaled(t, root, "*/nginx.journal")}
-	atPhase(t, root, "measure", output)
-	for _, pid := range parts {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if status := wait(t, cmd, 2*time.Minute, output); status != exit.Invalid && status != exit.SLO {
-		t.Errorf("exit status %d\n%s", status, output)
-	}
-	r, err := record.Open(crashedRun(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"the target did not stay up: replica replica-0: postgres ended: signal: killed", "the target did not stay up: proxy nginx: nginx ended: signal: killed"} {
-		if !slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
-			return f.Gate == record.CrashGate && f.Level == record.Red && strings.HasPrefix(f.Text, want)
-		}) {
-			t.Errorf("no finding %q: %+v", want, r.Validity.Findings)
-		}
-	}
-	if r.Validity.Valid {
-		t.Error("the run is valid")
-	}
-	nothingLeft(t, root, cmd.Process.Pid, started)
-	if left, _ := filepath.Glob(filepath.Join(root, "store", "state", "*")); len(left) > 0 {
-		t.Errorf("state is left: %v", left)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 )
 
 // verifyFlags are the flags of "target verify".
@@ -46,7 +47,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
 		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets, Users: f.users}
 	if f.tokenFile != "" {
-		b, err := files.ReadText(f.tokenFile, rig.MaxSecret)
+		b, err := files.ReadText(f.tokenFile, deploy.MaxSecret)
 		if err != nil {
 			return plan.Usagef("-token-file: %w", err)
 		}

@@ -21,7 +21,7 @@ var rows = [][]string{
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
 	4:  {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
-	6:  {"evidence"},
+	6:  {"evidence", "run/deploy"},
 	7:  {"run/users", "run/export", "run/rating"},
 	8:  {"run/health"},
 	9:  {"rig", "console"},
@@ -47,7 +47,7 @@ var driverList = []string{
 }
 
 // choosers are the rooms that import drivers.
-var choosers = []string{"rig", "run/export", "run/health", "run/rating", "run/users", "cmd"}
+var choosers = []string{"rig", "run/deploy", "run/export", "run/health", "run/rating", "run/users", "cmd"}
 
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}

@@ -93,3 +93,16 @@ func kindOf(m fs.FileMode) string {
 	}
 	return "no file"
 }
+
+// Unreadable reports whether err is of a file that is there and can never be read: it is no regular
+// file, or too large.
+func Unreadable(err error) bool {
+	_, irregular := errors.AsType[*IrregularError](err)
+	return irregular || errors.Is(err, ErrTooLarge)
+}
+
+// IsDir reports whether there is a directory at path.
+func IsDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -142,4 +143,13 @@ func escapeFrom(b []byte, i int) []byte {
 		i += n
 	}
 	return out
+}
+
+// Thousands writes a number as in 12,000,000.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

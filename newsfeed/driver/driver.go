@@ -18,7 +18,8 @@ import (
 	"plimsoll/newsfeed/jvm"
 	"plimsoll/newsfeed/redis"
 	"plimsoll/newsfeed/server"
-	"plimsoll/rig"
+	"plimsoll/run/deploy"
+	"plimsoll/run/deploy/stores"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/target/process"
@@ -26,11 +27,11 @@ import (
 
 // New returns the driver of a program that has the verb [newsfeed.Driver], which runs the service
 // and its own stores.
-func New() rig.OwnDriver {
-	return rig.OwnDriver{Configure: func(conf *process.Config, profile string, at rig.Side) {
+func New() deploy.OwnDriver {
+	return deploy.OwnDriver{Configure: func(conf *process.Config, profile string, at stores.Side) {
 		conf.Database = newsfeed.Driver
 		conf.Command, conf.Companions = feedCommand(profile), feedCompanions(profile, at)
-	}, Telemetry: feedTelemetry}
+	}}
 }
 
 // fullPatience is the service's -store-timeout in the full profile, unless the plan's args say another: a young Java
@@ -39,7 +40,7 @@ const fullPatience = "10s"
 
 // feedCompanions are the stores of a profile: Redis, and in the quick one this program's own in the places of
 // Cassandra, OpenSearch and Kafka.
-func feedCompanions(profile string, at rig.Side) map[string]target.StartCompanion {
+func feedCompanions(profile string, at stores.Side) map[string]target.StartCompanion {
 	all := map[string]target.StartCompanion{
 		"cache": func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
 			s, err := redis.Start(ctx, redis.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr})
@@ -86,7 +87,7 @@ type ownStore struct {
 }
 
 // startOwnStore starts it on a free port and waits until it answers.
-func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at rig.Side) (*ownStore, error) {
+func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at stores.Side) (*ownStore, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)

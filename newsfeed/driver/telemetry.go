@@ -34,10 +34,10 @@ type accompanied interface {
 	CompanionAddr(role string) (addr string, ok bool)
 }
 
-// feedTelemetry reads the news feed's telemetry of the requests of the run that has just ended, compares it with the
+// Telemetry reads the news feed's telemetry of the requests of the run that has just ended, compares it with the
 // users' measurements, and stores it: windows by second in the run, the same as series. It returns findings. A target
 // without a bus has none.
-func feedTelemetry(ctx context.Context, x rig.EndedRun) ([]record.Finding, error) {
+func Telemetry(ctx context.Context, x rig.EndedRun) ([]record.Finding, error) {
 	d, ok := x.Deployment.(accompanied)
 	if !ok {
 		return nil, nil

@@ -12,6 +12,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 	"plimsoll/run/duet"
 	"plimsoll/run/live"
 )
@@ -21,7 +22,7 @@ type cells struct {
 	*rig.Session
 	base      rig.RunPart
 	count     int // of all blocks
-	deployed  *rig.Deployments
+	deployed  *deploy.Deployments
 	broadcast *live.Broadcast
 	// stacks holds the stacks of the runs before the comparison was interrupted, by arm and engine;
 	// nil if it was not.
@@ -33,7 +34,7 @@ type cells struct {
 
 // newCells returns the cells of a plan, and starts their canary, which hush ends.
 func newCells(
-	ctx context.Context, s *rig.Session, deployed *rig.Deployments, base rig.RunPart, duet bool,
+	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, base rig.RunPart, duet bool,
 ) (r *cells, hush func()) {
 	c := s.Plan.Compare
 	inBlock := len(c.Arms) * len(comparison.Engines(s.Plan))
@@ -71,7 +72,7 @@ func (r *cells) run(ctx context.Context, c cell) (cellRun, error) {
 	if !c.pilot {
 		r.note([]cellRun{run}, began)
 	}
-	return run, errors.Join(err, r.Halt(ctx, sys))
+	return run, errors.Join(err, sys.Halt(ctx))
 }
 
 // runBlock carries out the runs of one block side by side: the systems are up at once, and their
@@ -85,7 +86,7 @@ func (r *cells) runBlock(ctx context.Context, block []cell) ([]cellRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	systems := make([]*rig.System, len(block))
+	systems := make([]*deploy.System, len(block))
 	for i, c := range block {
 		if systems[i], err = r.system(ctx, c); err != nil {
 			return nil, err
@@ -97,7 +98,7 @@ func (r *cells) runBlock(ctx context.Context, block []cell) ([]cellRun, error) {
 	valid := true
 	made := make([]cellRun, 0, len(block))
 	for i, sys := range systems {
-		err = errors.Join(err, r.Halt(ctx, sys))
+		err = errors.Join(err, sys.Halt(ctx))
 		valid = valid && out[i].Valid
 		if out[i].Run != "" {
 			made = append(made, out[i])
@@ -112,7 +113,7 @@ func (r *cells) runBlock(ctx context.Context, block []cell) ([]cellRun, error) {
 
 // takeTurns makes the runs of a block on systems that are up, in the order of the cells.
 func (r *cells) takeTurns(
-	ctx context.Context, block []cell, systems []*rig.System, rule *stopRule, sung float64,
+	ctx context.Context, block []cell, systems []*deploy.System, rule *stopRule, sung float64,
 ) ([]cellRun, error) {
 	seed := r.Plan.Seed ^ uint64(block[0].block)<<32
 	slice := r.Plan.Compare.Slice
@@ -157,19 +158,18 @@ func (r *cells) part(c cell) rig.RunPart {
 }
 
 // system returns the system of a cell, deployed.
-func (r *cells) system(ctx context.Context, c cell) (*rig.System, error) {
+func (r *cells) system(ctx context.Context, c cell) (*deploy.System, error) {
 	all := r.base       // a pilot's system serves the runs after it too
 	all.Block = c.block // it decides on the address, where arms exchange theirs
 	all.Arm, all.Engine = c.arm, r.Plan.EngineOf(c.arm, c.engine)
-	sys, err := r.Session.System(ctx, r.deployed, all)
+	sys, err := r.deployed.System(ctx, r.Need(all))
 	if err != nil {
 		return nil, err
 	}
-	d, ok := r.Describe(sys)
-	if !ok {
+	if _, failed := sys.Deployment.(deploy.Unprovisioned); failed {
 		return sys, nil
 	}
-	if why := stackOf(d).differs(r.stacks[c.arm+" "+c.engine]); why != "" {
+	if why := stackOf(sys.Deployment.Describe()).differs(r.stacks[c.arm+" "+c.engine]); why != "" {
 		return nil, plan.Usagef("arm %s is %s than before the comparison was cut: "+
 			"put the first one back, or begin a new comparison", c.arm, why)
 	}
@@ -179,7 +179,7 @@ func (r *cells) system(ctx context.Context, c cell) (*rig.System, error) {
 // trial carries out a run on its system with a session of its own. sung is the reading of the
 // canary before it.
 func (r *cells) trial(
-	ctx context.Context, s *rig.Session, sys *rig.System, pt rig.RunPart, sung float64,
+	ctx context.Context, s *rig.Session, sys *deploy.System, pt rig.RunPart, sung float64,
 ) (run cellRun, err error) {
 	made, _, err := s.Trial(ctx, sys, pt)
 	if made == nil {

@@ -10,7 +10,6 @@ import (
 	"plimsoll/record/store"
 	"plimsoll/report"
 	"plimsoll/rig"
-	"plimsoll/target"
 )
 
 // Options decide how [Run] carries out a comparison.
@@ -145,7 +144,7 @@ func (o Options) conduct(ctx context.Context, r *cells, cfg config) (c *record.C
 		if err != nil {
 			return nil, err
 		}
-		found := func(engine string, d target.Description) { r.Recall(r.deployed, engine, d) }
+		found := r.deployed.Recall
 		if r.stacks, err = sameAsBefore(o.Cut, r.Store.Run, here, r.AccountsFile(), found); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 )
 
 // reporting is about the time that the judgement after the last block takes.
@@ -107,7 +108,7 @@ func (t timed) overrun(p *plan.Plan, between time.Duration) *plan.Plan {
 // fit deploys the systems of the comparison, measures how long the reset of one takes, and makes
 // the session's plan one that fits.
 func (t timed) fit(
-	ctx context.Context, s *rig.Session, deployed *rig.Deployments, pt rig.RunPart, duet bool,
+	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, pt rig.RunPart, duet bool,
 ) error {
 	if t.minutes == 0 {
 		return nil
@@ -133,7 +134,7 @@ func (t timed) fit(
 		}
 		s.Progress.Say("%v; it goes on", err)
 	}
-	s.Plan = q
+	s.Plan, deployed.Plan = q, q
 	s.Progress.Say("-minutes %d: %d blocks, %v measured in each run; deployments took %v, "+
 		"and a reset takes %v", t.minutes, q.Compare.Blocks, q.Bounded.Measure,
 		time.Since(began).Round(time.Second), reset.Round(100*time.Millisecond))
@@ -143,19 +144,19 @@ func (t timed) fit(
 // resetTime deploys a system, and resets and halts it as between two runs. A target that does not
 // start is no error: its runs show it.
 func resetTime(
-	ctx context.Context, s *rig.Session, deployed *rig.Deployments, pt rig.RunPart,
+	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, pt rig.RunPart,
 ) (time.Duration, error) {
-	sys, err := s.System(ctx, deployed, pt)
+	sys, err := deployed.System(ctx, s.Need(pt))
 	if err != nil {
 		return 0, err
 	}
-	if _, ok := s.Describe(sys); !ok {
+	if _, failed := sys.Deployment.(deploy.Unprovisioned); failed {
 		return 0, nil
 	}
 	began := time.Now()
-	if err := s.Reset(ctx, sys); err != nil && (ctx.Err() != nil || !s.Excused(deployed, pt)) {
+	if err := sys.Reset(ctx); err != nil && (ctx.Err() != nil || !deployed.MayFail(s.Need(pt))) {
 		return 0, fmt.Errorf("resetting %s: %w", pt.Arm, err)
 	}
 	took := time.Since(began)
-	return took, s.Halt(ctx, sys)
+	return took, sys.Halt(ctx)
 }

@@ -22,6 +22,7 @@ import (
 	"plimsoll/record/store"
 	"plimsoll/reference/refnull"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 )
 
 // nullVerb has this program, like the one that lends itself to a session, start a null server for the canary.
@@ -116,9 +117,13 @@ func TestComparisonOfServers(t *testing.T) {
 				Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
 			}
 			pr := &rig.Program{
-				Version: "v1", Args: []string{"compare"}, Env: func(string) string { return "" },
-				Secrets: new(plain.Secrets), Warn: io.Discard, RawErr: io.Discard, Panics: new(rig.Panics),
-				Dialects: dialect.Set{d}, Null: nullVerb,
+				Resolver: deploy.Resolver{
+					Env:      func(string) string { return "" },
+					Secrets:  new(plain.Secrets),
+					Dialects: dialect.Set{d},
+				},
+				Version: "v1", Args: []string{"compare"}, Warn: io.Discard, RawErr: io.Discard,
+				Panics: new(rig.Panics), Null: nullVerb,
 				AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
 			}
 			s, err := rig.NewSession(pr, p, st)

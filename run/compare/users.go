@@ -161,7 +161,7 @@ func pilotUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) (
 	deployed := s.NewDeployments()
 	defer deployed.Close()
 	began := time.Now()
-	sys, err := s.System(ctx, deployed, pt)
+	sys, err := deployed.System(ctx, s.Need(pt))
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -16,6 +16,7 @@ import (
 	"plimsoll/record/store"
 	"plimsoll/reference/refnull"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 )
 
 // A getter is a behavior, and one of its users, who gets a page of the server every 10 ms.
@@ -75,14 +76,17 @@ func TestClimb(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := rig.NewSession(&rig.Program{
-		Args: []string{"sizing"}, Env: func(string) string { return "" }, Secrets: new(plain.Secrets),
-		Warn: io.Discard, RawErr: io.Discard, Panics: new(rig.Panics),
+		Resolver: deploy.Resolver{
+			Env:     func(string) string { return "" },
+			Secrets: new(plain.Secrets),
+			Dialects: dialect.Set{{
+				Name:      "pages",
+				Behaviors: dialect.Registry{"getter": func() workload.Behavior { return getter{} }},
+				Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
+			}},
+		},
+		Args: []string{"sizing"}, Warn: io.Discard, RawErr: io.Discard, Panics: new(rig.Panics),
 		AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
-		Dialects: dialect.Set{{
-			Name:      "pages",
-			Behaviors: dialect.Registry{"getter": func() workload.Behavior { return getter{} }},
-			Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
-		}},
 	}, p, st)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 	"plimsoll/run/live"
 	"plimsoll/run/trial"
 )
@@ -48,7 +49,7 @@ func stepsAround(c record.Capacity, most int) []int {
 
 // Climb searches for steps if there are none, and carries out one after another. An error means
 // that the tool failed. When ctx ends, the record has the steps so far.
-func (l *Ladder) Climb(ctx context.Context, deployed *rig.Deployments) (err error) {
+func (l *Ladder) Climb(ctx context.Context, deployed *deploy.Deployments) (err error) {
 	s, z := l.Session, l.Record
 	if err := s.Store.SaveSizing(z); err != nil { // from now on it can be found and watched
 		return err
@@ -61,7 +62,7 @@ func (l *Ladder) Climb(ctx context.Context, deployed *rig.Deployments) (err erro
 	pt.Bounded, pt.Step = true, true
 	s.Plan = l.Plan.AtStep(most) // for how many users the system is made
 	s.Progress.What(l.Prefix, 0)
-	sys, err := s.System(ctx, deployed, pt)
+	sys, err := deployed.System(ctx, s.Need(pt))
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (l *Ladder) mostUsers() int {
 }
 
 // search plans steps of at most so many users around the capacity that a search finds.
-func (l *Ladder) search(ctx context.Context, sys *rig.System, most int) error {
+func (l *Ladder) search(ctx context.Context, sys *deploy.System, most int) error {
 	s, z := l.Session, l.Record
 	pt := l.Part
 	pt.Unbounded = true
@@ -142,7 +143,7 @@ func (l *Ladder) search(ctx context.Context, sys *rig.System, most int) error {
 }
 
 // step carries out a step, the pt.Order-th, and reports whether the ladder ends with it.
-func (l *Ladder) step(ctx context.Context, sys *rig.System, pt rig.RunPart, users int) (over bool, err error) {
+func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt rig.RunPart, users int) (over bool, err error) {
 	s, z := l.Session, l.Record
 	s.Plan = l.Plan.AtStep(users)
 	var after time.Duration
@@ -176,7 +177,7 @@ func (l *Ladder) step(ctx context.Context, sys *rig.System, pt rig.RunPart, user
 // the agents left, as a block of a comparison is; the run that was void stays in the store and in
 // the record: messages that the target lost in it are gone.
 func (l *Ladder) run(
-	ctx context.Context, sys *rig.System, pt rig.RunPart, users int,
+	ctx context.Context, sys *deploy.System, pt rig.RunPart, users int,
 ) (*record.Run, trial.Outcome, error) {
 	s := l.Session
 	for {

@@ -47,6 +47,7 @@ type Site struct {
 	mu    sync.Mutex
 	facts map[string]string // for the Description
 	found string            // the version that the server reported; empty if it was not asked
+	count map[string]int64  // the objects that the server had; nil if they were not counted
 }
 
 // Deploy implements [target.Driver]. It needs Spec.URL, and refuses fields that would have no effect. Without an install
@@ -175,6 +176,7 @@ func (d *Site) Describe() target.Description {
 	}
 	return target.Description{
 		Name: d.spec.Name, Driver: plan.External, Version: version, Engine: d.spec.Engine, URLs: d.URLs(), Instances: len(d.URLs()), Settings: settings,
+		Objects: d.count,
 	}
 }
 
@@ -193,6 +195,14 @@ func (d *Site) Note(name, value string) {
 	if d.facts[name] = value; value == "" {
 		delete(d.facts, name)
 	}
+}
+
+// Count sets the objects that the server had, by their names, in the description; nil removes them.
+// The map must not be changed afterwards.
+func (d *Site) Count(objects map[string]int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count = objects
 }
 
 // Found sets the version that the server reported, which takes the place of the plan's in the description.

@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 )
 
 // A Source is that of a production server's rates of calls: the address of a Prometheus server, with the file of a
@@ -137,7 +138,7 @@ func ask(ctx context.Context, s Source, query string) (from string, answer []byt
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if s.TokenFile != "" {
-		token, err := files.ReadText(s.TokenFile, rig.MaxSecret)
+		token, err := files.ReadText(s.TokenFile, deploy.MaxSecret)
 		if err != nil {
 			return "", nil, plan.UsageError{Err: err}
 		}

@@ -13,6 +13,8 @@ import (
 	"plimsoll/reference/refchat"
 	"plimsoll/reference/refnull"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
+	"plimsoll/run/deploy/stores"
 	"plimsoll/target"
 	release "plimsoll/target/mattermost"
 	"plimsoll/target/process"
@@ -39,18 +41,18 @@ func runRefnull(ctx context.Context, args []string, _ func(string) string, stdou
 }
 
 // drivers start the servers, by the names that the dialect gives them.
-var drivers = map[string]rig.OwnDriver{
+var drivers = map[string]deploy.OwnDriver{
 	mattermost.Refchat: {
-		Configure: func(conf *process.Config, _ string, _ rig.Side) {
+		Configure: func(conf *process.Config, _ string, _ stores.Side) {
 			conf.Command, conf.Files = refchatCommand, []string{uploads}
 		},
 		CheckFault: refchat.CheckFault,
 		Data:       refchat.SchemaVersion, UserPassword: data.DefaultPassword,
 	},
-	mattermost.Refnull: {Configure: func(conf *process.Config, _ string, _ rig.Side) {
+	mattermost.Refnull: {Configure: func(conf *process.Config, _ string, _ stores.Side) {
 		conf.Databases, conf.Command = nil, refnullCommand
 	}},
-	mattermost.Release: {Configure: func(conf *process.Config, _ string, _ rig.Side) {
+	mattermost.Release: {Configure: func(conf *process.Config, _ string, _ stores.Side) {
 		conf.Command, conf.Files = releaseCommand, []string{release.Files}
 	}},
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/rig"
+	"plimsoll/run/deploy/stores"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -35,7 +35,7 @@ func TestRefchatPlaysReleases(t *testing.T) {
 // TestUploadsAreReset: the directory that servers share is one that a reset knows of.
 func TestUploadsAreReset(t *testing.T) {
 	var conf process.Config
-	drivers[mattermost.Refchat].Configure(&conf, "", rig.Side{})
+	drivers[mattermost.Refchat].Configure(&conf, "", stores.Side{})
 	for _, spec := range []target.Spec{{Instances: 2}, {Instances: 1, Dataset: "million"}} {
 		c, err := conf.Command(spec, process.Instance{Hosts: []string{"a", "b"}, Peers: [][4]int{{1, 2}, {3, 4}}})
 		if err != nil {

@@ -14,12 +14,14 @@ import (
 	"plimsoll/newsfeed/perf"
 	"plimsoll/newsfeed/server"
 	"plimsoll/rig"
+	"plimsoll/run/deploy"
 )
 
 func main() {
 	os.Exit(verbs.Main(rig.Service{
-		Dialect: newsfeed.Dialect,
-		Drivers: map[string]rig.OwnDriver{newsfeed.Driver: driver.New()},
+		Dialect:   newsfeed.Dialect,
+		Drivers:   map[string]deploy.OwnDriver{newsfeed.Driver: driver.New()},
+		Telemetry: map[string]rig.Telemetry{newsfeed.Driver: driver.Telemetry},
 		Servers: []rig.ServerVerb{{
 			Name: newsfeed.Driver, Args: "[store|perf]", Run: serve, BadUsage: server.ErrUsage,
 			Short: "the reference news feed by itself, one of its own stores, " +
