@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
