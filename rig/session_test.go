@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/record/store"
 	"plimsoll/target"
 )
