@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/dialect"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/run/deploy"
 	"plimsoll/record/store"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 )
 
