@@ -226,7 +226,7 @@ func (s *stage) proveOpening(ctx context.Context, kind byte, open func(*person, 
 // postsOf reads a channel as a member other than the actor: a release may keep an administrator who is none from
 // reading it. Only if no other member is a person of the stage, it is the actor's other device.
 func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
-	token := s.actor.c.Token()
+	token := s.actor.c.Token
 	for rank, id := range s.b.ids {
 		if id != s.actor.id && slices.Contains(members, id) && s.b.session(rank) != "" {
 			token = s.b.session(rank)

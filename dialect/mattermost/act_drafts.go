@@ -252,8 +252,8 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 
 // device returns a client of the actor's own on another device: it proves effects that only the actor may see.
 func (s *stage) device() *api.Client {
-	return must(api.NewClient(api.ClientConfig{
-		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
+	return must(api.NewClient(api.Options{
+		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: s.actor.c.Token, Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
 		Secrets: s.env.Secrets, Patience: s.b.patience,
 	}))
 }

@@ -93,7 +93,7 @@ const reportPage = 50 // users
 // generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the
 // person's own.
 func (a *person) generateUserReport(ctx context.Context) error {
-	mine := a.c.Token()
+	mine := a.c.Token
 	defer a.c.SetToken(mine)
 	a.c.SetToken(a.b.adminToken)
 	n := 0

@@ -40,7 +40,7 @@ func (a *person) dropAndResume(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	_, err := a.resume(ctx, a.u, a.c.Table())
+	_, err := a.resume(ctx, a.u, a.c.Table)
 	return err
 }
 
@@ -80,7 +80,7 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 
 // fullReload is the reload button: everything is forgotten, connected and loaded again.
 func (a *person) fullReload(ctx context.Context) error {
-	defer a.under(a.login)()
+	defer a.c.Under(a.login)()
 	return a.arrive(ctx)
 }
 
@@ -94,15 +94,8 @@ func (a *person) logoutLogin(ctx context.Context) error {
 		return err
 	}
 	a.b.remember(a, "")
-	defer a.under(a.login)()
+	defer a.c.Under(a.login)()
 	return a.comeAnew(ctx)
-}
-
-// under records the calls from here on under other names, until the function that it returns is called.
-func (a *person) under(t *api.Table) (back func()) {
-	was := a.c.Table()
-	a.c.SetTable(t)
-	return func() { a.c.SetTable(was) }
 }
 
 // proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that
@@ -136,9 +129,9 @@ func proveFullReload(ctx context.Context, s *stage) {
 
 // proveLogoutLogin shows that the old session is refused, and that the new one receives events.
 func proveLogoutLogin(ctx context.Context, s *stage) {
-	old := s.actor.c.Token()
+	old := s.actor.c.Token
 	s.act(ctx)
-	disproved(s.actor.c.Token() == old, "the session is the same")
+	disproved(s.actor.c.Token == old, "the session is the same")
 	c := must(s.client(old))
 	defer c.Close()
 	_, err := c.Me(ctx)

@@ -108,7 +108,7 @@ func (r *tally) take() string {
 func newTestClient(t *testing.T, url string) (*api.Client, *tally) {
 	t.Helper()
 	rec := &tally{reg: measure.NewRegistry(1)}
-	c, err := api.NewClient(api.ClientConfig{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond, Recorder: rec, Table: api.NewTable(rec.reg, "")})
+	c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond, Recorder: rec, Table: api.NewTable(rec.reg, "")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	lost.Drop()
 	<-lost.Ended()
 	write()
-	if _, err := other.resume(t.Context(), other.u, other.c.Table()); err != nil {
+	if _, err := other.resume(t.Context(), other.u, other.c.Table); err != nil {
 		t.Fatal(err)
 	}
 	<-other.turn

@@ -275,7 +275,7 @@ func (b *Person) warm(s *setup, n int) error {
 			return fmt.Errorf("logging in as %s: %w (if the account is older than this run: its password is the secret user_password, "+
 				"or derived from the administrator's at the time)", name, err)
 		}
-		tokens[rank] = c.Token()
+		tokens[rank] = c.Token
 		return nil
 	})
 	b.tokens = tokens // also of a part: the next call need not repeat them
@@ -346,7 +346,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if a.factor == 0 {
 		a.factor = speedOf(u.Rank)
 	}
-	a.pool = pool{budget: max(1, b.set.connections), cfg: api.ClientConfig{
+	a.pool = pool{budget: max(1, b.set.connections), cfg: api.Options{
 		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
 		Dial: env.Dial, Collapse: b.facts.collapsed(), Secrets: env.Secrets, Patience: b.patience,
 	}}

@@ -144,10 +144,8 @@ func (a *person) comeAnew(ctx context.Context) error {
 
 // signIn exchanges the password for a session, or tries the token that is one.
 func (a *person) signIn(ctx context.Context) error {
-	t := a.c.Table()
-	if t == a.steady {
-		a.c.SetTable(a.login) // a login never hides in the steady state
-		defer a.c.SetTable(t)
+	if a.c.Table == a.steady { // a login never hides in the steady state
+		defer a.c.Under(a.login)()
 	}
 	if own := a.b.given(a.u.Rank, true); own != "" { // there is nothing to exchange
 		a.setToken(own)
@@ -164,8 +162,8 @@ func (a *person) signIn(ctx context.Context) error {
 			return err
 		}
 	}
-	a.setToken(a.c.Token())
-	a.b.remember(a, a.c.Token())
+	a.setToken(a.c.Token)
+	a.b.remember(a, a.c.Token)
 	return nil
 }
 

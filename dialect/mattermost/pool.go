@@ -15,7 +15,7 @@ import (
 // has calls together more than once does not connect each time. Its zero value needs cfg and budget. It is safe for
 // concurrent use.
 type pool struct {
-	cfg    api.ClientConfig
+	cfg    api.Options
 	budget int
 
 	mu     sync.Mutex
@@ -157,7 +157,7 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 			break
 		}
 		rec := a.u.Beside(a.u.Intended()).Followed()
-		c := a.pool.take(rec, a.c.Table())
+		c := a.pool.take(rec, a.c.Table)
 		if c == nil {
 			rec.Close()
 			break

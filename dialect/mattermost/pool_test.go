@@ -77,7 +77,7 @@ func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
 		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: api.ClientConfig{URL: "http://127.0.0.1:9"}}}
+		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: api.Options{URL: "http://127.0.0.1:9"}}}
 		defer a.pool.close()
 		defer a.begin(&api.Table{})()
 		const lag, slow = 3 * time.Millisecond, 20 * time.Millisecond
@@ -86,7 +86,7 @@ func TestOpAfterCallsTogether(t *testing.T) {
 				time.Sleep(slow) // the generator
 				sent := time.Now()
 				time.Sleep(d)
-				c.Recorder().Done(reg.Name(name), sent, sent, time.Now(), measure.OK, 0)
+				c.Recorder.Done(reg.Name(name), sent, sent, time.Now(), measure.OK, 0)
 				return nil
 			}
 		}

@@ -150,7 +150,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 			login = p.roster.Rows[i]
 		}
 	}
-	c, err := api.NewClient(api.ClientConfig{
+	c, err := api.NewClient(api.Options{
 		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
@@ -205,9 +205,7 @@ func (a *poster) Login(ctx context.Context) error {
 	if a.account.Login == "" {
 		return nil
 	}
-	steady := a.c.Table()
-	a.c.SetTable(a.login)
-	defer a.c.SetTable(steady)
+	defer a.c.Under(a.login)()
 	_, err := a.c.Login(ctx, a.account.Login, a.account.Password)
 	return err
 }

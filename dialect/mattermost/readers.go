@@ -65,7 +65,7 @@ func (r *readers) session(ctx context.Context, c *api.Client, reader string, ane
 		return err
 	}
 	r.mu.Lock()
-	r.opened[reader] = c.Token()
+	r.opened[reader] = c.Token
 	r.mu.Unlock()
 	return nil
 }

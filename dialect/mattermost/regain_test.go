@@ -127,7 +127,7 @@ func (s *slowServer) at(t *testing.T, slow ...int) (*person, *measure.Registry) 
 	a.u.Schedule(0)
 	noError(t, a.connect(t.Context()))
 	t.Cleanup(a.Close)
-	a.c.SetTable(a.steady)
+	a.c.Table = a.steady
 	time.Sleep(10 * time.Second)
 	a.u.Schedule(a.u.Now())
 	return a, env.Registry

@@ -117,7 +117,7 @@ func (s *setup) identify(ctx context.Context, c *api.Client, r *roster, i int) e
 		}
 		return fmt.Errorf("%s: %s: %w", r.at(i), why, err)
 	}
-	r.Names[i], r.IDs[i], r.Open[i] = p.Username, p.ID, c.Token()
+	r.Names[i], r.IDs[i], r.Open[i] = p.Username, p.ID, c.Token
 	return nil
 }
 

@@ -194,7 +194,7 @@ func (h handed) reset(t *testing.T) {
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 4))
 	was := slices.Clone(b.tokens)
-	c, err := api.NewClient(api.ClientConfig{URL: env.URL, Token: was[0], Timeout: 10 * time.Second, Recorder: setupRecorder{env.Registry.Recorder(0), time.Now()}, Table: api.NewTable(env.Registry, workload.Setup)})
+	c, err := api.NewClient(api.Options{URL: env.URL, Token: was[0], Timeout: 10 * time.Second, Recorder: setupRecorder{env.Registry.Recorder(0), time.Now()}, Table: api.NewTable(env.Registry, workload.Setup)})
 	if err != nil {
 		t.Fatal(err)
 	}

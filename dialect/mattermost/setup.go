@@ -81,7 +81,7 @@ func (s *setup) heldUp() {
 }
 
 func (s *setup) client(token string) (*api.Client, error) {
-	return api.NewClient(api.ClientConfig{
+	return api.NewClient(api.Options{
 		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 		Patience: s.patience,
 	})
@@ -185,7 +185,7 @@ func (s *setup) asAdmin() error {
 	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
 		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
 	}
-	s.token, s.admin = c.Token(), p.ID
+	s.token, s.admin = c.Token, p.ID
 	return nil
 }
 

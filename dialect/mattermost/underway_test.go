@@ -42,7 +42,7 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 			})
 			reg, epoch := measure.NewRegistry(1), time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
-			c, err := api.NewClient(api.ClientConfig{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: api.NewTable(reg, "")})
+			c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: api.NewTable(reg, "")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			defer gone(nil)
 			table := api.NewTable(reg, "")
 			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
-				cfg: api.ClientConfig{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
+				cfg: api.Options{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
 			defer a.pool.close()
 			a.behind(0, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
 			<-asked

@@ -354,7 +354,7 @@ func (s *stage) ready(ctx context.Context) error {
 
 // again lets a person arrive again.
 func (s *stage) again(ctx context.Context, a *person) error {
-	defer a.under(a.login)()
+	defer a.c.Under(a.login)()
 	return a.arrive(ctx)
 }
 

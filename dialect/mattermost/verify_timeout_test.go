@@ -23,8 +23,8 @@ func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	}
 	defer s.close()
 	for name, c := range map[string]*api.Client{"administrator": s.admin, "actor": s.actor.c, "witness": s.witness.c} {
-		if c.Timeout() != 7*time.Second {
-			t.Errorf("a call of the %s may take %v, want 7s", name, c.Timeout())
+		if c.Timeout != 7*time.Second {
+			t.Errorf("a call of the %s may take %v, want 7s", name, c.Timeout)
 		}
 	}
 }

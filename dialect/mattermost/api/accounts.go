@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,20 +11,20 @@ import (
 // The ops of this file. Those that only provisioning and logins make are not part of the steady
 // state.
 var (
-	opLogin          = newSetupOp("login", "POST /users/login")
+	opLogin          = newOp("login", "POST /users/login", setup)
 	opMe             = newOp("me", "GET /users/me")
-	opCreateUser     = newSetupOp("create_user", "POST /users", 201)
-	opUsersByName    = readOp("users_by_name", "POST /users/usernames")
-	opUserIDs        = readOp("user_ids", "POST /users/ids")
-	opStatusIDs      = readOp("status_ids", "POST /users/status/ids")
-	opSetPassword    = newSetupOp("set_password", "PUT /users/{}/password")
-	opCreateBot      = newSetupOp("create_bot", "POST /bots", 201)
-	opCreateToken    = newSetupOp("create_token", "POST /users/{}/tokens", 200, 201)
-	opTeamByName     = newSetupOp("team_by_name", "GET /teams/name/{}")
-	opCreateTeam     = newSetupOp("create_team", "POST /teams", 201)
+	opCreateUser     = newOp("create_user", "POST /users", setup, created)
+	opUsersByName    = newOp("users_by_name", "POST /users/usernames", reads)
+	opUserIDs        = newOp("user_ids", "POST /users/ids", reads)
+	opStatusIDs      = newOp("status_ids", "POST /users/status/ids", reads)
+	opSetPassword    = newOp("set_password", "PUT /users/{}/password", setup)
+	opCreateBot      = newOp("create_bot", "POST /bots", setup, created)
+	opCreateToken    = newOp("create_token", "POST /users/{}/tokens", setup, mayCreate)
+	opTeamByName     = newOp("team_by_name", "GET /teams/name/{}", setup)
+	opCreateTeam     = newOp("create_team", "POST /teams", setup, created)
 	opMyTeams        = newOp("my_teams", "GET /users/{}/teams")
-	opTeamMembers    = newSetupOp("team_members", "GET /teams/{}/members?page={}&per_page={}")
-	opAddTeamMembers = newSetupOp("add_team_members", "POST /teams/{}/members/batch", 201)
+	opTeamMembers    = newOp("team_members", "GET /teams/{}/members?page={}&per_page={}", setup)
+	opAddTeamMembers = newOp("add_team_members", "POST /teams/{}/members/batch", setup, created)
 )
 
 // A Profile holds the needed fields of a user.
@@ -58,25 +57,22 @@ var profiles = listOf(profile)
 
 // Login exchanges a password for a session token, which later calls send, and returns the user.
 func (c *Client) Login(ctx context.Context, loginID, password string) (p Profile, err error) {
-	c.token = ""
+	c.Token = ""
 	token := ""
 	req := wire.Request{Body: object(c.body(), "login_id", loginID, "password", password)}
 	err = c.call(ctx, opLogin, &req, func(resp *wire.Response) (err error) {
 		if token = resp.Header.Get("Token"); token == "" {
-			return fmt.Errorf("%w: no token", ErrEffect)
+			return noEffect("no token")
 		}
-		c.secrets.Add(token)
+		c.Secrets.Add(token)
 		p, err = profile(resp.Body)
 		return err
 	})
 	if err == nil {
-		c.token = token
+		c.Token = token
 	}
 	return p, err
 }
-
-// Token returns the token that calls send.
-func (c *Client) Token() string { return c.token }
 
 // Me returns the user that the token belongs to.
 func (c *Client) Me(ctx context.Context) (Profile, error) { return get(ctx, c, opMe, profile) }
@@ -145,7 +141,7 @@ func (c *Client) CreateBot(ctx context.Context, username string) (id string, err
 func (c *Client) CreateToken(ctx context.Context, userID string) (token string, err error) {
 	b := object(c.body(), "description", "load test")
 	token, err = send(ctx, c, opCreateToken, b, textIn("token", "user_id", userID), userID)
-	c.secrets.Add(token)
+	c.Secrets.Add(token)
 	return token, err
 }
 
@@ -186,7 +182,7 @@ func (c *Client) AddTeamMembers(ctx context.Context, teamID string, userIDs []st
 func added(b []byte, userIDs []string) (int, error) {
 	got, err := userIDsIn(b)
 	if err == nil && len(got) != len(userIDs) {
-		err = fmt.Errorf("%w: %d of %d users were added", ErrEffect, len(got), len(userIDs))
+		err = noEffect("%d of %d users were added", len(got), len(userIDs))
 	}
 	return len(got), among(err, got, userIDs)
 }

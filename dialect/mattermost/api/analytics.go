@@ -2,10 +2,9 @@ package api
 
 import (
 	"context"
-	"fmt"
 )
 
-var opAnalytics = newSetupOp("analytics", "GET /analytics/old?name=standard")
+var opAnalytics = newOp("analytics", "GET /analytics/old?name=standard", setup)
 
 // Analytics reads the server's own counts of its objects by their names in the API, such as post_count; for
 // administrators. A count of -1 is one that the server does not make, as with more users than its setting
@@ -31,7 +30,7 @@ func (c *Client) Analytics(ctx context.Context) (map[string]int64, error) {
 		})
 		for _, key := range []string{"unique_user_count", "channel_open_count", "channel_private_count", "post_count"} {
 			if _, ok := counts[key]; err == nil && !ok {
-				err = fmt.Errorf("%w: no %s", ErrEffect, key)
+				err = noEffect("no %s", key)
 			}
 		}
 		return counts, err

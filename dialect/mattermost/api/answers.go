@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +20,7 @@ func shows(b []byte, pairs ...string) error {
 				continue
 			}
 			if got := text(v); len(got) == 0 || pairs[i+1] != "" && string(got) != pairs[i+1] {
-				return fmt.Errorf("%w: another %s", ErrEffect, pairs[i])
+				return noEffect("another %s", pairs[i])
 			}
 			found |= 1 << (i / 2)
 		}
@@ -31,7 +30,7 @@ func shows(b []byte, pairs ...string) error {
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		if found&(1<<(i/2)) == 0 {
-			return fmt.Errorf("%w: no %s", ErrEffect, pairs[i])
+			return noEffect("no %s", pairs[i])
 		}
 	}
 	return nil
@@ -45,7 +44,7 @@ func shown(pairs ...string) func([]byte) error {
 // require returns err, or [ErrEffect] with a text unless an answer is right.
 func require(err error, right bool, text string) error {
 	if err == nil && !right {
-		err = fmt.Errorf("%w: %s", ErrEffect, text)
+		err = noEffect("%s", text)
 	}
 	return err
 }
@@ -55,7 +54,7 @@ func done(b []byte) error {
 	status := ""
 	err := fields(b, "status", &status)
 	if err == nil && status != "OK" {
-		err = fmt.Errorf("%w: status %q", ErrEffect, status)
+		err = noEffect("status %q", status)
 	}
 	return err
 }
@@ -180,7 +179,7 @@ func countIn(key string, pairs ...string) func([]byte) (int64, error) {
 // named returns err, or says that a member is missing.
 func named(err error, key string, there bool) error {
 	if err == nil && !there {
-		err = fmt.Errorf("%w: no %s", ErrEffect, key)
+		err = noEffect("no %s", key)
 	}
 	return err
 }
@@ -229,7 +228,7 @@ func amount(value []byte) int64 {
 // isPicture requires an answer to be no page. Its bytes are counted, and not read.
 func isPicture(resp *wire.Response) error {
 	if kind := resp.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
-		return fmt.Errorf("%w: %.40q is no picture", ErrEffect, kind)
+		return noEffect("%.40q is no picture", kind)
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 
 var (
 	opGetBookmarks   = newOp("get_bookmarks", "GET /channels/{}/bookmarks?bookmarks_since=0")
-	opAddBookmark    = newOp("add_bookmark", "POST /channels/{}/bookmarks", 201)
-	opUpdateBookmark = newOp("update_bookmark", "PATCH /channels/{}/bookmarks/{}")
-	opSortBookmark   = newOp("sort_bookmark", "POST /channels/{}/bookmarks/{}/sort_order")
-	opDeleteBookmark = newOp("delete_bookmark", "DELETE /channels/{}/bookmarks/{}")
+	opAddBookmark    = newOp("add_bookmark", "POST /channels/{}/bookmarks", created, notifies)
+	opUpdateBookmark = newOp("update_bookmark", "PATCH /channels/{}/bookmarks/{}", notifies)
+	opSortBookmark   = newOp("sort_bookmark", "POST /channels/{}/bookmarks/{}/sort_order", notifies)
+	opDeleteBookmark = newOp("delete_bookmark", "DELETE /channels/{}/bookmarks/{}", notifies)
 )
 
 // A Bookmark is a link or a file that a channel shows at its head.

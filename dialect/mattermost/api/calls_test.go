@@ -75,7 +75,7 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	s := stub{code: 200}
 	url, ctx := s.serve(t), t.Context()
 	c, rec := newTestClient(t, url)
-	cfg := ClientConfig{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec, Table: NewTable(rec.reg, ""), Collapse: true}
+	cfg := Options{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec, Table: NewTable(rec.reg, ""), Collapse: true}
 	cc, err := NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -7,18 +7,18 @@ import (
 )
 
 var (
-	opChannelByName  = newSetupOp("channel_by_name", "GET /teams/{}/channels/name/{}")
-	opCreateChannel  = newOp("create_channel", "POST /channels", 201)
+	opChannelByName  = newOp("channel_by_name", "GET /teams/{}/channels/name/{}", setup)
+	opCreateChannel  = newOp("create_channel", "POST /channels", created)
 	opChannel        = newOp("channel", "GET /channels/{}")
 	opChannelMembers = newOp("channel_members", "GET /channels/{}/members?page={}&per_page={}")
 	opChannelMember  = newOp("channel_member", "GET /channels/{}/members/{}")
-	opJoinChannel    = newOp("join_channel", "POST /channels/{}/members", 201)
-	opTeamChannels   = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}")
+	opJoinChannel    = newOp("join_channel", "POST /channels/{}/members", created)
+	opTeamChannels   = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}", wholeList)
 
-	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members")
+	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members", wholeList)
 
 	opChannelStats = newOp("channel_stats", "GET /channels/{}/stats?exclude_files_count={}")
-	opViewChannel  = readOp("view_channel", "POST /channels/members/{}/view")
+	opViewChannel  = newOp("view_channel", "POST /channels/members/{}/view", reads)
 )
 
 // ChannelByName returns a channel's id.
@@ -151,7 +151,7 @@ func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool)
 // moment, by the server's clock in Unix milliseconds, up to which the channel counts as seen.
 func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
 	b := object(c.body(), "channel_id", channelID, "prev_channel_id", prev)
-	if c.collapse {
+	if c.Collapse {
 		b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
 	}
 	return send(ctx, c, opViewChannel, b, func(b []byte) (int64, error) {

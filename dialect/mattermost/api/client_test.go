@@ -74,7 +74,7 @@ func (r *tally) take() string {
 func newTestClient(t *testing.T, url string) (*Client, *tally) {
 	t.Helper()
 	rec := &tally{reg: measure.NewRegistry(1)}
-	c, err := NewClient(ClientConfig{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond, Recorder: rec, Table: NewTable(rec.reg, "")})
+	c, err := NewClient(Options{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond, Recorder: rec, Table: NewTable(rec.reg, "")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 )
 
 // Servers before 11 cannot do without the parameter format=old; all accept it.
@@ -33,7 +32,7 @@ func textsIn(keys ...string) func([]byte) (map[string]string, error) {
 		})
 		for _, key := range keys {
 			if err == nil && into[key] == "" {
-				err = fmt.Errorf("%w: no %s", ErrEffect, key)
+				err = noEffect("no %s", key)
 			}
 		}
 		return into, err

@@ -7,12 +7,12 @@ import (
 )
 
 var (
-	opUpsertDraft     = newOp("upsert_draft", "POST /drafts", 201)
-	opDeleteDraft     = newOp("delete_draft", "DELETE /users/{}/channels/{}/drafts")
+	opUpsertDraft     = newOp("upsert_draft", "POST /drafts", created, notifies)
+	opDeleteDraft     = newOp("delete_draft", "DELETE /users/{}/channels/{}/drafts", notifies)
 	opGetDrafts       = newOp("get_drafts", "GET /users/{}/teams/{}/drafts")
-	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", 200, 201) // the reference has 200, the servers 201
-	opUpdateScheduled = newOp("update_scheduled_post", "PUT /posts/schedule/{}", 200, 201)
-	opDeleteScheduled = newOp("delete_scheduled_post", "DELETE /posts/schedule/{}", 200, 201)
+	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", mayCreate, notifies) // the reference has 200, the servers 201
+	opUpdateScheduled = newOp("update_scheduled_post", "PUT /posts/schedule/{}", mayCreate, notifies)
+	opDeleteScheduled = newOp("delete_scheduled_post", "DELETE /posts/schedule/{}", mayCreate, notifies)
 	opGetScheduled    = newOp("get_scheduled_posts", "GET /posts/scheduled/team/{}?includeDirectChannels=true")
 )
 

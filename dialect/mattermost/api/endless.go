@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 )
 
 // mostPages is the largest number of pages of one list that is read: a million members, or a quarter of a million
@@ -12,7 +11,7 @@ const mostPages = 5000
 // ends returns err, or refuses the last page that may be read of a list, counted from 0, if it has a successor.
 func ends(err error, page int, more bool) error {
 	if err == nil && more && page+1 >= mostPages {
-		err = fmt.Errorf("%w: the list does not end within %d pages", ErrEffect, mostPages)
+		err = noEffect("the list does not end within %d pages", mostPages)
 	}
 	return err
 }

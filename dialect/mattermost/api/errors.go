@@ -65,3 +65,11 @@ func (e *OpError) LacksLicense() bool { return e.Status >= 400 && strings.Contai
 func over(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
+
+// ErrEffect is the error of an answer that does not show the effect of the call.
+var ErrEffect = errors.New("the answer does not show the effect")
+
+// noEffect returns [ErrEffect] with the reason.
+func noEffect(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrEffect}, args...)...)
+}

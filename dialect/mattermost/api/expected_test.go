@@ -25,7 +25,7 @@ func answering(t *testing.T, status int, id, prefix string) (*Client, *measure.R
 	}))
 	t.Cleanup(srv.Close)
 	env := workload.Env{Registry: measure.NewRegistry(1)}
-	c, err := NewClient(ClientConfig{URL: srv.URL, Recorder: userOf(env), Table: NewTable(env.Registry, prefix)})
+	c, err := NewClient(Options{URL: srv.URL, Recorder: userOf(env), Table: NewTable(env.Registry, prefix)})
 	if err != nil {
 		t.Fatal(err)
 	}

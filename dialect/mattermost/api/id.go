@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"fmt"
 )
 
 // An ID is one of the server's identifiers: 26 letters and digits. The zero ID is none.
@@ -12,11 +11,11 @@ type ID [26]byte
 // one with another character than - and _ beside these: identifiers are parts of paths and queries.
 func idOf(b []byte) (id ID, err error) {
 	if len(b) > len(id) {
-		return id, fmt.Errorf("%w: an identifier of %d characters", ErrEffect, len(b))
+		return id, noEffect("an identifier of %d characters", len(b))
 	}
 	for _, c := range b {
 		if !inID[c] {
-			return id, fmt.Errorf("%w: an identifier with the character %q", ErrEffect, c)
+			return id, noEffect("an identifier with the character %q", c)
 		}
 	}
 	copy(id[:], b)

@@ -43,7 +43,7 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 			_, _ = io.WriteString(w, tt.body)
 		}))
 		rec := &tally{reg: measure.NewRegistry(1)}
-		c, err := NewClient(ClientConfig{URL: srv.URL, Timeout: 30 * time.Second, Recorder: rec, Table: NewTable(rec.reg, "")})
+		c, err := NewClient(Options{URL: srv.URL, Timeout: 30 * time.Second, Recorder: rec, Table: NewTable(rec.reg, "")})
 		if err != nil {
 			t.Fatal(err)
 		}

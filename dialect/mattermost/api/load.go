@@ -2,26 +2,25 @@ package api
 
 import (
 	"context"
-	"fmt"
 )
 
 // The requests of a client that starts, comes back, or goes to another team.
 var (
 	opLogout           = newOp("logout", "POST /users/logout")
 	opUsers            = newOp("users", "GET /users?page={}&per_page={}")
-	opPreferences      = newOp("preferences", "GET /users/{}/preferences")
+	opPreferences      = newOp("preferences", "GET /users/{}/preferences", wholeList)
 	opSetPreferences   = newOp("set_preferences", "PUT /users/{}/preferences")
-	opRoles            = readOp("roles", "POST /roles/names")
+	opRoles            = newOp("roles", "POST /roles/names", reads)
 	opPlugins          = newOp("webapp_plugins", "GET /plugins/webapp")
 	opTeams            = newOp("teams", "GET /teams?page=0&per_page={}")
 	opMyTeamMembers    = newOp("my_team_members", "GET /users/{}/teams/members")
 	opTeamsUnread      = newOp("teams_unread", "GET /users/{}/teams/unread")
-	opMyChannels       = newOp("my_channels", "GET /users/{}/channels?last_delete_at=0&include_deleted=true")
-	opMyChannelMembers = newOp("my_channel_members", "GET /users/{}/channel_members?page={}&per_page={}")
+	opMyChannels       = newOp("my_channels", "GET /users/{}/channels?last_delete_at=0&include_deleted=true", wholeList)
+	opMyChannelMembers = newOp("my_channel_members", "GET /users/{}/channel_members?page={}&per_page={}", wholeList)
 	opMyStatus         = newOp("my_status", "GET /users/{}/status")
 	opPublicChannels   = newOp("public_channels", "GET /teams/{}/channels?page={}&per_page={}")
-	opCreateDirect     = newOp("create_direct_channel", "POST /channels/direct", 201)
-	opCreateGroup      = newOp("create_group_channel", "POST /channels/group", 201)
+	opCreateDirect     = newOp("create_direct_channel", "POST /channels/direct", created)
+	opCreateGroup      = newOp("create_group_channel", "POST /channels/group", created)
 )
 
 // Logout ends the session.
@@ -127,7 +126,7 @@ func (c *Client) open(ctx context.Context, o op, kind string, userIDs []string) 
 	return send(ctx, c, o, list(c.body(), userIDs), func(b []byte) (Channel, error) {
 		ch, err := readChannel(b)
 		if err == nil && ch.Type != kind {
-			err = fmt.Errorf("%w: a channel of type %.4q", ErrEffect, ch.Type)
+			err = noEffect("a channel of type %.4q", ch.Type)
 		}
 		return ch, err
 	})

@@ -23,7 +23,7 @@ func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
 	var told []*boundary.Panic
 	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: time.Minute, Panicked: func(p *boundary.Panic) { told = append(told, p) }}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	c, err := NewClient(ClientConfig{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: NewTable(reg, ""), Note: func(err error) { env.Panic(err) }})
+	c, err := NewClient(Options{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: NewTable(reg, ""), Note: func(err error) { env.Panic(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

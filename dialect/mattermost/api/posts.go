@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,13 +12,13 @@ import (
 )
 
 var (
-	opPost           = newOp("post", "POST /posts", 201)
-	opReply          = newOp("reply", "POST /posts", 201)
-	opUpload         = newOp("upload", "POST /files", 201)
+	opPost           = newOp("post", "POST /posts", created)
+	opReply          = newOp("reply", "POST /posts", created)
+	opUpload         = newOp("upload", "POST /files", created)
 	opGetPosts       = newOp("get_posts", "GET /channels/{}/posts?")
 	opGetPostsBefore = newOp("get_posts_before", "GET /channels/{}/posts?before={}&page=0&per_page={}")
 	opGetPostsUnread = newOp("get_posts_unread", "GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
-	opGetThread      = newOp("get_thread", "GET /posts/{}/thread")
+	opGetThread      = newOp("get_thread", "GET /posts/{}/thread", wholeList)
 )
 
 // A Draft is a post to be made.
@@ -126,13 +125,13 @@ func (c *Client) upload(ctx context.Context, query, name, contentType string, da
 				n, id = n+1, ""
 				err := fields(v, "id", idTo(&id), "size", &size)
 				if err == nil && (id == "" || size != int64(len(data))) {
-					err = fmt.Errorf("%w: a file of %d bytes, want %d", ErrEffect, size, len(data))
+					err = noEffect("a file of %d bytes, want %d", size, len(data))
 				}
 				return err
 			})
 		})
 		if err == nil && n != 1 {
-			err = fmt.Errorf("%w: %d files, want 1", ErrEffect, n)
+			err = noEffect("%d files, want 1", n)
 		}
 		return err
 	}, query)
@@ -193,7 +192,7 @@ func (c *Client) PostsAroundUnread(ctx context.Context, userID, channelID string
 
 // roots requests lists of root posts, if the client collapses threads.
 func (c *Client) roots() string {
-	if c.collapse {
+	if c.Collapse {
 		return "&collapsedThreads=true"
 	}
 	return ""
@@ -235,7 +234,7 @@ func readPosts(body []byte) ([]Seen, error) {
 		return nil, err
 	}
 	if order == nil {
-		return nil, fmt.Errorf("%w: no order", ErrEffect)
+		return nil, noEffect("no order")
 	}
 	var seen []Seen
 	at := map[ID]int{}
@@ -265,7 +264,7 @@ func readPosts(body []byte) ([]Seen, error) {
 				return err
 			}
 			if seen[i].ID != id {
-				return fmt.Errorf("%w: a post under the identifier of another", ErrEffect)
+				return noEffect("a post under the identifier of another")
 			}
 			return nil
 		}); err != nil {
@@ -273,7 +272,7 @@ func readPosts(body []byte) ([]Seen, error) {
 		}
 	}
 	if missing != 0 {
-		return nil, fmt.Errorf("%w: %d posts of the order are missing", ErrEffect, missing)
+		return nil, noEffect("%d posts of the order are missing", missing)
 	}
 	return seen, nil
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -19,15 +18,15 @@ var (
 	opAttributeFields   = newOp("attribute_fields", "GET /custom_profile_attributes/fields")
 	opAttributes        = newOp("attributes", "GET /users/{}/custom_profile_attributes")
 	opSetAttribute      = newOp("set_attribute", "PATCH /custom_profile_attributes/values")
-	opUserImage         = newOp("user_image", "GET /users/{}/image", 200, 304)
-	opThumbnail         = newOp("file_thumbnail", "GET /files/{}/thumbnail", 200, 304)
-	opPreview           = newOp("file_preview", "GET /files/{}/preview", 200, 304)
-	opFile              = newOp("file", "GET /files/{}", 200, 304)
+	opUserImage         = newOp("user_image", "GET /users/{}/image", cached)
+	opThumbnail         = newOp("file_thumbnail", "GET /files/{}/thumbnail", cached)
+	opPreview           = newOp("file_preview", "GET /files/{}/preview", cached)
+	opFile              = newOp("file", "GET /files/{}", cached, anySize)
 	opUserReport        = newOp("user_report", "GET /reports/users?sort_column=Username&page_size={}")
 	opClientPerf        = newOp("client_perf", "POST /client_perf")
 	opUsersStats        = newOp("users_stats", "GET /users/stats/filtered?include_bots=false")
 	opTeamStats         = newOp("team_stats", "GET /teams/{}/stats")
-	opCreateAttribute   = newSetupOp("create_attribute", "POST /custom_profile_attributes/fields", 201)
+	opCreateAttribute   = newOp("create_attribute", "POST /custom_profile_attributes/fields", setup, created)
 )
 
 // SetCustomStatus shows an emoji and a text beside the user's name until a time.
@@ -111,7 +110,7 @@ func (c *Client) download(ctx context.Context, o op, id, known string) (etag str
 	err = c.call(ctx, o, &req, func(resp *wire.Response) error {
 		etag = resp.Header.Get("Etag")
 		if fresh = resp.Status == 200; fresh && resp.BodyBytes == 0 || !fresh && known == "" {
-			return fmt.Errorf("%w: an empty file", ErrEffect)
+			return noEffect("an empty file")
 		}
 		if fresh && o != opFile {
 			return isPicture(resp)

@@ -3,8 +3,8 @@ package api
 import "context"
 
 var (
-	opReact     = newOp("react", "POST /reactions", 200, 201)
-	opReactions = newSetupOp("reactions", "GET /posts/{}/reactions")
+	opReact     = newOp("react", "POST /reactions", mayCreate)
+	opReactions = newOp("reactions", "GET /posts/{}/reactions", setup)
 )
 
 // Reactions reads who reacted to a post: user id and emoji's name of each.

@@ -9,9 +9,9 @@ import (
 var (
 	opSearchPosts          = newOp("search_posts", "POST /teams/{}/posts/search")
 	opSearchAllPosts       = newOp("search_posts_all_teams", "POST /posts/search")
-	opSearchUsers          = readOp("search_users", "POST /users/search")
-	opSearchChannels       = readOp("search_channels", "POST ")
-	opSearchGroups         = readOp("search_group_channels", "POST /channels/group/search")
+	opSearchUsers          = newOp("search_users", "POST /users/search", reads)
+	opSearchChannels       = newOp("search_channels", "POST ", reads)
+	opSearchGroups         = newOp("search_group_channels", "POST /channels/group/search", reads)
 	opAutocompleteUsers    = newOp("autocomplete_users", "GET /users/autocomplete?in_team={}")
 	opAutocompleteChannels = newOp("autocomplete_channels", "GET /teams/{}/channels/search_autocomplete?name={}")
 )

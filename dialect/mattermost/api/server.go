@@ -3,12 +3,11 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 )
 
 var (
-	opServerConfig = newSetupOp("server_config", "GET /config")
-	opServerLimits = newSetupOp("server_limits", "GET /limits/server")
+	opServerConfig = newOp("server_config", "GET /config", setup)
+	opServerLimits = newOp("server_limits", "GET /limits/server", setup)
 )
 
 // A ServerConfig holds the settings of a server that bound a load, under the names of its
@@ -51,7 +50,7 @@ func having[T any](key string) func([]byte) (T, error) {
 			return v, err
 		}
 		if m := members[key]; len(m) == 0 || string(m) == "null" {
-			return v, fmt.Errorf("%w: no %s", ErrEffect, key)
+			return v, noEffect("no %s", key)
 		}
 		return v, json.Unmarshal(b, &v)
 	}

@@ -2,13 +2,12 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"slices"
 )
 
 var (
-	opCategories     = newOp("sidebar_categories", "GET /users/{}/teams/{}/channels/categories")
-	opCreateCategory = newOp("create_category", "POST /users/{}/teams/{}/channels/categories", 200, 201)
+	opCategories     = newOp("sidebar_categories", "GET /users/{}/teams/{}/channels/categories", wholeList)
+	opCreateCategory = newOp("create_category", "POST /users/{}/teams/{}/channels/categories", mayCreate)
 	opUpdateCategory = newOp("update_category", "PUT /users/{}/teams/{}/channels/categories")
 )
 
@@ -70,7 +69,7 @@ func (c *Client) UpdateCategories(ctx context.Context, userID, teamID string, ca
 			}
 		}
 		if err = require(err, len(got) <= len(cats), "another category"); err == nil && len(got) < len(cats) {
-			err = fmt.Errorf("%w: %d categories of %d", ErrEffect, len(got), len(cats))
+			err = noEffect("%d categories of %d", len(got), len(cats))
 		}
 		return err
 	}, userID, teamID)

@@ -2,7 +2,7 @@ package api
 
 import "context"
 
-var opJoinTeam = newSetupOp("join_team", "POST /teams/{}/members", 201)
+var opJoinTeam = newOp("join_team", "POST /teams/{}/members", setup, created)
 
 // JoinTeam makes a user a member of an open team.
 func (c *Client) JoinTeam(ctx context.Context, teamID, userID string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,10 +92,10 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume
 // A server that does continues where the old socket ended. One that cannot sends hello, and its numbering restarts.
 // It records one op "websocket".
 func (c *Client) Resume(ctx context.Context, old *Socket) (s *Socket, err error) {
-	if c.patience == nil {
+	if c.Patience == nil {
 		return c.resume(ctx, old)
 	}
-	err = c.patience.do(ctx, func() error {
+	err = c.Patience.do(ctx, func() error {
 		s, err = c.resume(ctx, old)
 		return err
 	})
@@ -102,10 +103,10 @@ func (c *Client) Resume(ctx context.Context, old *Socket) (s *Socket, err error)
 }
 
 func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
-	if err := c.clock.Wait(ctx); err != nil { // the op begins when the clock runs, as every other
+	if err := c.Clock.Wait(ctx); err != nil { // the op begins when the clock runs, as every other
 		return nil, err
 	}
-	c.rec.Begin(c.table.names[opWebSocket])
+	c.Recorder.Begin(c.Table.names[opWebSocket])
 	start := time.Now() // the op is the connecting itself: nothing of it is wait
 	s, err := c.connect(ctx, old)
 	if over(ctx, err) {
@@ -120,7 +121,7 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 	} else {
 		done = s.ws.Arrived()
 	}
-	due := c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
+	due := c.Recorder.Done(c.Table.names[opWebSocket], start, start, done, class, 0)
 	if e != nil {
 		status := 0
 		if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
@@ -133,21 +134,21 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 }
 
 func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
-	timeout := c.timeout
+	timeout := c.Timeout
 	if timeout <= 0 {
 		timeout = wire.DefaultTimeout
 	}
 	var fields []wire.Field
-	if c.agent != "" {
-		fields = []wire.Field{{Name: "User-Agent", Value: c.agent}}
+	if c.UserAgent != "" {
+		fields = []wire.Field{{Name: "User-Agent", Value: c.UserAgent}}
 	}
-	start := c.clock.Now()
-	url := c.wsURL
+	start := c.Clock.Now()
+	url := "ws" + strings.TrimRight(c.URL, "/")[len("http"):] + root + "/websocket" // the scheme in either case
 	resume := old != nil && !old.id.None()
 	if resume {
 		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(old.next, 10)
 	}
-	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Clock: c.clock, Dial: c.dial})
+	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.Token, Header: fields, Timeout: timeout, Idle: idleWS, Clock: c.Clock, Dial: c.Dial})
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +158,10 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		s.id, s.next, s.born = old.id, old.next, old.id
 		return s, nil
 	}
-	hctx, cancel := c.clock.WithDeadline(ctx, start+timeout)
-	if c.clock.Unpaused() { // the target works on, so that the time is real
+	hctx, cancel := c.Clock.WithDeadline(ctx, start+timeout)
+	if c.Clock.Unpaused() { // the target works on, so that the time is real
 		cancel()
-		hctx, cancel = context.WithTimeout(ctx, start+timeout-c.clock.Now())
+		hctx, cancel = context.WithTimeout(ctx, start+timeout-c.Clock.Now())
 	}
 	defer cancel()
 	ev, err := s.Next(hctx)
@@ -355,19 +356,19 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	s.mu.Unlock()
 	b := wsRequest(seq, "user_typing", "channel_id", channelID, "parent_id", parentID)
 
-	if err := c.clock.Wait(ctx); err != nil {
+	if err := c.Clock.Wait(ctx); err != nil {
 		return err
 	}
-	c.rec.Begin(c.table.names[opTyping])
+	c.Recorder.Begin(c.Table.names[opTyping])
 	sent := time.Now()
 	var done time.Time
 	e := &OpError{Op: ops[opTyping].name, Class: measure.OK}
 	if err := s.ws.WriteText(b); err != nil {
 		e.Class, e.Err = workload.ClassOf(err), err
 	} else {
-		timer := c.clock.NewTimer()
+		timer := c.Clock.NewTimer()
 		defer timer.Stop()
-		timer.Reset(c.clock.Now() + s.timeout)
+		timer.Reset(c.Clock.Now() + s.timeout)
 		select {
 		case r := <-s.replies:
 			if done = r.at; !r.ok {
@@ -384,12 +385,12 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	if done.IsZero() {
 		done = time.Now()
 	}
-	c.rec.Done(c.table.names[opTyping], sent, sent, done, e.Class, 0)
+	c.Recorder.Done(c.Table.names[opTyping], sent, sent, done, e.Class, 0)
 	if e.Class == measure.OK {
 		return nil
 	}
-	if c.note != nil {
-		c.note(e)
+	if c.Note != nil {
+		c.Note(e)
 	}
 	return e
 }

@@ -157,7 +157,7 @@ func TestAConnectionBeginsWhenTheClockRuns(t *testing.T) {
 	url := socketServer(t, func(c *websocket.Conn, send func(string)) { send(hello); c.ReadMessage() })
 	by := clock.NewUnpaused(time.Now())
 	rec := &instants{tally: tally{reg: measure.NewRegistry(1)}}
-	c, err := NewClient(ClientConfig{URL: url, Token: "tok", Clock: by, Recorder: rec, Table: NewTable(rec.reg, "")})
+	c, err := NewClient(Options{URL: url, Token: "tok", Clock: by, Recorder: rec, Table: NewTable(rec.reg, "")})
 	if err != nil {
 		t.Fatal(err)
 	}

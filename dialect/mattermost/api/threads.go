@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 )
 
@@ -135,7 +134,7 @@ func (c *Client) ThreadPage(ctx context.Context, rootID string, before int, last
 		}
 		for i := range posts {
 			if root := ParseID(rootID); posts[i].ID != root && posts[i].RootID != root {
-				return fmt.Errorf("%w: a post of another thread", ErrEffect)
+				return noEffect("a post of another thread")
 			}
 		}
 		err = fields(b, "has_next", &more)
