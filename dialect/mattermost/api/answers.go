@@ -59,8 +59,9 @@ func done(b []byte) error {
 	return err
 }
 
-// fields reads members of an object into variables, which are given as pairs of a key and a pointer, and keep their
-// values where the object has no such member. Decoders of long lists have a switch of their own, which is faster.
+// fields reads members of an object into variables, given as pairs of a key and a pointer. Variables keep their values
+// where the object has no such member; a []byte is the member as it is written. Decoders of long lists have a switch of
+// their own, which is faster.
 func fields(b []byte, pairs ...any) error {
 	return eachField(b, func(k, v []byte) (err error) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -80,6 +81,8 @@ func fields(b []byte, pairs ...any) error {
 				*to = number(v)
 			case *quantity:
 				*to = quantity(amount(v))
+			case *[]byte:
+				*to = v
 			case *bool:
 				*to = string(v) == "true"
 			case *[]string:
@@ -91,6 +94,18 @@ func fields(b []byte, pairs ...any) error {
 		}
 		return nil
 	})
+}
+
+// member reads the member of an object with a key, which the answer must have.
+func member[T any](key, lack string, read func([]byte) (T, error)) func([]byte) (T, error) {
+	return func(b []byte) (v T, err error) {
+		var value []byte
+		err = fields(b, key, &value)
+		if err = require(err, value != nil, lack); err == nil {
+			v, err = read(value)
+		}
+		return v, err
+	}
 }
 
 // inside calls f for the member with a key, if that is an object.

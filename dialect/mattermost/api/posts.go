@@ -222,33 +222,21 @@ func (c *Client) posts(ctx context.Context, o op, channelID string, values ...st
 
 func readPosts(body []byte) ([]Seen, error) {
 	var order, byID []byte
-	if err := eachField(body, func(k, v []byte) error {
-		switch string(k) {
-		case "order":
-			order = v
-		case "posts":
-			byID = v
-		}
-		return nil
-	}); err != nil {
+	err := fields(body, "order", &order, "posts", &byID)
+	if err = require(err, order != nil, "no order"); err != nil {
 		return nil, err
-	}
-	if order == nil {
-		return nil, noEffect("no order")
 	}
 	var seen []Seen
 	at := map[ID]int{}
-	if string(order) != "null" {
-		if err := eachElement(order, func(v []byte) error {
-			id, err := idOf(text(v))
-			if _, twice := at[id]; !twice { // as 5.37 lists the root of a thread
-				at[id] = len(seen)
-				seen = append(seen, Seen{ID: id})
-			}
-			return err
-		}); err != nil {
-			return nil, err
+	if err := eachIn(order, func(v []byte) error {
+		id, err := idOf(text(v))
+		if _, twice := at[id]; !twice { // as 5.37 lists the root of a thread
+			at[id] = len(seen)
+			seen = append(seen, Seen{ID: id})
 		}
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	missing := len(at)
 	if len(byID) > 0 && byID[0] == '{' {

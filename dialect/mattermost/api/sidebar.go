@@ -35,14 +35,10 @@ func (c *Category) appendTo(b []byte, userID, teamID string) []byte {
 
 // Categories lists a user's sidebar in a team, in its order.
 func (c *Client) Categories(ctx context.Context, userID, teamID string) ([]Category, error) {
-	return get(ctx, c, opCategories, func(b []byte) (cats []Category, err error) {
-		err = eachField(b, func(k, v []byte) (err error) {
-			if string(k) == "categories" {
-				cats, err = categories(v)
-			}
-			return err
-		})
-		return cats, require(err, len(cats) > 0, "a sidebar without categories")
+	const none = "a sidebar without categories"
+	return get(ctx, c, opCategories, func(b []byte) ([]Category, error) {
+		cats, err := member("categories", none, categories)(b)
+		return cats, require(err, len(cats) > 0, none)
 	}, userID, teamID)
 }
 

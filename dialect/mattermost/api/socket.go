@@ -246,8 +246,7 @@ func (s *Socket) Event(data []byte, at time.Time, ev *SocketEvent) (ok bool, err
 
 // read scans one message, which arrived at that moment. A reply gives seq -1.
 func (s *Socket) read(data []byte, at time.Time, ev *SocketEvent) (seq int64, err error) {
-	var name, post, status, replyTo []byte
-	var inner []byte
+	var name, status, replyTo, inner []byte
 	seq = -1
 	if err := eachField(data, func(k, v []byte) error {
 		switch string(k) {
@@ -276,59 +275,56 @@ func (s *Socket) read(data []byte, at time.Time, ev *SocketEvent) (seq int64, er
 	switch string(name) {
 	case "hello":
 		ev.Kind = EventHello
-		if err := eachField(inner, func(k, v []byte) (err error) {
-			if string(k) == "connection_id" {
-				s.id, err = idOf(text(v))
-			}
-			return err
-		}); err != nil {
-			return 0, fmt.Errorf("hello: %w", err)
+		if err = fields(inner, "connection_id", &s.id); err != nil {
+			err = fmt.Errorf("hello: %w", err)
 		}
 	case "typing":
 		ev.Kind = EventTyping
-		err = eachField(inner, func(k, v []byte) (err error) {
-			if string(k) == "user_id" {
-				ev.UserID, err = idOf(text(v))
-			}
-			return err
-		})
+		err = fields(inner, "user_id", &ev.UserID)
 	case "reaction_added":
 		ev.Kind = EventReactionAdded
 	case "ephemeral_message":
 		ev.Kind = EventEphemeral
-	case "posted", "post_deleted":
+	case "posted":
 		ev.Kind = EventPosted
-		if string(name) != "posted" {
-			ev.Kind = EventDeleted
-		}
-		if len(inner) == 0 || inner[0] != '{' {
-			return 0, fmt.Errorf("%s without data", name)
-		}
-		if err := eachField(inner, func(k, v []byte) error {
-			switch {
-			case string(k) == "post" && len(v) > 1 && v[0] == '"':
-				post = v[1 : len(v)-1]
-			case string(k) == "channel_type" && len(v) == 3:
-				ev.Channel = v[1]
-			case string(k) == "should_ack":
-				ev.WantsAck = string(v) == "true" || string(v) == `"true"`
-			}
-			return nil
-		}); err != nil {
-			return 0, err
-		}
-		s.scratch = appendUnescaped(s.scratch[:0], post)
-		if err := ev.Post.read(s.scratch, &ev.Pending); err != nil {
-			return 0, fmt.Errorf("post: %w", err)
-		}
-		if ev.Post.ID.None() {
-			return 0, fmt.Errorf("%s without a post", name)
-		}
-		if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
-			s.scratch = nil
-		}
+		err = s.readPost(name, inner, ev)
+	case "post_deleted":
+		ev.Kind = EventDeleted
+		err = s.readPost(name, inner, ev)
 	}
 	return seq, err
+}
+
+// readPost reads the data of an event about a post.
+func (s *Socket) readPost(name, data []byte, ev *SocketEvent) error {
+	if len(data) == 0 || data[0] != '{' {
+		return fmt.Errorf("%s without data", name)
+	}
+	var post []byte
+	if err := eachField(data, func(k, v []byte) error {
+		switch {
+		case string(k) == "post" && len(v) > 1 && v[0] == '"':
+			post = v[1 : len(v)-1]
+		case string(k) == "channel_type" && len(v) == 3:
+			ev.Channel = v[1]
+		case string(k) == "should_ack":
+			ev.WantsAck = string(v) == "true" || string(v) == `"true"`
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	s.scratch = appendUnescaped(s.scratch[:0], post)
+	if err := ev.Post.read(s.scratch, &ev.Pending); err != nil {
+		return fmt.Errorf("post: %w", err)
+	}
+	if ev.Post.ID.None() {
+		return fmt.Errorf("%s without a post", name)
+	}
+	if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
+		s.scratch = nil
+	}
+	return nil
 }
 
 // answer hands a reply to its waiting caller.

@@ -23,30 +23,14 @@ type ThreadSeen struct {
 }
 
 func readThread(b []byte) (t ThreadSeen, err error) {
-	err = eachField(b, func(k, v []byte) (err error) {
-		switch string(k) {
-		case "id":
-			t.ID, err = idOf(text(v))
-		case "last_reply_at":
-			t.LastReply = number(v)
-		case "last_viewed_at":
-			t.Viewed = number(v)
-		case "reply_count":
-			t.Replies = number(v)
-		case "unread_replies":
-			t.Unread = number(v)
-		case "unread_mentions":
-			t.UnreadNaming = number(v)
-		case "post":
-			if v[0] != '{' {
-				return nil
-			}
-			var root Seen
-			err = root.read(v, new([]byte))
-			t.ChannelID, t.CreateAt = root.ChannelID, root.CreateAt
-		}
-		return err
-	})
+	var post []byte
+	err = fields(b, "id", &t.ID, "last_reply_at", &t.LastReply, "last_viewed_at", &t.Viewed,
+		"reply_count", &t.Replies, "unread_replies", &t.Unread, "unread_mentions", &t.UnreadNaming, "post", &post)
+	if err == nil && len(post) > 0 && post[0] == '{' {
+		var root Seen
+		err = root.read(post, new([]byte))
+		t.ChannelID, t.CreateAt = root.ChannelID, root.CreateAt
+	}
 	return t, require(err, !t.ID.None(), "no thread")
 }
 
@@ -64,17 +48,7 @@ func (c *Client) Threads(ctx context.Context, userID, teamID, before string, per
 	if unread {
 		query += "&unread=true"
 	}
-	return get(ctx, c, opGetThreads, func(b []byte) (list []ThreadSeen, err error) {
-		found := false
-		err = eachField(b, func(k, v []byte) (err error) {
-			if string(k) == "threads" {
-				found = true
-				list, err = threads(v)
-			}
-			return err
-		})
-		return list, require(err, found, "no threads")
-	}, userID, teamID, query)
+	return get(ctx, c, opGetThreads, member("threads", "no threads", threads), userID, teamID, query)
 }
 
 // ThreadTotals returns how many threads the user follows, and how many of them have unread replies.

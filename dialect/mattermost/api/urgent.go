@@ -94,15 +94,14 @@ func (c *Client) PostPriority(ctx context.Context, postID string) (p Priority, a
 			return err
 		}
 		return inside(b, "metadata", func(v []byte) (err error) {
-			if p, err = readPriority(v); err != nil {
-				return err
+			var list []byte
+			if p, err = readPriority(v); err == nil {
+				err = fields(v, "acknowledgements", &list)
 			}
-			return eachField(v, func(k, v []byte) (err error) {
-				if string(k) == "acknowledgements" {
-					acks, err = ackers(v)
-				}
-				return err
-			})
+			if err == nil && list != nil {
+				acks, err = ackers(list)
+			}
+			return err
 		})
 	}, postID)
 	return p, acks, err
