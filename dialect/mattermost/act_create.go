@@ -11,15 +11,20 @@ import (
 
 // createActions are those that make or join channels.
 var createActions = []action{
-	{"create_direct_channel", 0.0055, always, (*person).createDirect, proveCreateDirect},
-	{"join_channel", 0.0049, always, (*person).joinChannel, proveJoinChannel},
-	{"create_group_channel", 0.0029, always, (*person).createGroup, proveCreateGroup},
-	{"create_private_channel", 0.0002, always, (*person).createPrivate, proveCreatePrivate},
-	{"create_public_channel", 0.0001, always, (*person).createPublic, proveCreatePublic},
+	{"create_direct_channel", 0.0055, always, createDirect, proveCreateDirect,
+		"createDirectChannel", 1},
+	{"join_channel", 0.0049, always, joinChannel, proveJoinChannel,
+		"addChannelMember", 1},
+	{"create_group_channel", 0.0029, always, createGroup, proveCreateGroup,
+		"createGroupChannel", 1},
+	{"create_private_channel", 0.0002, always, createPrivate, proveCreatePrivate,
+		"createChannel", 1},
+	{"create_public_channel", 0.0001, always, createPublic, proveCreatePublic,
+		"createChannel", 1},
 }
 
 // joinChannel looks through the team's open channels and joins one.
-func (a *person) joinChannel(ctx context.Context) error {
+func joinChannel(ctx context.Context, a *person) error {
 	var free []api.Channel
 	for page := 0; len(free) == 0 && page < 10; page++ {
 		chs, err := a.c.PublicChannels(ctx, a.team, page, 100)
@@ -47,6 +52,14 @@ func (a *person) joinChannel(ctx context.Context) error {
 	return nil
 }
 
+// proveJoinChannel shows that the actor is a member of a channel of which it was none.
+func proveJoinChannel(ctx context.Context, s *stage) {
+	must(s.witness.c.MakeChannel(ctx, s.b.team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
+	before := s.placesNow()
+	s.act(ctx)
+	s.isIn(ctx, before, 'O')
+}
+
 // people lists those that a dialog for a new channel offers, other than the person, with their pictures.
 func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	all, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team)
@@ -64,11 +77,20 @@ func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	return all, nil
 }
 
-func (a *person) createDirect(ctx context.Context) error { _, err := a.newDirect(ctx); return err }
-func (a *person) createGroup(ctx context.Context) error  { _, err := a.newGroup(ctx); return err }
+func createDirect(ctx context.Context, a *person) error { _, err := newDirect(ctx, a); return err }
+
+func proveCreateDirect(ctx context.Context, s *stage) {
+	s.proveOpening(ctx, 'D', newDirect)
+}
+
+func createGroup(ctx context.Context, a *person) error { _, err := newGroup(ctx, a); return err }
+
+func proveCreateGroup(ctx context.Context, s *stage) {
+	s.proveOpening(ctx, 'G', newGroup)
+}
 
 // newDirect opens a direct channel with another user and writes there. It returns the two.
-func (a *person) newDirect(ctx context.Context) (users []string, err error) {
+func newDirect(ctx context.Context, a *person) (users []string, err error) {
 	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
@@ -89,7 +111,7 @@ func (a *person) newDirect(ctx context.Context) (users []string, err error) {
 }
 
 // newGroup opens a group channel with two others and writes there. It returns the three.
-func (a *person) newGroup(ctx context.Context) (users []string, err error) {
+func newGroup(ctx context.Context, a *person) (users []string, err error) {
 	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
@@ -123,8 +145,13 @@ func (a *person) settleIn(ctx context.Context, ch api.Channel, c composed) error
 	return a.writeHere(ctx, c, "", api.Priority{})
 }
 
-func (a *person) createPrivate(ctx context.Context) error { return a.createChannel(ctx, "P") }
-func (a *person) createPublic(ctx context.Context) error  { return a.createChannel(ctx, "O") }
+func createPrivate(ctx context.Context, a *person) error { return a.createChannel(ctx, "P") }
+
+func proveCreatePrivate(ctx context.Context, s *stage) { s.proveMaking(ctx, 'P') }
+
+func createPublic(ctx context.Context, a *person) error { return a.createChannel(ctx, "O") }
+
+func proveCreatePublic(ctx context.Context, s *stage) { s.proveMaking(ctx, 'O') }
 
 // createChannel makes a channel in the team and adds one to four members by the dialog for it.
 func (a *person) createChannel(ctx context.Context, kind string) error {
@@ -175,25 +202,6 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 	return nil
 }
 
-// proveJoinChannel shows that the actor is a member of a channel of which it was none.
-func proveJoinChannel(ctx context.Context, s *stage) {
-	must(s.witness.c.MakeChannel(ctx, s.b.team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
-	before := s.placesNow()
-	s.act(ctx)
-	s.isIn(ctx, before, 'O')
-}
-
-func proveCreateDirect(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'D', (*person).newDirect)
-}
-
-func proveCreateGroup(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'G', (*person).newGroup)
-}
-
-func proveCreatePrivate(ctx context.Context, s *stage) { s.proveMaking(ctx, 'P') }
-func proveCreatePublic(ctx context.Context, s *stage)  { s.proveMaking(ctx, 'O') }
-
 // proveMaking shows that the actor is in a new channel of a kind with other members, as the administrator sees it.
 func (s *stage) proveMaking(ctx context.Context, kind byte) {
 	before := s.placesNow()
@@ -208,9 +216,9 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) {
 
 // proveOpening shows that the actor has written in the direct or group channel of those whom it asked for and nobody
 // else, as the administrator sees its members. The channel may have been there already.
-func (s *stage) proveOpening(ctx context.Context, kind byte, open func(*person, context.Context) ([]string, error)) {
+func (s *stage) proveOpening(ctx context.Context, kind byte, open func(context.Context, *person) ([]string, error)) {
 	var asked []string
-	check(s.carryOut(ctx, func(a *person, ctx context.Context) (err error) { asked, err = open(a, ctx); return err }))
+	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) { asked, err = open(ctx, a); return err }))
 	ch := s.actor.channel()
 	disproved(ch.kind != kind, "the person is in a channel of kind %c", ch.kind)
 	members := must(s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100))

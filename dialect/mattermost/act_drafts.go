@@ -11,13 +11,18 @@ import (
 
 // draftActions are about messages that are not sent yet: drafts, and posts for later.
 var draftActions = []action{
-	{"delete_draft", 1.41, hasDrafts, (*person).deleteDraft, proveDeleteDraft},
-	{"upsert_draft", 0.504, hasDrafts, (*person).upsertDraft, proveUpsertDraft},
-	{"get_drafts", 0.037, hasDrafts, (*person).getDrafts, proveGetDrafts},
-	{"create_scheduled_post", 0.001, hasScheduled, (*person).createScheduledPost, proveCreateScheduledPost},
-	{"update_scheduled_post", 0.001, hasScheduled, (*person).updateScheduledPost, proveUpdateScheduledPost},
-	{"delete_scheduled_post", 0.001, hasScheduled, (*person).deleteScheduledPost, proveDeleteScheduledPost},
-	{"send_scheduled_post", 0.001, hasScheduled, (*person).sendScheduledPost, proveSendScheduledPost},
+	{"delete_draft", 1.41, hasDrafts, deleteDraft, proveDeleteDraft, "deleteDraft", 1},
+	{"upsert_draft", 0.504, hasDrafts, upsertDraft, proveUpsertDraft, "upsertDraft", 1},
+	{"get_drafts", 0.037, hasDrafts, getDrafts, proveGetDrafts, "getDrafts", 1},
+	{"create_scheduled_post", 0.001, hasScheduled, createScheduledPost, proveCreateScheduledPost,
+		"createSchedulePost", 1},
+	{"update_scheduled_post", 0.001, hasScheduled, updateScheduledPost, proveUpdateScheduledPost,
+		"updateScheduledPost", 1},
+	// Sending deletes the scheduled post, too.
+	{"delete_scheduled_post", 0.001, hasScheduled, deleteScheduledPost, proveDeleteScheduledPost,
+		"deleteScheduledPost", 1},
+	{"send_scheduled_post", 0.001, hasScheduled, sendScheduledPost, proveSendScheduledPost,
+		"deleteScheduledPost", 1},
 }
 
 const (
@@ -80,7 +85,7 @@ func (a *person) composeTo(root api.ID) composed {
 }
 
 // upsertDraft writes something and leaves it.
-func (a *person) upsertDraft(ctx context.Context) error {
+func upsertDraft(ctx context.Context, a *person) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -98,6 +103,26 @@ func (a *person) upsertDraft(ctx context.Context) error {
 		own.drafts = append(own.drafts, unsent{ch: ch, root: root})
 	}
 	return nil
+}
+
+// proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
+func proveUpsertDraft(ctx context.Context, s *stage) {
+	s.say(ctx, s.actor.here(), "answer me")
+	s.refresh(ctx)
+	const times = 20
+	replies := 0
+	for range times {
+		s.noDrafts(ctx)
+		s.act(ctx)
+		list := s.drafts(ctx)
+		disproved(len(list) != 1 || list[0].ChannelID != s.actor.here() || list[0].Message == "",
+			"another device finds %d drafts, want the one that was written", len(list))
+		if list[0].RootID != "" {
+			replies++
+		}
+	}
+	disproved(replies <= times/2, "%d of %d drafts are in threads", replies, times)
+	s.noDrafts(ctx)
 }
 
 func unsentTo(ch *channel, root api.ID) func(unsent) bool {
@@ -123,7 +148,7 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 // deleteDraft gives up one of the person's drafts. A person without any clears the current channel: the web app sends
 // that request whether there is a draft or not, which is why this is done almost three times as often as drafts are
 // saved.
-func (a *person) deleteDraft(ctx context.Context) error {
+func deleteDraft(ctx context.Context, a *person) error {
 	if a.has != nil && len(a.has.drafts) > 0 {
 		d := a.has.drafts[a.pick.IntN(len(a.has.drafts))]
 		return a.dropDraft(ctx, d.ch, d.root)
@@ -134,8 +159,22 @@ func (a *person) deleteDraft(ctx context.Context) error {
 	return a.quiet().DeleteDraft(ctx, a.id, a.here(), "")
 }
 
+// proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
+func proveDeleteDraft(ctx context.Context, s *stage) {
+	a := s.actor
+	s.noDrafts(ctx)
+	err := s.carryOut(ctx, s.doing.do)
+	disproved(err != nil, "without a draft: %w", err)
+	check(upsertDraft(ctx, a))
+	list := s.drafts(ctx)
+	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
+	s.act(ctx)
+	list = s.drafts(ctx)
+	disproved(len(list) != 0, "%d drafts are left", len(list))
+}
+
 // getDrafts opens the list of drafts.
-func (a *person) getDrafts(ctx context.Context) error {
+func getDrafts(ctx context.Context, a *person) error {
 	list, err := a.c.Drafts(ctx, a.id, a.team)
 	if err != nil {
 		return err
@@ -150,6 +189,20 @@ func (a *person) getDrafts(ctx context.Context) error {
 	return nil
 }
 
+// proveGetDrafts shows that the person knows of a draft that another device has saved.
+func proveGetDrafts(ctx context.Context, s *stage) {
+	ch := s.actor.channel()
+	s.noDrafts(ctx)
+	c := s.device()
+	defer c.Close()
+	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.id.String(), Message: "from my phone"}))
+	s.act(ctx)
+	d := s.actor.own().drafts
+	disproved(len(d) != 1 || d[0].ch != ch,
+		"the person knows of %d drafts, want the one of another device", len(d))
+	s.noDrafts(ctx)
+}
+
 // loadScheduled shows in the sidebar that there are scheduled posts.
 func loadScheduled(ctx context.Context, c *api.Client, _, teamID string) error {
 	_, err := c.ScheduledPosts(ctx, teamID)
@@ -162,9 +215,22 @@ func later(r *rand.Rand) int64 {
 }
 
 // createScheduledPost writes something for later into the current channel.
-func (a *person) createScheduledPost(ctx context.Context) error {
+func createScheduledPost(ctx context.Context, a *person) error {
 	_, err := a.schedule(ctx)
 	return err
+}
+
+// proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12 days from now.
+func proveCreateScheduledPost(ctx context.Context, s *stage) {
+	before := s.oneScheduled(ctx)
+	s.act(ctx)
+	list := s.scheduled(ctx)
+	for _, p := range list {
+		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 && in > 47*time.Hour && in <= 288*time.Hour {
+			return
+		}
+	}
+	disproved(true, "another device finds %d scheduled posts, want 2", len(list))
 }
 
 func (a *person) schedule(ctx context.Context) (unsent, error) {
@@ -212,7 +278,7 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 }
 
 // updateScheduledPost rewrites a scheduled post, for another time.
-func (a *person) updateScheduledPost(ctx context.Context) error {
+func updateScheduledPost(ctx context.Context, a *person) error {
 	p, err := a.anyScheduled(ctx)
 	if err != nil {
 		return err
@@ -221,13 +287,30 @@ func (a *person) updateScheduledPost(ctx context.Context) error {
 	return a.quiet().Reschedule(ctx, a.id, api.Scheduled{Draft: api.Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
 }
 
+// proveUpdateScheduledPost shows that another device finds the same post with another text and time.
+func proveUpdateScheduledPost(ctx context.Context, s *stage) {
+	before := s.oneScheduled(ctx)
+	s.act(ctx)
+	list := s.scheduled(ctx)
+	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At,
+		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
+}
+
 // deleteScheduledPost thinks better of a scheduled post.
-func (a *person) deleteScheduledPost(ctx context.Context) error {
+func deleteScheduledPost(ctx context.Context, a *person) error {
 	p, err := a.anyScheduled(ctx)
 	if err != nil {
 		return err
 	}
 	return a.unschedule(ctx, p)
+}
+
+// proveDeleteScheduledPost shows that another device finds it no more.
+func proveDeleteScheduledPost(ctx context.Context, s *stage) {
+	s.oneScheduled(ctx)
+	s.act(ctx)
+	list := s.scheduled(ctx)
+	disproved(len(list) != 0, "%d scheduled posts are left", len(list))
 }
 
 func (a *person) unschedule(ctx context.Context, p unsent) error {
@@ -239,7 +322,7 @@ func (a *person) unschedule(ctx context.Context, p unsent) error {
 }
 
 // sendScheduledPost sends a scheduled post now: the web app makes a post of it and then deletes it.
-func (a *person) sendScheduledPost(ctx context.Context) error {
+func sendScheduledPost(ctx context.Context, a *person) error {
 	p, err := a.anyScheduled(ctx)
 	if err != nil {
 		return err
@@ -248,6 +331,20 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 		return err
 	}
 	return a.unschedule(ctx, p)
+}
+
+// proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
+func proveSendScheduledPost(ctx context.Context, s *stage) {
+	ch := s.actor.channel()
+	s.oneScheduled(ctx)
+	mark := s.say(ctx, ch.id.String(), "before")
+	s.act(ctx)
+	posts := must(s.witness.c.Posts(ctx, ch.id.String(), 2))
+	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
+		posts[1].ID.String() != mark.ID,
+		"another client finds no new post of the person")
+	list := s.scheduled(ctx)
+	disproved(len(list) != 0, "it is still scheduled")
 }
 
 // device returns a client of the actor's own on another device: it proves effects that only the actor may see.
@@ -273,54 +370,6 @@ func (s *stage) noDrafts(ctx context.Context) {
 	s.actor.own().drafts = nil
 }
 
-// proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
-func proveUpsertDraft(ctx context.Context, s *stage) {
-	s.say(ctx, s.actor.here(), "answer me")
-	s.refresh(ctx)
-	const times = 20
-	replies := 0
-	for range times {
-		s.noDrafts(ctx)
-		s.act(ctx)
-		list := s.drafts(ctx)
-		disproved(len(list) != 1 || list[0].ChannelID != s.actor.here() || list[0].Message == "",
-			"another device finds %d drafts, want the one that was written", len(list))
-		if list[0].RootID != "" {
-			replies++
-		}
-	}
-	disproved(replies <= times/2, "%d of %d drafts are in threads", replies, times)
-	s.noDrafts(ctx)
-}
-
-// proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
-func proveDeleteDraft(ctx context.Context, s *stage) {
-	a := s.actor
-	s.noDrafts(ctx)
-	err := s.carryOut(ctx, s.doing.do)
-	disproved(err != nil, "without a draft: %w", err)
-	check(a.upsertDraft(ctx))
-	list := s.drafts(ctx)
-	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
-	s.act(ctx)
-	list = s.drafts(ctx)
-	disproved(len(list) != 0, "%d drafts are left", len(list))
-}
-
-// proveGetDrafts shows that the person knows of a draft that another device has saved.
-func proveGetDrafts(ctx context.Context, s *stage) {
-	ch := s.actor.channel()
-	s.noDrafts(ctx)
-	c := s.device()
-	defer c.Close()
-	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.id.String(), Message: "from my phone"}))
-	s.act(ctx)
-	d := s.actor.own().drafts
-	disproved(len(d) != 1 || d[0].ch != ch,
-		"the person knows of %d drafts, want the one of another device", len(d))
-	s.noDrafts(ctx)
-}
-
 // scheduled lists the actor's scheduled posts as another device sees them.
 func (s *stage) scheduled(ctx context.Context) []api.Scheduled {
 	c := s.device()
@@ -338,48 +387,4 @@ func (s *stage) oneScheduled(ctx context.Context) api.Scheduled {
 	defer c.Close()
 	d := api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}
 	return must(c.Schedule(ctx, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
-}
-
-// proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12 days from now.
-func proveCreateScheduledPost(ctx context.Context, s *stage) {
-	before := s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
-	for _, p := range list {
-		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 && in > 47*time.Hour && in <= 288*time.Hour {
-			return
-		}
-	}
-	disproved(true, "another device finds %d scheduled posts, want 2", len(list))
-}
-
-// proveUpdateScheduledPost shows that another device finds the same post with another text and time.
-func proveUpdateScheduledPost(ctx context.Context, s *stage) {
-	before := s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
-	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At,
-		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
-}
-
-// proveDeleteScheduledPost shows that another device finds it no more.
-func proveDeleteScheduledPost(ctx context.Context, s *stage) {
-	s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
-	disproved(len(list) != 0, "%d scheduled posts are left", len(list))
-}
-
-// proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
-func proveSendScheduledPost(ctx context.Context, s *stage) {
-	ch := s.actor.channel()
-	s.oneScheduled(ctx)
-	mark := s.say(ctx, ch.id.String(), "before")
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.id.String(), 2))
-	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
-		posts[1].ID.String() != mark.ID,
-		"another client finds no new post of the person")
-	list := s.scheduled(ctx)
-	disproved(len(list) != 0, "it is still scheduled")
 }

@@ -12,8 +12,8 @@ import (
 
 // postActions are those that write.
 var postActions = []action{
-	{"create_post", 1, always, (*person).createPost, proveCreatePost},
-	{"add_reaction", 0.1306, always, (*person).addReaction, proveAddReaction},
+	{"create_post", 1, always, createPost, proveCreatePost, "createPost", 1},
+	{"add_reaction", 0.1306, always, addReaction, proveAddReaction, "saveReaction", 1},
 }
 
 // replyShare of the posts are replies: of production's posts, as load-test-ng has it.
@@ -35,7 +35,7 @@ func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
 }
 
 // createPost writes into the current channel, 18 % of the time in reply to something if there is anything.
-func (a *person) createPost(ctx context.Context) error {
+func createPost(ctx context.Context, a *person) error {
 	reply := a.choice.Float64() < replyShare
 	words := rootWords
 	if reply {
@@ -59,6 +59,25 @@ func (a *person) createPost(ctx context.Context) error {
 	}
 	d.Priority.Urgent = urgent && root.None()
 	return a.post(ctx, ch, d)
+}
+
+// proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is a reply.
+func proveCreatePost(ctx context.Context, s *stage) {
+	const times = 30
+	ch := s.actor.channel()
+	replies := 0
+	for range times {
+		before := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+		s.act(ctx)
+		after := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
+			slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }),
+			"another client finds no new post of the person")
+		if !after[0].RootID.None() {
+			replies++
+		}
+	}
+	disproved(replies == 0 || replies == times, "%d of %d posts are replies", replies, times)
 }
 
 // pendingID returns an identifier for the person's next post, as the web app makes it. Its moment is the present one,
@@ -101,13 +120,40 @@ func record(l *workload.Ledger, d *api.Draft, p api.Posted, err error, m workloa
 }
 
 // addReaction adds a reaction to a post.
-func (a *person) addReaction(ctx context.Context) error {
+func addReaction(ctx context.Context, a *person) error {
 	emoji := emojis[a.content.IntN(len(emojis))]
 	p, err := a.somePost(ctx, isUserPost)
 	if err != nil {
 		return err
 	}
 	return a.c.React(ctx, a.id, p.id.String(), emoji)
+}
+
+// proveAddReaction shows that a post has a reaction of the person that it did not have.
+func proveAddReaction(ctx context.Context, s *stage) {
+	ch := s.actor.channel()
+	s.say(ctx, ch.id.String(), "what do you think?")
+	count := func() (n int) {
+		for _, p := range must(s.witness.c.Posts(ctx, ch.id.String(), seenPosts)) {
+			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
+			check(err)
+			for _, u := range users {
+				if u == s.actor.id {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	s.refresh(ctx)
+	before := count()
+	for range 3 { // one may be a reaction that is there already
+		s.act(ctx)
+		if count() == before+1 {
+			return
+		}
+	}
+	disproved(true, "still %d reactions of the person", before)
 }
 
 // mostLooks is how many channels a person enters in search of a post.
@@ -150,50 +196,4 @@ func isUserPost(p *post) bool { return p.flags&api.PostSystem == 0 }
 // anyPost chooses one of the posts that the person sees of a channel and keep (nil: all) accepts.
 func (a *person) anyPost(ch *channel, keep func(*post) bool) (post, bool) {
 	return ch.pick(func(n int) int { return recent(a.pick, n, a.b.set.recency) }, keep)
-}
-
-// proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is a reply.
-func proveCreatePost(ctx context.Context, s *stage) {
-	const times = 30
-	ch := s.actor.channel()
-	replies := 0
-	for range times {
-		before := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
-		s.act(ctx)
-		after := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
-		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
-			slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }),
-			"another client finds no new post of the person")
-		if !after[0].RootID.None() {
-			replies++
-		}
-	}
-	disproved(replies == 0 || replies == times, "%d of %d posts are replies", replies, times)
-}
-
-// proveAddReaction shows that a post has a reaction of the person that it did not have.
-func proveAddReaction(ctx context.Context, s *stage) {
-	ch := s.actor.channel()
-	s.say(ctx, ch.id.String(), "what do you think?")
-	count := func() (n int) {
-		for _, p := range must(s.witness.c.Posts(ctx, ch.id.String(), seenPosts)) {
-			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
-			check(err)
-			for _, u := range users {
-				if u == s.actor.id {
-					n++
-				}
-			}
-		}
-		return n
-	}
-	s.refresh(ctx)
-	before := count()
-	for range 3 { // one may be a reaction that is there already
-		s.act(ctx)
-		if count() == before+1 {
-			return
-		}
-	}
-	disproved(true, "still %d reactions of the person", before)
 }

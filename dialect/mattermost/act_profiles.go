@@ -10,11 +10,16 @@ import (
 
 // profileActions are about the persons' own profiles and those of others.
 var profileActions = []action{
-	{"click_user_profile", 0.03, always, (*person).clickUserProfile, proveClickUserProfile},
-	{"update_custom_attribute", 0.004, hasAttributes, (*person).updateCustomAttribute, proveUpdateCustomAttribute},
-	{"update_custom_status", 0.0028, hasCustomStatus, (*person).updateCustomStatus, proveUpdateCustomStatus},
-	{"remove_custom_status", 0.0026, hasCustomStatus, (*person).removeCustomStatus, proveRemoveCustomStatus},
-	{"generate_user_report", 0.0001, hasReports, (*person).generateUserReport, proveGenerateUserReport},
+	{"click_user_profile", 0.03, always, clickUserProfile, proveClickUserProfile,
+		"getTeamMember", 1},
+	{"update_custom_attribute", 0.004, hasAttributes, updateCustomAttribute, proveUpdateCustomAttribute,
+		"patchCPAValues", 1},
+	{"update_custom_status", 0.0028, hasCustomStatus, updateCustomStatus, proveUpdateCustomStatus,
+		"updateUserCustomStatus", 1},
+	{"remove_custom_status", 0.0026, hasCustomStatus, removeCustomStatus, proveRemoveCustomStatus,
+		"removeUserCustomStatus", 1},
+	{"generate_user_report", 0.0001, hasReports, generateUserReport, proveGenerateUserReport,
+		"getUsersForReporting", 1},
 }
 
 // A look holds the profile that a person read last.
@@ -27,7 +32,7 @@ type look struct {
 
 // clickUserProfile opens the profile of an author in the current channel: membership of channel and team, and custom
 // attributes.
-func (a *person) clickUserProfile(ctx context.Context) error {
+func clickUserProfile(ctx context.Context, a *person) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -68,50 +73,6 @@ func (a *person) clickUserProfile(ctx context.Context) error {
 	return nil
 }
 
-// Custom statuses last half an hour, as the web app's first offer.
-const statusTime = 30 * time.Minute
-
-// updateCustomStatus sets the person's custom status.
-func (a *person) updateCustomStatus(ctx context.Context) error {
-	emoji := emojis[a.content.IntN(len(emojis))]
-	text := fewWords(a.content, 4)
-	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
-}
-
-// removeCustomStatus takes it back. The server does not mind if there is none.
-func (a *person) removeCustomStatus(ctx context.Context) error {
-	return a.c.ClearCustomStatus(ctx, a.id)
-}
-
-// updateCustomAttribute changes one of the person's attributes.
-func (a *person) updateCustomAttribute(ctx context.Context) error {
-	return a.c.SetAttribute(ctx, a.b.attribute, fewWords(a.content, 2))
-}
-
-const reportPage = 50 // users
-
-// generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the
-// person's own.
-func (a *person) generateUserReport(ctx context.Context) error {
-	mine := a.c.Token
-	defer a.c.SetToken(mine)
-	a.c.SetToken(a.b.adminToken)
-	n := 0
-	var last api.Profile
-	for before := 0; ; before++ {
-		page, err := a.c.UserReport(ctx, before, last.Username, last.ID, reportPage)
-		if err != nil {
-			return err
-		}
-		n += len(page)
-		if len(page) < reportPage {
-			a.own().reported = n
-			return nil
-		}
-		last = page[len(page)-1]
-	}
-}
-
 // proveClickUserProfile shows that the person read the same profile of the witness as the witness does.
 func proveClickUserProfile(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
@@ -131,6 +92,16 @@ func proveClickUserProfile(ctx context.Context, s *stage) {
 		"the profile says %+v, its owner %+v", s.actor.own().looked, want)
 }
 
+// Custom statuses last half an hour, as the web app's first offer.
+const statusTime = 30 * time.Minute
+
+// updateCustomStatus sets the person's custom status.
+func updateCustomStatus(ctx context.Context, a *person) error {
+	emoji := emojis[a.content.IntN(len(emojis))]
+	text := fewWords(a.content, 4)
+	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
+}
+
 // proveUpdateCustomStatus shows that another client sees the status.
 func proveUpdateCustomStatus(ctx context.Context, s *stage) {
 	check(s.actor.c.ClearCustomStatus(ctx, s.actor.id))
@@ -141,14 +112,24 @@ func proveUpdateCustomStatus(ctx context.Context, s *stage) {
 	disproved(after == "", "another client sees no status")
 }
 
+// removeCustomStatus takes it back. The server does not mind if there is none.
+func removeCustomStatus(ctx context.Context, a *person) error {
+	return a.c.ClearCustomStatus(ctx, a.id)
+}
+
 // proveRemoveCustomStatus shows that another client sees none any more.
 func proveRemoveCustomStatus(ctx context.Context, s *stage) {
-	check(s.actor.updateCustomStatus(ctx))
+	check(updateCustomStatus(ctx, s.actor))
 	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
 	disproved(before == "", "another client sees no status that could be removed")
 	s.act(ctx)
 	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
 	disproved(after != "", "another client still sees %q", after)
+}
+
+// updateCustomAttribute changes one of the person's attributes.
+func updateCustomAttribute(ctx context.Context, a *person) error {
+	return a.c.SetAttribute(ctx, a.b.attribute, fewWords(a.content, 2))
 }
 
 // proveUpdateCustomAttribute shows that another client sees the new value.
@@ -161,6 +142,30 @@ func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
 	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.attribute]
 	disproved(after == "" || after == before,
 		"another client sees %q, before it was %q", after, before)
+}
+
+const reportPage = 50 // users
+
+// generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the
+// person's own.
+func generateUserReport(ctx context.Context, a *person) error {
+	mine := a.c.Token
+	defer a.c.SetToken(mine)
+	a.c.SetToken(a.b.adminToken)
+	n := 0
+	var last api.Profile
+	for before := 0; ; before++ {
+		page, err := a.c.UserReport(ctx, before, last.Username, last.ID, reportPage)
+		if err != nil {
+			return err
+		}
+		n += len(page)
+		if len(page) < reportPage {
+			a.own().reported = n
+			return nil
+		}
+		last = page[len(page)-1]
+	}
 }
 
 // proveGenerateUserReport shows that the report has every account that the server counts without bots, which the

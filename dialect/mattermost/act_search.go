@@ -11,11 +11,17 @@ import (
 
 // searchActions look for posts, people and channels.
 var searchActions = []action{
-	{"search_users", 0.032, always, (*person).searchUsers, proveSearchUsers},
-	{"search_posts", 0.0218, always, (*person).searchPosts, proveSearchPosts},
-	{"search_group_channels", 0.0204, always, (*person).searchGroupChannels, proveSearchGroupChannels},
-	{"search_channels", 0.015, always, (*person).searchChannels, proveSearchChannels},
-	{"search_posts_all_teams", 0.0109, hasAllTeams, (*person).searchPostsAllTeams, proveSearchPosts},
+	// A search asks again with each typed letter: 2.5 of a channel's name on average, about ten of
+	// a user's.
+	{"search_users", 0.032, always, searchUsers, proveSearchUsers, "searchUsers", 10},
+	{"search_posts", 0.0218, always, searchPosts, proveSearchPosts,
+		"searchPostsInTeam searchPosts", 1},
+	{"search_group_channels", 0.0204, always, searchGroupChannels, proveSearchGroupChannels,
+		"searchGroupChannels", 2.5},
+	{"search_channels", 0.015, always, searchChannels, proveSearchChannels,
+		"searchChannelsForTeam searchAllChannels", 2.5},
+	{"search_posts_all_teams", 0.0109, hasAllTeams, searchPostsAllTeams, proveSearchPosts,
+		"searchPostsInAllTeams", 1},
 }
 
 const (
@@ -83,83 +89,7 @@ func (q *query) terms() string {
 	return strings.Join(parts, " ")
 }
 
-func (a *person) searchPosts(ctx context.Context) error { return a.searchIn(ctx, a.team) }
-
-func (a *person) searchPostsAllTeams(ctx context.Context) error { return a.searchIn(ctx, "") }
-
-// searchIn types a search, with the server's help for names, and looks at the results.
-func (a *person) searchIn(ctx context.Context, team string) error {
-	q := a.query()
-	if q.from != "" {
-		if err := a.typeOut(ctx, q.from, func(part string) error { return a.lookUp(ctx, "", part) }); err != nil {
-			return err
-		}
-	}
-	if q.in != nil {
-		if err := a.typeOut(ctx, q.in.name, func(part string) error {
-			_, err := a.c.AutocompleteChannels(ctx, a.team, part)
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	_, offset := time.Now().Zone()
-	posts, err := a.c.SearchPosts(ctx, team, q.terms(), offset)
-	if err != nil {
-		return err
-	}
-	a.own().found = len(posts)
-	return a.meet(ctx, posts)
-}
-
-// searchUsers looks for a person by name, letter by letter.
-func (a *person) searchUsers(ctx context.Context) error {
-	if a.b.count() == 0 {
-		return errNoUser
-	}
-	name := a.b.name(a.pick.IntN(a.b.count()))
-	return a.typeOut(ctx, name, func(part string) error {
-		people, err := a.c.SearchUsers(ctx, part)
-		if err != nil {
-			return err
-		}
-		a.own().found = len(people)
-		return a.show(ctx, people)
-	})
-}
-
-// searchChannels looks for a channel to go to, by one to four of its letters.
-func (a *person) searchChannels(ctx context.Context) error {
-	letters := 1 + a.choice.IntN(mostLetters)
-	k, ok := a.otherPlace(a.inTeam)
-	if !ok {
-		return errNoChannel
-	}
-	team := "" // the web app looks in all of them
-	if a.b.facts.version.before(version{7, 8}) {
-		team = a.team
-	}
-	name := a.places[k].ch.name
-	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
-		found, err := a.c.SearchChannels(ctx, team, part)
-		a.own().found = len(found)
-		return err
-	})
-}
-
-// searchGroupChannels looks for a group channel by one to four letters of a member's name.
-func (a *person) searchGroupChannels(ctx context.Context) error {
-	letters := 1 + a.choice.IntN(mostLetters)
-	if a.b.count() == 0 {
-		return errNoUser
-	}
-	name := a.b.name(a.pick.IntN(a.b.count()))
-	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
-		found, err := a.c.SearchGroupChannels(ctx, part)
-		a.own().found = len(found)
-		return err
-	})
-}
+func searchPosts(ctx context.Context, a *person) error { return a.searchIn(ctx, a.team) }
 
 // proveSearchPosts has the witness write something that the very search must find, and shows that the person found as
 // much as the witness.
@@ -195,12 +125,74 @@ func proveSearchPosts(ctx context.Context, s *stage) {
 	}
 }
 
+func searchPostsAllTeams(ctx context.Context, a *person) error { return a.searchIn(ctx, "") }
+
+// searchIn types a search, with the server's help for names, and looks at the results.
+func (a *person) searchIn(ctx context.Context, team string) error {
+	q := a.query()
+	if q.from != "" {
+		if err := a.typeOut(ctx, q.from, func(part string) error { return a.lookUp(ctx, "", part) }); err != nil {
+			return err
+		}
+	}
+	if q.in != nil {
+		if err := a.typeOut(ctx, q.in.name, func(part string) error {
+			_, err := a.c.AutocompleteChannels(ctx, a.team, part)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	_, offset := time.Now().Zone()
+	posts, err := a.c.SearchPosts(ctx, team, q.terms(), offset)
+	if err != nil {
+		return err
+	}
+	a.own().found = len(posts)
+	return a.meet(ctx, posts)
+}
+
+// searchUsers looks for a person by name, letter by letter.
+func searchUsers(ctx context.Context, a *person) error {
+	if a.b.count() == 0 {
+		return errNoUser
+	}
+	name := a.b.name(a.pick.IntN(a.b.count()))
+	return a.typeOut(ctx, name, func(part string) error {
+		people, err := a.c.SearchUsers(ctx, part)
+		if err != nil {
+			return err
+		}
+		a.own().found = len(people)
+		return a.show(ctx, people)
+	})
+}
+
 // proveSearchUsers shows that the person found exactly the one of that name, as the witness does.
 func proveSearchUsers(ctx context.Context, s *stage) {
 	s.act(ctx)
 	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
 	disproved(s.actor.own().found != 1 || len(all) < stagePersons,
 		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found, len(all))
+}
+
+// searchChannels looks for a channel to go to, by one to four of its letters.
+func searchChannels(ctx context.Context, a *person) error {
+	letters := 1 + a.choice.IntN(mostLetters)
+	k, ok := a.otherPlace(a.inTeam)
+	if !ok {
+		return errNoChannel
+	}
+	team := "" // the web app looks in all of them
+	if a.b.facts.version.before(version{7, 8}) {
+		team = a.team
+	}
+	name := a.places[k].ch.name
+	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchChannels(ctx, team, part)
+		a.own().found = len(found)
+		return err
+	})
 }
 
 // proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness
@@ -216,6 +208,20 @@ func proveSearchChannels(ctx context.Context, s *stage) {
 				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
 		}
 	}
+}
+
+// searchGroupChannels looks for a group channel by one to four letters of a member's name.
+func searchGroupChannels(ctx context.Context, a *person) error {
+	letters := 1 + a.choice.IntN(mostLetters)
+	if a.b.count() == 0 {
+		return errNoUser
+	}
+	name := a.b.name(a.pick.IntN(a.b.count()))
+	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchGroupChannels(ctx, part)
+		a.own().found = len(found)
+		return err
+	})
 }
 
 // proveSearchGroupChannels makes a group channel of the actor and shows that it is found.

@@ -10,18 +10,32 @@ import (
 
 // sessionActions are those of a client that comes, goes, and comes back.
 var sessionActions = []action{
-	{"reconnect_websocket", 0.144, always, (*person).reconnectWebSocket, proveReconnect},
-	{"full_reload", 0.0008, always, (*person).fullReload, proveFullReload},
-	{"logout_login", 0.0006, always, (*person).logoutLogin, proveLogoutLogin},
+	{"reconnect_websocket", 0.144, always, reconnectWebSocket, proveReconnect,
+		"getWebappPlugins -getPreferences", 1},
+	// Preferences are read when the page is loaded, which a login does, too; the list of plugins
+	// also after a lost connection.
+	{"full_reload", 0.0008, always, fullReload, proveFullReload,
+		"getPreferences -login", 1},
+	{"logout_login", 0.0006, always, logoutLogin, proveLogoutLogin, "logout", 1},
 }
 
 // reconnectWebSocket loses the WebSocket, resumes it, and makes the calls of a client after a gap.
-func (a *person) reconnectWebSocket(ctx context.Context) error {
+func reconnectWebSocket(ctx context.Context, a *person) error {
 	from := time.Now()
 	if err := a.dropAndResume(ctx); err != nil {
 		return err
 	}
 	return a.resync(ctx, from)
+}
+
+// proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that
+// an event sent afterwards arrives.
+func proveReconnect(ctx context.Context, s *stage) {
+	old := s.actor.socket()
+	s.act(ctx)
+	now := s.actor.socket()
+	disproved(now == nil || now == old, "the WebSocket was not lost")
+	s.hears(ctx)
 }
 
 // dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is taking up a lost one, it
@@ -79,33 +93,9 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 }
 
 // fullReload is the reload button: everything is forgotten, connected and loaded again.
-func (a *person) fullReload(ctx context.Context) error {
+func fullReload(ctx context.Context, a *person) error {
 	defer a.c.Under(a.login)()
 	return a.arrive(ctx)
-}
-
-// logoutLogin ends the session and opens another with the password. A token of a file could not be had again.
-func (a *person) logoutLogin(ctx context.Context) error {
-	if a.b.given(a.u.Rank, true) != "" {
-		return errOnlyToken
-	}
-	a.leave()
-	if err := a.c.Logout(ctx); err != nil {
-		return err
-	}
-	a.b.remember(a, "")
-	defer a.c.Under(a.login)()
-	return a.comeAnew(ctx)
-}
-
-// proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that
-// an event sent afterwards arrives.
-func proveReconnect(ctx context.Context, s *stage) {
-	old := s.actor.socket()
-	s.act(ctx)
-	now := s.actor.socket()
-	disproved(now == nil || now == old, "the WebSocket was not lost")
-	s.hears(ctx)
 }
 
 // proveFullReload shows that the person has a new WebSocket that receives events, and has its
@@ -125,6 +115,20 @@ func proveFullReload(ctx context.Context, s *stage) {
 	disproved(now == nil || now == old || inTeam() < before,
 		"%d channels of the team instead of %d, or no new WebSocket", inTeam(), before)
 	s.hears(ctx)
+}
+
+// logoutLogin ends the session and opens another with the password. A token of a file could not be had again.
+func logoutLogin(ctx context.Context, a *person) error {
+	if a.b.given(a.u.Rank, true) != "" {
+		return errOnlyToken
+	}
+	a.leave()
+	if err := a.c.Logout(ctx); err != nil {
+		return err
+	}
+	a.b.remember(a, "")
+	defer a.c.Under(a.login)()
+	return a.comeAnew(ctx)
 }
 
 // proveLogoutLogin shows that the old session is refused, and that the new one receives events.

@@ -10,12 +10,17 @@ import (
 
 // threadActions are about threads and the inbox of those that a person follows.
 var threadActions = []action{
-	{"view_global_threads", 0.6023, hasThreads, (*person).viewGlobalThreads, proveViewGlobalThreads},
-	{"update_thread_read", 0.3236, hasThreads, (*person).updateThreadRead, proveUpdateThreadRead},
-	{"view_thread", 0.2841, hasThreads, (*person).viewThread, proveViewThread},
-	{"unfollow_thread", 0.005, hasThreads, (*person).unfollowThread, proveUnfollowThread},
-	{"follow_thread", 0.0005, hasThreads, (*person).followThread, proveFollowThread},
-	{"mark_all_threads_in_team_as_read", 0.0001, hasThreads, (*person).readAllThreads, proveReadAllThreads},
+	{"view_global_threads", 0.6023, hasThreads, viewGlobalThreads, proveViewGlobalThreads,
+		"getThreadsForUser", 4},
+	{"update_thread_read", 0.3236, hasThreads, updateThreadRead, proveUpdateThreadRead,
+		"updateReadStateThreadByUser", 1},
+	{"view_thread", 0.2841, hasThreads, viewThread, proveViewThread, "getPostThread", 1},
+	{"unfollow_thread", 0.005, hasThreads, unfollowThread, proveUnfollowThread,
+		"unfollowThreadByUser", 1},
+	{"follow_thread", 0.0005, hasThreads, followThread, proveFollowThread,
+		"followThreadByUser", 1},
+	{"mark_all_threads_in_team_as_read", 0.0001, hasThreads, readAllThreads, proveReadAllThreads,
+		"updateReadStateAllThreadsByUser", 1},
 }
 
 const (
@@ -28,7 +33,7 @@ const (
 const errNoThread skipError = "no followed thread"
 
 // viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread ones.
-func (a *person) viewGlobalThreads(ctx context.Context) error {
+func viewGlobalThreads(ctx context.Context, a *person) error {
 	pages := 1 + a.choice.IntN(3)
 	for _, unread := range []bool{false, true} {
 		before := ""
@@ -53,6 +58,17 @@ func (a *person) viewGlobalThreads(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
+func proveViewGlobalThreads(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
+	s.act(ctx)
+	list := s.inbox(ctx, true)
+	disproved(!slices.ContainsFunc(list, threadWith(id)),
+		"the administrator does not see the unread thread %s in the person's inbox", id)
+	disproved(!slices.Contains(s.actor.own().threads, id),
+		"the person did not find the thread %s in its inbox", id)
 }
 
 // keepThreads remembers the newest threads of the inbox.
@@ -81,13 +97,24 @@ func (a *person) followed(ctx context.Context) (api.ID, error) {
 }
 
 // updateThreadRead reads a followed thread up to now.
-func (a *person) updateThreadRead(ctx context.Context) error {
+func updateThreadRead(ctx context.Context, a *person) error {
 	id, err := a.followed(ctx)
 	if err != nil {
 		return err
 	}
 	_, err = a.c.ReadThread(ctx, a.id, a.team, id.String(), time.Now().UnixMilli())
 	return a.gone(id, err)
+}
+
+// proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
+func proveUpdateThreadRead(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
+	s.actor.own().threads = []api.ID{id}
+	before := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	disproved(before.Unread == 0, "the thread has no unread reply to begin with")
+	s.act(ctx)
+	after := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
 }
 
 // gone forgets a thread that the server does not have any more: its root was deleted since the inbox was read.
@@ -116,7 +143,7 @@ func (a *person) root(ctx context.Context) (api.ID, error) {
 }
 
 // viewThread opens a thread beside the channel and reads all of it.
-func (a *person) viewThread(ctx context.Context) error {
+func viewThread(ctx context.Context, a *person) error {
 	id, err := a.root(ctx)
 	if err != nil {
 		return err
@@ -147,81 +174,6 @@ func (a *person) viewThread(ctx context.Context) error {
 	}
 }
 
-// followThread follows a thread of the current channel.
-func (a *person) followThread(ctx context.Context) error {
-	id, err := a.root(ctx)
-	if err != nil {
-		return err
-	}
-	if err := a.c.FollowThread(ctx, a.id, a.team, id.String()); err != nil {
-		return err
-	}
-	if own := a.own(); !slices.Contains(own.threads, id) && len(own.threads) < mostThreads {
-		own.threads = append(own.threads, id)
-	}
-	return nil
-}
-
-// unfollowThread leaves a thread of the inbox.
-func (a *person) unfollowThread(ctx context.Context) error {
-	id, err := a.followed(ctx)
-	if err != nil {
-		return err
-	}
-	if err := a.c.UnfollowThread(ctx, a.id, a.team, id.String()); err != nil {
-		return a.gone(id, err)
-	}
-	own := a.own()
-	own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
-	return nil
-}
-
-// readAllThreads marks all threads of the team as read.
-func (a *person) readAllThreads(ctx context.Context) error {
-	return a.c.ReadAllThreads(ctx, a.id, a.team)
-}
-
-// newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
-func (s *stage) newThread(ctx context.Context) api.ID {
-	ch := s.actor.here()
-	p := must(s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"}))
-	s.say(ctx, ch, "an answer", p.ID)
-	s.actor.own().threads = nil
-	s.refresh(ctx)
-	return api.ParseID(p.ID)
-}
-
-// inbox returns the actor's inbox as the administrator sees it: no other account may read it.
-func (s *stage) inbox(ctx context.Context, unread bool) []api.ThreadSeen {
-	return must(s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread))
-}
-
-func threadWith(id api.ID) func(api.ThreadSeen) bool {
-	return func(t api.ThreadSeen) bool { return t.ID == id }
-}
-
-// proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
-func proveViewGlobalThreads(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
-	s.act(ctx)
-	list := s.inbox(ctx, true)
-	disproved(!slices.ContainsFunc(list, threadWith(id)),
-		"the administrator does not see the unread thread %s in the person's inbox", id)
-	disproved(!slices.Contains(s.actor.own().threads, id),
-		"the person did not find the thread %s in its inbox", id)
-}
-
-// proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
-func proveUpdateThreadRead(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
-	s.actor.own().threads = []api.ID{id}
-	before := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
-	disproved(before.Unread == 0, "the thread has no unread reply to begin with")
-	s.act(ctx)
-	after := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
-	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
-}
-
 // proveViewThread shows that the person read as many posts as another client finds in the longest thread of the
 // channel, over several pages.
 func proveViewThread(ctx context.Context, s *stage) {
@@ -242,6 +194,21 @@ func proveViewThread(ctx context.Context, s *stage) {
 		"the person read %d posts of %d", s.actor.own().found, len(ids))
 }
 
+// followThread follows a thread of the current channel.
+func followThread(ctx context.Context, a *person) error {
+	id, err := a.root(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.c.FollowThread(ctx, a.id, a.team, id.String()); err != nil {
+		return err
+	}
+	if own := a.own(); !slices.Contains(own.threads, id) && len(own.threads) < mostThreads {
+		own.threads = append(own.threads, id)
+	}
+	return nil
+}
+
 // proveFollowThread shows that a thread of others is in the person's inbox.
 func proveFollowThread(ctx context.Context, s *stage) {
 	ch := s.emptyChannel(ctx)
@@ -257,6 +224,20 @@ func proveFollowThread(ctx context.Context, s *stage) {
 		"the thread is not in the person's inbox")
 }
 
+// unfollowThread leaves a thread of the inbox.
+func unfollowThread(ctx context.Context, a *person) error {
+	id, err := a.followed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.c.UnfollowThread(ctx, a.id, a.team, id.String()); err != nil {
+		return a.gone(id, err)
+	}
+	own := a.own()
+	own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
+	return nil
+}
+
 // proveUnfollowThread shows that a thread left the person's inbox.
 func proveUnfollowThread(ctx context.Context, s *stage) {
 	id := s.newThread(ctx)
@@ -265,6 +246,11 @@ func proveUnfollowThread(ctx context.Context, s *stage) {
 	list := s.inbox(ctx, false)
 	disproved(slices.ContainsFunc(list, threadWith(id)),
 		"the thread is still in the person's inbox")
+}
+
+// readAllThreads marks all threads of the team as read.
+func readAllThreads(ctx context.Context, a *person) error {
+	return a.c.ReadAllThreads(ctx, a.id, a.team)
 }
 
 // proveReadAllThreads shows that the person has unread threads before, and none after.
@@ -277,4 +263,23 @@ func proveReadAllThreads(ctx context.Context, s *stage) {
 	s.act(ctx)
 	list = s.inbox(ctx, true)
 	disproved(len(list) != 0, "%d unread threads are left", len(list))
+}
+
+// newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
+func (s *stage) newThread(ctx context.Context) api.ID {
+	ch := s.actor.here()
+	p := must(s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"}))
+	s.say(ctx, ch, "an answer", p.ID)
+	s.actor.own().threads = nil
+	s.refresh(ctx)
+	return api.ParseID(p.ID)
+}
+
+// inbox returns the actor's inbox as the administrator sees it: no other account may read it.
+func (s *stage) inbox(ctx context.Context, unread bool) []api.ThreadSeen {
+	return must(s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread))
+}
+
+func threadWith(id api.ID) func(api.ThreadSeen) bool {
+	return func(t api.ThreadSeen) bool { return t.ID == id }
 }

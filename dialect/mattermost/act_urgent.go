@@ -12,12 +12,14 @@ import (
 
 // urgentActions change or answer posts that are there, or write ones that ask for more than to be read.
 var urgentActions = []action{
-	{"edit_post", 0.04, always, (*person).editPost, proveEditPost},
-	{"delete_post", 0.0049, always, (*person).deletePost, proveDeletePost},
-	{"create_post_reminder", 0.0005, hasReminders, (*person).createReminder, proveCreateReminder},
-	{"create_ack_post", 0.0001, hasAcks, (*person).createAckPost, proveCreateAckPost},
-	{"ack_to_post", 0.0001, hasAcks, (*person).ackToPost, proveAckToPost},
-	{"create_persistent_notification_post", 0.0001, hasPersistent, (*person).createPersistentPost, proveCreatePersistentPost},
+	{"edit_post", 0.04, always, editPost, proveEditPost, "patchPost updatePost", 1},
+	{"delete_post", 0.0049, always, deletePost, proveDeletePost, "deletePost", 1},
+	{"create_post_reminder", 0.0005, hasReminders, createReminder, proveCreateReminder,
+		"setPostReminder", 1},
+	{"create_ack_post", 0.0001, hasAcks, createAckPost, proveCreateAckPost, "", 0},
+	{"ack_to_post", 0.0001, hasAcks, ackToPost, proveAckToPost, "acknowledgePost", 1},
+	{"create_persistent_notification_post", 0.0001, hasPersistent, createPersistentPost, proveCreatePersistentPost,
+		"", 0},
 }
 
 // The reasons.
@@ -54,7 +56,7 @@ func (a *person) isOwn(p *post) bool {
 }
 
 // editPost edits one of the person's own posts.
-func (a *person) editPost(ctx context.Context) error {
+func editPost(ctx context.Context, a *person) error {
 	c := a.compose(rootWords)
 	_, p, ok := a.anyPlacePost(a.isOwn)
 	if !ok {
@@ -63,9 +65,17 @@ func (a *person) editPost(ctx context.Context) error {
 	return a.c.EditPost(ctx, p.id.String(), c.plain())
 }
 
+// proveEditPost shows the witness another text in the actor's only post.
+func proveEditPost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
+	s.act(ctx)
+	got := must(s.witness.c.PostText(ctx, id))
+	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
+}
+
 // deletePost deletes one of the person's own posts without a known reply. A reply that is on its way is deleted with
 // it.
-func (a *person) deletePost(ctx context.Context) error {
+func deletePost(ctx context.Context, a *person) error {
 	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&api.PostHasReplies == 0 })
 	if !ok {
 		return errNoOwnPost
@@ -75,8 +85,17 @@ func (a *person) deletePost(ctx context.Context) error {
 	return a.c.DeletePost(ctx, p.id.String())
 }
 
+// proveDeletePost shows that the witness does not find the actor's only post any more.
+func proveDeletePost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
+	s.act(ctx)
+	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
+	disproved(slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }),
+		"the post is still there")
+}
+
 // createReminder requests a reminder of a post in ten minutes.
-func (a *person) createReminder(ctx context.Context) error {
+func createReminder(ctx context.Context, a *person) error {
 	_, p, ok := a.anyPlacePost(isUserPost)
 	if !ok {
 		return errNoPost
@@ -84,8 +103,25 @@ func (a *person) createReminder(ctx context.Context) error {
 	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
 }
 
+// proveCreateReminder shows another client of the same person the confirmation that only that person gets.
+func proveCreateReminder(ctx context.Context, s *stage) {
+	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
+	sock := must(s.actor.c.Connect(ctx))
+	defer sock.Close()
+	s.act(ctx)
+	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		ev, err := sock.Next(wait)
+		disproved(err != nil, "no confirmation: %w", err)
+		if ev.Kind == api.EventEphemeral {
+			return
+		}
+	}
+}
+
 // createAckPost writes an urgent post that requests an acknowledgement of its readers.
-func (a *person) createAckPost(ctx context.Context) error {
+func createAckPost(ctx context.Context, a *person) error {
 	c := a.compose(rootWords)
 	if err := a.somewhere(ctx); err != nil {
 		return err
@@ -93,8 +129,14 @@ func (a *person) createAckPost(ctx context.Context) error {
 	return a.writeHere(ctx, c, "", api.Priority{Urgent: true, WantsAck: true})
 }
 
+// proveCreateAckPost shows the witness an urgent post of the actor that requests an
+// acknowledgement.
+func proveCreateAckPost(ctx context.Context, s *stage) {
+	s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
+}
+
 // ackToPost acknowledges a post whose author has requested it.
-func (a *person) ackToPost(ctx context.Context) error {
+func ackToPost(ctx context.Context, a *person) error {
 	own := a.own()
 	_, p, ok := a.anyPlacePost(func(p *post) bool {
 		return p.flags&api.PostWantsAck != 0 && p.author != a.self && !slices.Contains(own.acked, p.id)
@@ -112,8 +154,18 @@ func (a *person) ackToPost(ctx context.Context) error {
 	return nil
 }
 
+// proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
+func proveAckToPost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.witness, api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
+	s.act(ctx)
+	_, acks, err := s.witness.c.PostPriority(ctx, id)
+	check(err)
+	disproved(!slices.Equal(acks, []string{s.actor.id}),
+		"acknowledged by %v, want the person", acks)
+}
+
 // createPersistentPost writes an urgent post that goes on notifying another member of the channel.
-func (a *person) createPersistentPost(ctx context.Context) error {
+func createPersistentPost(ctx context.Context, a *person) error {
 	c := a.compose(rootWords)
 	c.mention = ""
 	if err := a.somewhere(ctx); err != nil {
@@ -124,6 +176,12 @@ func (a *person) createPersistentPost(ctx context.Context) error {
 		return err
 	}
 	return a.writeHere(ctx, c, " @"+name, api.Priority{Urgent: true, Persistent: true})
+}
+
+// proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
+// mention.
+func proveCreatePersistentPost(ctx context.Context, s *stage) {
+	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
 }
 
 // writeHere writes a root post in the current channel.
@@ -161,52 +219,6 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	return people[a.pick.IntN(len(people))].Username, nil
 }
 
-// proveEditPost shows the witness another text in the actor's only post.
-func proveEditPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
-	s.act(ctx)
-	got := must(s.witness.c.PostText(ctx, id))
-	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
-}
-
-// proveDeletePost shows that the witness does not find the actor's only post any more.
-func proveDeletePost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
-	disproved(slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }),
-		"the post is still there")
-}
-
-// proveCreateReminder shows another client of the same person the confirmation that only that person gets.
-func proveCreateReminder(ctx context.Context, s *stage) {
-	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
-	sock := must(s.actor.c.Connect(ctx))
-	defer sock.Close()
-	s.act(ctx)
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for {
-		ev, err := sock.Next(wait)
-		disproved(err != nil, "no confirmation: %w", err)
-		if ev.Kind == api.EventEphemeral {
-			return
-		}
-	}
-}
-
-// proveCreateAckPost shows the witness an urgent post of the actor that requests an
-// acknowledgement.
-func proveCreateAckPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
-}
-
-// proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
-// mention.
-func proveCreatePersistentPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
-}
-
 func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) {
 	ch := s.emptyChannel(ctx)
 	s.act(ctx)
@@ -218,16 +230,6 @@ func (s *stage) provePriority(ctx context.Context, want api.Priority, contains s
 	disproved(got != want, "the priority is %+v, want %+v", got, want)
 	text := must(s.witness.c.PostText(ctx, posts[0].ID.String()))
 	disproved(!strings.Contains(text, contains), "the post does not mention anybody")
-}
-
-// proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
-func proveAckToPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.witness, api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
-	s.act(ctx)
-	_, acks, err := s.witness.c.PostPriority(ctx, id)
-	check(err)
-	disproved(!slices.Equal(acks, []string{s.actor.id}),
-		"acknowledged by %v, want the person", acks)
 }
 
 // onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to

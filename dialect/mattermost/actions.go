@@ -6,24 +6,31 @@ import (
 	"slices"
 )
 
-// An action is something that a person does. Each theme's file declares its own; "actions" below is all of them.
+// An action is something that a person does. Each theme's file declares its own actions; the list actions is all of
+// them. A new action is a row and two functions in such a file.
 type action struct {
 	name string
-	// weight is how often it is done relative to creating a post (mix default).
+	// weight is the frequency relative to create_post in the default mix.
 	weight float64
 	// needs is the feature that the server must have.
 	needs feature
-	// do performs it and returns nil if all its calls succeeded and showed their effect, an *OpError (recorded
-	// already) if one did not, a skipError if its objects do not exist, or the context's cause at the end of the run.
-	// Chance comes from the person's choice, content and pick alone, which begin again with each action: how much one
-	// action draws cannot change the next.
-	do func(a *person, ctx context.Context) error
-	// prove makes do possible, calls it (s.act) and shows its effect through another client. It ends at its first error, see
-	// [check].
+	// do carries the action out. It returns nil if all its calls succeeded and showed their effect, an *OpError
+	// (recorded already) if one did not, a skipError if its objects do not exist, or the context's cause at the end of
+	// the run. Its chance is the person's choice, content and pick alone, which begin again with each action: how much
+	// one action draws cannot change the next.
+	do func(ctx context.Context, a *person) error
+	// prove makes do possible, calls it (s.act) and shows its effect through another client. It ends at its first
+	// error, see [check].
 	prove func(ctx context.Context, s *stage)
+	// handlers are the handlers of a production server whose calls count for the action, by the names in the server's
+	// api4; a minus takes off calls that stand for another action, and two names for one call are of different
+	// versions. Actions with the same handlers share the calls as their weights do. Without any, an imported mix has
+	// the default weight.
+	handlers string
+	calls    float64 // of the handlers, made by one action on average
 }
 
-// A skipError is the reason why an action was skipped: its object does not exist.
+// A skipError is the reason for skipping an action: its object does not exist.
 type skipError string
 
 // Error returns the reason.
@@ -39,8 +46,11 @@ const (
 	errOnlyToken skipError = "a token of workload.users_file is not logged out, since it opens all sessions"
 )
 
-// actions are all that a person can do.
-var actions = slices.Concat(channelActions, sessionActions, createActions, postActions, urgentActions, threadActions, draftActions, searchActions, profileActions, bookmarkActions)
+// actions are all actions of persons.
+var actions = slices.Concat(
+	channelActions, sessionActions, createActions, postActions, urgentActions, threadActions,
+	draftActions, searchActions, profileActions, bookmarkActions,
+)
 
 // A chance is the three streams that an action draws from. Each action gets new ones, seeded by two draws from the
 // user's own stream of actions, so that the user's next action does not depend on the state of the server.

@@ -22,8 +22,8 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 4))
 	a := arrived(t, b, env, 0)
-	for _, do := range []func(context.Context) error{a.createPost, a.createDirect, a.createDirect, a.createDirect, a.createGroup} {
-		noError(t, do(t.Context()))
+	for _, do := range []func(context.Context, *person) error{createPost, createDirect, createDirect, createDirect, createGroup} {
+		noError(t, do(t.Context(), a))
 	}
 	acked, _ := env.Ledger.Messages()
 	if len(acked) != 5 {

@@ -184,9 +184,9 @@ func TestContract(t *testing.T) {
 			a := a.(*person)
 			a.u.Schedule(a.u.Now())
 			a.begin(a.steady)
-			for _, do := range []func(context.Context) error{
-				a.switchChannel, a.scrollChannel, a.unreadCheck, a.createPost, a.addReaction,
-				func(ctx context.Context) error {
+			for _, do := range []func(context.Context, *person) error{
+				switchChannel, scrollChannel, unreadCheck, createPost, addReaction,
+				func(ctx context.Context, a *person) error {
 					p, _ := a.anyPost(a.channel(), nil)
 					if err := a.post(ctx, a.channel(), api.Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
 						return err
@@ -195,7 +195,7 @@ func TestContract(t *testing.T) {
 					return err
 				},
 			} {
-				noError(t, do(t.Context()))
+				noError(t, do(t.Context(), a))
 			}
 		}
 		all := map[string]uint64{}

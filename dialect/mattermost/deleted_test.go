@@ -54,7 +54,7 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	if !becomes(true) {
 		t.Fatal("the other process does not know the post")
 	}
-	noError(t, here.deletePost(t.Context()))
+	noError(t, deletePost(t.Context(), here))
 	if !becomes(false) {
 		t.Error("the other process still chooses the post that was deleted")
 	}
@@ -83,7 +83,7 @@ func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
 	here.leave() // the event of the reply comes too late
 	reply := write(there, api.Draft{Message: "an answer", RootID: root.String()})
 	write(there, api.Draft{Message: "what stays"})
-	noError(t, here.deletePost(t.Context()))
+	noError(t, deletePost(t.Context(), here))
 	if _, err := there.c.PostText(t.Context(), reply.String()); !missing(err) {
 		t.Errorf("the reply to a post that was deleted: %v, want that it is not there", err)
 	}

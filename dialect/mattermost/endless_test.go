@@ -43,7 +43,7 @@ func TestListsEndWhateverTheServerSays(t *testing.T) {
 		"reload": func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, "x") },
 		"storm":  func(ctx context.Context, c *api.Client) error { _, err := findOrMake(ctx, c, "t", "name"); return err },
 		"report": func(ctx context.Context, c *api.Client) error {
-			return (&person{b: &Person{}, c: c}).generateUserReport(ctx)
+			return generateUserReport(ctx, &person{b: &Person{}, c: c})
 		},
 		"provisioning": func(ctx context.Context, c *api.Client) error {
 			found, err := membersAmong([]string{"a", "b", "f7"}, func(page int) ([]string, error) { return c.TeamMembers(ctx, "t", page, pageSize) })

@@ -14,7 +14,7 @@ func TestReferenceAnswersAsExpected(t *testing.T) {
 	_, here, there := twoProcesses(t)
 	noError(t, here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}))
 	id := newestOwn(t, here).String()
-	noError(t, here.deletePost(t.Context()))
+	noError(t, deletePost(t.Context(), here))
 	for name, ask := range map[string]func() error{
 		"get_thread": func() error { _, err := there.c.Thread(t.Context(), id); return err },
 		"read_thread": func() error {

@@ -233,7 +233,7 @@ func (a *person) Act(ctx context.Context) error {
 	defer a.begin(a.steady)()
 	a.takeIn()
 	a.counts.Attempt(a.b.mix.tally[k])
-	err := a.b.mix.actions[k].do(a, ctx)
+	err := a.b.mix.actions[k].do(ctx, a)
 	if ctx.Err() == nil {
 		if reason, ok := errors.AsType[skipError](err); ok {
 			a.counts.Skip(a.b.mix.tally[k], string(reason))

@@ -37,7 +37,7 @@ func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 	a.current = len(a.places) - 1
 	for seed := range uint64(50) {
 		a.renew(seed, 0)
-		noError(t, a.createSidebarCategory(t.Context()))
+		noError(t, createSidebarCategory(t.Context(), a))
 		if !strings.Contains(sent, a.places[a.current].ch.id.String()) {
 			t.Fatalf("with seed %d the section is %s", seed, sent)
 		}

@@ -14,11 +14,11 @@ import (
 )
 
 // storms are the kinds that persons know.
-var storms = map[string]func(a *person, ctx context.Context, s workload.Storm) error{
-	"login":     (*person).stormLogin,
-	"reconnect": (*person).stormReconnect,
-	"mention":   (*person).stormMention,
-	"join":      (*person).stormJoin,
+var storms = map[string]func(ctx context.Context, a *person, s workload.Storm) error{
+	"login":     stormLogin,
+	"reconnect": stormReconnect,
+	"mention":   stormMention,
+	"join":      stormJoin,
 }
 
 // StormKinds implements workload.StormKinds:
@@ -39,7 +39,7 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	a.renew(a.start[0]+1+uint64(s.Index), a.start[1])
 	defer a.begin(a.b.notes.storm(a.reg, s.Kind))()
 	a.takeIn()
-	failed := do(a, ctx, s)
+	failed := do(ctx, a, s)
 	err := a.settle(ctx, failed)
 	if err == nil {
 		a.isGone() // a login that failed is tried again at the next action
@@ -50,16 +50,16 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	return err
 }
 
-func (a *person) stormLogin(ctx context.Context, _ workload.Storm) error {
+func stormLogin(ctx context.Context, a *person, _ workload.Storm) error {
 	a.leave()
 	return a.comeAnew(ctx)
 }
 
-func (a *person) stormReconnect(ctx context.Context, _ workload.Storm) error {
+func stormReconnect(ctx context.Context, a *person, _ workload.Storm) error {
 	if a.socket() == nil {
 		return errNoSocket
 	}
-	return a.reconnectWebSocket(ctx)
+	return reconnectWebSocket(ctx, a)
 }
 
 // CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with it; "" when all
@@ -79,7 +79,7 @@ func CheckStorm(kind string, params map[string]string) (key, problem string) {
 	return "", ""
 }
 
-func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
+func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 	posts, err := strconv.Atoi(cmp.Or(s.Params["posts"], "1"))
 	if err != nil || posts < 1 {
 		return fmt.Errorf("mattermost: storm mention: posts is %q, want a whole number from 1", s.Params["posts"])
@@ -105,7 +105,7 @@ func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
 	return nil
 }
 
-func (a *person) stormJoin(ctx context.Context, s workload.Storm) error {
+func stormJoin(ctx context.Context, a *person, s workload.Storm) error {
 	name := fmt.Sprintf("%s-rally-%d", a.b.set.team, s.Index)
 	ch, err := a.rally(ctx, a.b.team, name)
 	if err != nil {

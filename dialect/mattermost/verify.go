@@ -380,14 +380,14 @@ func (s *stage) gather(ctx context.Context) error {
 func (s *stage) act(ctx context.Context) { check(s.carryOut(ctx, s.doing.do)) }
 
 // carryOut is act of which the proof sees more: do does what the action does.
-func (s *stage) carryOut(ctx context.Context, do func(*person, context.Context) error) error {
+func (s *stage) carryOut(ctx context.Context, do func(context.Context, *person) error) error {
 	return s.carryOutAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
 }
 
 // carryOutAs is carryOut with chance that is known.
-func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(*person, context.Context) error) error {
+func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(context.Context, *person) error) error {
 	s.actor.renew(a, b)
-	if err := do(s.actor, ctx); err != nil {
+	if err := do(ctx, s.actor); err != nil {
 		return fmt.Errorf("doing it: %w", err)
 	}
 	return nil
