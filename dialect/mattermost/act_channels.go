@@ -151,13 +151,13 @@ func (a *person) enter(ctx context.Context, k int) error {
 		return err
 	}
 	for _, more := range channelLooks {
-		if a.b.facts.lacks(more.needs) == "" {
+		if a.b.lacks(more.needs) == "" {
 			if err := more.look(ctx, a, ch); err != nil {
 				return err
 			}
 		}
 	}
-	if sock := a.socket(); sock != nil && a.b.facts.config["FeatureFlagWebSocketEventScope"] == "true" {
+	if sock := a.socket(); sock != nil && a.b.Config["FeatureFlagWebSocketEventScope"] == "true" {
 		sock.Tell("presence", "channel_id", id)
 	}
 	a.measured("channel_switch", start)

@@ -54,7 +54,7 @@ func joinChannel(ctx context.Context, a *person) error {
 
 // proveJoinChannel shows that the actor is a member of a channel of which it was none.
 func proveJoinChannel(ctx context.Context, s *stage) {
-	must(s.witness.c.MakeChannel(ctx, s.b.team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
+	must(s.witness.c.MakeChannel(ctx, s.b.Team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
 	before := s.placesNow()
 	s.act(ctx)
 	s.isIn(ctx, before, 'O')
@@ -235,9 +235,9 @@ func (s *stage) proveOpening(ctx context.Context, kind byte, open func(context.C
 // reading it. Only if no other member is a person of the stage, it is the actor's other device.
 func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
 	token := s.actor.c.Token
-	for rank, id := range s.b.ids {
-		if id != s.actor.id && slices.Contains(members, id) && s.b.session(rank) != "" {
-			token = s.b.session(rank)
+	for rank, id := range s.b.IDs {
+		if t := s.b.session(rank, false); id != s.actor.id && slices.Contains(members, id) && t != "" {
+			token = t
 			break
 		}
 	}

@@ -263,7 +263,7 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 			return unsent{}, err
 		}
 		for _, s := range list {
-			if a.b.roster != nil {
+			if a.b.ofFile() {
 				break // it may be somebody's
 			}
 			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {

@@ -24,7 +24,7 @@ const replyShare = 0.18
 // already.
 func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
 	sock := a.socket()
-	if sock == nil || int(ch.members.Load()) > a.b.mostNotified {
+	if sock == nil || int(ch.members.Load()) > a.b.MostNotified {
 		return nil
 	}
 	err := a.c.Typing(ctx, sock, ch.id.String(), root.String())
@@ -42,7 +42,7 @@ func createPost(ctx context.Context, a *person) error {
 		words = replyWords
 	}
 	c := a.compose(words)
-	urgent := a.content.Float64() < urgentShare && a.b.facts.lacks(hasPriority) == ""
+	urgent := a.content.Float64() < urgentShare && a.b.lacks(hasPriority) == ""
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 		return err
 	}
 	l := look{user: who, messages: m.Messages}
-	if a.b.facts.lacks(hasAttributes) == "" {
+	if a.b.lacks(hasAttributes) == "" {
 		values, err := a.c.Attributes(ctx, id)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func proveClickUserProfile(ctx context.Context, s *stage) {
 	s.act(ctx)
 	want := look{user: s.witness.self}
 	want.messages = must(s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)).Messages
-	if s.b.facts.lacks(hasAttributes) == "" {
+	if s.b.lacks(hasAttributes) == "" {
 		want.attributes = len(must(s.witness.c.Attributes(ctx, s.witness.id)))
 	}
 	want.roles = must(s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id))
@@ -129,7 +129,7 @@ func proveRemoveCustomStatus(ctx context.Context, s *stage) {
 
 // updateCustomAttribute changes one of the person's attributes.
 func updateCustomAttribute(ctx context.Context, a *person) error {
-	return a.c.SetAttribute(ctx, a.b.attribute, fewWords(a.content, 2))
+	return a.c.SetAttribute(ctx, a.b.Attribute, fewWords(a.content, 2))
 }
 
 // proveUpdateCustomAttribute shows that another client sees the new value.
@@ -137,9 +137,9 @@ func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
 	const before = "as before"
 	c := s.device()
 	defer c.Close()
-	check(c.SetAttribute(ctx, s.b.attribute, before))
+	check(c.SetAttribute(ctx, s.b.Attribute, before))
 	s.act(ctx)
-	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.attribute]
+	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.Attribute]
 	disproved(after == "" || after == before,
 		"another client sees %q, before it was %q", after, before)
 }
@@ -151,7 +151,7 @@ const reportPage = 50 // users
 func generateUserReport(ctx context.Context, a *person) error {
 	mine := a.c.Token
 	defer a.c.SetToken(mine)
-	a.c.SetToken(a.b.adminToken)
+	a.c.SetToken(a.b.AdminToken)
 	n := 0
 	var last api.Profile
 	for before := 0; ; before++ {

@@ -184,7 +184,7 @@ func searchChannels(ctx context.Context, a *person) error {
 		return errNoChannel
 	}
 	team := "" // the web app looks in all of them
-	if a.b.facts.version.before(version{7, 8}) {
+	if a.b.Version.before(version{7, 8}) {
 		team = a.team
 	}
 	name := a.places[k].ch.name
@@ -202,7 +202,7 @@ func proveSearchChannels(ctx context.Context, s *stage) {
 	s.act(ctx)
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && p.ch.kind == 'O' {
-			theirs := must(s.witness.c.SearchChannels(ctx, s.b.team, p.ch.name))
+			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
 			disproved(s.actor.own().found == 0 ||
 				!slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.id.String() }),
 				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
@@ -226,7 +226,7 @@ func searchGroupChannels(ctx context.Context, a *person) error {
 
 // proveSearchGroupChannels makes a group channel of the actor and shows that it is found.
 func proveSearchGroupChannels(ctx context.Context, s *stage) {
-	ch := must(s.witness.c.CreateGroup(ctx, []string{s.witness.id, s.actor.id, s.b.ids[2]}))
+	ch := must(s.witness.c.CreateGroup(ctx, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
 	s.actor.own().found = 0
 	s.act(ctx)
 	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))

@@ -83,7 +83,7 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 	if _, err := a.c.TeamsUnread(ctx, a.id); err != nil {
 		return err
 	}
-	if a.b.facts.config["PluginsEnabled"] == "true" {
+	if a.b.Config["PluginsEnabled"] == "true" {
 		if _, err := a.c.Plugins(ctx); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func proveFullReload(ctx context.Context, s *stage) {
 
 // logoutLogin ends the session and opens another with the password. A token of a file could not be had again.
 func logoutLogin(ctx context.Context, a *person) error {
-	if a.b.given(a.u.Rank, true) != "" {
+	if a.b.held(a.u.Rank, true) != "" {
 		return errOnlyToken
 	}
 	a.leave()

@@ -52,7 +52,7 @@ func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
 // isOwn accepts posts that the person wrote. An account that was there before may be somebody's: of those, the posts of
 // the run alone.
 func (a *person) isOwn(p *post) bool {
-	return isUserPost(p) && p.author == a.self && (a.b.roster == nil || p.flags&api.PostOfRun != 0)
+	return isUserPost(p) && p.author == a.self && (!a.b.ofFile() || p.flags&api.PostOfRun != 0)
 }
 
 // editPost edits one of the person's own posts.
@@ -245,10 +245,10 @@ func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id s
 // emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of both.
 func (s *stage) emptyChannel(ctx context.Context) (ch *channel) {
 	s.rooms++
-	id := must(s.admin.MakeChannel(ctx, s.b.team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")).ID
+	id := must(s.admin.MakeChannel(ctx, s.b.Team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")).ID
 	for _, a := range []*person{s.actor, s.witness} {
 		check(s.admin.JoinChannel(ctx, id, a.id))
-		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.team, true)))
+		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.Team, true)))
 		ch = s.b.dir.known(api.ParseID(id))
 		disproved(ch == nil, "the new channel is not among the person's")
 		check(a.enter(ctx, a.place(ch)))

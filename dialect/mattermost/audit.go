@@ -23,8 +23,8 @@ const (
 // session can be had. Channels that none of them may read are not audited.
 func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
 	r := newReaders(&env, b.set)
-	r.have = b.session
-	if b.roster != nil {
+	r.have = func(rank int) string { return b.session(rank, false) }
+	if b.ofFile() {
 		r.credentials = b.credentials
 	}
 	return audit(ctx, env, b.set, r, acked)
@@ -34,7 +34,7 @@ func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.A
 // made by prefix.
 func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
 	r := newReaders(&env, p.set)
-	if p.roster != nil {
+	if p.ofFile() {
 		r.credentials = func(int) (login, password string) { return "", "" }
 	}
 	return audit(ctx, env, p.set, r, acked)

@@ -32,6 +32,11 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 	return b, env, acked
 }
 
+// sessionEnded returns persons of whom the first has a session that has ended.
+func sessionEnded(b *Person) *Person {
+	return &Person{set: b.set, found: found{accounts: accounts{IDs: []string{""}, Tokens: []string{"ended00000000000000000000a"}}}}
+}
+
 func messages(acked []workload.AckedMessages) (n int) {
 	for _, m := range acked {
 		n += len(m.IDs)
@@ -45,7 +50,7 @@ func messages(acked []workload.AckedMessages) (n int) {
 func TestAuditReadsAsAMember(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
-	over := &Person{set: b.set, tokens: []string{"ended00000000000000000000a"}}
+	over := sessionEnded(b)
 	for name, auditor := range map[string]workload.Auditor{"person": b, "sessions that ended": over, "poster": &Poster{set: b.set}} {
 		r, err := auditor.Audit(t.Context(), env, acked)
 		if err != nil || r.Readable != messages(acked) || r.Missing != 0 || r.NotAudited != 0 {
@@ -90,7 +95,7 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 	}
 	for name, auditor := range map[string]workload.Auditor{
 		"no session and another password": &Poster{set: b.set},
-		"a session that ended":            &Person{set: b.set, tokens: []string{"ended00000000000000000000a"}},
+		"a session that ended":            sessionEnded(b),
 	} {
 		r, err := auditor.Audit(t.Context(), env, acked)
 		if err != nil || r.Missing != 0 || r.NotAudited != direct || r.Readable != messages(acked)-direct {

@@ -69,7 +69,9 @@ func lone(t testing.TB, env *workload.Env, set settings) *person {
 	t.Helper()
 	env.Registry = measure.NewRegistry(1)
 	env.Timeout, env.Pace = cmp.Or(env.Timeout, time.Minute), cmp.Or(env.Pace, 0.001)
-	b := &Person{set: set, team: "t", ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
+	b := &Person{set: set, dir: newDirectory(), found: found{
+		Team: "t", Channels: []string{"c"}, accounts: accounts{IDs: []string{"me"}, Tokens: []string{"tok"}},
+	}}
 	return newActor(t, b, *env, userOf(*env, 0)).(*person)
 }
 
@@ -173,7 +175,7 @@ func TestPosterOnTheWire(t *testing.T) {
 	defer srv.Close()
 	reg := measure.NewRegistry(1)
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
-	p := &Poster{channels: []string{anID}, token: "bot-secret"}
+	p := &Poster{posting: posting{Channels: []string{anID}, Token: "bot-secret"}}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 	a := newActor(t, p, env, u)
 	defer a.Close()

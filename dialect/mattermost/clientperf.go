@@ -13,7 +13,7 @@ const mostTimes = 16
 // measured notes how long something took that began at start, for the report of the client's own measurements.
 // Servers that take none get none.
 func (a *person) measured(metric string, start time.Time) {
-	if a.b.facts.lacks(hasClientPerf) != "" || !a.b.set.periodic {
+	if a.b.lacks(hasClientPerf) != "" || !a.b.set.periodic {
 		return
 	}
 	now := time.Now()

@@ -23,7 +23,7 @@ func TestClientReports(t *testing.T) {
 	defer srv.Close()
 	c, rec := newTestClient(t, srv.URL)
 	u := workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now()))
-	a := &person{u: u, b: &Person{set: settings{periodic: true}, facts: &facts{version: version{9, 9}}}}
+	a := &person{u: u, b: &Person{set: settings{periodic: true}, found: found{facts: facts{Version: version{9, 9}}}}}
 	a.report(t.Context(), c)
 	a.measured("channel_switch", time.Now().Add(-time.Second))
 	a.measured("page_load", time.Now())
@@ -38,7 +38,7 @@ func TestClientReports(t *testing.T) {
 	if len(a.times) != mostTimes {
 		t.Errorf("%d measurements are kept, want %d", len(a.times), mostTimes)
 	}
-	a.times, a.b.facts = nil, &facts{version: version{9, 8}}
+	a.times, a.b.Version = nil, version{9, 8}
 	if a.measured("page_load", time.Now()); len(a.times) != 0 {
 		t.Error("a server that takes no reports would get one")
 	}

@@ -55,7 +55,7 @@ func (a *person) connect(ctx context.Context) error {
 
 // listens records that events reach the person since a moment. From a server that delivers nothing none is expected.
 func (a *person) listens(at time.Time, resumed bool) {
-	if !a.b.facts.null() {
+	if !a.b.null() {
 		a.ledger.Connected(a.u.ID, at, resumed)
 	}
 }

@@ -28,7 +28,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	login := func(b *Person, env workload.Env, rank int) *person {
 		t.Helper()
 		a := arrived(t, b, env, rank)
-		ch := b.dir.known(api.ParseID(b.channels[0]))
+		ch := b.dir.known(api.ParseID(b.Channels[0]))
 		if ch == nil {
 			t.Fatalf("person %d does not know its channel", rank)
 		}

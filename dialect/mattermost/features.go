@@ -133,15 +133,15 @@ func (v version) before(w version) bool {
 
 // facts describe one server, by its own answers.
 type facts struct {
-	version version
-	config  map[string]string // its configuration for clients
-	license license
-	denied  map[feature]string // why a feature cannot be used though the server has it
+	Version version            `json:"version"`
+	Config  map[string]string  `json:"config"` // for clients
+	License license            `json:"license"`
+	Denied  map[feature]string `json:"denied"` // why a feature cannot be used although the server has it
 }
 
 // collapsed reports whether clients show replies in their threads alone, unless a user wants otherwise.
 func (s *facts) collapsed() bool {
-	return s != nil && (s.config["CollapsedThreads"] == "always_on" || s.config["CollapsedThreads"] == "default_on")
+	return s.Config["CollapsedThreads"] == "always_on" || s.Config["CollapsedThreads"] == "default_on"
 }
 
 // nullServer is the answer of a server that says itself that it keeps nothing and delivers nothing, as the null server of
@@ -149,7 +149,7 @@ func (s *facts) collapsed() bool {
 const nullServer = "the target says that it is a null server, which keeps no messages and delivers none"
 
 // null reports whether the server is such a one.
-func (s *facts) null() bool { return s != nil && isNull(s.config) }
+func (s *facts) null() bool { return isNull(s.Config) }
 
 func isNull(config map[string]string) bool { return config["NullServer"] == "true" }
 
@@ -157,16 +157,16 @@ func isNull(config map[string]string) bool { return config["NullServer"] == "tru
 // reason: the release may have dropped it, or a client without a session got only a part.
 func (s *facts) lacks(f feature) string {
 	spec := &featureSpecs[f]
-	if why := s.denied[f]; why != "" {
+	if why := s.Denied[f]; why != "" {
 		return spec.name + ": " + why
 	}
-	switch v := s.config[spec.config]; {
-	case s.version.before(spec.since):
-		return fmt.Sprintf("%s: since %s, the server is %s", spec.name, spec.since, s.version)
+	switch v := s.Config[spec.config]; {
+	case s.Version.before(spec.since):
+		return fmt.Sprintf("%s: since %s, the server is %s", spec.name, spec.since, s.Version)
 	case spec.config != "" && (v == "false" || v == "disabled"):
 		return fmt.Sprintf("%s: %s is %s on the server", spec.name, spec.config, v)
-	case s.license < spec.license:
-		return fmt.Sprintf("%s: needs %s, the server has %s", spec.name, spec.license, s.license)
+	case s.License < spec.license:
+		return fmt.Sprintf("%s: needs %s, the server has %s", spec.name, spec.license, s.License)
 	}
 	return ""
 }
@@ -174,23 +174,22 @@ func (s *facts) lacks(f feature) string {
 // wantsLicense reports whether the server would have the feature if it had the license.
 func (s *facts) wantsLicense(f feature) bool {
 	with := *s
-	with.license = enterprise
+	with.License = enterprise
 	return s.lacks(f) != "" && with.lacks(f) == ""
 }
 
 // describe requests the facts of a server.
-func describe(ctx context.Context, c *api.Client) (*facts, error) {
-	config, err := c.ClientConfig(ctx)
-	if err != nil {
-		return nil, err
+func describe(ctx context.Context, c *api.Client) (f facts, err error) {
+	if f.Config, err = c.ClientConfig(ctx); err != nil {
+		return f, err
 	}
 	values, err := c.ClientLicense(ctx)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	f := &facts{version: parseVersion(config["Version"]), config: config, license: licenseOf(values)}
-	if f.version == (version{}) {
-		return nil, fmt.Errorf("%w: the server names no version (%q)", api.ErrEffect, config["Version"])
+	f.License = licenseOf(values)
+	if f.Version = parseVersion(f.Config["Version"]); f.Version == (version{}) {
+		err = fmt.Errorf("%w: the server names no version (%q)", api.ErrEffect, f.Config["Version"])
 	}
-	return f, nil
+	return f, err
 }

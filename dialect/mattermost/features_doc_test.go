@@ -36,15 +36,15 @@ func tableOf(t *testing.T, heading string) (list [][]string) {
 
 // lineOf describes a server of a release, with its switches as they come.
 func lineOf(v version, l license) *facts {
-	f := &facts{version: v, license: l, config: map[string]string{}}
+	f := &facts{Version: v, License: l, Config: map[string]string{}}
 	if v.before(version{7}) {
-		f.config["CollapsedThreads"] = "disabled" // until then
+		f.Config["CollapsedThreads"] = "disabled" // until then
 	}
 	if v.before(version{10, 5}) {
-		f.config["FeatureFlagChannelBookmarks"] = "false"
+		f.Config["FeatureFlagChannelBookmarks"] = "false"
 	}
 	if v.before(version{10, 11}) {
-		f.config["FeatureFlagCustomProfileAttributes"] = "false"
+		f.Config["FeatureFlagCustomProfileAttributes"] = "false"
 	}
 	return f
 }

@@ -88,8 +88,8 @@ func TestDetection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.version != parseVersion(s.Header) || got.version == (version{}) {
-				t.Errorf("version %v, the header says %s", got.version, s.Header)
+			if got.Version != parseVersion(s.Header) || got.Version == (version{}) {
+				t.Errorf("version %v, the header says %s", got.Version, s.Header)
 			}
 			for f := range numFeatures {
 				why := got.lacks(f)
@@ -103,7 +103,7 @@ func TestDetection(t *testing.T) {
 			// A client without a session gets fewer fields. A missing one does not count as absent.
 			c.SetToken("")
 			stranger, err := describe(t.Context(), c)
-			if err != nil || stranger.version != got.version || stranger.config["AllowSyncedDrafts"] != "" {
+			if err != nil || stranger.Version != got.Version || stranger.Config["AllowSyncedDrafts"] != "" {
 				t.Fatalf("a stranger: %v, %v", stranger, err)
 			}
 			for f := range numFeatures {
@@ -186,16 +186,17 @@ func TestFeatureTable(t *testing.T) {
 // Only a server that says itself that it is a null server is one; a name, or silence, is no word.
 func TestNullServerByItsOwnWord(t *testing.T) {
 	for name, tt := range map[string]struct {
-		facts *facts
-		want  bool
+		config map[string]string
+		want   bool
 	}{
-		"by its word": {&facts{config: map[string]string{"NullServer": "true"}}, true},
-		"by its name": {&facts{config: map[string]string{"SiteName": "refnull", "BuildNumber": "null"}}, false},
-		"by silence":  {&facts{}, false},
-		"not studied": {nil, false},
-		"denied":      {&facts{config: map[string]string{"NullServer": "false"}}, false},
+		"by its word": {map[string]string{"NullServer": "true"}, true},
+		"by its name": {map[string]string{"SiteName": "refnull", "BuildNumber": "null"}, false},
+		"by silence":  {nil, false},
+		"denied":      {map[string]string{"NullServer": "false"}, false},
 	} {
-		if got := (&Person{facts: tt.facts}).Undelivered() != ""; got != tt.want {
+		b := &Person{}
+		b.Config = tt.config
+		if got := b.Undelivered() != ""; got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

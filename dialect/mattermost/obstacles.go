@@ -51,7 +51,7 @@ func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 		if err != nil {
 			return err
 		}
-		list = obstaclesOf(conf, limits, known, s.env.URL, users)
+		list = obstaclesOf(conf, limits, &known, s.env.URL, users)
 		return nil
 	})
 	return list, err
@@ -105,11 +105,11 @@ func obstaclesOf(
 		add(botCreation, false, false,
 			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior")
 	}
-	if known.license == unlicensed {
+	if known.License == unlicensed {
 		add("license", "none", false, "a run leaves out the actions of the outcome license")
 	}
 	metrics := conf.MetricsSettings.Enable
-	if metrics != nil && (!*metrics || known.license < enterprise) {
+	if metrics != nil && (!*metrics || known.License < enterprise) {
 		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
 			"which need it and an Enterprise license; a run goes without its numbers")
 	}

@@ -38,9 +38,9 @@ func TestObstacles(t *testing.T) {
 			"stops limit of users is 250: the license, or its lack, allows so many accounts, and the server has 1: it makes 249 of those", "stops RateLimitSettings.Enable is true, PerSec 10", "ServiceSettings.SiteURL is http://h/chat",
 			"ServiceSettings.EnableBotAccountCreation is false", "license is none", "MetricsSettings.Enable is false",
 		}},
-		"a good one":         {ready, api.ServerLimits{Active: 9, Most: 11000}, facts{license: enterprise}, nil},
-		"an old one":         {"{}", api.ServerLimits{}, facts{license: professional}, nil},
-		"no page of metrics": {ready, api.ServerLimits{}, facts{license: professional}, []string{"MetricsSettings.Enable is true"}},
+		"a good one":         {ready, api.ServerLimits{Active: 9, Most: 11000}, facts{License: enterprise}, nil},
+		"an old one":         {"{}", api.ServerLimits{}, facts{License: professional}, nil},
+		"no page of metrics": {ready, api.ServerLimits{}, facts{License: professional}, []string{"MetricsSettings.Enable is true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := obstaclesOf(configOf(t, tt.config), tt.limits, &tt.facts, "http://h", 300)

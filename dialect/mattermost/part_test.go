@@ -14,16 +14,14 @@ import (
 
 // whole are 400 persons of whom each has a token, made here or of a file.
 func whole(ofFile bool) *Person {
-	b := &Person{password: "shared", team: "t", channels: []string{"c1", "c2"}, adminToken: "adm", facts: &facts{version: version{10, 5, 1}}}
-	r := &roster{}
+	b := &Person{found: found{Password: "shared", Team: "t", Channels: []string{"c1", "c2"}, AdminToken: "adm", facts: facts{Version: version{10, 5, 1}}}}
 	for rank := range 400 {
-		id, token := fmt.Sprintf("id%024d", rank), fmt.Sprintf("token-%03d-", rank)
-		b.ids, b.tokens = append(b.ids, id), append(b.tokens, token)
-		r.IDs, r.Open, r.Names = append(r.IDs, id), append(r.Open, token), append(r.Names, fmt.Sprint("somebody", rank))
-		r.Rows = append(r.Rows, workload.Account{Login: fmt.Sprint("somebody", rank), Password: fmt.Sprintf("word-%03d-", rank)})
-	}
-	if ofFile {
-		b.roster = r
+		b.IDs = append(b.IDs, fmt.Sprintf("id%024d", rank))
+		b.Tokens = append(b.Tokens, fmt.Sprintf("token-%03d-", rank))
+		if ofFile {
+			b.Names = append(b.Names, fmt.Sprint("somebody", rank))
+			b.Rows = append(b.Rows, workload.Account{Login: fmt.Sprint("somebody", rank), Password: fmt.Sprintf("word-%03d-", rank)})
+		}
 	}
 	return b
 }
@@ -36,7 +34,7 @@ func TestStateOfAPart(t *testing.T) {
 	parts := workload.Parts(users, workload.Evenly(agents), 0.8, 0.2)
 	for _, ofFile := range []bool{false, true} {
 		b := whole(ofFile)
-		p := &Poster{channels: b.channels, roster: whole(true).roster}
+		p := &Poster{posting: posting{Channels: b.Channels, accounts: whole(true).accounts}}
 		all, err := b.State(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +70,7 @@ func TestStateOfAPart(t *testing.T) {
 			if other.count() != 400 || other.name(399) != last {
 				t.Errorf("%d persons, the last is %s, want %s", other.count(), other.name(399), last)
 			}
-			for rank := range b.ids {
+			for rank := range b.IDs {
 				mine := slices.Contains(own, rank)
 				for _, secret := range []string{fmt.Sprintf("token-%03d-", rank), fmt.Sprintf("word-%03d-", rank)} {
 					if strings.Contains(string(state), secret) != (mine && (ofFile || secret[0] == 't')) || strings.Contains(string(posters), secret) != mine {
@@ -81,21 +79,21 @@ func TestStateOfAPart(t *testing.T) {
 				}
 				u := workload.NewUser(rank, rank, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))
 				a, err := other.NewActor(env, u)
-				if (err == nil) != mine || mine && (a.(*person).id != b.ids[rank] || other.session(rank) != b.tokens[rank]) {
+				if (err == nil) != mine || mine && (a.(*person).id != b.IDs[rank] || other.session(rank, false) != b.Tokens[rank]) {
 					t.Fatalf("agent %d, rank %d, its own %v: %v", k, rank, mine, err)
 				}
 				a, err = post.NewActor(env, u)
-				if (err == nil) != mine || mine && a.(*poster).id != b.ids[rank] {
+				if (err == nil) != mine || mine && a.(*poster).id != b.IDs[rank] {
 					t.Fatalf("agent %d, poster %d, its own %v: %v", k, rank, mine, err)
 				}
 			}
 		}
-		for _, bad := range []string{`{"ids":["a"],"tokens":["b","c"]}`, `{"ids":["a"],"ranks":[1,2],"all":9}`, `{"roster":{"rows":[{"line":1}],"ids":[]}}`} {
+		for _, bad := range []string{`{"ids":["a"],"tokens":["b","c"]}`, `{"ids":["a"],"ranks":[1,2],"total":9}`, `{"rows":[{"line":1}],"ids":[]}`} {
 			if err := new(Person).Restore(env, []byte(bad)); err == nil {
 				t.Errorf("%s was taken", bad)
 			}
 		}
-		if err := new(Poster).Restore(env, []byte(`{"part":true,"ranks":[1],"roster":{"rows":[]}}`)); err == nil {
+		if err := new(Poster).Restore(env, []byte(`{"ranks":[1],"rows":[]}`)); err == nil {
 			t.Error("a roster without the accounts of its ranks was taken")
 		}
 	}

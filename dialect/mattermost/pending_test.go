@@ -92,7 +92,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	}
 	a := arrived(t, b, env, 0)
 	arrived(t, b, env, 1)
-	ch := b.dir.known(api.ParseID(b.channels[0]))
+	ch := b.dir.known(api.ParseID(b.Channels[0]))
 	if err := a.enter(t.Context(), a.place(ch)); err != nil {
 		t.Fatal(err)
 	}

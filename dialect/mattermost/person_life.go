@@ -103,7 +103,7 @@ func (a *person) begin(t *api.Table) (end func()) {
 func (a *person) arrive(ctx context.Context) error {
 	a.leave()
 	a.forgetAll()
-	token := a.b.token(a)
+	token := a.b.session(a.u.Rank, a.cold)
 	if token != "" {
 		a.setToken(token)
 		me, err := a.c.Me(ctx)
@@ -147,7 +147,7 @@ func (a *person) signIn(ctx context.Context) error {
 	if a.c.Table == a.steady { // a login never hides in the steady state
 		defer a.c.Under(a.login)()
 	}
-	if own := a.b.given(a.u.Rank, true); own != "" { // there is nothing to exchange
+	if own := a.b.held(a.u.Rank, true); own != "" { // there is nothing to exchange
 		a.setToken(own)
 		_, err := a.c.Me(ctx)
 		return err
@@ -175,7 +175,7 @@ func (a *person) setToken(token string) {
 // forgetAll resets the person to a client that has just started.
 func (a *person) forgetAll() {
 	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, api.ID{}, nil, nil
-	a.team, a.teams, a.has = a.b.team, nil, nil
+	a.team, a.teams, a.has = a.b.Team, nil, nil
 	a.look(nil)
 }
 

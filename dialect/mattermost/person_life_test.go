@@ -66,7 +66,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 				}
 			}
 			refused.Store(nil)
-			if b.mix, err = newMix(map[string]float64{"reconnect_websocket": 1}, b.facts); err != nil {
+			if b.mix, err = newMix(map[string]float64{"reconnect_websocket": 1}, &b.facts); err != nil {
 				t.Fatal(err)
 			}
 			if err := actor.Act(t.Context()); err != nil {

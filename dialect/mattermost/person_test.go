@@ -148,7 +148,7 @@ func TestSpeedsAreDealt(t *testing.T) {
 
 func TestMix(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	m, err := newMix(Mixes()["default"], &facts{version: version{99}})
+	m, err := newMix(Mixes()["default"], &facts{Version: version{99}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,8 @@ func TestFeatures(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	a := &person{chance: newChance(), current: -1, b: &Person{ids: make([]string, 50)}}
+	a := &person{chance: newChance(), current: -1, b: &Person{}}
+	a.b.IDs = make([]string, 50)
 	a.b.set.users = "u-"
 	a.renew(5, 6)
 	const n = 20_000
@@ -312,7 +313,8 @@ func TestManualNamesEverySetting(t *testing.T) {
 }
 
 func TestARunKnowsNothingOfTheOneBefore(t *testing.T) {
-	b := &Person{ids: []string{testID("u", 0).String()}, tokens: []string{"tok"}, dir: newDirectory(), facts: &facts{}}
+	b := &Person{dir: newDirectory()}
+	b.accounts = accounts{IDs: []string{testID("u", 0).String()}, Tokens: []string{"tok"}}
 	actor := func(reg *measure.Registry) *person {
 		t.Helper()
 		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))

@@ -13,9 +13,11 @@ import (
 
 // A person that was restored has the same state, the same mix, and actors for the same ranks.
 func TestStateOfAnotherProcess(t *testing.T) {
-	a := &Person{password: "p", team: api.ParseID("t1").String(), channels: []string{"c1", "c2"}, ids: []string{"u1", "", "u3"}, tokens: []string{"k1", "", "k3"},
-		adminToken: "adm", attribute: "att", mostNotified: 77,
-		facts: &facts{version: version{10, 5, 1}, config: map[string]string{"CollapsedThreads": "default_on"}, license: professional}}
+	a := &Person{found: found{
+		Password: "p", Team: api.ParseID("t1").String(), Channels: []string{"c1", "c2"},
+		accounts: accounts{IDs: []string{"u1", "", "u3"}, Tokens: []string{"k1", "", "k3"}}, AdminToken: "adm", Attribute: "att", MostNotified: 77,
+		facts: facts{Version: version{10, 5, 1}, Config: map[string]string{"CollapsedThreads": "default_on"}, License: professional},
+	}}
 	state, err := a.State(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +30,7 @@ func TestStateOfAnotherProcess(t *testing.T) {
 	if err != nil || !bytes.Equal(again, state) {
 		t.Errorf("%v\n%s\nwant\n%s", err, again, state)
 	}
-	if b.set.users != "walker" || !b.facts.collapsed() || b.mix == nil || !b.mix.has("create_post") {
+	if b.set.users != "walker" || !b.collapsed() || b.mix == nil || !b.mix.has("create_post") {
 		t.Errorf("settings %+v, facts %+v", b.set, b.facts)
 	}
 	if _, ok := b.dir.byName[personName("walker", 2)]; !ok {

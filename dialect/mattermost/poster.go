@@ -18,12 +18,16 @@ const (
 
 // Poster is the behavior poster: see "Behaviors" in the package comment. Its zero value is ready for Provision.
 type Poster struct {
-	set      settings
-	channels []string
-	token    string  // of the bot that they share
-	roster   *roster // accounts that were there; nil: the bot
-	part     *part   // of them that this process has; nil: all
-	notes    notes
+	posting
+	set   settings
+	notes notes
+}
+
+// posting are the objects that Provision of a Poster has found or made.
+type posting struct {
+	accounts          // of a file, or none: posters share a bot
+	Channels []string `json:"channels"`
+	Token    string   `json:"token"` // of the bot
 }
 
 // Provision implements workload.Behavior. The number of users does not matter to it.
@@ -40,7 +44,8 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 		return p.useAccounts(s, &env)
 	}
 	if token := secret(&env, "bot_token"); token != "" && len(set.existing) > 0 {
-		p.token, p.channels = token, set.existing
+		p.Token = token
+		p.Channels = set.existing
 		ok, err := s.valid(token)
 		if err != nil {
 			return fmt.Errorf("bot: %w", err)
@@ -68,18 +73,18 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 		if err != nil {
 			return fmt.Errorf("bot: %w", err)
 		}
-		id, p.token = me.ID, token
+		id, p.Token = me.ID, token
 	} else {
 		have := false
-		if p.token != "" {
-			if have, err = s.valid(p.token); err != nil {
+		if p.Token != "" {
+			if have, err = s.valid(p.Token); err != nil {
 				return fmt.Errorf("bot: %w", err)
 			}
 		}
-		if have && fmt.Sprint(p.channels) == fmt.Sprint(channels) {
+		if have && fmt.Sprint(p.Channels) == fmt.Sprint(channels) {
 			return nil // all done by an earlier call
 		}
-		if id, p.token, err = s.bot(); err != nil {
+		if id, p.Token, err = s.bot(); err != nil {
 			return err
 		}
 	}
@@ -90,14 +95,14 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	if err := s.join(team, []string{id}, channels, func(int) []int { return all }); err != nil {
 		return err
 	}
-	p.channels = channels
+	p.Channels = channels
 	return nil
 }
 
 // useAccounts opens sessions of the posters' accounts and makes each a member of its channel, or checks that it is one.
 func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 	if len(env.Accounts.Rows) == 0 { // too few users for one poster
-		p.roster, p.channels = &roster{}, nil
+		p.posting = posting{accounts: accounts{Rows: []workload.Account{}}}
 		return nil
 	}
 	if hasAdmin(env) {
@@ -105,20 +110,22 @@ func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 			return err
 		}
 	}
-	if p.roster, err = s.openSessions(p.roster, env.Accounts); err != nil {
+	if p.accounts, err = s.openSessions(&p.accounts, env.Accounts); err != nil {
 		return err
 	}
-	s.standIn(p.roster)
+	s.readAsMember(&p.accounts)
 	team, channels, err := s.place()
 	if err != nil {
 		return err
 	}
-	p.token, p.channels = "", channels
-	if err := s.joinRoster(p.roster, team, channels, func(rank int) []int { return []int{rank % len(channels)} }); err != nil {
+	p.Token = ""
+	p.Channels = channels
+	own := func(rank int) []int { return []int{rank % len(channels)} }
+	if err := s.joinAccounts(&p.accounts, team, channels, own); err != nil {
 		return err
 	}
 	if env.Cold {
-		return s.closeSessions(p.roster)
+		return s.closeSessions(&p.accounts)
 	}
 	return nil
 }
@@ -128,26 +135,23 @@ func (p *Poster) Operations() []string { return []string{"post", "upload"} }
 
 // Most implements workload.Limited. A bot posts for any number of users.
 func (p *Poster) Most() (users int, ok bool) {
-	if p.roster == nil {
-		return 0, false
-	}
-	return p.roster.len(), true
+	return len(p.IDs), p.ofFile()
 }
 
 // NewActor implements workload.Behavior.
 func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	if len(p.channels) == 0 {
+	if len(p.Channels) == 0 {
 		return nil, fmt.Errorf("poster: Provision has not been called")
 	}
-	token, id, login := p.token, "", workload.Account{}
-	if p.roster != nil {
-		i, ok := p.part.index(u.Rank, p.roster.len())
+	token, id, login := p.Token, "", workload.Account{}
+	if p.ofFile() {
+		i, ok := p.index(u.Rank)
 		if !ok {
-			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here", u.Rank, p.roster.len())
+			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here", u.Rank, len(p.IDs))
 		}
-		id = p.roster.IDs[i]
-		if token = p.roster.Open[i]; token == "" {
-			login = p.roster.Rows[i]
+		id = p.IDs[i]
+		if token = p.Tokens[i]; token == "" {
+			login = p.Rows[i]
 		}
 	}
 	c, err := api.NewClient(api.Options{
@@ -158,7 +162,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		return nil, err
 	}
 	return &poster{
-		c: c, u: u, id: id, channel: p.channels[u.Rank%len(p.channels)], ledger: env.Ledger, account: login, login: p.notes.login(&env),
+		c: c, u: u, id: id, channel: p.Channels[u.Rank%len(p.Channels)], ledger: env.Ledger, account: login, login: p.notes.login(&env),
 		counts: env.Tally.Behavior("poster", posterActions),
 	}, nil
 }
@@ -170,7 +174,7 @@ func (p *Poster) NewServer(env workload.Env, u *workload.User) (workload.Server,
 		return nil, err
 	}
 	s := a.(*poster)
-	s.all = p.channels
+	s.all = p.Channels
 	return s, nil
 }
 

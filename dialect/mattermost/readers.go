@@ -76,13 +76,3 @@ var errRefused = errors.New("refused")
 func refused(err error) bool {
 	return unauthorized(err) || status(err) == 403 || errors.Is(err, errRefused)
 }
-
-// session returns the session that a person has at the end of a run, or "".
-func (b *Person) session(rank int) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t, ok := b.fresh[rank]; ok {
-		return t
-	}
-	return b.given(rank, false)
-}

@@ -42,10 +42,10 @@ func (a *person) reload(ctx context.Context) error {
 			return err
 		},
 	}
-	if a.b.facts.config["PluginsEnabled"] == "true" {
+	if a.b.Config["PluginsEnabled"] == "true" {
 		calls = append(calls, reading((*api.Client).Plugins))
 	}
-	if a.b.facts.lacks(hasAttributes) == "" {
+	if a.b.lacks(hasAttributes) == "" {
 		calls = append(calls, reading((*api.Client).AttributeFields))
 	}
 	if err := a.together(ctx, calls...); err != nil {
@@ -62,7 +62,7 @@ func (a *person) reload(ctx context.Context) error {
 	if err := a.loadTeam(ctx); err != nil {
 		return err
 	}
-	if a.b.facts.lacks(hasAllChannels) == "" {
+	if a.b.lacks(hasAllChannels) == "" {
 		if err := a.together(ctx,
 			readingOf(a.id, (*api.Client).MyChannels),
 			func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, a.id) },
@@ -165,7 +165,7 @@ func (a *person) loadTeam(ctx context.Context) error {
 		readingOf([]string{a.id}, (*api.Client).Statuses),
 	}
 	for _, more := range teamLoads {
-		if a.b.facts.lacks(more.needs) == "" {
+		if a.b.lacks(more.needs) == "" {
 			calls = append(calls, func(ctx context.Context, c *api.Client) error { return more.load(ctx, c, a.id, a.team) })
 		}
 	}

@@ -47,7 +47,7 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 		a := lone(t, &workload.Env{URL: srv.URL}, settings{})
 		b := a.b
 		if adopted {
-			b.roster = &roster{Rows: []workload.Account{{Login: "me"}}, Names: []string{"me"}, IDs: []string{"me"}, Open: []string{"tok"}}
+			b.Rows, b.Names = []workload.Account{{Login: "me"}}, []string{"me"}
 		}
 		ch := b.dir.channel(api.Channel{ID: "c", Type: "O", TeamID: "t"})
 		a.team, a.places, a.current = "t", []place{{ch: ch}}, 0

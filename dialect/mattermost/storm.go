@@ -107,7 +107,7 @@ func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 
 func stormJoin(ctx context.Context, a *person, s workload.Storm) error {
 	name := fmt.Sprintf("%s-rally-%d", a.b.set.team, s.Index)
-	ch, err := a.rally(ctx, a.b.team, name)
+	ch, err := a.rally(ctx, a.b.Team, name)
 	if err != nil {
 		return err
 	}

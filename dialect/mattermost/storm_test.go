@@ -95,7 +95,7 @@ func TestStorms(t *testing.T) {
 		t.Errorf("ledger %+v", c)
 	}
 	// Who is refused is not back, and nor is who had nothing to reconnect; both go on.
-	b.password = "another"
+	b.Password = "another"
 	for i, kind := range []string{"login", "reconnect"} {
 		if err := all[1].Storm(t.Context(), workload.Storm{Kind: kind, Index: 10 + i}); !errors.Is(err, workload.ErrNotBack) {
 			t.Errorf("%s of a person whose login is refused: %v, want that it is not back", kind, err)

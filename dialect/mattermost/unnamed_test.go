@@ -27,7 +27,7 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	defer srv.Close()
 	reg := measure.NewRegistry(1)
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
-	p := &Poster{channels: []string{anID}, token: "t"}
+	p := &Poster{posting: posting{Channels: []string{anID}, Token: "t"}}
 	a := newActor(t, p, env, userOf(env, 0))
 	defer a.Close()
 	const posts = 40

@@ -226,10 +226,10 @@ func (s *stage) close() {
 const proofTime = 2 * time.Minute
 
 func (s *stage) verify(ctx context.Context, a *action) Proof {
-	p := Proof{Action: a.name, Outcome: OutcomeOK, ServerVersion: s.b.facts.version.String()}
-	if lack := s.b.facts.lacks(a.needs); lack != "" {
+	p := Proof{Action: a.name, Outcome: OutcomeOK, ServerVersion: s.b.Version.String()}
+	if lack := s.b.lacks(a.needs); lack != "" {
 		p.Outcome, p.Detail = OutcomeAbsent, lack
-		if s.b.facts.wantsLicense(a.needs) {
+		if s.b.wantsLicense(a.needs) {
 			p.Outcome = OutcomeLicense
 		}
 		return p
@@ -347,7 +347,7 @@ func (s *stage) ready(ctx context.Context) error {
 			}
 		}
 		a.takeIn()
-		a.team = s.b.team
+		a.team = s.b.Team
 	}
 	return s.gather(ctx)
 }

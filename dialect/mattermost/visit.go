@@ -34,7 +34,7 @@ func onlyBot(env *workload.Env, behaviors []string) bool {
 type visitor struct {
 	*setup
 	dialect.Visit
-	known *facts
+	known facts
 	c     *api.Client // of the account that was logged in last
 	who   api.Profile // its profile
 }
@@ -127,7 +127,7 @@ func (v *visitor) enter(w way) (leave func(), ok bool) {
 		return nil, false
 	case err == nil:
 		return leave, true
-	case w.admin && unauthorized(err) && w.token == "" && v.known.config["NoAccounts"] != "false":
+	case w.admin && unauthorized(err) && w.token == "" && v.known.Config["NoAccounts"] != "false":
 		return nil, false // a server without accounts: the run creates the administrator
 	case unauthorized(err):
 		v.Log.Problem(w.path, "the server at %s does not let %s in: %v; give another password or token%s",

@@ -33,12 +33,12 @@ func rows(t *testing.T) (h handed) {
 	}
 	defer c.Close()
 	for rank := range 4 {
-		a := workload.Account{Login: before.name(rank), Password: before.password, Line: rank + 2}
+		a := workload.Account{Login: before.name(rank), Password: before.Password, Line: rank + 2}
 		if rank == 1 {
 			a.Login += "@example.com"
 		}
 		if rank > 1 {
-			if a.Token, err = c.CreateToken(t.Context(), before.ids[rank]); err != nil {
+			if a.Token, err = c.CreateToken(t.Context(), before.IDs[rank]); err != nil {
 				t.Fatal(err)
 			}
 			a.Password = ""
@@ -115,7 +115,7 @@ func (h handed) persons(t *testing.T) {
 		noError(t, restored.Restore(env, state))
 		for _, p := range []*Person{b, restored} {
 			for rank, a := range live(t, p, env, 4) {
-				if name := strings.TrimSuffix(given.Rows[rank].Login, "@example.com"); a.(*person).id != b.ids[rank] || p.name(rank) != name || len(a.(*person).places) < 2 {
+				if name := strings.TrimSuffix(given.Rows[rank].Login, "@example.com"); a.(*person).id != b.IDs[rank] || p.name(rank) != name || len(a.(*person).places) < 2 {
 					t.Errorf("cold %v: person %d is %s, want %s, in %d channels", cold, rank, p.name(rank), name, len(a.(*person).places))
 				}
 			}
@@ -123,7 +123,7 @@ func (h handed) persons(t *testing.T) {
 		if got := counts(t, env.Registry); got["login"] != uint64(b2i(cold)*2*2) {
 			t.Errorf("cold %v: %d logins in two processes with two passwords each", cold, got["login"])
 		}
-		if lack := b.facts.lacks(hasReports); !strings.Contains(lack, noAdmin) && b.facts.version.String() >= "9.5" {
+		if lack := b.lacks(hasReports); !strings.Contains(lack, noAdmin) && b.Version.String() >= "9.5" {
 			t.Errorf("reports without an administrator: %q", lack)
 		}
 	}
@@ -193,7 +193,7 @@ func (h handed) reset(t *testing.T) {
 	env := with(h.env, h.given)
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 4))
-	was := slices.Clone(b.tokens)
+	was := slices.Clone(b.Tokens)
 	c, err := api.NewClient(api.Options{URL: env.URL, Token: was[0], Timeout: 10 * time.Second, Recorder: setupRecorder{env.Registry.Recorder(0), time.Now()}, Table: api.NewTable(env.Registry, workload.Setup)})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func (h handed) reset(t *testing.T) {
 	defer c.Close()
 	noError(t, c.Logout(t.Context()))
 	noError(t, b.Provision(t.Context(), env, 4))
-	for rank, token := range b.tokens {
+	for rank, token := range b.Tokens {
 		if again := token == was[rank]; again != (rank > 0) {
 			t.Errorf("person %d: the session is the same: %v", rank, again)
 		}
@@ -243,8 +243,8 @@ func (h handed) posters(t *testing.T) {
 		actors := live(t, other, env, 4)
 		for rank, a := range actors {
 			me, err := a.(*poster).c.Me(t.Context())
-			if err != nil || me.ID != p.roster.IDs[rank] || a.(*poster).id != me.ID {
-				t.Errorf("cold %v: poster %d is %s (%s), %v; want %s", cold, rank, me.ID, a.(*poster).id, err, p.roster.IDs[rank])
+			if err != nil || me.ID != p.IDs[rank] || a.(*poster).id != me.ID {
+				t.Errorf("cold %v: poster %d is %s (%s), %v; want %s", cold, rank, me.ID, a.(*poster).id, err, p.IDs[rank])
 			}
 		}
 		if got := counts(t, env.Registry); got["login"] != uint64(2*b2i(cold)) || got["post"] != 4 || got["setup_create_bot"] > 0 {
