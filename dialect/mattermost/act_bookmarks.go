@@ -33,7 +33,7 @@ const (
 
 // lookAtBookmarks shows the head of a channel.
 func lookAtBookmarks(ctx context.Context, a *person, ch *channel) error {
-	_, err := a.c.Bookmarks(ctx, ch.id.String())
+	_, err := a.c.Bookmarks(ctx, ch.key)
 	return err
 }
 
@@ -185,7 +185,7 @@ func createSidebarCategory(ctx context.Context, a *person) error {
 	cat := api.Category{Name: name[:min(len(name), 20)], Type: "custom"}
 	for k, p := range a.places {
 		if a.inTeam(p) && (k == a.current || len(cat.Channels) < 2 && a.pick.IntN(4) == 0) {
-			cat.Channels = append(cat.Channels, p.ch.id.String())
+			cat.Channels = append(cat.Channels, p.ch.key)
 		}
 	}
 	if _, err := a.c.CreateCategory(ctx, a.id, a.team, cat); err != nil {

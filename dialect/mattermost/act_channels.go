@@ -106,7 +106,7 @@ func (a *person) channel() *channel {
 }
 
 // here returns the identifier of the current channel.
-func (a *person) here() string { return a.channel().id.String() }
+func (a *person) here() string { return a.channel().key }
 
 // somewhere makes sure that there is a current channel.
 func (a *person) somewhere(ctx context.Context) error {
@@ -135,7 +135,7 @@ func (a *person) enter(ctx context.Context, k int) error {
 	}
 	a.current, a.anchor = k, api.ID{}
 	ch := a.places[k].ch
-	id := ch.id.String()
+	id := ch.key
 	a.look(ch)
 	members, err := a.c.ChannelStats(ctx, id, whole)
 	if err != nil {
@@ -174,7 +174,7 @@ var channelLooks = []channelLook{{hasBookmarks, lookAtBookmarks}}
 
 // showDirect keeps a direct or group channel in the sidebar.
 func (a *person) showDirect(ctx context.Context, ch *channel) error {
-	show := api.Preference{Category: "group_channel_show", Name: ch.id.String(), Value: "true"}
+	show := api.Preference{Category: "group_channel_show", Name: ch.key, Value: "true"}
 	if ch.kind == 'D' {
 		show = api.Preference{Category: "direct_channel_show", Name: otherOf(ch.name, a.id), Value: "true"}
 	}
@@ -182,13 +182,13 @@ func (a *person) showDirect(ctx context.Context, ch *channel) error {
 		show.Name = a.id
 	}
 	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	return a.c.SetPreferences(ctx, a.id, show, api.Preference{Category: "channel_open_time", Name: ch.id.String(), Value: now})
+	return a.c.SetPreferences(ctx, a.id, show, api.Preference{Category: "channel_open_time", Name: ch.key, Value: now})
 }
 
 // load reads the posts of a place that the person does not have yet.
 func (a *person) load(ctx context.Context, k int) error {
 	p := &a.places[k]
-	ch, id := p.ch, p.ch.id.String()
+	ch, id := p.ch, p.ch.key
 	var posts []api.Seen
 	var err error
 	if p.loaded && p.seen > 0 {
@@ -226,7 +226,7 @@ func scrollChannel(ctx context.Context, a *person) error {
 		p, ok := ch.oldest()
 		if !ok {
 			// It is empty, and the client looks whether it still is.
-			posts, err := a.c.Posts(ctx, ch.id.String(), pageOf)
+			posts, err := a.c.Posts(ctx, ch.key, pageOf)
 			if err != nil || len(posts) == 0 {
 				return err
 			}
@@ -236,7 +236,7 @@ func scrollChannel(ctx context.Context, a *person) error {
 		a.anchor = p.id
 	}
 	for i := range pages {
-		posts, err := a.c.PostsBefore(ctx, ch.id.String(), a.anchor.String(), pageOf)
+		posts, err := a.c.PostsBefore(ctx, ch.key, a.anchor.String(), pageOf)
 		if err != nil {
 			return err
 		}
@@ -261,14 +261,14 @@ func scrollChannel(ctx context.Context, a *person) error {
 func proveScrollChannel(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts + 2*pageOf {
-		s.say(ctx, ch.id.String(), "history")
+		s.say(ctx, ch.key, "history")
 	}
 	s.refresh(ctx)
 	s.actor.anchor = api.ID{}
 	from, ok := ch.oldest()
 	disproved(!ok, "the channel has no posts")
 	s.act(ctx)
-	older := must(s.witness.c.PostsBefore(ctx, ch.id.String(), from.id.String(), 200))
+	older := must(s.witness.c.PostsBefore(ctx, ch.key, from.id.String(), 200))
 	for i, p := range older {
 		if p.ID == s.actor.anchor {
 			disproved((i+1)%pageOf != 0 && i+1 != len(older),
@@ -290,7 +290,7 @@ func unreadCheck(ctx context.Context, a *person) error {
 // proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
 func proveUnreadCheck(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
-	s.say(ctx, ch.id.String(), "unread")
+	s.say(ctx, ch.key, "unread")
 	s.act(ctx)
 	s.allRead(ctx, ch)
 }
@@ -309,7 +309,7 @@ func (a *person) readChannels(ctx context.Context, archived bool) error {
 // view reports that the person looks at a place, and no longer at the channel prev, if that is not empty.
 func (a *person) view(ctx context.Context, k int, prev string) error {
 	p := &a.places[k]
-	seen, err := a.c.ViewChannel(ctx, a.id, p.ch.id.String(), prev)
+	seen, err := a.c.ViewChannel(ctx, a.id, p.ch.key, prev)
 	if err == nil {
 		p.seen = max(p.seen, seen)
 	}
@@ -324,7 +324,7 @@ func clickPermalink(ctx context.Context, a *person) error {
 		if k, ok = a.otherPlace(a.inTeam); !ok {
 			return errNoChannel
 		}
-		posts, err := a.c.Posts(ctx, a.places[k].ch.id.String(), pageOf)
+		posts, err := a.c.Posts(ctx, a.places[k].ch.key, pageOf)
 		if err != nil {
 			return err
 		}
@@ -338,10 +338,10 @@ func clickPermalink(ctx context.Context, a *person) error {
 	if _, err := a.c.Thread(ctx, p.id.String()); err != nil {
 		return err
 	}
-	if _, err := a.c.Channel(ctx, ch.id.String()); err != nil {
+	if _, err := a.c.Channel(ctx, ch.key); err != nil {
 		return err
 	}
-	if _, err := a.c.ChannelMember(ctx, ch.id.String(), a.id); err != nil {
+	if _, err := a.c.ChannelMember(ctx, ch.key, a.id); err != nil {
 		return err
 	}
 	if err := unreadCheck(ctx, a); err != nil {
@@ -407,7 +407,7 @@ func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) {
 	a := s.actor
 	for k, p := range a.places {
 		if k != a.current && keep(p) && s.shared(p) {
-			s.say(ctx, p.ch.id.String(), "unread")
+			s.say(ctx, p.ch.key, "unread")
 		}
 	}
 	before := a.channel()

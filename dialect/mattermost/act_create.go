@@ -209,7 +209,7 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) {
 	ch := s.actor.channel()
 	disproved(ch.kind != kind || slices.Contains(before, ch.id),
 		"the person is in a channel of kind %c that was there before", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100))
+	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
 	disproved(len(members) < 2 || !slices.Contains(members, s.actor.id),
 		"the channel has %d members", len(members))
 }
@@ -221,7 +221,7 @@ func (s *stage) proveOpening(ctx context.Context, kind byte, open func(context.C
 	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) { asked, err = open(ctx, a); return err }))
 	ch := s.actor.channel()
 	disproved(ch.kind != kind, "the person is in a channel of kind %c", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100))
+	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
 	slices.Sort(asked)
 	slices.Sort(members)
 	disproved(!slices.Equal(members, asked),
@@ -243,7 +243,7 @@ func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []ap
 	}
 	c := must(s.client(token))
 	defer c.Close()
-	return must(c.Posts(ctx, ch.id.String(), pageOf))
+	return must(c.Posts(ctx, ch.key, pageOf))
 }
 
 // placesNow returns the channels that the actor is in.
@@ -258,7 +258,7 @@ func (s *stage) placesNow() (ids []api.ID) {
 func (s *stage) isIn(ctx context.Context, before []api.ID, kind byte) {
 	for _, p := range s.actor.places {
 		if p.ch.kind == kind && !slices.Contains(before, p.ch.id) {
-			must(s.admin.ChannelMember(ctx, p.ch.id.String(), s.actor.id))
+			must(s.admin.ChannelMember(ctx, p.ch.key, s.actor.id))
 			return
 		}
 	}

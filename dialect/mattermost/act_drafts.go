@@ -138,7 +138,7 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 	if k < 0 {
 		return nil
 	}
-	if err := a.quiet().DeleteDraft(ctx, a.id, ch.id.String(), root.String()); err != nil {
+	if err := a.quiet().DeleteDraft(ctx, a.id, ch.key, root.String()); err != nil {
 		return err
 	}
 	a.has.drafts = slices.Delete(a.has.drafts, k, k+1)
@@ -195,7 +195,7 @@ func proveGetDrafts(ctx context.Context, s *stage) {
 	s.noDrafts(ctx)
 	c := s.device()
 	defer c.Close()
-	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.id.String(), Message: "from my phone"}))
+	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.key, Message: "from my phone"}))
 	s.act(ctx)
 	d := s.actor.own().drafts
 	disproved(len(d) != 1 || d[0].ch != ch,
@@ -284,7 +284,7 @@ func updateScheduledPost(ctx context.Context, a *person) error {
 		return err
 	}
 	text, at := a.composeTo(p.root).plain(), later(a.choice)
-	return a.quiet().Reschedule(ctx, a.id, api.Scheduled{Draft: api.Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
+	return a.quiet().Reschedule(ctx, a.id, api.Scheduled{Draft: api.Draft{ChannelID: p.ch.key, RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
 }
 
 // proveUpdateScheduledPost shows that another device finds the same post with another text and time.
@@ -337,9 +337,9 @@ func sendScheduledPost(ctx context.Context, a *person) error {
 func proveSendScheduledPost(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	s.oneScheduled(ctx)
-	mark := s.say(ctx, ch.id.String(), "before")
+	mark := s.say(ctx, ch.key, "before")
 	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.id.String(), 2))
+	posts := must(s.witness.c.Posts(ctx, ch.key, 2))
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
 		posts[1].ID.String() != mark.ID,
 		"another client finds no new post of the person")
@@ -348,12 +348,7 @@ func proveSendScheduledPost(ctx context.Context, s *stage) {
 }
 
 // device returns a client of the actor's own on another device: it proves effects that only the actor may see.
-func (s *stage) device() *api.Client {
-	return must(api.NewClient(api.Options{
-		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: s.actor.c.Token, Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
-		Secrets: s.env.Secrets, Patience: s.b.patience,
-	}))
-}
+func (s *stage) device() *api.Client { return must(s.client(s.actor.c.Token)) }
 
 // drafts lists the actor's drafts as another device sees them.
 func (s *stage) drafts(ctx context.Context) []api.Draft {

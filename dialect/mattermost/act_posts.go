@@ -27,7 +27,7 @@ func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
 	if sock == nil || int(ch.members.Load()) > a.b.MostNotified {
 		return nil
 	}
-	err := a.c.Typing(ctx, sock, ch.id.String(), root.String())
+	err := a.c.Typing(ctx, sock, ch.key, root.String())
 	if _, ok := errors.AsType[*api.OpError](err); ok {
 		return nil // recorded; the message is written all the same
 	}
@@ -67,9 +67,9 @@ func proveCreatePost(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	replies := 0
 	for range times {
-		before := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+		before := must(s.witness.c.Posts(ctx, ch.key, pageOf))
 		s.act(ctx)
-		after := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+		after := must(s.witness.c.Posts(ctx, ch.key, pageOf))
 		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
 			slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }),
 			"another client finds no new post of the person")
@@ -89,7 +89,7 @@ func (a *person) pendingID() string {
 
 // post makes a post in a channel and remembers it.
 func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
-	d.ChannelID, d.Pending = ch.id.String(), a.pendingID()
+	d.ChannelID, d.Pending = ch.key, a.pendingID()
 	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
 	p, err := a.c.Post(ctx, d)
 	record(a.ledger, &d, p, err, workload.Message{Author: a.u.ID, Reader: a.reader(ch)})
@@ -132,9 +132,9 @@ func addReaction(ctx context.Context, a *person) error {
 // proveAddReaction shows that a post has a reaction of the person that it did not have.
 func proveAddReaction(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
-	s.say(ctx, ch.id.String(), "what do you think?")
+	s.say(ctx, ch.key, "what do you think?")
 	count := func() (n int) {
-		for _, p := range must(s.witness.c.Posts(ctx, ch.id.String(), seenPosts)) {
+		for _, p := range must(s.witness.c.Posts(ctx, ch.key, seenPosts)) {
 			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
 			check(err)
 			for _, u := range users {

@@ -41,7 +41,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 	if p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && p.author != a.self }); ok {
 		who = p.author
 	} else {
-		ids, err := a.c.ChannelMembers(ctx, ch.id.String(), 0, pageOf)
+		ids, err := a.c.ChannelMembers(ctx, ch.key, 0, pageOf)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 		who = a.b.dir.user(api.ParseID(ids[a.pick.IntN(len(ids))]))
 	}
 	id := a.b.dir.account(who).id.String()
-	m, err := a.c.ChannelMember(ctx, ch.id.String(), id)
+	m, err := a.c.ChannelMember(ctx, ch.key, id)
 	if missing(err) {
 		return errNoUser // has left the channel since
 	}
@@ -77,13 +77,13 @@ func clickUserProfile(ctx context.Context, a *person) error {
 func proveClickUserProfile(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts { // so that the person picks the witness
-		s.say(ctx, ch.id.String(), "who am I?")
+		s.say(ctx, ch.key, "who am I?")
 	}
 	s.refresh(ctx)
 	s.actor.own().looked = look{}
 	s.act(ctx)
 	want := look{user: s.witness.self}
-	want.messages = must(s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)).Messages
+	want.messages = must(s.witness.c.ChannelMember(ctx, ch.key, s.witness.id)).Messages
 	if s.b.lacks(hasAttributes) == "" {
 		want.attributes = len(must(s.witness.c.Attributes(ctx, s.witness.id)))
 	}

@@ -204,7 +204,7 @@ func proveSearchChannels(ctx context.Context, s *stage) {
 		if s.actor.inTeam(p) && p.ch.kind == 'O' {
 			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
 			disproved(s.actor.own().found == 0 ||
-				!slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.id.String() }),
+				!slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.key }),
 				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
 		}
 	}

@@ -66,7 +66,7 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 	}
 	ids := []string{a.id}
 	if ch := a.channel(); ch != nil {
-		posts, err := a.c.PostsSince(ctx, ch.id.String(), max(a.places[a.current].seen, 1))
+		posts, err := a.c.PostsSince(ctx, ch.key, max(a.places[a.current].seen, 1))
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func proveLogoutLogin(ctx context.Context, s *stage) {
 func (s *stage) hears(ctx context.Context) {
 	check(s.gather(ctx))
 	ch := s.actor.channel()
-	p := s.say(ctx, ch.id.String(), "can you hear me?")
+	p := s.say(ctx, ch.key, "can you hear me?")
 	id := api.ParseID(p.ID)
 	s.eventually(ctx, "an event of the witness's post", func() bool {
 		_, ok := ch.pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id })

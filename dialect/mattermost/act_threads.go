@@ -178,9 +178,9 @@ func viewThread(ctx context.Context, a *person) error {
 // channel, over several pages.
 func proveViewThread(ctx context.Context, s *stage) {
 	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.id.String(), "a long story")
+	p := s.say(ctx, ch.key, "a long story")
 	for range repliesPage + 5 {
-		s.say(ctx, ch.id.String(), "and then", p.ID)
+		s.say(ctx, ch.key, "and then", p.ID)
 	}
 	s.refresh(ctx)
 	s.actor.own().found = 0
@@ -212,8 +212,8 @@ func followThread(ctx context.Context, a *person) error {
 // proveFollowThread shows that a thread of others is in the person's inbox.
 func proveFollowThread(ctx context.Context, s *stage) {
 	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.id.String(), "among ourselves")
-	s.say(ctx, ch.id.String(), "indeed", p.ID)
+	p := s.say(ctx, ch.key, "among ourselves")
+	s.say(ctx, ch.key, "indeed", p.ID)
 	s.refresh(ctx)
 	list := s.inbox(ctx, false)
 	disproved(slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),

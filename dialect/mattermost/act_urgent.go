@@ -80,7 +80,7 @@ func deletePost(ctx context.Context, a *person) error {
 	if !ok {
 		return errNoOwnPost
 	}
-	a.ledger.Deleted(ch.id.String(), p.id.String())
+	a.ledger.Deleted(ch.key, p.id.String())
 	ch.forget(p.id) // before others choose it
 	return a.c.DeletePost(ctx, p.id.String())
 }
@@ -207,7 +207,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	}); ok {
 		return a.b.dir.account(p.author).name, nil
 	}
-	people, _, err := a.c.AutocompleteUsers(ctx, a.team, ch.id.String(), "")
+	people, _, err := a.c.AutocompleteUsers(ctx, a.team, ch.key, "")
 	if err != nil {
 		return "", err
 	}
@@ -222,7 +222,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) {
 	ch := s.emptyChannel(ctx)
 	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+	posts := must(s.witness.c.Posts(ctx, ch.key, pageOf))
 	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the witness finds no new post of the person")
 	got, _, err := s.witness.c.PostPriority(ctx, posts[0].ID.String())
@@ -236,7 +236,7 @@ func (s *stage) provePriority(ctx context.Context, want api.Priority, contains s
 // the actor.
 func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string) {
 	ch := s.emptyChannel(ctx)
-	d.ChannelID = ch.id.String()
+	d.ChannelID = ch.key
 	p := must(author.c.Post(ctx, d))
 	s.refresh(ctx)
 	return p.ID

@@ -118,7 +118,7 @@ func (c composed) plain() string {
 // write makes the calls of a client while a person writes: it sends that the person is typing, looks up mentioned
 // users, and uploads the files. It returns the content to be sent or kept.
 func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed) (api.Draft, error) {
-	d := api.Draft{ChannelID: ch.id.String(), RootID: root.String()}
+	d := api.Draft{ChannelID: ch.key, RootID: root.String()}
 	if err := a.typing(ctx, ch, root); err != nil {
 		return d, err
 	}

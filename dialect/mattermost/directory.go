@@ -45,10 +45,11 @@ type account struct {
 // channel is one channel with its newest posts.
 type channel struct {
 	id      api.ID
+	key     string // id, for calls
 	kind    byte   // O open, P private, D direct, G group
 	team    api.ID // none for D and G
 	name    string
-	members atomic.Int32 // as last heard; 0 if never
+	members atomic.Int32 // in the last answer; 0 before the first
 
 	mu    sync.RWMutex
 	posts []post // by creation, newest last
@@ -156,7 +157,10 @@ func (d *directory) channel(c api.Channel) *channel {
 	if ch := d.known(id); ch != nil {
 		return ch
 	}
-	ch := &channel{id: id, team: api.ParseID(c.TeamID), name: strings.Clone(c.Name[:min(len(c.Name), longestName)]), kind: 'O'}
+	ch := &channel{
+		id: id, key: id.String(), team: api.ParseID(c.TeamID), kind: 'O',
+		name: strings.Clone(c.Name[:min(len(c.Name), longestName)]),
+	}
 	if c.Type != "" {
 		ch.kind = c.Type[0]
 	}

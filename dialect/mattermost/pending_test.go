@@ -98,7 +98,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	}
 	// The other one is a member of all channels of the first.
 	person := func(name string) error { return a.post(t.Context(), ch, api.Draft{Message: "hello " + name}) }
-	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.id.String(), ledger: env.Ledger} // with an account of its own
+	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.key, ledger: env.Ledger} // with an account of its own
 	poster := func(string) error { return own.act(t.Context(), false) }
 	for _, tt := range []struct {
 		name string
@@ -143,7 +143,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	if err != nil || n != accepted || r.Readable != accepted || r.Missing != 0 {
 		t.Errorf("of %d messages: %+v, %v", n, r, err)
 	}
-	posts, err := a.c.Posts(t.Context(), ch.id.String(), 60)
+	posts, err := a.c.Posts(t.Context(), ch.key, 60)
 	if err != nil {
 		t.Fatal(err)
 	}

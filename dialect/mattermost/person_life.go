@@ -199,7 +199,7 @@ func (a *person) place(ch *channel) int {
 	if a.current >= k {
 		a.current++
 	}
-	a.ledger.Join(a.u.ID, ch.id.String(), time.Now())
+	a.ledger.Join(a.u.ID, ch.key, time.Now())
 	return k
 }
 

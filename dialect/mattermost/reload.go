@@ -31,16 +31,10 @@ func (a *person) reload(ctx context.Context) error {
 			people, err = c.Users(ctx, 0, 100, "")
 			return err
 		},
-		func(ctx context.Context, c *api.Client) (err error) {
-			prefs, err = c.Preferences(ctx, a.id)
-			return err
-		},
+		keeping(&prefs, a.id, (*api.Client).Preferences),
 		readingOf(50, (*api.Client).Teams),
 		readingOf(a.id, (*api.Client).MyTeams),
-		func(ctx context.Context, c *api.Client) (err error) {
-			memberOf, err = c.MyTeamMembers(ctx, a.id)
-			return err
-		},
+		keeping(&memberOf, a.id, (*api.Client).MyTeamMembers),
 	}
 	if a.b.Config["PluginsEnabled"] == "true" {
 		calls = append(calls, reading((*api.Client).Plugins))
@@ -89,12 +83,23 @@ func (a *person) reload(ctx context.Context) error {
 
 // reading is a call whose answer the person does not keep.
 func reading[T any](f func(*api.Client, context.Context) (T, error)) call {
-	return func(ctx context.Context, c *api.Client) error { _, err := f(c, ctx); return err }
+	return func(ctx context.Context, c *api.Client) error {
+		_, err := f(c, ctx)
+		return err
+	}
 }
 
 // readingOf is reading for a call about something.
 func readingOf[V, T any](v V, f func(*api.Client, context.Context, V) (T, error)) call {
-	return func(ctx context.Context, c *api.Client) error { _, err := f(c, ctx, v); return err }
+	return keeping(new(T), v, f)
+}
+
+// keeping is a call about something, and stores the answer.
+func keeping[V, T any](to *T, v V, f func(*api.Client, context.Context, V) (T, error)) call {
+	return func(ctx context.Context, c *api.Client) (err error) {
+		*to, err = f(c, ctx, v)
+		return err
+	}
 }
 
 // allPages reads the person's memberships in all teams.

@@ -32,13 +32,13 @@ func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 	a := &person{chance: newChance(), team: anID, c: c}
 	for i := range byte(20) {
 		id := api.ParseID(strings.Repeat(string('a'+i), 26))
-		a.places = append(a.places, place{ch: &channel{id: id, kind: 'O', team: api.ParseID(anID)}})
+		a.places = append(a.places, place{ch: &channel{id: id, key: id.String(), kind: 'O', team: api.ParseID(anID)}})
 	}
 	a.current = len(a.places) - 1
 	for seed := range uint64(50) {
 		a.renew(seed, 0)
 		noError(t, createSidebarCategory(t.Context(), a))
-		if !strings.Contains(sent, a.places[a.current].ch.id.String()) {
+		if !strings.Contains(sent, a.places[a.current].ch.key) {
 			t.Fatalf("with seed %d the section is %s", seed, sent)
 		}
 	}

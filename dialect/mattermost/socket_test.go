@@ -110,7 +110,7 @@ func TestListen(t *testing.T) {
 		if id == "mine" {
 			author = 0
 		}
-		env.Ledger.Acked(workload.Message{ID: api.ParseID(id).String(), Channel: ch.id.String(), Author: author, Sent: time.Now(), Acked: time.Now()})
+		env.Ledger.Acked(workload.Message{ID: api.ParseID(id).String(), Channel: ch.key, Author: author, Sent: time.Now(), Acked: time.Now()})
 	}
 	a.begin(a.login)
 	noError(t, a.connect(t.Context()))

@@ -86,7 +86,7 @@ func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 	}
 	for k, p := range a.places {
 		if a.inTeam(p) && p.ch.members.Load() == 0 {
-			members, err := a.c.ChannelStats(ctx, p.ch.id.String(), false)
+			members, err := a.c.ChannelStats(ctx, p.ch.key, false)
 			if err != nil {
 				return err
 			}

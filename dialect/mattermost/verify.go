@@ -405,7 +405,7 @@ func (s *stage) say(ctx context.Context, channelID, text string, root ...string)
 
 // allRead shows that the actor has nothing unread in a channel, as the administrator sees it.
 func (s *stage) allRead(ctx context.Context, ch *channel) {
-	m := must(s.admin.ChannelMember(ctx, ch.id.String(), s.actor.id))
-	now := must(s.admin.Channel(ctx, ch.id.String()))
+	m := must(s.admin.ChannelMember(ctx, ch.key, s.actor.id))
+	now := must(s.admin.Channel(ctx, ch.key))
 	disproved(m.Messages < now.Messages || m.Seen == 0, "%d posts count as read, of %d", m.Messages, now.Messages)
 }
