@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -28,9 +27,7 @@ func rows(t *testing.T) (h handed) {
 	s := newSetup(t.Context(), &admin, before.set)
 	noError(t, s.asAdmin())
 	c, err := s.client(s.token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer c.Close()
 	for rank := range 4 {
 		a := workload.Account{Login: before.name(rank), Password: before.Password, Line: rank + 2}
@@ -109,9 +106,7 @@ func (h handed) persons(t *testing.T) {
 			t.Errorf("cold %v: provisioning made %v", cold, got)
 		}
 		state, err := b.State(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		noError(t, restored.Restore(env, state))
 		for _, p := range []*Person{b, restored} {
 			for rank, a := range live(t, p, env, 4) {
@@ -195,9 +190,7 @@ func (h handed) reset(t *testing.T) {
 	noError(t, b.Provision(t.Context(), env, 4))
 	was := slices.Clone(b.Tokens)
 	c, err := api.NewClient(api.Options{URL: env.URL, Token: was[0], Timeout: 10 * time.Second, Recorder: setupRecorder{env.Registry.Recorder(0), time.Now()}, Table: api.NewTable(env.Registry, workload.Setup)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer c.Close()
 	noError(t, c.Logout(t.Context()))
 	noError(t, b.Provision(t.Context(), env, 4))
@@ -235,9 +228,7 @@ func (h handed) posters(t *testing.T) {
 		p := &Poster{}
 		noError(t, p.Provision(t.Context(), env, 4))
 		state, err := p.State(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		other := &Poster{}
 		noError(t, other.Restore(env, state))
 		actors := live(t, other, env, 4)
@@ -250,7 +241,7 @@ func (h handed) posters(t *testing.T) {
 		if got := counts(t, env.Registry); got["login"] != uint64(2*b2i(cold)) || got["post"] != 4 || got["setup_create_bot"] > 0 {
 			t.Errorf("cold %v: %v", cold, got)
 		}
-		if _, err := other.NewActor(env, workload.NewUser(4, 4, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))); err == nil {
+		if _, err := other.NewActor(env, userOf(env, 4)); err == nil {
 			t.Error("a poster without an account")
 		}
 	}

@@ -80,9 +80,7 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 			members, err = c.ChannelMembers(t.Context(), m.Channel, 0, 100)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(m.Readers) > 0 && !slices.Contains(members, s.admin) {
 			direct += len(m.IDs)
 		}

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -51,9 +50,13 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// userOf is the user of a rank.
+// userOf is the user of a rank. It records if the environment has a registry.
 func userOf(env workload.Env, rank int) *workload.User {
-	return workload.NewUser(rank, rank, max(env.Seed, 1), env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
+	var rec *measure.Recorder
+	if env.Registry != nil {
+		rec = env.Registry.Recorder(rank)
+	}
+	return workload.NewUser(rank, rank, max(env.Seed, 1), cmp.Or(env.Pace, 1), rec, clock.New(time.Now()))
 }
 
 func newActor(t testing.TB, b workload.Behavior, env workload.Env, u *workload.User) workload.Actor {
@@ -75,47 +78,16 @@ func lone(t testing.TB, env *workload.Env, set settings) *person {
 	return newActor(t, b, *env, userOf(*env, 0)).(*person)
 }
 
-// tally is a Recorder that keeps all ops.
-type tally struct {
-	reg *measure.Registry
-	mu  sync.Mutex
-	ops []string // name:class
-}
-
-func (r *tally) Begin(measure.Name) { passTurn() }
-
-func (r *tally) Done(n measure.Name, _, sent, done time.Time, class measure.Class, _ int64) time.Duration {
-	passTurn()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, name := range api.SeriesOf("") {
-		if r.reg.Name(name) == n {
-			if sent.IsZero() || done.Before(sent) {
-				class = measure.NumClasses
-			}
-			r.ops = append(r.ops, name+":"+class.String())
-		}
-	}
-	return 0
-}
-
-func (r *tally) take() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := strings.Join(r.ops, " ")
-	r.ops = nil
-	return s
-}
-
-func newTestClient(t *testing.T, url string) (*api.Client, *tally) {
+func newTestClient(t *testing.T, url string) *api.Client {
 	t.Helper()
-	rec := &tally{reg: measure.NewRegistry(1)}
-	c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond, Recorder: rec, Table: api.NewTable(rec.reg, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := measure.NewRegistry(1)
+	c, err := api.NewClient(api.Options{
+		URL: url, Token: "tok", Timeout: 1500 * time.Millisecond,
+		Recorder: userOf(workload.Env{Registry: reg}, 0), Table: api.NewTable(reg, ""),
+	})
+	noError(t, err)
 	t.Cleanup(c.Close)
-	return c, rec
+	return c
 }
 
 // The poster must make exactly the requests of the study's Locust file.
@@ -176,7 +148,7 @@ func TestPosterOnTheWire(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{posting: posting{Channels: []string{anID}, Token: "bot-secret"}}
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
+	u := userOf(workload.Env{Registry: reg}, 0)
 	a := newActor(t, p, env, u)
 	defer a.Close()
 	const acts = 2500

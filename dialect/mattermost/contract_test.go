@@ -66,9 +66,7 @@ func databaseServer(t *testing.T, on string) *databases {
 	} else {
 		db, err = postgresql.Start(ctx, postgresql.Config{Dir: dir + "/pg"})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := db.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -87,9 +85,7 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 	noError(t, db.CreateDatabase(ctx, name))
 	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(name), "Contract-1", "bcrypt:4"
 	s, err := refchat.New(ctx, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	run, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(run) }()
@@ -250,9 +246,7 @@ func TestVerify(t *testing.T) {
 func verified(t *testing.T, cfg VerifyConfig) []Proof {
 	t.Helper()
 	proofs, err := Verify(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return proofs
 }
 

@@ -19,9 +19,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	first, second := &Person{}, &Person{}
 	noError(t, first.Provision(t.Context(), env, 2))
 	state, err := first.State(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	other := env
 	other.Registry = measure.NewRegistry(1)
 	noError(t, second.Restore(other, state))

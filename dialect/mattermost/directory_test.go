@@ -8,10 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 )
 
@@ -168,7 +166,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 // Nor does a person: it remembers a bounded number of the channels and teams that a server lists for it, and keeps nothing
 // else of the answers.
 func TestPersonIsBounded(t *testing.T) {
-	a := &person{b: &Person{dir: newDirectory()}, u: workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now())), current: -1}
+	a := &person{b: &Person{dir: newDirectory()}, u: userOf(workload.Env{}, 0), current: -1}
 	var chs []api.Channel
 	var teams []string
 	for i := range mostPlaces + 10 {

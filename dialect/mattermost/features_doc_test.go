@@ -11,9 +11,7 @@ import (
 func tableOf(t *testing.T, heading string) (list [][]string) {
 	t.Helper()
 	b, err := os.ReadFile("../../docs/verify.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_, after, ok := strings.Cut(string(b), "\n| "+heading+" |")
 	if !ok {
 		t.Fatalf("no table %q", heading)

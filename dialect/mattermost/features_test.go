@@ -53,9 +53,7 @@ func readTold(t *testing.T, name string) *told {
 	if err == nil {
 		err = json.Unmarshal(b, s)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
@@ -83,11 +81,9 @@ func TestDetection(t *testing.T) {
 			s := readTold(t, name)
 			srv := httptest.NewServer(s)
 			defer srv.Close()
-			c, _ := newTestClient(t, srv.URL)
+			c := newTestClient(t, srv.URL)
 			got, err := describe(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if got.Version != parseVersion(s.Header) || got.Version == (version{}) {
 				t.Errorf("version %v, the header says %s", got.Version, s.Header)
 			}
@@ -119,7 +115,7 @@ func TestDetection(t *testing.T) {
 func TestDetectionOfSomethingElse(t *testing.T) {
 	for name, s := range map[string]*told{"no version": {Config: map[string]string{"SiteName": "x"}, License: map[string]string{}}, "dev": {Config: map[string]string{"Version": "dev"}}} {
 		srv := httptest.NewServer(s)
-		c, _ := newTestClient(t, srv.URL)
+		c := newTestClient(t, srv.URL)
 		if f, err := describe(t.Context(), c); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -131,9 +127,7 @@ func TestDetectionOfSomethingElse(t *testing.T) {
 // the others.
 func TestErrorBodies(t *testing.T) {
 	b, err := os.ReadFile("testdata/errors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var list []struct {
 		Server, What, Type, Code, Proxy string
 		Status                          int
@@ -156,7 +150,7 @@ func TestErrorBodies(t *testing.T) {
 				}
 			}))
 			defer srv.Close()
-			c, _ := newTestClient(t, srv.URL)
+			c := newTestClient(t, srv.URL)
 			_, err := c.Me(t.Context())
 			e, ok := errors.AsType[*api.OpError](err)
 			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) || tt.Proxy == "" && e.Cause != "" {

@@ -24,19 +24,13 @@ func nullProcess(t testing.TB) (url string) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNullProcess$")
 	cmd.Env = append(os.Environ(), "PLIMSOLL_NULL_PROCESS=1")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	noError(t, cmd.Start())
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return strings.TrimSpace(line)
 }
 
@@ -46,9 +40,7 @@ func TestNullProcess(t *testing.T) {
 		t.SkipNow() // it is started by other tests
 	}
 	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		_, _ = os.Stdin.Read(make([]byte, 1))

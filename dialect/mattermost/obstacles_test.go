@@ -111,9 +111,7 @@ func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 		s := newSetup(t.Context(), &workload.Env{URL: srv.URL}, settings{})
 		s.token = "admin"
 		c, err := s.client("admin")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		passTurn()
 		err = s.logIn(t.Context(), c, "user-0", "Aa1!new")
 		passTurn()

@@ -26,9 +26,7 @@ import (
 func failing(t *testing.T, target string, n int64, fail http.HandlerFunc) (proxy *httptest.Server, seen *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	seen = new(atomic.Int64)
 	pass := httputil.NewSingleHostReverseProxy(u)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,9 +54,7 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 	}
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
 	_, before, err := verify(1<<62, refuse)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	fails := []struct {
 		name string
 		f    http.HandlerFunc
@@ -102,9 +98,7 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 func TestAProofThatPanicsHasFailed(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	s, err := newStage(t.Context(), VerifyConfig{URL: target, Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer s.close()
 	bad := action{name: "bad", prove: func(context.Context, *stage) {
 		s.actor.mu.Lock() // which will never be released

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -36,26 +34,18 @@ func TestStateOfAPart(t *testing.T) {
 		b := whole(ofFile)
 		p := &Poster{posting: posting{Channels: b.Channels, accounts: whole(true).accounts}}
 		all, err := b.State(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		none, err := b.State([]int{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for k := range agents {
 			own := parts[k][0]
 			state, err := b.State(own)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if each := (len(all) - len(none)) / agents; len(state)-len(none) > each+each/4 { // ranks are in it too
 				t.Errorf("agent %d of %d: %d bytes of %d, of which %d are no user's own", k, agents, len(state), len(all), len(none))
 			}
 			posters, err := p.State(own)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			other, post := &Person{}, &Poster{}
 			noError(t, other.Restore(env, state))
 			noError(t, post.Restore(env, posters))
@@ -77,7 +67,7 @@ func TestStateOfAPart(t *testing.T) {
 						t.Fatalf("agent %d, rank %d, its own %v: %s", k, rank, mine, secret)
 					}
 				}
-				u := workload.NewUser(rank, rank, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))
+				u := userOf(env, rank)
 				a, err := other.NewActor(env, u)
 				if (err == nil) != mine || mine && (a.(*person).id != b.IDs[rank] || other.session(rank, false) != b.Tokens[rank]) {
 					t.Fatalf("agent %d, rank %d, its own %v: %v", k, rank, mine, err)

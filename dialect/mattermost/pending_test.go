@@ -43,9 +43,7 @@ func TestPendingIDs(t *testing.T) {
 func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const (
 		passes = iota
 		drops  // the response
@@ -144,9 +142,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 		t.Errorf("of %d messages: %+v, %v", n, r, err)
 	}
 	posts, err := a.c.Posts(t.Context(), ch.key, 60)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	mine := 0
 	for _, p := range posts {
 		if p.UserID.String() == a.id && p.Flags&api.PostSystem == 0 {

@@ -15,9 +15,7 @@ import (
 // that it has ended.
 func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 	null, err := url.Parse(nullProcess(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var refused atomic.Pointer[string] // the end of the path that fails
 	var loggedOut atomic.Bool
 	var strays atomic.Int64 // calls with the session that was ended

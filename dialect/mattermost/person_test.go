@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -92,7 +91,7 @@ func TestRecent(t *testing.T) {
 }
 
 func TestVisits(t *testing.T) {
-	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}}, u: workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now()))}
+	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}}, u: userOf(workload.Env{}, 0)}
 	const n = 100_000
 	ends, left, pause := 0, 0, time.Duration(0)
 	for range n {
@@ -149,9 +148,7 @@ func TestSpeedsAreDealt(t *testing.T) {
 func TestMix(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	m, err := newMix(Mixes()["default"], &facts{Version: version{99}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const n = 400_000
 	got := make([]int, len(m.actions))
 	for range n {
@@ -297,9 +294,7 @@ func TestPersonName(t *testing.T) {
 // The manual names every setting and every storm.
 func TestManualNamesEverySetting(t *testing.T) {
 	text, err := os.ReadFile("../../docs/workload.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for key := range Params {
 		if !strings.Contains(string(text), "`"+key+"`") {
 			t.Errorf("docs/workload.md does not mention the setting %s", key)
@@ -317,7 +312,7 @@ func TestARunKnowsNothingOfTheOneBefore(t *testing.T) {
 	b.accounts = accounts{IDs: []string{testID("u", 0).String()}, Tokens: []string{"tok"}}
 	actor := func(reg *measure.Registry) *person {
 		t.Helper()
-		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
+		u := userOf(workload.Env{Registry: reg}, 0)
 		a := newActor(t, b, workload.Env{URL: "http://127.0.0.1:9", Pace: 1, Registry: reg}, u)
 		return a.(*person)
 	}

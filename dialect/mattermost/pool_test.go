@@ -11,7 +11,6 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -76,7 +75,7 @@ func (c *countedConn) Close() error {
 func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
-		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
+		u := userOf(workload.Env{Registry: reg}, 0)
 		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: api.Options{URL: "http://127.0.0.1:9"}}}
 		defer a.pool.close()
 		defer a.begin(&api.Table{})()

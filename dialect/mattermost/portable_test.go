@@ -3,10 +3,8 @@ package mattermost
 import (
 	"bytes"
 	"testing"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -19,9 +17,7 @@ func TestStateOfAnotherProcess(t *testing.T) {
 		facts: facts{Version: version{10, 5, 1}, Config: map[string]string{"CollapsedThreads": "default_on"}, License: professional},
 	}}
 	state, err := a.State(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	env := workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"channels": "2", "users": "walker"}, Mix: "loadtest-ng", Registry: measure.NewRegistry(1),
 		Secret: func(string) string { t.Error("asked for a secret"); return "" }}
 	b := new(Person)
@@ -36,10 +32,10 @@ func TestStateOfAnotherProcess(t *testing.T) {
 	if _, ok := b.dir.byName[personName("walker", 2)]; !ok {
 		t.Error("the directory does not know the persons")
 	}
-	if _, err := b.NewActor(env, workload.NewUser(4, 2, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))); err != nil {
+	if _, err := b.NewActor(env, userOf(env, 2)); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.NewActor(env, workload.NewUser(5, 3, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))); err == nil {
+	if _, err := b.NewActor(env, userOf(env, 3)); err == nil {
 		t.Error("an actor for a rank that nobody provisioned")
 	}
 	if _, err := new(Person).State(nil); err == nil {

@@ -39,9 +39,7 @@ func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 		})
 		env := workload.Env{URL: srv.URL, Secret: oneSecret("admin_password", "Aa1!aaaaaaaa")}
 		set, err := parse(nil, DefaultMix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		passTurn()
 		err = newSetup(t.Context(), &env, set).asAdmin()
 		passTurn()

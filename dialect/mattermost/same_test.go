@@ -53,9 +53,7 @@ func (t *tape) dial(ctx context.Context, network, addr string) (net.Conn, error)
 func nullInProcess(t *testing.T) (url string) {
 	t.Helper()
 	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

@@ -28,7 +28,7 @@ func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 		io.WriteString(w, echoID("", b))
 	}))
 	defer srv.Close()
-	c, _ := newTestClient(t, srv.URL)
+	c := newTestClient(t, srv.URL)
 	a := &person{chance: newChance(), team: anID, c: c}
 	for i := range byte(20) {
 		id := api.ParseID(strings.Repeat(string('a'+i), 26))

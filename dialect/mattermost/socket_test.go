@@ -15,7 +15,6 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -198,7 +197,7 @@ func TestProvisionNeedsAnAdministrator(t *testing.T) {
 		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Dial || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%T: got %v, want a dial error without the password", b, err)
 		}
-		if _, err := b.NewActor(workload.Env{}, workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now()))); err == nil {
+		if _, err := b.NewActor(workload.Env{}, userOf(workload.Env{}, 0)); err == nil {
 			t.Errorf("%T: an actor without provisioning", b)
 		}
 	}

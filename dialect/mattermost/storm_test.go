@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -39,7 +38,7 @@ func TestStorms(t *testing.T) {
 	if got := b.StormKinds(); !slices.Equal(got, []string{"join", "login", "mention", "reconnect"}) {
 		t.Errorf("kinds %v", got)
 	}
-	other := workload.NewUser(0, 0, 1, env.Pace, nil, clock.New(time.Now()))
+	other := userOf(workload.Env{Pace: env.Pace}, 0)
 	other.Pick.Uint64() // two draws for the login, at birth
 	other.Pick.Uint64()
 	for i, tt := range []struct {
@@ -145,12 +144,12 @@ func TestRallyGivesUp(t *testing.T) {
 				fmt.Fprintf(w, `{"id":"%s","name":%q,"type":"O","team_id":"t"}`, anID, ask.Name)
 			}))
 			defer srv.Close()
-			c, _ := newTestClient(t, srv.URL)
+			c := newTestClient(t, srv.URL)
 			b := &Person{reg: measure.NewRegistry(1)}
 			run := func(channel string) {
 				made := 0
 				for rank := range 20 {
-					a := &person{b: b, c: c, u: workload.NewUser(rank, rank, 1, 1, nil, clock.New(time.Now()))}
+					a := &person{b: b, c: c, u: userOf(workload.Env{}, rank)}
 					ch, err := a.rally(t.Context(), "t", channel)
 					if _, is := errors.AsType[*api.OpError](err); err != nil && !is {
 						t.Errorf("%s: %v, want the failure of an operation", channel, err)

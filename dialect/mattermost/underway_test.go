@@ -43,9 +43,7 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 			reg, epoch := measure.NewRegistry(1), time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 			c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: api.NewTable(reg, "")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer c.Close()
 			ended := make(chan error)
 			go func() {

@@ -175,9 +175,7 @@ func another(t *testing.T, target string, r *http.Request, body []byte) string {
 // liar is a proxy with one false answer.
 func liar(t *testing.T, target string, l lie) *httptest.Server {
 	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(u)
 	call := regexp.MustCompile("^" + l.call + "$")
 	n := 0

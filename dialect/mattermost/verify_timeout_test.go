@@ -18,9 +18,7 @@ import (
 // provisioning.
 func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	s, err := newStage(t.Context(), VerifyConfig{URL: nullInProcess(t), Password: "Aa1!aaaaaaaa", Timeout: 7 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer s.close()
 	for name, c := range map[string]*api.Client{"administrator": s.admin, "actor": s.actor.c, "witness": s.witness.c} {
 		if c.Timeout != 7*time.Second {
@@ -35,9 +33,7 @@ func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	for _, silent := range []string{"/api/v4/users/login", "/api/v4/teams", "/api/v4/users/usernames", "/api/v4/channels"} {
 		t.Run(strings.ReplaceAll(silent[len("/api/v4/"):], "/", " "), func(t *testing.T) {
 			to, err := url.Parse(nullInProcess(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			forward, over := httputil.NewSingleHostReverseProxy(to), make(chan struct{})
 			var asked atomic.Int64
 			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

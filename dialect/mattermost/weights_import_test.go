@@ -14,9 +14,7 @@ func TestImportWeights(t *testing.T) {
 		"getUsersByIds": 7, "getClientConfig": 9, "idle": 0,
 	}
 	w, kept, unmapped, err := ImportWeights(rates)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	near := func(action string, want float64) {
 		t.Helper()
 		if got := w[action]; math.Abs(got-want) > 1e-3*want {

@@ -23,7 +23,7 @@ type effect struct {
 	good string
 	// must lists paths in good, such as 0.user_id. The value at each must exist and be of its type; with "=" it is of
 	// the object that the call named and of no other; with "?" it may be null; with "+" it is not 0, with "#" not an empty
-	// list.
+	// list; with "@" it is an identifier, which may not be part of a path or query.
 	must string
 	// accepts lists other answers that show the effect as well, such as the empty list; (empty) is none.
 	accepts string
@@ -75,7 +75,7 @@ func effects() (list []effect) {
 	}
 	add("Login", "", 200, aProfile, "id username", "", "n", "p")
 	add("Logout", "", 200, statusOK, "status=", statusOK)
-	add("Me", "", 200, aProfile, "id username", "")
+	add("Me", "", 200, aProfile, "id@ username", "")
 	add("CreateUser", "", 201, aProfile, "id username=", "", "n", "e", "p")
 	add("UsersByName", "", 200, "["+aProfile+"]", "0.id 0.username=", "[]", []string{"n"})
 	add("ProfilesByID", "", 200, "["+aProfile+"]", "0.id= 0.username", "[]", []string{"u"})
@@ -109,7 +109,7 @@ func effects() (list []effect) {
 	add("CreateTeam", "", 201, `{"id":"t"}`, "id", "", "t")
 	add("Teams", "", 200, `[{"id":"t"}]`, "0.id", "[]", 9)
 	add("MyTeams", "", 200, `[{"id":"t"}]`, "0.id", "[]", "u")
-	add("MyTeamMembers", "", 200, `[{"team_id":"t"}]`, "0.team_id", "[]", "u")
+	add("MyTeamMembers", "", 200, `[{"team_id":"t"}]`, "0.team_id@", "[]", "u")
 	add("TeamsUnread", "", 200, `[{"team_id":"t"}]`, "0.team_id", "[]", "u")
 	add("TeamMembers", "", 200, `[{"user_id":"u"}]`, "0.user_id", "[]", "t", 0, 9)
 	add("TeamMember", "team_member GET /teams/t/members/u",
@@ -134,7 +134,7 @@ func effects() (list []effect) {
 	add("ChannelStats", "", 200, `{"channel_id":"c","member_count":3}`, "channel_id= member_count", "", "c", true)
 	add("ViewChannel", "",
 		200, `{"last_viewed_at_times":{"c":7}}`, "last_viewed_at_times last_viewed_at_times.c", "", "u", "c", "")
-	add("Post", "", 201, `{"id":"p","create_at":7,`+aDraft+"}", "id create_at+ channel_id= root_id= file_ids#", "", d)
+	add("Post", "", 201, `{"id":"p","create_at":7,`+aDraft+"}", "id@ create_at+ channel_id= root_id= file_ids#", "", d)
 	add("Post", `post POST /posts {"channel_id":"c","message":"m",`+urgent+"}",
 		201, `{"id":"p","create_at":7,"channel_id":"c",`+urgent+"}", "id metadata metadata.priority.requested_ack= metadata.priority.priority=", "", Draft{ChannelID: "c", Message: "m", Priority: Priority{Urgent: true, WantsAck: true}})
 	add("EditPost", `edit_post PUT /posts/p/patch {"message":"m"}`,
@@ -163,7 +163,7 @@ func effects() (list []effect) {
 	add("ThreadPage", "get_thread GET /posts/r/thread?direction=down&perPage=60&fromPost=p&fromCreateAt=9",
 		200, aThread, "order? posts posts.r.id=", "", "r", 1, Seen{ID: ParseID("p"), CreateAt: 9}, 60)
 	add("Upload", "",
-		201, anUpload, "file_infos file_infos.0.id file_infos.0.size", "", "c", "n", "text/plain", []byte("1234"))
+		201, anUpload, "file_infos file_infos.0.id@ file_infos.0.size", "", "c", "n", "text/plain", []byte("1234"))
 	add("UploadBookmark", "",
 		201, anUpload, "file_infos file_infos.0.id file_infos.0.size", "", "c", "n", "text/plain", []byte("1234"))
 	add("Thumbnail", "file_thumbnail GET /files/f/thumbnail", 200, "jpeg", "", anyButPages, "f")
@@ -215,7 +215,7 @@ func effects() (list []effect) {
 	add("Preferences", "",
 		200, `[{"user_id":"u","category":"theme","name":"","value":"x"}]`, "0.user_id= 0.category", "[]", "u")
 	add("SetPreferences", "", 200, statusOK, "status=", statusOK, "u", Preference{"a", "b", "c"})
-	add("Roles", "", 200, `[{"name":"r"}]`, "0.name=", "[]", []string{"r"})
+	add("Roles", "", 200, `[{"name":"`+longID+`"}]`, "0.name=", "[]", []string{longID}) // is no identifier
 	add("Plugins", "", 200, `[{"id":"x"}]`, "0.id", "[]")
 	add("ClientConfig", "", 200, `{"Version":"5.37.0"}`, "Version", "")
 	add("ClientLicense", "", 200, `{"IsLicensed":"false"}`, "IsLicensed", "")
@@ -224,7 +224,7 @@ func effects() (list []effect) {
 		200, `{"f":"v"}`, "f=", "", "f", "v")
 	add("Attributes", "attributes GET /users/u/custom_profile_attributes",
 		200, `{"f":"v"}`, "", `{} {"status":"OK"}`, "u")
-	add("TeamChannels", "", 200, `[{"id":"c"}]`, "0.id", "[]", "u", "t", true)
+	add("TeamChannels", "", 200, `[{"id":"c","team_id":"t"}]`, "0.id@", "[]", "u", "t", true)
 	add("MyChannels", "", 200, `[{"id":"c"}]`, "0.id", "[]", "u")
 	add("PublicChannels", "", 200, `[{"id":"c"}]`, "0.id", "[]", "t", 0, 9)
 	add("SearchChannels", `search_channels POST /teams/t/channels/search {"term":"x"}`,
@@ -243,6 +243,8 @@ func effects() (list []effect) {
 		200, statusOK, "status=", statusOK+" (empty)", time.UnixMilli(1), time.UnixMilli(2), []Measurement{{"TTFB", 1500 * time.Microsecond, time.UnixMilli(2)}})
 	return list
 }
+
+const longID = "an-identifier-of-36-characters-as-it"
 
 // without returns the answer with the value at the path replaced; nil removes it.
 func without(t *testing.T, good, path string, by *any) string {
@@ -296,7 +298,7 @@ func (e effect) lies(t *testing.T) []string {
 		}
 	}
 	for m := range strings.FieldsSeq(e.must) {
-		path := strings.TrimRight(m, "=?+#")
+		path := strings.TrimRight(m, "=?+#@")
 		out = append(out, without(t, e.good, path, nil))
 		bad := []any{5.0, "x7", []any{"x"}, nil}
 		if strings.HasSuffix(m, "?") {
@@ -314,6 +316,9 @@ func (e effect) lies(t *testing.T) []string {
 				have = have.([]any)[k]
 			}
 		}
+		if strings.HasSuffix(m, "@") {
+			bad = append(bad, longID, "a/b", "u&in_team=t", "t\x00")
+		}
 		switch v, is := have.(bool); {
 		case strings.HasSuffix(m, "+"):
 			out = append(out, without(t, e.good, path, new(any(0.0))))
@@ -323,7 +328,7 @@ func (e effect) lies(t *testing.T) []string {
 			out = append(out, without(t, e.good, path, new(any(!v))))
 		}
 		for _, b := range bad {
-			if b != nil && reflect.TypeOf(b) == reflect.TypeOf(have) && !strings.HasSuffix(m, "=") {
+			if b != nil && reflect.TypeOf(b) == reflect.TypeOf(have) && !strings.HasSuffix(m, "=") && (b == "x7" || m[len(m)-1] != '@') {
 				continue
 			}
 			out = append(out, without(t, e.good, path, &b))

@@ -29,6 +29,16 @@ func TestPicturesAreNotSentAgain(t *testing.T) {
 	}
 }
 
+// A login whose answer has no token is none.
+func TestLoginNeedsAToken(t *testing.T) {
+	srv := inTurn(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, aProfile) })
+	defer srv.Close()
+	c, rec := newTestClient(t, srv.URL)
+	if _, err := c.Login(t.Context(), "n", "p"); err == nil || rec.take() != "login:decode" {
+		t.Error(err)
+	}
+}
+
 // A client names its connection where it would otherwise be notified of itself, and nowhere else.
 func TestConnectionIsNamed(t *testing.T) {
 	var named []string

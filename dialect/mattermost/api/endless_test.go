@@ -2,42 +2,18 @@ package api
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"plimsoll/load/measure"
 )
 
-// endless is a server whose lists have a full page of 200 that was never there before, whichever is asked for.
-func endless(t *testing.T) (url string) {
-	t.Helper()
-	var asked atomic.Int64
-	one := `{"id":"x","username":"x","user_id":"x","channel_id":"x"}`
-	rest := strings.Repeat(","+one, 200-1) + "]"
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n := asked.Add(1)
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/thread"):
-			fmt.Fprint(w, `{"order":[],"posts":{},"has_next":true}`)
-		case strings.HasPrefix(r.URL.Path, "/api/v4/users/"): // memberships are of one user
-			io.WriteString(w, "["+one+rest)
-		default:
-			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"}%s`, n, rest)
-		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL
-}
-
 // TestEndlessListIsAWrongAnswer: the last page that may be read of a list is an answer that does not show the effect
 // if more follow; the one before it is good.
 func TestEndlessListIsAWrongAnswer(t *testing.T) {
-	c, rec := newTestClient(t, endless(t))
+	one := `{"id":"x","username":"x","user_id":"x","channel_id":"x"}`
+	full := stub{code: 200, body: "[" + one + strings.Repeat(","+one, 200-1) + "]"}
+	c, rec := newTestClient(t, full.serve(t))
 	for name, call := range map[string]func(page int) error{
 		"team_members":       func(page int) error { _, err := c.TeamMembers(t.Context(), "t", page, 200); return err },
 		"channel_members":    func(page int) error { _, err := c.ChannelMembers(t.Context(), "c", page, 200); return err },
@@ -45,6 +21,8 @@ func TestEndlessListIsAWrongAnswer(t *testing.T) {
 		"public_channels":    func(page int) error { _, err := c.PublicChannels(t.Context(), "t", page, 200); return err },
 		"user_report":        func(page int) error { _, err := c.UserReport(t.Context(), page, "a", "b", 50); return err },
 		"get_thread": func(page int) error {
+			defer func(list string) { full.body = list }(full.body)
+			full.body = `{"order":[],"posts":{},"has_next":true}`
 			_, _, err := c.ThreadPage(t.Context(), "r", page, Seen{}, 60)
 			return err
 		},

@@ -23,22 +23,12 @@ import (
 // socketServer serves the WebSocket with another implementation than ours. serve gets a function that sends an event.
 func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw string))) string {
 	t.Helper()
-	return busyServer(t, func() bool { return false }, serve)
-}
-
-// busyServer is a socketServer that answers 503 whenever busy returns true.
-func busyServer(t *testing.T, busy func() bool, serve func(c *websocket.Conn, send func(raw string))) string {
-	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	closed := false // no handler may begin while they are waited for
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v4/websocket" || r.Header.Get("Authorization") != "Bearer tok" {
 			w.WriteHeader(401)
-			return
-		}
-		if busy() {
-			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		c, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
