@@ -1,13 +1,8 @@
 package api
 
 import (
-	"errors"
 	"slices"
 	"strconv"
-	"strings"
-
-	"plimsoll/load/measure"
-	"plimsoll/load/wire"
 )
 
 // shows requires an object to have members with these texts, given as pairs of key and text; the text "" stands for
@@ -125,6 +120,7 @@ type (
 )
 
 func idTo(id *string) *identifier { return (*identifier)(id) }
+
 func amountTo(n *int64) *quantity { return (*quantity)(n) }
 
 // listOf reads an array, of which read reads the elements.
@@ -240,24 +236,21 @@ func amount(value []byte) int64 {
 	return -1
 }
 
-// isPicture requires an answer to be no page. Its bytes are counted, and not read.
-func isPicture(resp *wire.Response) error {
-	if kind := resp.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
-		return noEffect("%.40q is no picture", kind)
+// textsIn reads the strings of an object, and requires some of them.
+func textsIn(keys ...string) func([]byte) (map[string]string, error) {
+	return func(b []byte) (map[string]string, error) {
+		into := map[string]string{}
+		err := eachField(b, func(k, v []byte) error {
+			if len(v) > 0 && v[0] == '"' {
+				into[string(k)] = string(text(v))
+			}
+			return nil
+		})
+		for _, key := range keys {
+			if err == nil && into[key] == "" {
+				err = noEffect("no %s", key)
+			}
+		}
+		return into, err
 	}
-	return nil
-}
-
-// Declined reports whether the server itself said no to a request, which then has no effect. Servers and proxies that
-// fail, and connections that break, may have carried it out.
-func Declined(err error) bool {
-	e, ok := errors.AsType[*OpError](err)
-	return ok && e.Status/100 == 4
-}
-
-// Unnamed reports whether the server accepted a post by an answer that does not name it: it cannot be looked for
-// later.
-func Unnamed(err error) bool {
-	e, ok := errors.AsType[*OpError](err)
-	return ok && e.Class == measure.Decode && e.Status/100 == 2
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/url"
 	"strconv"
 )
 
@@ -33,11 +32,6 @@ var bookmarks = orNone(listOf(readBookmark))
 // Bookmarks lists a channel's bookmarks in their order.
 func (c *Client) Bookmarks(ctx context.Context, channelID string) ([]Bookmark, error) {
 	return get(ctx, c, opGetBookmarks, bookmarks, channelID)
-}
-
-// UploadBookmark stores a file for a bookmark to come and returns its id. See Upload.
-func (c *Client) UploadBookmark(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
-	return c.upload(ctx, "?bookmark=true&channel_id="+url.QueryEscape(channelID), name, contentType, data)
 }
 
 // AddBookmark puts a bookmark of a link, or of a file if b has one, behind the channel's others.

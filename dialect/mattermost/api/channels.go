@@ -7,18 +7,21 @@ import (
 )
 
 var (
-	opChannelByName  = newOp("channel_by_name", "GET /teams/{}/channels/name/{}", setup)
-	opCreateChannel  = newOp("create_channel", "POST /channels", created)
-	opChannel        = newOp("channel", "GET /channels/{}")
-	opChannelMembers = newOp("channel_members", "GET /channels/{}/members?page={}&per_page={}")
-	opChannelMember  = newOp("channel_member", "GET /channels/{}/members/{}")
-	opJoinChannel    = newOp("join_channel", "POST /channels/{}/members", created)
-	opTeamChannels   = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}", wholeList)
-
+	opChannelByName      = newOp("channel_by_name", "GET /teams/{}/channels/name/{}", setup)
+	opCreateChannel      = newOp("create_channel", "POST /channels", created)
+	opChannel            = newOp("channel", "GET /channels/{}")
+	opChannelMembers     = newOp("channel_members", "GET /channels/{}/members?page={}&per_page={}")
+	opChannelMember      = newOp("channel_member", "GET /channels/{}/members/{}")
+	opJoinChannel        = newOp("join_channel", "POST /channels/{}/members", created)
+	opTeamChannels       = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}", wholeList)
 	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members", wholeList)
-
-	opChannelStats = newOp("channel_stats", "GET /channels/{}/stats?exclude_files_count={}")
-	opViewChannel  = newOp("view_channel", "POST /channels/members/{}/view", reads)
+	opChannelStats       = newOp("channel_stats", "GET /channels/{}/stats?exclude_files_count={}")
+	opViewChannel        = newOp("view_channel", "POST /channels/members/{}/view", reads)
+	opMyChannels         = newOp("my_channels", "GET /users/{}/channels?last_delete_at=0&include_deleted=true", wholeList)
+	opMyChannelMembers   = newOp("my_channel_members", "GET /users/{}/channel_members?page={}&per_page={}", wholeList)
+	opPublicChannels     = newOp("public_channels", "GET /teams/{}/channels?page={}&per_page={}")
+	opCreateDirect       = newOp("create_direct_channel", "POST /channels/direct", created)
+	opCreateGroup        = newOp("create_group_channel", "POST /channels/group", created)
 )
 
 // ChannelByName returns a channel's id.
@@ -161,4 +164,51 @@ func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string
 		})
 		return seen, require(err, seen >= 0, "no time for the channel")
 	}, userID)
+}
+
+// MyChannels returns the user's channels in all teams.
+func (c *Client) MyChannels(ctx context.Context, userID string) ([]Channel, error) {
+	return get(ctx, c, opMyChannels, channels, userID)
+}
+
+// MyChannelMembers reads one page of the user's memberships in all teams.
+func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perPage int) (int, error) {
+	return get(ctx, c, opMyChannelMembers, func(b []byte) (int, error) {
+		n, err := listed("user_id", userID, "channel_id", "")(b)
+		return n, ends(err, page, n >= perPage)
+	}, userID, decimal(page), decimal(perPage))
+}
+
+// PublicChannels returns a page of a team's open channels.
+func (c *Client) PublicChannels(ctx context.Context, teamID string, page, perPage int) ([]Channel, error) {
+	return pageOf(ctx, c, opPublicChannels, channels, teamID, page, perPage)
+}
+
+// Channel reads one channel.
+func (c *Client) Channel(ctx context.Context, channelID string) (Channel, error) {
+	return get(ctx, c, opChannel, func(b []byte) (Channel, error) {
+		ch, err := readChannel(b)
+		return ch, require(err, ch.ID == channelID, "another channel")
+	}, channelID)
+}
+
+// open opens a channel of a type for users.
+func (c *Client) open(ctx context.Context, o op, kind string, userIDs []string) (Channel, error) {
+	return send(ctx, c, o, list(c.body(), userIDs), func(b []byte) (Channel, error) {
+		ch, err := readChannel(b)
+		if err == nil && ch.Type != kind {
+			err = noEffect("a channel of type %.4q", ch.Type)
+		}
+		return ch, err
+	})
+}
+
+// CreateDirect opens the direct channel of two users, which may be there already.
+func (c *Client) CreateDirect(ctx context.Context, userID, other string) (Channel, error) {
+	return c.open(ctx, opCreateDirect, "D", []string{userID, other})
+}
+
+// CreateGroup opens the group channel of three to eight users, which may be there already.
+func (c *Client) CreateGroup(ctx context.Context, userIDs []string) (Channel, error) {
+	return c.open(ctx, opCreateGroup, "G", userIDs)
 }

@@ -73,3 +73,17 @@ var ErrEffect = errors.New("the answer does not show the effect")
 func noEffect(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrEffect}, args...)...)
 }
+
+// Declined reports whether the server itself said no to a request, which then has no effect. Servers and proxies that
+// fail, and connections that break, may have carried it out.
+func Declined(err error) bool {
+	e, ok := errors.AsType[*OpError](err)
+	return ok && e.Status/100 == 4
+}
+
+// Unnamed reports whether the server accepted a post by an answer that does not name it: it cannot be looked for
+// later.
+func Unnamed(err error) bool {
+	e, ok := errors.AsType[*OpError](err)
+	return ok && e.Class == measure.Decode && e.Status/100 == 2
+}

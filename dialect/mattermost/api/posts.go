@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -14,11 +12,17 @@ import (
 var (
 	opPost           = newOp("post", "POST /posts", created)
 	opReply          = newOp("reply", "POST /posts", created)
-	opUpload         = newOp("upload", "POST /files", created)
 	opGetPosts       = newOp("get_posts", "GET /channels/{}/posts?")
 	opGetPostsBefore = newOp("get_posts_before", "GET /channels/{}/posts?before={}&page=0&per_page={}")
 	opGetPostsUnread = newOp("get_posts_unread", "GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
 	opGetThread      = newOp("get_thread", "GET /posts/{}/thread", wholeList)
+	opReact          = newOp("react", "POST /reactions", mayCreate)
+	opReactions      = newOp("reactions", "GET /posts/{}/reactions", setup)
+	opEditPost       = newOp("edit_post", "PUT /posts/{}/patch")
+	opDeletePost     = newOp("delete_post", "DELETE /posts/{}")
+	opGetPost        = newOp("get_post", "GET /posts/{}")
+	opReminder       = newOp("set_reminder", "POST /users/{}/posts/{}/reminder")
+	opAck            = newOp("acknowledge_post", "POST /users/{}/posts/{}/ack")
 )
 
 // A Draft is a post to be made.
@@ -96,80 +100,6 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	return p, err
 }
 
-// FormBoundary separates the parts of an upload. File names and contents must not contain it.
-const FormBoundary = "plimsoll-9b7f1c2d4e6a8053"
-
-// Upload stores one file for a post to come and returns its id. The name must not contain quotes or line ends, the
-// contents not the boundary of the form.
-func (c *Client) Upload(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
-	return c.upload(ctx, "?channel_id="+url.QueryEscape(channelID), name, contentType, data)
-}
-
-func (c *Client) upload(ctx context.Context, query, name, contentType string, data []byte) (id string, err error) {
-	b := append(c.body(), "--"+FormBoundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
-	b = append(b, name...)
-	b = append(b, "\"\r\nContent-Type: "...)
-	b = append(b, contentType...)
-	b = append(b, "\r\n\r\n"...)
-	b = append(b, data...)
-	b = append(b, "\r\n--"+FormBoundary+"--\r\n"...)
-	req := wire.Request{Body: b, ContentType: "multipart/form-data; boundary=" + FormBoundary}
-	err = c.call(ctx, opUpload, &req, func(resp *wire.Response) error {
-		n := 0
-		err := eachField(resp.Body, func(k, v []byte) error {
-			if string(k) != "file_infos" || v[0] != '[' {
-				return nil
-			}
-			return eachElement(v, func(v []byte) error {
-				size := int64(-1)
-				n, id = n+1, ""
-				err := fields(v, "id", idTo(&id), "size", &size)
-				if err == nil && (id == "" || size != int64(len(data))) {
-					err = noEffect("a file of %d bytes, want %d", size, len(data))
-				}
-				return err
-			})
-		})
-		if err == nil && n != 1 {
-			err = noEffect("%d files, want 1", n)
-		}
-		return err
-	}, query)
-	if err != nil {
-		id = ""
-	}
-	return id, err
-}
-
-// PostFlags are further traits of a post.
-type PostFlags uint8
-
-// The traits.
-const (
-	PostHasReplies PostFlags = 1 << iota
-	PostWantsAck             // an acknowledgement was requested
-	PostHasImage             // a file with a thumbnail
-	PostHasFiles
-	PostSystem // "X joined the channel" and its like
-	PostOfRun  // a simulated user wrote it in this run
-)
-
-// A Seen is a post as a user's client reads it.
-type Seen struct {
-	ID, RootID, UserID, ChannelID ID
-	CreateAt                      int64 // server time, Unix ms
-	Deleted                       bool
-	Flags                         PostFlags
-	Images                        []Image // of posts that were read, not of events
-	Mention                       string  // the first user name that the message mentions, or ""
-}
-
-// Image is a file of a post.
-type Image struct {
-	ID      ID
-	Preview bool // the server made a smaller picture of it
-}
-
 // Posts reads the newest posts of a channel, newest first.
 func (c *Client) Posts(ctx context.Context, channelID string, perPage int) ([]Seen, error) {
 	return c.posts(ctx, opGetPosts, channelID, channelID, "page=0&per_page=", decimal(perPage))
@@ -220,152 +150,122 @@ func (c *Client) posts(ctx context.Context, o op, channelID string, values ...st
 	}, values...)
 }
 
-func readPosts(body []byte) ([]Seen, error) {
-	var order, byID []byte
-	err := fields(body, "order", &order, "posts", &byID)
-	if err = require(err, order != nil, "no order"); err != nil {
-		return nil, err
-	}
-	var seen []Seen
-	at := map[ID]int{}
-	if err := eachIn(order, func(v []byte) error {
-		id, err := idOf(text(v))
-		if _, twice := at[id]; !twice { // as 5.37 lists the root of a thread
-			at[id] = len(seen)
-			seen = append(seen, Seen{ID: id})
-		}
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	missing := len(at)
-	if len(byID) > 0 && byID[0] == '{' {
-		if err := eachField(byID, func(k, v []byte) error {
-			id, err := idOf(k)
-			i, ok := at[id]
-			if !ok { // roots of replies that lie further back
-				return err
+// Reactions reads who reacted to a post: user id and emoji's name of each.
+func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []string, err error) {
+	err = c.do(ctx, opReactions, nil, func(b []byte) error {
+		return eachIn(b, func(v []byte) error {
+			user, emoji := "", ""
+			err := fields(v, "user_id", &user, "emoji_name", &emoji)
+			if err = require(err, emoji != "", "a reaction without emoji"); err == nil {
+				err = shows(v, "post_id", postID, "user_id", "")
 			}
-			missing--
-			seen[i].ID = ID{}
-			if err := seen[i].read(v, nil); err != nil {
-				return err
-			}
-			if seen[i].ID != id {
-				return noEffect("a post under the identifier of another")
-			}
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-	}
-	if missing != 0 {
-		return nil, noEffect("%d posts of the order are missing", missing)
-	}
-	return seen, nil
+			users, emojis = append(users, user), append(emojis, emoji)
+			return err
+		})
+	}, postID)
+	return users, emojis, err
 }
 
-// mostPending bounds the identifiers of authors that are read from events, in bytes; ours have 40.
-const mostPending = 64
+// React adds the user's reaction, an emoji's name without colons, to a post.
+func (c *Client) React(ctx context.Context, userID, postID, emoji string) error {
+	b := object(c.body(), "user_id", userID, "post_id", postID, "emoji_name", emoji)
+	return c.do(ctx, opReact, b, shown("post_id", postID, "user_id", userID, "emoji_name", emoji))
+}
 
-// read reads the needed fields of a post. Of posts in events (pending is not nil), which thousands of users receive,
-// fields that cost memory stay unread; they have the author's identifier.
-func (p *Seen) read(body []byte, pending *[]byte) error {
-	whole := pending == nil
-	return eachField(body, func(k, v []byte) (err error) {
-		switch string(k) {
-		case "id":
-			p.ID, err = idOf(text(v))
-		case "root_id":
-			p.RootID, err = idOf(text(v))
-		case "user_id":
-			p.UserID, err = idOf(text(v))
-		case "channel_id":
-			p.ChannelID, err = idOf(text(v))
-		case "create_at":
-			p.CreateAt = number(v)
-		case "delete_at":
-			p.Deleted = number(v) > 0
-		case "reply_count":
-			if number(v) > 0 {
-				p.Flags |= PostHasReplies
-			}
-		case "type":
-			if len(v) > 2 {
-				p.Flags |= PostSystem
-			}
-		case "message":
-			if whole {
-				p.Mention = mentioned(v)
-			}
-		case "pending_post_id":
-			if !whole && len(v) <= mostPending+2 {
-				*pending = text(v)
-			}
-		case "metadata":
-			err = p.readMetadata(v, whole)
-		}
-		return err
+// A Priority holds an author's requests with a root post. The zero value is none.
+type Priority struct {
+	Urgent     bool
+	WantsAck   bool // readers are asked for an acknowledgement
+	Persistent bool // mentioned users are notified again and again; needs Urgent
+}
+
+// appendTo appends the priority as the metadata of a post.
+func (p Priority) appendTo(b []byte) []byte {
+	level := ""
+	if p.Urgent {
+		level = "urgent"
+	}
+	b = append(b, `"metadata":{"priority":{"priority":"`...)
+	b = append(b, level...)
+	b = append(b, `","requested_ack":`...)
+	b = strconv.AppendBool(b, p.WantsAck)
+	b = append(b, `,"persistent_notifications":`...)
+	b = strconv.AppendBool(b, p.Persistent)
+	return append(b, "}}"...)
+}
+
+// readPriority finds the priority in a post's metadata.
+func readPriority(metadata []byte) (p Priority, err error) {
+	if metadata[0] != '{' {
+		return p, nil
+	}
+	level := ""
+	err = inside(metadata, "priority", func(v []byte) error {
+		return fields(v, "priority", &level, "requested_ack", &p.WantsAck, "persistent_notifications", &p.Persistent)
 	})
+	p.Urgent = level == "urgent"
+	return p, err
 }
 
-// readMetadata takes the files, and whether an acknowledgement is requested.
-func (p *Seen) readMetadata(v []byte, whole bool) error {
-	if len(v) == 0 || v[0] != '{' {
-		return nil
-	}
-	return eachField(v, func(k, v []byte) error {
-		switch {
-		case string(k) == "files" && v[0] == '[':
-			return eachElement(v, func(v []byte) error {
-				p.Flags |= PostHasFiles
-				var f Image
-				picture := false
-				err := eachField(v, func(k, v []byte) (err error) {
-					switch string(k) {
-					case "id":
-						f.ID, err = idOf(text(v))
-					case "mime_type":
-						picture = string(v) == `"image/png"` || string(v) == `"image/jpeg"`
-					case "has_preview_image":
-						f.Preview = string(v) == "true"
-					}
-					return err
-				})
-				if picture && err == nil {
-					p.Flags |= PostHasImage
-					if whole {
-						p.Images = append(p.Images, f)
-					}
-				}
-				return err
-			})
-		case string(k) == "priority" && v[0] == '{':
-			return eachField(v, func(k, v []byte) error {
-				if string(k) == "requested_ack" && string(v) == "true" {
-					p.Flags |= PostWantsAck
-				}
-				return nil
-			})
+// EditPost changes the text of one of the user's posts.
+func (c *Client) EditPost(ctx context.Context, postID, message string) error {
+	return c.do(ctx, opEditPost, object(c.body(), "message", message), func(b []byte) error {
+		id, got := "", ""
+		err := fields(b, "id", &id, "message", &got)
+		return require(err, id == postID && got == message, "another text")
+	}, postID)
+}
+
+// DeletePost deletes one of the user's posts, with its replies.
+func (c *Client) DeletePost(ctx context.Context, postID string) error {
+	return c.do(ctx, opDeletePost, nil, done, postID)
+}
+
+// PostText reads one post and returns its text.
+func (c *Client) PostText(ctx context.Context, postID string) (message string, err error) {
+	return get(ctx, c, opGetPost, func(b []byte) (message string, err error) {
+		id := ""
+		err = fields(b, "id", &id, "message", &message)
+		return message, require(err, id == postID, "another post")
+	}, postID)
+}
+
+// Remind asks the server to remind the user of a post at a time, to the second.
+func (c *Client) Remind(ctx context.Context, userID, postID string, at time.Time) error {
+	b := strconv.AppendInt(append(c.body(), `{"target_time":`...), at.Unix(), 10)
+	return c.do(ctx, opReminder, append(b, '}'), done, userID, postID)
+}
+
+// Acknowledge reports that the user has read a post.
+func (c *Client) Acknowledge(ctx context.Context, userID, postID string) error {
+	return c.do(ctx, opAck, nil, func(b []byte) error {
+		id, at := "", int64(0)
+		err := fields(b, "post_id", &id, "acknowledged_at", &at)
+		return require(err, id == postID && at > 0, "not acknowledged")
+	}, userID, postID)
+}
+
+// PostPriority reads the priority of a post, and the users that have acknowledged it.
+func (c *Client) PostPriority(ctx context.Context, postID string) (p Priority, acks []string, err error) {
+	err = c.do(ctx, opGetPost, nil, func(b []byte) error {
+		if err := shows(b, "id", postID); err != nil {
+			return err
 		}
-		return nil
-	})
+		return inside(b, "metadata", func(v []byte) (err error) {
+			var list []byte
+			if p, err = readPriority(v); err == nil {
+				err = fields(v, "acknowledgements", &list)
+			}
+			if err == nil && list != nil {
+				acks, err = ackers(list)
+			}
+			return err
+		})
+	}, postID)
+	return p, acks, err
 }
 
-// mentioned returns the first user name that a message, as it stands in JSON, mentions.
-func mentioned(v []byte) string {
-	i := bytes.IndexByte(v, '@')
-	if i < 1 || v[i-1] != ' ' && v[i-1] != '"' {
-		return ""
-	}
-	end := i + 1
-	for end < len(v) && (v[end] >= 'a' && v[end] <= 'z' || v[end] >= '0' && v[end] <= '9' || v[end] == '.' || v[end] == '-' || v[end] == '_') {
-		end++
-	}
-	switch name := string(bytes.TrimRight(v[i+1:end], ".")); name {
-	case "all", "channel", "here":
-		return ""
-	default:
-		return name
-	}
-}
+var ackers = orNone(listOf(func(b []byte) (user string, err error) {
+	err = fields(b, "user_id", &user)
+	return user, require(err, user != "", "an acknowledgment of nobody")
+}))

@@ -2,14 +2,13 @@ package api
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 
 	"plimsoll/load/wire"
 )
 
-// The ops of this file. Those that only provisioning and logins make are not part of the steady
-// state.
 var (
 	opLogin          = newOp("login", "POST /users/login", setup)
 	opMe             = newOp("me", "GET /users/me")
@@ -20,11 +19,14 @@ var (
 	opSetPassword    = newOp("set_password", "PUT /users/{}/password", setup)
 	opCreateBot      = newOp("create_bot", "POST /bots", setup, created)
 	opCreateToken    = newOp("create_token", "POST /users/{}/tokens", setup, mayCreate)
-	opTeamByName     = newOp("team_by_name", "GET /teams/name/{}", setup)
-	opCreateTeam     = newOp("create_team", "POST /teams", setup, created)
-	opMyTeams        = newOp("my_teams", "GET /users/{}/teams")
-	opTeamMembers    = newOp("team_members", "GET /teams/{}/members?page={}&per_page={}", setup)
-	opAddTeamMembers = newOp("add_team_members", "POST /teams/{}/members/batch", setup, created)
+	opLogout         = newOp("logout", "POST /users/logout")
+	opUsers          = newOp("users", "GET /users?page={}&per_page={}")
+	opPreferences    = newOp("preferences", "GET /users/{}/preferences", wholeList)
+	opSetPreferences = newOp("set_preferences", "PUT /users/{}/preferences")
+	opRoles          = newOp("roles", "POST /roles/names", reads)
+	opMyStatus       = newOp("my_status", "GET /users/{}/status")
+	opUserReport     = newOp("user_report", "GET /reports/users?sort_column=Username&page_size={}")
+	opUsersStats     = newOp("users_stats", "GET /users/stats/filtered?include_bots=false")
 )
 
 // A Profile holds the needed fields of a user.
@@ -145,44 +147,75 @@ func (c *Client) CreateToken(ctx context.Context, userID string) (token string, 
 	return token, err
 }
 
-// TeamByName returns a team's id.
-func (c *Client) TeamByName(ctx context.Context, name string) (id string, err error) {
-	return get(ctx, c, opTeamByName, idIn("id"), name)
+// Logout ends the session.
+func (c *Client) Logout(ctx context.Context) error { return c.do(ctx, opLogout, nil, done) }
+
+// Users returns one page of the server's users; filter is a further part of the query, such as "&in_channel=ID".
+func (c *Client) Users(ctx context.Context, page, perPage int, filter string) ([]Profile, error) {
+	return get(ctx, c, opUsers, profiles, decimal(page), decimal(perPage), filter)
 }
 
-// CreateTeam creates an open team and returns its id.
-func (c *Client) CreateTeam(ctx context.Context, name string) (id string, err error) {
-	b := object(c.body(), "name", name, "display_name", name, "type", "O")
-	b = append(b[:len(b)-1], `,"allow_open_invite":true}`...) // without it users may not join uninvited
-	return send(ctx, c, opCreateTeam, b, idIn("id"))
+// A Preference is a setting of a user.
+type Preference struct{ Category, Name, Value string }
+
+// Preferences reads the user's settings.
+func (c *Client) Preferences(ctx context.Context, userID string) ([]Preference, error) {
+	return get(ctx, c, opPreferences, listOf(func(b []byte) (p Preference, err error) {
+		err = fields(b, "category", &p.Category, "name", &p.Name, "value", &p.Value)
+		if err == nil {
+			// A name may be empty: the theme of all teams has none.
+			err = shows(b, "user_id", userID, "category", "")
+		}
+		return p, err
+	}), userID)
 }
 
-// MyTeams returns the ids of the user's teams.
-func (c *Client) MyTeams(ctx context.Context, userID string) (ids []string, err error) {
-	return get(ctx, c, opMyTeams, idsIn, userID)
-}
-
-// TeamMembers returns one page of the user ids of a team.
-func (c *Client) TeamMembers(ctx context.Context, teamID string, page, perPage int) (ids []string, err error) {
-	return pageOf(ctx, c, opTeamMembers, userIDsIn, teamID, page, perPage)
-}
-
-// AddTeamMembers makes users members of a team.
-func (c *Client) AddTeamMembers(ctx context.Context, teamID string, userIDs []string) error {
-	b := array(c.body(), len(userIDs), func(b []byte, i int) []byte {
-		return object(b, "team_id", teamID, "user_id", userIDs[i])
+// SetPreferences stores settings of the user.
+func (c *Client) SetPreferences(ctx context.Context, userID string, list ...Preference) error {
+	b := array(c.body(), len(list), func(b []byte, i int) []byte {
+		p := &list[i]
+		return object(b, "user_id", userID, "category", p.Category, "name", p.Name, "value", p.Value)
 	})
-	return c.do(ctx, opAddTeamMembers, b, func(b []byte) error {
-		_, err := added(b, userIDs)
-		return err
-	}, teamID)
+	return c.do(ctx, opSetPreferences, b, done, userID)
 }
 
-// added requires all of the users to have become members, and returns how many have.
-func added(b []byte, userIDs []string) (int, error) {
-	got, err := userIDsIn(b)
-	if err == nil && len(got) != len(userIDs) {
-		err = noEffect("%d of %d users were added", len(got), len(userIDs))
+// Roles reads the permissions of the named roles and returns how many there are.
+func (c *Client) Roles(ctx context.Context, names []string) (int, error) {
+	return send(ctx, c, opRoles, list(c.body(), names), func(b []byte) (int, error) {
+		got, err := namesIn(b)
+		return len(got), among(err, got, names)
+	})
+}
+
+// MyStatus reads the user's presence.
+func (c *Client) MyStatus(ctx context.Context, userID string) error {
+	return c.do(ctx, opMyStatus, nil, shown("user_id", userID, "status", ""), userID)
+}
+
+// UsersSince requests those of these users that changed after a moment, in Unix milliseconds, and returns how
+// many did.
+func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n int, err error) {
+	ps, err := c.profilesByID(ctx, ids, "?since="+millis(since))
+	return len(ps), err
+}
+
+// UserReport reads one page of the report on all users, by name, behind one of them ("" for the first page); before
+// is the number of pages read so far. It is for administrators.
+func (c *Client) UserReport(ctx context.Context, before int, afterName, afterID string, size int) ([]Profile, error) {
+	query := ""
+	if afterID != "" {
+		query = "&from_column_value=" + url.QueryEscape(afterName) + "&from_id=" + url.QueryEscape(afterID)
 	}
-	return len(got), among(err, got, userIDs)
+	return get(ctx, c, opUserReport, func(b []byte) ([]Profile, error) {
+		page, err := profilesOrNone(b)
+		return page, ends(err, before, len(page) >= size)
+	}, decimal(size), query)
+}
+
+var profilesOrNone = orNone(profiles)
+
+// UsersStats returns how many accounts there are that are not bots; for administrators. The plain statistics
+// count bots on some releases.
+func (c *Client) UsersStats(ctx context.Context) (n int64, err error) {
+	return get(ctx, c, opUsersStats, countIn("total_users_count"))
 }
