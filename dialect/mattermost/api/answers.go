@@ -44,6 +44,14 @@ func require(err error, right bool, text string) error {
 	return err
 }
 
+// holding is a decoder whose value must be right.
+func holding[T any](read func([]byte) (T, error), text string, right func(T) bool) func([]byte) (T, error) {
+	return func(b []byte) (T, error) {
+		v, err := read(b)
+		return v, require(err, err != nil || right(v), text)
+	}
+}
+
 // done requires the answer {"status":"OK"}.
 func done(b []byte) error {
 	status := ""
@@ -214,10 +222,12 @@ func listed(pairs ...string) func([]byte) (int, error) {
 	}
 }
 
-// among returns err, or requires each of the identifiers that an answer names to be one of those that were asked for.
+const notAsked = "one that was not asked for"
+
+// among returns err, or requires each of the identifiers in an answer to be in a request.
 func among(err error, got, asked []string) error {
 	for _, id := range got {
-		err = require(err, slices.Contains(asked, id), "one that was not asked for")
+		err = require(err, slices.Contains(asked, id), notAsked)
 	}
 	return err
 }

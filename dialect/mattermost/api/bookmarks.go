@@ -41,11 +41,9 @@ func (c *Client) AddBookmark(ctx context.Context, channelID string, b Bookmark) 
 		kind = "file"
 	}
 	body := object(c.body(), "display_name", b.Name, "link_url", b.URL, "file_id", b.FileID, "type", kind)
-	return send(ctx, c, opAddBookmark, body, func(v []byte) (Bookmark, error) {
-		got, err := readBookmark(v)
-		same := got.Name == b.Name && got.URL == b.URL && got.FileID == b.FileID
-		return got, require(err, same, "another bookmark")
-	}, channelID)
+	return send(ctx, c, opAddBookmark, body, holding(readBookmark, "another bookmark", func(got Bookmark) bool {
+		return got.Name == b.Name && got.URL == b.URL && got.FileID == b.FileID
+	}), channelID)
 }
 
 // RenameBookmark changes the name of a bookmark and returns the bookmark. Another's bookmark is replaced by one of
@@ -64,10 +62,10 @@ func (c *Client) RenameBookmark(ctx context.Context, channelID, id, name string)
 // MoveBookmark puts a bookmark to an index among those of its channel.
 func (c *Client) MoveBookmark(ctx context.Context, channelID, id string, index int) error {
 	b := strconv.AppendInt(c.body(), int64(index), 10)
-	return c.do(ctx, opSortBookmark, b, func(b []byte) error {
-		list, err := bookmarks(b)
-		return require(err, index < len(list) && list[index].ID == id, "the bookmark is elsewhere")
-	}, channelID, id)
+	_, err := send(ctx, c, opSortBookmark, b, holding(bookmarks, "the bookmark is elsewhere", func(list []Bookmark) bool {
+		return index < len(list) && list[index].ID == id
+	}), channelID, id)
+	return err
 }
 
 // DeleteBookmark takes a bookmark away from its channel.

@@ -32,10 +32,9 @@ func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id str
 // MakeChannel creates a channel of type O or P.
 func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (Channel, error) {
 	b := object(c.body(), "team_id", teamID, "name", name, "display_name", name, "type", kind)
-	return send(ctx, c, opCreateChannel, b, func(b []byte) (Channel, error) {
-		ch, err := readChannel(b)
-		return ch, require(err, ch.Name == name && ch.Type == kind, "another channel")
-	})
+	return send(ctx, c, opCreateChannel, b, holding(readChannel, "another channel", func(ch Channel) bool {
+		return ch.Name == name && ch.Type == kind
+	}))
 }
 
 // ByName orders channels by name and, where that is the same, by identifier.
@@ -186,10 +185,9 @@ func (c *Client) PublicChannels(ctx context.Context, teamID string, page, perPag
 
 // Channel reads one channel.
 func (c *Client) Channel(ctx context.Context, channelID string) (Channel, error) {
-	return get(ctx, c, opChannel, func(b []byte) (Channel, error) {
-		ch, err := readChannel(b)
-		return ch, require(err, ch.ID == channelID, "another channel")
-	}, channelID)
+	return get(ctx, c, opChannel, holding(readChannel, "another channel", func(ch Channel) bool {
+		return ch.ID == channelID
+	}), channelID)
 }
 
 // open opens a channel of a type for users.

@@ -32,19 +32,18 @@ func readDraft(b []byte) (d Draft, err error) {
 	return d, err
 }
 
-// kept requires the server to have kept the draft d as it was meant.
-func (d *Draft) kept(err error, got *Draft) error {
-	same := got.ChannelID == d.ChannelID && got.RootID == d.RootID && got.Message == d.Message &&
+// kept reports whether the server has kept the draft d as it was meant.
+func (d *Draft) kept(got Draft) bool {
+	return got.ChannelID == d.ChannelID && got.RootID == d.RootID && got.Message == d.Message &&
 		len(got.FileIDs) == len(d.FileIDs)
-	return require(err, same, "another draft")
 }
+
+const anotherDraft = "another draft"
 
 // UpsertDraft saves the user's draft in a channel or thread. The message must not be empty: that deletes the draft.
 func (c *Client) UpsertDraft(ctx context.Context, d Draft) error {
-	return c.do(ctx, opUpsertDraft, append(d.appendTo(c.body()), '}'), func(b []byte) error {
-		got, err := readDraft(b)
-		return d.kept(err, &got)
-	})
+	_, err := send(ctx, c, opUpsertDraft, append(d.appendTo(c.body()), '}'), holding(readDraft, anotherDraft, d.kept))
+	return err
 }
 
 // DeleteDraft forgets the user's draft in a channel, or in a thread if rootID is not empty. It succeeds too where
@@ -61,10 +60,9 @@ func (c *Client) Drafts(ctx context.Context, userID, teamID string) ([]Draft, er
 	return get(ctx, c, opGetDrafts, drafts, userID, teamID)
 }
 
-var drafts = orNone(listOf(func(b []byte) (Draft, error) {
-	d, err := readDraft(b)
-	return d, require(err, d.ChannelID != "", "a draft without channel")
-}))
+var drafts = orNone(listOf(holding(readDraft, "a draft without channel", func(d Draft) bool {
+	return d.ChannelID != ""
+})))
 
 // A Scheduled is a draft that the server will post at a time.
 type Scheduled struct {
@@ -90,7 +88,7 @@ func (c *Client) schedule(ctx context.Context, o op, userID string, s Scheduled,
 	return send(ctx, c, o, append(b, '}'), func(b []byte) (Scheduled, error) {
 		got, err := readScheduled(b)
 		same := got.ID != "" && (s.ID == "" || got.ID == s.ID) && got.At == s.At
-		return got, s.kept(require(err, same, "another scheduled post"), &got.Draft)
+		return got, require(require(err, same, "another scheduled post"), s.kept(got.Draft), anotherDraft)
 	}, path...)
 }
 
@@ -107,10 +105,10 @@ func (c *Client) Reschedule(ctx context.Context, userID string, s Scheduled) err
 
 // Unschedule deletes a scheduled post.
 func (c *Client) Unschedule(ctx context.Context, id string) error {
-	return c.do(ctx, opDeleteScheduled, nil, func(b []byte) error {
-		got, err := idIn("id")(b)
-		return require(err, got == id, "another scheduled post")
-	}, id)
+	_, err := get(ctx, c, opDeleteScheduled, holding(idIn("id"), "another scheduled post", func(got string) bool {
+		return got == id
+	}), id)
+	return err
 }
 
 // ScheduledPosts lists the user's scheduled posts in a team's channels and in direct and group channels.
@@ -125,7 +123,6 @@ func (c *Client) ScheduledPosts(ctx context.Context, teamID string) ([]Scheduled
 	}, teamID)
 }
 
-var scheduled = orNone(listOf(func(b []byte) (Scheduled, error) {
-	s, err := readScheduled(b)
-	return s, require(err, s.ID != "" && s.ChannelID != "", "a scheduled post without id")
-}))
+var scheduled = orNone(listOf(holding(readScheduled, "a scheduled post without id", func(s Scheduled) bool {
+	return s.ID != "" && s.ChannelID != ""
+})))

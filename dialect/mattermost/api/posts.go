@@ -130,24 +130,19 @@ func (c *Client) roots() string {
 
 // Thread reads a post and its replies.
 func (c *Client) Thread(ctx context.Context, postID string) ([]Seen, error) {
-	return get(ctx, c, opGetThread, func(b []byte) ([]Seen, error) {
-		posts, err := readPosts(b)
-		id := ParseID(postID)
-		here := slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id })
-		return posts, require(err, here, "the post is not in its thread")
-	}, postID)
+	id := ParseID(postID)
+	return get(ctx, c, opGetThread, holding(readPosts, "the post is not in its thread", func(posts []Seen) bool {
+		return slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id })
+	}), postID)
 }
 
 // posts reads a list of posts of a channel in the order that the server gives. A list whose order names a post that is
 // not in it is an error.
 func (c *Client) posts(ctx context.Context, o op, channelID string, values ...string) ([]Seen, error) {
-	return get(ctx, c, o, func(b []byte) ([]Seen, error) {
-		posts, err := readPosts(b)
-		for i, id := 0, ParseID(channelID); i < len(posts); i++ {
-			err = require(err, posts[i].ChannelID == id, "a post of another channel")
-		}
-		return posts, err
-	}, values...)
+	id := ParseID(channelID)
+	return get(ctx, c, o, holding(readPosts, "a post of another channel", func(posts []Seen) bool {
+		return !slices.ContainsFunc(posts, func(p Seen) bool { return p.ChannelID != id })
+	}), values...)
 }
 
 // Reactions reads who reacted to a post: user id and emoji's name of each.

@@ -61,10 +61,9 @@ func (c *Client) AttributeFields(ctx context.Context) ([]AttributeField, error) 
 // CreateAttributeField defines a custom profile attribute, a text; for administrators.
 func (c *Client) CreateAttributeField(ctx context.Context, name string) (AttributeField, error) {
 	b := object(c.body(), "name", name, "type", "text")
-	return send(ctx, c, opCreateAttribute, b, func(b []byte) (AttributeField, error) {
-		f, err := readField(b)
-		return f, require(err, f.Name == name, "another field")
-	})
+	return send(ctx, c, opCreateAttribute, b, holding(readField, "another field", func(f AttributeField) bool {
+		return f.Name == name
+	}))
 }
 
 // SetAttribute sets a custom attribute of the user, at most 64 characters without spaces around them.

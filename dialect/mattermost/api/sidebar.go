@@ -36,10 +36,8 @@ func (c *Category) appendTo(b []byte, userID, teamID string) []byte {
 // Categories lists a user's sidebar in a team, in its order.
 func (c *Client) Categories(ctx context.Context, userID, teamID string) ([]Category, error) {
 	const none = "a sidebar without categories"
-	return get(ctx, c, opCategories, func(b []byte) ([]Category, error) {
-		cats, err := member("categories", none, categories)(b)
-		return cats, require(err, len(cats) > 0, none)
-	}, userID, teamID)
+	some := holding(categories, none, func(cats []Category) bool { return len(cats) > 0 })
+	return get(ctx, c, opCategories, member("categories", none, some), userID, teamID)
 }
 
 // CreateCategory adds a section with some of the user's channels and returns its id.

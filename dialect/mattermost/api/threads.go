@@ -63,20 +63,18 @@ func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) (all, 
 
 // FollowedThread returns a thread that the user follows.
 func (c *Client) FollowedThread(ctx context.Context, userID, teamID, threadID string) (ThreadSeen, error) {
-	return get(ctx, c, opGetThreads, func(b []byte) (ThreadSeen, error) {
-		t, err := readThread(b)
-		return t, require(err, t.ID == ParseID(threadID), "another thread")
-	}, userID, teamID, "/"+url.PathEscape(threadID))
+	return get(ctx, c, opGetThreads, holding(readThread, "another thread", func(t ThreadSeen) bool {
+		return t.ID == ParseID(threadID)
+	}), userID, teamID, "/"+url.PathEscape(threadID))
 }
 
 // ReadThread reports that the user has read a thread until a moment in server time, in Unix milliseconds; the user
 // then follows it.
 func (c *Client) ReadThread(ctx context.Context, userID, teamID, threadID string, until int64) (ThreadSeen, error) {
-	return get(ctx, c, opReadThread, func(b []byte) (ThreadSeen, error) {
-		t, err := readThread(b)
-		right := t.ID == ParseID(threadID) && t.Viewed == until
-		return t, require(err, right, "another thread, or read until another time")
-	}, userID, teamID, threadID, millis(until))
+	const another = "another thread, or read until another time"
+	return get(ctx, c, opReadThread, holding(readThread, another, func(t ThreadSeen) bool {
+		return t.ID == ParseID(threadID) && t.Viewed == until
+	}), userID, teamID, threadID, millis(until))
 }
 
 // FollowThread lets the user follow the thread of a root post.

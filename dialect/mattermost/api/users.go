@@ -82,10 +82,9 @@ func (c *Client) Me(ctx context.Context) (Profile, error) { return get(ctx, c, o
 // CreateUser creates an account. On a server without any it becomes the administrator.
 func (c *Client) CreateUser(ctx context.Context, username, email, password string) (Profile, error) {
 	b := object(c.body(), "username", username, "email", email, "password", password)
-	return send(ctx, c, opCreateUser, b, func(b []byte) (Profile, error) {
-		p, err := profile(b)
-		return p, require(err, strings.EqualFold(p.Username, username), "a user of another name")
-	})
+	return send(ctx, c, opCreateUser, b, holding(profile, "a user of another name", func(p Profile) bool {
+		return strings.EqualFold(p.Username, username)
+	}))
 }
 
 // SetPassword changes a user's password, as an administrator.
@@ -95,15 +94,10 @@ func (c *Client) SetPassword(ctx context.Context, userID, password string) error
 
 // UsersByName returns those of the named users that exist.
 func (c *Client) UsersByName(ctx context.Context, names []string) ([]Profile, error) {
-	return send(ctx, c, opUsersByName, list(c.body(), names), func(b []byte) ([]Profile, error) {
-		ps, err := profiles(b)
-		for _, p := range ps {
-			err = require(err, slices.ContainsFunc(names, func(name string) bool {
-				return strings.EqualFold(name, p.Username)
-			}), "a user of another name")
-		}
-		return ps, err
+	asked := holding(profile, "a user of another name", func(p Profile) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, p.Username) })
 	})
+	return send(ctx, c, opUsersByName, list(c.body(), names), listOf(asked))
 }
 
 // ProfilesByID returns those of the users that exist.
@@ -112,14 +106,8 @@ func (c *Client) ProfilesByID(ctx context.Context, ids []string) ([]Profile, err
 }
 
 func (c *Client) profilesByID(ctx context.Context, ids []string, query string) ([]Profile, error) {
-	return send(ctx, c, opUserIDs, list(c.body(), ids), func(b []byte) ([]Profile, error) {
-		ps, err := profiles(b)
-		got := make([]string, len(ps))
-		for i := range ps {
-			got[i] = ps[i].ID
-		}
-		return ps, among(err, got, ids)
-	}, query)
+	asked := holding(profile, notAsked, func(p Profile) bool { return slices.Contains(ids, p.ID) })
+	return send(ctx, c, opUserIDs, list(c.body(), ids), listOf(asked), query)
 }
 
 // Statuses requests the presence of users and returns how many answers came.
