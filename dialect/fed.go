@@ -10,8 +10,8 @@ import (
 	"plimsoll/plan"
 )
 
-// unfed refuses the rules of a plan to which its users give no data: a run would wait for them and then
-// not be valid.
+// unfed refuses rules that the users of a plan give no data: a run would wait for it, and not be
+// valid.
 func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
 	ops, listening := s.does(p), s.hears(p)
 	listeners := listenersOf(speaks)

@@ -45,8 +45,9 @@ func two() Set {
 	}
 }
 
-// TestGraphsOfTwoDialects holds that a graph that two dialects have is one with the sources of both, that only the
-// reports on a dialect's own drivers have its own graphs, and that the dialects' values stay as they are.
+// TestGraphsOfTwoDialects holds that a graph that two dialects have is one with the sources of
+// both, that only the reports on a dialect's own drivers have its own graphs, and that the
+// dialects' values stay as they are.
 func TestGraphsOfTwoDialects(t *testing.T) {
 	s := two()
 	for driver, want := range map[string]string{
@@ -103,7 +104,8 @@ func TestOfBehaviorsAndDrivers(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfAPlan holds that each error of a plan that only the dialects know has its place and the remedy.
+// TestRefusalsOfAPlan holds that each error of a plan that only the dialects know has its place and
+// the remedy.
 func TestRefusalsOfAPlan(t *testing.T) {
 	for _, tt := range []struct {
 		name, behavior, with, driver, engine string
@@ -139,7 +141,8 @@ func TestRefusalsOfAPlan(t *testing.T) {
 	}
 }
 
-// TestRulesOfASearch holds that a dialect is asked for rules of the server's metrics only where these are read.
+// TestRulesOfASearch holds that a dialect is asked for rules of the server's metrics only where
+// these are read.
 func TestRulesOfASearch(t *testing.T) {
 	for driver, want := range map[string]bool{"refchat": true, "refnull": false, "external": false} {
 		p := &plan.Plan{Target: plan.Target{Driver: driver}, Workload: plan.Workload{Behavior: "talker"}, Unbounded: &plan.Unbounded{MaxUsers: 1}}

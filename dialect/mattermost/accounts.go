@@ -12,9 +12,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// accounts are the accounts of a behavior's users. An account is one of a file, made by Provision, or made by its person
-// during the run (a newcomer). With a session it is warm; without one, its user logs in with the password. The lists have
-// the users of this process, in one order.
+// accounts are the accounts of a behavior's users. An account is one of a file, made by Provision,
+// or made by its person during the run (a newcomer). With a session it is warm; without one, its
+// user logs in with the password. The lists have the users of this process, in one order.
 type accounts struct {
 	Ranks  []int              `json:"ranks"`  // of the users; nil: all, by rank
 	Total  int                `json:"total"`  // number of users in all processes, with Ranks
@@ -26,7 +26,7 @@ type accounts struct {
 	file   string
 }
 
-// ofFile reports whether the accounts are those of a file.
+// ofFile reports whether the accounts come from a file.
 func (s *accounts) ofFile() bool { return s.Rows != nil }
 
 // at returns the line of an account in its file, for errors.
@@ -60,7 +60,8 @@ func (s *accounts) count() int {
 	return s.Total
 }
 
-// held returns the session that a user holds before the run or, with cold, the token of a file; "" for none.
+// held returns the session that a user holds before the run or, with cold, the token of a file; ""
+// for none.
 func (s *accounts) held(rank int, cold bool) string {
 	i, ok := s.index(rank)
 	switch {
@@ -78,8 +79,8 @@ func (s *accounts) present() []string {
 	return slices.DeleteFunc(slices.Clone(s.IDs), func(id string) bool { return id == "" })
 }
 
-// part returns the accounts of some ranks, as far as this process has them, and the names of all: they are public, and
-// users look for each other.
+// part returns the accounts of some ranks, as far as this process has them, and the names of all:
+// they are public, and users look for each other.
 func (s *accounts) part(ranks []int) accounts {
 	out := accounts{Ranks: []int{}, Total: s.count(), Names: s.Names, file: s.file}
 	if s.ofFile() {
@@ -102,7 +103,7 @@ func (s *accounts) part(ranks []int) accounts {
 	return out
 }
 
-// restored completes accounts of another process, and adds their secrets to those of an environment.
+// restored completes accounts of another process, and registers their secrets.
 func (s *accounts) restored(env workload.Env) error {
 	n := len(s.IDs)
 	if s.Ranks != nil && len(s.Ranks) != n || len(s.Tokens) > 0 && len(s.Tokens) != n || s.ofFile() && len(s.Rows) != n {
@@ -119,7 +120,8 @@ func (s *accounts) restored(env workload.Env) error {
 	return nil
 }
 
-// openSessions opens a session of each account of a file, or tries the one of an earlier call or of the file.
+// openSessions opens a session of each account of a file, or tries the one of an earlier call or of
+// the file.
 func (s *setup) openSessions(old *accounts, given *workload.Accounts) (accounts, error) {
 	n := len(given.Rows)
 	r := accounts{
@@ -157,8 +159,8 @@ func (s *setup) openSessions(old *accounts, given *workload.Accounts) (accounts,
 	return r, nil
 }
 
-// dropStale forgets the users of accounts without a session, if the first of them is another user by now: the server was
-// reset to another state.
+// dropStale forgets the users of accounts without a session, if the first of them is another user
+// by now: the server was reset to another state.
 func (s *setup) dropStale(r *accounts) error {
 	i := 0
 	for i < len(r.IDs) && (r.IDs[i] == "" || r.Rows[i].Token != "" || r.Tokens[i] != "") {
@@ -214,7 +216,8 @@ func (s *setup) identify(ctx context.Context, c *api.Client, r *accounts, i int)
 	return nil
 }
 
-// closeSessions ends the sessions that were opened with passwords: users of cold logins open their own.
+// closeSessions ends the sessions that were opened with passwords: users of cold logins open their
+// own.
 func (s *setup) closeSessions(r *accounts) error {
 	return s.parallel(len(r.Tokens), func(ctx context.Context, c *api.Client, i int) error {
 		if r.Tokens[i] == "" || r.Rows[i].Token != "" {
@@ -239,8 +242,8 @@ func (s *setup) readAsMember(r *accounts) {
 	}
 }
 
-// joinAccounts makes accounts of a file members of the team and of channels: want returns the indices of the channels of
-// a rank. Without an administrator it checks that they are members.
+// joinAccounts makes accounts of a file members of the team and of channels: want returns the
+// indices of the channels of a rank. Without an administrator it checks that they are members.
 func (s *setup) joinAccounts(r *accounts, team string, channels []string, want func(rank int) []int) error {
 	if s.member {
 		return s.checkMembers(r, team, channels, want)
@@ -248,8 +251,8 @@ func (s *setup) joinAccounts(r *accounts, team string, channels []string, want f
 	return s.join(team, r.IDs, channels, want)
 }
 
-// checkMembers looks into the channels of each account with its own session. An account without one was looked at by
-// the call that ended its session.
+// checkMembers looks into the channels of each account with its own session. An account without one
+// was looked at by the call that ended its session.
 func (s *setup) checkMembers(r *accounts, team string, channels []string, want func(rank int) []int) error {
 	return s.parallel(len(r.IDs), func(ctx context.Context, c *api.Client, rank int) error {
 		if r.Tokens[rank] == "" {
@@ -276,14 +279,14 @@ func (s *setup) checkMembers(r *accounts, team string, channels []string, want f
 	})
 }
 
-// newcomer reports whether a person makes its account during the run: dealt, so that any stretch of persons has the share
-// of the setting sign_up.
+// newcomer reports whether a person makes its account during the run: dealt, so that any stretch of
+// persons has the share of the setting sign_up.
 func (b *Person) newcomer(rank int) bool {
 	return int(float64(rank+1)*b.set.signUp+1e-9) > int(float64(rank)*b.set.signUp+1e-9)
 }
 
-// signUp makes a newcomer's account, opens a session, and joins the team and its channels. An account that an earlier run
-// has left is used.
+// signUp makes a newcomer's account, opens a session, and joins the team and its channels. An
+// account that an earlier run has left is used.
 func (a *person) signUp(ctx context.Context) error {
 	name := personName(a.b.set.users, a.u.Rank)
 	if _, err := a.c.CreateUser(ctx, name, mailOf(name), a.b.Password); err != nil && !exists(err) {

@@ -12,8 +12,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// rows returns accounts that a server has: those of persons of an earlier test, of which the last two have tokens, and
-// a stranger, who is in no team. The environment is that of a system whose administrator is not known.
+// rows returns accounts that a server has: those of persons of an earlier test, of which the last
+// two have tokens, and a stranger, who is in no team. The environment is that of a system whose
+// administrator is not known.
 func rows(t *testing.T) (h handed) {
 	t.Helper()
 	var env, admin workload.Env
@@ -51,7 +52,8 @@ func rows(t *testing.T) (h handed) {
 	return handed{env, admin, given, stranger}
 }
 
-// handed are the accounts that a server has, and the environments of a test without and with an administrator.
+// handed are the accounts that a server has, and the environments of a test without and with an
+// administrator.
 type handed struct {
 	env, admin workload.Env
 	given      *workload.Accounts
@@ -78,8 +80,8 @@ func live(t *testing.T, b workload.Behavior, env workload.Env, n int) (actors []
 	return actors
 }
 
-// Users have the accounts of a file, with passwords and with tokens, on a system whose administrator is not known. No
-// account is made, and no token is exchanged.
+// Users have the accounts of a file, with passwords and with tokens, on a system whose
+// administrator is not known. No account is made, and no token is exchanged.
 func TestAccountsOfAFile(t *testing.T) {
 	h := rows(t)
 	t.Run("persons", h.persons)
@@ -204,7 +206,8 @@ func (h handed) reset(t *testing.T) {
 	}
 }
 
-// logout: a person with a token does not log out, because the token would be gone for all runs after.
+// logout: a person with a token does not log out, because the token would be gone for all runs
+// after.
 func (h handed) logout(t *testing.T) {
 	env := with(h.env, h.given)
 	env.Weights = map[string]float64{"logout_login": 1}

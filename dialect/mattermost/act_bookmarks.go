@@ -52,7 +52,8 @@ func addChannelBookmark(ctx context.Context, a *person) error {
 	return a.addBookmark(ctx)
 }
 
-// proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve, some are of each kind.
+// proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve,
+// some are of each kind.
 func proveAddChannelBookmark(ctx context.Context, s *stage) {
 	before, after := proveBookmarks(ctx, s, 0)
 	disproved(len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id,
@@ -91,8 +92,8 @@ func (a *person) addBookmark(ctx context.Context) error {
 	return err
 }
 
-// bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds the missing ones
-// first.
+// bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds
+// the missing ones first.
 func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
 	if err := a.somewhere(ctx); err != nil {
 		return nil, err
@@ -179,7 +180,8 @@ func proveDeleteChannelBookmark(ctx context.Context, s *stage) {
 		"another client sees %d bookmarks, before there were %d", len(after), len(before))
 }
 
-// createSidebarCategory groups the current channel and at most two others of the team, and reads the new sidebar.
+// createSidebarCategory groups the current channel and at most two others of the team, and reads
+// the new sidebar.
 func createSidebarCategory(ctx context.Context, a *person) error {
 	name := fewWords(a.content, 2)
 	cat := api.Category{Name: name[:min(len(name), 20)], Type: "custom"}
@@ -195,7 +197,8 @@ func createSidebarCategory(ctx context.Context, a *person) error {
 	return err
 }
 
-// proveCreateSidebarCategory shows that another device finds one more section, with the current channel in it.
+// proveCreateSidebarCategory shows that another device finds one more section, with the current
+// channel in it.
 func proveCreateSidebarCategory(ctx context.Context, s *stage) {
 	before, n := s.sidebar(ctx)
 	s.act(ctx)
@@ -205,7 +208,8 @@ func proveCreateSidebarCategory(ctx context.Context, s *stage) {
 		"%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
 }
 
-// updateSidebarCategory drags a channel of the team into another section, and reads the new sidebar.
+// updateSidebarCategory drags a channel of the team into another section, and reads the new
+// sidebar.
 func updateSidebarCategory(ctx context.Context, a *person) error {
 	cats, err := a.c.Categories(ctx, a.id, a.team)
 	if err != nil {
@@ -238,7 +242,8 @@ func updateSidebarCategory(ctx context.Context, a *person) error {
 	return err
 }
 
-// proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another section.
+// proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another
+// section.
 func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
 	before, _ := s.sidebar(ctx)
 	s.act(ctx)
@@ -253,8 +258,8 @@ func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
 		"%d channels are in another section, want 1; %d channels, before there were %d", moved, len(after), len(before))
 }
 
-// proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns the lists that
-// the witness sees before and after.
+// proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns
+// the lists that the witness sees before and after.
 func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark) {
 	ch := s.actor.here()
 	list := must(s.witness.c.Bookmarks(ctx, ch))
@@ -269,8 +274,8 @@ func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.B
 	return before, must(s.witness.c.Bookmarks(ctx, ch))
 }
 
-// sidebar returns the section of each of the actor's channels as another device sees it, and how many sections there
-// are.
+// sidebar returns the section of each of the actor's channels as another device sees it, and how
+// many sections there are.
 func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int) {
 	c := s.device()
 	defer c.Close()

@@ -8,13 +8,13 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// channelActions are those by which a person moves around.
+// channelActions lead from channel to channel.
 var channelActions = []action{
 	// Each view of a channel requests its statistics, whatever its kind.
 	{"switch_channel", 6.5219, always, switchChannel, proveSwitchChannel,
 		"getChannelStats", 1},
-	// A look reads the posts around the first unread one or, later, those since the last look.
-	// The other calls are pages, three for one scroll.
+	// A look reads the posts around the first unread one or, later, those since the last look. The
+	// other calls are pages, three for one scroll.
 	{"scroll_channel", 1.9873, always, scrollChannel, proveScrollChannel,
 		"getPostsForChannel getPostsForChannelAroundLastUnread -getChannelStats", 3},
 	{"unread_check", 1, always, unreadCheck, proveUnreadCheck, "", 0},
@@ -36,13 +36,14 @@ func switchChannel(ctx context.Context, a *person) error {
 	return a.enter(ctx, k)
 }
 
-// proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another than before is
-// current.
+// proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another
+// than before is current.
 func proveSwitchChannel(ctx context.Context, s *stage) {
 	s.proveEntering(ctx, s.actor.inTeam)
 }
 
-// openDirect goes to another direct or group channel. With the mix loadtest-ng, it is looked at in passing.
+// openDirect goes to another direct or group channel. With the mix loadtest-ng, it is looked at in
+// passing.
 func openDirect(ctx context.Context, a *person) error {
 	k, ok := a.otherPlace(isDirect)
 	if !ok {
@@ -63,7 +64,8 @@ func openDirect(ctx context.Context, a *person) error {
 // proveOpenDirect shows the same of direct and group channels.
 func proveOpenDirect(ctx context.Context, s *stage) { s.proveEntering(ctx, isDirect) }
 
-// largest returns the place of the current team with the most members, if that is not the current one.
+// largest returns the place of the current team with the most members, if that is not the current
+// one.
 func (a *person) largest() (best int, ok bool) {
 	best = -1
 	for k, p := range a.places {
@@ -74,8 +76,8 @@ func (a *person) largest() (best int, ok bool) {
 	return best, best >= 0 && best != a.current
 }
 
-// otherPlace chooses one of the places that keep accepts, except the current one, with one draw: by Zipf's law over
-// their names.
+// otherPlace chooses one of the places that keep accepts, except the current one, with one draw: by
+// Zipf's law over their names.
 func (a *person) otherPlace(keep func(place) bool) (int, bool) {
 	n := 0
 	for k, p := range a.places {
@@ -116,7 +118,8 @@ func (a *person) somewhere(ctx context.Context) error {
 	return switchChannel(ctx, a)
 }
 
-// wholeStats of the looks at a channel's counts include its files: the sidebar on the right is open.
+// wholeStats of the looks at a channel's counts include its files: the sidebar on the right is
+// open.
 const wholeStats = 0.01
 
 // enter makes a channel the current one and reads it.
@@ -215,7 +218,8 @@ func (a *person) learn(ch *channel, posts []api.Seen) {
 	}
 }
 
-// scrollChannel reads one to five pages backwards, each from where the one before ended, with pauses to look at them.
+// scrollChannel reads one to five pages backwards, each from where the one before ended, with
+// pauses to look at them.
 func scrollChannel(ctx context.Context, a *person) error {
 	pages := 1 + a.choice.IntN(5)
 	if err := a.somewhere(ctx); err != nil {
@@ -257,7 +261,7 @@ func scrollChannel(ctx context.Context, a *person) error {
 	return nil
 }
 
-// proveScrollChannel shows that the person came to posts older than those it had, which another client sees there, too.
+// proveScrollChannel shows that the person came to older posts, where another client sees them.
 func proveScrollChannel(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts + 2*pageOf {
@@ -295,7 +299,8 @@ func proveUnreadCheck(ctx context.Context, s *stage) {
 	s.allRead(ctx, ch)
 }
 
-// readChannels reads the channels of the team, with the archived ones or without, and the person's memberships.
+// readChannels reads the channels of the team, with the archived ones or without, and the person's
+// memberships.
 func (a *person) readChannels(ctx context.Context, archived bool) error {
 	chs, err := a.c.TeamChannels(ctx, a.id, a.team, archived)
 	if err != nil {
@@ -306,7 +311,8 @@ func (a *person) readChannels(ctx context.Context, archived bool) error {
 	return err
 }
 
-// view reports that the person looks at a place, and no longer at the channel prev, if that is not empty.
+// view reports that the person looks at a place, and no longer at the channel prev, if that is not
+// empty.
 func (a *person) view(ctx context.Context, k int, prev string) error {
 	p := &a.places[k]
 	seen, err := a.c.ViewChannel(ctx, a.id, p.ch.key, prev)
@@ -316,8 +322,8 @@ func (a *person) view(ctx context.Context, k int, prev string) error {
 	return err
 }
 
-// clickPermalink follows a link to a post of another channel: the thread of the post, its channel, the person's
-// membership there, and the channel itself.
+// clickPermalink follows a link to a post of another channel: the thread of the post, its channel,
+// the person's membership there, and the channel itself.
 func clickPermalink(ctx context.Context, a *person) error {
 	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && p.loaded && (a.inTeam(p) || isDirect(p)) })
 	if !ok { // no post of another channel is known: the link came from somewhere else
@@ -350,8 +356,8 @@ func clickPermalink(ctx context.Context, a *person) error {
 	return a.enter(ctx, a.place(ch))
 }
 
-// proveClickPermalink shows that the person is where the link leads: in another channel of its own, all of whose
-// posts count as read.
+// proveClickPermalink shows that the person is in another of its channels, and has read all posts
+// there.
 func proveClickPermalink(ctx context.Context, s *stage) {
 	s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
 }

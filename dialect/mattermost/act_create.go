@@ -9,7 +9,7 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// createActions are those that make or join channels.
+// createActions make or join channels.
 var createActions = []action{
 	{"create_direct_channel", 0.0055, always, createDirect, proveCreateDirect,
 		"createDirectChannel", 1},
@@ -52,7 +52,7 @@ func joinChannel(ctx context.Context, a *person) error {
 	return nil
 }
 
-// proveJoinChannel shows that the actor is a member of a channel of which it was none.
+// proveJoinChannel shows that the actor has become a member of a channel.
 func proveJoinChannel(ctx context.Context, s *stage) {
 	must(s.witness.c.MakeChannel(ctx, s.b.Team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
 	before := s.placesNow()
@@ -60,7 +60,7 @@ func proveJoinChannel(ctx context.Context, s *stage) {
 	s.isIn(ctx, before, 'O')
 }
 
-// people lists those that a dialog for a new channel offers, other than the person, with their pictures.
+// people lists the other users in a dialog for a new channel, and requests their pictures.
 func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	all, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team)
 	if err != nil {
@@ -202,7 +202,8 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 	return nil
 }
 
-// proveMaking shows that the actor is in a new channel of a kind with other members, as the administrator sees it.
+// proveMaking shows that the actor is in a new channel of a kind with other members, as the
+// administrator sees it.
 func (s *stage) proveMaking(ctx context.Context, kind byte) {
 	before := s.placesNow()
 	s.act(ctx)
@@ -214,8 +215,9 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) {
 		"the channel has %d members", len(members))
 }
 
-// proveOpening shows that the actor has written in the direct or group channel of those whom it asked for and nobody
-// else, as the administrator sees its members. The channel may have been there already.
+// proveOpening shows that the actor has written in the direct or group channel of the users it
+// named and nobody else. The administrator reads the members. The channel may have been there
+// already.
 func (s *stage) proveOpening(ctx context.Context, kind byte, open func(context.Context, *person) ([]string, error)) {
 	var asked []string
 	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) { asked, err = open(ctx, a); return err }))
@@ -231,8 +233,9 @@ func (s *stage) proveOpening(ctx context.Context, kind byte, open func(context.C
 		"the person wrote nothing there")
 }
 
-// postsOf reads a channel as a member other than the actor: a release may keep an administrator who is none from
-// reading it. Only if no other member is a person of the stage, it is the actor's other device.
+// postsOf reads a channel as another member than the actor: a release may refuse an administrator
+// who is no member. If no other member is a person of the stage, it reads as the actor's other
+// device.
 func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
 	token := s.actor.c.Token
 	for rank, id := range s.b.IDs {

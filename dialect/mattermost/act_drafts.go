@@ -42,7 +42,7 @@ type belongings struct {
 	found     int      // by the last search, or in the last thread
 }
 
-// An unsent is where a draft or a scheduled post would go.
+// An unsent is the place of a draft or a scheduled post.
 type unsent struct {
 	ch   *channel
 	root api.ID
@@ -64,8 +64,8 @@ func (a *person) quiet() *api.Client {
 	return a.c
 }
 
-// threadOf returns the thread in which a message to a channel belongs, with this probability one of those that the
-// person sees.
+// threadOf draws the thread of a message to a channel: with probability share one of the threads
+// that the person sees, else none.
 func (a *person) threadOf(ch *channel, share float64) (root api.ID) {
 	if a.choice.Float64() >= share {
 		return root
@@ -105,7 +105,8 @@ func upsertDraft(ctx context.Context, a *person) error {
 	return nil
 }
 
-// proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
+// proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the
+// time.
 func proveUpsertDraft(ctx context.Context, s *stage) {
 	s.say(ctx, s.actor.here(), "answer me")
 	s.refresh(ctx)
@@ -129,7 +130,8 @@ func unsentTo(ch *channel, root api.ID) func(unsent) bool {
 	return func(d unsent) bool { return d.ch == ch && d.root == root }
 }
 
-// dropDraft deletes a draft that the person has, if it has one there: the message was sent, or given up.
+// dropDraft deletes a draft that the person has, if it has one there: the message was sent, or
+// given up.
 func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error {
 	if a.has == nil {
 		return nil
@@ -145,9 +147,9 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 	return nil
 }
 
-// deleteDraft gives up one of the person's drafts. A person without any clears the current channel: the web app sends
-// that request whether there is a draft or not, which is why this is done almost three times as often as drafts are
-// saved.
+// deleteDraft gives up one of the person's drafts. A person without any clears the current channel:
+// the web app sends this request without knowing of a draft, almost three times as often as it
+// saves one.
 func deleteDraft(ctx context.Context, a *person) error {
 	if a.has != nil && len(a.has.drafts) > 0 {
 		d := a.has.drafts[a.pick.IntN(len(a.has.drafts))]
@@ -220,7 +222,8 @@ func createScheduledPost(ctx context.Context, a *person) error {
 	return err
 }
 
-// proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12 days from now.
+// proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12
+// days from now.
 func proveCreateScheduledPost(ctx context.Context, s *stage) {
 	before := s.oneScheduled(ctx)
 	s.act(ctx)
@@ -253,8 +256,9 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 	return p, nil
 }
 
-// anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who has none writes
-// one first; so does an account that was there before, whose others may be somebody's.
+// anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who
+// has none writes one first; so does an account that was there before, whose others may be
+// somebody's.
 func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 	own := a.own()
 	if len(own.scheduled) == 0 {
@@ -287,7 +291,8 @@ func updateScheduledPost(ctx context.Context, a *person) error {
 	return a.quiet().Reschedule(ctx, a.id, api.Scheduled{Draft: api.Draft{ChannelID: p.ch.key, RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
 }
 
-// proveUpdateScheduledPost shows that another device finds the same post with another text and time.
+// proveUpdateScheduledPost shows that another device finds the same post with another text and
+// time.
 func proveUpdateScheduledPost(ctx context.Context, s *stage) {
 	before := s.oneScheduled(ctx)
 	s.act(ctx)
@@ -347,7 +352,8 @@ func proveSendScheduledPost(ctx context.Context, s *stage) {
 	disproved(len(list) != 0, "it is still scheduled")
 }
 
-// device returns a client of the actor's own on another device: it proves effects that only the actor may see.
+// device returns a client of the actor's own on another device: it proves effects that only the
+// actor may see.
 func (s *stage) device() *api.Client { return must(s.client(s.actor.c.Token)) }
 
 // drafts lists the actor's drafts as another device sees them.
@@ -372,7 +378,7 @@ func (s *stage) scheduled(ctx context.Context) []api.Scheduled {
 	return must(c.ScheduledPosts(ctx, s.actor.team))
 }
 
-// oneScheduled begins a proof with one scheduled post, of which the person does not know yet.
+// oneScheduled begins a proof with one scheduled post that the person does not know.
 func (s *stage) oneScheduled(ctx context.Context) api.Scheduled {
 	for _, p := range s.scheduled(ctx) {
 		check(s.actor.c.Unschedule(ctx, p.ID))

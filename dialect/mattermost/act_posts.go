@@ -10,7 +10,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// postActions are those that write.
+// postActions write, or react.
 var postActions = []action{
 	{"create_post", 1, always, createPost, proveCreatePost, "createPost", 1},
 	{"add_reaction", 0.1306, always, addReaction, proveAddReaction, "saveReaction", 1},
@@ -34,7 +34,8 @@ func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
 	return err
 }
 
-// createPost writes into the current channel, 18 % of the time in reply to something if there is anything.
+// createPost writes into the current channel, 18 % of the time in reply to something if there is
+// anything.
 func createPost(ctx context.Context, a *person) error {
 	reply := a.choice.Float64() < replyShare
 	words := rootWords
@@ -61,7 +62,8 @@ func createPost(ctx context.Context, a *person) error {
 	return a.post(ctx, ch, d)
 }
 
-// proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is a reply.
+// proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is
+// a reply.
 func proveCreatePost(ctx context.Context, s *stage) {
 	const times = 30
 	ch := s.actor.channel()
@@ -80,8 +82,8 @@ func proveCreatePost(ctx context.Context, s *stage) {
 	disproved(replies == 0 || replies == times, "%d of %d posts are replies", replies, times)
 }
 
-// pendingID returns an identifier for the person's next post, as the web app makes it. Its moment is the present one,
-// but later than that of the post before: two posts in one millisecond are two.
+// pendingID returns an identifier for the person's next post, as the web app makes it. It names the
+// present millisecond, or a later one than the post before: two posts in one millisecond are two.
 func (a *person) pendingID() string {
 	a.named = max(time.Now().UnixMilli(), a.named+1)
 	return api.PendingID(a.id, a.named)
@@ -156,11 +158,11 @@ func proveAddReaction(ctx context.Context, s *stage) {
 	disproved(true, "still %d reactions of the person", before)
 }
 
-// mostLooks is how many channels a person enters in search of a post.
+// mostLooks bounds the channels that a person enters in search of a post.
 const mostLooks = 3
 
-// somePost chooses a post that keep accepts: of the current channel; else of one that is known to have some, which
-// the person enters; else of those that it enters in search of one.
+// somePost chooses a post that keep accepts: of the current channel, else of a channel with such a
+// post, else of channels that it has not read. The person enters them.
 func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, error) {
 	if err := a.somewhere(ctx); err != nil {
 		return post{}, err

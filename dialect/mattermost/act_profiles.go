@@ -8,7 +8,7 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// profileActions are about the persons' own profiles and those of others.
+// profileActions are about profiles.
 var profileActions = []action{
 	{"click_user_profile", 0.03, always, clickUserProfile, proveClickUserProfile,
 		"getTeamMember", 1},
@@ -30,8 +30,8 @@ type look struct {
 	attributes int
 }
 
-// clickUserProfile opens the profile of an author in the current channel: membership of channel and team, and custom
-// attributes.
+// clickUserProfile opens the profile of an author in the current channel: membership of channel and
+// team, and custom attributes.
 func clickUserProfile(ctx context.Context, a *person) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
@@ -73,7 +73,8 @@ func clickUserProfile(ctx context.Context, a *person) error {
 	return nil
 }
 
-// proveClickUserProfile shows that the person read the same profile of the witness as the witness does.
+// proveClickUserProfile shows that the person read the same profile of the witness as the witness
+// does.
 func proveClickUserProfile(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts { // so that the person picks the witness
@@ -146,8 +147,8 @@ func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
 
 const reportPage = 50 // users
 
-// generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the
-// person's own.
+// generateUserReport reads the report on all users to its end, as the administrator: the only
+// action that is not the person's own.
 func generateUserReport(ctx context.Context, a *person) error {
 	mine := a.c.Token
 	defer a.c.SetToken(mine)
@@ -168,8 +169,8 @@ func generateUserReport(ctx context.Context, a *person) error {
 	}
 }
 
-// proveGenerateUserReport shows that the report has every account that the server counts without bots, which the
-// report leaves out.
+// proveGenerateUserReport shows that the report has every account that the server counts without
+// bots, which the report leaves out.
 func proveGenerateUserReport(ctx context.Context, s *stage) {
 	s.act(ctx)
 	n := must(s.admin.UsersStats(ctx))

@@ -38,8 +38,8 @@ type query struct {
 	in            *channel
 }
 
-// query draws a search: one to four words and, each in one of five searches, an author, a channel, a date, an
-// excluded word and a phrase. All is drawn before any request.
+// query draws a search: one to four words and, each in one of five searches, an author, a channel,
+// a date, an excluded word and a phrase. All is drawn before any request.
 func (a *person) query() (q query) {
 	r := a.content
 	word := func() string { words := vocabulary(); return words[r.IntN(len(words))] }
@@ -91,12 +91,13 @@ func (q *query) terms() string {
 
 func searchPosts(ctx context.Context, a *person) error { return a.searchIn(ctx, a.team) }
 
-// proveSearchPosts has the witness write something that the very search must find, and shows that the person found as
-// much as the witness.
+// proveSearchPosts has the witness write something that the very search must find, and shows that
+// the person found as much as the witness.
 func proveSearchPosts(ctx context.Context, s *stage) {
 	a := s.actor
 	for seed := uint64(1); ; seed++ {
-		// A query that a post of the witness can answer: of words and phrases. Proofs look for one with both.
+		// A query that a post of the witness can answer: of words and phrases. Proofs look for one
+		// with both.
 		a.renew(seed, seed)
 		q := a.query()
 		if q.phrase == nil || q.not == "" || q.date != "" || q.from != "" || q.in != nil {
@@ -168,7 +169,8 @@ func searchUsers(ctx context.Context, a *person) error {
 	})
 }
 
-// proveSearchUsers shows that the person found exactly the one of that name, as the witness does.
+// proveSearchUsers shows that the person found one user by a full name, where the witness finds all
+// by the beginning of their names.
 func proveSearchUsers(ctx context.Context, s *stage) {
 	s.act(ctx)
 	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
@@ -195,8 +197,8 @@ func searchChannels(ctx context.Context, a *person) error {
 	})
 }
 
-// proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness
-// finds, too.
+// proveSearchChannels shows that the person found at least the channel whose name it began to type,
+// which the witness finds, too.
 func proveSearchChannels(ctx context.Context, s *stage) {
 	s.actor.own().found = 0
 	s.act(ctx)

@@ -8,7 +8,7 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// sessionActions are those of a client that comes, goes, and comes back.
+// sessionActions end and open sessions and connections.
 var sessionActions = []action{
 	{"reconnect_websocket", 0.144, always, reconnectWebSocket, proveReconnect,
 		"getWebappPlugins -getPreferences", 1},
@@ -28,8 +28,8 @@ func reconnectWebSocket(ctx context.Context, a *person) error {
 	return a.resync(ctx, from)
 }
 
-// proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that
-// an event sent afterwards arrives.
+// proveReconnect shows that the socket is another one, that the server knows the connection again
+// if it can, and that an event sent afterwards arrives.
 func proveReconnect(ctx context.Context, s *stage) {
 	old := s.actor.socket()
 	s.act(ctx)
@@ -38,8 +38,8 @@ func proveReconnect(ctx context.Context, s *stage) {
 	s.hears(ctx)
 }
 
-// dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is taking up a lost one, it
-// waits for that first, and the wait is in the reader's op.
+// dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is
+// taking up a lost one, it waits for that first, and the wait is in the reader's op.
 func (a *person) dropAndResume(ctx context.Context) error {
 	if !a.turnToConnect(ctx, nil) {
 		return context.Cause(ctx)
@@ -58,8 +58,8 @@ func (a *person) dropAndResume(ctx context.Context) error {
 	return err
 }
 
-// resync requests everything that may have changed since a moment: channels, memberships, posts of the current
-// channel, presence, unread counts, and who of those in view changed.
+// resync requests everything that may have changed since a moment: channels, memberships, posts of
+// the current channel, presence, unread counts, and who of those in view changed.
 func (a *person) resync(ctx context.Context, since time.Time) error {
 	if err := a.readChannels(ctx, false); err != nil {
 		return err
@@ -117,7 +117,8 @@ func proveFullReload(ctx context.Context, s *stage) {
 	s.hears(ctx)
 }
 
-// logoutLogin ends the session and opens another with the password. A token of a file could not be had again.
+// logoutLogin ends the session and opens another with the password. A token of a file could not be
+// had again.
 func logoutLogin(ctx context.Context, a *person) error {
 	if a.b.held(a.u.Rank, true) != "" {
 		return errOnlyToken

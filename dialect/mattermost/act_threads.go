@@ -8,7 +8,7 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// threadActions are about threads and the inbox of those that a person follows.
+// threadActions are about threads, and the inbox of followed ones.
 var threadActions = []action{
 	{"view_global_threads", 0.6023, hasThreads, viewGlobalThreads, proveViewGlobalThreads,
 		"getThreadsForUser", 4},
@@ -32,7 +32,8 @@ const (
 // errNoThread is the reason of a person that follows no thread.
 const errNoThread skipError = "no followed thread"
 
-// viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread ones.
+// viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread
+// ones.
 func viewGlobalThreads(ctx context.Context, a *person) error {
 	pages := 1 + a.choice.IntN(3)
 	for _, unread := range []bool{false, true} {
@@ -80,7 +81,8 @@ func (a *person) keepThreads(list []api.ThreadSeen) {
 	}
 }
 
-// followed chooses one of the threads that the person follows; it requests them if it does not know any.
+// followed chooses one of the threads that the person follows; it requests them if it does not know
+// any.
 func (a *person) followed(ctx context.Context) (api.ID, error) {
 	if len(a.own().threads) == 0 {
 		list, err := a.c.Threads(ctx, a.id, a.team, "", threadsPage, false)
@@ -117,7 +119,8 @@ func proveUpdateThreadRead(ctx context.Context, s *stage) {
 	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
 }
 
-// gone forgets a thread that the server does not have any more: its root was deleted since the inbox was read.
+// gone forgets a thread that the server does not have any more: its root was deleted since the
+// inbox was read.
 func (a *person) gone(id api.ID, err error) error {
 	if missing(err) {
 		own := a.own()
@@ -174,8 +177,8 @@ func viewThread(ctx context.Context, a *person) error {
 	}
 }
 
-// proveViewThread shows that the person read as many posts as another client finds in the longest thread of the
-// channel, over several pages.
+// proveViewThread shows that the person read as many posts as another client finds in the longest
+// thread of the channel, over several pages.
 func proveViewThread(ctx context.Context, s *stage) {
 	ch := s.emptyChannel(ctx)
 	p := s.say(ctx, ch.key, "a long story")
@@ -265,7 +268,8 @@ func proveReadAllThreads(ctx context.Context, s *stage) {
 	disproved(len(list) != 0, "%d unread threads are left", len(list))
 }
 
-// newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
+// newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns
+// its root.
 func (s *stage) newThread(ctx context.Context) api.ID {
 	ch := s.actor.here()
 	p := must(s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"}))

@@ -10,7 +10,8 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// urgentActions change or answer posts that are there, or write ones that ask for more than to be read.
+// urgentActions change or answer posts that are there, or write ones that ask for more than to be
+// read.
 var urgentActions = []action{
 	{"edit_post", 0.04, always, editPost, proveEditPost, "patchPost updatePost", 1},
 	{"delete_post", 0.0049, always, deletePost, proveDeletePost, "deletePost", 1},
@@ -30,7 +31,8 @@ const (
 
 const mostAcked = 16 // acknowledgements that a person remembers
 
-// anyPlacePost chooses a post that keep accepts: in the current channel, else in another one that was read.
+// anyPlacePost chooses a post that keep accepts: in the current channel, else in another one that
+// was read.
 func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
 	if ch := a.channel(); ch != nil {
 		if p, ok := a.anyPost(ch, keep); ok {
@@ -49,8 +51,8 @@ func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
 	return nil, post{}, false
 }
 
-// isOwn accepts posts that the person wrote. An account that was there before may be somebody's: of those, the posts of
-// the run alone.
+// isOwn accepts posts that the person wrote. An account that was there before may be somebody's: of
+// those, the posts of the run alone.
 func (a *person) isOwn(p *post) bool {
 	return isUserPost(p) && p.author == a.self && (!a.b.ofFile() || p.flags&api.PostOfRun != 0)
 }
@@ -73,8 +75,8 @@ func proveEditPost(ctx context.Context, s *stage) {
 	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
 }
 
-// deletePost deletes one of the person's own posts without a known reply. A reply that is on its way is deleted with
-// it.
+// deletePost deletes one of the person's own posts without a known reply. A reply that is on its
+// way is deleted with it.
 func deletePost(ctx context.Context, a *person) error {
 	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&api.PostHasReplies == 0 })
 	if !ok {
@@ -103,7 +105,8 @@ func createReminder(ctx context.Context, a *person) error {
 	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
 }
 
-// proveCreateReminder shows another client of the same person the confirmation that only that person gets.
+// proveCreateReminder shows another client of the same person the confirmation that only that
+// person gets.
 func proveCreateReminder(ctx context.Context, s *stage) {
 	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
 	sock := must(s.actor.c.Connect(ctx))
@@ -196,8 +199,8 @@ func (a *person) writeHere(ctx context.Context, c composed, end string, p api.Pr
 	return a.post(ctx, ch, d)
 }
 
-// someoneIn returns the name of another member of a channel: of one who wrote there and whose profile the person has, else of one that the server
-// names.
+// someoneIn returns the name of another member of a channel: of one who wrote there and whose
+// profile the person has, else of one that the server names.
 func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	a.mu.Lock()
 	met := slices.Clone(a.profiles)
@@ -232,8 +235,8 @@ func (s *stage) provePriority(ctx context.Context, want api.Priority, contains s
 	disproved(!strings.Contains(text, contains), "the post does not mention anybody")
 }
 
-// onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to
-// the actor.
+// onlyPost brings actor and witness to a channel without posts by people, has one of them write
+// there and shows it to the actor.
 func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string) {
 	ch := s.emptyChannel(ctx)
 	d.ChannelID = ch.key
@@ -242,7 +245,8 @@ func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id s
 	return p.ID
 }
 
-// emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of both.
+// emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of
+// both.
 func (s *stage) emptyChannel(ctx context.Context) (ch *channel) {
 	s.rooms++
 	id := must(s.admin.MakeChannel(ctx, s.b.Team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")).ID

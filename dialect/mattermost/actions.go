@@ -6,26 +6,27 @@ import (
 	"slices"
 )
 
-// An action is something that a person does. Each theme's file declares its own actions; the list actions is all of
-// them. A new action is a row and two functions in such a file.
+// An action is something that a person does. Each theme's file declares its own actions; the list
+// actions is all of them. A new action is a row and two functions in such a file.
 type action struct {
 	name string
 	// weight is the frequency relative to create_post in the default mix.
 	weight float64
 	// needs is the feature that the server must have.
 	needs feature
-	// do carries the action out. It returns nil if all its calls succeeded and showed their effect, an *OpError
-	// (recorded already) if one did not, a skipError if its objects do not exist, or the context's cause at the end of
-	// the run. Its chance is the person's choice, content and pick alone, which begin again with each action: how much
-	// one action draws cannot change the next.
+	// do carries the action out. It returns nil if all its calls succeeded and showed their effect,
+	// an *OpError (recorded already) if one did not, a skipError if its objects do not exist, or
+	// the context's cause at the end of the run. Its chance is the person's choice, content and
+	// pick alone, which begin again with each action: how much one action draws cannot change the
+	// next.
 	do func(ctx context.Context, a *person) error
-	// prove makes do possible, calls it (s.act) and shows its effect through another client. It ends at its first
-	// error, see [check].
+	// prove makes do possible, calls it (s.act) and shows its effect through another client. It
+	// ends at its first error, see [check].
 	prove func(ctx context.Context, s *stage)
-	// handlers are the handlers of a production server whose calls count for the action, by the names in the server's
-	// api4; a minus takes off calls that stand for another action, and two names for one call are of different
-	// versions. Actions with the same handlers share the calls as their weights do. Without any, an imported mix has
-	// the default weight.
+	// handlers are the handlers of a production server whose calls count for the action, by the
+	// names in the server's api4; a minus takes off calls that stand for another action, and two
+	// names for one call are of different versions. Actions with the same handlers share the calls
+	// as their weights do. Without any, an imported mix has the default weight.
 	handlers string
 	calls    float64 // of the handlers, made by one action on average
 }
@@ -52,8 +53,9 @@ var actions = slices.Concat(
 	draftActions, searchActions, profileActions, bookmarkActions,
 )
 
-// A chance is the three streams that an action draws from. Each action gets new ones, seeded by two draws from the
-// user's own stream of actions, so that the user's next action does not depend on the state of the server.
+// A chance is the three streams that an action draws from. Each action gets new ones, seeded by two
+// draws from the user's own stream of actions, so that the user's next action does not depend on
+// the state of the server.
 type chance struct {
 	choice, content, pick *rand.Rand
 	src                   [3]rand.PCG
@@ -78,11 +80,12 @@ type speedClass struct {
 	of20   int
 }
 
-// speeds are the classes of load-test-ng's sample configuration: 5, 10, 15, 40 and 30 % of the users.
+// speeds are the classes of load-test-ng's sample configuration: 5, 10, 15, 40 and 30 % of the
+// users.
 var speeds = [...]speedClass{{1, 1}, {2, 2}, {3, 3}, {6, 8}, {30, 6}}
 
-// speedOf is the factor of the person with this number: dealt, not drawn. Of any twenty consecutive persons each
-// class has exactly its share, and of fewer nearly.
+// speedOf is the factor of the person with this number: dealt, not drawn. Of any twenty consecutive
+// persons each class has exactly its share, and of fewer nearly.
 func speedOf(rank int) float64 {
 	var dealt [len(speeds)]int
 	factor := 0.0

@@ -13,14 +13,15 @@ import (
 
 const (
 	auditPage    = 200  // posts
-	mostExtra    = 20   // pages that are read beyond those that the messages would fill
-	mostOneByOne = 1000 // messages of a channel that are asked for by themselves when they were not on the pages
+	mostExtra    = 20   // pages read beyond those that the messages would fill
+	mostOneByOne = 1000 // messages of a channel requested one by one when they were not on the pages
 )
 
-// Audit implements workload.Auditor: it reads the channels from their newest post backwards until every message was
-// seen, and asks for those that were not on these pages one by one. Open channels are read as the administrator;
-// others as a member, who is the author of some of their messages, and as the administrator only when no member's
-// session can be had. Channels that none of them may read are not audited.
+// Audit implements workload.Auditor: it reads the channels from their newest post backwards until
+// every message was seen, and asks for those that were not on these pages one by one. Open channels
+// are read as the administrator; others as a member, who is the author of some of their messages,
+// and as the administrator only when no member's session can be had. Channels that none of them may
+// read are not audited.
 func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
 	r := newReaders(&env, b.set)
 	r.have = func(rank int) string { return b.session(rank, false) }
@@ -30,8 +31,8 @@ func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.A
 	return audit(ctx, env, b.set, r, acked)
 }
 
-// Audit implements workload.Auditor. The readers are persons of another behavior, whose accounts it knows if they were
-// made by prefix.
+// Audit implements workload.Auditor. The readers are persons of another behavior, whose accounts it
+// knows if they were made by prefix.
 func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
 	r := newReaders(&env, p.set)
 	if p.ofFile() {
@@ -84,10 +85,10 @@ func audit(ctx context.Context, env workload.Env, set settings, members *readers
 	return r, err
 }
 
-// final reports whether asking again would get the same answer.
+// final reports whether a repetition would get the same answer.
 func final(err error) bool { return missing(err) || refused(err) }
 
-// books are the messages of one channel: those found, those that are gone, and those left.
+// books are the messages of one channel: found, gone and left.
 type books struct {
 	workload.AckedMessages
 	left  map[api.ID]bool
@@ -103,9 +104,9 @@ func newBooks(m workload.AckedMessages) *books {
 	return b
 }
 
-// read reads the remaining messages as one member after the other, and as the administrator when none of them could.
-// The client is the administrator's again afterwards. The error is the administrator's, and names that of the first
-// member.
+// read reads the remaining messages as one member after the other, and as the administrator when
+// none of them could. The client is the administrator's again afterwards. The error is the
+// administrator's; its text has the first member's.
 func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin string) error {
 	defer c.SetToken(admin)
 	var first error
@@ -124,8 +125,8 @@ func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin
 	return err
 }
 
-// as reads the remaining messages as a member: with the session that there is or, when that has ended, with
-// a new one.
+// as reads the remaining messages as a member: with the session that there is or, when that has
+// ended, with a new one.
 func (b *books) as(ctx context.Context, c *api.Client, members *readers, reader string) (err error) {
 	for _, anew := range []bool{false, true} {
 		if err := members.session(ctx, c, reader, anew); err != nil {

@@ -14,8 +14,8 @@ import (
 // nineEleven refuses an administrator as release 9.11 does, and counts bots.
 func nineEleven() refchat.Config { return refchat.Config{Version: "9.11.0", License: "professional"} }
 
-// wroteDirectly has a person write in a direct and a group channel and returns the acknowledged messages and the
-// persons.
+// wroteDirectly has a person write in a direct and a group channel and returns the acknowledged
+// messages and the persons.
 func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, []workload.AckedMessages) {
 	t.Helper()
 	env := contractEnv(url, password)
@@ -44,9 +44,9 @@ func messages(acked []workload.AckedMessages) (n int) {
 	return n
 }
 
-// An administrator may not read direct and group channels of others on every release: the audit reads them as a
-// member, with the session that the person has, with a new one where that has ended, and as the persons of another
-// behavior.
+// An administrator may not read direct and group channels of others on every release: the audit
+// reads them as a member, with the session that the person has, with a new one where that has
+// ended, and as the persons of another behavior.
 func TestAuditReadsAsAMember(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
@@ -66,8 +66,8 @@ func TestAuditReadsAsAMember(t *testing.T) {
 	}
 }
 
-// A message that no account may read is counted as not audited, with the reason: the server is not accused of having
-// lost it, and the audit goes on.
+// A message that no account may read is counted as not audited, with the reason: the server is not
+// accused of having lost it, and the audit goes on.
 func TestNotAuditedIsNotLost(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
@@ -105,7 +105,8 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 	}
 }
 
-// On a release that keeps the administrator from direct channels and counts bots as users, no action is accused.
+// On a release that keeps the administrator from direct channels and counts bots as users, no
+// action is accused.
 func TestVerifyOnNineEleven(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	allProven(t, VerifyConfig{URL: url, Password: password, Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}}, 3)

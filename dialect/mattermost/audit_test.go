@@ -6,8 +6,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A bot's posters need no administrator; without one no message can be read back, which is not a failure of
-// the server.
+// A bot's posters need no administrator; without one no message can be read back, which is not a
+// failure of the server.
 func TestAuditWithoutAnAdministrator(t *testing.T) {
 	p := &Poster{}
 	res, err := p.Audit(t.Context(), workload.Env{URL: "http://127.0.0.1:1"}, []workload.AckedMessages{{Channel: anID, IDs: []string{anID}}})

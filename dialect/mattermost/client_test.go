@@ -24,8 +24,9 @@ const (
 	otherID = "zyxwvutsrqponmlkjihgfedcba"
 )
 
-// turn is held by the handler of a server that shares variables with its test, and is passed by the client before a
-// request and after it: the network alone is not an order that the race detector knows.
+// turn is held by the handler of a server that shares variables with its test, and is passed by the
+// client before a request and after it: the network alone is not an order that the race detector
+// knows.
 var turn sync.Mutex
 
 func passTurn() {
@@ -66,8 +67,8 @@ func newActor(t testing.TB, b workload.Behavior, env workload.Env, u *workload.U
 	return a
 }
 
-// lone is a person with a session, whose behavior was not provisioned: user 0 of an environment, which gets a registry
-// and, unless it has them, a minute for each call and the pace of a test.
+// lone is a person with a session, whose behavior was not provisioned: user 0 of an environment,
+// which gets a registry and, unless it has them, a minute for each call and the pace of a test.
 func lone(t testing.TB, env *workload.Env, set settings) *person {
 	t.Helper()
 	env.Registry = measure.NewRegistry(1)

@@ -7,11 +7,11 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// mostTimes is how many measurements a client keeps for its next report.
+// mostTimes bounds the measurements that a client keeps for its next report.
 const mostTimes = 16
 
-// measured notes how long something took that began at start, for the report of the client's own measurements.
-// Servers that take none get none.
+// measured keeps the time since start for the report of the client's measurements, if the server
+// takes such reports.
 func (a *person) measured(metric string, start time.Time) {
 	if a.b.lacks(hasClientPerf) != "" || !a.b.set.periodic {
 		return
@@ -24,7 +24,7 @@ func (a *person) measured(metric string, start time.Time) {
 	}
 }
 
-// report sends the measurements since the last report, if there are any.
+// report sends the measurements since the last report.
 func (a *person) report(ctx context.Context, c *api.Client) {
 	a.mu.Lock()
 	times := a.times

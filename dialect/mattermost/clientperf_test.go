@@ -10,8 +10,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A client reports its measurements since the last time, to servers that accept them, and sends nothing if there are
-// none.
+// A client reports its measurements since the last time, to servers that accept them, and sends
+// nothing if there are none.
 func TestClientReports(t *testing.T) {
 	var got []string
 	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {

@@ -15,9 +15,9 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// The content of posts, by the shares of load-test-ng's study of it: the number of words is uniform, one message in
-// ten ends with an emoji, one in ten has a mention, one in ten has a link, one in a hundred a link to another post,
-// one in fifty files. The last two are draws of their own.
+// The content of posts, by the shares of load-test-ng's study of it: the number of words is
+// uniform, one message in ten ends with an emoji, one in ten has a mention, one in ten has a link,
+// one in a hundred a link to another post, one in fifty files. The last two are draws of their own.
 const (
 	rootWords  = 68 // at most; a root has 1 to 68
 	replyWords = 46
@@ -33,7 +33,8 @@ const (
 
 var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave", "ok_hand", "thinking", "100"}
 
-// links lead to domains that are reserved for examples: a server that follows them reaches no real site.
+// links lead to domains that are reserved for examples: a server that follows them reaches no real
+// site.
 var links = []string{
 	"https://example.com/", "https://example.org/guide/first-steps", "https://www.example.com/blog/2024/05/what-we-learned?ref=chat",
 	"https://example.net/issues/4711", "https://docs.example.org/en/latest/operations.html#backup", "https://video.example.com/watch?v=a1b2c3d4e5f",
@@ -48,7 +49,7 @@ type composed struct {
 	files   []int  // of attachments
 }
 
-// compose draws a message of at most so many words. Everything is drawn here, before any request.
+// compose draws a message of 1 to words words. Everything is drawn here, before any request.
 func (a *person) compose(words int) composed {
 	r := a.content
 	c := composed{text: sentence(r, 1+r.IntN(words))}
@@ -94,7 +95,7 @@ func (a *person) permalink() string {
 // fewWords draws one word to most.
 func fewWords(r *rand.Rand, most int) string { return sentence(r, 1+r.IntN(most)) }
 
-// sentence draws so many words.
+// sentence draws n words.
 func sentence(r *rand.Rand, n int) string {
 	words := vocabulary()
 	b := make([]byte, 0, 9*n)
@@ -115,8 +116,8 @@ func (c composed) plain() string {
 	return c.text + c.tail
 }
 
-// write makes the calls of a client while a person writes: it sends that the person is typing, looks up mentioned
-// users, and uploads the files. It returns the content to be sent or kept.
+// write makes the calls of a client while a person writes: it sends that the person is typing,
+// looks up mentioned users, and uploads the files. It returns the content to be sent or kept.
 func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed) (api.Draft, error) {
 	d := api.Draft{ChannelID: ch.key, RootID: root.String()}
 	if err := a.typing(ctx, ch, root); err != nil {
@@ -146,8 +147,8 @@ func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed
 	return d, nil
 }
 
-// lookUp requests completions of a name that is being typed, in a channel if that is not empty, and shows the portraits
-// of those.
+// lookUp requests completions of a name that is being typed, in a channel if that is not empty, and
+// shows the portraits of those.
 func (a *person) lookUp(ctx context.Context, channelID, part string) error {
 	in, out, err := a.c.AutocompleteUsers(ctx, a.team, channelID, part)
 	if err != nil {
@@ -166,8 +167,8 @@ func (a *person) show(ctx context.Context, people []api.Profile) error {
 	return a.portraits(ctx, faces)
 }
 
-// typeOut types a text letter by letter, in 100 to 300 ms each, and has each beginning of it looked up; now and then
-// a wrong letter is looked up, too.
+// typeOut types a text letter by letter, in 100 to 300 ms each, and has each beginning of it looked
+// up; now and then a wrong letter is looked up, too.
 func (a *person) typeOut(ctx context.Context, text string, look func(part string) error) error {
 	pause := time.Duration(100+a.content.IntN(201)) * time.Millisecond
 	for i := range len(text) {
@@ -194,8 +195,8 @@ type attachment struct {
 	data       []byte
 }
 
-// attachments are a picture, a photograph, a film and a text, of the sizes of load-test-ng's. All persons share the
-// bytes.
+// attachments are a picture, a photograph, a film and a text, of the sizes of load-test-ng's. All
+// persons share the bytes.
 var attachments = sync.OnceValue(func() []attachment {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := func(w, h int) image.Image {
@@ -229,8 +230,8 @@ func padded(b []byte, size int) []byte {
 	return append(b, make([]byte, max(0, size-len(b)))...)
 }
 
-// drawFiles draws which attachments a message has: one of them half of the time, else two or three; each is decided
-// by a coin, in order.
+// drawFiles draws which attachments a message has: one of them half of the time, else two or three;
+// each is decided by a coin, in order.
 func drawFiles(r *rand.Rand) (files []int) {
 	want := []int{1, 1, 2, 3}[r.IntN(4)]
 	for len(files) == 0 {

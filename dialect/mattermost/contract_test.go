@@ -19,9 +19,9 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// server returns the URL and the administrator's password of a server: the reference server on a fresh PostgreSQL,
-// or, when PLIMSOLL_CONTRACT_URL and PLIMSOLL_CONTRACT_PASSWORD are set, a real one, so that both can be held to the
-// same contract.
+// server returns the URL and the administrator's password of a server: the reference server on a
+// fresh PostgreSQL, or, when PLIMSOLL_CONTRACT_URL and PLIMSOLL_CONTRACT_PASSWORD are set, a real
+// one, so that both can be held to the same contract.
 func server(t *testing.T, faults ...string) (url, password string) {
 	t.Helper()
 	if url := os.Getenv("PLIMSOLL_CONTRACT_URL"); url != "" && len(faults) == 0 {
@@ -37,7 +37,8 @@ type engine interface {
 	Stop(ctx context.Context) error
 }
 
-// reference runs the reference server on a fresh database server and returns its URL and the administrator's password.
+// reference runs the reference server on a fresh database server and returns its URL and the
+// administrator's password.
 func reference(t *testing.T, on string, cfg refchat.Config) (url, password string) {
 	t.Helper()
 	return databaseServer(t, on).serves(t, cfg)
@@ -75,7 +76,8 @@ func databaseServer(t *testing.T, on string) *databases {
 	return &databases{engine: db}
 }
 
-// serves runs a reference server on a fresh database and returns its URL and the administrator's password.
+// serves runs a reference server on a fresh database and returns its URL and the administrator's
+// password.
 func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -123,7 +125,8 @@ func oneSecret(name, value string) func(string) string {
 	}
 }
 
-// counts returns the ops of a registry, by name, and complains about failures that are not expected.
+// counts returns the ops of a registry, by name, and complains about failures that are not
+// expected.
 func counts(t *testing.T, reg *measure.Registry, mayFail ...string) map[string]uint64 {
 	t.Helper()
 	got := map[string]uint64{}
@@ -136,7 +139,8 @@ func counts(t *testing.T, reg *measure.Registry, mayFail ...string) map[string]u
 	return got
 }
 
-// Both behaviors, cold and warm, do all that they can do, without a failure, and each post arrives at the others.
+// Both behaviors, cold and warm, do all that they can do, without a failure, and each post arrives
+// at the others.
 func TestContract(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)

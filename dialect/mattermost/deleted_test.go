@@ -9,8 +9,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// twoProcesses returns a person of each of two processes. They look at the same channel, and share nothing except
-// the server and the ledger.
+// twoProcesses returns a person of each of two processes. They look at the same channel, and share
+// nothing except the server and the ledger.
 func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	t.Helper()
 	url, password := server(t)
@@ -68,8 +68,8 @@ func newestOwn(t *testing.T, a *person) api.ID {
 	return p.id
 }
 
-// A reply that the server deletes with its root, because the deleting person does not know of the reply, does not
-// count as lost.
+// A reply that the server deletes with its root, because the deleting person does not know of the
+// reply, does not count as lost.
 func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
 	env, here, there := twoProcesses(t)
 	write := func(a *person, d api.Draft) api.ID {

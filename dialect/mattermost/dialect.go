@@ -8,16 +8,16 @@ import (
 	"plimsoll/plan"
 )
 
-// The drivers of servers that speak the API: of the reference server that carries it out, of the null server, which
-// only answers, and of a release of Mattermost.
+// The drivers of servers that speak the API: of the reference server that carries it out, of the
+// null server, which only answers, and of a release of Mattermost.
 const (
 	Refchat = "refchat"
 	Refnull = "refnull"
 	Release = "mattermost"
 )
 
-// title names the servers in sentences; living is the behavior of persons, and Posting that of users who post with a
-// bot.
+// title names the servers in sentences. living is the behavior of persons, Posting the behavior of
+// users who post with a bot.
 const (
 	title   = "a server of the Mattermost family"
 	living  = "mattermost"
@@ -74,12 +74,13 @@ var roles = []string{"app", "target", "generator"}
 
 const pingPath = "/api/v4/system/ping"
 
-// searchRules are the server's own count of failures, where its metrics are read, and the hosts of app and proxy
-// where they are seen.
+// searchRules are rules on the server's own count of failures, where its metrics are read, and on
+// the watched hosts of app and proxy.
 func searchRules(p *plan.Plan, scraped bool) (rules []string) {
 	if scraped {
-		// A share of at least 8000 requests, so that one failure of few never decides. Without any 5xx there is no such
-		// series, which is zero; without any request there is no denominator, which is a fault.
+		// A share of at least 8000 requests, so that one failure of few never decides. Without any
+		// 5xx there is no such series, which is zero; without any request there is no denominator,
+		// which is a fault.
 		rules = append(rules, `promql: (sum(increase(mattermost_api_time_count{status_code=~"5.."}[$window])) or vector(0)) / clamp_min(sum(increase(mattermost_api_time_count[$window])), 8000) < 0.00025 grace 5m`) // a server at its limit answers its metrics page late
 	}
 	if p.Target.OwnHost() {
@@ -123,29 +124,30 @@ func graphs() []dialect.GraphQuery {
 
 // indicators are signs from the pools and WebSockets of servers of the family.
 func indicators() []dialect.Sign {
-	// The counter of waits for places of a pool is the same for each pool, and so is its limit: that of the pool of
-	// database connections.
+	// All pools have one counter of waits for a place, with the limit of the pool of database
+	// connections.
 	pool := func(limiter, name, what string) dialect.Sign {
 		waits := fmt.Sprintf(`sum by (role) (rate(refchat_pool_wait_seconds_total{pool=%q}[$w]))`, name)
 		return dialect.Sign{Limiter: limiter, What: "requests under way that wait for " + what,
 			Query: "(" + waits + ") / on() group_left() ($inflight > 0)", Dose: waits, Limit: 0.05, Unit: "ratio"}
 	}
 	return []dialect.Sign{
-		// The app's own count of the answers by which it refused shows that the app refused, and not a hop on the
-		// way.
+		// The app's own count of the answers by which it refused shows that the app refused, and
+		// not a hop on the way.
 		{Limiter: "refusals", Loss: true, What: "requests that it answered with 429 or 503",
 			Query: `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w])) / on (role) (sum by (role) (rate(mattermost_api_time_count[$w])) > 0)`,
 			Dose:  `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w]))`, Limit: plan.DefaultFailures().Threshold, Unit: "ratio"},
 		pool("workers", "workers", "a worker"),
 		pool("outbound-pool", "outbound", "a connection to a service that is called"),
-		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss; nor are those kept
-		// for a client that went away.
+		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss;
+		// nor are those kept for a client that went away.
 		{Limiter: "fan-out", Loss: true, What: "events lost on their way to WebSockets per second",
 			Query: `sum by (role) (rate(refchat_websocket_dropped_total{reason="overflow"}[$w]))`, Limit: 0.1, Unit: "/s"},
-		// By Little's law, of a hub's queue and the rate at which it fills: every instance's hubs get what any
-		// instance publishes (Mattermost 5.37, app/web_hub.go, Publish). An event for one user goes to one hub only,
-		// so where those are many the wait is longer than this. The count of writes to sockets
-		// (mattermost_websocket_broadcasts_total) has an event as often as it has readers, and is not such a rate.
+		// By Little's law, of a hub's queue and the rate at which it fills: every instance's hubs
+		// get what any instance publishes (Mattermost 5.37, app/web_hub.go, Publish). An event for
+		// one user goes to one hub only, so where those are many the wait is longer than this. The
+		// count of writes to sockets (mattermost_websocket_broadcasts_total) has an event as often
+		// as it has readers, and is not such a rate.
 		{Limiter: "fan-out", What: "time that an event waits before it is sent to WebSockets",
 			Query: `max by (role) (avg_over_time(mattermost_websocket_broadcast_buffer_size[$w])) / on (role) (sum by (role) (rate(mattermost_websocket_event_total[$w])) > 0)`,
 			Limit: 0.1, Unit: "s"},

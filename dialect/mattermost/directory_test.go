@@ -163,8 +163,8 @@ func TestDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// Nor does a person: it remembers a bounded number of the channels and teams that a server lists for it, and keeps nothing
-// else of the answers.
+// Nor does a person: it remembers a bounded number of the channels and teams that a server lists
+// for it, and keeps nothing else of the answers.
 func TestPersonIsBounded(t *testing.T) {
 	a := &person{b: &Person{dir: newDirectory()}, u: userOf(workload.Env{}, 0), current: -1}
 	var chs []api.Channel

@@ -15,7 +15,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// endless is a server whose lists have a full page of 200 that was never there before, whichever is asked for.
+// endless is a server whose lists have a full page of 200 that was never there before, whichever is
+// asked for.
 func endless(t *testing.T) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -36,8 +37,8 @@ func endless(t *testing.T) (url string, asked *atomic.Int64) {
 	return srv.URL, asked
 }
 
-// TestListsEndWhateverTheServerSays: functions that read a list to its end request a bounded number of pages, and
-// keep only matching elements.
+// TestListsEndWhateverTheServerSays: functions that read a list to its end request a bounded number
+// of pages, and keep only matching elements.
 func TestListsEndWhateverTheServerSays(t *testing.T) {
 	for name, read := range map[string]func(ctx context.Context, c *api.Client) error{
 		"reload": func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, "x") },
@@ -67,8 +68,8 @@ func TestListsEndWhateverTheServerSays(t *testing.T) {
 	}
 }
 
-// TestMembersAreReadAsFarAsNeeded: the reading of members ends with the list, with the last one that is looked for,
-// and with a page that was there before.
+// TestMembersAreReadAsFarAsNeeded: the reading of members ends with the list, with the last one
+// that is looked for, and with a page that was there before.
 func TestMembersAreReadAsFarAsNeeded(t *testing.T) {
 	page := func(first string) []string {
 		ids := []string{first}

@@ -8,8 +8,8 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// TestReferenceAnswersAsExpected: requests of persons of two processes for a post that one of them has just deleted
-// are answered as listed.
+// TestReferenceAnswersAsExpected: requests of persons of two processes for a post that one of them
+// has just deleted are answered as listed.
 func TestReferenceAnswersAsExpected(t *testing.T) {
 	_, here, there := twoProcesses(t)
 	noError(t, here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}))

@@ -15,7 +15,7 @@ type feature uint8
 const (
 	always          feature = iota // every server that this package can talk to
 	hasSidebar                     // sidebar categories
-	hasThreads                     // followed threads, of which each user has an inbox
+	hasThreads                     // followed threads, with an inbox for each user
 	hasCustomStatus                // a status in the user's own words
 	hasReminders                   // of posts
 	hasDrafts                      // kept by the server
@@ -47,8 +47,8 @@ func (l license) String() string {
 	return [...]string{"no license", "any license", "a Professional license", "an Enterprise license"}[l]
 }
 
-// licenseOf reads the license from a server's answer. A licensed server that does not name the tier has at least one
-// that counts as any.
+// licenseOf reads the license from a server's answer. A licensed server that does not name the tier
+// has at least one that counts as any.
 func licenseOf(values map[string]string) license {
 	if values["IsLicensed"] != "true" {
 		return unlicensed
@@ -66,15 +66,16 @@ func licenseOf(values map[string]string) license {
 type featureSpec struct {
 	name  string
 	since version // of the server's first release with the API
-	// Key of the client configuration that switches it off by "false" or "disabled" ("" if there is none).
+	// Key of the client configuration that switches it off by "false" or "disabled" ("" if there is
+	// none).
 	config  string
 	license license
 	source  string // where since, config and license were read
 }
 
-// Sources: "reference" is the public API reference (api/v4/source of mattermost/mattermost and v4/source of
-// mattermost-api-reference), "server" the public source of the server, release-5.37 and before in mattermost-server,
-// later ones in mattermost/mattermost.
+// Sources: "reference" is the public API reference (api/v4/source of mattermost/mattermost and
+// v4/source of mattermost-api-reference), "server" the public source of the server, release-5.37
+// and before in mattermost-server, later ones in mattermost/mattermost.
 var featureSpecs = [numFeatures]featureSpec{
 	always:     {name: "the API itself", source: "API v4 reference"},
 	hasSidebar: {name: "sidebar categories", since: version{5, 26}, source: "reference: channels.yaml, minimum server version 5.26"},
@@ -109,8 +110,8 @@ var featureSpecs = [numFeatures]featureSpec{
 // A version is a release of the server: major, minor, patch.
 type version [3]int
 
-// parseVersion reads the beginning of "5.37.0.5.37.0.hash.false" or "10.5.1". A version that it cannot
-// read is 0.
+// parseVersion reads the beginning of "5.37.0.5.37.0.hash.false" or "10.5.1". Without a number the
+// version is 0.
 func parseVersion(s string) (v version) {
 	parts := strings.SplitN(s, ".", 4)
 	for i := range min(3, len(parts)) {
@@ -139,22 +140,24 @@ type facts struct {
 	Denied  map[feature]string `json:"denied"` // why a feature cannot be used although the server has it
 }
 
-// collapsed reports whether clients show replies in their threads alone, unless a user wants otherwise.
+// collapsed reports whether clients show replies in their threads alone, unless a user wants
+// otherwise.
 func (s *facts) collapsed() bool {
 	return s.Config["CollapsedThreads"] == "always_on" || s.Config["CollapsedThreads"] == "default_on"
 }
 
-// nullServer is the answer of a server that says itself that it keeps nothing and delivers nothing, as the null server of
-// this program does.
+// nullServer is the note on a server that declares to keep and deliver nothing, as the null server
+// of this program does.
 const nullServer = "the target says that it is a null server, which keeps no messages and delivers none"
 
-// null reports whether the server is such a one.
+// null reports whether the server declares to be a null server.
 func (s *facts) null() bool { return isNull(s.Config) }
 
 func isNull(config map[string]string) bool { return config["NullServer"] == "true" }
 
-// lacks returns why the server does not have a feature, or "". A switch that the server does not mention is not a
-// reason: the release may have dropped it, or a client without a session got only a part.
+// lacks returns why the server does not have a feature, or "". A switch that the server does not
+// mention is not a reason: the release may have dropped it, or a client without a session got only
+// a part.
 func (s *facts) lacks(f feature) string {
 	spec := &featureSpecs[f]
 	if why := s.Denied[f]; why != "" {
@@ -171,7 +174,7 @@ func (s *facts) lacks(f feature) string {
 	return ""
 }
 
-// wantsLicense reports whether the server would have the feature if it had the license.
+// wantsLicense reports whether the server lacks only the license for the feature.
 func (s *facts) wantsLicense(f feature) bool {
 	with := *s
 	with.License = enterprise

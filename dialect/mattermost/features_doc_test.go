@@ -47,8 +47,8 @@ func lineOf(v version, l license) *facts {
 	return f
 }
 
-// The tables of docs/verify.md say what the code goes by: features, the numbers of actions of each line, and those that
-// a license opens.
+// The tables of docs/verify.md say what the code goes by: features, the numbers of actions of each
+// line, and those that a license opens.
 func TestVerifyTables(t *testing.T) {
 	licenses := map[license]string{unlicensed: "", anyLicense: "any", professional: "Professional", enterprise: "Enterprise"}
 	told := map[string]bool{}

@@ -16,7 +16,8 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// told is the answers of a server of some release, written by hand after the public source of that release.
+// told is the answers of a server of some release, written by hand after the public source of that
+// release.
 type told struct {
 	Header      string            `json:"header"`
 	NeedsFormat bool              `json:"needs_format"` // answers 501 to a request without format=old
@@ -57,7 +58,8 @@ func readTold(t *testing.T, name string) *told {
 	return s
 }
 
-// Servers from 5.37 to 11.1, with and without licenses, are described rightly, and each absence has its reason.
+// Servers from 5.37 to 11.1, with and without licenses, are described rightly, and each absence has
+// its reason.
 func TestDetection(t *testing.T) {
 	for name, want := range map[string]map[feature]string{
 		"5.37-team": {
@@ -123,8 +125,8 @@ func TestDetectionOfSomethingElse(t *testing.T) {
 	}
 }
 
-// The error bodies of several releases are read rightly, and those that name a license are distinguished from
-// the others.
+// The error bodies of several releases are read rightly, and those that name a license are
+// distinguished from the others.
 func TestErrorBodies(t *testing.T) {
 	b, err := os.ReadFile("testdata/errors.json")
 	noError(t, err)
@@ -163,8 +165,8 @@ func TestErrorBodies(t *testing.T) {
 	}
 }
 
-// Each feature is needed by an action or by a call of its own, and each source names the place where
-// it was read.
+// Each feature is needed by an action or by a call of its own, and each source names the place
+// where it was read.
 func TestFeatureTable(t *testing.T) {
 	names := map[string]bool{}
 	for f, spec := range featureSpecs {

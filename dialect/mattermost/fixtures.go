@@ -10,8 +10,8 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// fixtures are the objects that the actions of a mix need beyond accounts and the team's channels, as far as they were
-// provided.
+// fixtures are the objects that the actions of a mix need beyond accounts and the team's channels,
+// as far as they were provided.
 type fixtures struct {
 	directs int // persons that have their direct and group channels
 	second  int // members of the second team
@@ -20,13 +20,13 @@ type fixtures struct {
 }
 
 const (
-	openChannels = 20 // without members, for those who join one
+	openChannels = 20 // without members, for persons to join
 	groupOf      = 3
 	namedAtOnce  = 20 // persons that one reply mentions
 )
 
-// provideFixtures provides the objects that the actions of the mix need: another team, channels to join, direct and
-// group channels.
+// provideFixtures provides the objects that the actions of the mix need: another team, channels to
+// join, direct and group channels.
 func (s *setup) provideFixtures(b *Person) error {
 	ids := b.present()
 	if b.mix.has("switch_team") && len(b.set.existing) == 0 && b.fixtures.second < len(ids) {
@@ -60,14 +60,14 @@ func (s *setup) provideFixtures(b *Person) error {
 	return s.directs(b, ids)
 }
 
-// directs opens direct channels between each person and the next ones by number, and group channels of three. The
-// server answers with the channel that is there if there is one.
+// directs opens direct channels between each person and the next ones by number, and group channels
+// of three. The server answers with the channel that is there if there is one.
 func (s *setup) directs(b *Person, ids []string) error {
 	n := len(ids)
 	var pairs, groups [][]string
 	for rank := range n {
-		// Half of the channels are opened by the person itself, half by those before it: each has about as many as
-		// the setting.
+		// Half of the channels are opened by the person itself, half by those before it: each has
+		// about as many as the setting.
 		for d := 1; d <= (b.set.direct+1)/2; d++ {
 			if other := (rank + d) % n; other != rank && (rank >= b.fixtures.directs || other >= b.fixtures.directs || rank+d >= n) {
 				pairs = append(pairs, []string{ids[rank], ids[other]})
@@ -108,8 +108,8 @@ func (s *setup) directs(b *Person, ids []string) error {
 	return nil
 }
 
-// haveDirects reports whether the first and the last person have their direct and group channels: those between are
-// made in between.
+// haveDirects reports whether the first and the last person have their direct and group channels.
+// The others were made between these.
 func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
 	for _, id := range []string{ids[0], ids[len(ids)-1]} {
 		var chs []api.Channel
@@ -129,8 +129,8 @@ func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
 	return true, nil
 }
 
-// threads makes every person follow a thread, because it is mentioned there: on a new server there would be none to
-// read. Channels with posts are left as they are.
+// threads makes every person follow a thread, because it is mentioned there: on a new server there
+// would be none to read. Channels with posts are left as they are.
 func (s *setup) threads(b *Person) error {
 	if b.lacks(hasThreads) != "" || len(b.set.existing) > 0 || !b.mix.has("view_thread") && !b.mix.has("update_thread_read") {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// outcomes verifies actions on a server that plays a release, and returns their outcomes. None fails.
+// outcomes verifies actions on a server that plays a release, and returns their outcomes. None
+// fails.
 func outcomes(t *testing.T, db *databases, cfg refchat.Config, actions ...string) map[string]Outcome {
 	t.Helper()
 	url, password := db.serves(t, cfg)
@@ -50,8 +51,9 @@ func TestReleaseLines(t *testing.T) {
 	}
 }
 
-// Lists of followed threads came with 5.30, but one thread cannot be read before 5.33, and the configuration does not
-// mention the switch before 5.32: actions on threads are absent there, not failures.
+// Lists of followed threads came with 5.30, but one thread cannot be read before 5.33, and the
+// configuration does not mention the switch before 5.32: actions on threads are absent there, not
+// failures.
 func threadsBeforeTheirRoutes(t *testing.T, db *databases) {
 	t.Helper()
 	actions := []string{"view_global_threads", "view_thread", "update_thread_read", "mark_all_threads_in_team_as_read", "follow_thread"}
@@ -62,8 +64,9 @@ func threadsBeforeTheirRoutes(t *testing.T, db *databases) {
 	}
 }
 
-// Since 10.12 the server does not tell anyone when others have looked at a channel: first by -1, later by leaving the
-// fields out. The actions that read memberships of others are proven all the same.
+// Since 10.12 the server does not tell anyone when others have looked at a channel: first by -1,
+// later by leaving the fields out. The actions that read memberships of others are proven all the
+// same.
 func membershipsWithoutTimes(t *testing.T, db *databases, quirk string) {
 	t.Helper()
 	cfg := refchat.Config{Version: "10.12.0", Quirks: []string{quirk}}
@@ -74,8 +77,8 @@ func membershipsWithoutTimes(t *testing.T, db *databases, quirk string) {
 	}
 }
 
-// A server before 5.38 does not take a connection up again. What was written while a person had none is not charged to
-// it as lost; a later server sends it after all.
+// A server before 5.38 does not take a connection up again. What was written while a person had
+// none is not charged to it as lost; a later server sends it after all.
 func lostConnections(t *testing.T, db *databases, version string, resumed bool) {
 	t.Helper()
 	url, password := db.serves(t, refchat.Config{Version: version, License: "none"})

@@ -18,7 +18,8 @@ import (
 	"plimsoll/reference/refnull"
 )
 
-// nullProcess starts the null server in a process of its own (this test binary again), whose memory does not count.
+// nullProcess starts the null server in a process of its own (this test binary again), whose memory
+// does not count.
 func nullProcess(t testing.TB) (url string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNullProcess$")
@@ -50,8 +51,8 @@ func TestNullProcess(t *testing.T) {
 	noError(t, s.Run(ctx))
 }
 
-// personMemory returns the bytes that one of n connected persons costs after it has acted: each has an HTTP
-// connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
+// personMemory returns the bytes that one of n connected persons costs after it has acted: each has
+// an HTTP connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
 func personMemory(t testing.TB, n int) float64 {
 	env := nullEnv(nullProcess(t), 0.01)
 	env.Timeout, env.Tally, env.Params = 30*time.Second, &workload.Tally{}, nil

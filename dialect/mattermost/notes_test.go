@@ -9,8 +9,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A server that fails in more ways than are printed does not hide the proxy that refuses afterwards. The number of lines
-// is bounded all the same.
+// A server that fails in more ways than are printed does not hide the proxy that refuses
+// afterwards. The number of lines is bounded all the same.
 func TestAProxyIsNotHiddenByOtherFailures(t *testing.T) {
 	var lines []string
 	n := new(notes)

@@ -12,7 +12,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// The settings of which the stop depends on more than the number of users.
+// These settings stop a run by more than its number of users.
 const (
 	userLimit   = "limit of users"
 	botCreation = "ServiceSettings.EnableBotAccountCreation"
@@ -22,7 +22,7 @@ const (
 // others are the members of a team beside the persons: the administrator and the bot.
 const others = 2
 
-// obstacles reads those of a server as its administrator.
+// obstacles reads the obstacles of a server as its administrator.
 func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obstacle, error) {
 	set, err := parse(env.Params, env.Mix)
 	if err != nil {
@@ -57,8 +57,9 @@ func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 	return list, err
 }
 
-// unreadable returns an error unless the server has answered: a release without that call, a refusal to
-// this administrator, or an answer of another form. The proofs judge the server, not this reading.
+// unreadable returns an error unless the server has answered: a release without that call, a
+// refusal to this administrator, or an answer of another form. The proofs judge the server, not
+// this reading.
 func unreadable(err error) error {
 	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status != 0 {
 		return nil
@@ -66,7 +67,7 @@ func unreadable(err error) error {
 	return err
 }
 
-// obstaclesOf returns those that stop the run first.
+// obstaclesOf returns the obstacles of a run of some users.
 func obstaclesOf(
 	conf api.ServerConfig, limits api.ServerLimits, known *facts, address string, users int,
 ) (list []dialect.Obstacle) {
@@ -126,8 +127,7 @@ func pathOf(address string) string {
 	return strings.TrimRight(u.Path, "/")
 }
 
-// stopped adds to the error of a provisioning the settings of the server that stop a run of so many
-// users.
+// stopped adds the settings that stop a run of some users to an error of provisioning.
 func (s *setup) stopped(err error, users int) error {
 	_, answered := errors.AsType[*api.OpError](err)
 	if !answered || s.token == "" || s.member || s.ctx.Err() != nil {

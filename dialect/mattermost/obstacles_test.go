@@ -21,7 +21,8 @@ func configOf(t *testing.T, text string) (c api.ServerConfig) {
 	return c
 }
 
-// Each setting that stops a run, or makes it less, is named with its remedy, those that stop it first.
+// Each setting that stops a run, or makes it less, is named with its remedy, those that stop it
+// first.
 func TestObstacles(t *testing.T) {
 	const fresh = `{"ServiceSettings":{"SiteURL":"http://h/chat","EnableBotAccountCreation":false},"TeamSettings":{"MaxUsersPerTeam":50},
 		"RateLimitSettings":{"Enable":true,"PerSec":10},"MetricsSettings":{"Enable":false}}`
@@ -86,7 +87,8 @@ func TestAFailedPreparationNamesTheSettings(t *testing.T) {
 	}
 }
 
-// An account that an earlier preparation left with another password gets this one, and no other account does.
+// An account that an earlier preparation left with another password gets this one, and no other
+// account does.
 func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 	for mail, used := range map[string]bool{"user-0@example.com": true, "user-0@corp.example": false} {
 		changed := false
@@ -123,7 +125,8 @@ func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 	}
 }
 
-// A rate limit holds the preparation of a server up and does not end it; the log reports for how long.
+// A rate limit holds the preparation of a server up and does not end it; the log reports for how
+// long.
 func TestALimitHoldsProvisioningUp(t *testing.T) {
 	var n atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

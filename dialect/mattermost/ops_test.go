@@ -8,8 +8,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A margin may name exactly the series that users record beside the steady state, and none of the steady
-// state.
+// A margin may name exactly the series that users record beside the steady state, and none of the
+// steady state.
 func TestApartAreTheSeriesOfLoginsAndStorms(t *testing.T) {
 	apart := Apart()
 	for _, name := range apart {

@@ -22,7 +22,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// failing is a proxy that passes the first n requests on and answers the others by fail. It counts them.
+// failing is a proxy that passes the first n requests on and answers the others by fail. It counts
+// them.
 func failing(t *testing.T, target string, n int64, fail http.HandlerFunc) (proxy *httptest.Server, seen *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -40,9 +41,9 @@ func failing(t *testing.T, target string, n int64, fail http.HandlerFunc) (proxy
 	return s, seen
 }
 
-// TestVerifyOfATargetThatBeginsToFailDoesNotPanic: when the target begins to fail in some proof, the others are
-// reported as failed, each with the reason. Before, a reload that failed left the person without a channel, and the
-// next proof that posted there panicked.
+// TestVerifyOfATargetThatBeginsToFailDoesNotPanic: when the target begins to fail in some proof,
+// the others are reported as failed, each with the reason. Before, a reload that failed left the
+// person without a channel, and the next proof that posted there panicked.
 func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 	direct, password := reference(t, "postgresql", refchat.Config{})
 	only := []string{"full_reload", "logout_login", "create_private_channel", "add_reaction", "edit_post", "follow_thread", "upsert_draft", "click_user_profile", "add_channel_bookmark"}

@@ -54,8 +54,8 @@ var Params = map[string]string{
 	"direct":      "direct channels that each person has from the beginning, besides one group channel of three (0 to 20, default 2, if the mix opens any)",
 }
 
-// Secrets are the names that Env.Secret is asked for, with their meaning. A setting of the same name is used if that
-// has none.
+// Secrets are the names that Env.Secret is asked for, with their meaning. A setting of the same
+// name is used if that has none.
 var Secrets = map[string]string{
 	"admin_password": "password of the administrator",
 	"admin_token":    "token of the administrator, instead of its password",
@@ -123,7 +123,7 @@ func Check(params map[string]string) error {
 	return err
 }
 
-// parse reads settings on top of those of a mix.
+// parse reads settings on top of a mix's own.
 func parse(params map[string]string, mix string) (settings, error) {
 	s := preset(mix)
 	p := &parser{params: params}
@@ -173,7 +173,8 @@ func parse(params map[string]string, mix string) (settings, error) {
 	return s, errors.Join(p.errs...)
 }
 
-// A parser reads values and collects what is wrong with them. A setting that is not given keeps its value.
+// A parser reads values and collects what is wrong with them. A setting that is not given keeps its
+// value.
 type parser struct {
 	params map[string]string
 	errs   []error
@@ -269,8 +270,8 @@ func secret(env *workload.Env, name string) string {
 	return ""
 }
 
-// personPassword is the password of all persons: given, or derived from the administrator's secret so that a later
-// run finds it again and it need not be stored.
+// personPassword is the password of all persons: given, or derived from the administrator's secret
+// so that a later run finds it again and it need not be stored.
 func personPassword(env *workload.Env) string {
 	if v := secret(env, "user_password"); v != "" {
 		env.Secrets.Add(v)

@@ -24,8 +24,8 @@ func whole(ofFile bool) *Person {
 	return b
 }
 
-// An agent gets the tokens and passwords of its own users, has actors for them alone, and knows how many there are of
-// all.
+// An agent gets the tokens and passwords of its own users, has actors for them alone, and knows how
+// many there are of all.
 func TestStateOfAPart(t *testing.T) {
 	const users, agents = 500, 4
 	env := workload.Env{URL: "http://127.0.0.1:1", Mix: "loadtest-ng", Registry: measure.NewRegistry(1), Params: map[string]string{}}

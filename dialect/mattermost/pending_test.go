@@ -16,7 +16,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// A person's identifiers of its posts are those of the web app, and no two are the same, however fast it writes.
+// A person's identifiers of its posts are those of the web app, and no two are the same, however
+// fast it writes.
 func TestPendingIDs(t *testing.T) {
 	a := &person{id: anID}
 	before, had := time.Now().UnixMilli(), int64(0)
@@ -37,9 +38,9 @@ func TestPendingIDs(t *testing.T) {
 	}
 }
 
-// A post whose response is lost between the server and the client, and that everyone has got, was posted: the event
-// that came back to its author says so. So was one whose event comes after the response was given up. The operation
-// failed all the same.
+// A post whose response is lost between the server and the client, and that everyone has got, was
+// posted: the event that came back to its author says so. So was one whose event comes after the
+// response was given up. The operation failed all the same.
 func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	to, err := url.Parse(target)

@@ -15,7 +15,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Person is the behavior mattermost: see "Behaviors" in the package comment. Its zero value is ready for Provision.
+// Person is the behavior mattermost: see "Behaviors" in the package comment. Its zero value is
+// ready for Provision.
 type Person struct {
 	found
 	set      settings
@@ -36,7 +37,8 @@ type Person struct {
 	rallied   time.Time // when the last try to find or make one ended
 }
 
-// found are the objects that Provision of a Person has found or made. Settings and mix follow from the plan.
+// found are the objects that Provision of a Person has found or made. Settings and mix follow from
+// the plan.
 type found struct {
 	facts
 	accounts
@@ -44,9 +46,11 @@ type found struct {
 	Team       string   `json:"team"`
 	Channels   []string `json:"channels"`
 	AdminToken string   `json:"admin_token"` // for reports
-	// Attribute is the identifier of the custom profile attribute that persons change; "" if the server has none.
+	// Attribute is the identifier of the custom profile attribute that persons change; "" if the
+	// server has none.
 	Attribute string `json:"attribute"`
-	// MostNotified is the largest number of members of a channel whose users are notified of typing.
+	// MostNotified is the largest number of members of a channel whose users are notified of
+	// typing.
 	MostNotified int `json:"most_notified"`
 }
 
@@ -64,7 +68,8 @@ func (b *Person) name(rank int) string {
 	return personName(b.set.users, rank)
 }
 
-// credentials returns the login and the password of a person; both are empty for one that has a token alone.
+// credentials returns the login and the password of a person; both are empty for one that has a
+// token alone.
 func (b *Person) credentials(rank int) (login, password string) {
 	if !b.ofFile() {
 		return personName(b.set.users, rank), b.Password
@@ -84,8 +89,8 @@ func (b *Person) isPerson(name string) bool {
 	return strings.HasPrefix(name, b.set.users)
 }
 
-// Provision implements workload.Behavior: n persons exist, are members of the team and of their channels, and, with
-// warm logins, are logged in. Persons beyond n of an earlier call stay.
+// Provision implements workload.Behavior. Afterwards n persons are members of the team and of their
+// channels and, with warm logins, have a session. Persons beyond n of an earlier call stay.
 func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	mixName := cmp.Or(env.Mix, DefaultMix)
 	set, err := parse(env.Params, mixName)
@@ -199,7 +204,8 @@ func (b *Person) useAccounts(s *setup, cold bool) error {
 	return nil
 }
 
-// makeAccounts makes n persons, members of the team and of their channels, and logs them in if they begin with a session.
+// makeAccounts makes n persons, members of the team and of their channels, and logs them in if they
+// begin with a session.
 func (b *Person) makeAccounts(s *setup, n int, cold bool) error {
 	var ranks []int
 	var names []string
@@ -232,7 +238,8 @@ func (b *Person) makeAccounts(s *setup, n int, cold bool) error {
 	return b.warm(s, n)
 }
 
-// channelsOf returns the indices of the channels that a person is a member of, besides the team's own.
+// channelsOf returns the indices of the channels that a person is a member of, besides the team's
+// own.
 func (b *Person) channelsOf(rank int) []int {
 	ks := make([]int, b.set.memberships)
 	for j := range ks {
@@ -241,7 +248,8 @@ func (b *Person) channelsOf(rank int) []int {
 	return ks
 }
 
-// warm logs the first n persons in. Tokens of an earlier call are used again if the first one still opens a session.
+// warm logs the first n persons in. It uses tokens of an earlier call again if the first one still
+// opens a session.
 func (b *Person) warm(s *setup, n int) error {
 	if len(b.Tokens) > 0 && b.Tokens[0] != "" {
 		ok, err := s.valid(b.Tokens[0])
@@ -272,8 +280,9 @@ func (b *Person) warm(s *setup, n int) error {
 	return err
 }
 
-// begin resets the state of one run, when the first actor of another run is made. The server may have been reset in
-// between: posts, and channels that persons made, are gone. No actor of the run before is alive any more.
+// begin resets the state of one run, when the first actor of another run is made. The server may
+// have been reset in between: posts, and channels that persons made, are gone. No actor of the run
+// before is alive any more.
 func (b *Person) begin(run *measure.Registry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -349,8 +358,8 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	return a, nil
 }
 
-// session returns the session that a person has now, or "" if it must open one with its password. One of a file's token
-// has that; cold is of its first session.
+// session returns the session that a person has now, or "" if it must open one with its password.
+// One of a file's token has that; cold is of its first session.
 func (b *Person) session(rank int, cold bool) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 
 const pageOf = 30 // posts
 
-// person is one user. Its knowledge of the server lies in the behavior's directory; it keeps pointers, numbers and
-// bitmaps.
+// person is one user. Its knowledge of the server lies in the behavior's directory; it keeps
+// pointers, numbers and bitmaps.
 type person struct {
 	b             *Person
 	u             *workload.User
@@ -52,7 +52,7 @@ type person struct {
 	has      *belongings
 
 	turn  chan struct{}  // filled while a goroutine takes up a lost connection
-	tried time.Duration  // when the last attempt to do so ended, of the clock; of whoever has the turn
+	tried time.Duration  // end of the last such attempt, on the clock; guarded by turn
 	wg    sync.WaitGroup // of the reader, and of calls that it or the clock starts
 
 	mu     sync.Mutex
@@ -75,8 +75,8 @@ type place struct {
 	loaded bool  // its posts were read since login
 }
 
-// Login implements workload.Actor: the session, the requests of the web app at its start, the WebSocket, and the
-// first channel.
+// Login implements workload.Actor: the session, the requests of the web app at its start, the
+// WebSocket, and the first channel.
 func (a *person) Login(ctx context.Context) error {
 	a.renew(a.start[0], a.start[1])
 	defer a.begin(a.login)()
@@ -87,7 +87,7 @@ func (a *person) Login(ctx context.Context) error {
 	return err
 }
 
-// begin takes a client for the person's own goroutine; the returned function gives it back.
+// begin takes a client for the person's own goroutine; end gives it back.
 func (a *person) begin(t *api.Table) (end func()) {
 	if a.c = a.pool.take(a.u, t); a.c == nil {
 		a.c = a.pool.force(a.u, t)
@@ -142,7 +142,7 @@ func (a *person) comeAnew(ctx context.Context) error {
 	return a.comeOnline(ctx)
 }
 
-// signIn exchanges the password for a session, or tries the token that is one.
+// signIn exchanges the password for a session, or tries the token of the account.
 func (a *person) signIn(ctx context.Context) error {
 	if a.c.Table == a.steady { // a login never hides in the steady state
 		defer a.c.Under(a.login)()
@@ -186,8 +186,8 @@ func (a *person) look(ch *channel) {
 	a.mu.Unlock()
 }
 
-// place returns the index of a channel among the person's, to which it is added if need be. Servers list them by id,
-// which no two share; by name they are the same everywhere.
+// place returns the index of a channel among the person's, and adds it to them. Servers list them
+// by id, which no two share; by name they are the same everywhere.
 func (a *person) place(ch *channel) int {
 	if k := slices.IndexFunc(a.places, func(p place) bool { return p.ch == ch }); k >= 0 {
 		return k
@@ -247,8 +247,8 @@ func (a *person) Act(ctx context.Context) error {
 	return a.settle(ctx, err)
 }
 
-// settle turns the outcome of an action into that of Act: a failed op is recorded, and the rest of the action makes
-// no sense, but the user goes on.
+// settle returns the error of Act after an action: none for a failed op, which is recorded and ends
+// the action only, and for a skip.
 func (a *person) settle(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
@@ -262,8 +262,8 @@ func (a *person) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// isGone reports whether the person is not there: its last login failed, before it was connected or before it had
-// come to a channel. It arrives again at its next action.
+// isGone reports whether the person's last login failed, before it was connected or in a channel.
+// The person arrives again at its next action.
 func (a *person) isGone() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

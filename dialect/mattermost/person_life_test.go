@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A person whose reload or new session fails half way is no worse off than one whose first login fails: its next
-// action begins with another arrival, which succeeds as soon as the server does, and it never calls with a session
-// that it has ended.
+// A person whose reload or new session fails half way is no worse off than one whose first login
+// fails: its next action begins with another arrival, which succeeds as soon as the server does,
+// and it never calls with a session that it has ended.
 func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 	null, err := url.Parse(nullProcess(t))
 	noError(t, err)

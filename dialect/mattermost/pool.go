@@ -10,10 +10,10 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls go out at the same
-// time, up to the budget that a browser has for one server, and kept until the person's action ends: an action that
-// has calls together more than once does not connect each time. Its zero value needs cfg and budget. It is safe for
-// concurrent use.
+// A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls
+// go out at the same time, up to the budget that a browser has for one server, and kept until the
+// person's action ends: an action that has calls together more than once does not connect each
+// time. Its zero value needs cfg and budget. It is safe for concurrent use.
 type pool struct {
 	cfg    api.Options
 	budget int
@@ -43,8 +43,8 @@ func (p *pool) force(rec api.Recorder, t *api.Table) *api.Client {
 	return p.get(rec, t)
 }
 
-// apart returns a client that opens a WebSocket and does nothing else: it is none of the connections, and is not
-// given back.
+// apart returns a client that opens a WebSocket and does nothing else: it is none of the
+// connections, and is not given back.
 func (p *pool) apart(rec api.Recorder, t *api.Table) *api.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,10 +138,11 @@ func (f call) do(ctx context.Context, c *api.Client) (err error) {
 	return f(ctx, c)
 }
 
-// together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the
-// setting parallel off, one after the other. The person's own goroutine makes the first one. All are intended when
-// the person could go on, or, for those that follow others on their connection, when the one before them was done. It
-// returns the first error of the earliest call when all have ended.
+// together makes calls at the same time, as a browser does, as far as the budget of connections
+// goes; with the setting parallel off, one after the other. The person's own goroutine makes the
+// first one. All are intended when the person could go on; a call that follows another on its
+// connection, when that one was done. It returns the first error of the earliest call when all have
+// ended.
 func (a *person) together(ctx context.Context, calls ...call) error {
 	errs := make([]error, len(calls))
 	var taken atomic.Int64 // the first call is the person's

@@ -15,8 +15,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A login calls several things together, several times. Each connection that it makes on the way is one that a
-// browser would make, too, and one whose port the kernel keeps for a minute after it.
+// A login calls several things together, several times. Each connection that it makes on the way is
+// one that a browser would make, too, and one whose port the kernel keeps for a minute after it.
 func TestConnectionsOfALogin(t *testing.T) {
 	const budget = 4
 	var dials, open atomic.Int64
@@ -69,9 +69,10 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// A post with two files: the small one is uploaded on the person's own connection, the film on another. The person's
-// wait for the film is in the film's op. The post that follows, which found its connection free, waited for nothing;
-// that the generator went on to it late is lag, as it is of calls that go out together.
+// A post with two files: the small one is uploaded on the person's own connection, the film on
+// another. The person's wait for the film is in the film's op. The post that follows, which found
+// its connection free, waited for nothing; that the generator went on to it late is lag, as it is
+// of calls that go out together.
 func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)

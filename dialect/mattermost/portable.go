@@ -9,8 +9,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// State implements workload.Portable. Persons of other processes are left out, but for the names of a file's accounts:
-// each process learns who the others are as a client does, from the server.
+// State implements workload.Portable. Persons of other processes are left out, but for the names of
+// a file's accounts: each process learns who the others are as a client does, from the server.
 func (b *Person) State(ranks []int) ([]byte, error) {
 	if b.Version == (version{}) {
 		return nil, errors.New("mattermost: Provision has not been called")

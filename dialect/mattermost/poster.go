@@ -16,7 +16,8 @@ const (
 	alphabet    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
 )
 
-// Poster is the behavior poster: see "Behaviors" in the package comment. Its zero value is ready for Provision.
+// Poster is the behavior poster: see "Behaviors" in the package comment. Its zero value is ready
+// for Provision.
 type Poster struct {
 	posting
 	set   settings
@@ -99,7 +100,8 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	return nil
 }
 
-// useAccounts opens sessions of the posters' accounts and makes each a member of its channel, or checks that it is one.
+// useAccounts opens sessions of the posters' accounts and makes each a member of its channel, or
+// checks that it is one.
 func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 	if len(env.Accounts.Rows) == 0 { // too few users for one poster
 		p.posting = posting{accounts: accounts{Rows: []workload.Account{}}}
@@ -203,8 +205,8 @@ type poster struct {
 // posterActions are the two tasks of a poster.
 var posterActions = []workload.TallyAction{{Name: "post", Weight: posterTasks - 1}, {Name: "upload", Weight: 1}}
 
-// Login implements workload.Actor. A poster with a token has all that it needs, and its connection comes with the first
-// request.
+// Login implements workload.Actor. A poster with a token has all that it needs, and its connection
+// comes with the first request.
 func (a *poster) Login(ctx context.Context) error {
 	if a.account.Login == "" {
 		return nil

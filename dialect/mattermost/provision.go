@@ -142,8 +142,8 @@ func without(list []string) (empty []int) {
 	return empty
 }
 
-// logIn opens a session of an account that is there. One of our making whose password is another, because it is of a
-// run with another secret, gets this password.
+// logIn opens a session of an account that is there. One of our making whose password is another,
+// because it is of a run with another secret, gets this password.
 func (s *setup) logIn(ctx context.Context, c *api.Client, name, password string) error {
 	_, err := c.Login(ctx, name, password)
 	if !unauthorized(err) {
@@ -161,10 +161,10 @@ func (s *setup) logIn(ctx context.Context, c *api.Client, name, password string)
 	return err
 }
 
-// mailOf is the e-mail address of an account that is made here. Nobody else has one of that domain.
+// mailOf is the e-mail address of an account of our making. Nobody else has one of that domain.
 func mailOf(name string) string { return name + "@example.com" }
 
-// membersAmong returns which of some users are in a paged list, however long that is: it keeps no others.
+// membersAmong returns the users that are in a paged list, and keeps no others of it.
 func membersAmong(users []string, list func(page int) ([]string, error)) (map[string]bool, error) {
 	wanted, found := make(map[string]bool, len(users)), map[string]bool{}
 	for _, id := range users {
@@ -191,13 +191,14 @@ func membersAmong(users []string, list func(page int) ([]string, error)) (map[st
 	}
 }
 
-// lacking returns which of some users are not in a paged list.
+// lacking returns the users that are not in a paged list.
 func lacking(users []string, list func(page int) ([]string, error)) ([]string, error) {
 	found, err := membersAmong(users, list)
 	return slices.DeleteFunc(slices.Clone(users), func(id string) bool { return found[id] }), err
 }
 
-// join makes users members of a team and of channels: want returns the indices of the channels of the i-th user.
+// join makes users members of a team and of channels: want returns the indices of the channels of
+// the i-th user.
 func (s *setup) join(team string, users, channels []string, want func(i int) []int) error {
 	if err := s.joinTeam(team, users); err != nil {
 		return err
@@ -291,8 +292,8 @@ func (s *setup) bot() (id, token string, err error) {
 // attributeName is the custom profile attribute that is used or created.
 const attributeName = "load_test"
 
-// attribute finds or creates the custom profile attribute and returns its id, "" if it is not there and no
-// administrator who could create it.
+// attribute finds or creates the custom profile attribute and returns its id; "" if it is missing,
+// and so is an administrator to create it.
 func (s *setup) attribute() (id string, err error) {
 	err = s.with(func(c *api.Client) error {
 		fields, err := c.AttributeFields(s.ctx)

@@ -10,8 +10,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// The administrator is made on a server that says that it has no accounts, or does not say it. On one that has some, the
-// account would be an ordinary one, with the administrator's password, left behind by a wrong name.
+// The administrator is made on a server that says that it has no accounts, or does not say it. On
+// one that has some, the account would be an ordinary one, with the administrator's password, left
+// behind by a wrong name.
 func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 	for _, tt := range []struct {
 		config string

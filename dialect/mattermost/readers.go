@@ -11,9 +11,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// reader names the person as a reader of a channel for the audit. Open channels need none: an administrator reads
-// them on every release. Direct and group channels are closed to administrators who are not members on releases of
-// the 9.x line: seen on 9.11.
+// reader names the person as a reader of a channel for the audit. Open channels need none: an
+// administrator reads them on every release. Direct and group channels are closed to administrators
+// who are not members on releases of the 9.x line: seen on 9.11.
 func (a *person) reader(ch *channel) string {
 	if ch.kind == 'O' {
 		return ""
@@ -40,8 +40,8 @@ func newReaders(env *workload.Env, set settings) *readers {
 	}
 }
 
-// session gives a client the session of a reader: one that is there or, with anew, one that is opened with
-// the password.
+// session gives a client the session of a reader: a known one or, with anew, one opened with the
+// password.
 func (r *readers) session(ctx context.Context, c *api.Client, reader string, anew bool) error {
 	rank, err := strconv.Atoi(reader)
 	if err != nil || rank < 0 {
@@ -72,7 +72,7 @@ func (r *readers) session(ctx context.Context, c *api.Client, reader string, ane
 
 var errRefused = errors.New("refused")
 
-// refused reports whether the server answered that the caller may not: no session, or no permission.
+// refused reports whether the caller has no session or no permission.
 func refused(err error) bool {
 	return unauthorized(err) || status(err) == 403 || errors.Is(err, errRefused)
 }

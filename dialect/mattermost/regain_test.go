@@ -16,7 +16,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// pipes are a listener whose connections lie in memory, so that a test's time can stand still while they wait.
+// pipes are a listener whose connections lie in memory, so that a test's time can stand still while
+// they wait.
 type pipes struct {
 	made   chan net.Conn
 	closed chan struct{}
@@ -40,8 +41,8 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// A slowServer accepts WebSockets, the n-th (from 0) after so many seconds as slow has at n, and with 503 where that is
-// negative. lost breaks the connections that are open.
+// A slowServer accepts WebSockets, the n-th (from 0) after so many seconds as slow has at n, and
+// with 503 where that is negative. lost breaks the connections that are open.
 type slowServer struct {
 	pipes
 	slow  []int
@@ -146,8 +147,8 @@ func (s *slowServer) check(t *testing.T, reg *measure.Registry, want ...int) {
 	}
 }
 
-// In a storm a server may need the whole time-out for a handshake. The person waits for it: it opens no second connection
-// beside it, and nothing of the wait is left for the next loss.
+// In a storm a server may need the whole time-out for a handshake. The person waits for it: it
+// opens no second connection beside it, and nothing of the wait is left for the next loss.
 func TestReconnectAtASlowServer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow []int

@@ -11,8 +11,9 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// reload makes the requests of a client that starts, in the order and in the groups of the web app: the user and the
-// presence of others, then the channels of the team, then the sidebar, then a channel.
+// reload makes the requests of a client that starts, in the order and in the groups of the web app:
+// the user and the presence of others, then the channels of the team, then the sidebar, then a
+// channel.
 func (a *person) reload(ctx context.Context) error {
 	start := time.Now()
 	var people []api.Profile
@@ -130,7 +131,7 @@ func (a *person) getProfiles(ctx context.Context, c *api.Client, ids []string) e
 	return nil
 }
 
-// mostGroups is how many of the group channels that a sidebar shows are filled with names at the start.
+// mostGroups bounds the group channels whose members are requested at the start.
 const mostGroups = 20
 
 // groupsShown requests the members of the group channels that the person's sidebar shows.
@@ -195,21 +196,22 @@ func loadThreadTotals(ctx context.Context, c *api.Client, userID, teamID string)
 	return err
 }
 
-// A hostile server lists 50,000 teams and channels, for each of thousands of persons. A person remembers so many of them:
-// a few hundred KiB. Nobody in a real one is in as many.
+// These bound what a person remembers of a hostile server, which may list 50,000 teams and channels
+// for each of thousands of persons. They take a few hundred KiB, and no user of a real server is in
+// as many.
 const (
 	mostTeams  = 500
 	mostPlaces = 5000
 )
 
-// takeTeams remembers the teams of which the person is a member.
+// takeTeams remembers the person's teams.
 func (a *person) takeTeams(ids []string) {
 	slices.Sort(ids) // servers order them as they like
 	a.teams = slices.Clone(ids[:min(len(ids), mostTeams)])
 }
 
-// take makes places of channels that were read, except archived ones and those for which the directory has no room, or
-// the person.
+// take makes places of channels that were read, except archived ones. It ends where the person or
+// the directory has no room.
 func (a *person) take(chs []api.Channel) {
 	for _, ch := range chs {
 		if len(a.places) >= mostPlaces {
@@ -224,7 +226,7 @@ func (a *person) take(chs []api.Channel) {
 	}
 }
 
-// direct requests the profiles and the presence of those that the person has direct channels with.
+// direct requests the profiles and the presence of the other users of the person's direct channels.
 func (a *person) direct(ctx context.Context) error {
 	var ids []string
 	for _, p := range a.places {
@@ -243,8 +245,8 @@ func (a *person) direct(ctx context.Context) error {
 	return a.getStatuses(ctx, ids)
 }
 
-// otherOf returns the other of the two users of a direct channel, whose name is both identifiers with two underscores
-// between.
+// otherOf returns the other of the two users of a direct channel, whose name is both identifiers
+// with two underscores between.
 func otherOf(name, self string) string {
 	x, y, ok := strings.Cut(name, "__")
 	switch {
@@ -267,8 +269,9 @@ func (a *person) getStatuses(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// meet requests the objects that the client lacks to show posts, in the order of the web app: their pictures, the
-// presence, the profiles and the portraits of their authors, and the profiles of those they mention.
+// meet requests the objects that the client lacks to show posts, in the order of the web app: their
+// pictures, the presence, the profiles and the portraits of their authors, and the profiles of
+// those they mention.
 func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	var pictures []call
 	var unseen, unknown, names []string
@@ -333,8 +336,8 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	return nil
 }
 
-// portraits requests the pictures of users: those that a browser does not have, or with the setting images
-// revalidate, whether they changed.
+// portraits requests the pictures of users that the person does not have. With the setting images
+// revalidate it asks for the others, too, with their tags.
 func (a *person) portraits(ctx context.Context, users []uint32) error {
 	if a.b.set.images == imagesOff {
 		return nil

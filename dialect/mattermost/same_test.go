@@ -64,8 +64,8 @@ func nullInProcess(t *testing.T) (url string) {
 	return s.URL()
 }
 
-// process plays one process of a run: the persons from one rank to another do so many actions. It returns the
-// requests of each, sorted (calls go out together), and its think times.
+// process plays one process of a run: the persons from one rank to another do so many actions. It
+// returns the requests of each, sorted (calls go out together), and its think times.
 func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
 	t.Helper()
 	tape := &tape{log: map[string][]string{}}
@@ -105,8 +105,8 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 	return tape.log, think
 }
 
-// Whether one process plays all users or two play a half each, each user thinks as long and sends the same, where it
-// sees the same.
+// Whether one process plays all users or two play a half each, each user thinks as long and sends
+// the same, where it sees the same.
 func TestSameSeedSameUsers(t *testing.T) {
 	weights := map[string]float64{}
 	for name, w := range Mixes()[DefaultMix] {

@@ -37,7 +37,7 @@ type setup struct {
 	patience *api.Patience // waits where a rate limit refuses a call; nil: the call fails
 }
 
-// setupRecorder records provisioning, in which every op is due when it is sent.
+// setupRecorder records provisioning. Every op is due when it is sent.
 type setupRecorder struct {
 	rec   *measure.Recorder
 	epoch time.Time
@@ -70,10 +70,10 @@ func (s *setup) log(format string, args ...any) {
 	}
 }
 
-// patient makes the calls wait where a rate limit refuses them; heldUp ends it.
+// patient makes calls wait where a rate limit refuses them.
 func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
 
-// heldUp reports for how long a rate limit held the calls up, if one did.
+// heldUp logs the time for which a rate limit held calls up.
 func (s *setup) heldUp() {
 	if held, refused := s.patience.Held(); refused > 0 {
 		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated", held.Seconds(), refused)
@@ -97,7 +97,8 @@ func (s *setup) with(f func(c *api.Client) error) error {
 	return f(c)
 }
 
-// parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the first error.
+// parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the
+// first error.
 func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int) error) error {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
@@ -130,7 +131,7 @@ func each[T any](s *setup, list []T, f func(ctx context.Context, c *api.Client, 
 	return s.parallel(len(list), func(ctx context.Context, c *api.Client, i int) error { return f(ctx, c, list[i]) })
 }
 
-// status returns that of the answer to a call that failed, and 0 if there was none.
+// status returns the status of the answer to a failed call; 0 without an answer.
 func status(err error) int {
 	if e, ok := errors.AsType[*api.OpError](err); ok {
 		return e.Status
@@ -150,7 +151,8 @@ func exists(err error) bool {
 	return ok && (e.Status == 400 || e.Status == 409) && strings.Contains(e.Code, "exist")
 }
 
-// asAdmin obtains the administrator's token; on a server without accounts it creates the administrator.
+// asAdmin obtains the administrator's token; on a server without accounts it creates the
+// administrator.
 func (s *setup) asAdmin() error {
 	token, password := secret(s.env, "admin_token"), secret(s.env, "admin_password")
 	if token == "" && password == "" {
@@ -189,7 +191,8 @@ func (s *setup) asAdmin() error {
 	return nil
 }
 
-// valid reports whether a token obtained earlier still opens a session: false after a reset to a state before it.
+// valid reports whether a token obtained earlier still opens a session; a reset to an earlier state
+// ends it.
 func (s *setup) valid(token string) (bool, error) {
 	c, err := s.client(token)
 	if err != nil {
@@ -202,13 +205,14 @@ func (s *setup) valid(token string) (bool, error) {
 	return err == nil, err
 }
 
-// adminRemedy ends the error of something that only an administrator does.
+// adminRemedy is the end of an error whose remedy is an administrator.
 const adminRemedy = "or give the secret admin_password or admin_token of an administrator, who does it"
 
-// noAdmin is the reason why the server has not what only an administrator uses or makes.
+// noAdmin is the reason for objects that are missing because only an administrator uses or makes
+// them.
 const noAdmin = "no administrator's secret is given"
 
-// absent is the error of an object that only an administrator would make.
+// absent completes the error of an object that only an administrator can make.
 func (s *setup) absent(err error) error {
 	return fmt.Errorf("%w; make it, name others with the settings team and channel, %s", err, adminRemedy)
 }

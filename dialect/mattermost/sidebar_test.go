@@ -10,8 +10,8 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// A new section holds the current channel, however many others the person is in: the proof looks for it there, and a
-// server that is verified again and again has ever more channels.
+// A new section holds the current channel, however many others the person is in: the proof looks
+// for it there, and a server that is verified again and again has ever more channels.
 func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 	sent := ""
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

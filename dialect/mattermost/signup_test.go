@@ -7,8 +7,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// Half of the persons make their account, join and load everything; no first login counts in the steady state. A
-// second run finds their accounts.
+// Half of the persons make their account, join and load everything; no first login counts in the
+// steady state. A second run finds their accounts.
 func TestSignUp(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)

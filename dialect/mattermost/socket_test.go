@@ -19,7 +19,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// socketServer serves the WebSocket with another implementation than ours. serve gets a function that sends an event.
+// socketServer serves the WebSocket with another implementation than ours. serve gets a function
+// that sends an event.
 func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw string))) string {
 	t.Helper()
 	return busyServer(t, func() bool { return false }, serve)
@@ -76,8 +77,8 @@ func posted(seq int, id, author, message string) string {
 	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`, data, seq)
 }
 
-// A lost connection, a gap and a repeated event are counted, deliveries are recorded for others' posts only, and the
-// user reconnects.
+// A lost connection, a gap and a repeated event are counted, deliveries are recorded for others'
+// posts only, and the user reconnects.
 func TestListen(t *testing.T) {
 	var mu sync.Mutex
 	conns := 0

@@ -14,8 +14,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Accounts that were there before the run may be somebody's: their posts and scheduled posts from before are neither
-// edited nor deleted nor sent. Those of accounts that plimsoll made are.
+// Accounts that were there before the run may be somebody's: their posts and scheduled posts from
+// before are neither edited nor deleted nor sent. Those of accounts that plimsoll made are.
 func TestWhatAnAccountHadStays(t *testing.T) {
 	const scheduled = `{"id":"%s","channel_id":"c","message":"m","scheduled_at":%d}`
 	for _, adopted := range []bool{false, true} {

@@ -29,8 +29,8 @@ var storms = map[string]func(ctx context.Context, a *person, s workload.Storm) e
 //	join       everyone joins one new channel and reads it
 func (b *Person) StormKinds() []string { return slices.Sorted(maps.Keys(storms)) }
 
-// Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's place in the plan, and
-// takes nothing from the user's own streams.
+// Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's
+// place in the plan, and takes nothing from the user's own streams.
 func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	do := storms[s.Kind]
 	if do == nil {
@@ -62,8 +62,8 @@ func stormReconnect(ctx context.Context, a *person, _ workload.Storm) error {
 	return reconnectWebSocket(ctx, a)
 }
 
-// CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with it; "" when all
-// are good.
+// CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with
+// it; "" when all are good.
 func CheckStorm(kind string, params map[string]string) (key, problem string) {
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		switch {
@@ -124,8 +124,9 @@ type rally struct {
 	tries int   // that failed
 }
 
-// rallyTries is how many users of a process try to find or make the channel of a storm before all others fail with the
-// last one's error. Each may need the whole time-out, several times over, and the others wait.
+// rallyTries bounds the users of a process that try to find or make the channel of a storm; all
+// others fail with the last one's error. A try may take the time-out several times over, and the
+// others wait for it.
 const rallyTries = 3
 
 // rally finds or creates the channel of a storm; the first caller does it for all, the others wait.
@@ -163,8 +164,8 @@ func (a *person) rally(ctx context.Context, team, name string) (api.Channel, err
 	return ch, err
 }
 
-// findOrMake looks for an open channel by name in the team's list, in which nothing is an error, and makes it if it
-// is not there.
+// findOrMake looks for an open channel by name in the team's list, where a missing one is no failed
+// op, and makes it if it is not there.
 func findOrMake(ctx context.Context, c *api.Client, team, name string) (api.Channel, error) {
 	for page := 0; ; page++ {
 		chs, err := c.PublicChannels(ctx, team, page, pageSize)

@@ -17,8 +17,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Each kind of storm does its work on a server, under series of its own; everyone is connected afterwards, and no
-// user's chance was touched.
+// Each kind of storm does its work on a server, under series of its own; everyone is connected
+// afterwards, and no user's chance was touched.
 func TestStorms(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)
@@ -114,8 +114,8 @@ func TestDevicesAreDealt(t *testing.T) {
 	}
 }
 
-// A channel that cannot be made is not tried by each user of a storm: each try may take the whole time-out, and the
-// others wait for it. One failure of a server is no reason to give up.
+// A channel that cannot be made is not tried by each user of a storm: each try may take the whole
+// time-out, and the others wait for it. One failure of a server is no reason to give up.
 func TestRallyGivesUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		failures, tries, made int

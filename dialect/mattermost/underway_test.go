@@ -16,8 +16,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A server that stands still in its WebSocket handlers when the phase ends: the operation that waits for it is under
-// way until it was answered.
+// A server that stands still in its WebSocket handlers when the phase ends: the operation that
+// waits for it is under way until it was answered.
 func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 	for _, stalls := range []string{"websocket", "typing"} {
 		t.Run(stalls, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 	}
 }
 
-// A call that an event or the clock starts is under way as all others are, until it was answered or its person has
-// gone; a run that is cut off leaves it so.
+// A call that an event or the clock starts is under way as all others are, until it was answered or
+// its person has gone; a run that is cut off leaves it so.
 func TestCallsBehindAreUnderWay(t *testing.T) {
 	for _, tt := range []struct {
 		name string

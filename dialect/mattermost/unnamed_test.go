@@ -10,9 +10,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// TestPostsAcceptedWithoutIdAreNotLostSilently: half of the posts of a poster are answered 200 {"status":"OK"}. Each
-// of them is an error of class decode, and the ledger records that it cannot be looked for; the audit expects the
-// others.
+// TestPostsAcceptedWithoutIdAreNotLostSilently: half of the posts of a poster are answered 200
+// {"status":"OK"}. Each of them is an error of class decode, and the ledger records that it cannot
+// be looked for; the audit expects the others.
 func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	n := 0
 	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {

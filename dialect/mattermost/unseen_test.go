@@ -6,7 +6,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Only with cold logins and without an administrator are accounts not looked at again after a reset.
+// Only with cold logins and without an administrator are accounts not looked at again after a
+// reset.
 func TestUnseen(t *testing.T) {
 	for _, tt := range []struct {
 		cold   bool

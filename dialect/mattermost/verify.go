@@ -36,7 +36,7 @@ type Proof struct {
 	Outcome       Outcome `json:"outcome"`
 	Detail        string  `json:"detail,omitempty"` // the reason, unless it is ok
 	ServerVersion string  `json:"server_version"`
-	// Stack is that of this program if it panicked in the proof, which has failed then by a defect of ours.
+	// Stack is the stack of this program if it panicked in the proof: a defect of ours.
 	Stack string `json:"stack,omitempty"`
 }
 
@@ -45,14 +45,15 @@ type VerifyConfig struct {
 	URL      string
 	Token    string // of an administrator; or
 	Password string // of the administrator named by the setting admin, who is created on an empty server
-	// UserPassword is that of the accounts it makes; derived from the administrator's secret if empty, and so another
-	// one with another token.
+	// UserPassword is the password of the accounts that it makes. If empty, it is derived from the
+	// administrator's secret.
 	UserPassword string
 	Params       map[string]string
 	Timeout      time.Duration // of one call; 0 means 10 s
 	Only         []string      // names of actions; nil means all
 	Users        int           // of the run that the obstacles are for
-	// Before is called with the obstacles before anything is made on the server, but for its administrator.
+	// Before is called with the obstacles before anything is made on the server, but for its
+	// administrator.
 	Before func([]dialect.Obstacle)
 	// Proven is called with each proof.
 	Proven  func(Proof)
@@ -60,10 +61,11 @@ type VerifyConfig struct {
 	Secrets *plain.Secrets // gets every password and token of the verification; may be nil
 }
 
-// Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves
-// the effect of each through another client. It makes a team of its own (setting team, default plimsoll-verify) with
-// a few accounts and channels, and leaves them there. Calls that a rate limit refuses are repeated, and the log reports
-// for how long. The error reports that this failed; a failure of an action is in its Proof.
+// Verify carries out every action that persons can do on a server, with the very code that a load
+// uses, and proves the effect of each through another client. It makes a team of its own (setting
+// team, default plimsoll-verify) with a few accounts and channels, and leaves them there. Calls
+// that a rate limit refuses are repeated, and the log reports for how long. The error reports that
+// this failed; a failure of an action is in its Proof.
 func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	s, err := newStage(ctx, cfg)
 	if err != nil {
@@ -89,8 +91,8 @@ func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	return proofs, nil
 }
 
-// A stage is the small world in which actions are proven. Two persons are members of the same channels: one acts, the
-// other watches.
+// A stage is the small world in which actions are proven. Two persons are members of the same
+// channels: one acts, the other watches.
 type stage struct {
 	b              *Person
 	env            workload.Env
@@ -310,8 +312,8 @@ func (s *stage) panicking() (list []*boundary.Panic) {
 	return list
 }
 
-// renew puts new persons in the places of those of which one panicked. The old ones may hold locks: their end is not
-// awaited.
+// renew makes a new actor and a new witness after a panic. The old ones may hold locks: their end
+// is not awaited.
 func (s *stage) renew(ctx context.Context) error {
 	for _, a := range []*person{s.actor, s.witness} {
 		go func() { _ = boundary.Do("a person that closes", func() error { a.Close(); return nil }) }()
@@ -329,9 +331,9 @@ func (s *stage) renew(ctx context.Context) error {
 	return nil
 }
 
-// ready gives every proof the same beginning: actor and witness look at the same channel of the team, with fresh
-// chance. One of them that a proof has left without a connection or a channel, because its reload or its login
-// failed, arrives again, as it would in a load.
+// ready gives every proof the same beginning: actor and witness look at the same channel of the
+// team, with fresh chance. One of them that a proof has left without a connection or a channel,
+// because its reload or its login failed, arrives again, as it would in a load.
 func (s *stage) ready(ctx context.Context) error {
 	if s.spoiled {
 		if err := s.renew(ctx); err != nil {
@@ -358,7 +360,8 @@ func (s *stage) again(ctx context.Context, a *person) error {
 	return a.arrive(ctx)
 }
 
-// gather lets actor and witness look at the same channel of the team. It is an error if there is none.
+// gather lets actor and witness look at the same channel of the team. It is an error if there is
+// none.
 func (s *stage) gather(ctx context.Context) error {
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && s.shared(p) {
@@ -375,16 +378,17 @@ func (s *stage) gather(ctx context.Context) error {
 	return errors.New("the two persons of the verification are in no channel of the team together")
 }
 
-// act carries out the action that is being proven, as a load would, once. A skip is a failure here: the proof is
-// there to make it possible.
+// act carries out the action that is being proven, as a load would, once. A skip is a failure here:
+// the proof is there to make it possible.
 func (s *stage) act(ctx context.Context) { check(s.carryOut(ctx, s.doing.do)) }
 
-// carryOut is act of which the proof sees more: do does what the action does.
+// carryOut is act with another function in place of the action's own, which returns more to the
+// proof.
 func (s *stage) carryOut(ctx context.Context, do func(context.Context, *person) error) error {
 	return s.carryOutAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
 }
 
-// carryOutAs is carryOut with chance that is known.
+// carryOutAs is carryOut with given seeds.
 func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(context.Context, *person) error) error {
 	s.actor.renew(a, b)
 	if err := do(ctx, s.actor); err != nil {

@@ -130,8 +130,8 @@ var lies = []lie{
 	{"create_group_channel", "POST /channels/group", 201, nil},
 }
 
-// another answers a person that opens a direct or group channel with its channel with other people, with whom it has
-// one by then. Others, as those who provision, get the truth.
+// another answers a person that opens a direct or group channel with its channel with other people,
+// with whom it has one by then. Others, as those who provision, get the truth.
 func another(t *testing.T, target string, r *http.Request, body []byte) string {
 	ask := func(method, path string, body []byte, into any) {
 		req, err := http.NewRequestWithContext(r.Context(), method, target+"/api/v4"+path, bytes.NewReader(body))
@@ -225,7 +225,8 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 	return srv
 }
 
-// A server that claims an effect that it did not have is found out: no proof is satisfied with an answer.
+// A server that claims an effect that it did not have is found out: no proof is satisfied with an
+// answer.
 func TestProofsWantTheEffect(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	for _, l := range lies {

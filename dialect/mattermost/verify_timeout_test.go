@@ -14,8 +14,8 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// A server that stops answering within the proofs would hold the administrator's calls for a minute each, as those of
-// provisioning.
+// A server that stops answering within the proofs would hold the administrator's calls for a minute
+// each, as those of provisioning.
 func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	s, err := newStage(t.Context(), VerifyConfig{URL: nullInProcess(t), Password: "Aa1!aaaaaaaa", Timeout: 7 * time.Second})
 	noError(t, err)
@@ -27,8 +27,8 @@ func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	}
 }
 
-// Also before the first proof: each request of the provisioning ends after the time of one call, wherever the server
-// falls silent.
+// Also before the first proof: each request of the provisioning ends after the time of one call,
+// wherever the server falls silent.
 func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	for _, silent := range []string{"/api/v4/users/login", "/api/v4/teams", "/api/v4/users/usernames", "/api/v4/channels"} {
 		t.Run(strings.ReplaceAll(silent[len("/api/v4/"):], "/", " "), func(t *testing.T) {

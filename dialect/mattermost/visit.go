@@ -14,8 +14,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// wants names the secrets of an administrator unless the users have accounts, or a bot of their own in
-// channels that exist.
+// wants names the secrets of an administrator unless the users have accounts, or a bot of their own
+// in channels that exist.
 func wants(env workload.Env, behaviors []string) (secrets []string, why string) {
 	if env.Accounts != nil || hasAdmin(&env) || onlyBot(&env, behaviors) {
 		return nil, ""
@@ -72,7 +72,7 @@ func inspect(ctx context.Context, of dialect.Visit) {
 	}
 }
 
-// A way is how a session is opened before a run.
+// A way opens a session before a run.
 type way struct {
 	path        string // in the plan, of what opens it
 	name        string // of the account, for people
@@ -82,8 +82,8 @@ type way struct {
 	admin, user bool // an administrator's; one of a simulated user
 }
 
-// ways returns that of the first of the users that have accounts, that of their bot, and that of the
-// administrator, as far as they are given.
+// ways returns the ways of the first account of a file, the posters' bot and the administrator, as
+// far as they are given.
 func (v *visitor) ways() (out []way) {
 	if a := v.Env.Accounts; a != nil && len(a.Rows) > 0 {
 		row := a.Rows[0]
@@ -104,7 +104,8 @@ func (v *visitor) ways() (out []way) {
 	return out
 }
 
-// enter opens a session, which leave ends. It reports false where there is none to look around with.
+// enter opens a session, which leave ends. It reports false where there is none to look around
+// with.
 func (v *visitor) enter(w way) (leave func(), ok bool) {
 	leave = func() {}
 	v.c.SetToken(w.token)
@@ -209,7 +210,8 @@ func (v *visitor) settle() {
 	}
 }
 
-// there reports whether the last of so many persons has an account, from an earlier run: then all have.
+// there reports whether an earlier run made the account of the last of some persons: then all have
+// one.
 func (v *visitor) there(persons int) bool {
 	found, err := v.c.UsersByName(v.ctx, []string{personName(v.set.users, max(persons-1, 0))})
 	return err == nil && len(found) > 0

@@ -25,7 +25,8 @@ func (h *heard) Caution(path, format string, args ...any) {
 	h.lines = append(h.lines, "caution "+path+": "+fmt.Sprintf(format, args...))
 }
 
-// visited returns what a visit finds at a server with these answers, by method and path below /api/v4.
+// visited returns what a visit finds at a server with these answers, by method and path below
+// /api/v4.
 func visited(t *testing.T, answers, secrets map[string]string, users map[string]int, params map[string]string) []string {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

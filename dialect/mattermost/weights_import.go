@@ -9,20 +9,21 @@ import (
 	"strings"
 )
 
-// CallsQuery returns the query for a production server's Prometheus: calls per second by handler, over a window such
-// as "2h".
+// CallsQuery returns the query for a production server's Prometheus: calls per second by handler,
+// over a window such as "2h".
 func CallsQuery(window string) string {
 	return fmt.Sprintf("sum by (handler) (rate(mattermost_api_time_count[%s]))", window)
 }
 
-// createPostHandler is the handler of which all weights are multiples.
+// createPostHandler is the unit of all weights.
 const createPostHandler = "createPost"
 
-// ImportWeights turns the calls per second of a server's handlers into weights of actions, create_post being 1. It is
-// the method of mattermost-load-test-ng's docs/coverage-frequency.md, refined where one action makes several calls or
-// several actions share a handler. An action whose handlers were not called weighs 0; kept lists the actions without
-// a handler, which have their default weight. unmapped lists the handlers that stand for no action, the most called
-// first: the calls that come with actions, and those that are not modeled.
+// ImportWeights turns the calls per second of a server's handlers into weights of actions,
+// create_post being 1. It is the method of mattermost-load-test-ng's docs/coverage-frequency.md,
+// refined where one action makes several calls or several actions share a handler. An action whose
+// handlers were not called weighs 0; kept lists the actions without a handler, which have their
+// default weight. unmapped lists the handlers that stand for no action, the most called first:
+// calls that come with actions, and calls that are not modeled.
 func ImportWeights(rates map[string]float64) (weights map[string]float64, kept, unmapped []string, err error) {
 	unit := rates[createPostHandler]
 	for handler, x := range rates {

@@ -44,7 +44,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestSettingsByEngine: the names that Mattermost has for the engines, and none that is the other's.
+// TestSettingsByEngine: the names that Mattermost has for the engines, and none that is the
+// other's.
 func TestSettingsByEngine(t *testing.T) {
 	for engine, want := range map[string][2]string{
 		plan.PostgreSQL: {"postgres", "${DSN}"},

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// shows requires an object to have members with these texts, given as pairs of key and text; the text "" stands for
-// any but an empty one.
+// shows requires an object to have members with these texts, given as pairs of key and text; the
+// text "" stands for any but an empty one.
 func shows(b []byte, pairs ...string) error {
 	found := 0
 	if err := eachField(b, func(k, v []byte) error {
@@ -31,7 +31,7 @@ func shows(b []byte, pairs ...string) error {
 	return nil
 }
 
-// shown is shows for an answer.
+// shown is the decoder of shows.
 func shown(pairs ...string) func([]byte) error {
 	return func(b []byte) error { return shows(b, pairs...) }
 }
@@ -62,9 +62,9 @@ func done(b []byte) error {
 	return err
 }
 
-// fields reads members of an object into variables, given as pairs of a key and a pointer. Variables keep their values
-// where the object has no such member; a []byte is the member as it is written. Decoders of long lists have a switch of
-// their own, which is faster.
+// fields reads members of an object into variables, given as pairs of a key and a pointer.
+// Variables keep their values where the object has no such member; a []byte is the member as it is
+// written. Decoders of long lists have a switch of their own, which is faster.
 func fields(b []byte, pairs ...any) error {
 	return eachField(b, func(k, v []byte) (err error) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -131,7 +131,7 @@ func idTo(id *string) *identifier { return (*identifier)(id) }
 
 func amountTo(n *int64) *quantity { return (*quantity)(n) }
 
-// listOf reads an array, of which read reads the elements.
+// listOf decodes an array; read decodes an element.
 func listOf[T any](read func([]byte) (T, error)) func([]byte) ([]T, error) {
 	return func(b []byte) (list []T, err error) {
 		err = eachElement(b, func(b []byte) error {
@@ -163,7 +163,8 @@ func eachIn(b []byte, f func(v []byte) error) error {
 
 func isNull(b []byte) bool { return string(b) == "null" || string(b) == "null\n" }
 
-// idIn returns the member "id" (or another key), an identifier, of an object that shows the pairs, and requires it.
+// idIn decodes an identifier, the member of an object that shows the pairs. The object must have
+// it.
 func idIn(key string, pairs ...string) func([]byte) (string, error) {
 	return func(b []byte) (id string, err error) {
 		if err = shows(b, pairs...); err == nil {
@@ -195,7 +196,7 @@ func countIn(key string, pairs ...string) func([]byte) (int64, error) {
 	}
 }
 
-// named returns err, or says that a member is missing.
+// named returns err, or [ErrEffect] for a missing member.
 func named(err error, key string, there bool) error {
 	if err == nil && !there {
 		err = noEffect("no %s", key)
@@ -211,7 +212,7 @@ var (
 	namesIn   = listOf(textIn("name"))
 )
 
-// listed counts the elements of an array, each of which shows the pairs.
+// listed counts the elements of an array. Each must show the pairs.
 func listed(pairs ...string) func([]byte) (int, error) {
 	return func(b []byte) (n int, err error) {
 		err = eachElement(b, func(v []byte) error {
@@ -232,7 +233,7 @@ func among(err error, got, asked []string) error {
 	return err
 }
 
-// whole returns the value of a JSON integer, and whether it is one.
+// whole returns the value of a JSON integer; ok is false for anything else.
 func whole(value []byte) (n int64, ok bool) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	return n, err == nil

@@ -14,18 +14,20 @@ import (
 	"time"
 )
 
-// An effect is a call, the request that it makes, an answer that shows its effect, and the required parts of that
-// answer.
+// An effect is a call, the request that it makes, an answer that shows its effect, and the required
+// parts of that answer.
 type effect struct {
 	call string // the client's method
 	asks string // the operation and its request, method, path and body; "" is not looked at
 	code int
 	good string
-	// must lists paths in good, such as 0.user_id. The value at each must exist and be of its type; with "=" it is of
-	// the object that the call named and of no other; with "?" it may be null; with "+" it is not 0, with "#" not an empty
-	// list; with "@" it is an identifier, which may not be part of a path or query.
+	// must lists paths in good, such as 0.user_id. The value at each must exist and be of its type;
+	// with "=" it is of the object that the call named and of no other; with "?" it may be null;
+	// with "+" it is not 0, with "#" not an empty list; with "@" it is an identifier, which may not
+	// be part of a path or query.
 	must string
-	// accepts lists other answers that show the effect as well, such as the empty list; (empty) is none.
+	// accepts lists other answers that show the effect as well, such as the empty list; (empty) is
+	// none.
 	accepts string
 	args    []any
 }
@@ -286,8 +288,8 @@ func without(t *testing.T, good, path string, by *any) string {
 	return string(out)
 }
 
-// lies are the answers that must not pass: the general ones, and the good one in which something is missing, null, of
-// another type or another's.
+// lies are the answers that must not pass: the general ones, and the good one in which something is
+// missing, null, of another type or another's.
 func (e effect) lies(t *testing.T) []string {
 	t.Helper()
 	accepted := strings.Fields(e.accepts)
@@ -362,8 +364,8 @@ func (s *stub) serve(t *testing.T) string {
 	return srv.URL
 }
 
-// TestEveryCallProvesItsEffect: each call sends the request of the API reference, and an answer with a good status that
-// does not show its effect is an error of class decode.
+// TestEveryCallProvesItsEffect: each call sends the request of the API reference, and an answer
+// with a good status that does not show its effect is an error of class decode.
 func TestEveryCallProvesItsEffect(t *testing.T) {
 	var s stub
 	c, rec := newTestClient(t, s.serve(t))

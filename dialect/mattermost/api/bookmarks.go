@@ -46,8 +46,8 @@ func (c *Client) AddBookmark(ctx context.Context, channelID string, b Bookmark) 
 	}), channelID)
 }
 
-// RenameBookmark changes the name of a bookmark and returns the bookmark. Another's bookmark is replaced by one of
-// the user's, with a new id.
+// RenameBookmark changes the name of a bookmark and returns the bookmark. The server replaces
+// another user's bookmark by a copy of the user's own, with a new id.
 func (c *Client) RenameBookmark(ctx context.Context, channelID, id, name string) (Bookmark, error) {
 	b := object(c.body(), "display_name", name)
 	return send(ctx, c, opUpdateBookmark, b, func(b []byte) (got Bookmark, err error) {
@@ -59,7 +59,7 @@ func (c *Client) RenameBookmark(ctx context.Context, channelID, id, name string)
 	}, channelID, id)
 }
 
-// MoveBookmark puts a bookmark to an index among those of its channel.
+// MoveBookmark moves a bookmark to an index in its channel's list.
 func (c *Client) MoveBookmark(ctx context.Context, channelID, id string, index int) error {
 	b := strconv.AppendInt(c.body(), int64(index), 10)
 	_, err := send(ctx, c, opSortBookmark, b, holding(bookmarks, "the bookmark is elsewhere", func(list []Bookmark) bool {

@@ -42,7 +42,8 @@ func standIn(t *testing.T, secure bool, status int, body string, header ...strin
 	return srv.URL
 }
 
-// alerting starts a server that refuses everything but TLS by an alert, as many do, and returns its address.
+// alerting starts a server that refuses everything but TLS by an alert, as many do, and returns its
+// address.
 func alerting(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +67,8 @@ func alerting(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// A mistaken address, a proxy in between and this host each fail a call with their own name and the remedy.
+// A mistaken address, a proxy in between and this host each fail a call with their own name and the
+// remedy.
 func TestCauses(t *testing.T) {
 	for name, tt := range map[string]struct{ url, want string }{
 		"redirect":             {standIn(t, false, 301, "", "Location", "https://chat.example.com/sub/api/v4/users/login?t=SECRET"), "a redirect to https://chat.example.com/sub; write that as the address"},
@@ -128,7 +130,8 @@ func TestCausesOfSockets(t *testing.T) {
 	}
 }
 
-// A refused call is repeated when the refusal asks for it, or ever later, until it succeeds or has waited too long.
+// A refused call is repeated when the refusal asks for it, or ever later, until it succeeds or has
+// waited too long.
 func TestPatience(t *testing.T) {
 	refused := &OpError{Op: "login", Class: measure.Status4xx, Status: 429, After: 3 * time.Second}
 	later := &OpError{Op: "login", Class: measure.Status4xx, Status: 429, After: time.Hour}

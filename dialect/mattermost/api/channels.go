@@ -60,8 +60,8 @@ type Channel struct {
 	Messages int64 // posts so far
 }
 
-// TeamChannels returns the channels of a user in a team, direct and group channels included;
-// archived includes those that were archived.
+// TeamChannels returns the channels of a user in a team, direct and group channels included, with
+// the archived ones or without.
 func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archived bool) ([]Channel, error) {
 	return get(ctx, c, opTeamChannels, channels, userID, teamID, strconv.FormatBool(archived))
 }
@@ -89,14 +89,14 @@ func readChannel(b []byte) (ch Channel, err error) {
 	return ch, require(err, ch.ID != "", "a channel without id")
 }
 
-// TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how
-// many there are.
+// TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts,
+// and returns how many there are.
 func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (int, error) {
 	return get(ctx, c, opTeamChannelMembers, listed("user_id", userID, "channel_id", ""), userID, teamID)
 }
 
-// JoinChannelAll makes users members of a channel, as a user with that permission, and returns how many of the first
-// ones it added: all, or one on a server that adds one at a time.
+// JoinChannelAll makes users members of a channel, as a user with that permission, and returns how
+// many of the first ones it added: all, or one on a server that adds one at a time.
 func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs []string) (int, error) {
 	b := object(c.body(), "user_id", userIDs[0])
 	b = append(list(append(b[:len(b)-1], `,"user_ids":`...), userIDs), '}')
@@ -143,14 +143,15 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (M
 	}, channelID, userID)
 }
 
-// ChannelStats reads a channel's counts, with that of its files or without, and returns that of its members.
+// ChannelStats returns the number of a channel's members. With files, the server counts the
+// channel's files, too.
 func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool) (members int64, err error) {
 	return get(ctx, c, opChannelStats, countIn("member_count", "channel_id", channelID), channelID,
 		strconv.FormatBool(!files))
 }
 
-// ViewChannel reports that the user views a channel now, and prev no longer ("" if there was none). It returns the
-// moment, by the server's clock in Unix milliseconds, up to which the channel counts as seen.
+// ViewChannel reports that the user views a channel now, and prev no longer ("" if there was none).
+// It returns the time until which the channel counts as seen, in Unix milliseconds of the server.
 func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
 	b := object(c.body(), "channel_id", channelID, "prev_channel_id", prev)
 	if c.Collapse {

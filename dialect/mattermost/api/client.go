@@ -20,15 +20,15 @@ const root = "/api/v4" // of all paths
 
 // A Recorder takes finished ops; workload.User is one.
 type Recorder interface {
-	// Begin records that an op is under way; Done follows unless the run ends first, and returns when the op was due,
-	// as an offset from the epoch.
+	// Begin records that an op is under way; Done follows unless the run ends first, and returns
+	// when the op was due, as an offset from the epoch.
 	Begin(n measure.Name)
 	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
-// A Client is one user's side of the API. Each method makes one request and records one op; its error is an
-// [*OpError], or the context's if the run ended (then nothing is recorded). It is not safe for concurrent use; a
-// [Socket] obtained from it is separate.
+// A Client is one user's side of the API. Each method makes one request and records one op; its
+// error is an [*OpError], or the context's if the run ended (then nothing is recorded). It is not
+// safe for concurrent use; a [Socket] obtained from it is separate.
 type Client struct {
 	Options
 	http       *wire.Client
@@ -48,8 +48,9 @@ type Options struct {
 	Recorder  Recorder      // required
 	Table     *Table        // the names under which calls are recorded; required
 	Note      func(error)   // called with every failed op; may be nil
-	// Collapse makes the client show replies in their threads alone: lists of a channel's posts are of roots, and
-	// viewing a channel leaves its threads unread. Only servers with collapsed threads support it.
+	// Collapse makes the client show replies in their threads alone: lists of a channel's posts are
+	// of roots, and viewing a channel leaves its threads unread. Only servers with collapsed
+	// threads support it.
 	Collapse bool
 	// Dial makes connections; nil means the usual way.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -75,8 +76,8 @@ func NewClient(cfg Options) (*Client, error) {
 	return &Client{Options: cfg, http: h}, nil
 }
 
-// SetSocket sets the client's WebSocket: it gets no events of the client's own actions, where the server can leave
-// them out. nil means none.
+// SetSocket sets the client's WebSocket, which gets no events of the client's own actions where the
+// server can leave them out. nil means none.
 func (c *Client) SetSocket(s *Socket) {
 	c.connection = ""
 	if s != nil {
@@ -90,8 +91,8 @@ func (c *Client) SetToken(token string) {
 	c.Token = token
 }
 
-// Lend makes the client's next calls those of a recorder, under its names and with a token that
-// [Options.Secrets] knows.
+// Lend sets the recorder, the names and the token of the client's next calls. [Options.Secrets] has
+// the token already.
 func (c *Client) Lend(rec Recorder, t *Table, token string) {
 	c.Recorder = rec
 	c.Table = t
@@ -117,9 +118,9 @@ func (c *Client) body() []byte {
 	return (*c.buf)[:0]
 }
 
-// call makes the request of an op with these values, again while a limit refuses it if the client has patience, and
-// records each. req has what is particular to the call. read, if not nil, reads the needed fields of the answer and
-// returns an error if the answer does not show the effect.
+// call makes the request of an op with these values, again while a limit refuses it if the client
+// has patience, and records each. req has what is particular to the call. read, if not nil, reads
+// the needed fields of the answer and returns an error if the answer does not show the effect.
 func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string) error {
 	row := &ops[o]
 	req.Method = row.method
@@ -225,8 +226,8 @@ func (c *Client) failed(o op, e *OpError, status int, due time.Duration) {
 	}
 }
 
-// decode calls read with memory reserved for the values decoded from a large answer: identifiers, names and times
-// take less than the text that they are in, and slices that grow are there twice.
+// decode calls read with memory reserved for the values decoded from a large answer: identifiers,
+// names and times take less than the text that they are in, and slices that grow are there twice.
 func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) (err error) {
 	defer boundary.Recover("reading an answer", &err)
 	if n := int64(len(resp.Body)); n > 64<<10 {

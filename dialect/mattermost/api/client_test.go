@@ -21,8 +21,9 @@ const (
 	otherID = "zyxwvutsrqponmlkjihgfedcba"
 )
 
-// turn is held by the handler of a server that shares variables with its test, and is passed by the client before a
-// request and after it: the network alone is not an order that the race detector knows.
+// turn is held by the handler of a server that shares variables with its test, and is passed by the
+// client before a request and after it: the network alone is not an order that the race detector
+// knows.
 var turn sync.Mutex
 
 func passTurn() {

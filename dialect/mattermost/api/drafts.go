@@ -40,14 +40,16 @@ func (d *Draft) kept(got Draft) bool {
 
 const anotherDraft = "another draft"
 
-// UpsertDraft saves the user's draft in a channel or thread. The message must not be empty: that deletes the draft.
+// UpsertDraft saves the user's draft in a channel or thread. The message must not be empty: that
+// deletes the draft.
 func (c *Client) UpsertDraft(ctx context.Context, d Draft) error {
 	_, err := send(ctx, c, opUpsertDraft, append(d.appendTo(c.body()), '}'), holding(readDraft, anotherDraft, d.kept))
 	return err
 }
 
-// DeleteDraft forgets the user's draft in a channel, or in a thread if rootID is not empty. It succeeds too where
-// there is none: the web app requests it without knowing, and the releases whose source was read answer 200.
+// DeleteDraft forgets the user's draft in a channel, or in a thread if rootID is not empty. It
+// succeeds too where there is none: the web app requests it without knowing, and the releases whose
+// source was read answer 200.
 func (c *Client) DeleteDraft(ctx context.Context, userID, channelID, rootID string) error {
 	if rootID != "" {
 		rootID = "/" + url.PathEscape(rootID)
@@ -92,7 +94,7 @@ func (c *Client) schedule(ctx context.Context, o op, userID string, s Scheduled,
 	}, path...)
 }
 
-// Schedule has the server post a draft at a time in the future, Unix ms.
+// Schedule has the server post a draft at a future time, in Unix milliseconds.
 func (c *Client) Schedule(ctx context.Context, userID string, d Draft, at int64) (Scheduled, error) {
 	return c.schedule(ctx, opSchedulePost, userID, Scheduled{Draft: d, At: at})
 }
@@ -111,7 +113,8 @@ func (c *Client) Unschedule(ctx context.Context, id string) error {
 	return err
 }
 
-// ScheduledPosts lists the user's scheduled posts in a team's channels and in direct and group channels.
+// ScheduledPosts lists the user's scheduled posts in a team's channels and in direct and group
+// channels.
 func (c *Client) ScheduledPosts(ctx context.Context, teamID string) ([]Scheduled, error) {
 	return get(ctx, c, opGetScheduled, func(b []byte) (posts []Scheduled, err error) {
 		err = eachField(b, func(_, v []byte) error {

@@ -14,8 +14,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// answering is a client of a server that answers everything with one status and one identifier of an error, and the
-// registry of its operations.
+// answering is a client of a server that answers everything with one status and one identifier of
+// an error, and the registry of its operations.
 func answering(t *testing.T, status int, id, prefix string) (*Client, *measure.Registry) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -57,8 +57,9 @@ func windows(reg *measure.Registry) map[string]*measure.Window {
 	return out
 }
 
-// TestExpectedAnswerIsNamedAndIsNoError: an answer of the list is recorded as ok with its latency and counted by its
-// name; the calling action still learns that it got nothing. So for each of the list.
+// TestExpectedAnswerIsNamedAndIsNoError: an answer of the list is recorded as ok with its latency
+// and counted by its name; the calling action still learns that it got nothing. So for each of the
+// list.
 func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 	seen := map[string]bool{}
 	for _, x := range expected {
@@ -86,8 +87,8 @@ func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 	}
 }
 
-// TestAnotherIDIsAnError: the same status with another identifier, the same identifier with another status, none at
-// all, another operation, or a phase that is not counted: an error.
+// TestAnotherIDIsAnError: the same status with another identifier, the same identifier with another
+// status, none at all, another operation, or a phase that is not counted: an error.
 func TestAnotherIDIsAnError(t *testing.T) {
 	for _, tt := range []struct {
 		name, id, prefix string

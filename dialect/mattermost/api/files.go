@@ -16,7 +16,7 @@ var (
 	opFile      = newOp("file", "GET /files/{}", cached, anySize)
 )
 
-// isPicture requires an answer to be no page. Its bytes are counted, and not read.
+// isPicture requires an answer not to be a page. Its bytes are counted, and not read.
 func isPicture(resp *wire.Response) error {
 	if kind := resp.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
 		return noEffect("%.40q is no picture", kind)
@@ -32,8 +32,8 @@ func (c *Client) UploadBookmark(ctx context.Context, channelID, name, contentTyp
 // FormBoundary separates the parts of an upload. File names and contents must not contain it.
 const FormBoundary = "plimsoll-9b7f1c2d4e6a8053"
 
-// Upload stores one file for a post to come and returns its id. The name must not contain quotes or line ends, the
-// contents not the boundary of the form.
+// Upload stores one file for a post to come and returns its id. The name must not contain quotes or
+// line ends, the contents not the boundary of the form.
 func (c *Client) Upload(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
 	return c.upload(ctx, "?channel_id="+url.QueryEscape(channelID), name, contentType, data)
 }
@@ -74,8 +74,8 @@ func (c *Client) upload(ctx context.Context, query, name, contentType string, da
 	return id, err
 }
 
-// download reads a file without keeping it. known is the entity tag of a copy that the client has, or "": with a
-// server that knows it, the answer is 304 and fresh is false.
+// download reads a file without keeping it. known is the entity tag of a copy that the client has,
+// or "": with a server that knows it, the answer is 304 and fresh is false.
 func (c *Client) download(ctx context.Context, o op, id, known string) (etag string, fresh bool, err error) {
 	req := wire.Request{SkipBody: true}
 	if known != "" {

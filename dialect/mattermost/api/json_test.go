@@ -35,7 +35,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// FuzzScan: no panic, and where encoding/json accepts an object, the same keys and values in the same order.
+// FuzzScan: no panic, and where encoding/json accepts an object, the same keys and values in the
+// same order.
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{`{"a":1,"b":[true,{"c":"\u00e9\ud83d\ude00\n"}],"d":"\\\""}`, `{"":null,"a":"\ud800"}`, `{"x":-1.5e3}`, "{\"a\":\"\xff\"}"} {
 		f.Add(s)

@@ -15,8 +15,8 @@ import (
 
 const unread = `{"team_id":"t"}`
 
-// An answer beyond a call's limit, of bytes or of elements, is of class body; lists that come whole and files have
-// larger limits.
+// An answer beyond a call's limit, of bytes or of elements, is of class body; lists that come whole
+// and files have larger limits.
 func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 	member := `{"id":"` + anID + `","username":"u","user_id":"` + anID + `","category":"c","name":"n","value":"` + strings.Repeat("x", 100) + `"},`
 	array := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(member, n/len(member)), ",") + "]" }
@@ -63,8 +63,8 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 	}
 }
 
-// Memory for the values of a large answer is reserved while it is decoded: without room for it the call fails with
-// class body.
+// Memory for the values of a large answer is reserved while it is decoded: without room for it the
+// call fails with class body.
 func TestDecodingTakesItsMemoryFromTheBudget(t *testing.T) {
 	body := "[" + strings.Repeat(unread+",", 8000) + unread + "]"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))

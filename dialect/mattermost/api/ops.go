@@ -48,7 +48,8 @@ func (t trait) accepts(status int) bool {
 	return false
 }
 
-// mostBody returns the largest size of an answer in bytes; 0 is wire's own limit, which is enough for every page.
+// mostBody returns the largest size of an answer in bytes; 0 is wire's own limit, which is enough
+// for every page.
 func (t trait) mostBody() int64 {
 	switch {
 	case t.has(wholeList):
@@ -61,7 +62,8 @@ func (t trait) mostBody() int64 {
 
 var ops []request // by op
 
-// newOp registers an op for a package-level variable. The route is its method and path, with {} for each value.
+// newOp registers an op for a package-level variable. The route is its method and path, with {} for
+// each value.
 func newOp(name, route string, traits ...trait) op {
 	method, path, _ := strings.Cut(route, " ")
 	r := request{name: name, method: method, path: path}
@@ -72,7 +74,8 @@ func newOp(name, route string, traits ...trait) op {
 	return op(len(ops) - 1)
 }
 
-// path returns the path of a call with these values. Those that have no place in the route follow it as they are.
+// path returns the path of a call with these values. Those that have no place in the route follow
+// it as they are.
 func (o op) path(values []string) string {
 	var space [192]byte
 	b, rest, query := append(space[:0], root...), ops[o].path, false
@@ -96,8 +99,8 @@ type Table struct {
 	prefix string
 }
 
-// NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup], selected by prefix; ""
-// means the first.
+// NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup],
+// selected by prefix; "" means the first.
 func NewTable(reg *measure.Registry, prefix string) *Table {
 	t := &Table{names: make([]measure.Name, len(ops)), reg: reg, prefix: prefix}
 	for o := range ops {
@@ -124,7 +127,7 @@ func seriesOf(o op, prefix string) string {
 	return prefix + "_" + ops[o].name
 }
 
-// Ops returns the names of the steady state's operations, of which rules may speak.
+// Ops returns the names of the steady state's operations, which rules may name.
 func Ops() []string {
 	var out []string
 	for _, r := range ops {
@@ -135,7 +138,8 @@ func Ops() []string {
 	return out
 }
 
-// SeriesOf returns the names of all operations in one phase of a user's life, as [NewTable] makes them.
+// SeriesOf returns the names of all operations in one phase of a user's life, as [NewTable] makes
+// them.
 func SeriesOf(prefix string) []string {
 	out := make([]string, len(ops))
 	for o := range ops {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// TestEndlessListIsAWrongAnswer: the last page that may be read of a list is an answer that does not show the effect
-// if more follow; the one before it is good.
+// TestEndlessListIsAWrongAnswer: the last page that may be read of a list is an answer that does
+// not show the effect if more follow; the one before it is good.
 func TestEndlessListIsAWrongAnswer(t *testing.T) {
 	one := `{"id":"x","username":"x","user_id":"x","channel_id":"x"}`
 	full := stub{code: 200, body: "[" + one + strings.Repeat(","+one, 200-1) + "]"}

@@ -35,7 +35,7 @@ type Patience struct {
 	spent     bool // a call has waited in vain: nothing is repeated any more
 }
 
-// Held returns for how long at least one call was held up, and how many answers were refusals.
+// Held returns the time for which at least one call was held up, and the number of refusals.
 func (p *Patience) Held() (time.Duration, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 	return err
 }
 
-// held reports whether a call was refused for the moment.
+// held reports whether a rate limit refused a call.
 func held(err error) bool {
 	status := 0
 	if e, ok := errors.AsType[*OpError](err); ok {

@@ -32,13 +32,15 @@ type Draft struct {
 	RootID    string // not empty: a reply to that post, which must not be a reply itself
 	FileIDs   []string
 	Priority  Priority // of a root post; drafts do not keep it here
-	// Pending is the client's own identifier of a post, see [PendingID]; empty for none. Drafts have none.
+	// Pending is the client's own identifier of a post, see [PendingID]; empty for none. Drafts
+	// have none.
 	Pending string
 }
 
-// PendingID is the identifier that a client gives a post before the server has given it one: the user, and a moment
-// in Unix milliseconds. The server repeats it in its answer and in the post's event. Two posts of a user must not have
-// the same: the server takes the second one for the first sent again.
+// PendingID is the identifier that a client gives a post before the server has given it one: the
+// user, and a moment in Unix milliseconds. The server repeats it in its answer and in the post's
+// event. Two posts of a user must not have the same: the server takes the second one for the first
+// sent again.
 func PendingID(userID string, millis int64) string {
 	b := make([]byte, 0, len(ID{})+1+13)
 	return string(strconv.AppendInt(append(append(b, userID...), ':'), millis, 10))
@@ -52,8 +54,8 @@ type Posted struct {
 	Acked    time.Time // when the answer was read
 }
 
-// Post makes a post, or a reply, which is recorded under a name of its own. With an error, Sent and Acked are those of
-// the request and its end, and the rest is empty.
+// Post makes a post or a reply; replies have an op of their own. With an error, only Sent and Acked
+// are set: the begin and the end of the request.
 func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	o := opPost
 	if d.RootID != "" {
@@ -136,8 +138,8 @@ func (c *Client) Thread(ctx context.Context, postID string) ([]Seen, error) {
 	}), postID)
 }
 
-// posts reads a list of posts of a channel in the order that the server gives. A list whose order names a post that is
-// not in it is an error.
+// posts reads a list of posts of a channel in the order that the server gives. A list whose order
+// names a post that is not in it is an error.
 func (c *Client) posts(ctx context.Context, o op, channelID string, values ...string) ([]Seen, error) {
 	id := ParseID(channelID)
 	return get(ctx, c, o, holding(readPosts, "a post of another channel", func(posts []Seen) bool {

@@ -66,7 +66,8 @@ func (c *Client) CreateAttributeField(ctx context.Context, name string) (Attribu
 	}))
 }
 
-// SetAttribute sets a custom attribute of the user, at most 64 characters without spaces around them.
+// SetAttribute sets a custom attribute of the user, at most 64 characters without spaces around
+// them.
 func (c *Client) SetAttribute(ctx context.Context, fieldID, value string) error {
 	return c.do(ctx, opSetAttribute, object(c.body(), fieldID, value), func(b []byte) error {
 		got := ""

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A picture or a file that the application refuses is refused by it: its own error is in the answer, which is no evidence
-// of a proxy.
+// A picture or a file that the application refuses is refused by it: its own error is in the
+// answer, which is no evidence of a proxy.
 func TestWhoRefusesAFile(t *testing.T) {
 	for _, tt := range []struct {
 		kind, body string

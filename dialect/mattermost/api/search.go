@@ -16,8 +16,8 @@ var (
 	opAutocompleteChannels = newOp("autocomplete_channels", "GET /teams/{}/channels/search_autocomplete?name={}")
 )
 
-// SearchPosts finds posts of the team, of all the user's teams if teamID is empty, newest first. The offset is that
-// of the user's days from Greenwich, in seconds.
+// SearchPosts finds posts of the team, of all the user's teams if teamID is empty, newest first.
+// The offset is the user's time zone, in seconds east of Greenwich.
 func (c *Client) SearchPosts(ctx context.Context, teamID, terms string, offset int) ([]Seen, error) {
 	o := opSearchPosts
 	if teamID == "" {
@@ -36,8 +36,8 @@ func (c *Client) SearchUsers(ctx context.Context, term string) ([]Profile, error
 	return send(ctx, c, opSearchUsers, append(b[:len(b)-1], `,"limit":100}`...), profiles)
 }
 
-// SearchChannels finds channels of the team by their names, of all the user's teams if teamID is empty (servers since
-// 7.8).
+// SearchChannels finds channels of the team by their names, of all the user's teams if teamID is
+// empty (servers since 7.8).
 func (c *Client) SearchChannels(ctx context.Context, teamID, term string) ([]Channel, error) {
 	path := "/channels/search?system_console=false"
 	if teamID != "" {
@@ -56,8 +56,8 @@ func (c *Client) AutocompleteChannels(ctx context.Context, teamID, name string) 
 	return get(ctx, c, opAutocompleteChannels, channelsOrNone, teamID, name)
 }
 
-// AutocompleteUsers returns the users that a name being typed may mean: members of the channel, then the team's
-// others; without a channel, the team's.
+// AutocompleteUsers returns the users that a name being typed may mean: members of the channel,
+// then the team's others; without a channel, the team's.
 func (c *Client) AutocompleteUsers(ctx context.Context, teamID, channelID, name string) (in, out []Profile, err error) {
 	query := "&name=" + url.QueryEscape(name) + "&limit=100"
 	if channelID != "" {

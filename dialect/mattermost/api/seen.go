@@ -81,8 +81,8 @@ func readPosts(body []byte) ([]Seen, error) {
 // mostPending bounds the identifiers of authors that are read from events, in bytes; ours have 40.
 const mostPending = 64
 
-// read reads the needed fields of a post. Of posts in events (pending is not nil), which thousands of users receive,
-// fields that cost memory stay unread; they have the author's identifier.
+// read reads the needed fields of a post. Of posts in events (pending is not nil), which thousands
+// of users receive, fields that cost memory stay unread; they have the author's identifier.
 func (p *Seen) read(body []byte, pending *[]byte) error {
 	whole := pending == nil
 	return eachField(body, func(k, v []byte) (err error) {

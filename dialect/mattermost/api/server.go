@@ -19,9 +19,9 @@ var (
 	opServerLimits  = newOp("server_limits", "GET /limits/server", setup)
 )
 
-// Analytics reads the server's own counts of its objects by their names in the API, such as post_count; for
-// administrators. A count of -1 is one that the server does not make, as with more users than its setting
-// MaxUsersForStatistics.
+// Analytics reads the server's own counts of its objects by their names in the API, such as
+// post_count; for administrators. The server does not count beyond its setting
+// MaxUsersForStatistics, and answers -1.
 func (c *Client) Analytics(ctx context.Context) (map[string]int64, error) {
 	return get(ctx, c, opAnalytics, func(b []byte) (map[string]int64, error) {
 		counts := map[string]int64{}
@@ -50,7 +50,8 @@ func (c *Client) Analytics(ctx context.Context) (map[string]int64, error) {
 	})
 }
 
-// ClientConfig reads the configuration that the server gives its clients; without a session it is only a part.
+// ClientConfig reads the configuration that the server gives its clients; without a session it is
+// only a part.
 func (c *Client) ClientConfig(ctx context.Context) (map[string]string, error) {
 	return get(ctx, c, opClientConfig, textsIn("Version"))
 }
@@ -72,7 +73,8 @@ type Measurement struct {
 	At     time.Time
 }
 
-// ClientPerformance reports the client's measurements since start. The server's answer may be empty.
+// ClientPerformance reports the client's measurements since start. The server's answer may be
+// empty.
 func (c *Client) ClientPerformance(ctx context.Context, start, end time.Time, list []Measurement) error {
 	b := append(c.body(), `{"version":"0.1.0","client_id":"","labels":{"platform":"linux","agent":"chrome"},"start":`...)
 	b = strconv.AppendInt(b, start.UnixMilli(), 10)
@@ -123,7 +125,7 @@ type ServerLimits struct {
 	Most   int `json:"maxUsersHardLimit"` // 0: no limit
 }
 
-// Limits reads them, for administrators of a release that has them.
+// Limits reads the server's limits, for administrators of releases that have them.
 func (c *Client) Limits(ctx context.Context) (ServerLimits, error) {
 	return get(ctx, c, opServerLimits, having[ServerLimits]("activeUserCount"))
 }

@@ -38,25 +38,26 @@ const (
 type SocketEvent struct {
 	Kind EventKind
 	At   time.Time // when its last byte arrived
-	// Late is how long it lay in the kernel until it was read; negative without a time stamp of the kernel.
+	// Late is the time from its arrival in the kernel to the read; negative without the kernel's
+	// time stamp.
 	Late time.Duration
-	// Lost is how many events are missing before this one by the server's own numbering; negative if this one came
-	// again.
+	// Lost is the number of events missing before this one by the server's numbering; negative if
+	// this one came again.
 	Lost int64
-	// Post is that of a posted or deleted event, Channel its channel's type (O, P, D, G), if it was posted, and
-	// WantsAck means that the server requests an acknowledgement.
+	// Post is the post of a posted or deleted event. Channel is the type of its channel (O, P, D,
+	// G), and WantsAck a request of the server for an acknowledgement, both of posted events.
 	Post     Seen
 	Channel  byte
 	WantsAck bool
-	// Pending is the author's own identifier of the post, see [PendingID], empty if it gave none that could be one of
-	// ours. It is valid until the next event is read.
+	// Pending is the author's own identifier of the post, see [PendingID], empty if it gave none
+	// that could be one of ours. It is valid until the next event is read.
 	Pending []byte
 	UserID  ID // who types
 	Bytes   int
 }
 
-// A Socket is a user's WebSocket. One goroutine calls Next all the time; Typing and Tell may be called from another.
-// Replies reach their callers only while Next is running.
+// A Socket is a user's WebSocket. One goroutine calls Next all the time; Typing and Tell may be
+// called from another. Replies reach their callers only while Next is running.
 type Socket struct {
 	ws      *wire.WS
 	timeout time.Duration
@@ -84,13 +85,13 @@ type reply struct {
 // idleWS ends a connection on which nothing came; the server pings every minute.
 const idleWS = 150 * time.Second
 
-// Connect opens the user's WebSocket and waits for the server's hello, which proves that the token was accepted. It
-// records one op "websocket".
+// Connect opens the user's WebSocket and waits for the server's hello, which proves that the token
+// was accepted. It records one op "websocket".
 func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume(ctx, nil) }
 
-// Resume opens a WebSocket in place of one that was lost (nil: none) and requests the missed events from the server.
-// A server that does continues where the old socket ended. One that cannot sends hello, and its numbering restarts.
-// It records one op "websocket".
+// Resume opens a WebSocket in place of one that was lost (nil: none) and requests the missed events
+// from the server. A server that does continues where the old socket ended. One that cannot sends
+// hello, and its numbering restarts. It records one op "websocket".
 func (c *Client) Resume(ctx context.Context, old *Socket) (s *Socket, err error) {
 	if c.Patience == nil {
 		return c.resume(ctx, old)
@@ -154,7 +155,8 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	}
 	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}), ended: make(chan struct{})}
 	if resume {
-		// Missed events come first, then new ones, as if nothing had happened; or the hello. The reader handles both.
+		// Missed events come first, then new ones, as if nothing had happened; or the hello. The
+		// reader handles both.
 		s.id, s.next, s.born = old.id, old.next, old.id
 		return s, nil
 	}
@@ -177,15 +179,15 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	return s, nil
 }
 
-// Close sends a close frame and closes the connection. It is safe to call at any time, and more than
-// once.
+// Close sends a close frame and closes the connection. It is safe to call at any time, and more
+// than once.
 func (s *Socket) Close() {
 	s.once.Do(func() { close(s.closed) })
 	_ = s.ws.Close(wire.CloseNormal, "") // an error has no further effect
 }
 
-// Release lets go of the last message and of the context of the reads. The caller of Next and Message calls it when it
-// reads no more.
+// Release lets go of the last message and of the context of the reads. The caller of Next and
+// Message calls it when it reads no more.
 func (s *Socket) Release() { s.ws.Release() }
 
 // Ended is closed when the socket's reader is done with it.
@@ -197,18 +199,20 @@ func (s *Socket) End() { close(s.ended) }
 // Dropped reports whether Drop broke the connection.
 func (s *Socket) Dropped() bool { return s.lost.Load() }
 
-// Resumable reports whether the server gave the connection an identifier with which it can be taken up again.
+// Resumable reports whether the server gave the connection an identifier with which it can be taken
+// up again.
 func (s *Socket) Resumable() bool { return !s.id.None() }
 
-// Message returns the next message and when its last byte arrived, for [Socket.Event]. It is Next in two steps: a
-// reader that waits between them needs little memory.
+// Message returns the next message and when its last byte arrived, for [Socket.Event]. It is Next
+// in two steps: a reader that waits between them needs little memory.
 func (s *Socket) Message(ctx context.Context) (data []byte, at time.Time, err error) {
 	_, data, at, err = s.ws.Read(ctx)
 	return data, at, err
 }
 
-// Next returns the next event. Replies to requests are passed to their callers on the way. A message that is not an
-// event, or an event without a number, is an error in phase ws, as is a lost connection; errors are final.
+// Next returns the next event. Replies to requests are passed to their callers on the way. A
+// message that is not an event, or an event without a number, is an error in phase ws, as is a lost
+// connection; errors are final.
 func (s *Socket) Next(ctx context.Context) (SocketEvent, error) {
 	for {
 		_, data, at, err := s.ws.Read(ctx)
@@ -338,8 +342,8 @@ func (s *Socket) answer(to int64, r reply) {
 	s.replies <- r // has room: there is one waiter at most
 }
 
-// Typing notifies the members of a channel that the user is typing, in reply to a post if parentID is not empty, and
-// waits for the server's OK. It records one op on c, to which the socket belongs.
+// Typing notifies the members of a channel that the user is typing, in reply to a post if parentID
+// is not empty, and waits for the server's OK. It records one op on c, which owns the socket.
 func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID string) error {
 	s.mu.Lock()
 	s.seq++
@@ -409,8 +413,8 @@ func wsRequest(seq int64, act string, pairs ...string) []byte {
 	return append(b, "}}"...)
 }
 
-// Tell sends a request without waiting for its reply: the channel that the user views (presence), or the
-// acknowledgement of a post. A lost connection is found by the reader.
+// Tell sends a request without waiting for its reply: the channel that the user views (presence),
+// or the acknowledgement of a post. A lost connection is found by the reader.
 func (s *Socket) Tell(act string, pairs ...string) {
 	s.mu.Lock()
 	s.seq++

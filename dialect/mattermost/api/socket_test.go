@@ -20,7 +20,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// socketServer serves the WebSocket with another implementation than ours. serve gets a function that sends an event.
+// socketServer serves the WebSocket with another implementation than ours. serve gets a function
+// that sends an event.
 func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw string))) string {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -141,8 +142,8 @@ func TestConnectFailures(t *testing.T) {
 	}
 }
 
-// A connection that is wanted while the clock stands still is made when it runs. What it waits for that is nobody's time,
-// also where the target works on meanwhile, and its time is real.
+// A connection that is wanted while the clock stands still is made when it runs. What it waits for
+// that is nobody's time, also where the target works on meanwhile, and its time is real.
 func TestAConnectionBeginsWhenTheClockRuns(t *testing.T) {
 	url := socketServer(t, func(c *websocket.Conn, send func(string)) { send(hello); c.ReadMessage() })
 	by := clock.NewUnpaused(time.Now())
@@ -240,8 +241,8 @@ func TestTyping(t *testing.T) {
 	<-ended
 }
 
-// A reply over the WebSocket is done when it arrived. Until the user's goroutine runs again, the reader has its other
-// events to handle, and that is the generator's time.
+// A reply over the WebSocket is done when it arrived. Until the user's goroutine runs again, the
+// reader has its other events to handle, and that is the generator's time.
 func TestAReplyIsDoneWhenItArrived(t *testing.T) {
 	s := &Socket{ws: new(wire.WS), waiting: 3, replies: make(chan reply, 1)}
 	at := time.Now().Add(-20 * time.Millisecond)

@@ -63,7 +63,7 @@ func (c *Client) Teams(ctx context.Context, perPage int) (ids []string, err erro
 	return get(ctx, c, opTeams, idsIn, decimal(perPage))
 }
 
-// MyTeamMembers returns the ids of the teams of which the user is a member.
+// MyTeamMembers returns the ids of the user's teams.
 func (c *Client) MyTeamMembers(ctx context.Context, userID string) (teams []string, err error) {
 	return get(ctx, c, opMyTeamMembers, teamIDsIn, userID)
 }

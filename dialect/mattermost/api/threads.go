@@ -36,8 +36,8 @@ func readThread(b []byte) (t ThreadSeen, err error) {
 
 var threads = orNone(listOf(readThread))
 
-// Threads lists the threads that the user follows, the last replied to first: those before a thread if that is not
-// empty, those with unread replies alone if unread.
+// Threads lists the threads that the user follows, the last replied to first. It begins behind the
+// thread before, unless that is empty; with unread, it leaves out threads without unread replies.
 func (c *Client) Threads(ctx context.Context, userID, teamID, before string, perPage int, unread bool) ([]ThreadSeen, error) {
 	// Servers before 6.0 know the size of a page by its older name.
 	n := decimal(perPage)
@@ -68,8 +68,8 @@ func (c *Client) FollowedThread(ctx context.Context, userID, teamID, threadID st
 	}), userID, teamID, "/"+url.PathEscape(threadID))
 }
 
-// ReadThread reports that the user has read a thread until a moment in server time, in Unix milliseconds; the user
-// then follows it.
+// ReadThread reports that the user has read a thread until a moment in server time, in Unix
+// milliseconds; the user then follows it.
 func (c *Client) ReadThread(ctx context.Context, userID, teamID, threadID string, until int64) (ThreadSeen, error) {
 	const another = "another thread, or read until another time"
 	return get(ctx, c, opReadThread, holding(readThread, another, func(t ThreadSeen) bool {
@@ -77,12 +77,12 @@ func (c *Client) ReadThread(ctx context.Context, userID, teamID, threadID string
 	}), userID, teamID, threadID, millis(until))
 }
 
-// FollowThread lets the user follow the thread of a root post.
+// FollowThread makes the user follow the thread of a root post.
 func (c *Client) FollowThread(ctx context.Context, userID, teamID, threadID string) error {
 	return c.do(ctx, opFollowThread, nil, done, userID, teamID, threadID)
 }
 
-// UnfollowThread lets the user not follow a thread any more.
+// UnfollowThread makes the user follow a thread no longer.
 func (c *Client) UnfollowThread(ctx context.Context, userID, teamID, threadID string) error {
 	return c.do(ctx, opUnfollowThread, nil, done, userID, teamID, threadID)
 }
@@ -92,9 +92,9 @@ func (c *Client) ReadAllThreads(ctx context.Context, userID, teamID string) erro
 	return c.do(ctx, opReadAllThreads, nil, done, userID, teamID)
 }
 
-// ThreadPage reads a post and one page of its replies, oldest first, after one that was read before (last, if its id
-// is not none), and reports whether there are more; before is the number of pages read so far. A server before 6.0
-// sends the whole thread.
+// ThreadPage reads a post and one page of its replies, oldest first, after one that was read before
+// (last, if its id is not none), and reports whether there are more; before is the number of pages
+// read so far. A server before 6.0 sends the whole thread.
 func (c *Client) ThreadPage(ctx context.Context, rootID string, before int, last Seen, perPage int) (posts []Seen, more bool, err error) {
 	query := "?direction=down&perPage=" + decimal(perPage)
 	if !last.ID.None() {

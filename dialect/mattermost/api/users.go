@@ -92,7 +92,7 @@ func (c *Client) SetPassword(ctx context.Context, userID, password string) error
 	return c.do(ctx, opSetPassword, object(c.body(), "new_password", password), done, userID)
 }
 
-// UsersByName returns those of the named users that exist.
+// UsersByName returns the profiles of the named users that exist.
 func (c *Client) UsersByName(ctx context.Context, names []string) ([]Profile, error) {
 	asked := holding(profile, "a user of another name", func(p Profile) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, p.Username) })
@@ -100,7 +100,7 @@ func (c *Client) UsersByName(ctx context.Context, names []string) ([]Profile, er
 	return send(ctx, c, opUsersByName, list(c.body(), names), listOf(asked))
 }
 
-// ProfilesByID returns those of the users that exist.
+// ProfilesByID returns the profiles of the users that exist.
 func (c *Client) ProfilesByID(ctx context.Context, ids []string) ([]Profile, error) {
 	return c.profilesByID(ctx, ids, "")
 }
@@ -138,7 +138,8 @@ func (c *Client) CreateToken(ctx context.Context, userID string) (token string, 
 // Logout ends the session.
 func (c *Client) Logout(ctx context.Context) error { return c.do(ctx, opLogout, nil, done) }
 
-// Users returns one page of the server's users; filter is a further part of the query, such as "&in_channel=ID".
+// Users returns one page of the server's users; filter is a further part of the query, such as
+// "&in_channel=ID".
 func (c *Client) Users(ctx context.Context, page, perPage int, filter string) ([]Profile, error) {
 	return get(ctx, c, opUsers, profiles, decimal(page), decimal(perPage), filter)
 }
@@ -180,15 +181,15 @@ func (c *Client) MyStatus(ctx context.Context, userID string) error {
 	return c.do(ctx, opMyStatus, nil, shown("user_id", userID, "status", ""), userID)
 }
 
-// UsersSince requests those of these users that changed after a moment, in Unix milliseconds, and returns how
-// many did.
+// UsersSince requests the users that changed after a time, in Unix milliseconds, and returns their
+// number.
 func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n int, err error) {
 	ps, err := c.profilesByID(ctx, ids, "?since="+millis(since))
 	return len(ps), err
 }
 
-// UserReport reads one page of the report on all users, by name, behind one of them ("" for the first page); before
-// is the number of pages read so far. It is for administrators.
+// UserReport reads one page of the report on all users, by name, behind one of them ("" for the
+// first page); before is the number of pages read so far. It is for administrators.
 func (c *Client) UserReport(ctx context.Context, before int, afterName, afterID string, size int) ([]Profile, error) {
 	query := ""
 	if afterID != "" {
@@ -202,8 +203,8 @@ func (c *Client) UserReport(ctx context.Context, before int, afterName, afterID 
 
 var profilesOrNone = orNone(profiles)
 
-// UsersStats returns how many accounts there are that are not bots; for administrators. The plain statistics
-// count bots on some releases.
+// UsersStats returns how many accounts there are that are not bots; for administrators. The plain
+// statistics count bots on some releases.
 func (c *Client) UsersStats(ctx context.Context) (n int64, err error) {
 	return get(ctx, c, opUsersStats, countIn("total_users_count"))
 }
