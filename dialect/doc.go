@@ -32,5 +32,6 @@ func (r Registry) New(name string) (workload.Behavior, error) {
 	if mk := r[name]; mk != nil {
 		return mk(), nil
 	}
-	return nil, fmt.Errorf("behavior %q is unknown; there are %s", name, strings.Join(slices.Sorted(maps.Keys(r)), ", "))
+	return nil, fmt.Errorf("behavior %q is unknown; there are %s", name,
+		strings.Join(slices.Sorted(maps.Keys(r)), ", "))
 }

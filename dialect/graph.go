@@ -37,10 +37,12 @@ type GraphSource struct {
 
 // MeanOf is the source of the mean of a histogram, for a graph with the Stat [Mean].
 func MeanOf(metric string) GraphSource {
-	return GraphSource{fmt.Sprintf("sum(rate(%[1]s_sum[$w])) / sum(rate(%[1]s_count[$w]))", metric), metric}
+	return GraphSource{fmt.Sprintf("sum(rate(%[1]s_sum[$w])) / sum(rate(%[1]s_count[$w]))", metric),
+		metric}
 }
 
 // P99Of is the source of the 99th percentile of a histogram, for a graph with the Stat [P99].
 func P99Of(metric string) GraphSource {
-	return GraphSource{fmt.Sprintf("histogram_quantile(0.99, sum(rate(%s_bucket[$w])) by (le))", metric), metric}
+	return GraphSource{fmt.Sprintf("histogram_quantile(0.99, sum(rate(%s_bucket[$w])) by (le))",
+		metric), metric}
 }

@@ -33,7 +33,9 @@ func (s Set) WithDefaultRules(p *plan.Plan) *plan.Plan {
 		if !slices.ContainsFunc(b.SLO, plan.SLO.LimitsErrors) {
 			c.SLO = withRules(c.SLO, plan.FailedOperations)
 		}
-		if s.listens(p) && !slices.ContainsFunc(b.SLO, func(r plan.SLO) bool { return r.Arg == plan.Disconnected }) {
+		if s.listens(p) && !slices.ContainsFunc(b.SLO, func(r plan.SLO) bool {
+			return r.Arg == plan.Disconnected
+		}) {
 			c.SLO = withRules(c.SLO, DisconnectedUsers)
 		}
 		q.Bounded = &c
@@ -94,7 +96,8 @@ const (
 // role; "" is this host.
 func Retransmitted(role string) string {
 	of := `{role="` + role + `"}[$window])`
-	return "max(rate(node_netstat_Tcp_RetransSegs" + of + " / clamp_min(rate(node_netstat_Tcp_OutSegs" + of + ", 1))"
+	return "max(rate(node_netstat_Tcp_RetransSegs" + of +
+		" / clamp_min(rate(node_netstat_Tcp_OutSegs" + of + ", 1))"
 }
 
 // HostSeen reports whether the plan watches the hosts of a role: by an agent, or by a probe of
@@ -106,6 +109,7 @@ func HostSeen(p *plan.Plan, role string) bool {
 	}
 	return slices.ContainsFunc(p.Watching(), func(pr plan.Probe) bool {
 		u, err := url.Parse(pr.URL)
-		return pr.Role == role && (pr.Kind == plan.ProbeAgent || err == nil && pr.Kind == plan.ProbePrometheus && u.Port() == "9100")
+		return pr.Role == role && (pr.Kind == plan.ProbeAgent ||
+			err == nil && pr.Kind == plan.ProbePrometheus && u.Port() == "9100")
 	})
 }

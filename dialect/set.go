@@ -89,7 +89,10 @@ func (s Set) Drivers() []string {
 
 // Contained returns the drivers whose servers run in a container of their program alone.
 func (s Set) Contained() []string {
-	return slices.DeleteFunc(s.Drivers(), func(name string) bool { d, _ := s.Driver(name); return d.Release })
+	return slices.DeleteFunc(s.Drivers(), func(name string) bool {
+		d, _ := s.Driver(name)
+		return d.Release
+	})
 }
 
 // Behaviors returns the behaviors of all dialects, in a map of its own.
@@ -103,7 +106,10 @@ func (s Set) Behaviors() Registry {
 
 // IsSetting reports whether a behavior knows a setting of that name that is not a secret.
 func (s Set) IsSetting(name string) bool {
-	return slices.ContainsFunc(s, func(d *Dialect) bool { _, ok := d.Settings.Params[name]; return ok })
+	return slices.ContainsFunc(s, func(d *Dialect) bool {
+		_, ok := d.Settings.Params[name]
+		return ok
+	})
 }
 
 // CheckSettings reports everything that is wrong with the settings of behaviors: values, names, and
@@ -120,7 +126,9 @@ func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 		if !strings.Contains(params[k], "${") {
 			values[k] = params[k]
 		} else if _, secret := secrets[k]; !secret && !s.IsSetting(k) {
-			errs = append(errs, &SettingError{k, "is unknown as a reference to a secret; there are " + strings.Join(slices.Sorted(maps.Keys(secrets)), ", ")})
+			errs = append(errs, &SettingError{k,
+				"is unknown as a reference to a secret; there are " +
+					strings.Join(slices.Sorted(maps.Keys(secrets)), ", ")})
 		}
 	}
 	d, err := s.Of(behaviors)
@@ -149,8 +157,11 @@ func (s Set) Weights(w plan.Workload) map[string]float64 {
 func (s Set) Known() plan.Known {
 	anyServer := []string{plan.Process, plan.External}
 	k := plan.Known{
-		Drivers: append(s.Drivers(), anyServer...), Profiles: map[string][]string{}, Actions: map[string][]string{}, Storms: map[string][]string{},
-		Mixes: []string{}, Topologies: []string{plan.Process}, Roles: map[string][]string{plan.Process: {"app", "target", "generator"}, plan.External: {"generator"}},
+		Drivers: append(s.Drivers(), anyServer...), Profiles: map[string][]string{},
+		Actions: map[string][]string{}, Storms: map[string][]string{},
+		Mixes: []string{}, Topologies: []string{plan.Process},
+		Roles: map[string][]string{plan.Process: {"app", "target", "generator"},
+			plan.External: {"generator"}},
 	}
 	for _, d := range s {
 		k.Ops = append(k.Ops, d.Ops()...)
@@ -250,7 +261,8 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		driver, _ := deploys.Driver(p.Target.Driver)
 		switch {
 		case deploys != speaks:
-			refuse("workload.behavior", "%s is of another kind of server than the driver %s; want one of %s", p.Workload.Behavior, driver.Name,
+			refuse("workload.behavior", "%s is of another kind of server than the driver %s; want one of %s",
+				p.Workload.Behavior, driver.Name,
 				strings.Join(slices.Sorted(maps.Keys(deploys.Behaviors)), ", "))
 		case driver.NeedsDatabase && len(p.Engines()) == 0:
 			refuse("database.engine", "is missing; %s needs a database, as in database: {engine: postgresql}", deploys.Title)
@@ -286,12 +298,15 @@ func (s Set) checkUsersFile(p *plan.Plan, names []string) (out []plan.Refusal) {
 	for _, name := range names {
 		adopter, ok := behaviors[name]().(workload.Adopter)
 		if !ok {
-			out = append(out, plan.Refusal{Path: "workload.users_file", Text: fmt.Sprintf("users of the behavior %s log in without accounts of a file; remove it", name)})
+			out = append(out, plan.Refusal{Path: "workload.users_file",
+				Text: fmt.Sprintf("users of the behavior %s log in without accounts of a file; remove it",
+					name)})
 			continue
 		}
 		for _, key := range adopter.Displaced() {
 			if _, set := p.Workload.Params[key]; set {
-				out = append(out, plan.Refusal{Path: "workload.params." + key, Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them"})
+				out = append(out, plan.Refusal{Path: "workload.params." + key,
+					Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them"})
 			}
 		}
 	}

@@ -24,5 +24,6 @@ func (e *SettingError) Error() string {
 
 // UnknownSetting is the error of a key that is not among the known ones.
 func UnknownSetting(key string, known map[string]string) *SettingError {
-	return &SettingError{key, "is unknown; there are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
+	return &SettingError{key, "is unknown; there are " +
+		strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
 }

@@ -106,7 +106,8 @@ func (s *accounts) part(ranks []int) accounts {
 // restored completes accounts of another process, and registers their secrets.
 func (s *accounts) restored(env workload.Env) error {
 	n := len(s.IDs)
-	if s.Ranks != nil && len(s.Ranks) != n || len(s.Tokens) > 0 && len(s.Tokens) != n || s.ofFile() && len(s.Rows) != n {
+	if s.Ranks != nil && len(s.Ranks) != n || len(s.Tokens) > 0 && len(s.Tokens) != n ||
+		s.ofFile() && len(s.Rows) != n {
 		return errors.New("state of another process: its lists differ in length")
 	}
 	s.places = make(map[int]int, len(s.Ranks))
@@ -125,7 +126,8 @@ func (s *accounts) restored(env workload.Env) error {
 func (s *setup) openSessions(old *accounts, given *workload.Accounts) (accounts, error) {
 	n := len(given.Rows)
 	r := accounts{
-		Rows: given.Rows, Names: make([]string, n), IDs: make([]string, n), Tokens: make([]string, n), file: given.File,
+		Rows: given.Rows, Names: make([]string, n), IDs: make([]string, n), Tokens: make([]string, n),
+		file: given.File,
 	}
 	for i := range min(n, len(old.Rows)) {
 		if old.Rows[i] == r.Rows[i] {
@@ -193,7 +195,8 @@ func (s *setup) identify(ctx context.Context, c *api.Client, r *accounts, i int)
 		p, err := c.Me(ctx)
 		switch {
 		case err == nil:
-			if row.Token != "" && row.Login != "" && !strings.Contains(row.Login, "@") && !strings.EqualFold(row.Login, p.Username) {
+			if row.Token != "" && row.Login != "" && !strings.Contains(row.Login, "@") &&
+				!strings.EqualFold(row.Login, p.Username) {
 				return fmt.Errorf("%s: the token is that of another account than the login", r.at(i))
 			}
 			is(p, token)
@@ -244,7 +247,9 @@ func (s *setup) readAsMember(r *accounts) {
 
 // joinAccounts makes accounts of a file members of the team and of channels: want returns the
 // indices of the channels of a rank. Without an administrator it checks that they are members.
-func (s *setup) joinAccounts(r *accounts, team string, channels []string, want func(rank int) []int) error {
+func (s *setup) joinAccounts(
+	r *accounts, team string, channels []string, want func(rank int) []int,
+) error {
 	if s.member {
 		return s.checkMembers(r, team, channels, want)
 	}
@@ -253,7 +258,9 @@ func (s *setup) joinAccounts(r *accounts, team string, channels []string, want f
 
 // checkMembers looks into the channels of each account with its own session. An account without one
 // was looked at by the call that ended its session.
-func (s *setup) checkMembers(r *accounts, team string, channels []string, want func(rank int) []int) error {
+func (s *setup) checkMembers(
+	r *accounts, team string, channels []string, want func(rank int) []int,
+) error {
 	return s.parallel(len(r.IDs), func(ctx context.Context, c *api.Client, rank int) error {
 		if r.Tokens[rank] == "" {
 			return nil

@@ -44,7 +44,8 @@ func rows(t *testing.T) (h handed) {
 		given.Rows = append(given.Rows, a)
 	}
 	stranger = workload.Account{Login: before.set.team + "-stranger", Password: "Stranger-1", Line: 6}
-	if _, err := c.CreateUser(t.Context(), stranger.Login, "stranger@example.com", stranger.Password); err != nil {
+	if _, err := c.CreateUser(t.Context(), stranger.Login, "stranger@example.com",
+		stranger.Password); err != nil {
 		t.Fatal(err)
 	}
 	env = contractEnv(url, "")
@@ -104,7 +105,8 @@ func (h handed) persons(t *testing.T) {
 		if cold { // each call tries one of them again
 			logins++
 		}
-		if got := counts(t, env.Registry); got["setup_login"] != logins || got["setup_create_user"]+got["setup_add_team_members"]+got["setup_create_team"] > 0 {
+		if got := counts(t, env.Registry); got["setup_login"] != logins ||
+			got["setup_create_user"]+got["setup_add_team_members"]+got["setup_create_team"] > 0 {
 			t.Errorf("cold %v: provisioning made %v", cold, got)
 		}
 		state, err := b.State(nil)
@@ -112,8 +114,11 @@ func (h handed) persons(t *testing.T) {
 		noError(t, restored.Restore(env, state))
 		for _, p := range []*Person{b, restored} {
 			for rank, a := range live(t, p, env, 4) {
-				if name := strings.TrimSuffix(given.Rows[rank].Login, "@example.com"); a.(*person).id != b.IDs[rank] || p.name(rank) != name || len(a.(*person).places) < 2 {
-					t.Errorf("cold %v: person %d is %s, want %s, in %d channels", cold, rank, p.name(rank), name, len(a.(*person).places))
+				if name := strings.TrimSuffix(given.Rows[rank].Login,
+					"@example.com"); a.(*person).id != b.IDs[rank] || p.name(rank) != name ||
+					len(a.(*person).places) < 2 {
+					t.Errorf("cold %v: person %d is %s, want %s, in %d channels", cold, rank, p.name(rank), name,
+						len(a.(*person).places))
 				}
 			}
 		}
@@ -143,17 +148,27 @@ func (h handed) refused(t *testing.T) {
 				}
 			}
 			for _, a := range env.Accounts.Rows {
-				if a.Token != "" && strings.Contains(err.Error(), a.Token) || a.Password != "" && strings.Contains(err.Error(), a.Password) {
+				if a.Token != "" && strings.Contains(err.Error(), a.Token) ||
+					a.Password != "" && strings.Contains(err.Error(), a.Password) {
 					t.Errorf("%s: the error shows a secret: %v", name, err)
 				}
 			}
 		}
 	}
-	refuses("a stranger", with(env, given, stranger), "users.csv:6: the account is no member of channel", "admin_password")
-	refuses("a password", with(env, given, workload.Account{Login: stranger.Login, Password: "Another-1", Line: 9}), "users.csv:9: the server does not accept login and password")
-	refuses("a token", with(env, given, workload.Account{Token: "o1234567890123456789012345", Line: 10}), "users.csv:10: the server does not accept the token")
-	refuses("a login beside a token", with(env, &workload.Accounts{File: "users.csv"}, workload.Account{Login: "another", Token: given.Rows[3].Token, Line: 3}), "users.csv:3: the token is that of another account")
-	twice := workload.Account{Login: strings.TrimSuffix(given.Rows[1].Login, "@example.com"), Password: given.Rows[1].Password, Line: 11}
+	refuses("a stranger", with(env, given, stranger),
+		"users.csv:6: the account is no member of channel", "admin_password")
+	refuses("a password", with(env, given,
+		workload.Account{Login: stranger.Login, Password: "Another-1", Line: 9}),
+		"users.csv:9: the server does not accept login and password")
+	refuses("a token", with(env, given,
+		workload.Account{Token: "o1234567890123456789012345", Line: 10}),
+		"users.csv:10: the server does not accept the token")
+	refuses("a login beside a token",
+		with(env, &workload.Accounts{File: "users.csv"},
+			workload.Account{Login: "another", Token: given.Rows[3].Token, Line: 3}),
+		"users.csv:3: the token is that of another account")
+	twice := workload.Account{Login: strings.TrimSuffix(given.Rows[1].Login, "@example.com"),
+		Password: given.Rows[1].Password, Line: 11}
 	refuses("an account twice", with(env, given, twice), "this is the account of")
 	// So it is if the two are dealt to different behaviors.
 	both := workload.Accounts{File: "users.csv", Rows: []workload.Account{given.Rows[1], twice}}
@@ -164,7 +179,9 @@ func (h handed) refused(t *testing.T) {
 			one := with(env, given)
 			one.Accounts = dealt[k]
 			err := b.Provision(t.Context(), one, 1)
-			if k == 0 && err != nil || k == 1 && (err == nil || !strings.Contains(err.Error(), "users.csv:3") || !strings.Contains(err.Error(), "users.csv:11")) {
+			if k == 0 && err != nil || k == 1 &&
+				(err == nil || !strings.Contains(err.Error(), "users.csv:3") ||
+					!strings.Contains(err.Error(), "users.csv:11")) {
 				t.Errorf("round %d: one account for a %T: %v", round, b, err)
 			}
 		}
@@ -172,15 +189,18 @@ func (h handed) refused(t *testing.T) {
 	elsewhere := with(env, given)
 	elsewhere.Params = map[string]string{"team": "nowhere"}
 	refuses("a team that is not there", elsewhere, "team nowhere", "admin_password")
-	elsewhere.Params = map[string]string{"team": env.Params["team"], "channels": "3", "memberships": "3"}
-	refuses("a channel that is not there", elsewhere, "channel "+env.Params["team"]+"-002", "admin_password")
+	elsewhere.Params = map[string]string{"team": env.Params["team"], "channels": "3",
+		"memberships": "3"}
+	refuses("a channel that is not there", elsewhere, "channel "+env.Params["team"]+"-002",
+		"admin_password")
 
 	// An administrator makes the stranger a member.
 	b := &Person{}
 	full := with(admin, given, stranger)
 	noError(t, b.Provision(t.Context(), full, 5))
 	live(t, b, full, 5)
-	if got := counts(t, full.Registry); got["setup_create_user"] > 0 || got["setup_add_team_members"] == 0 {
+	if got := counts(t, full.Registry); got["setup_create_user"] > 0 ||
+		got["setup_add_team_members"] == 0 {
 		t.Errorf("an administrator's provisioning made %v", got)
 	}
 }
@@ -191,7 +211,9 @@ func (h handed) reset(t *testing.T) {
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 4))
 	was := slices.Clone(b.Tokens)
-	c, err := api.NewClient(api.Options{URL: env.URL, Token: was[0], Timeout: 10 * time.Second, Recorder: setupRecorder{env.Registry.Recorder(0), time.Now()}, Table: api.NewTable(env.Registry, workload.Setup)})
+	c, err := api.NewClient(api.Options{URL: env.URL, Token: was[0], Timeout: 10 * time.Second,
+		Recorder: setupRecorder{env.Registry.Recorder(0), time.Now()},
+		Table:    api.NewTable(env.Registry, workload.Setup)})
 	noError(t, err)
 	defer c.Close()
 	noError(t, c.Logout(t.Context()))
@@ -215,7 +237,8 @@ func (h handed) logout(t *testing.T) {
 	noError(t, b.Provision(t.Context(), env, 4))
 	live(t, b, env, 4)
 	if got := counts(t, env.Registry); got["logout"] != 2 || got["login"] != 2 {
-		t.Errorf("%d log out and %d log in, want those two with passwords: %v", got["logout"], got["login"], got)
+		t.Errorf("%d log out and %d log in, want those two with passwords: %v", got["logout"],
+			got["login"], got)
 	}
 	if err := b.Provision(t.Context(), env, 4); err != nil { // the tokens are still good
 		t.Error(err)
@@ -238,10 +261,12 @@ func (h handed) posters(t *testing.T) {
 		for rank, a := range actors {
 			me, err := a.(*poster).c.Me(t.Context())
 			if err != nil || me.ID != p.IDs[rank] || a.(*poster).id != me.ID {
-				t.Errorf("cold %v: poster %d is %s (%s), %v; want %s", cold, rank, me.ID, a.(*poster).id, err, p.IDs[rank])
+				t.Errorf("cold %v: poster %d is %s (%s), %v; want %s", cold, rank, me.ID, a.(*poster).id, err,
+					p.IDs[rank])
 			}
 		}
-		if got := counts(t, env.Registry); got["login"] != uint64(2*b2i(cold)) || got["post"] != 4 || got["setup_create_bot"] > 0 {
+		if got := counts(t, env.Registry); got["login"] != uint64(2*b2i(cold)) || got["post"] != 4 ||
+			got["setup_create_bot"] > 0 {
 			t.Errorf("cold %v: %v", cold, got)
 		}
 		if _, err := other.NewActor(env, userOf(env, 4)); err == nil {

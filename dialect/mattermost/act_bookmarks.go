@@ -16,13 +16,16 @@ var bookmarkActions = []action{
 		"updateCategoriesForTeamForUser updateCategoryForTeamForUser", 1},
 	{"add_channel_bookmark", 0.0003, hasBookmarks, addChannelBookmark, proveAddChannelBookmark,
 		"createChannelBookmark", 1},
-	{"update_channel_bookmark", 0.0002, hasBookmarks, updateChannelBookmark, proveUpdateChannelBookmark,
+	{"update_channel_bookmark", 0.0002, hasBookmarks, updateChannelBookmark,
+		proveUpdateChannelBookmark,
 		"updateChannelBookmark", 1},
-	{"update_channel_bookmark_sort_order", 0.0002, hasBookmarks, sortChannelBookmark, proveSortChannelBookmark,
+	{"update_channel_bookmark_sort_order", 0.0002, hasBookmarks, sortChannelBookmark,
+		proveSortChannelBookmark,
 		"updateChannelBookmarkSortOrder", 1},
 	{"create_sidebar_category", 0.0001, hasSidebar, createSidebarCategory, proveCreateSidebarCategory,
 		"createCategoryForTeamForUser", 1},
-	{"delete_channel_bookmark", 0.0001, hasBookmarks, deleteChannelBookmark, proveDeleteChannelBookmark,
+	{"delete_channel_bookmark", 0.0001, hasBookmarks, deleteChannelBookmark,
+		proveDeleteChannelBookmark,
 		"deleteChannelBookmark", 1},
 }
 
@@ -80,7 +83,8 @@ func (a *person) addBookmark(ctx context.Context) error {
 	ch := a.here()
 	file := a.choice.IntN(2) == 1
 	name := fewWords(a.content, 2)
-	b := api.Bookmark{Name: name[:min(len(name), 60)], URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
+	b := api.Bookmark{Name: name[:min(len(name), 60)],
+		URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
 		id, err := a.c.UploadBookmark(ctx, ch, "bookmark.txt", "text/plain", []byte(name))
 		if err != nil {
@@ -124,7 +128,8 @@ func updateChannelBookmark(ctx context.Context, a *person) error {
 		return err
 	}
 	name := fewWords(a.content, 2)
-	_, err = a.quiet().RenameBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
+	_, err = a.quiet().RenameBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID,
+		name[:min(len(name), 60)])
 	return err
 }
 
@@ -255,7 +260,8 @@ func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
 		}
 	}
 	disproved(moved != 1 || len(after) != len(before),
-		"%d channels are in another section, want 1; %d channels, before there were %d", moved, len(after), len(before))
+		"%d channels are in another section, want 1; %d channels, before there were %d", moved,
+		len(after), len(before))
 }
 
 // proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns
@@ -267,7 +273,8 @@ func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.B
 		check(s.witness.c.DeleteBookmark(ctx, ch, b.ID))
 	}
 	for i := range n {
-		must(s.witness.c.AddBookmark(ctx, ch, api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}))
+		must(s.witness.c.AddBookmark(ctx, ch,
+			api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}))
 	}
 	before = must(s.witness.c.Bookmarks(ctx, ch))
 	s.act(ctx)

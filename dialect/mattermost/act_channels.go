@@ -179,13 +179,15 @@ var channelLooks = []channelLook{{hasBookmarks, lookAtBookmarks}}
 func (a *person) showDirect(ctx context.Context, ch *channel) error {
 	show := api.Preference{Category: "group_channel_show", Name: ch.key, Value: "true"}
 	if ch.kind == 'D' {
-		show = api.Preference{Category: "direct_channel_show", Name: otherOf(ch.name, a.id), Value: "true"}
+		show = api.Preference{Category: "direct_channel_show", Name: otherOf(ch.name, a.id),
+			Value: "true"}
 	}
 	if show.Name == "" { // a channel with oneself
 		show.Name = a.id
 	}
 	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	return a.c.SetPreferences(ctx, a.id, show, api.Preference{Category: "channel_open_time", Name: ch.key, Value: now})
+	return a.c.SetPreferences(ctx, a.id, show,
+		api.Preference{Category: "channel_open_time", Name: ch.key, Value: now})
 }
 
 // load reads the posts of a place that the person does not have yet.
@@ -325,7 +327,10 @@ func (a *person) view(ctx context.Context, k int, prev string) error {
 // clickPermalink follows a link to a post of another channel: the thread of the post, its channel,
 // the person's membership there, and the channel itself.
 func clickPermalink(ctx context.Context, a *person) error {
-	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && p.loaded && (a.inTeam(p) || isDirect(p)) })
+	k, ok := a.otherPlace(func(p place) bool {
+		_, ok := p.ch.oldest()
+		return ok && p.loaded && (a.inTeam(p) || isDirect(p))
+	})
 	if !ok { // no post of another channel is known: the link came from somewhere else
 		if k, ok = a.otherPlace(a.inTeam); !ok {
 			return errNoChannel

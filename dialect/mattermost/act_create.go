@@ -32,7 +32,9 @@ func joinChannel(ctx context.Context, a *person) error {
 			return err
 		}
 		for _, ch := range chs {
-			if !ch.Archived && !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.id == api.ParseID(ch.ID) }) {
+			if !ch.Archived && !slices.ContainsFunc(a.places, func(p place) bool {
+				return p.ch.id == api.ParseID(ch.ID)
+			}) {
 				free = append(free, ch)
 			}
 		}
@@ -97,7 +99,9 @@ func newDirect(ctx context.Context, a *person) (users []string, err error) {
 		return nil, err
 	}
 	strangers := slices.DeleteFunc(slices.Clone(all), func(p api.Profile) bool {
-		return slices.ContainsFunc(a.places, func(q place) bool { return q.ch.kind == 'D' && otherOf(q.ch.name, a.id) == p.ID })
+		return slices.ContainsFunc(a.places, func(q place) bool {
+			return q.ch.kind == 'D' && otherOf(q.ch.name, a.id) == p.ID
+		})
 	})
 	if len(strangers) > 0 {
 		all = strangers
@@ -159,7 +163,8 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 	want := 1 + a.choice.IntN(4)
 	ch, err := a.c.MakeChannel(ctx, a.team, name, kind)
 	if exists(err) { // by an earlier run with the same seed
-		ch, err = a.c.MakeChannel(ctx, a.team, name+"-"+strconv.FormatInt(time.Now().UnixMilli(), 36), kind)
+		name += "-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+		ch, err = a.c.MakeChannel(ctx, a.team, name, kind)
 	}
 	if err != nil {
 		return err
@@ -218,9 +223,14 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) {
 // proveOpening shows that the actor has written in the direct or group channel of the users it
 // named and nobody else. The administrator reads the members. The channel may have been there
 // already.
-func (s *stage) proveOpening(ctx context.Context, kind byte, open func(context.Context, *person) ([]string, error)) {
+func (s *stage) proveOpening(
+	ctx context.Context, kind byte, open func(context.Context, *person) ([]string, error),
+) {
 	var asked []string
-	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) { asked, err = open(ctx, a); return err }))
+	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) {
+		asked, err = open(ctx, a)
+		return err
+	}))
 	ch := s.actor.channel()
 	disproved(ch.kind != kind, "the person is in a channel of kind %c", ch.kind)
 	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))

@@ -229,7 +229,8 @@ func proveCreateScheduledPost(ctx context.Context, s *stage) {
 	s.act(ctx)
 	list := s.scheduled(ctx)
 	for _, p := range list {
-		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 && in > 47*time.Hour && in <= 288*time.Hour {
+		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 &&
+			in > 47*time.Hour && in <= 288*time.Hour {
 			return
 		}
 	}
@@ -271,7 +272,8 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 				break // it may be somebody's
 			}
 			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
-				own.scheduled = append(own.scheduled, unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
+				own.scheduled = append(own.scheduled,
+					unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
 			}
 		}
 	}
@@ -287,8 +289,9 @@ func updateScheduledPost(ctx context.Context, a *person) error {
 	if err != nil {
 		return err
 	}
-	text, at := a.composeTo(p.root).plain(), later(a.choice)
-	return a.quiet().Reschedule(ctx, a.id, api.Scheduled{Draft: api.Draft{ChannelID: p.ch.key, RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
+	d := api.Draft{ChannelID: p.ch.key, RootID: p.root.String(), Message: a.composeTo(p.root).plain()}
+	s := api.Scheduled{Draft: d, ID: p.id.String(), At: later(a.choice)}
+	return a.quiet().Reschedule(ctx, a.id, s)
 }
 
 // proveUpdateScheduledPost shows that another device finds the same post with another text and
@@ -297,7 +300,8 @@ func proveUpdateScheduledPost(ctx context.Context, s *stage) {
 	before := s.oneScheduled(ctx)
 	s.act(ctx)
 	list := s.scheduled(ctx)
-	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At,
+	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message ||
+		list[0].At == before.At,
 		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
 }
 
@@ -332,7 +336,8 @@ func sendScheduledPost(ctx context.Context, a *person) error {
 	if err != nil {
 		return err
 	}
-	if err := a.post(ctx, p.ch, api.Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}); err != nil {
+	d := api.Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}
+	if err := a.post(ctx, p.ch, d); err != nil {
 		return err
 	}
 	return a.unschedule(ctx, p)

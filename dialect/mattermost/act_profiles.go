@@ -12,7 +12,8 @@ import (
 var profileActions = []action{
 	{"click_user_profile", 0.03, always, clickUserProfile, proveClickUserProfile,
 		"getTeamMember", 1},
-	{"update_custom_attribute", 0.004, hasAttributes, updateCustomAttribute, proveUpdateCustomAttribute,
+	{"update_custom_attribute", 0.004, hasAttributes, updateCustomAttribute,
+		proveUpdateCustomAttribute,
 		"patchCPAValues", 1},
 	{"update_custom_status", 0.0028, hasCustomStatus, updateCustomStatus, proveUpdateCustomStatus,
 		"updateUserCustomStatus", 1},

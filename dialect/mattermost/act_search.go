@@ -57,7 +57,8 @@ func (a *person) query() (q query) {
 	}
 	if is() {
 		days := r.IntN(30)
-		q.date = []string{"before:", "after:", "on:"}[r.IntN(3)] + time.Now().AddDate(0, 0, -days).Format("2006-01-02")
+		q.date = []string{"before:", "after:", "on:"}[r.IntN(3)] +
+			time.Now().AddDate(0, 0, -days).Format("2006-01-02")
 	}
 	if not := word(); is() {
 		q.not = not
@@ -116,7 +117,9 @@ func proveSearchPosts(ctx context.Context, s *stage) {
 			a.own().found = 0
 			check(s.carryOutAs(ctx, seed, seed, s.doing.do))
 			theirs := must(s.witness.c.SearchPosts(ctx, team, q.terms(), 0))
-			if slices.ContainsFunc(theirs, func(x api.Seen) bool { return x.ID.String() == p.ID }) && a.own().found == len(theirs) {
+			if slices.ContainsFunc(theirs, func(x api.Seen) bool {
+				return x.ID.String() == p.ID
+			}) && a.own().found == len(theirs) {
 				return
 			}
 			check(a.u.Pause(ctx, time.Second))
@@ -132,7 +135,9 @@ func searchPostsAllTeams(ctx context.Context, a *person) error { return a.search
 func (a *person) searchIn(ctx context.Context, team string) error {
 	q := a.query()
 	if q.from != "" {
-		if err := a.typeOut(ctx, q.from, func(part string) error { return a.lookUp(ctx, "", part) }); err != nil {
+		if err := a.typeOut(ctx, q.from, func(part string) error {
+			return a.lookUp(ctx, "", part)
+		}); err != nil {
 			return err
 		}
 	}
@@ -175,7 +180,8 @@ func proveSearchUsers(ctx context.Context, s *stage) {
 	s.act(ctx)
 	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
 	disproved(s.actor.own().found != 1 || len(all) < stagePersons,
-		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found, len(all))
+		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found,
+		len(all))
 }
 
 // searchChannels looks for a channel to go to, by one to four of its letters.
@@ -207,7 +213,8 @@ func proveSearchChannels(ctx context.Context, s *stage) {
 			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
 			disproved(s.actor.own().found == 0 ||
 				!slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.key }),
-				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
+				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs,
+				p.ch.name)
 		}
 	}
 }
@@ -232,6 +239,8 @@ func proveSearchGroupChannels(ctx context.Context, s *stage) {
 	s.actor.own().found = 0
 	s.act(ctx)
 	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))
-	disproved(s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == ch.ID }),
+	disproved(s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool {
+		return c.ID == ch.ID
+	}),
 		"the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 }

@@ -135,7 +135,9 @@ func (a *person) root(ctx context.Context) (api.ID, error) {
 		return api.ID{}, err
 	}
 	ch := a.channel()
-	p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && (!p.root.None() || p.flags&api.PostHasReplies != 0) })
+	p, ok := a.anyPost(ch, func(p *post) bool {
+		return isUserPost(p) && (!p.root.None() || p.flags&api.PostHasReplies != 0)
+	})
 	if !ok {
 		p, ok = a.anyPost(ch, isUserPost)
 	}

@@ -19,7 +19,8 @@ var urgentActions = []action{
 		"setPostReminder", 1},
 	{"create_ack_post", 0.0001, hasAcks, createAckPost, proveCreateAckPost, "", 0},
 	{"ack_to_post", 0.0001, hasAcks, ackToPost, proveAckToPost, "acknowledgePost", 1},
-	{"create_persistent_notification_post", 0.0001, hasPersistent, createPersistentPost, proveCreatePersistentPost,
+	{"create_persistent_notification_post", 0.0001, hasPersistent, createPersistentPost,
+		proveCreatePersistentPost,
 		"", 0},
 }
 
@@ -78,7 +79,9 @@ func proveEditPost(ctx context.Context, s *stage) {
 // deletePost deletes one of the person's own posts without a known reply. A reply that is on its
 // way is deleted with it.
 func deletePost(ctx context.Context, a *person) error {
-	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&api.PostHasReplies == 0 })
+	ch, p, ok := a.anyPlacePost(func(p *post) bool {
+		return a.isOwn(p) && p.flags&api.PostHasReplies == 0
+	})
 	if !ok {
 		return errNoOwnPost
 	}
@@ -159,7 +162,8 @@ func ackToPost(ctx context.Context, a *person) error {
 
 // proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
 func proveAckToPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.witness, api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
+	id := s.onlyPost(ctx, s.witness,
+		api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
 	s.act(ctx)
 	_, acks, err := s.witness.c.PostPriority(ctx, id)
 	check(err)
@@ -206,7 +210,8 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	met := slices.Clone(a.profiles)
 	a.mu.Unlock()
 	if p, ok := a.anyPost(ch, func(p *post) bool {
-		return isUserPost(p) && p.author != a.self && met.has(p.author) && a.b.isPerson(a.b.dir.account(p.author).name)
+		return isUserPost(p) && p.author != a.self && met.has(p.author) &&
+			a.b.isPerson(a.b.dir.account(p.author).name)
 	}); ok {
 		return a.b.dir.account(p.author).name, nil
 	}
@@ -249,7 +254,8 @@ func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id s
 // both.
 func (s *stage) emptyChannel(ctx context.Context) (ch *channel) {
 	s.rooms++
-	id := must(s.admin.MakeChannel(ctx, s.b.Team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")).ID
+	name := fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms)
+	id := must(s.admin.MakeChannel(ctx, s.b.Team, name, "O")).ID
 	for _, a := range []*person{s.actor, s.witness} {
 		check(s.admin.JoinChannel(ctx, id, a.id))
 		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.Team, true)))

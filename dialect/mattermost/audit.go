@@ -22,7 +22,9 @@ const (
 // are read as the administrator; others as a member, who is the author of some of their messages,
 // and as the administrator only when no member's session can be had. Channels that none of them may
 // read are not audited.
-func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
+func (b *Person) Audit(
+	ctx context.Context, env workload.Env, acked []workload.AckedMessages,
+) (workload.AuditResult, error) {
 	r := newReaders(&env, b.set)
 	r.have = func(rank int) string { return b.session(rank, false) }
 	if b.ofFile() {
@@ -33,7 +35,9 @@ func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.A
 
 // Audit implements workload.Auditor. The readers are persons of another behavior, whose accounts it
 // knows if they were made by prefix.
-func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
+func (p *Poster) Audit(
+	ctx context.Context, env workload.Env, acked []workload.AckedMessages,
+) (workload.AuditResult, error) {
 	r := newReaders(&env, p.set)
 	if p.ofFile() {
 		r.credentials = func(int) (login, password string) { return "", "" }
@@ -41,7 +45,9 @@ func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.A
 	return audit(ctx, env, p.set, r, acked)
 }
 
-func audit(ctx context.Context, env workload.Env, set settings, members *readers, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
+func audit(
+	ctx context.Context, env workload.Env, set settings, members *readers, acked []workload.AckedMessages,
+) (r workload.AuditResult, err error) {
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
 	}
@@ -52,7 +58,9 @@ func audit(ctx context.Context, env workload.Env, set settings, members *readers
 	}
 	s := newSetup(ctx, &env, set)
 	s.clock = env.Clock
-	if _, err := workload.Again(ctx, final, func() (struct{}, error) { return struct{}{}, s.asAdmin() }); err != nil {
+	if _, err := workload.Again(ctx, final, func() (struct{}, error) {
+		return struct{}{}, s.asAdmin()
+	}); err != nil {
 		return r, err
 	}
 	var config map[string]string
@@ -127,7 +135,9 @@ func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin
 
 // as reads the remaining messages as a member: with the session that there is or, when that has
 // ended, with a new one.
-func (b *books) as(ctx context.Context, c *api.Client, members *readers, reader string) (err error) {
+func (b *books) as(
+	ctx context.Context, c *api.Client, members *readers, reader string,
+) (err error) {
 	for _, anew := range []bool{false, true} {
 		if err := members.session(ctx, c, reader, anew); err != nil {
 			return err
@@ -142,8 +152,11 @@ func (b *books) as(ctx context.Context, c *api.Client, members *readers, reader 
 
 // pages reads the channel and looks for the remaining messages.
 func (b *books) pages(ctx context.Context, c *api.Client) error {
-	posts, err := workload.Again(ctx, final, func() ([]api.Seen, error) { return c.Posts(ctx, b.Channel, auditPage) })
-	for page := 0; len(b.left) > 0 && err == nil && len(posts) > 0 && page < len(b.IDs)/auditPage+mostExtra; page++ {
+	posts, err := workload.Again(ctx, final, func() ([]api.Seen, error) {
+		return c.Posts(ctx, b.Channel, auditPage)
+	})
+	for page := 0; len(b.left) > 0 && err == nil && len(posts) > 0 &&
+		page < len(b.IDs)/auditPage+mostExtra; page++ {
 		for _, p := range posts {
 			if b.left[p.ID] {
 				delete(b.left, p.ID)
@@ -154,7 +167,9 @@ func (b *books) pages(ctx context.Context, c *api.Client) error {
 			break
 		}
 		before := posts[len(posts)-1].ID.String()
-		posts, err = workload.Again(ctx, final, func() ([]api.Seen, error) { return c.PostsBefore(ctx, b.Channel, before, auditPage) })
+		posts, err = workload.Again(ctx, final, func() ([]api.Seen, error) {
+			return c.PostsBefore(ctx, b.Channel, before, auditPage)
+		})
 	}
 	if err != nil {
 		if refused(err) {
@@ -167,7 +182,9 @@ func (b *books) pages(ctx context.Context, c *api.Client) error {
 		if asked++; asked > mostOneByOne {
 			break
 		}
-		switch _, err := workload.Again(ctx, final, func() (string, error) { return c.PostText(ctx, id.String()) }); {
+		switch _, err := workload.Again(ctx, final, func() (string, error) {
+			return c.PostText(ctx, id.String())
+		}); {
 		case err == nil:
 			b.found++
 			delete(b.left, id)

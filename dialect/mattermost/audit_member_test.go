@@ -12,17 +12,23 @@ import (
 )
 
 // nineEleven refuses an administrator as release 9.11 does, and counts bots.
-func nineEleven() refchat.Config { return refchat.Config{Version: "9.11.0", License: "professional"} }
+func nineEleven() refchat.Config {
+	return refchat.Config{Version: "9.11.0",
+		License: "professional"}
+}
 
 // wroteDirectly has a person write in a direct and a group channel and returns the acknowledged
 // messages and the persons.
-func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, []workload.AckedMessages) {
+func wroteDirectly(
+	t *testing.T, url, password string,
+) (*Person, workload.Env, []workload.AckedMessages) {
 	t.Helper()
 	env := contractEnv(url, password)
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 4))
 	a := arrived(t, b, env, 0)
-	for _, do := range []func(context.Context, *person) error{createPost, createDirect, createDirect, createDirect, createGroup} {
+	for _, do := range []func(context.Context, *person) error{createPost, createDirect, createDirect,
+		createDirect, createGroup} {
 		noError(t, do(t.Context(), a))
 	}
 	acked, _ := env.Ledger.Messages()
@@ -34,7 +40,8 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 
 // sessionEnded returns persons of whom the first has a session that has ended.
 func sessionEnded(b *Person) *Person {
-	return &Person{set: b.set, found: found{accounts: accounts{IDs: []string{""}, Tokens: []string{"ended00000000000000000000a"}}}}
+	return &Person{set: b.set, found: found{accounts: accounts{IDs: []string{""},
+		Tokens: []string{"ended00000000000000000000a"}}}}
 }
 
 func messages(acked []workload.AckedMessages) (n int) {
@@ -51,7 +58,8 @@ func TestAuditReadsAsAMember(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
 	over := sessionEnded(b)
-	for name, auditor := range map[string]workload.Auditor{"person": b, "sessions that ended": over, "poster": &Poster{set: b.set}} {
+	for name, auditor := range map[string]workload.Auditor{"person": b, "sessions that ended": over,
+		"poster": &Poster{set: b.set}} {
 		r, err := auditor.Audit(t.Context(), env, acked)
 		if err != nil || r.Readable != messages(acked) || r.Missing != 0 || r.NotAudited != 0 {
 			t.Errorf("%s: %+v, %v; want all %d readable", name, r, err, messages(acked))
@@ -96,10 +104,12 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 		"a session that ended":            sessionEnded(b),
 	} {
 		r, err := auditor.Audit(t.Context(), env, acked)
-		if err != nil || r.Missing != 0 || r.NotAudited != direct || r.Readable != messages(acked)-direct {
+		if err != nil || r.Missing != 0 || r.NotAudited != direct ||
+			r.Readable != messages(acked)-direct {
 			t.Errorf("%s: %+v, %v; want %d not audited", name, r, err, direct)
 		}
-		if why := strings.Join(r.Refusals, " "); !strings.Contains(why, "status 403") || !strings.Contains(why, "as a member: login: status 401") {
+		if why := strings.Join(r.Refusals, " "); !strings.Contains(why, "status 403") ||
+			!strings.Contains(why, "as a member: login: status 401") {
 			t.Errorf("%s: refusals %q", name, why)
 		}
 	}
@@ -109,7 +119,8 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 // action is accused.
 func TestVerifyOnNineEleven(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
-	allProven(t, VerifyConfig{URL: url, Password: password, Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}}, 3)
+	allProven(t, VerifyConfig{URL: url, Password: password,
+		Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}}, 3)
 	// A bot is an account that the statistics count there.
 	env := contractEnv(url, password)
 	s := newSetup(t.Context(), &env, settings{admin: "sysadmin", bot: "verify-bot"})

@@ -57,10 +57,13 @@ func userOf(env workload.Env, rank int) *workload.User {
 	if env.Registry != nil {
 		rec = env.Registry.Recorder(rank)
 	}
-	return workload.NewUser(rank, rank, max(env.Seed, 1), cmp.Or(env.Pace, 1), rec, clock.New(time.Now()))
+	return workload.NewUser(rank, rank, max(env.Seed, 1), cmp.Or(env.Pace, 1), rec,
+		clock.New(time.Now()))
 }
 
-func newActor(t testing.TB, b workload.Behavior, env workload.Env, u *workload.User) workload.Actor {
+func newActor(
+	t testing.TB, b workload.Behavior, env workload.Env, u *workload.User,
+) workload.Actor {
 	t.Helper()
 	a, err := b.NewActor(env, u)
 	noError(t, err)
@@ -74,7 +77,8 @@ func lone(t testing.TB, env *workload.Env, set settings) *person {
 	env.Registry = measure.NewRegistry(1)
 	env.Timeout, env.Pace = cmp.Or(env.Timeout, time.Minute), cmp.Or(env.Pace, 0.001)
 	b := &Person{set: set, dir: newDirectory(), found: found{
-		Team: "t", Channels: []string{"c"}, accounts: accounts{IDs: []string{"me"}, Tokens: []string{"tok"}},
+		Team: "t", Channels: []string{"c"},
+		accounts: accounts{IDs: []string{"me"}, Tokens: []string{"tok"}},
 	}}
 	return newActor(t, b, *env, userOf(*env, 0)).(*person)
 }
@@ -96,12 +100,15 @@ func TestPosterOnTheWire(t *testing.T) {
 	var mu sync.Mutex
 	var posts, uploads int
 	var last string
-	post := regexp.MustCompile(`^\{"channel_id":"` + anID + `","message":"(Test message: [a-zA-Z0-9 ]{10}|File upload test (\d+)","file_ids":\["` + otherID + `"\]\})`)
+	post := regexp.MustCompile(`^\{"channel_id":"` + anID +
+		`","message":"(Test message: [a-zA-Z0-9 ]{10}|File upload test (\d+)","file_ids":\["` + otherID +
+		`"\]\})`)
 	file := regexp.MustCompile(`^Test file (\d+)\n[a-zA-Z0-9 ]{100}$`)
 	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		if r.Header.Get("Authorization") != "Bearer bot-secret" || r.Header.Get("User-Agent") != posterAgent || r.Method != "POST" {
+		if r.Header.Get("Authorization") != "Bearer bot-secret" ||
+			r.Header.Get("User-Agent") != posterAgent || r.Method != "POST" {
 			t.Errorf("request %s %s with headers %v", r.Method, r.URL, r.Header)
 		}
 		switch r.URL.Path {
@@ -133,21 +140,24 @@ func TestPosterOnTheWire(t *testing.T) {
 			}
 			b, _ := io.ReadAll(part)
 			m := file.FindSubmatch(b)
-			if m == nil || part.FormName() != "files" || part.FileName() != "test_"+string(m[1])+".txt" || part.Header.Get("Content-Type") != "text/plain" {
+			if m == nil || part.FormName() != "files" || part.FileName() != "test_"+string(m[1])+".txt" ||
+				part.Header.Get("Content-Type") != "text/plain" {
 				t.Errorf("upload %q as %q %q", b, part.FormName(), part.FileName())
 				return
 			}
 			last = string(m[1])
 			uploads++
 			w.WriteHeader(201)
-			io.WriteString(w, `{"file_infos":[{"id":"`+otherID+`","size":`+itoa(len(b))+`}],"client_ids":[]}`)
+			io.WriteString(w, `{"file_infos":[{"id":"`+otherID+`","size":`+itoa(len(b))+
+				`}],"client_ids":[]}`)
 		default:
 			w.WriteHeader(404)
 		}
 	})
 	defer srv.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
+	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute,
+		Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{posting: posting{Channels: []string{anID}, Token: "bot-secret"}}
 	u := userOf(workload.Env{Registry: reg}, 0)
 	a := newActor(t, p, env, u)

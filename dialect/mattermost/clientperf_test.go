@@ -22,7 +22,8 @@ func TestClientReports(t *testing.T) {
 	defer srv.Close()
 	c := newTestClient(t, srv.URL)
 	u := userOf(workload.Env{}, 0)
-	a := &person{u: u, b: &Person{set: settings{periodic: true}, found: found{facts: facts{Version: version{9, 9}}}}}
+	a := &person{u: u, b: &Person{set: settings{periodic: true},
+		found: found{facts: facts{Version: version{9, 9}}}}}
 	a.report(t.Context(), c)
 	passTurn()
 	a.measured("channel_switch", time.Now().Add(-time.Second))
@@ -30,7 +31,8 @@ func TestClientReports(t *testing.T) {
 	a.report(t.Context(), c)
 	a.report(t.Context(), c)
 	passTurn()
-	if len(got) != 1 || !strings.Contains(got[0], `"metric":"channel_switch","value":100`) || !strings.Contains(got[0], "page_load") {
+	if len(got) != 1 || !strings.Contains(got[0], `"metric":"channel_switch","value":100`) ||
+		!strings.Contains(got[0], "page_load") {
 		t.Errorf("%q", got)
 	}
 	for range 2 * mostTimes {

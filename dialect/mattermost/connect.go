@@ -143,7 +143,8 @@ func (a *person) regain(ctx context.Context, lost *api.Socket, back <-chan struc
 		<-a.turn
 	}
 	for try := 1; ; try++ {
-		again := a.u.Now() + time.Duration(float64(min(time.Duration(try)*reconnectWait, time.Minute))*a.u.Pace)
+		again := a.u.Now() + time.Duration(float64(min(time.Duration(try)*reconnectWait,
+			time.Minute))*a.u.Pace)
 		timer := a.u.Clock().NewTimer()
 		timer.Reset(again)
 		select {
@@ -270,7 +271,8 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 	}
 	if ev.Lost != 0 {
 		rec.Error(a.steady.Socket(), measure.WS)
-		a.note(&api.OpError{Op: workload.Socket, Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
+		a.note(&api.OpError{Op: workload.Socket, Class: measure.WS,
+			Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
 	}
 	if ev.Lost < 0 {
 		return nil
@@ -296,7 +298,8 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 //
 //go:noinline
 func (a *person) hear(sock *api.Socket, ev *api.SocketEvent) {
-	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.Pending, ev.At, a.u.Recorder(), a.delivery)
+	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.Pending, ev.At,
+		a.u.Recorder(), a.delivery)
 	if ev.WantsAck {
 		sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
 	}

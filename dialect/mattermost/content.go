@@ -31,13 +31,16 @@ const (
 	typoShare      = 0.15  // of keystrokes while something is looked up: a wrong letter, looked up as well
 )
 
-var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave", "ok_hand", "thinking", "100"}
+var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave",
+	"ok_hand", "thinking", "100"}
 
 // links lead to domains that are reserved for examples: a server that follows them reaches no real
 // site.
 var links = []string{
-	"https://example.com/", "https://example.org/guide/first-steps", "https://www.example.com/blog/2024/05/what-we-learned?ref=chat",
-	"https://example.net/issues/4711", "https://docs.example.org/en/latest/operations.html#backup", "https://video.example.com/watch?v=a1b2c3d4e5f",
+	"https://example.com/", "https://example.org/guide/first-steps",
+	"https://www.example.com/blog/2024/05/what-we-learned?ref=chat",
+	"https://example.net/issues/4711", "https://docs.example.org/en/latest/operations.html#backup",
+	"https://video.example.com/watch?v=a1b2c3d4e5f",
 	"https://video.example.net/watch?v=zyxwvutsrqp&t=95s",
 }
 
@@ -118,13 +121,17 @@ func (c composed) plain() string {
 
 // write makes the calls of a client while a person writes: it sends that the person is typing,
 // looks up mentioned users, and uploads the files. It returns the content to be sent or kept.
-func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed) (api.Draft, error) {
+func (a *person) write(
+	ctx context.Context, ch *channel, root api.ID, c composed,
+) (api.Draft, error) {
 	d := api.Draft{ChannelID: ch.key, RootID: root.String()}
 	if err := a.typing(ctx, ch, root); err != nil {
 		return d, err
 	}
 	if c.mention != "" {
-		if err := a.typeOut(ctx, c.mention, func(part string) error { return a.lookUp(ctx, d.ChannelID, part) }); err != nil {
+		if err := a.typeOut(ctx, c.mention, func(part string) error {
+			return a.lookUp(ctx, d.ChannelID, part)
+		}); err != nil {
 			return d, err
 		}
 	}

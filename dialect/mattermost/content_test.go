@@ -36,7 +36,8 @@ func TestAttachments(t *testing.T) {
 			t.Errorf("%s has %d bytes, want %d", f.name, len(f.data), size)
 		}
 		if strings.HasPrefix(f.kind, "image/") {
-			if m, kind, err := image.Decode(bytes.NewReader(f.data)); err != nil || "image/"+kind != f.kind || m.Bounds().Dx() < 100 {
+			if m, kind, err := image.Decode(bytes.NewReader(f.data)); err != nil ||
+				"image/"+kind != f.kind || m.Bounds().Dx() < 100 {
 				t.Errorf("%s: %s, %v", f.name, kind, err)
 			}
 		}

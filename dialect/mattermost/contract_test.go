@@ -55,7 +55,8 @@ func databaseServer(t *testing.T, on string) *databases {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	dir := t.TempDir()
-	for d := dir; strings.HasPrefix(d, os.TempDir()) && d != os.TempDir(); d = d[:strings.LastIndexByte(d, '/')] {
+	for d := dir; strings.HasPrefix(d, os.TempDir()) &&
+		d != os.TempDir(); d = d[:strings.LastIndexByte(d, '/')] {
 		if err := os.Chmod(d, 0o755); err != nil { // the database runs as another user
 			t.Fatal(err)
 		}
@@ -102,8 +103,10 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 
 func contractEnv(url, password string) workload.Env {
 	return workload.Env{
-		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1),
-		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2", "memberships": "2"},
+		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1),
+		Ledger: workload.NewLedger(0, 1),
+		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2",
+			"memberships": "2"},
 		Secret: oneSecret("admin_password", password),
 	}
 }
@@ -153,12 +156,14 @@ func TestContract(t *testing.T) {
 	}
 	provision()
 	first := counts(t, env.Registry, "setup_team_by_name", "setup_channel_by_name")
-	if first["setup_create_user"] != n || first["setup_create_channel"] != 2+openChannels || first["setup_create_bot"] != 1 || first["setup_join_channel"] != 4 {
+	if first["setup_create_user"] != n || first["setup_create_channel"] != 2+openChannels ||
+		first["setup_create_bot"] != 1 || first["setup_join_channel"] != 4 {
 		t.Errorf("first provisioning: %v", first)
 	}
 	provision()
 	for name, k := range counts(t, env.Registry) {
-		if k > 0 && (strings.HasPrefix(name, "setup_create") || strings.Contains(name, "join") || strings.Contains(name, "add_")) {
+		if k > 0 && (strings.HasPrefix(name, "setup_create") || strings.Contains(name, "join") ||
+			strings.Contains(name, "add_")) {
 			t.Errorf("second provisioning: %d %s", k, name)
 		}
 	}
@@ -173,7 +178,8 @@ func TestContract(t *testing.T) {
 			noError(t, a.Login(t.Context()))
 			actors = append(actors, a)
 		}
-		p := newActor(t, posters, env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
+		p := newActor(t, posters, env,
+			workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
 		defer p.Close()
 		const acts = 60
 		for range acts {
@@ -188,7 +194,8 @@ func TestContract(t *testing.T) {
 				switchChannel, scrollChannel, unreadCheck, createPost, addReaction,
 				func(ctx context.Context, a *person) error {
 					p, _ := a.anyPost(a.channel(), nil)
-					if err := a.post(ctx, a.channel(), api.Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
+					if err := a.post(ctx, a.channel(),
+						api.Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
 						return err
 					}
 					_, err := a.c.Thread(ctx, p.id.String())
@@ -200,30 +207,38 @@ func TestContract(t *testing.T) {
 		}
 		all := map[string]uint64{}
 		n := env.Ledger.Count()
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && n.Judged < n.Acked; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) &&
+			n.Judged < n.Acked; time.Sleep(50 * time.Millisecond) {
 			env.Ledger.Settle(time.Now())
 			n = env.Ledger.Count()
 		}
 		for name, k := range counts(t, env.Registry) {
 			all[name] += k
 		}
-		if n.Judged != n.Acked || n.Acked != int64(all["post"]+all["reply"]) || n.Lost+n.Late+n.Duplicated+n.Misordered != 0 ||
+		if n.Judged != n.Acked || n.Acked != int64(all["post"]+all["reply"]) ||
+			n.Lost+n.Late+n.Duplicated+n.Misordered != 0 ||
 			n.Seen < 2*acts || n.Seen != int64(all[workload.Delivery]) {
-			t.Errorf("cold %v: ledger %+v of %d posts and %d replies, %d deliveries", cold, n, all["post"], all["reply"], all[workload.Delivery])
+			t.Errorf("cold %v: ledger %+v of %d posts and %d replies, %d deliveries", cold, n, all["post"],
+				all["reply"], all[workload.Delivery])
 		}
 		acked, part := env.Ledger.Messages()
-		audit, err := persons.Audit(t.Context(), env, append(acked, workload.AckedMessages{Channel: acked[0].Channel, IDs: []string{anID}}))
-		if err != nil || part != 1 || audit.Readable != int(n.Acked) || audit.Missing != 1 || audit.MissingIDs[0] != anID {
+		audit, err := persons.Audit(t.Context(), env,
+			append(acked, workload.AckedMessages{Channel: acked[0].Channel, IDs: []string{anID}}))
+		if err != nil || part != 1 || audit.Readable != int(n.Acked) || audit.Missing != 1 ||
+			audit.MissingIDs[0] != anID {
 			t.Errorf("cold %v: audit %+v, %v", cold, audit, err)
 		}
 		env.Registry.Cut()
 		for _, m := range env.Tally.Snapshot().Mixes() {
 			if m.Failed != 0 || m.Attempts != m.OK+m.Skipped || m.OK < acts/2 {
-				t.Errorf("cold %v: %s: %d attempts, %d ok, %d failed, %d skipped", cold, m.Behavior, m.Attempts, m.OK, m.Failed, m.Skipped)
+				t.Errorf("cold %v: %s: %d attempts, %d ok, %d failed, %d skipped", cold, m.Behavior, m.Attempts,
+					m.OK, m.Failed, m.Skipped)
 			}
 		}
-		for _, name := range []string{"post", "reply", "upload", "react", "typing", "view_channel", "get_posts", "get_posts_before", "get_posts_unread",
-			"get_thread", "channel_stats", "team_channels", "team_channel_members", "login_websocket", "login_me"} {
+		for _, name := range []string{"post", "reply", "upload", "react", "typing", "view_channel",
+			"get_posts", "get_posts_before", "get_posts_unread",
+			"get_thread", "channel_stats", "team_channels", "team_channel_members", "login_websocket",
+			"login_me"} {
 			if all[name] == 0 {
 				t.Errorf("cold %v: no op %s", cold, name)
 			}

@@ -43,7 +43,9 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	id := newestOwn(t, here)
 	becomes := func(want bool) bool {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			if _, knows := there.channel().pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id }); knows == want {
+			if _, knows := there.channel().pick(func(int) int {
+				return 0
+			}, func(p *post) bool { return p.id == id }); knows == want {
 				return true
 			}
 		}

@@ -74,7 +74,8 @@ func (p *post) thread() api.ID {
 }
 
 func newDirectory() *directory {
-	return &directory{most: mostKnown, userOf: map[api.ID]uint32{}, byName: map[string]uint32{}, channels: map[api.ID]*channel{}}
+	return &directory{most: mostKnown, userOf: map[api.ID]uint32{}, byName: map[string]uint32{},
+		channels: map[api.ID]*channel{}}
 }
 
 // user returns the number of an account, a new one at its first occurrence. Accounts without room
@@ -182,7 +183,8 @@ func (d *directory) channel(c api.Channel) *channel {
 func (d *directory) see(ch *channel, posts ...api.Seen) {
 	for i := range posts {
 		s := &posts[i]
-		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt, flags: s.Flags})
+		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt,
+			flags: s.Flags})
 	}
 }
 

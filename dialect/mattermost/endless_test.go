@@ -42,12 +42,17 @@ func endless(t *testing.T) (url string, asked *atomic.Int64) {
 func TestListsEndWhateverTheServerSays(t *testing.T) {
 	for name, read := range map[string]func(ctx context.Context, c *api.Client) error{
 		"reload": func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, "x") },
-		"storm":  func(ctx context.Context, c *api.Client) error { _, err := findOrMake(ctx, c, "t", "name"); return err },
+		"storm": func(ctx context.Context, c *api.Client) error {
+			_, err := findOrMake(ctx, c, "t", "name")
+			return err
+		},
 		"report": func(ctx context.Context, c *api.Client) error {
 			return generateUserReport(ctx, &person{b: &Person{}, c: c})
 		},
 		"provisioning": func(ctx context.Context, c *api.Client) error {
-			found, err := membersAmong([]string{"a", "b", "f7"}, func(page int) ([]string, error) { return c.TeamMembers(ctx, "t", page, pageSize) })
+			found, err := membersAmong([]string{"a", "b", "f7"}, func(page int) ([]string, error) {
+				return c.TeamMembers(ctx, "t", page, pageSize)
+			})
 			if len(found) > 1 {
 				return fmt.Errorf("%d members are kept", len(found))
 			}
@@ -92,7 +97,10 @@ func TestMembersAreReadAsFarAsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			found, err := membersAmong(c.users, func(page int) ([]string, error) { asked++; return c.pages[page], nil })
+			found, err := membersAmong(c.users, func(page int) ([]string, error) {
+				asked++
+				return c.pages[page], nil
+			})
 			if err != nil || len(found) != c.found || asked != c.asked {
 				t.Errorf("%d found on %d pages, %v; want %d on %d", len(found), asked, err, c.found, c.asked)
 			}

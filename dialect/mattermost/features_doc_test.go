@@ -50,7 +50,8 @@ func lineOf(v version, l license) *facts {
 // The tables of docs/verify.md say what the code goes by: features, the numbers of actions of each
 // line, and those that a license opens.
 func TestVerifyTables(t *testing.T) {
-	licenses := map[license]string{unlicensed: "", anyLicense: "any", professional: "Professional", enterprise: "Enterprise"}
+	licenses := map[license]string{unlicensed: "", anyLicense: "any", professional: "Professional",
+		enterprise: "Enterprise"}
 	told := map[string]bool{}
 	for _, row := range tableOf(t, "needed by") {
 		told[strings.Join(row[:4], "|")] = true
@@ -61,7 +62,8 @@ func TestVerifyTables(t *testing.T) {
 		if spec.config != "" {
 			config = "`" + spec.config + "`"
 		}
-		want := fmt.Sprintf("%s|%d.%d|%s|%s", spec.name, spec.since[0], spec.since[1], config, licenses[spec.license])
+		want := fmt.Sprintf("%s|%d.%d|%s|%s", spec.name, spec.since[0], spec.since[1], config,
+			licenses[spec.license])
 		if !told[want] {
 			t.Errorf("no row %q", want)
 		}
@@ -82,16 +84,19 @@ func TestVerifyTables(t *testing.T) {
 		}
 		return ok, absent, licensed
 	}
-	tiers := map[string]license{"none": unlicensed, "professional": professional, "enterprise": enterprise}
+	tiers := map[string]license{"none": unlicensed, "professional": professional,
+		"enterprise": enterprise}
 	for _, row := range tableOf(t, "`refchat` flags") {
 		v, tier := "11.0.0", "enterprise"
 		if row[0] != "none (11.0, Enterprise)" {
-			if _, err := fmt.Sscanf(strings.Trim(row[0], "`"), "-version %s -license %s", &v, &tier); err != nil {
+			if _, err := fmt.Sscanf(strings.Trim(row[0], "`"), "-version %s -license %s", &v,
+				&tier); err != nil {
 				t.Fatalf("%q: %v", row[0], err)
 			}
 		}
 		ok, absent, licensed := count(lineOf(parseVersion(v), tiers[tier]))
-		if got, want := strings.Join(row[1:], " "), fmt.Sprint(ok, " ", absent, " ", licensed, " 0"); got != want {
+		if got, want := strings.Join(row[1:], " "), fmt.Sprint(ok, " ", absent, " ", licensed,
+			" 0"); got != want {
 			t.Errorf("%s: %s, want %s", row[0], got, want)
 		}
 	}

@@ -63,18 +63,24 @@ func readTold(t *testing.T, name string) *told {
 func TestDetection(t *testing.T) {
 	for name, want := range map[string]map[feature]string{
 		"5.37-team": {
-			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0", hasDrafts: "since 7.7.0", hasPriority: "since 7.7.0", hasAcks: "since 7.7.0",
-			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0", hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
+			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0",
+			hasDrafts: "since 7.7.0", hasPriority: "since 7.7.0", hasAcks: "since 7.7.0",
+			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0",
+			hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
 			hasAttributes: "since 10.5.0", hasAllTeams: "since 7.7.0", hasAllChannels: "since 6.2.0",
 		},
 		"9.5-e20": {
-			hasAcks: "needs a Professional license, the server has any license", hasPersistent: "needs a Professional license", hasClientPerf: "since 9.9.0",
+			hasAcks:       "needs a Professional license, the server has any license",
+			hasPersistent: "needs a Professional license", hasClientPerf: "since 9.9.0",
 			hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0",
 		},
-		"9.11-professional": {hasBookmarks: "FeatureFlagChannelBookmarks is false", hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0"},
+		"9.11-professional": {hasBookmarks: "FeatureFlagChannelBookmarks is false",
+			hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0"},
 		"10.5-unlicensed": {
-			hasAcks: "needs a Professional license, the server has no license", hasPersistent: "needs a Professional license", hasBookmarks: "needs any license",
-			hasScheduled: "needs any license", hasAttributes: "FeatureFlagCustomProfileAttributes is false", hasClientPerf: "EnableClientMetrics is false",
+			hasAcks:       "needs a Professional license, the server has no license",
+			hasPersistent: "needs a Professional license", hasBookmarks: "needs any license",
+			hasScheduled: "needs any license", hasAttributes: "FeatureFlagCustomProfileAttributes is false",
+			hasClientPerf: "EnableClientMetrics is false",
 		},
 		"10.11-enterprise": {hasDrafts: "AllowSyncedDrafts is false"},
 		"11.1-entry":       {},
@@ -115,7 +121,8 @@ func TestDetection(t *testing.T) {
 
 // The version of a server that does not report it is not guessed.
 func TestDetectionOfSomethingElse(t *testing.T) {
-	for name, s := range map[string]*told{"no version": {Config: map[string]string{"SiteName": "x"}, License: map[string]string{}}, "dev": {Config: map[string]string{"Version": "dev"}}} {
+	for name, s := range map[string]*told{"no version": {Config: map[string]string{"SiteName": "x"},
+		License: map[string]string{}}, "dev": {Config: map[string]string{"Version": "dev"}}} {
 		srv := httptest.NewServer(s)
 		c := newTestClient(t, srv.URL)
 		if f, err := describe(t.Context(), c); err == nil {
@@ -155,7 +162,8 @@ func TestErrorBodies(t *testing.T) {
 			c := newTestClient(t, srv.URL)
 			_, err := c.Me(t.Context())
 			e, ok := errors.AsType[*api.OpError](err)
-			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) || tt.Proxy == "" && e.Cause != "" {
+			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) ||
+				tt.Proxy == "" && e.Cause != "" {
 				t.Errorf("read %+v", e)
 			}
 			if ok && e.LacksLicense() != tt.License {
@@ -170,7 +178,8 @@ func TestErrorBodies(t *testing.T) {
 func TestFeatureTable(t *testing.T) {
 	names := map[string]bool{}
 	for f, spec := range featureSpecs {
-		if names[spec.name] = true; spec.source == "" || feature(f) != always && spec.since == (version{}) {
+		if names[spec.name] = true; spec.source == "" ||
+			feature(f) != always && spec.since == (version{}) {
 			t.Errorf("%s has no source or no release", spec.name)
 		}
 	}

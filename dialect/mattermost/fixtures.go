@@ -69,7 +69,8 @@ func (s *setup) directs(b *Person, ids []string) error {
 		// Half of the channels are opened by the person itself, half by those before it: each has
 		// about as many as the setting.
 		for d := 1; d <= (b.set.direct+1)/2; d++ {
-			if other := (rank + d) % n; other != rank && (rank >= b.fixtures.directs || other >= b.fixtures.directs || rank+d >= n) {
+			if other := (rank + d) % n; other != rank &&
+				(rank >= b.fixtures.directs || other >= b.fixtures.directs || rank+d >= n) {
 				pairs = append(pairs, []string{ids[rank], ids[other]})
 			}
 		}
@@ -89,17 +90,18 @@ func (s *setup) directs(b *Person, ids []string) error {
 	}
 	if !have {
 		s.log("opening %d direct and %d group channels", len(pairs), len(groups))
-		err = s.parallel(len(pairs)+len(groups), func(ctx context.Context, c *api.Client, k int) (err error) {
-			if k < len(pairs) {
-				_, err = c.CreateDirect(ctx, pairs[k][0], pairs[k][1])
-			} else {
-				_, err = c.CreateGroup(ctx, groups[k-len(pairs)])
-			}
-			if err != nil {
-				return fmt.Errorf("opening a direct or group channel: %w", err)
-			}
-			return nil
-		})
+		err = s.parallel(len(pairs)+len(groups),
+			func(ctx context.Context, c *api.Client, k int) (err error) {
+				if k < len(pairs) {
+					_, err = c.CreateDirect(ctx, pairs[k][0], pairs[k][1])
+				} else {
+					_, err = c.CreateGroup(ctx, groups[k-len(pairs)])
+				}
+				if err != nil {
+					return fmt.Errorf("opening a direct or group channel: %w", err)
+				}
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -132,7 +134,8 @@ func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
 // threads makes every person follow a thread, because it is mentioned there: on a new server there
 // would be none to read. Channels with posts are left as they are.
 func (s *setup) threads(b *Person) error {
-	if b.lacks(hasThreads) != "" || len(b.set.existing) > 0 || !b.mix.has("view_thread") && !b.mix.has("update_thread_read") {
+	if b.lacks(hasThreads) != "" || len(b.set.existing) > 0 ||
+		!b.mix.has("view_thread") && !b.mix.has("update_thread_read") {
 		return nil
 	}
 	names := make([][]string, len(b.Channels))
@@ -173,7 +176,8 @@ func (s *setup) threads(b *Person) error {
 			root = p.ID
 		}
 		for some := range slices.Chunk(names[k], namedAtOnce) {
-			if _, err := c.Post(ctx, api.Draft{ChannelID: ch, RootID: root, Message: strings.Join(some, " ")}); err != nil {
+			if _, err := c.Post(ctx, api.Draft{ChannelID: ch, RootID: root,
+				Message: strings.Join(some, " ")}); err != nil {
 				return fmt.Errorf("mentioning persons in a thread: %w", err)
 			}
 		}

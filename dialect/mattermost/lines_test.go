@@ -11,7 +11,9 @@ import (
 
 // outcomes verifies actions on a server that plays a release, and returns their outcomes. None
 // fails.
-func outcomes(t *testing.T, db *databases, cfg refchat.Config, actions ...string) map[string]Outcome {
+func outcomes(
+	t *testing.T, db *databases, cfg refchat.Config, actions ...string,
+) map[string]Outcome {
 	t.Helper()
 	url, password := db.serves(t, cfg)
 	got := map[string]Outcome{}
@@ -56,8 +58,10 @@ func TestReleaseLines(t *testing.T) {
 // failures.
 func threadsBeforeTheirRoutes(t *testing.T, db *databases) {
 	t.Helper()
-	actions := []string{"view_global_threads", "view_thread", "update_thread_read", "mark_all_threads_in_team_as_read", "follow_thread"}
-	for action, o := range outcomes(t, db, refchat.Config{Version: "5.31.7", License: "none"}, actions...) {
+	actions := []string{"view_global_threads", "view_thread", "update_thread_read",
+		"mark_all_threads_in_team_as_read", "follow_thread"}
+	for action, o := range outcomes(t, db, refchat.Config{Version: "5.31.7", License: "none"},
+		actions...) {
 		if o != OutcomeAbsent {
 			t.Errorf("%s: %s", action, o)
 		}
@@ -109,7 +113,8 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	if resumed {
 		seen = 2
 	}
-	for deadline := time.Now().Add(time.Minute); env.Ledger.Count().Seen < seen && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); env.Ledger.Count().Seen < seen &&
+		time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	env.Ledger.Settle(time.Now().Add(2 * time.Second))

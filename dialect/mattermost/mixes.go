@@ -38,7 +38,8 @@ func Mixes() map[string]map[string]float64 {
 // boosts are the weights of a mix that differ from the default mix.
 var boosts = map[string]map[string]float64{
 	"files": {"create_post": 3, "scroll_channel": 4, "add_channel_bookmark": 0.05},
-	"search": {"search_posts": 2, "search_users": 0.8, "search_channels": 0.6, "search_group_channels": 0.3,
+	"search": {"search_posts": 2, "search_users": 0.8, "search_channels": 0.6,
+		"search_group_channels":  0.3,
 		"search_posts_all_teams": 0.5, "click_permalink": 0.8},
 }
 

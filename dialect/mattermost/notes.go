@@ -29,7 +29,8 @@ func (n *notes) table(env *workload.Env, k int) *api.Table {
 	defer n.mu.Unlock()
 	if n.reg != env.Registry || n.tables[0] == nil {
 		n.reg = env.Registry
-		n.tables = [2]*api.Table{api.NewTable(env.Registry, ""), api.NewTable(env.Registry, workload.Login)}
+		n.tables = [2]*api.Table{api.NewTable(env.Registry, ""),
+			api.NewTable(env.Registry, workload.Login)}
 		n.storms = map[string]*api.Table{}
 		n.told = nil // each run prints its own
 	}

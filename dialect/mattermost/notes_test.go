@@ -14,7 +14,9 @@ import (
 func TestAProxyIsNotHiddenByOtherFailures(t *testing.T) {
 	var lines []string
 	n := new(notes)
-	note := n.to(&workload.Env{Log: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }})
+	note := n.to(&workload.Env{Log: func(format string, args ...any) {
+		lines = append(lines, fmt.Sprintf(format, args...))
+	}})
 	fail := func(times int, proxy string) (printed int) {
 		before := len(lines)
 		for i := range times {

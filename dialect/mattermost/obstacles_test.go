@@ -37,11 +37,14 @@ func TestObstacles(t *testing.T) {
 		"a new server": {fresh, api.ServerLimits{Active: 1, Most: 250}, facts{}, []string{
 			"stops TeamSettings.MaxUsersPerTeam is 50: a run of 300 users stops when they join the team; set it to 302 or more",
 			"stops limit of users is 250: the license, or its lack, allows so many accounts, and the server has 1: it makes 249 of those", "stops RateLimitSettings.Enable is true, PerSec 10", "ServiceSettings.SiteURL is http://h/chat",
-			"ServiceSettings.EnableBotAccountCreation is false", "license is none", "MetricsSettings.Enable is false",
+			"ServiceSettings.EnableBotAccountCreation is false", "license is none",
+			"MetricsSettings.Enable is false",
 		}},
-		"a good one":         {ready, api.ServerLimits{Active: 9, Most: 11000}, facts{License: enterprise}, nil},
-		"an old one":         {"{}", api.ServerLimits{}, facts{License: professional}, nil},
-		"no page of metrics": {ready, api.ServerLimits{}, facts{License: professional}, []string{"MetricsSettings.Enable is true"}},
+		"a good one": {ready, api.ServerLimits{Active: 9, Most: 11000},
+			facts{License: enterprise}, nil},
+		"an old one": {"{}", api.ServerLimits{}, facts{License: professional}, nil},
+		"no page of metrics": {ready, api.ServerLimits{}, facts{License: professional},
+			[]string{"MetricsSettings.Enable is true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := obstaclesOf(configOf(t, tt.config), tt.limits, &tt.facts, "http://h", 300)
@@ -77,9 +80,11 @@ func TestAFailedPreparationNamesTheSettings(t *testing.T) {
 	defer srv.Close()
 	s := newSetup(t.Context(), &workload.Env{URL: srv.URL}, settings{})
 	s.token = "admin"
-	refusal := &api.OpError{Op: "add_team_members", Status: 400, Code: "api.team.max_accounts.app_error"}
+	refusal := &api.OpError{Op: "add_team_members", Status: 400,
+		Code: "api.team.max_accounts.app_error"}
 	err := s.stopped(fmt.Errorf("adding users: %w", refusal), 300)
-	if got := err.Error(); !strings.HasPrefix(got, "adding users: ") || !strings.Contains(got, "; TeamSettings.MaxUsersPerTeam is 50") || strings.Contains(got, "Bot") {
+	if got := err.Error(); !strings.HasPrefix(got, "adding users: ") ||
+		!strings.Contains(got, "; TeamSettings.MaxUsersPerTeam is 50") || strings.Contains(got, "Bot") {
 		t.Error(got)
 	}
 	if err := s.stopped(nil, 300); err != nil {
@@ -106,7 +111,8 @@ func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 			case "POST /api/v4/users/usernames":
 				io.WriteString(w, "["+profile+"]")
 			case "PUT /api/v4/users/" + anID + "/password":
-				changed = string(body) == `{"new_password":"Aa1!new"}` && r.Header.Get("Authorization") == "Bearer admin"
+				changed = string(body) == `{"new_password":"Aa1!new"}` &&
+					r.Header.Get("Authorization") == "Bearer admin"
 				io.WriteString(w, `{"status":"OK"}`)
 			}
 		})
@@ -139,7 +145,9 @@ func TestALimitHoldsProvisioningUp(t *testing.T) {
 	}))
 	defer srv.Close()
 	var log []string
-	s := newSetup(t.Context(), &workload.Env{URL: srv.URL, Log: func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }}, settings{})
+	s := newSetup(t.Context(), &workload.Env{URL: srv.URL, Log: func(format string, args ...any) {
+		log = append(log, fmt.Sprintf(format, args...))
+	}}, settings{})
 	s.patient()
 	if err := s.with(func(c *api.Client) error {
 		for range 3 {
@@ -152,7 +160,9 @@ func TestALimitHoldsProvisioningUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.heldUp()
-	if text := strings.Join(log, "\n"); len(log) != 2 || !strings.Contains(text, "waiting, and going on") || !strings.Contains(text, " s: 3 calls were refused, and repeated") {
+	if text := strings.Join(log, "\n"); len(log) != 2 ||
+		!strings.Contains(text, "waiting, and going on") ||
+		!strings.Contains(text, " s: 3 calls were refused, and repeated") {
 		t.Errorf("log:\n%s", text)
 	}
 }

@@ -94,8 +94,10 @@ const (
 // preset are the settings that come with a mix.
 func preset(mix string) settings {
 	s := settings{
-		admin: "sysadmin", team: "plimsoll", channels: 1, memberships: 5, connections: 6, direct: 2, devices: 1,
-		think: heavyThink, popularity: 1, recency: 8, fanout: 0.05, parallel: true, periodic: true, away: 15 * time.Minute,
+		admin: "sysadmin", team: "plimsoll", channels: 1, memberships: 5, connections: 6, direct: 2,
+		devices: 1,
+		think:   heavyThink, popularity: 1, recency: 8, fanout: 0.05, parallel: true, periodic: true,
+		away: 15 * time.Minute,
 	}
 	if mix == "loadtest-ng" {
 		s.think = uniformThink
@@ -138,7 +140,8 @@ func parse(params map[string]string, mix string) (settings, error) {
 		p.wrong("bot", "%q is longer than %d characters", s.bot, maxName)
 	}
 	if len(s.users)+6 > maxName {
-		p.wrong("users", "%q is longer than %d characters, which leaves no room for a number", s.users, maxName-6)
+		p.wrong("users", "%q is longer than %d characters, which leaves no room for a number", s.users,
+			maxName-6)
 	}
 	p.whole("channels", &s.channels, 1, 1000)
 	p.whole("memberships", &s.memberships, 1, 1000)
@@ -152,7 +155,8 @@ func parse(params map[string]string, mix string) (settings, error) {
 	p.share("leave", &s.leave)
 	p.share("sign_up", &s.signUp)
 	choose(p, "think", &s.think, "lognormal or uniform", heavyThink, uniformThink)
-	choose(p, "images", &s.images, "cache or revalidate or off", imagesCache, imagesRevalidate, imagesOff)
+	choose(p, "images", &s.images, "cache or revalidate or off", imagesCache, imagesRevalidate,
+		imagesOff)
 	choose(p, "parallel", &s.parallel, "on or off", true, false)
 	choose(p, "periodic", &s.periodic, "on or off", true, false)
 	read(p, "away", &s.away, "a time up to 24h, such as 15m", func(v string) (time.Duration, bool) {
@@ -165,7 +169,8 @@ func parse(params map[string]string, mix string) (settings, error) {
 		}
 		return number(v, 0.01, 1000)
 	})
-	read(p, "channel", &s.existing, "ids of 26 lower-case letters and digits, separated by commas", identifiers)
+	read(p, "channel", &s.existing, "ids of 26 lower-case letters and digits, separated by commas",
+		identifiers)
 	if len(s.existing) > 0 {
 		s.channels = len(s.existing)
 	}
@@ -222,16 +227,18 @@ func (p *parser) name(key string, form *regexp.Regexp, to *string) {
 }
 
 func (p *parser) whole(key string, to *int, least, most int) {
-	read(p, key, to, fmt.Sprintf("a whole number from %d to %d", least, most), func(v string) (int, bool) {
-		n, err := strconv.Atoi(v)
-		return n, err == nil && n >= least && n <= most
-	})
+	read(p, key, to, fmt.Sprintf("a whole number from %d to %d", least, most),
+		func(v string) (int, bool) {
+			n, err := strconv.Atoi(v)
+			return n, err == nil && n >= least && n <= most
+		})
 }
 
 func (p *parser) real(key string, to *float64, least, most float64) {
-	read(p, key, to, fmt.Sprintf("a number from %v to %v", least, most), func(v string) (float64, bool) {
-		return number(v, least, most)
-	})
+	read(p, key, to, fmt.Sprintf("a number from %v to %v", least, most),
+		func(v string) (float64, bool) {
+			return number(v, least, most)
+		})
 }
 
 func (p *parser) share(key string, to *float64) {

@@ -12,13 +12,15 @@ import (
 
 // whole are 400 persons of whom each has a token, made here or of a file.
 func whole(ofFile bool) *Person {
-	b := &Person{found: found{Password: "shared", Team: "t", Channels: []string{"c1", "c2"}, AdminToken: "adm", facts: facts{Version: version{10, 5, 1}}}}
+	b := &Person{found: found{Password: "shared", Team: "t", Channels: []string{"c1", "c2"},
+		AdminToken: "adm", facts: facts{Version: version{10, 5, 1}}}}
 	for rank := range 400 {
 		b.IDs = append(b.IDs, fmt.Sprintf("id%024d", rank))
 		b.Tokens = append(b.Tokens, fmt.Sprintf("token-%03d-", rank))
 		if ofFile {
 			b.Names = append(b.Names, fmt.Sprint("somebody", rank))
-			b.Rows = append(b.Rows, workload.Account{Login: fmt.Sprint("somebody", rank), Password: fmt.Sprintf("word-%03d-", rank)})
+			b.Rows = append(b.Rows, workload.Account{Login: fmt.Sprint("somebody", rank),
+				Password: fmt.Sprintf("word-%03d-", rank)})
 		}
 	}
 	return b
@@ -28,7 +30,8 @@ func whole(ofFile bool) *Person {
 // many there are of all.
 func TestStateOfAPart(t *testing.T) {
 	const users, agents = 500, 4
-	env := workload.Env{URL: "http://127.0.0.1:1", Mix: "loadtest-ng", Registry: measure.NewRegistry(1), Params: map[string]string{}}
+	env := workload.Env{URL: "http://127.0.0.1:1", Mix: "loadtest-ng",
+		Registry: measure.NewRegistry(1), Params: map[string]string{}}
 	parts := workload.Parts(users, workload.Evenly(agents), 0.8, 0.2)
 	for _, ofFile := range []bool{false, true} {
 		b := whole(ofFile)
@@ -42,7 +45,8 @@ func TestStateOfAPart(t *testing.T) {
 			state, err := b.State(own)
 			noError(t, err)
 			if each := (len(all) - len(none)) / agents; len(state)-len(none) > each+each/4 { // ranks are in it too
-				t.Errorf("agent %d of %d: %d bytes of %d, of which %d are no user's own", k, agents, len(state), len(all), len(none))
+				t.Errorf("agent %d of %d: %d bytes of %d, of which %d are no user's own", k, agents, len(state),
+					len(all), len(none))
 			}
 			posters, err := p.State(own)
 			noError(t, err)
@@ -62,14 +66,17 @@ func TestStateOfAPart(t *testing.T) {
 			}
 			for rank := range b.IDs {
 				mine := slices.Contains(own, rank)
-				for _, secret := range []string{fmt.Sprintf("token-%03d-", rank), fmt.Sprintf("word-%03d-", rank)} {
-					if strings.Contains(string(state), secret) != (mine && (ofFile || secret[0] == 't')) || strings.Contains(string(posters), secret) != mine {
+				for _, secret := range []string{fmt.Sprintf("token-%03d-", rank),
+					fmt.Sprintf("word-%03d-", rank)} {
+					if strings.Contains(string(state), secret) != (mine && (ofFile || secret[0] == 't')) ||
+						strings.Contains(string(posters), secret) != mine {
 						t.Fatalf("agent %d, rank %d, its own %v: %s", k, rank, mine, secret)
 					}
 				}
 				u := userOf(env, rank)
 				a, err := other.NewActor(env, u)
-				if (err == nil) != mine || mine && (a.(*person).id != b.IDs[rank] || other.session(rank, false) != b.Tokens[rank]) {
+				if (err == nil) != mine ||
+					mine && (a.(*person).id != b.IDs[rank] || other.session(rank, false) != b.Tokens[rank]) {
 					t.Fatalf("agent %d, rank %d, its own %v: %v", k, rank, mine, err)
 				}
 				a, err = post.NewActor(env, u)
@@ -78,7 +85,8 @@ func TestStateOfAPart(t *testing.T) {
 				}
 			}
 		}
-		for _, bad := range []string{`{"ids":["a"],"tokens":["b","c"]}`, `{"ids":["a"],"ranks":[1,2],"total":9}`, `{"rows":[{"line":1}],"ids":[]}`} {
+		for _, bad := range []string{`{"ids":["a"],"tokens":["b","c"]}`,
+			`{"ids":["a"],"ranks":[1,2],"total":9}`, `{"rows":[{"line":1}],"ids":[]}`} {
 			if err := new(Person).Restore(env, []byte(bad)); err == nil {
 				t.Errorf("%s was taken", bad)
 			}

@@ -96,7 +96,9 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The other one is a member of all channels of the first.
-	person := func(name string) error { return a.post(t.Context(), ch, api.Draft{Message: "hello " + name}) }
+	person := func(name string) error {
+		return a.post(t.Context(), ch, api.Draft{Message: "hello " + name})
+	}
 	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.key, ledger: env.Ledger} // with an account of its own
 	poster := func(string) error { return own.act(t.Context(), false) }
 	for _, tt := range []struct {

@@ -148,7 +148,9 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 }
 
 // study reads the facts about the server and makes the mix of them.
-func (b *Person) study(ctx context.Context, s *setup, weights map[string]float64, mixName string) (err error) {
+func (b *Person) study(
+	ctx context.Context, s *setup, weights map[string]float64, mixName string,
+) (err error) {
 	if err := s.with(func(c *api.Client) (err error) {
 		b.facts, err = describe(ctx, c)
 		return err
@@ -321,7 +323,8 @@ func (b *Person) Undelivered() string {
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	i, ok := b.index(u.Rank)
 	if !ok {
-		return nil, fmt.Errorf("mattermost: user %d of this behavior was not provisioned; there are %d", u.Rank, b.count())
+		return nil, fmt.Errorf("mattermost: user %d of this behavior was not provisioned; there are %d",
+			u.Rank, b.count())
 	}
 	token := ""
 	if !env.Cold {
@@ -333,8 +336,10 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	b.begin(env.Registry)
 	a := &person{
 		b: b, u: u, id: b.IDs[i], steady: b.notes.steady(&env), login: b.notes.login(&env),
-		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, turn: make(chan struct{}, 1),
+		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery),
+		inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
+		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry,
+		turn: make(chan struct{}, 1),
 	}
 	if a.id != "" { // a newcomer has none yet
 		a.self = b.dir.user(api.ParseID(a.id))
@@ -346,7 +351,8 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		a.factor = speedOf(u.Rank)
 	}
 	a.pool = pool{budget: max(1, b.set.connections), cfg: api.Options{
-		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
+		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(),
+		UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
 		Dial: env.Dial, Collapse: b.collapsed(), Secrets: env.Secrets, Patience: b.patience,
 	}}
 	c, err := api.NewClient(a.pool.cfg)

@@ -72,7 +72,8 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 			}
 			a := actor.(*person)
 			if a.socket() == nil || a.channel() == nil || a.isGone() {
-				t.Errorf("the person has a socket: %v, a channel: %v; want both", a.socket() != nil, a.channel() != nil)
+				t.Errorf("the person has a socket: %v, a channel: %v; want both", a.socket() != nil,
+					a.channel() != nil)
 			}
 			if n := strays.Load(); n != 0 {
 				t.Errorf("%d calls with the session that was ended", n)

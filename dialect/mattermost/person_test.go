@@ -91,7 +91,8 @@ func TestRecent(t *testing.T) {
 }
 
 func TestVisits(t *testing.T) {
-	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}}, u: userOf(workload.Env{}, 0)}
+	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}},
+		u: userOf(workload.Env{}, 0)}
 	const n = 100_000
 	ends, left, pause := 0, 0, time.Duration(0)
 	for range n {
@@ -123,7 +124,8 @@ func TestSpeedsAreDealt(t *testing.T) {
 		}
 		for _, c := range speeds {
 			if got[c.factor] != c.of20 {
-				t.Fatalf("users %d to %d: %d with factor %v, want %d", from, from+19, got[c.factor], c.factor, c.of20)
+				t.Fatalf("users %d to %d: %d with factor %v, want %d", from, from+19, got[c.factor], c.factor,
+					c.of20)
 			}
 		}
 	}
@@ -170,7 +172,9 @@ func TestMix(t *testing.T) {
 	}
 	for name, w := range Mixes() {
 		for boosted := range boosts[name] {
-			if w[boosted] == 0 && slices.ContainsFunc(actions, func(a action) bool { return a.name == boosted }) {
+			if w[boosted] == 0 && slices.ContainsFunc(actions, func(a action) bool {
+				return a.name == boosted
+			}) {
 				t.Errorf("mix %s lacks %s", name, boosted)
 			}
 		}
@@ -181,7 +185,8 @@ func TestMix(t *testing.T) {
 func TestActionsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range actions {
-		if a.name == "" || seen[a.name] || a.weight <= 0 || a.do == nil || a.prove == nil || a.needs >= numFeatures {
+		if a.name == "" || seen[a.name] || a.weight <= 0 || a.do == nil || a.prove == nil ||
+			a.needs >= numFeatures {
 			t.Errorf("action %q is incomplete or there twice", a.name)
 		}
 		seen[a.name] = true
@@ -194,12 +199,14 @@ func TestActionsAreComplete(t *testing.T) {
 }
 
 func TestFeatures(t *testing.T) {
-	for in, want := range map[string]version{"5.37.0.5.37.0.abc.false": {5, 37, 0}, "10.5.1": {10, 5, 1}, "": {}, "11": {11}} {
+	for in, want := range map[string]version{"5.37.0.5.37.0.abc.false": {5, 37, 0},
+		"10.5.1": {10, 5, 1}, "": {}, "11": {11}} {
 		if got := parseVersion(in); got != want {
 			t.Errorf("%q: %v, want %v", in, got, want)
 		}
 	}
-	if !(version{5, 37}).before(version{5, 38}) || (version{10, 0}).before(version{9, 11, 2}) || (version{1, 2, 3}).before(version{1, 2, 3}) {
+	if !(version{5, 37}).before(version{5, 38}) || (version{10, 0}).before(version{9, 11, 2}) ||
+		(version{1, 2, 3}).before(version{1, 2, 3}) {
 		t.Error("versions in a wrong order")
 	}
 }
@@ -232,7 +239,8 @@ func TestMessages(t *testing.T) {
 	if m := float64(words) / n; m < 34 || m > 35 {
 		t.Errorf("%.1f words on average, want 34.5", m)
 	}
-	for what, k := range map[string]int{"mentions": mentions, "emojis": emoji, "links": linked, "files": 5 * files} {
+	for what, k := range map[string]int{"mentions": mentions, "emojis": emoji, "links": linked,
+		"files": 5 * files} {
 		if k < n/10-350 || k > n/10+350 {
 			t.Errorf("%d %s in %d messages, want a tenth (files: a fiftieth)", k, what, n)
 		}
@@ -241,10 +249,14 @@ func TestMessages(t *testing.T) {
 
 func TestParams(t *testing.T) {
 	for _, bad := range []map[string]string{
-		{"chanels": "1"}, {"channels": "0"}, {"channels": "x"}, {"channels": "1001"}, {"channel": "short"}, {"team": "Bad Name"},
-		{"speed": "-1"}, {"speed": "NaN"}, {"speed": "fast"}, {"memberships": "0"}, {"users": "A"}, {"bot": "a-name-of-23-characters"}, {"users": "a-name-of-17-char"},
-		{"think": "hard"}, {"popularity": "-1"}, {"fanout": "0.1"}, {"fanout": "101%"}, {"recency": "x"}, {"images": "all"}, {"parallel": "1"},
-		{"connections": "0"}, {"periodic": "no"}, {"visit": "-1"}, {"away": "0s"}, {"leave": "%"}, {"devices": "4"}, {"direct": "-1"},
+		{"chanels": "1"}, {"channels": "0"}, {"channels": "x"}, {"channels": "1001"},
+		{"channel": "short"}, {"team": "Bad Name"},
+		{"speed": "-1"}, {"speed": "NaN"}, {"speed": "fast"}, {"memberships": "0"}, {"users": "A"},
+		{"bot": "a-name-of-23-characters"}, {"users": "a-name-of-17-char"},
+		{"think": "hard"}, {"popularity": "-1"}, {"fanout": "0.1"}, {"fanout": "101%"}, {"recency": "x"},
+		{"images": "all"}, {"parallel": "1"},
+		{"connections": "0"}, {"periodic": "no"}, {"visit": "-1"}, {"away": "0s"}, {"leave": "%"},
+		{"devices": "4"}, {"direct": "-1"},
 	} {
 		err := Check(bad)
 		if err == nil {
@@ -257,8 +269,10 @@ func TestParams(t *testing.T) {
 			}
 		}
 	}
-	s, err := parse(map[string]string{"channels": "3", "team": "abc", "bot_token": "${ENV:X}"}, DefaultMix)
-	if err != nil || s.channels != 3 || s.memberships != 3 || s.users != "abc-user-" || s.bot != "abc-bot" || s.speed != 0 {
+	s, err := parse(map[string]string{"channels": "3", "team": "abc", "bot_token": "${ENV:X}"},
+		DefaultMix)
+	if err != nil || s.channels != 3 || s.memberships != 3 || s.users != "abc-user-" ||
+		s.bot != "abc-bot" || s.speed != 0 {
 		t.Errorf("got %+v, %v", s, err)
 	}
 	env := workload.Env{Params: map[string]string{"bot_token": "${ENV:X}", "user_password": "p"}}
@@ -284,7 +298,8 @@ func TestRegistry(t *testing.T) {
 }
 
 func TestPersonName(t *testing.T) {
-	for rank, want := range map[int]string{0: "u-00000", 7: "u-00007", 12345: "u-12345", 123456: "u-123456"} {
+	for rank, want := range map[int]string{0: "u-00000", 7: "u-00007", 12345: "u-12345",
+		123456: "u-123456"} {
 		if got := personName("u-", rank); got != want {
 			t.Errorf("rank %d: %s, want %s", rank, got, want)
 		}

@@ -41,10 +41,12 @@ func TestConnectionsOfALogin(t *testing.T) {
 	noError(t, actor.Login(t.Context()))
 	const sockets = 1 // the WebSocket
 	if n := dials.Load() - dialsBefore; n < 2+sockets || n > budget+sockets {
-		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket", n-sockets, budget)
+		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket",
+			n-sockets, budget)
 	}
 	// A connection that the server ended is counted until its end is noticed.
-	for limit := time.Now().Add(time.Minute); open.Load()-openBefore > 1+sockets && time.Now().Before(limit); {
+	for limit := time.Now().Add(time.Minute); open.Load()-openBefore > 1+sockets &&
+		time.Now().Before(limit); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := open.Load() - openBefore; n != 1+sockets {
@@ -77,7 +79,8 @@ func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
 		u := userOf(workload.Env{Registry: reg}, 0)
-		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: api.Options{URL: "http://127.0.0.1:9"}}}
+		a := &person{b: &Person{set: settings{parallel: true}}, u: u,
+			pool: pool{budget: 2, cfg: api.Options{URL: "http://127.0.0.1:9"}}}
 		defer a.pool.close()
 		defer a.begin(&api.Table{})()
 		const lag, slow = 3 * time.Millisecond, 20 * time.Millisecond
@@ -93,7 +96,8 @@ func TestOpAfterCallsTogether(t *testing.T) {
 		intended := u.Now()
 		time.Sleep(lag)
 		u.Schedule(intended)
-		noError(t, a.together(t.Context(), op("notes", 15*time.Millisecond), op("film", 200*time.Millisecond)))
+		noError(t, a.together(t.Context(), op("notes", 15*time.Millisecond),
+			op("film", 200*time.Millisecond)))
 		noError(t, op("post", 5*time.Millisecond)(t.Context(), a.c))
 		want := map[string]struct{ lag, wait, response time.Duration }{
 			"notes": {lag: lag + slow, response: 15 * time.Millisecond}, // the first op of the action, which was late
@@ -106,8 +110,10 @@ func TestOpAfterCallsTogether(t *testing.T) {
 				continue
 			}
 			delete(want, w.Name)
-			if w.Count() != 1 || w.Lag.Max() != tt.lag || w.Wait.Max() != tt.wait || w.Response.Max() != tt.response {
-				t.Errorf("%s: %d ops, lag %v, wait %v, response %v; want one of %+v", w.Name, w.Count(), w.Lag.Max(), w.Wait.Max(), w.Response.Max(), tt)
+			if w.Count() != 1 || w.Lag.Max() != tt.lag || w.Wait.Max() != tt.wait ||
+				w.Response.Max() != tt.response {
+				t.Errorf("%s: %d ops, lag %v, wait %v, response %v; want one of %+v", w.Name, w.Count(),
+					w.Lag.Max(), w.Wait.Max(), w.Response.Max(), tt)
 			}
 		}
 		if len(want) > 0 {

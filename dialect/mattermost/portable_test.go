@@ -13,13 +13,17 @@ import (
 func TestStateOfAnotherProcess(t *testing.T) {
 	a := &Person{found: found{
 		Password: "p", Team: api.ParseID("t1").String(), Channels: []string{"c1", "c2"},
-		accounts: accounts{IDs: []string{"u1", "", "u3"}, Tokens: []string{"k1", "", "k3"}}, AdminToken: "adm", Attribute: "att", MostNotified: 77,
-		facts: facts{Version: version{10, 5, 1}, Config: map[string]string{"CollapsedThreads": "default_on"}, License: professional},
+		accounts:   accounts{IDs: []string{"u1", "", "u3"}, Tokens: []string{"k1", "", "k3"}},
+		AdminToken: "adm", Attribute: "att", MostNotified: 77,
+		facts: facts{Version: version{10, 5, 1},
+			Config: map[string]string{"CollapsedThreads": "default_on"}, License: professional},
 	}}
 	state, err := a.State(nil)
 	noError(t, err)
-	env := workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"channels": "2", "users": "walker"}, Mix: "loadtest-ng", Registry: measure.NewRegistry(1),
-		Secret: func(string) string { t.Error("asked for a secret"); return "" }}
+	env := workload.Env{URL: "http://127.0.0.1:1",
+		Params: map[string]string{"channels": "2", "users": "walker"}, Mix: "loadtest-ng",
+		Registry: measure.NewRegistry(1),
+		Secret:   func(string) string { t.Error("asked for a secret"); return "" }}
 	b := new(Person)
 	noError(t, b.Restore(env, state))
 	again, err := b.State(nil)

@@ -149,7 +149,8 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if p.ofFile() {
 		i, ok := p.index(u.Rank)
 		if !ok {
-			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here", u.Rank, len(p.IDs))
+			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here",
+				u.Rank, len(p.IDs))
 		}
 		id = p.IDs[i]
 		if token = p.Tokens[i]; token == "" {
@@ -157,14 +158,16 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		}
 	}
 	c, err := api.NewClient(api.Options{
-		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
+		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(),
+		UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &poster{
-		c: c, u: u, id: id, channel: p.Channels[u.Rank%len(p.Channels)], ledger: env.Ledger, account: login, login: p.notes.login(&env),
+		c: c, u: u, id: id, channel: p.Channels[u.Rank%len(p.Channels)], ledger: env.Ledger,
+		account: login, login: p.notes.login(&env),
 		counts: env.Tally.Behavior("poster", posterActions),
 	}, nil
 }
@@ -203,7 +206,8 @@ type poster struct {
 }
 
 // posterActions are the two tasks of a poster.
-var posterActions = []workload.TallyAction{{Name: "post", Weight: posterTasks - 1}, {Name: "upload", Weight: 1}}
+var posterActions = []workload.TallyAction{{Name: "post", Weight: posterTasks - 1},
+	{Name: "upload", Weight: 1}}
 
 // Login implements workload.Actor. A poster with a token has all that it needs, and its connection
 // comes with the first request.
@@ -245,7 +249,8 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 	} else {
 		a.files++
 		data := fmt.Sprintf("Test file %d\n%s", a.files, randomText(a.u.Content, 100))
-		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain", []byte(data))
+		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain",
+			[]byte(data))
 		if err != nil {
 			return err
 		}

@@ -216,7 +216,9 @@ func (s *setup) join(team string, users, channels []string, want func(i int) []i
 func (s *setup) joinTeam(team string, users []string) error {
 	var lack []string
 	err := s.with(func(c *api.Client) (err error) {
-		lack, err = lacking(users, func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
+		lack, err = lacking(users, func(page int) ([]string, error) {
+			return c.TeamMembers(s.ctx, team, page, pageSize)
+		})
 		return err
 	})
 	if err != nil {
@@ -239,7 +241,9 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 	}
 	lists := make([][]string, len(channels))
 	err := s.parallel(len(channels), func(ctx context.Context, c *api.Client, i int) (err error) {
-		lists[i], err = lacking(want[i], func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
+		lists[i], err = lacking(want[i], func(page int) ([]string, error) {
+			return c.ChannelMembers(ctx, channels[i], page, pageSize)
+		})
 		if err != nil {
 			return fmt.Errorf("members of channel %s: %w", channels[i], err)
 		}

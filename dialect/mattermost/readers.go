@@ -34,9 +34,11 @@ type readers struct {
 func newReaders(env *workload.Env, set settings) *readers {
 	password := personPassword(env)
 	return &readers{
-		credentials: func(rank int) (login, secret string) { return personName(set.users, rank), password },
-		have:        func(int) string { return "" },
-		opened:      map[string]string{},
+		credentials: func(rank int) (login, secret string) {
+			return personName(set.users, rank), password
+		},
+		have:   func(int) string { return "" },
+		opened: map[string]string{},
 	}
 }
 
@@ -61,7 +63,9 @@ func (r *readers) session(ctx context.Context, c *api.Client, reader string, ane
 	if login == "" {
 		return fmt.Errorf("%w: no login of person %q is known: it has a token alone, or the account is another behavior's", errRefused, reader)
 	}
-	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) { return c.Login(ctx, login, password) }); err != nil {
+	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) {
+		return c.Login(ctx, login, password)
+	}); err != nil {
 		return err
 	}
 	r.mu.Lock()

@@ -113,7 +113,8 @@ func (s *slowServer) times() []int {
 // at connects a person to the server and lets it act from second 10 on.
 func (s *slowServer) at(t *testing.T, slow ...int) (*person, *measure.Registry) {
 	t.Helper()
-	*s = slowServer{pipes: pipes{make(chan net.Conn), make(chan struct{})}, slow: slow, began: time.Now(), lost: make(chan struct{})}
+	*s = slowServer{pipes: pipes{make(chan net.Conn), make(chan struct{})}, slow: slow,
+		began: time.Now(), lost: make(chan struct{})}
 	srv := &http.Server{Handler: s}
 	var served sync.WaitGroup
 	served.Go(func() { _ = srv.Serve(s) })

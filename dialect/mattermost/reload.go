@@ -167,12 +167,17 @@ func (a *person) loadTeam(ctx context.Context) error {
 			return err
 		},
 		readingOf(a.id, (*api.Client).TeamsUnread),
-		func(ctx context.Context, c *api.Client) error { _, err := c.Categories(ctx, a.id, a.team); return err },
+		func(ctx context.Context, c *api.Client) error {
+			_, err := c.Categories(ctx, a.id, a.team)
+			return err
+		},
 		readingOf([]string{a.id}, (*api.Client).Statuses),
 	}
 	for _, more := range teamLoads {
 		if a.b.lacks(more.needs) == "" {
-			calls = append(calls, func(ctx context.Context, c *api.Client) error { return more.load(ctx, c, a.id, a.team) })
+			calls = append(calls, func(ctx context.Context, c *api.Client) error {
+				return more.load(ctx, c, a.id, a.team)
+			})
 		}
 	}
 	if err := a.together(ctx, calls...); err != nil {
@@ -279,12 +284,17 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	a.mu.Lock()
 	for _, p := range posts {
 		for _, f := range p.Images {
-			pictures = append(pictures, func(ctx context.Context, c *api.Client) error { return c.Thumbnail(ctx, f.ID.String()) })
+			pictures = append(pictures, func(ctx context.Context, c *api.Client) error {
+				return c.Thumbnail(ctx, f.ID.String())
+			})
 			if f.Preview {
-				pictures = append(pictures, func(ctx context.Context, c *api.Client) error { return c.Preview(ctx, f.ID.String()) })
+				pictures = append(pictures, func(ctx context.Context, c *api.Client) error {
+					return c.Preview(ctx, f.ID.String())
+				})
 			}
 		}
-		if n, ok := a.b.dir.named(p.Mention); p.Mention != "" && !(ok && (n == a.self || a.profiles.has(n))) && !slices.Contains(names, p.Mention) {
+		if n, ok := a.b.dir.named(p.Mention); p.Mention != "" &&
+			!(ok && (n == a.self || a.profiles.has(n))) && !slices.Contains(names, p.Mention) {
 			names = append(names, p.Mention)
 		}
 		n := a.b.dir.user(p.UserID)

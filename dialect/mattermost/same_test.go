@@ -66,7 +66,9 @@ func nullInProcess(t *testing.T) (url string) {
 
 // process plays one process of a run: the persons from one rank to another do so many actions. It
 // returns the requests of each, sorted (calls go out together), and its think times.
-func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
+func process(
+	t *testing.T, all, from, to, acts int, weights map[string]float64,
+) (sent map[string][]string, think map[int][]time.Duration) {
 	t.Helper()
 	tape := &tape{log: map[string][]string{}}
 	env := nullEnv(nullInProcess(t), 0.0001)

@@ -47,9 +47,12 @@ type setupRecorder struct {
 func (r setupRecorder) Begin(measure.Name) {}
 
 // Done implements Recorder.
-func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+func (r setupRecorder) Done(
+	n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64,
+) time.Duration {
 	at := sent.Sub(r.epoch)
-	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class, Bytes: bytes})
+	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class,
+		Bytes: bytes})
 	return at
 }
 
@@ -76,13 +79,15 @@ func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
 // heldUp logs the time for which a rate limit held calls up.
 func (s *setup) heldUp() {
 	if held, refused := s.patience.Held(); refused > 0 {
-		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated", held.Seconds(), refused)
+		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated",
+			held.Seconds(), refused)
 	}
 }
 
 func (s *setup) client(token string) (*api.Client, error) {
 	return api.NewClient(api.Options{
-		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock,
+		Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 		Patience: s.patience,
 	})
 }
@@ -115,7 +120,9 @@ func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int
 			}
 			defer c.Close()
 			for i := take(); i < n && ctx.Err() == nil; i = take() {
-				if err := boundary.Do("preparing the server", func() error { return f(ctx, c, i) }); err != nil {
+				if err := boundary.Do("preparing the server", func() error {
+					return f(ctx, c, i)
+				}); err != nil {
 					cancel(err)
 					return
 				}
@@ -128,7 +135,9 @@ func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int
 
 // each is parallel for the elements of a list.
 func each[T any](s *setup, list []T, f func(ctx context.Context, c *api.Client, v T) error) error {
-	return s.parallel(len(list), func(ctx context.Context, c *api.Client, i int) error { return f(ctx, c, list[i]) })
+	return s.parallel(len(list), func(ctx context.Context, c *api.Client, i int) error {
+		return f(ctx, c, list[i])
+	})
 }
 
 // status returns the status of the answer to a failed call; 0 without an answer.
@@ -214,7 +223,8 @@ const noAdmin = "no administrator's secret is given"
 
 // absent completes the error of an object that only an administrator can make.
 func (s *setup) absent(err error) error {
-	return fmt.Errorf("%w; make it, name others with the settings team and channel, %s", err, adminRemedy)
+	return fmt.Errorf("%w; make it, name others with the settings team and channel, %s", err,
+		adminRemedy)
 }
 
 // hasAdmin reports whether an administrator's secret is given.

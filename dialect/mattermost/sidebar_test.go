@@ -32,7 +32,8 @@ func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 	a := &person{chance: newChance(), team: anID, c: c}
 	for i := range byte(20) {
 		id := api.ParseID(strings.Repeat(string('a'+i), 26))
-		a.places = append(a.places, place{ch: &channel{id: id, key: id.String(), kind: 'O', team: api.ParseID(anID)}})
+		a.places = append(a.places, place{ch: &channel{id: id, key: id.String(), kind: 'O',
+			team: api.ParseID(anID)}})
 	}
 	a.current = len(a.places) - 1
 	for seed := range uint64(50) {

@@ -27,7 +27,9 @@ func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw stri
 }
 
 // busyServer is a socketServer that answers 503 whenever busy returns true.
-func busyServer(t *testing.T, busy func() bool, serve func(c *websocket.Conn, send func(raw string))) string {
+func busyServer(
+	t *testing.T, busy func() bool, serve func(c *websocket.Conn, send func(raw string)),
+) string {
 	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -71,10 +73,13 @@ const hello = `{"event":"hello","data":{"connection_id":"","server_version":"5.3
 
 // posted is an event as the real server writes it: the post is a string.
 func posted(seq int, id, author, message string) string {
-	post, _ := json.Marshal(map[string]any{"id": id, "user_id": author, "channel_id": "c", "root_id": "", "message": message,
+	post, _ := json.Marshal(map[string]any{"id": id, "user_id": author, "channel_id": "c",
+		"root_id": "", "message": message,
 		"metadata": map[string]any{"files": []any{map[string]any{"id": "wrong", "user_id": "wrong"}}}})
-	data, _ := json.Marshal(map[string]any{"channel_type": "O", "post": string(post), "sender_name": "@x", "mentions": `["u"]`})
-	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`, data, seq)
+	data, _ := json.Marshal(map[string]any{"channel_type": "O", "post": string(post),
+		"sender_name": "@x", "mentions": `["u"]`})
+	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`,
+		data, seq)
 }
 
 // A lost connection, a gap and a repeated event are counted, deliveries are recorded for others'
@@ -110,7 +115,8 @@ func TestListen(t *testing.T) {
 		if id == "mine" {
 			author = 0
 		}
-		env.Ledger.Acked(workload.Message{ID: api.ParseID(id).String(), Channel: ch.key, Author: author, Sent: time.Now(), Acked: time.Now()})
+		env.Ledger.Acked(workload.Message{ID: api.ParseID(id).String(), Channel: ch.key, Author: author,
+			Sent: time.Now(), Acked: time.Now()})
 	}
 	a.begin(a.login)
 	noError(t, a.connect(t.Context()))
@@ -174,7 +180,8 @@ func TestCarry(t *testing.T) {
 	noError(t, a.connect(t.Context()))
 	defer a.Close()
 	var got [measure.NumClasses]uint64
-	for deadline := time.Now().Add(time.Minute); got[measure.OK] == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); got[measure.OK] == 0 &&
+		time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		for _, w := range reg.Cut() {
 			if w.Name == "websocket" {
 				for class, n := range w.Classes {
@@ -183,7 +190,8 @@ func TestCarry(t *testing.T) {
 			}
 		}
 	}
-	if want := [measure.NumClasses]uint64{measure.OK: 1, measure.WS: 1, measure.Status5xx: 2}; got != want {
+	if want := [measure.NumClasses]uint64{measure.OK: 1, measure.WS: 1,
+		measure.Status5xx: 2}; got != want {
 		t.Errorf("websocket: %v by class, want %v: back once, cut off once, refused twice", got, want)
 	}
 }
@@ -194,8 +202,11 @@ func TestProvisionNeedsAnAdministrator(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "admin_password") {
 			t.Errorf("%T: got %v, want a hint at the secret", b, err)
 		}
-		err = b.Provision(t.Context(), workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"admin_password": "hunter2"}}, 1)
-		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Dial || strings.Contains(err.Error(), "hunter2") {
+		err = b.Provision(t.Context(),
+			workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"admin_password": "hunter2"}},
+			1)
+		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Dial ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%T: got %v, want a dial error without the password", b, err)
 		}
 		if _, err := b.NewActor(workload.Env{}, userOf(workload.Env{}, 0)); err == nil {

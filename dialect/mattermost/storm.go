@@ -82,7 +82,8 @@ func CheckStorm(kind string, params map[string]string) (key, problem string) {
 func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 	posts, err := strconv.Atoi(cmp.Or(s.Params["posts"], "1"))
 	if err != nil || posts < 1 {
-		return fmt.Errorf("mattermost: storm mention: posts is %q, want a whole number from 1", s.Params["posts"])
+		return fmt.Errorf("mattermost: storm mention: posts is %q, want a whole number from 1",
+			s.Params["posts"])
 	}
 	for k, p := range a.places {
 		if a.inTeam(p) && p.ch.members.Load() == 0 {
@@ -98,7 +99,8 @@ func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 		return errNoChannel
 	}
 	for range posts {
-		if err := a.post(ctx, a.places[k].ch, api.Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
+		if err := a.post(ctx, a.places[k].ch,
+			api.Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
 			return err
 		}
 	}

@@ -75,18 +75,22 @@ func TestStorms(t *testing.T) {
 		if a.socket() == nil {
 			t.Errorf("person %d is not connected", rank)
 		}
-		if id := fmt.Sprint(b.set.team, "-rally-3"); !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.name == id }) {
+		if id := fmt.Sprint(b.set.team, "-rally-3"); !slices.ContainsFunc(a.places, func(p place) bool {
+			return p.ch.name == id
+		}) {
 			t.Errorf("person %d is not in %s", rank, id)
 		}
 	}
-	if u := all[0].u; u.Action.Uint64() != other.Action.Uint64() || u.Pick.Uint64() != other.Pick.Uint64() || u.Think.Uint64() != other.Think.Uint64() {
+	if u := all[0].u; u.Action.Uint64() != other.Action.Uint64() ||
+		u.Pick.Uint64() != other.Pick.Uint64() || u.Think.Uint64() != other.Think.Uint64() {
 		t.Error("a storm drew from the user's own chance")
 	}
 	if err := all[0].Storm(t.Context(), workload.Storm{Kind: "snow"}); err == nil {
 		t.Error("an unknown storm passed")
 	}
 	deadline := time.Now().Add(time.Minute)
-	for n := env.Ledger.Count(); n.Judged < n.Acked && time.Now().Before(deadline); n = env.Ledger.Count() {
+	for n := env.Ledger.Count(); n.Judged < n.Acked &&
+		time.Now().Before(deadline); n = env.Ledger.Count() {
 		time.Sleep(20 * time.Millisecond)
 		env.Ledger.Settle(time.Now())
 	}
@@ -96,7 +100,8 @@ func TestStorms(t *testing.T) {
 	// Who is refused is not back, and nor is who had nothing to reconnect; both go on.
 	b.Password = "another"
 	for i, kind := range []string{"login", "reconnect"} {
-		if err := all[1].Storm(t.Context(), workload.Storm{Kind: kind, Index: 10 + i}); !errors.Is(err, workload.ErrNotBack) {
+		if err := all[1].Storm(t.Context(), workload.Storm{Kind: kind, Index: 10 + i}); !errors.Is(err,
+			workload.ErrNotBack) {
 			t.Errorf("%s of a person whose login is refused: %v, want that it is not back", kind, err)
 		}
 	}
@@ -161,7 +166,8 @@ func TestRallyGivesUp(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if made != tt.made || tries[channel] != tt.tries {
-					t.Errorf("%s: %d of 20 have it after %d tries; want %d after %d", channel, made, tries[channel], tt.made, tt.tries)
+					t.Errorf("%s: %d of 20 have it after %d tries; want %d after %d", channel, made,
+						tries[channel], tt.made, tt.tries)
 				}
 			}
 			run("one")

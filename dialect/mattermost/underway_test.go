@@ -42,7 +42,8 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 			})
 			reg, epoch := measure.NewRegistry(1), time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
-			c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: api.NewTable(reg, "")})
+			c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 10 * time.Second,
+				Recorder: u, Table: api.NewTable(reg, "")})
 			noError(t, err)
 			defer c.Close()
 			ended := make(chan error)
@@ -105,7 +106,8 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			defer gone(nil)
 			table := api.NewTable(reg, "")
 			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
-				cfg: api.Options{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
+				cfg: api.Options{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table,
+					Recorder: u}}}
 			defer a.pool.close()
 			a.behind(0, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
 			<-asked

@@ -26,7 +26,8 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	})
 	defer srv.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
+	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute,
+		Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{posting: posting{Channels: []string{anID}, Token: "t"}}
 	a := newActor(t, p, env, userOf(env, 0))
 	defer a.Close()
@@ -40,7 +41,8 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 		}
 	}
 	for _, w := range reg.Cut() {
-		if w.Name == "post" && (w.Classes[measure.OK] != posts/2 || w.Classes[measure.Decode] != posts/2) {
+		if w.Name == "post" && (w.Classes[measure.OK] != posts/2 ||
+			w.Classes[measure.Decode] != posts/2) {
 			t.Errorf("classes %v", w.Classes)
 		}
 	}

@@ -13,7 +13,8 @@ func TestUnseen(t *testing.T) {
 		cold   bool
 		secret string
 		want   bool
-	}{{true, "", true}, {true, "admin_token", false}, {true, "admin_password", false}, {false, "", false}} {
+	}{{true, "", true}, {true, "admin_token", false}, {true, "admin_password", false},
+		{false, "", false}} {
 		env := workload.Env{Cold: tt.cold, Secret: oneSecret(tt.secret, "s")}
 		for _, b := range []workload.Adopter{new(Person), new(Poster)} {
 			if got := b.Unseen(env); got != tt.want {

@@ -116,18 +116,22 @@ const stageTime = 5 * time.Minute
 
 func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	cfg.Secrets.Add(cfg.Token, cfg.Password, cfg.UserPassword)
-	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4", "memberships": "4"}
+	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4",
+		"memberships": "4"}
 	maps.Copy(params, cfg.Params)
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log}}, env: workload.Env{
-		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
-		Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log, Secrets: cfg.Secrets,
-		Secret: func(name string) string {
-			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password, "user_password": cfg.UserPassword}[name]
-		},
-	}}
+	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log}},
+		env: workload.Env{
+			URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
+			Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log,
+			Secrets: cfg.Secrets,
+			Secret: func(name string) string {
+				return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password,
+					"user_password": cfg.UserPassword}[name]
+			},
+		}}
 	s.env.Panicked = s.panicked
 	set, err := parse(params, DefaultMix)
 	if err != nil {
@@ -138,7 +142,8 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	if err := s.look(cfg); err != nil {
 		return nil, err
 	}
-	provisioning, done := context.WithTimeoutCause(ctx, stageTime, fmt.Errorf("provisioning is not done within %v", stageTime))
+	provisioning, done := context.WithTimeoutCause(ctx, stageTime,
+		fmt.Errorf("provisioning is not done within %v", stageTime))
 	defer done()
 	if err := s.b.Provision(provisioning, s.env, stagePersons); err != nil {
 		return nil, err
@@ -175,7 +180,8 @@ func (s *stage) look(cfg VerifyConfig) error {
 
 // person logs one of the stage's persons in.
 func (s *stage) person(ctx context.Context, rank int) (*person, error) {
-	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank), clock.New(time.Now()))
+	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank),
+		clock.New(time.Now()))
 	actor, err := s.b.NewActor(s.env, u)
 	if err != nil {
 		return nil, err
@@ -389,7 +395,9 @@ func (s *stage) carryOut(ctx context.Context, do func(context.Context, *person) 
 }
 
 // carryOutAs is carryOut with given seeds.
-func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(context.Context, *person) error) error {
+func (s *stage) carryOutAs(
+	ctx context.Context, a, b uint64, do func(context.Context, *person) error,
+) error {
 	s.actor.renew(a, b)
 	if err := do(ctx, s.actor); err != nil {
 		return fmt.Errorf("doing it: %w", err)
@@ -404,12 +412,14 @@ func (s *stage) refresh(ctx context.Context) {
 
 // say has the witness write to a channel, or in the thread of a root.
 func (s *stage) say(ctx context.Context, channelID, text string, root ...string) api.Posted {
-	return must(s.witness.c.Post(ctx, api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")}))
+	return must(s.witness.c.Post(ctx,
+		api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")}))
 }
 
 // allRead shows that the actor has nothing unread in a channel, as the administrator sees it.
 func (s *stage) allRead(ctx context.Context, ch *channel) {
 	m := must(s.admin.ChannelMember(ctx, ch.key, s.actor.id))
 	now := must(s.admin.Channel(ctx, ch.key))
-	disproved(m.Messages < now.Messages || m.Seen == 0, "%d posts count as read, of %d", m.Messages, now.Messages)
+	disproved(m.Messages < now.Messages || m.Seen == 0, "%d posts count as read, of %d", m.Messages,
+		now.Messages)
 }

@@ -17,10 +17,12 @@ import (
 // A server that stops answering within the proofs would hold the administrator's calls for a minute
 // each, as those of provisioning.
 func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
-	s, err := newStage(t.Context(), VerifyConfig{URL: nullInProcess(t), Password: "Aa1!aaaaaaaa", Timeout: 7 * time.Second})
+	s, err := newStage(t.Context(),
+		VerifyConfig{URL: nullInProcess(t), Password: "Aa1!aaaaaaaa", Timeout: 7 * time.Second})
 	noError(t, err)
 	defer s.close()
-	for name, c := range map[string]*api.Client{"administrator": s.admin, "actor": s.actor.c, "witness": s.witness.c} {
+	for name, c := range map[string]*api.Client{"administrator": s.admin, "actor": s.actor.c,
+		"witness": s.witness.c} {
 		if c.Timeout != 7*time.Second {
 			t.Errorf("a call of the %s may take %v, want 7s", name, c.Timeout)
 		}
@@ -30,7 +32,8 @@ func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 // Also before the first proof: each request of the provisioning ends after the time of one call,
 // wherever the server falls silent.
 func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
-	for _, silent := range []string{"/api/v4/users/login", "/api/v4/teams", "/api/v4/users/usernames", "/api/v4/channels"} {
+	for _, silent := range []string{"/api/v4/users/login", "/api/v4/teams", "/api/v4/users/usernames",
+		"/api/v4/channels"} {
 		t.Run(strings.ReplaceAll(silent[len("/api/v4/"):], "/", " "), func(t *testing.T) {
 			to, err := url.Parse(nullInProcess(t))
 			noError(t, err)
@@ -50,7 +53,8 @@ func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 			})
 			within, cancel := context.WithTimeout(t.Context(), provisionTimeout/2)
 			defer cancel()
-			s, err := newStage(within, VerifyConfig{URL: front.URL, Password: "Aa1!aaaaaaaa", Timeout: 200 * time.Millisecond})
+			s, err := newStage(within, VerifyConfig{URL: front.URL, Password: "Aa1!aaaaaaaa",
+				Timeout: 200 * time.Millisecond})
 			if err == nil {
 				s.close()
 			}

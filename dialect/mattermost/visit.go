@@ -95,7 +95,8 @@ func (v *visitor) ways() (out []way) {
 	}
 	const admin = "the administrator"
 	if token := secret(&v.Env, "admin_token"); token != "" {
-		return append(out, way{path: "workload.params.admin_token", name: admin, token: token, admin: true})
+		return append(out, way{path: "workload.params.admin_token", name: admin, token: token,
+			admin: true})
 	}
 	if password := secret(&v.Env, "admin_password"); password != "" {
 		out = append(out, way{path: "workload.params.admin_password", name: admin + " " + v.set.admin,
@@ -145,7 +146,8 @@ func (v *visitor) lookAround(w way) {
 	if v.Users[living] > 0 && !(w.admin && v.Env.Accounts != nil) { // once
 		v.Log.Doing("the WebSocket of " + v.Env.URL)
 		if sock, err := v.c.Connect(v.ctx); err != nil {
-			v.Log.Problem("target.url", "users of the behavior %s need a WebSocket, and that of %s is not to be had: %v",
+			v.Log.Problem("target.url",
+				"users of the behavior %s need a WebSocket, and that of %s is not to be had: %v",
 				living, v.Env.URL, err)
 		} else {
 			sock.Release()

@@ -24,7 +24,9 @@ const createPostHandler = "createPost"
 // handlers were not called weighs 0; kept lists the actions without a handler, which have their
 // default weight. unmapped lists the handlers that stand for no action, the most called first:
 // calls that come with actions, and calls that are not modeled.
-func ImportWeights(rates map[string]float64) (weights map[string]float64, kept, unmapped []string, err error) {
+func ImportWeights(
+	rates map[string]float64,
+) (weights map[string]float64, kept, unmapped []string, err error) {
 	unit := rates[createPostHandler]
 	for handler, x := range rates {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {

@@ -53,7 +53,8 @@ func TestImportWeightsRefuses(t *testing.T) {
 		{map[string]float64{"createPost": 0, "login": 1}, "createPost was not called"},
 		{map[string]float64{"createPost": 1, "login": math.NaN()}, "handler login is NaN"},
 	} {
-		if _, _, _, err := ImportWeights(tt.rates); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, _, err := ImportWeights(tt.rates); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v: %v", tt.rates, err)
 		}
 	}

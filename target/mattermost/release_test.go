@@ -53,7 +53,8 @@ func TestSettingsByEngine(t *testing.T) {
 	} {
 		got := Settings(engine)
 		if got["MM_SQLSETTINGS_DRIVERNAME"] != want[0] || got["MM_SQLSETTINGS_DATASOURCE"] != want[1] {
-			t.Errorf("%s: %s %s, want %v", engine, got["MM_SQLSETTINGS_DRIVERNAME"], got["MM_SQLSETTINGS_DATASOURCE"], want)
+			t.Errorf("%s: %s %s, want %v", engine, got["MM_SQLSETTINGS_DRIVERNAME"],
+				got["MM_SQLSETTINGS_DATASOURCE"], want)
 		}
 		got["MM_CONFIG"] = "mine"
 	}

@@ -45,7 +45,9 @@ func require(err error, right bool, text string) error {
 }
 
 // holding is a decoder whose value must be right.
-func holding[T any](read func([]byte) (T, error), text string, right func(T) bool) func([]byte) (T, error) {
+func holding[T any](
+	read func([]byte) (T, error), text string, right func(T) bool,
+) func([]byte) (T, error) {
 	return func(b []byte) (T, error) {
 		v, err := read(b)
 		return v, require(err, err != nil || right(v), text)

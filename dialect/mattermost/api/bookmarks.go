@@ -40,10 +40,12 @@ func (c *Client) AddBookmark(ctx context.Context, channelID string, b Bookmark) 
 	if b.FileID != "" {
 		kind = "file"
 	}
-	body := object(c.body(), "display_name", b.Name, "link_url", b.URL, "file_id", b.FileID, "type", kind)
-	return send(ctx, c, opAddBookmark, body, holding(readBookmark, "another bookmark", func(got Bookmark) bool {
-		return got.Name == b.Name && got.URL == b.URL && got.FileID == b.FileID
-	}), channelID)
+	body := object(c.body(), "display_name", b.Name, "link_url", b.URL, "file_id", b.FileID, "type",
+		kind)
+	return send(ctx, c, opAddBookmark, body,
+		holding(readBookmark, "another bookmark", func(got Bookmark) bool {
+			return got.Name == b.Name && got.URL == b.URL && got.FileID == b.FileID
+		}), channelID)
 }
 
 // RenameBookmark changes the name of a bookmark and returns the bookmark. The server replaces
@@ -62,9 +64,10 @@ func (c *Client) RenameBookmark(ctx context.Context, channelID, id, name string)
 // MoveBookmark moves a bookmark to an index in its channel's list.
 func (c *Client) MoveBookmark(ctx context.Context, channelID, id string, index int) error {
 	b := strconv.AppendInt(c.body(), int64(index), 10)
-	_, err := send(ctx, c, opSortBookmark, b, holding(bookmarks, "the bookmark is elsewhere", func(list []Bookmark) bool {
-		return index < len(list) && list[index].ID == id
-	}), channelID, id)
+	_, err := send(ctx, c, opSortBookmark, b,
+		holding(bookmarks, "the bookmark is elsewhere", func(list []Bookmark) bool {
+			return index < len(list) && list[index].ID == id
+		}), channelID, id)
 	return err
 }
 

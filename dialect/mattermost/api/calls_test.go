@@ -85,7 +85,8 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	s := stub{code: 200}
 	url, ctx := s.serve(t), t.Context()
 	c, rec := newTestClient(t, url)
-	cfg := Options{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec, Table: NewTable(rec.reg, ""), Collapse: true}
+	cfg := Options{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec,
+		Table: NewTable(rec.reg, ""), Collapse: true}
 	cc, err := NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,8 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 			}
 		}
 		s.body = `{"last_viewed_at_times":{"c":1}}`
-		if _, err := cl.ViewChannel(ctx, "u", "c", ""); err != nil || strings.Contains(s.asked, `,"collapsed_threads_supported":true}`) != (i == 1) {
+		if _, err := cl.ViewChannel(ctx, "u", "c", ""); err != nil ||
+			strings.Contains(s.asked, `,"collapsed_threads_supported":true}`) != (i == 1) {
 			t.Errorf("client %d asks %s: %v", i, s.asked, err)
 		}
 	}
@@ -115,11 +117,13 @@ func TestThreadsAreRead(t *testing.T) {
 	ctx := t.Context()
 	s.body = `{"threads":[{"id":"r","last_reply_at":9,"last_viewed_at":7,"reply_count":3,"unread_replies":2,"unread_mentions":1,"post":{"id":"r","channel_id":"c","create_at":5}}]}`
 	if list, err := c.Threads(ctx, "u", "t", "", 25, false); err != nil || len(list) != 1 ||
-		list[0] != (ThreadSeen{ID: ParseID("r"), ChannelID: ParseID("c"), CreateAt: 5, LastReply: 9, Viewed: 7, Replies: 3, Unread: 2, UnreadNaming: 1}) {
+		list[0] != (ThreadSeen{ID: ParseID("r"), ChannelID: ParseID("c"), CreateAt: 5, LastReply: 9,
+			Viewed: 7, Replies: 3, Unread: 2, UnreadNaming: 1}) {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	s.body = `{"order":["r"],"posts":{"r":{"id":"r","channel_id":"c"}},"has_next":true}`
-	if list, more, err := c.ThreadPage(ctx, "r", 0, Seen{}, 60); err != nil || len(list) != 1 || !more || s.asked != "GET /posts/r/thread?direction=down&perPage=60" {
+	if list, more, err := c.ThreadPage(ctx, "r", 0, Seen{}, 60); err != nil || len(list) != 1 ||
+		!more || s.asked != "GET /posts/r/thread?direction=down&perPage=60" {
 		t.Errorf("got %+v, %v, %v for %s", list, more, err, s.asked)
 	}
 }

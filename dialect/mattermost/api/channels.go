@@ -7,21 +7,25 @@ import (
 )
 
 var (
-	opChannelByName      = newOp("channel_by_name", "GET /teams/{}/channels/name/{}", setup)
-	opCreateChannel      = newOp("create_channel", "POST /channels", created)
-	opChannel            = newOp("channel", "GET /channels/{}")
-	opChannelMembers     = newOp("channel_members", "GET /channels/{}/members?page={}&per_page={}")
-	opChannelMember      = newOp("channel_member", "GET /channels/{}/members/{}")
-	opJoinChannel        = newOp("join_channel", "POST /channels/{}/members", created)
-	opTeamChannels       = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}", wholeList)
-	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members", wholeList)
-	opChannelStats       = newOp("channel_stats", "GET /channels/{}/stats?exclude_files_count={}")
-	opViewChannel        = newOp("view_channel", "POST /channels/members/{}/view", reads)
-	opMyChannels         = newOp("my_channels", "GET /users/{}/channels?last_delete_at=0&include_deleted=true", wholeList)
-	opMyChannelMembers   = newOp("my_channel_members", "GET /users/{}/channel_members?page={}&per_page={}", wholeList)
-	opPublicChannels     = newOp("public_channels", "GET /teams/{}/channels?page={}&per_page={}")
-	opCreateDirect       = newOp("create_direct_channel", "POST /channels/direct", created)
-	opCreateGroup        = newOp("create_group_channel", "POST /channels/group", created)
+	opChannelByName  = newOp("channel_by_name", "GET /teams/{}/channels/name/{}", setup)
+	opCreateChannel  = newOp("create_channel", "POST /channels", created)
+	opChannel        = newOp("channel", "GET /channels/{}")
+	opChannelMembers = newOp("channel_members", "GET /channels/{}/members?page={}&per_page={}")
+	opChannelMember  = newOp("channel_member", "GET /channels/{}/members/{}")
+	opJoinChannel    = newOp("join_channel", "POST /channels/{}/members", created)
+	opTeamChannels   = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}",
+		wholeList)
+	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members",
+		wholeList)
+	opChannelStats = newOp("channel_stats", "GET /channels/{}/stats?exclude_files_count={}")
+	opViewChannel  = newOp("view_channel", "POST /channels/members/{}/view", reads)
+	opMyChannels   = newOp("my_channels",
+		"GET /users/{}/channels?last_delete_at=0&include_deleted=true", wholeList)
+	opMyChannelMembers = newOp("my_channel_members",
+		"GET /users/{}/channel_members?page={}&per_page={}", wholeList)
+	opPublicChannels = newOp("public_channels", "GET /teams/{}/channels?page={}&per_page={}")
+	opCreateDirect   = newOp("create_direct_channel", "POST /channels/direct", created)
+	opCreateGroup    = newOp("create_group_channel", "POST /channels/group", created)
 )
 
 // ChannelByName returns a channel's id.
@@ -32,16 +36,21 @@ func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id str
 // MakeChannel creates a channel of type O or P.
 func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (Channel, error) {
 	b := object(c.body(), "team_id", teamID, "name", name, "display_name", name, "type", kind)
-	return send(ctx, c, opCreateChannel, b, holding(readChannel, "another channel", func(ch Channel) bool {
-		return ch.Name == name && ch.Type == kind
-	}))
+	return send(ctx, c, opCreateChannel, b,
+		holding(readChannel, "another channel", func(ch Channel) bool {
+			return ch.Name == name && ch.Type == kind
+		}))
 }
 
 // ByName orders channels by name and, where that is the same, by identifier.
-func ByName(x, y Channel) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID)) }
+func ByName(x, y Channel) int {
+	return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
+}
 
 // ChannelMembers returns one page of the user ids of a channel.
-func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, perPage int) (ids []string, err error) {
+func (c *Client) ChannelMembers(
+	ctx context.Context, channelID string, page, perPage int,
+) (ids []string, err error) {
 	return pageOf(ctx, c, opChannelMembers, userIDsIn, channelID, page, perPage)
 }
 
@@ -62,7 +71,9 @@ type Channel struct {
 
 // TeamChannels returns the channels of a user in a team, direct and group channels included, with
 // the archived ones or without.
-func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archived bool) ([]Channel, error) {
+func (c *Client) TeamChannels(
+	ctx context.Context, userID, teamID string, archived bool,
+) ([]Channel, error) {
 	return get(ctx, c, opTeamChannels, channels, userID, teamID, strconv.FormatBool(archived))
 }
 
@@ -92,12 +103,15 @@ func readChannel(b []byte) (ch Channel, err error) {
 // TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts,
 // and returns how many there are.
 func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (int, error) {
-	return get(ctx, c, opTeamChannelMembers, listed("user_id", userID, "channel_id", ""), userID, teamID)
+	return get(ctx, c, opTeamChannelMembers, listed("user_id", userID, "channel_id", ""), userID,
+		teamID)
 }
 
 // JoinChannelAll makes users members of a channel, as a user with that permission, and returns how
 // many of the first ones it added: all, or one on a server that adds one at a time.
-func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs []string) (int, error) {
+func (c *Client) JoinChannelAll(
+	ctx context.Context, channelID string, userIDs []string,
+) (int, error) {
 	b := object(c.body(), "user_id", userIDs[0])
 	b = append(list(append(b[:len(b)-1], `,"user_ids":`...), userIDs), '}')
 	return send(ctx, c, opJoinChannel, b, func(b []byte) (int, error) {
@@ -145,14 +159,18 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (M
 
 // ChannelStats returns the number of a channel's members. With files, the server counts the
 // channel's files, too.
-func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool) (members int64, err error) {
+func (c *Client) ChannelStats(
+	ctx context.Context, channelID string, files bool,
+) (members int64, err error) {
 	return get(ctx, c, opChannelStats, countIn("member_count", "channel_id", channelID), channelID,
 		strconv.FormatBool(!files))
 }
 
 // ViewChannel reports that the user views a channel now, and prev no longer ("" if there was none).
 // It returns the time until which the channel counts as seen, in Unix milliseconds of the server.
-func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
+func (c *Client) ViewChannel(
+	ctx context.Context, userID, channelID, prev string,
+) (seen int64, err error) {
 	b := object(c.body(), "channel_id", channelID, "prev_channel_id", prev)
 	if c.Collapse {
 		b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
@@ -172,7 +190,9 @@ func (c *Client) MyChannels(ctx context.Context, userID string) ([]Channel, erro
 }
 
 // MyChannelMembers reads one page of the user's memberships in all teams.
-func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perPage int) (int, error) {
+func (c *Client) MyChannelMembers(
+	ctx context.Context, userID string, page, perPage int,
+) (int, error) {
 	return get(ctx, c, opMyChannelMembers, func(b []byte) (int, error) {
 		n, err := listed("user_id", userID, "channel_id", "")(b)
 		return n, ends(err, page, n >= perPage)
@@ -180,7 +200,9 @@ func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perP
 }
 
 // PublicChannels returns a page of a team's open channels.
-func (c *Client) PublicChannels(ctx context.Context, teamID string, page, perPage int) ([]Channel, error) {
+func (c *Client) PublicChannels(
+	ctx context.Context, teamID string, page, perPage int,
+) ([]Channel, error) {
 	return pageOf(ctx, c, opPublicChannels, channels, teamID, page, perPage)
 }
 

@@ -121,7 +121,9 @@ func (c *Client) body() []byte {
 // call makes the request of an op with these values, again while a limit refuses it if the client
 // has patience, and records each. req has what is particular to the call. read, if not nil, reads
 // the needed fields of the answer and returns an error if the answer does not show the effect.
-func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string) error {
+func (c *Client) call(
+	ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string,
+) error {
 	row := &ops[o]
 	req.Method = row.method
 	req.Path = o.path(values)
@@ -149,13 +151,17 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 }
 
 // do makes a call whose body and answer are JSON: body is nil, or begins with [Client.body].
-func (c *Client) do(ctx context.Context, o op, body []byte, check func([]byte) error, values ...string) error {
+func (c *Client) do(
+	ctx context.Context, o op, body []byte, check func([]byte) error, values ...string,
+) error {
 	req := wire.Request{Body: body}
 	return c.call(ctx, o, &req, func(resp *wire.Response) error { return check(resp.Body) }, values...)
 }
 
 // send is do for an answer that has a value.
-func send[T any](ctx context.Context, c *Client, o op, body []byte, read func([]byte) (T, error), values ...string) (v T, err error) {
+func send[T any](
+	ctx context.Context, c *Client, o op, body []byte, read func([]byte) (T, error), values ...string,
+) (v T, err error) {
 	err = c.do(ctx, o, body, func(b []byte) (err error) {
 		v, err = read(b)
 		return err
@@ -164,12 +170,16 @@ func send[T any](ctx context.Context, c *Client, o op, body []byte, read func([]
 }
 
 // get is send without a body.
-func get[T any](ctx context.Context, c *Client, o op, read func([]byte) (T, error), values ...string) (T, error) {
+func get[T any](
+	ctx context.Context, c *Client, o op, read func([]byte) (T, error), values ...string,
+) (T, error) {
 	return send(ctx, c, o, nil, read, values...)
 }
 
 // once makes a request and records it.
-func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error) error {
+func (c *Client) once(
+	ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error,
+) error {
 	c.Recorder.Begin(c.Table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
@@ -179,7 +189,8 @@ func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*w
 	}
 	var e *OpError
 	if err != nil {
-		e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
+		e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status,
+			Cause: brokenCause(err), Err: err}
 	} else {
 		switch {
 		case !ops[o].traits.accepts(resp.Status):

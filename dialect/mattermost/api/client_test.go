@@ -49,7 +49,9 @@ type tally struct {
 
 func (r *tally) Begin(measure.Name) { passTurn() }
 
-func (r *tally) Done(n measure.Name, _, sent, done time.Time, class measure.Class, _ int64) time.Duration {
+func (r *tally) Done(
+	n measure.Name, _, sent, done time.Time, class measure.Class, _ int64,
+) time.Duration {
 	passTurn()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +77,8 @@ func (r *tally) take() string {
 func newTestClient(t *testing.T, url string) (*Client, *tally) {
 	t.Helper()
 	rec := &tally{reg: measure.NewRegistry(1)}
-	c, err := NewClient(Options{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond, Recorder: rec, Table: NewTable(rec.reg, "")})
+	c, err := NewClient(Options{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond,
+		Recorder: rec, Table: NewTable(rec.reg, "")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,26 +122,39 @@ func TestClasses(t *testing.T) {
 		class measure.Class
 		text  string
 	}{
-		{"ok", answer(201, "application/json", `{"id":"`+anID+`","create_at":7,"channel_id":"c"}`), measure.OK, ""},
-		{"200 is not 201", answer(200, "application/json", `{"id":"`+anID+`","create_at":7,"channel_id":"c"}`), measure.Decode, "status 200"},
-		{"another channel", answer(201, "application/json", `{"id":"`+anID+`","create_at":7,"channel_id":"d"}`), measure.Decode, "does not show"},
-		{"no id", answer(201, "application/json", `{"create_at":7,"channel_id":"c"}`), measure.Decode, "does not show"},
+		{"ok", answer(201, "application/json", `{"id":"`+anID+`","create_at":7,"channel_id":"c"}`),
+			measure.OK, ""},
+		{"200 is not 201", answer(200, "application/json",
+			`{"id":"`+anID+`","create_at":7,"channel_id":"c"}`), measure.Decode, "status 200"},
+		{"another channel", answer(201, "application/json",
+			`{"id":"`+anID+`","create_at":7,"channel_id":"d"}`), measure.Decode, "does not show"},
+		{"no id", answer(201, "application/json", `{"create_at":7,"channel_id":"c"}`), measure.Decode,
+			"does not show"},
 		{"not an object", answer(201, "application/json", `"ok"`), measure.Decode, "malformed"},
 		{"cut", answer(201, "application/json", `{"id":"`+anID+`","chan`), measure.Decode, "malformed"},
 		{"empty", answer(201, "application/json", ``), measure.Decode, "malformed"},
-		{"forbidden", answer(403, "application/json", `{"id":"api.context.permissions.app_error","message":"secret"}`), measure.Status4xx, "status 403 api.context.permissions.app_error"},
-		{"rate limit", answer(429, "text/plain", `limit exceeded`), measure.Status4xx, "too many requests"},
-		{"proxy's 403", answer(403, "text/html", `<html>nginx</html>`), measure.Status4xx, "forbidden by a proxy"},
-		{"challenge 403", answer(403, "text/html; charset=UTF-8", page), measure.Status4xx, "challenge page"},
+		{"forbidden", answer(403, "application/json",
+			`{"id":"api.context.permissions.app_error","message":"secret"}`), measure.Status4xx,
+			"status 403 api.context.permissions.app_error"},
+		{"rate limit", answer(429, "text/plain", `limit exceeded`), measure.Status4xx,
+			"too many requests"},
+		{"proxy's 403", answer(403, "text/html", `<html>nginx</html>`), measure.Status4xx,
+			"forbidden by a proxy"},
+		{"challenge 403", answer(403, "text/html; charset=UTF-8", page), measure.Status4xx,
+			"challenge page"},
 		{"challenge 503", answer(503, "text/html", page), measure.Status5xx, "challenge page"},
-		{"challenge by header", answer(403, "text/html", "", "cf-mitigated", "challenge"), measure.Status4xx, "challenge page"},
+		{"challenge by header", answer(403, "text/html", "", "cf-mitigated", "challenge"),
+			measure.Status4xx, "challenge page"},
 		{"challenge 201", answer(201, "text/html", page), measure.Decode, "challenge page"},
-		{"bad gateway", answer(502, "text/html", `<html>nginx</html>`), measure.Status5xx, "could not reach"},
-		{"server error", answer(500, "application/json", `{"id":"app.post.save.app_error"}`), measure.Status5xx, "app.post.save"},
+		{"bad gateway", answer(502, "text/html", `<html>nginx</html>`), measure.Status5xx,
+			"could not reach"},
+		{"server error", answer(500, "application/json", `{"id":"app.post.save.app_error"}`),
+			measure.Status5xx, "app.post.save"},
 		{"redirect", answer(302, "text/html", ``), measure.Decode, "status 302"},
 		{"closed", hijack(""), measure.Header, "without a response"},
 		{"not http", hijack("hello\r\n\r\n"), measure.Header, "status line"},
-		{"short body", hijack("HTTP/1.1 201 Created\r\nContent-Length: 99\r\n\r\n{}"), measure.Body, "EOF"},
+		{"short body", hijack("HTTP/1.1 201 Created\r\nContent-Length: 99\r\n\r\n{}"), measure.Body,
+			"EOF"},
 		{"slow", silent, measure.Timeout, "timed out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -156,10 +172,12 @@ func TestClasses(t *testing.T) {
 				return
 			}
 			e, ok := errors.AsType[*OpError](err)
-			if !ok || e.Class != tt.class || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "tok") {
+			if !ok || e.Class != tt.class || !strings.Contains(err.Error(), tt.text) ||
+				strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "tok") {
 				t.Errorf("got %v, want %s with %q", err, tt.class, tt.text)
 			}
-			byProxy := tt.name == "rate limit" || tt.name == "proxy's 403" || strings.HasPrefix(tt.name, "challenge")
+			byProxy := tt.name == "rate limit" || tt.name == "proxy's 403" ||
+				strings.HasPrefix(tt.name, "challenge")
 			if Refused(err.Error()) != byProxy {
 				t.Errorf("%v: refused by a proxy %v, want %v", err, !byProxy, byProxy)
 			}
@@ -208,14 +226,17 @@ func TestReadPosts(t *testing.T) {
 		"type":"system_x","message":"(a@b) @all"},"b":{"id":"b","root_id":"a","user_id":"v","message":"hi @eve-2. @bob","metadata":{"priority":{"requested_ack":true},
 		"files":[{"id":"f","mime_type":"image/png","has_preview_image":true},{"id":"g","mime_type":"text/plain"}]}},"x":{"id":"x"}},"next_post_id":""}`))
 	want := []Seen{
-		{ID: ParseID("b"), RootID: ParseID("a"), UserID: ParseID("v"), Mention: "eve-2", Flags: PostWantsAck | PostHasFiles | PostHasImage,
+		{ID: ParseID("b"), RootID: ParseID("a"), UserID: ParseID("v"), Mention: "eve-2",
+			Flags:  PostWantsAck | PostHasFiles | PostHasImage,
 			Images: []Image{{ParseID("f"), true}}},
-		{ID: ParseID("a"), UserID: ParseID("u"), CreateAt: 7, Deleted: true, Flags: PostHasReplies | PostSystem},
+		{ID: ParseID("a"), UserID: ParseID("u"), CreateAt: 7, Deleted: true,
+			Flags: PostHasReplies | PostSystem},
 	}
 	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
-	for _, bad := range []string{`{}`, `{"order":["a"],"posts":{}}`, `{"order":["a"],"posts":{"b":{}}}`, `{"order":["a"],"posts":{"a":{}`, `[]`} {
+	for _, bad := range []string{`{}`, `{"order":["a"],"posts":{}}`,
+		`{"order":["a"],"posts":{"b":{}}}`, `{"order":["a"],"posts":{"a":{}`, `[]`} {
 		if got, err := readPosts([]byte(bad)); err == nil {
 			t.Errorf("%s: got %+v, want an error", bad, got)
 		}

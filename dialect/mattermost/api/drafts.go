@@ -12,8 +12,10 @@ var (
 	opGetDrafts       = newOp("get_drafts", "GET /users/{}/teams/{}/drafts")
 	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", mayCreate, notifies) // the reference has 200, the servers 201
 	opUpdateScheduled = newOp("update_scheduled_post", "PUT /posts/schedule/{}", mayCreate, notifies)
-	opDeleteScheduled = newOp("delete_scheduled_post", "DELETE /posts/schedule/{}", mayCreate, notifies)
-	opGetScheduled    = newOp("get_scheduled_posts", "GET /posts/scheduled/team/{}?includeDirectChannels=true")
+	opDeleteScheduled = newOp("delete_scheduled_post", "DELETE /posts/schedule/{}", mayCreate,
+		notifies)
+	opGetScheduled = newOp("get_scheduled_posts",
+		"GET /posts/scheduled/team/{}?includeDirectChannels=true")
 )
 
 // appendTo appends the draft as the members of an object that is open still.
@@ -28,7 +30,8 @@ func (d *Draft) appendTo(b []byte) []byte {
 
 // readDraft reads a draft back.
 func readDraft(b []byte) (d Draft, err error) {
-	err = fields(b, "channel_id", &d.ChannelID, "root_id", &d.RootID, "message", &d.Message, "file_ids", &d.FileIDs)
+	err = fields(b, "channel_id", &d.ChannelID, "root_id", &d.RootID, "message", &d.Message,
+		"file_ids", &d.FileIDs)
 	return d, err
 }
 
@@ -43,7 +46,8 @@ const anotherDraft = "another draft"
 // UpsertDraft saves the user's draft in a channel or thread. The message must not be empty: that
 // deletes the draft.
 func (c *Client) UpsertDraft(ctx context.Context, d Draft) error {
-	_, err := send(ctx, c, opUpsertDraft, append(d.appendTo(c.body()), '}'), holding(readDraft, anotherDraft, d.kept))
+	_, err := send(ctx, c, opUpsertDraft, append(d.appendTo(c.body()), '}'),
+		holding(readDraft, anotherDraft, d.kept))
 	return err
 }
 
@@ -81,7 +85,9 @@ func readScheduled(b []byte) (s Scheduled, err error) {
 }
 
 // schedule makes or changes a scheduled post and requires the answer to show it.
-func (c *Client) schedule(ctx context.Context, o op, userID string, s Scheduled, path ...string) (Scheduled, error) {
+func (c *Client) schedule(
+	ctx context.Context, o op, userID string, s Scheduled, path ...string,
+) (Scheduled, error) {
 	b := strconv.AppendInt(append(s.appendTo(c.body()), `,"scheduled_at":`...), s.At, 10)
 	b = appendString(append(b, `,"user_id":`...), userID)
 	if s.ID != "" {
@@ -95,7 +101,9 @@ func (c *Client) schedule(ctx context.Context, o op, userID string, s Scheduled,
 }
 
 // Schedule has the server post a draft at a future time, in Unix milliseconds.
-func (c *Client) Schedule(ctx context.Context, userID string, d Draft, at int64) (Scheduled, error) {
+func (c *Client) Schedule(
+	ctx context.Context, userID string, d Draft, at int64,
+) (Scheduled, error) {
 	return c.schedule(ctx, opSchedulePost, userID, Scheduled{Draft: d, At: at})
 }
 
@@ -107,9 +115,10 @@ func (c *Client) Reschedule(ctx context.Context, userID string, s Scheduled) err
 
 // Unschedule deletes a scheduled post.
 func (c *Client) Unschedule(ctx context.Context, id string) error {
-	_, err := get(ctx, c, opDeleteScheduled, holding(idIn("id"), "another scheduled post", func(got string) bool {
-		return got == id
-	}), id)
+	_, err := get(ctx, c, opDeleteScheduled,
+		holding(idIn("id"), "another scheduled post", func(got string) bool {
+			return got == id
+		}), id)
 	return err
 }
 
@@ -126,6 +135,7 @@ func (c *Client) ScheduledPosts(ctx context.Context, teamID string) ([]Scheduled
 	}, teamID)
 }
 
-var scheduled = orNone(listOf(holding(readScheduled, "a scheduled post without id", func(s Scheduled) bool {
-	return s.ID != "" && s.ChannelID != ""
-})))
+var scheduled = orNone(listOf(holding(readScheduled, "a scheduled post without id",
+	func(s Scheduled) bool {
+		return s.ID != "" && s.ChannelID != ""
+	})))

@@ -61,7 +61,10 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // LacksLicense reports whether the server refused for want of a license, which it does with various
 // statuses.
-func (e *OpError) LacksLicense() bool { return e.Status >= 400 && strings.Contains(e.Code, "license") }
+func (e *OpError) LacksLicense() bool {
+	return e.Status >= 400 &&
+		strings.Contains(e.Code, "license")
+}
 
 // over reports whether err comes from the end of the run, not from the server.
 func over(ctx context.Context, err error) bool {

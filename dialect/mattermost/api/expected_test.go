@@ -25,7 +25,8 @@ func answering(t *testing.T, status int, id, prefix string) (*Client, *measure.R
 	}))
 	t.Cleanup(srv.Close)
 	env := workload.Env{Registry: measure.NewRegistry(1)}
-	c, err := NewClient(Options{URL: srv.URL, Recorder: userOf(env), Table: NewTable(env.Registry, prefix)})
+	c, err := NewClient(Options{URL: srv.URL, Recorder: userOf(env),
+		Table: NewTable(env.Registry, prefix)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +43,11 @@ func userOf(env workload.Env) *workload.User {
 func calls(t *testing.T, c *Client) map[string]func() error {
 	id := "gggggggggggggggggggggggggg"
 	return map[string]func() error{
-		"get_thread":       func() error { _, err := c.Thread(t.Context(), id); return err },
-		"read_thread":      func() error { _, err := c.ReadThread(t.Context(), id, id, id, 1); return err },
+		"get_thread": func() error { _, err := c.Thread(t.Context(), id); return err },
+		"read_thread": func() error {
+			_, err := c.ReadThread(t.Context(), id, id, id, 1)
+			return err
+		},
 		"react":            func() error { return c.React(t.Context(), id, id, "tada") },
 		"acknowledge_post": func() error { return c.Acknowledge(t.Context(), id, id) },
 	}
@@ -77,7 +81,8 @@ func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 			t.Errorf("%s: %+v, want one ok operation with a latency", name, w)
 		}
 		got := workload.ExpectedOf(merged, workload.Steady)
-		if len(got) != 1 || got[0] != (workload.ExpectedCount{Op: name, Status: x.status, ID: x.id, N: 1}) {
+		if len(got) != 1 || got[0] != (workload.ExpectedCount{Op: name, Status: x.status, ID: x.id,
+			N: 1}) {
 			t.Errorf("%s: counted %+v", name, got)
 		}
 		seen[name] = true
@@ -134,7 +139,8 @@ func TestEveryExpectedAnswerIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range expected {
-		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", ops[x.op].name, x.status, x.id, x.why); !strings.Contains(string(doc), row) {
+		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", ops[x.op].name, x.status, x.id,
+			x.why); !strings.Contains(string(doc), row) {
 			t.Errorf("docs/workload.md lacks %q", row)
 		}
 	}

@@ -25,8 +25,11 @@ func isPicture(resp *wire.Response) error {
 }
 
 // UploadBookmark stores a file for a bookmark to come and returns its id. See Upload.
-func (c *Client) UploadBookmark(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
-	return c.upload(ctx, "?bookmark=true&channel_id="+url.QueryEscape(channelID), name, contentType, data)
+func (c *Client) UploadBookmark(
+	ctx context.Context, channelID, name, contentType string, data []byte,
+) (id string, err error) {
+	return c.upload(ctx, "?bookmark=true&channel_id="+url.QueryEscape(channelID), name, contentType,
+		data)
 }
 
 // FormBoundary separates the parts of an upload. File names and contents must not contain it.
@@ -34,12 +37,17 @@ const FormBoundary = "plimsoll-9b7f1c2d4e6a8053"
 
 // Upload stores one file for a post to come and returns its id. The name must not contain quotes or
 // line ends, the contents not the boundary of the form.
-func (c *Client) Upload(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
+func (c *Client) Upload(
+	ctx context.Context, channelID, name, contentType string, data []byte,
+) (id string, err error) {
 	return c.upload(ctx, "?channel_id="+url.QueryEscape(channelID), name, contentType, data)
 }
 
-func (c *Client) upload(ctx context.Context, query, name, contentType string, data []byte) (id string, err error) {
-	b := append(c.body(), "--"+FormBoundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
+func (c *Client) upload(
+	ctx context.Context, query, name, contentType string, data []byte,
+) (id string, err error) {
+	b := append(c.body(), "--"+FormBoundary+
+		"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
 	b = append(b, name...)
 	b = append(b, "\"\r\nContent-Type: "...)
 	b = append(b, contentType...)
@@ -76,7 +84,9 @@ func (c *Client) upload(ctx context.Context, query, name, contentType string, da
 
 // download reads a file without keeping it. known is the entity tag of a copy that the client has,
 // or "": with a server that knows it, the answer is 304 and fresh is false.
-func (c *Client) download(ctx context.Context, o op, id, known string) (etag string, fresh bool, err error) {
+func (c *Client) download(
+	ctx context.Context, o op, id, known string,
+) (etag string, fresh bool, err error) {
 	req := wire.Request{SkipBody: true}
 	if known != "" {
 		req.Header = []wire.Field{{Name: "If-None-Match", Value: known}}
@@ -95,7 +105,9 @@ func (c *Client) download(ctx context.Context, o op, id, known string) (etag str
 }
 
 // UserImage fetches a profile picture; see download.
-func (c *Client) UserImage(ctx context.Context, userID, known string) (etag string, fresh bool, err error) {
+func (c *Client) UserImage(
+	ctx context.Context, userID, known string,
+) (etag string, fresh bool, err error) {
 	return c.download(ctx, opUserImage, userID, known)
 }
 

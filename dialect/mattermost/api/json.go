@@ -68,7 +68,8 @@ func skipValue(b []byte, i int) (int, error) {
 		return 0, errJSON
 	}
 	start := i
-	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ' ' && b[i] != '\n' && b[i] != '\t' && b[i] != '\r' {
+	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ' ' && b[i] != '\n' &&
+		b[i] != '\t' && b[i] != '\r' {
 		i++
 	}
 	switch v := b[start:i]; {

@@ -18,8 +18,11 @@ const unread = `{"team_id":"t"}`
 // An answer beyond a call's limit, of bytes or of elements, is of class body; lists that come whole
 // and files have larger limits.
 func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
-	member := `{"id":"` + anID + `","username":"u","user_id":"` + anID + `","category":"c","name":"n","value":"` + strings.Repeat("x", 100) + `"},`
-	array := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(member, n/len(member)), ",") + "]" }
+	member := `{"id":"` + anID + `","username":"u","user_id":"` + anID +
+		`","category":"c","name":"n","value":"` + strings.Repeat("x", 100) + `"},`
+	array := func(n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(member, n/len(member)), ",") + "]"
+	}
 	for _, tt := range []struct {
 		name  string
 		body  string
@@ -27,15 +30,42 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 		class measure.Class
 		err   error
 	}{
-		{"a page of 3 MB", array(3 << 20), func(c *Client) error { _, err := c.Users(t.Context(), 0, 60, ""); return err }, measure.OK, nil},
-		{"a page of 5 MB", array(5 << 20), func(c *Client) error { _, err := c.Users(t.Context(), 0, 60, ""); return err }, measure.Body, wire.ErrBodySize},
-		{"preferences of 5 MB", array(5 << 20), func(c *Client) error { _, err := c.Preferences(t.Context(), anID); return err }, measure.OK, nil},
-		{"preferences of 17 MB", array(17 << 20), func(c *Client) error { _, err := c.Preferences(t.Context(), anID); return err }, measure.Body, wire.ErrBodySize},
-		{"a file of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error { return c.File(t.Context(), "f") }, measure.OK, nil},
-		{"a picture of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error { return c.Thumbnail(t.Context(), "f") }, measure.Body, wire.ErrBodySize},
-		{"as many elements as are allowed", "[" + strings.Repeat(unread+",", mostElements-1) + unread + "]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.OK, nil},
-		{"too many elements", "[" + strings.Repeat(unread+",", mostElements) + unread + "]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.Body, wire.ErrElements},
-		{"too many members", `{"user_id":"` + anID + `","status":"away"` + strings.Repeat(`,"a":1`, mostElements) + "}", func(c *Client) error { return c.MyStatus(t.Context(), anID) }, measure.Body, wire.ErrElements},
+		{"a page of 3 MB", array(3 << 20), func(c *Client) error {
+			_, err := c.Users(t.Context(), 0, 60, "")
+			return err
+		}, measure.OK, nil},
+		{"a page of 5 MB", array(5 << 20), func(c *Client) error {
+			_, err := c.Users(t.Context(), 0, 60, "")
+			return err
+		}, measure.Body, wire.ErrBodySize},
+		{"preferences of 5 MB", array(5 << 20), func(c *Client) error {
+			_, err := c.Preferences(t.Context(), anID)
+			return err
+		}, measure.OK, nil},
+		{"preferences of 17 MB", array(17 << 20), func(c *Client) error {
+			_, err := c.Preferences(t.Context(), anID)
+			return err
+		}, measure.Body, wire.ErrBodySize},
+		{"a file of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error {
+			return c.File(t.Context(), "f")
+		}, measure.OK, nil},
+		{"a picture of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error {
+			return c.Thumbnail(t.Context(), "f")
+		}, measure.Body, wire.ErrBodySize},
+		{"as many elements as are allowed",
+			"[" + strings.Repeat(unread+",", mostElements-1) + unread + "]", func(c *Client) error {
+				_, err := c.TeamsUnread(t.Context(), anID)
+				return err
+			}, measure.OK, nil},
+		{"too many elements", "[" + strings.Repeat(unread+",", mostElements) + unread + "]",
+			func(c *Client) error {
+				_, err := c.TeamsUnread(t.Context(), anID)
+				return err
+			}, measure.Body, wire.ErrElements},
+		{"too many members", `{"user_id":"` + anID + `","status":"away"` +
+			strings.Repeat(`,"a":1`, mostElements) + "}", func(c *Client) error {
+			return c.MyStatus(t.Context(), anID)
+		}, measure.Body, wire.ErrElements},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -43,13 +73,15 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 			_, _ = io.WriteString(w, tt.body)
 		}))
 		rec := &tally{reg: measure.NewRegistry(1)}
-		c, err := NewClient(Options{URL: srv.URL, Timeout: 30 * time.Second, Recorder: rec, Table: NewTable(rec.reg, "")})
+		c, err := NewClient(Options{URL: srv.URL, Timeout: 30 * time.Second, Recorder: rec,
+			Table: NewTable(rec.reg, "")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := wire.Refused()
 		err = tt.call(c)
-		if got := rec.take(); !strings.HasSuffix(got, ":"+tt.class.String()) || !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
+		if got := rec.take(); !strings.HasSuffix(got, ":"+tt.class.String()) || !errors.Is(err, tt.err) ||
+			(err == nil) != (tt.err == nil) {
 			t.Errorf("%s: got %s, %v; want %v, %v", tt.name, got, err, tt.class, tt.err)
 		}
 		if n := wire.Refused().Sub(before).Beyond(); (n == 1) != (tt.err != nil) {
@@ -67,7 +99,9 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 // call fails with class body.
 func TestDecodingTakesItsMemoryFromTheBudget(t *testing.T) {
 	body := "[" + strings.Repeat(unread+",", 8000) + unread + "]"
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, body)
+	}))
 	defer srv.Close()
 	defer wire.Process().SetLimit(wire.DefaultBudget)
 	c, rec := newTestClient(t, srv.URL)

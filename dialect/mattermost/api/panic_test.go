@@ -17,19 +17,29 @@ import (
 
 // An answer whose reading panics is an operation of class decode, and the run is notified.
 func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "{}")
+	}))
 	defer s.Close()
 	reg := measure.NewRegistry(1)
 	var told []*boundary.Panic
-	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: time.Minute, Panicked: func(p *boundary.Panic) { told = append(told, p) }}
+	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: time.Minute,
+		Panicked: func(p *boundary.Panic) {
+			told = append(told, p)
+		}}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	c, err := NewClient(Options{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: NewTable(reg, ""), Note: func(err error) { env.Panic(err) }})
+	c, err := NewClient(Options{URL: s.URL, Timeout: env.Timeout, Recorder: u,
+		Table: NewTable(reg, ""), Note: func(err error) {
+			env.Panic(err)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	u.Schedule(u.Now())
-	err = c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error { panic("odd") }, "x")
+	err = c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error {
+		panic("odd")
+	}, "x")
 	if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode {
 		t.Errorf("%v", err)
 	}

@@ -14,15 +14,16 @@ var (
 	opReply          = newOp("reply", "POST /posts", created)
 	opGetPosts       = newOp("get_posts", "GET /channels/{}/posts?")
 	opGetPostsBefore = newOp("get_posts_before", "GET /channels/{}/posts?before={}&page=0&per_page={}")
-	opGetPostsUnread = newOp("get_posts_unread", "GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
-	opGetThread      = newOp("get_thread", "GET /posts/{}/thread", wholeList)
-	opReact          = newOp("react", "POST /reactions", mayCreate)
-	opReactions      = newOp("reactions", "GET /posts/{}/reactions", setup)
-	opEditPost       = newOp("edit_post", "PUT /posts/{}/patch")
-	opDeletePost     = newOp("delete_post", "DELETE /posts/{}")
-	opGetPost        = newOp("get_post", "GET /posts/{}")
-	opReminder       = newOp("set_reminder", "POST /users/{}/posts/{}/reminder")
-	opAck            = newOp("acknowledge_post", "POST /users/{}/posts/{}/ack")
+	opGetPostsUnread = newOp("get_posts_unread",
+		"GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
+	opGetThread  = newOp("get_thread", "GET /posts/{}/thread", wholeList)
+	opReact      = newOp("react", "POST /reactions", mayCreate)
+	opReactions  = newOp("reactions", "GET /posts/{}/reactions", setup)
+	opEditPost   = newOp("edit_post", "PUT /posts/{}/patch")
+	opDeletePost = newOp("delete_post", "DELETE /posts/{}")
+	opGetPost    = newOp("get_post", "GET /posts/{}")
+	opReminder   = newOp("set_reminder", "POST /users/{}/posts/{}/reminder")
+	opAck        = newOp("acknowledge_post", "POST /users/{}/posts/{}/ack")
 )
 
 // A Draft is a post to be made.
@@ -113,13 +114,18 @@ func (c *Client) PostsSince(ctx context.Context, channelID string, since int64) 
 }
 
 // PostsBefore reads the posts that come before one, newest first.
-func (c *Client) PostsBefore(ctx context.Context, channelID, postID string, perPage int) ([]Seen, error) {
+func (c *Client) PostsBefore(
+	ctx context.Context, channelID, postID string, perPage int,
+) ([]Seen, error) {
 	return c.posts(ctx, opGetPostsBefore, channelID, channelID, postID, decimal(perPage), c.roots())
 }
 
 // PostsAroundUnread reads the posts around the first one that the user has not seen.
-func (c *Client) PostsAroundUnread(ctx context.Context, userID, channelID string, before, after int) ([]Seen, error) {
-	return c.posts(ctx, opGetPostsUnread, channelID, userID, channelID, decimal(before), decimal(after), c.roots())
+func (c *Client) PostsAroundUnread(
+	ctx context.Context, userID, channelID string, before, after int,
+) ([]Seen, error) {
+	return c.posts(ctx, opGetPostsUnread, channelID, userID, channelID, decimal(before),
+		decimal(after), c.roots())
 }
 
 // roots requests lists of root posts, if the client collapses threads.
@@ -133,14 +139,17 @@ func (c *Client) roots() string {
 // Thread reads a post and its replies.
 func (c *Client) Thread(ctx context.Context, postID string) ([]Seen, error) {
 	id := ParseID(postID)
-	return get(ctx, c, opGetThread, holding(readPosts, "the post is not in its thread", func(posts []Seen) bool {
-		return slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id })
-	}), postID)
+	return get(ctx, c, opGetThread,
+		holding(readPosts, "the post is not in its thread", func(posts []Seen) bool {
+			return slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id })
+		}), postID)
 }
 
 // posts reads a list of posts of a channel in the order that the server gives. A list whose order
 // names a post that is not in it is an error.
-func (c *Client) posts(ctx context.Context, o op, channelID string, values ...string) ([]Seen, error) {
+func (c *Client) posts(
+	ctx context.Context, o op, channelID string, values ...string,
+) ([]Seen, error) {
 	id := ParseID(channelID)
 	return get(ctx, c, o, holding(readPosts, "a post of another channel", func(posts []Seen) bool {
 		return !slices.ContainsFunc(posts, func(p Seen) bool { return p.ChannelID != id })
@@ -198,7 +207,8 @@ func readPriority(metadata []byte) (p Priority, err error) {
 	}
 	level := ""
 	err = inside(metadata, "priority", func(v []byte) error {
-		return fields(v, "priority", &level, "requested_ack", &p.WantsAck, "persistent_notifications", &p.Persistent)
+		return fields(v, "priority", &level, "requested_ack", &p.WantsAck, "persistent_notifications",
+			&p.Persistent)
 	})
 	p.Urgent = level == "urgent"
 	return p, err
@@ -243,7 +253,9 @@ func (c *Client) Acknowledge(ctx context.Context, userID, postID string) error {
 }
 
 // PostPriority reads the priority of a post, and the users that have acknowledged it.
-func (c *Client) PostPriority(ctx context.Context, postID string) (p Priority, acks []string, err error) {
+func (c *Client) PostPriority(
+	ctx context.Context, postID string,
+) (p Priority, acks []string, err error) {
 	err = c.do(ctx, opGetPost, nil, func(b []byte) error {
 		if err := shows(b, "id", postID); err != nil {
 			return err

@@ -12,11 +12,14 @@ var (
 	opAttributeFields   = newOp("attribute_fields", "GET /custom_profile_attributes/fields")
 	opAttributes        = newOp("attributes", "GET /users/{}/custom_profile_attributes")
 	opSetAttribute      = newOp("set_attribute", "PATCH /custom_profile_attributes/values")
-	opCreateAttribute   = newOp("create_attribute", "POST /custom_profile_attributes/fields", setup, created)
+	opCreateAttribute   = newOp("create_attribute", "POST /custom_profile_attributes/fields", setup,
+		created)
 )
 
 // SetCustomStatus shows an emoji and a text beside the user's name until a time.
-func (c *Client) SetCustomStatus(ctx context.Context, userID, emoji, status string, until time.Time) error {
+func (c *Client) SetCustomStatus(
+	ctx context.Context, userID, emoji, status string, until time.Time,
+) error {
 	b := object(c.body(), "emoji", emoji, "text", status, "duration", "thirty_minutes",
 		"expires_at", until.UTC().Format(time.RFC3339))
 	return c.do(ctx, opSetCustomStatus, b, done, userID)
@@ -61,9 +64,10 @@ func (c *Client) AttributeFields(ctx context.Context) ([]AttributeField, error) 
 // CreateAttributeField defines a custom profile attribute, a text; for administrators.
 func (c *Client) CreateAttributeField(ctx context.Context, name string) (AttributeField, error) {
 	b := object(c.body(), "name", name, "type", "text")
-	return send(ctx, c, opCreateAttribute, b, holding(readField, "another field", func(f AttributeField) bool {
-		return f.Name == name
-	}))
+	return send(ctx, c, opCreateAttribute, b,
+		holding(readField, "another field", func(f AttributeField) bool {
+			return f.Name == name
+		}))
 }
 
 // SetAttribute sets a custom attribute of the user, at most 64 characters without spaces around

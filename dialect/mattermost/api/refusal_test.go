@@ -17,8 +17,10 @@ func TestWhoRefusesAFile(t *testing.T) {
 		text       string
 		byProxy    bool
 	}{
-		{"application/json", `{"id":"api.context.permissions.app_error"}`, 403, "status 403 api.context.permissions.app_error", false},
-		{"application/json", `{"id":"api.file.get_file.app_error"}`, 503, "status 503 api.file.get_file.app_error (5xx)", false},
+		{"application/json", `{"id":"api.context.permissions.app_error"}`, 403,
+			"status 403 api.context.permissions.app_error", false},
+		{"application/json", `{"id":"api.file.get_file.app_error"}`, 503,
+			"status 503 api.file.get_file.app_error (5xx)", false},
 		{"text/html", `<html>nginx</html>`, 403, forbidden, true},
 		{"text/html", `<script src="/cdn-cgi/challenge-platform/x">`, 403, challenged, true},
 	} {

@@ -13,12 +13,15 @@ var (
 	opSearchChannels       = newOp("search_channels", "POST ", reads)
 	opSearchGroups         = newOp("search_group_channels", "POST /channels/group/search", reads)
 	opAutocompleteUsers    = newOp("autocomplete_users", "GET /users/autocomplete?in_team={}")
-	opAutocompleteChannels = newOp("autocomplete_channels", "GET /teams/{}/channels/search_autocomplete?name={}")
+	opAutocompleteChannels = newOp("autocomplete_channels",
+		"GET /teams/{}/channels/search_autocomplete?name={}")
 )
 
 // SearchPosts finds posts of the team, of all the user's teams if teamID is empty, newest first.
 // The offset is the user's time zone, in seconds east of Greenwich.
-func (c *Client) SearchPosts(ctx context.Context, teamID, terms string, offset int) ([]Seen, error) {
+func (c *Client) SearchPosts(
+	ctx context.Context, teamID, terms string, offset int,
+) ([]Seen, error) {
 	o := opSearchPosts
 	if teamID == "" {
 		o = opSearchAllPosts
@@ -58,7 +61,9 @@ func (c *Client) AutocompleteChannels(ctx context.Context, teamID, name string) 
 
 // AutocompleteUsers returns the users that a name being typed may mean: members of the channel,
 // then the team's others; without a channel, the team's.
-func (c *Client) AutocompleteUsers(ctx context.Context, teamID, channelID, name string) (in, out []Profile, err error) {
+func (c *Client) AutocompleteUsers(
+	ctx context.Context, teamID, channelID, name string,
+) (in, out []Profile, err error) {
 	query := "&name=" + url.QueryEscape(name) + "&limit=100"
 	if channelID != "" {
 		query = "&in_channel=" + url.QueryEscape(channelID) + query

@@ -172,7 +172,8 @@ func mentioned(v []byte) string {
 		return ""
 	}
 	end := i + 1
-	for end < len(v) && (v[end] >= 'a' && v[end] <= 'z' || v[end] >= '0' && v[end] <= '9' || v[end] == '.' || v[end] == '-' || v[end] == '_') {
+	for end < len(v) && (v[end] >= 'a' && v[end] <= 'z' || v[end] >= '0' && v[end] <= '9' ||
+		v[end] == '.' || v[end] == '-' || v[end] == '_') {
 		end++
 	}
 	switch name := string(bytes.TrimRight(v[i+1:end], ".")); name {

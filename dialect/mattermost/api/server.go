@@ -41,7 +41,8 @@ func (c *Client) Analytics(ctx context.Context) (map[string]int64, error) {
 			}
 			return err
 		})
-		for _, key := range []string{"unique_user_count", "channel_open_count", "channel_private_count", "post_count"} {
+		for _, key := range []string{"unique_user_count", "channel_open_count", "channel_private_count",
+			"post_count"} {
 			if _, ok := counts[key]; err == nil && !ok {
 				err = noEffect("no %s", key)
 			}
@@ -75,7 +76,9 @@ type Measurement struct {
 
 // ClientPerformance reports the client's measurements since start. The server's answer may be
 // empty.
-func (c *Client) ClientPerformance(ctx context.Context, start, end time.Time, list []Measurement) error {
+func (c *Client) ClientPerformance(
+	ctx context.Context, start, end time.Time, list []Measurement,
+) error {
 	b := append(c.body(), `{"version":"0.1.0","client_id":"","labels":{"platform":"linux","agent":"chrome"},"start":`...)
 	b = strconv.AppendInt(b, start.UnixMilli(), 10)
 	b = append(b, `,"end":`...)

@@ -117,7 +117,8 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 	var e *OpError
 	var done time.Time
 	if err != nil {
-		e = &OpError{Op: ops[opWebSocket].name, Class: workload.ClassOf(err), Cause: brokenCause(err), Err: err}
+		e = &OpError{Op: ops[opWebSocket].name, Class: workload.ClassOf(err), Cause: brokenCause(err),
+			Err: err}
 		class, done = e.Class, time.Now()
 	} else {
 		done = s.ws.Arrived()
@@ -149,11 +150,13 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	if resume {
 		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(old.next, 10)
 	}
-	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.Token, Header: fields, Timeout: timeout, Idle: idleWS, Clock: c.Clock, Dial: c.Dial})
+	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.Token, Header: fields,
+		Timeout: timeout, Idle: idleWS, Clock: c.Clock, Dial: c.Dial})
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}), ended: make(chan struct{})}
+	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}),
+		ended: make(chan struct{})}
 	if resume {
 		// Missed events come first, then new ones, as if nothing had happened; or the hello. The
 		// reader handles both.

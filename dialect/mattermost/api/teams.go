@@ -34,7 +34,9 @@ func (c *Client) MyTeams(ctx context.Context, userID string) (ids []string, err 
 }
 
 // TeamMembers returns one page of the user ids of a team.
-func (c *Client) TeamMembers(ctx context.Context, teamID string, page, perPage int) (ids []string, err error) {
+func (c *Client) TeamMembers(
+	ctx context.Context, teamID string, page, perPage int,
+) (ids []string, err error) {
 	return pageOf(ctx, c, opTeamMembers, userIDsIn, teamID, page, perPage)
 }
 
@@ -75,7 +77,8 @@ func (c *Client) TeamsUnread(ctx context.Context, userID string) (int, error) {
 
 // TeamMember reads one membership of a team and returns its roles.
 func (c *Client) TeamMember(ctx context.Context, teamID, userID string) (roles string, err error) {
-	return get(ctx, c, opTeamMember, textIn("roles", "team_id", teamID, "user_id", userID), teamID, userID)
+	return get(ctx, c, opTeamMember, textIn("roles", "team_id", teamID, "user_id", userID), teamID,
+		userID)
 }
 
 // TeamStats returns how many members a team has.

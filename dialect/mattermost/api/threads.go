@@ -25,7 +25,8 @@ type ThreadSeen struct {
 func readThread(b []byte) (t ThreadSeen, err error) {
 	var post []byte
 	err = fields(b, "id", &t.ID, "last_reply_at", &t.LastReply, "last_viewed_at", &t.Viewed,
-		"reply_count", &t.Replies, "unread_replies", &t.Unread, "unread_mentions", &t.UnreadNaming, "post", &post)
+		"reply_count", &t.Replies, "unread_replies", &t.Unread, "unread_mentions", &t.UnreadNaming,
+		"post", &post)
 	if err == nil && len(post) > 0 && post[0] == '{' {
 		var root Seen
 		err = root.read(post, new([]byte))
@@ -38,7 +39,9 @@ var threads = orNone(listOf(readThread))
 
 // Threads lists the threads that the user follows, the last replied to first. It begins behind the
 // thread before, unless that is empty; with unread, it leaves out threads without unread replies.
-func (c *Client) Threads(ctx context.Context, userID, teamID, before string, perPage int, unread bool) ([]ThreadSeen, error) {
+func (c *Client) Threads(
+	ctx context.Context, userID, teamID, before string, perPage int, unread bool,
+) ([]ThreadSeen, error) {
 	// Servers before 6.0 know the size of a page by its older name.
 	n := decimal(perPage)
 	query := "?per_page=" + n + "&pageSize=" + n + "&threadsOnly=true&extended=true"
@@ -52,7 +55,9 @@ func (c *Client) Threads(ctx context.Context, userID, teamID, before string, per
 }
 
 // ThreadTotals returns how many threads the user follows, and how many of them have unread replies.
-func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) (all, unread int64, err error) {
+func (c *Client) ThreadTotals(
+	ctx context.Context, userID, teamID string,
+) (all, unread int64, err error) {
 	err = c.do(ctx, opThreadTotals, nil, func(b []byte) error {
 		all, unread = -1, -1
 		err := fields(b, "total", amountTo(&all), "total_unread_threads", amountTo(&unread))
@@ -62,7 +67,9 @@ func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) (all, 
 }
 
 // FollowedThread returns a thread that the user follows.
-func (c *Client) FollowedThread(ctx context.Context, userID, teamID, threadID string) (ThreadSeen, error) {
+func (c *Client) FollowedThread(
+	ctx context.Context, userID, teamID, threadID string,
+) (ThreadSeen, error) {
 	return get(ctx, c, opGetThreads, holding(readThread, "another thread", func(t ThreadSeen) bool {
 		return t.ID == ParseID(threadID)
 	}), userID, teamID, "/"+url.PathEscape(threadID))
@@ -70,7 +77,9 @@ func (c *Client) FollowedThread(ctx context.Context, userID, teamID, threadID st
 
 // ReadThread reports that the user has read a thread until a moment in server time, in Unix
 // milliseconds; the user then follows it.
-func (c *Client) ReadThread(ctx context.Context, userID, teamID, threadID string, until int64) (ThreadSeen, error) {
+func (c *Client) ReadThread(
+	ctx context.Context, userID, teamID, threadID string, until int64,
+) (ThreadSeen, error) {
 	const another = "another thread, or read until another time"
 	return get(ctx, c, opReadThread, holding(readThread, another, func(t ThreadSeen) bool {
 		return t.ID == ParseID(threadID) && t.Viewed == until
@@ -95,7 +104,9 @@ func (c *Client) ReadAllThreads(ctx context.Context, userID, teamID string) erro
 // ThreadPage reads a post and one page of its replies, oldest first, after one that was read before
 // (last, if its id is not none), and reports whether there are more; before is the number of pages
 // read so far. A server before 6.0 sends the whole thread.
-func (c *Client) ThreadPage(ctx context.Context, rootID string, before int, last Seen, perPage int) (posts []Seen, more bool, err error) {
+func (c *Client) ThreadPage(
+	ctx context.Context, rootID string, before int, last Seen, perPage int,
+) (posts []Seen, more bool, err error) {
 	query := "?direction=down&perPage=" + decimal(perPage)
 	if !last.ID.None() {
 		query += "&fromPost=" + last.ID.String() + "&fromCreateAt=" + millis(last.CreateAt)

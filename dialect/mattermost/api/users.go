@@ -80,11 +80,14 @@ func (c *Client) Login(ctx context.Context, loginID, password string) (p Profile
 func (c *Client) Me(ctx context.Context) (Profile, error) { return get(ctx, c, opMe, profile) }
 
 // CreateUser creates an account. On a server without any it becomes the administrator.
-func (c *Client) CreateUser(ctx context.Context, username, email, password string) (Profile, error) {
+func (c *Client) CreateUser(
+	ctx context.Context, username, email, password string,
+) (Profile, error) {
 	b := object(c.body(), "username", username, "email", email, "password", password)
-	return send(ctx, c, opCreateUser, b, holding(profile, "a user of another name", func(p Profile) bool {
-		return strings.EqualFold(p.Username, username)
-	}))
+	return send(ctx, c, opCreateUser, b,
+		holding(profile, "a user of another name", func(p Profile) bool {
+			return strings.EqualFold(p.Username, username)
+		}))
 }
 
 // SetPassword changes a user's password, as an administrator.
@@ -95,7 +98,9 @@ func (c *Client) SetPassword(ctx context.Context, userID, password string) error
 // UsersByName returns the profiles of the named users that exist.
 func (c *Client) UsersByName(ctx context.Context, names []string) ([]Profile, error) {
 	asked := holding(profile, "a user of another name", func(p Profile) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, p.Username) })
+		return slices.ContainsFunc(names, func(name string) bool {
+			return strings.EqualFold(name, p.Username)
+		})
 	})
 	return send(ctx, c, opUsersByName, list(c.body(), names), listOf(asked))
 }
@@ -123,7 +128,8 @@ func (c *Client) Statuses(ctx context.Context, ids []string) (int, error) {
 
 // CreateBot creates a bot account and returns its user id.
 func (c *Client) CreateBot(ctx context.Context, username string) (id string, err error) {
-	b := object(c.body(), "username", username, "display_name", username, "description", "posts for load tests")
+	b := object(c.body(), "username", username, "display_name", username, "description",
+		"posts for load tests")
 	return send(ctx, c, opCreateBot, b, idIn("user_id"))
 }
 
@@ -190,10 +196,13 @@ func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n i
 
 // UserReport reads one page of the report on all users, by name, behind one of them ("" for the
 // first page); before is the number of pages read so far. It is for administrators.
-func (c *Client) UserReport(ctx context.Context, before int, afterName, afterID string, size int) ([]Profile, error) {
+func (c *Client) UserReport(
+	ctx context.Context, before int, afterName, afterID string, size int,
+) ([]Profile, error) {
 	query := ""
 	if afterID != "" {
-		query = "&from_column_value=" + url.QueryEscape(afterName) + "&from_id=" + url.QueryEscape(afterID)
+		query = "&from_column_value=" + url.QueryEscape(afterName) + "&from_id=" +
+			url.QueryEscape(afterID)
 	}
 	return get(ctx, c, opUserReport, func(b []byte) ([]Profile, error) {
 		page, err := profilesOrNone(b)
