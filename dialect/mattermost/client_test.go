@@ -34,13 +34,21 @@ func passTurn() {
 	defer turn.Unlock()
 }
 
+// serve starts a server and returns its address.
+func serve(t testing.TB, h http.HandlerFunc) (addr string) {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
 // inTurn starts a server whose handler may use the variables of a test that waits for each answer.
-func inTurn(h http.HandlerFunc) *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func inTurn(t testing.TB, h http.HandlerFunc) (addr string) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		turn.Lock()
 		defer turn.Unlock()
 		h(w, r)
-	}))
+	})
 }
 
 // noError ends a test by an error.
@@ -104,7 +112,7 @@ func TestPosterOnTheWire(t *testing.T) {
 		`","message":"(Test message: [a-zA-Z0-9 ]{10}|File upload test (\d+)","file_ids":\["` + otherID +
 		`"\]\})`)
 	file := regexp.MustCompile(`^Test file (\d+)\n[a-zA-Z0-9 ]{100}$`)
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Header.Get("Authorization") != "Bearer bot-secret" ||
@@ -154,9 +162,8 @@ func TestPosterOnTheWire(t *testing.T) {
 			w.WriteHeader(404)
 		}
 	})
-	defer srv.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute,
+	env := workload.Env{URL: addr, Pace: 1, Registry: reg, Timeout: time.Minute,
 		Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{posting: posting{Channels: []string{anID}, Token: "bot-secret"}}
 	u := userOf(workload.Env{Registry: reg}, 0)

@@ -14,13 +14,12 @@ import (
 // nothing if there are none.
 func TestClientReports(t *testing.T) {
 	var got []string
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got = append(got, r.URL.Path+" "+string(b))
 		io.WriteString(w, `{"status":"OK"}`)
 	})
-	defer srv.Close()
-	c := newTestClient(t, srv.URL)
+	c := newTestClient(t, addr)
 	u := userOf(workload.Env{}, 0)
 	a := &person{u: u, b: &Person{set: settings{periodic: true},
 		found: found{facts: facts{Version: version{9, 9}}}}}

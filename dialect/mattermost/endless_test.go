@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,7 +21,7 @@ func endless(t *testing.T) (url string, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	one := `{"id":"x","username":"x","user_id":"x","channel_id":"x"}`
 	rest := strings.Repeat(","+one, 200-1) + "]"
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/thread"):
@@ -32,9 +31,8 @@ func endless(t *testing.T) (url string, asked *atomic.Int64) {
 		default:
 			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"}%s`, n, rest)
 		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL, asked
+	})
+	return addr, asked
 }
 
 // TestListsEndWhateverTheServerSays: functions that read a list to its end request a bounded number

@@ -146,7 +146,7 @@ func TestErrorBodies(t *testing.T) {
 	noError(t, json.Unmarshal(b, &list))
 	for _, tt := range list {
 		t.Run(tt.Server+" "+tt.What, func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", tt.Type)
 				w.WriteHeader(tt.Status)
 				var plain string
@@ -157,9 +157,8 @@ func TestErrorBodies(t *testing.T) {
 					json.Compact(&b, tt.Body)
 					w.Write(b.Bytes())
 				}
-			}))
-			defer srv.Close()
-			c := newTestClient(t, srv.URL)
+			})
+			c := newTestClient(t, addr)
 			_, err := c.Me(t.Context())
 			e, ok := errors.AsType[*api.OpError](err)
 			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) ||

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -65,7 +64,7 @@ func TestObstacles(t *testing.T) {
 
 // A preparation that the server refuses names the settings that stop a run, and only those.
 func TestAFailedPreparationNamesTheSettings(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/v4/config":
 			io.WriteString(w, `{"ServiceSettings":{"EnableBotAccountCreation":false},"TeamSettings":{"MaxUsersPerTeam":50}}`)
@@ -76,9 +75,8 @@ func TestAFailedPreparationNamesTheSettings(t *testing.T) {
 		default:
 			http.NotFound(w, r)
 		}
-	}))
-	defer srv.Close()
-	s := newSetup(t.Context(), &workload.Env{URL: srv.URL}, settings{})
+	})
+	s := newSetup(t.Context(), &workload.Env{URL: addr}, settings{})
 	s.token = "admin"
 	refusal := &api.OpError{Op: "add_team_members", Status: 400,
 		Code: "api.team.max_accounts.app_error"}
@@ -97,7 +95,7 @@ func TestAFailedPreparationNamesTheSettings(t *testing.T) {
 func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 	for mail, used := range map[string]bool{"user-0@example.com": true, "user-0@corp.example": false} {
 		changed := false
-		srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+		addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			profile := fmt.Sprintf(`{"id":"%s","username":"user-0","email":%q}`, anID, mail)
 			switch r.Method + " " + r.URL.Path {
@@ -116,7 +114,7 @@ func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 				io.WriteString(w, `{"status":"OK"}`)
 			}
 		})
-		s := newSetup(t.Context(), &workload.Env{URL: srv.URL}, settings{})
+		s := newSetup(t.Context(), &workload.Env{URL: addr}, settings{})
 		s.token = "admin"
 		c, err := s.client("admin")
 		noError(t, err)
@@ -127,7 +125,6 @@ func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 			t.Errorf("%s: password changed %v, %v; want %v", mail, changed, err, used)
 		}
 		c.Close()
-		srv.Close()
 	}
 }
 
@@ -135,17 +132,16 @@ func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
 // long.
 func TestALimitHoldsProvisioningUp(t *testing.T) {
 	var n atomic.Int32
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		if n.Add(1)%2 == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			io.WriteString(w, "<html>503 Service Temporarily Unavailable</html>")
 			return
 		}
 		io.WriteString(w, `{"id":"`+anID+`"}`)
-	}))
-	defer srv.Close()
+	})
 	var log []string
-	s := newSetup(t.Context(), &workload.Env{URL: srv.URL, Log: func(format string, args ...any) {
+	s := newSetup(t.Context(), &workload.Env{URL: addr, Log: func(format string, args ...any) {
 		log = append(log, fmt.Sprintf(format, args...))
 	}}, settings{})
 	s.patient()

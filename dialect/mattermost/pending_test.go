@@ -55,7 +55,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	var does atomic.Int32
 	over := make(chan struct{})
 	proxy := httputil.NewSingleHostReverseProxy(to)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mode := does.Load()
 		if r.Method != "POST" || r.URL.Path != "/api/v4/posts" || mode == passes {
 			proxy.ServeHTTP(w, r)
@@ -78,10 +78,9 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 			return
 		}
 		panic(http.ErrAbortHandler) // the connection ends
-	}))
-	t.Cleanup(front.Close)
+	})
 	t.Cleanup(func() { close(over) })
-	env := contractEnv(front.URL, password)
+	env := contractEnv(addr, password)
 	const accepted = 6
 	env.Params["periodic"] = "off"
 	env.Timeout = 3 * time.Second

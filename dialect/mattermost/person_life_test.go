@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
@@ -20,7 +19,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 	var loggedOut atomic.Bool
 	var strays atomic.Int64 // calls with the session that was ended
 	behind := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(null) }}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch bad := refused.Load(); {
 		case bad != nil && strings.HasSuffix(r.URL.Path, *bad):
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -35,8 +34,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 			return
 		}
 		behind.ServeHTTP(w, r)
-	}))
-	defer srv.Close()
+	})
 	for _, tt := range []struct{ action, refused string }{
 		{"full_reload", "/users/me"},
 		{"full_reload", "/websocket"},
@@ -47,7 +45,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 		{"logout_login", "/roles/names"},
 	} {
 		t.Run(tt.action+tt.refused, func(t *testing.T) {
-			env := nullEnv(srv.URL, 0.01)
+			env := nullEnv(addr, 0.01)
 			env.Weights = map[string]float64{tt.action: 1}
 			loggedOut.Store(false) // the null server's tokens are not more than names
 			b := &Person{}

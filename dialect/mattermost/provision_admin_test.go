@@ -19,7 +19,7 @@ func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 		made   bool
 	}{{`,"NoAccounts":"true"`, true}, {"", true}, {`,"NoAccounts":"false"`, false}} {
 		made := false
-		srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+		addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			const admin = `{"id":"a","username":"sysadmin","roles":"system_user system_admin"}`
 			switch r.URL.Path {
@@ -38,7 +38,7 @@ func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 				io.WriteString(w, admin)
 			}
 		})
-		env := workload.Env{URL: srv.URL, Secret: oneSecret("admin_password", "Aa1!aaaaaaaa")}
+		env := workload.Env{URL: addr, Secret: oneSecret("admin_password", "Aa1!aaaaaaaa")}
 		set, err := parse(nil, DefaultMix)
 		noError(t, err)
 		passTurn()
@@ -50,6 +50,5 @@ func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), "the setting admin") {
 			t.Errorf("%q: no remedy in %v", tt.config, err)
 		}
-		srv.Close()
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,14 +158,13 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 	var mu sync.Mutex
 	broken := false
 	url := nullInProcess(t)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if broken {
 			w.WriteHeader(500)
 		}
-	}))
-	defer front.Close()
+	})
 	states := [2][2]uint64{}
 	for i := range states {
 		env := nullEnv(url, 0.0001)
@@ -183,7 +181,7 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 			mu.Unlock()
 			a := actor.(*person)
 			a.pool.close()
-			a.pool.closed, a.pool.cfg.URL = false, front.URL
+			a.pool.closed, a.pool.cfg.URL = false, addr
 		}
 		for range 100 {
 			noError(t, actor.Act(t.Context()))

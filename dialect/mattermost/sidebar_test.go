@@ -3,7 +3,6 @@ package mattermost
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 // for it there, and a server that is verified again and again has ever more channels.
 func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 	sent := ""
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			io.WriteString(w, `{"categories":[{"id":"`+anID+`"}]}`)
 			return
@@ -26,9 +25,8 @@ func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 		sent = string(b)
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, echoID("", b))
-	}))
-	defer srv.Close()
-	c := newTestClient(t, srv.URL)
+	})
+	c := newTestClient(t, addr)
 	a := &person{chance: newChance(), team: anID, c: c}
 	for i := range byte(20) {
 		id := api.ParseID(strings.Repeat(string('a'+i), 26))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -21,7 +20,7 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 	for _, adopted := range []bool{false, true} {
 		var mu sync.Mutex
 		var changed []string
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			path := r.URL.Path[len("/api/v4"):]
 			mu.Lock()
@@ -43,8 +42,8 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 					io.WriteString(w, `{"status":"OK"}`)
 				}
 			}
-		}))
-		a := lone(t, &workload.Env{URL: srv.URL}, settings{})
+		})
+		a := lone(t, &workload.Env{URL: addr}, settings{})
 		b := a.b
 		if adopted {
 			b.Rows, b.Names = []workload.Account{{Login: "me"}}, []string{"me"}
@@ -72,6 +71,5 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 		}
 		mu.Unlock()
 		a.Close()
-		srv.Close()
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -132,7 +131,7 @@ func TestRallyGivesUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			tries := map[string]int{}
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.Method != http.MethodPost {
 					io.WriteString(w, "[]")
 					return
@@ -147,9 +146,8 @@ func TestRallyGivesUp(t *testing.T) {
 				}
 				w.WriteHeader(http.StatusCreated)
 				fmt.Fprintf(w, `{"id":"%s","name":%q,"type":"O","team_id":"t"}`, anID, ask.Name)
-			}))
-			defer srv.Close()
-			c := newTestClient(t, srv.URL)
+			})
+			c := newTestClient(t, addr)
 			b := &Person{reg: measure.NewRegistry(1)}
 			run := func(channel string) {
 				made := 0

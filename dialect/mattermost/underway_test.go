@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -90,14 +89,13 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked, answer := make(chan struct{}), make(chan struct{})
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				close(asked)
 				select {
 				case <-answer:
 				case <-r.Context().Done():
 				}
-			}))
-			defer srv.Close()
+			})
 			reg, epoch := measure.NewRegistry(1), time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 			run, cut := context.WithCancel(t.Context())
@@ -106,7 +104,7 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			defer gone(nil)
 			table := api.NewTable(reg, "")
 			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
-				cfg: api.Options{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table,
+				cfg: api.Options{URL: addr, Token: "tok", Timeout: 10 * time.Second, Table: table,
 					Recorder: u}}}
 			defer a.pool.close()
 			a.behind(0, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })

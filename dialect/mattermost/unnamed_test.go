@@ -15,7 +15,7 @@ import (
 // be looked for; the audit expects the others.
 func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	n := 0
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if n++; n%2 == 0 {
 			io.WriteString(w, `{"status":"OK"}`)
@@ -24,9 +24,8 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, `{"id":"`+itoa(n)+`","create_at":7,"channel_id":"`+anID+`"}`)
 	})
-	defer srv.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute,
+	env := workload.Env{URL: addr, Pace: 1, Registry: reg, Timeout: time.Minute,
 		Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{posting: posting{Channels: []string{anID}, Token: "t"}}
 	a := newActor(t, p, env, userOf(env, 0))

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +30,7 @@ func visited(
 	t *testing.T, answers, secrets map[string]string, users map[string]int, params map[string]string,
 ) []string {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		text, ok := answers[r.Method+" "+strings.TrimPrefix(r.URL.Path, "/api/v4")]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
@@ -42,14 +41,13 @@ func visited(
 		}
 		w.Header().Set("Token", "session")
 		_, _ = io.WriteString(w, text)
-	}))
-	defer srv.Close()
+	})
 	var h heard
 	inspect(t.Context(), dialect.Visit{Users: users, Log: &h,
-		Env: workload.Env{URL: srv.URL, Params: params,
+		Env: workload.Env{URL: addr, Params: params,
 			Secret: func(name string) string { return secrets[name] }}})
 	for i := range h.lines {
-		h.lines[i] = strings.ReplaceAll(h.lines[i], srv.URL, "URL")
+		h.lines[i] = strings.ReplaceAll(h.lines[i], addr, "URL")
 	}
 	return h.lines
 }

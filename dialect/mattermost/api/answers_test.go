@@ -291,7 +291,7 @@ type stub struct {
 }
 
 func (s *stub) serve(t *testing.T) string {
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		s.asked = strings.TrimSpace(r.Method + " " + strings.TrimPrefix(r.URL.RequestURI(), "/api/v4") + " " + string(b))
 		w.Header().Set("Token", "t")
@@ -305,8 +305,7 @@ func (s *stub) serve(t *testing.T) string {
 		w.WriteHeader(s.code)
 		io.WriteString(w, s.body)
 	})
-	t.Cleanup(srv.Close)
-	return srv.URL
+	return addr
 }
 
 // TestEveryCallProvesItsEffect: each call sends the request of the API reference, and an answer

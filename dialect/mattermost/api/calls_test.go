@@ -31,9 +31,8 @@ func TestPicturesAreNotSentAgain(t *testing.T) {
 
 // A login whose answer has no token is none.
 func TestLoginNeedsAToken(t *testing.T) {
-	srv := inTurn(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, aProfile) })
-	defer srv.Close()
-	c, rec := newTestClient(t, srv.URL)
+	addr := inTurn(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, aProfile) })
+	c, rec := newTestClient(t, addr)
 	if _, err := c.Login(t.Context(), "n", "p"); err == nil || rec.take() != "login:decode" {
 		t.Error(err)
 	}
@@ -42,12 +41,11 @@ func TestLoginNeedsAToken(t *testing.T) {
 // A client names its connection where it would otherwise be notified of itself, and nowhere else.
 func TestConnectionIsNamed(t *testing.T) {
 	var named []string
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		named = append(named, r.URL.Path[len("/api/v4"):]+" "+r.Header.Get("Connection-Id"))
 		io.WriteString(w, `{"status":"OK","id":"u","username":"n"}`)
 	})
-	defer srv.Close()
-	c, _ := newTestClient(t, srv.URL)
+	c, _ := newTestClient(t, addr)
 	calls := func() {
 		if err := c.DeleteDraft(t.Context(), "u", "c", ""); err != nil {
 			t.Error(err)

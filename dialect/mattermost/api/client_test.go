@@ -31,13 +31,21 @@ func passTurn() {
 	defer turn.Unlock()
 }
 
+// serve starts a server and returns its address.
+func serve(t testing.TB, h http.HandlerFunc) (addr string) {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
 // inTurn starts a server whose handler may use the variables of a test that waits for each answer.
-func inTurn(h http.HandlerFunc) *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func inTurn(t testing.TB, h http.HandlerFunc) (addr string) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		turn.Lock()
 		defer turn.Unlock()
 		h(w, r)
-	}))
+	})
 }
 
 // tally is a Recorder that keeps all ops.
@@ -206,9 +214,8 @@ func TestClasses(t *testing.T) {
 		}
 	})
 	t.Run("end of the run", func(t *testing.T) {
-		srv := httptest.NewServer(http.HandlerFunc(silent))
-		defer srv.Close()
-		c, rec := newTestClient(t, srv.URL)
+		addr := serve(t, silent)
+		c, rec := newTestClient(t, addr)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		over := errors.New("over")
 		time.AfterFunc(30*time.Millisecond, func() { cancel(over) })

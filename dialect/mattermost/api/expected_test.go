@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -18,14 +17,13 @@ import (
 // an error, and the registry of its operations.
 func answering(t *testing.T, status int, id, prefix string) (*Client, *measure.Registry) {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"id":%q,"message":"no","status_code":%d}`, id, status)
-	}))
-	t.Cleanup(srv.Close)
+	})
 	env := workload.Env{Registry: measure.NewRegistry(1)}
-	c, err := NewClient(Options{URL: srv.URL, Recorder: userOf(env),
+	c, err := NewClient(Options{URL: addr, Recorder: userOf(env),
 		Table: NewTable(env.Registry, prefix)})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -67,13 +66,13 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 			return c.MyStatus(t.Context(), anID)
 		}, measure.Body, wire.ErrElements},
 	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, tt.body)
-		}))
+		})
 		rec := &tally{reg: measure.NewRegistry(1)}
-		c, err := NewClient(Options{URL: srv.URL, Timeout: 30 * time.Second, Recorder: rec,
+		c, err := NewClient(Options{URL: addr, Timeout: 30 * time.Second, Recorder: rec,
 			Table: NewTable(rec.reg, "")})
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +90,6 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 			t.Errorf("%s: %d bytes stay taken", tt.name, used)
 		}
 		c.Close()
-		srv.Close()
 	}
 }
 
@@ -99,12 +97,11 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 // call fails with class body.
 func TestDecodingTakesItsMemoryFromTheBudget(t *testing.T) {
 	body := "[" + strings.Repeat(unread+",", 8000) + unread + "]"
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, body)
-	}))
-	defer srv.Close()
+	})
 	defer wire.Process().SetLimit(wire.DefaultBudget)
-	c, rec := newTestClient(t, srv.URL)
+	c, rec := newTestClient(t, addr)
 	for _, tt := range []struct {
 		limit int64
 		want  string

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -17,18 +16,17 @@ import (
 
 // An answer whose reading panics is an operation of class decode, and the run is notified.
 func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "{}")
-	}))
-	defer s.Close()
+	})
 	reg := measure.NewRegistry(1)
 	var told []*boundary.Panic
-	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: time.Minute,
+	env := workload.Env{URL: addr, Registry: reg, Pace: 1, Timeout: time.Minute,
 		Panicked: func(p *boundary.Panic) {
 			told = append(told, p)
 		}}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	c, err := NewClient(Options{URL: s.URL, Timeout: env.Timeout, Recorder: u,
+	c, err := NewClient(Options{URL: addr, Timeout: env.Timeout, Recorder: u,
 		Table: NewTable(reg, ""), Note: func(err error) {
 			env.Panic(err)
 		}})

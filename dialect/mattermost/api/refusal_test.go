@@ -3,7 +3,6 @@ package api
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -24,18 +23,17 @@ func TestWhoRefusesAFile(t *testing.T) {
 		{"text/html", `<html>nginx</html>`, 403, forbidden, true},
 		{"text/html", `<script src="/cdn-cgi/challenge-platform/x">`, 403, challenged, true},
 	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", tt.kind)
 			w.WriteHeader(tt.status)
 			io.WriteString(w, tt.body)
-		}))
-		c, _ := newTestClient(t, srv.URL)
+		})
+		c, _ := newTestClient(t, addr)
 		_, _, picture := c.UserImage(t.Context(), "u", "")
 		for _, err := range []error{picture, c.Thumbnail(t.Context(), "f"), c.File(t.Context(), "f")} {
 			if err == nil || !strings.Contains(err.Error(), tt.text) || Refused(err.Error()) != tt.byProxy {
 				t.Errorf("got %v; want %q, by a proxy %v", err, tt.text, tt.byProxy)
 			}
 		}
-		srv.Close()
 	}
 }
