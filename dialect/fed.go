@@ -13,7 +13,8 @@ import (
 // unfed refuses rules that the users of a plan give no data: a run would wait for it, and not be
 // valid.
 func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
-	ops, listening := s.does(p), s.hears(p)
+	ops := s.does(p)
+	listening := s.hears(p)
 	listeners := listenersOf(speaks)
 	check := func(key string, rules []plan.SLO) {
 		for i, r := range rules {

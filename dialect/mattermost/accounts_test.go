@@ -93,11 +93,13 @@ func TestAccountsOfAFile(t *testing.T) {
 }
 
 func (h handed) persons(t *testing.T) {
-	env, given := h.env, h.given
+	env := h.env
+	given := h.given
 	for _, cold := range []bool{false, true} {
 		env := with(env, given)
 		env.Cold = cold
-		b, restored := &Person{}, &Person{}
+		b := &Person{}
+		restored := &Person{}
 		for range 2 { // the second call finds all done
 			noError(t, b.Provision(t.Context(), env, 4))
 		}
@@ -133,7 +135,10 @@ func (h handed) persons(t *testing.T) {
 }
 
 func (h handed) refused(t *testing.T) {
-	env, admin, given, stranger := h.env, h.admin, h.given, h.stranger
+	env := h.env
+	admin := h.admin
+	given := h.given
+	stranger := h.stranger
 	refuses := func(name string, env workload.Env, want ...string) {
 		t.Helper()
 		for _, b := range []workload.Behavior{&Person{}, &Poster{}} {
@@ -247,7 +252,8 @@ func (h handed) logout(t *testing.T) {
 
 // posters post as their own accounts.
 func (h handed) posters(t *testing.T) {
-	env, given := h.env, h.given
+	env := h.env
+	given := h.given
 	for _, cold := range []bool{false, true} {
 		env := with(env, given)
 		env.Cold = cold

@@ -90,7 +90,8 @@ func (a *person) addBookmark(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.URL, b.FileID = "", id
+		b.URL = ""
+		b.FileID = id
 	}
 	_, err := a.quiet().AddBookmark(ctx, ch, b)
 	return err
@@ -237,7 +238,8 @@ func updateSidebarCategory(ctx context.Context, a *person) error {
 	}
 	s := from[a.pick.IntN(len(from))]
 	to = slices.DeleteFunc(to, func(k int) bool { return k == s.cat })
-	src, dst := &cats[s.cat], &cats[to[a.pick.IntN(len(to))]]
+	src := &cats[s.cat]
+	dst := &cats[to[a.pick.IntN(len(to))]]
 	dst.Channels = append([]string{src.Channels[s.at]}, dst.Channels...)
 	src.Channels = slices.Delete(src.Channels, s.at, s.at+1)
 	if err := a.c.UpdateCategories(ctx, a.id, a.team, []api.Category{*src, *dst}); err != nil {

@@ -136,7 +136,8 @@ func (a *person) enter(ctx context.Context, k int) error {
 	if err := a.load(ctx, k); err != nil {
 		return err
 	}
-	a.current, a.anchor = k, api.ID{}
+	a.current = k
+	a.anchor = api.ID{}
 	ch := a.places[k].ch
 	id := ch.key
 	a.look(ch)
@@ -407,7 +408,8 @@ func proveSwitchTeam(ctx context.Context, s *stage) {
 		}
 	}
 	s.act(ctx)
-	ch, now := s.actor.channel(), s.actor.team
+	ch := s.actor.channel()
+	now := s.actor.team
 	s.actor.team = before // the other proofs happen here
 	disproved(now == before || ch.team != api.ParseID(now), "the person is still in the same team")
 	s.allRead(ctx, ch)

@@ -79,13 +79,19 @@ func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	return all, nil
 }
 
-func createDirect(ctx context.Context, a *person) error { _, err := newDirect(ctx, a); return err }
+func createDirect(ctx context.Context, a *person) error {
+	_, err := newDirect(ctx, a)
+	return err
+}
 
 func proveCreateDirect(ctx context.Context, s *stage) {
 	s.proveOpening(ctx, 'D', newDirect)
 }
 
-func createGroup(ctx context.Context, a *person) error { _, err := newGroup(ctx, a); return err }
+func createGroup(ctx context.Context, a *person) error {
+	_, err := newGroup(ctx, a)
+	return err
+}
 
 func proveCreateGroup(ctx context.Context, s *stage) {
 	s.proveOpening(ctx, 'G', newGroup)

@@ -243,7 +243,8 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 	}
 	ch := a.channel()
 	root := a.threadOf(ch, scheduledReplyShare)
-	c, at := a.composeTo(root), later(a.choice)
+	c := a.composeTo(root)
+	at := later(a.choice)
 	d, err := a.write(ctx, ch, root, c)
 	if err != nil {
 		return unsent{}, err

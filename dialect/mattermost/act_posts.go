@@ -109,7 +109,12 @@ func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
 
 // record tells the ledger what became of a post. m has its author and who reads it in this process.
 func record(l *workload.Ledger, d *api.Draft, p api.Posted, err error, m workload.Message) {
-	m.ID, m.Channel, m.Root, m.Pending, m.Sent, m.Acked = p.ID, d.ChannelID, d.RootID, d.Pending, p.Sent, p.Acked
+	m.ID = p.ID
+	m.Channel = d.ChannelID
+	m.Root = d.RootID
+	m.Pending = d.Pending
+	m.Sent = p.Sent
+	m.Acked = p.Acked
 	switch {
 	case err == nil:
 		l.Acked(m)

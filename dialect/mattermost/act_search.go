@@ -42,7 +42,10 @@ type query struct {
 // a date, an excluded word and a phrase. All is drawn before any request.
 func (a *person) query() (q query) {
 	r := a.content
-	word := func() string { words := vocabulary(); return words[r.IntN(len(words))] }
+	word := func() string {
+		words := vocabulary()
+		return words[r.IntN(len(words))]
+	}
 	for range 1 + r.IntN(4) {
 		q.words = append(q.words, word())
 	}

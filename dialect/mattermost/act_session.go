@@ -109,7 +109,8 @@ func proveFullReload(ctx context.Context, s *stage) {
 		}
 		return n
 	}
-	old, before := s.actor.socket(), inTeam()
+	old := s.actor.socket()
+	before := inTeam()
 	s.act(ctx)
 	now := s.actor.socket()
 	disproved(now == nil || now == old || inTeam() < before,

@@ -90,10 +90,12 @@ func speedOf(rank int) float64 {
 	var dealt [len(speeds)]int
 	factor := 0.0
 	for n := 1; n <= rank%20+1; n++ {
-		best, need := 0, -1.0
+		best := 0
+		need := -1.0
 		for k, c := range speeds {
 			if d := float64(c.of20*n)/20 - float64(dealt[k]); d > need+1e-9 {
-				best, need = k, d
+				best = k
+				need = d
 			}
 		}
 		dealt[best]++

@@ -64,7 +64,10 @@ func audit(
 		return r, err
 	}
 	var config map[string]string
-	_ = s.with(func(c *api.Client) (err error) { config, err = c.ClientConfig(ctx); return err }) // one that fails says nothing
+	_ = s.with(func(c *api.Client) (err error) {
+		config, err = c.ClientConfig(ctx)
+		return err
+	}) // one that fails says nothing
 	if isNull(config) {
 		return workload.AuditResult{Part: 1, Note: nullServer}, nil
 	}

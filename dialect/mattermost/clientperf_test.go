@@ -40,7 +40,8 @@ func TestClientReports(t *testing.T) {
 	if len(a.times) != mostTimes {
 		t.Errorf("%d measurements are kept, want %d", len(a.times), mostTimes)
 	}
-	a.times, a.b.Version = nil, version{9, 8}
+	a.times = nil
+	a.b.Version = version{9, 8}
 	if a.measured("page_load", time.Now()); len(a.times) != 0 {
 		t.Error("a server that takes no reports would get one")
 	}

@@ -42,13 +42,19 @@ func (a *person) connect(ctx context.Context) error {
 	a.startClock()
 	a.mu.Unlock()
 	a.listens(time.Now(), false)
-	a.wg.Go(func() { defer a.rescue("a reader of events"); a.listen(life, sock) })
+	a.wg.Go(func() {
+		defer a.rescue("a reader of events")
+		a.listen(life, sock)
+	})
 	for range devices(a.u.Rank, a.b.set.devices) - 1 {
 		sock, err := a.c.Connect(ctx)
 		if err != nil {
 			return err
 		}
-		a.wg.Go(func() { defer a.rescue("a further device"); a.carry(life, sock) })
+		a.wg.Go(func() {
+			defer a.rescue("a further device")
+			a.carry(life, sock)
+		})
 	}
 	return nil
 }
@@ -104,7 +110,13 @@ func (a *person) leave() {
 	if a.clock != nil {
 		a.clock.Stop()
 	}
-	a.life, a.stop, a.sock, a.last, a.back, a.clock, a.heard = nil, nil, nil, nil, nil, nil, nil
+	a.life = nil
+	a.stop = nil
+	a.sock = nil
+	a.last = nil
+	a.back = nil
+	a.clock = nil
+	a.heard = nil
 	a.mu.Unlock()
 	if sock != nil {
 		sock.Close()
@@ -121,7 +133,9 @@ func (a *person) listen(ctx context.Context, sock *api.Socket) {
 		back := make(chan struct{})
 		a.mu.Lock()
 		if a.sock == sock {
-			a.sock, a.last, a.back = nil, sock, back
+			a.sock = nil
+			a.last = sock
+			a.back = back
 		}
 		a.mu.Unlock()
 		if ctx.Err() != nil {
@@ -195,7 +209,8 @@ func (a *person) turnToConnect(ctx context.Context, back <-chan struct{}) bool {
 // one. The caller has the turn.
 func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*api.Socket, error) {
 	a.mu.Lock()
-	old, sock := a.last, a.sock
+	old := a.last
+	sock := a.sock
 	a.mu.Unlock()
 	if sock != nil {
 		return sock, nil
@@ -346,7 +361,10 @@ func (a *person) behind(intended time.Duration, do func(ctx context.Context, c *
 	a.busy++
 	life := a.life
 	a.wg.Go(func() {
-		func() { defer a.rescue("calls that an event set off"); do(life, c) }()
+		func() {
+			defer a.rescue("calls that an event set off")
+			do(life, c)
+		}()
 		unfollow(life, rec)
 		a.pool.give(c)
 		a.mu.Lock()
@@ -417,7 +435,8 @@ func (a *person) startClock() {
 	var timer *clock.Timer
 	timer = a.u.Clock().AfterFunc(tick, func() { // nothing of it can fail: the call that it starts has a boundary
 		a.mu.Lock()
-		ours, at := a.clock == timer, tick
+		ours := a.clock == timer
+		at := tick
 		if ours {
 			tick += period
 			timer.Reset(tick)

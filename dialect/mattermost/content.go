@@ -56,10 +56,13 @@ type composed struct {
 func (a *person) compose(words int) composed {
 	r := a.content
 	c := composed{text: sentence(r, 1+r.IntN(words))}
-	mention, whom := r.Float64() < mentionShare, r.IntN(max(1, a.b.count()))
-	link, which := r.Float64() < linkShare, r.IntN(len(links))
+	mention := r.Float64() < mentionShare
+	whom := r.IntN(max(1, a.b.count()))
+	link := r.Float64() < linkShare
+	which := r.IntN(len(links))
 	permalink := r.Float64() < permalinkShare
-	emoji, face := r.Float64() < emojiShare, r.IntN(len(emojis))
+	emoji := r.Float64() < emojiShare
+	face := r.IntN(len(emojis))
 	files := r.Float64() < filesShare
 	if mention && a.b.count() > 1 {
 		c.mention = a.b.name(whom)

@@ -13,7 +13,8 @@ import (
 )
 
 func TestVocabulary(t *testing.T) {
-	seen, letters := map[string]bool{}, 0
+	seen := map[string]bool{}
+	letters := 0
 	for _, w := range vocabulary() {
 		if seen[w] || len(w) < 3 || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") != "" {
 			t.Errorf("word %q: twice, too short for an index, or no word", w)

@@ -114,7 +114,9 @@ func contractEnv(url, password string) workload.Env {
 // nullEnv is contractEnv of persons on a null server, who only act.
 func nullEnv(url string, pace float64) workload.Env {
 	env := contractEnv(url, "Aa1!aaaaaaaa")
-	env.Seed, env.Pace, env.Params = 7, pace, map[string]string{"periodic": "off"}
+	env.Seed = 7
+	env.Pace = pace
+	env.Params = map[string]string{"periodic": "off"}
 	return env
 }
 
@@ -147,7 +149,8 @@ func counts(t *testing.T, reg *measure.Registry, mayFail ...string) map[string]u
 func TestContract(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)
-	posters, persons := &Poster{}, &Person{}
+	posters := &Poster{}
+	persons := &Person{}
 	const n = 3
 	provision := func() {
 		for _, b := range []workload.Behavior{posters, persons} {
@@ -287,7 +290,8 @@ func allProven(t *testing.T, cfg VerifyConfig, want int) {
 func TestContractWithFaults(t *testing.T) {
 	url, password := server(t, "error:100%@createPost")
 	env := contractEnv(url, password)
-	posters, persons := &Poster{}, &Person{}
+	posters := &Poster{}
+	persons := &Person{}
 	for _, b := range []workload.Behavior{posters, persons} {
 		noError(t, b.Provision(t.Context(), env, 2))
 	}

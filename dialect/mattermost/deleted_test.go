@@ -16,7 +16,8 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	url, password := server(t)
 	env = contractEnv(url, password)
 	env.Params["periodic"] = "off"
-	first, second := &Person{}, &Person{}
+	first := &Person{}
+	second := &Person{}
 	noError(t, first.Provision(t.Context(), env, 2))
 	state, err := first.State(nil)
 	noError(t, err)

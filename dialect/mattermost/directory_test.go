@@ -96,12 +96,16 @@ func TestDirectoryPosts(t *testing.T) {
 
 func TestDirectoryAccounts(t *testing.T) {
 	d := newDirectory()
-	a, b := d.user(testID("u", 1)), d.profile(testID("u", 2), "eve")
+	a := d.user(testID("u", 1))
+	b := d.profile(testID("u", 2), "eve")
 	if a == b || d.user(testID("u", 1)) != a || d.account(b).name != "eve" ||
 		d.account(a).id != testID("u", 1) || d.account(99).name != "" {
 		t.Errorf("accounts %d %d: %+v %+v", a, b, d.account(a), d.account(b))
 	}
-	if n := testing.AllocsPerRun(100, func() { d.user(testID2); d.known(testID2) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		d.user(testID2)
+		d.known(testID2)
+	}); n != 0 {
 		t.Errorf("%v allocations for a look", n)
 	}
 }
@@ -122,7 +126,8 @@ func TestBitmap(t *testing.T) {
 
 // How much one action draws does not change the next.
 func TestChance(t *testing.T) {
-	a, b := newChance(), newChance()
+	a := newChance()
+	b := newChance()
 	a.renew(1, 2)
 	b.renew(1, 2)
 	first := [3]uint64{a.choice.Uint64(), a.content.Uint64(), a.pick.Uint64()}

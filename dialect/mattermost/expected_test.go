@@ -16,7 +16,10 @@ func TestReferenceAnswersAsExpected(t *testing.T) {
 	id := newestOwn(t, here).String()
 	noError(t, deletePost(t.Context(), here))
 	for name, ask := range map[string]func() error{
-		"get_thread": func() error { _, err := there.c.Thread(t.Context(), id); return err },
+		"get_thread": func() error {
+			_, err := there.c.Thread(t.Context(), id)
+			return err
+		},
 		"read_thread": func() error {
 			_, err := there.c.ReadThread(t.Context(), there.id, there.team, id, time.Now().UnixMilli())
 			return err

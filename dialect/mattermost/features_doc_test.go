@@ -87,7 +87,8 @@ func TestVerifyTables(t *testing.T) {
 	tiers := map[string]license{"none": unlicensed, "professional": professional,
 		"enterprise": enterprise}
 	for _, row := range tableOf(t, "`refchat` flags") {
-		v, tier := "11.0.0", "enterprise"
+		v := "11.0.0"
+		tier := "enterprise"
 		if row[0] != "none (11.0, Enterprise)" {
 			if _, err := fmt.Sscanf(strings.Trim(row[0], "`"), "-version %s -license %s", &v,
 				&tier); err != nil {

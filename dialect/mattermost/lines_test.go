@@ -91,7 +91,8 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	env.Ledger = workload.NewLedger(time.Second, 1)
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 2))
-	a, other := arrived(t, b, env, 0), arrived(t, b, env, 1)
+	a := arrived(t, b, env, 0)
+	other := arrived(t, b, env, 1)
 	ch := b.dir.known(api.ParseID(b.Channels[0]))
 	write := func() {
 		noError(t, a.post(t.Context(), ch, api.Draft{Message: "hello"}))

@@ -29,7 +29,10 @@ func nullProcess(t testing.TB) (url string) {
 	out, err := cmd.StdoutPipe()
 	noError(t, err)
 	noError(t, cmd.Start())
-	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	noError(t, err)
 	return strings.TrimSpace(line)
@@ -55,7 +58,9 @@ func TestNullProcess(t *testing.T) {
 // an HTTP connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
 func personMemory(t testing.TB, n int) float64 {
 	env := nullEnv(nullProcess(t), 0.01)
-	env.Timeout, env.Tally, env.Params = 30*time.Second, &workload.Tally{}, nil
+	env.Timeout = 30 * time.Second
+	env.Tally = &workload.Tally{}
+	env.Params = nil
 	b := &Person{}
 	const first = 50 // persons; the state that exists once comes with them
 	noError(t, b.Provision(t.Context(), env, first+n))

@@ -50,7 +50,8 @@ func TestStateOfAPart(t *testing.T) {
 			}
 			posters, err := p.State(own)
 			noError(t, err)
-			other, post := &Person{}, &Poster{}
+			other := &Person{}
+			post := &Poster{}
 			noError(t, other.Restore(env, state))
 			noError(t, post.Restore(env, posters))
 			again, err := other.State(nil)

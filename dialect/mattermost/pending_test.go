@@ -20,7 +20,8 @@ import (
 // fast it writes.
 func TestPendingIDs(t *testing.T) {
 	a := &person{id: anID}
-	before, had := time.Now().UnixMilli(), int64(0)
+	before := time.Now().UnixMilli()
+	had := int64(0)
 	for range 1000 {
 		id := a.pendingID()
 		m := regexp.MustCompile(`^` + anID + `:(\d{13})$`).FindStringSubmatch(id)

@@ -359,7 +359,8 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if err != nil {
 		return nil, err
 	}
-	a.pool.open, a.pool.idle = 1, c
+	a.pool.open = 1
+	a.pool.idle = c
 	a.cold = env.Cold
 	return a, nil
 }

@@ -174,8 +174,14 @@ func (a *person) setToken(token string) {
 
 // forgetAll resets the person to a client that has just started.
 func (a *person) forgetAll() {
-	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, api.ID{}, nil, nil
-	a.team, a.teams, a.has = a.b.Team, nil, nil
+	a.places = nil
+	a.current = -1
+	a.anchor = api.ID{}
+	a.profiles = nil
+	a.statuses = nil
+	a.team = a.b.Team
+	a.teams = nil
+	a.has = nil
 	a.look(nil)
 }
 

@@ -27,12 +27,14 @@ func TestThinkTime(t *testing.T) {
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
 		sum := time.Duration(0)
-		lo, hi := time.Hour, time.Duration(0)
+		lo := time.Hour
+		hi := time.Duration(0)
 		below := 0
 		for range n {
 			d := tt.think(r)
 			sum += d
-			lo, hi = min(lo, d), max(hi, d)
+			lo = min(lo, d)
+			hi = max(hi, d)
 			if d < tt.median {
 				below++
 			}
@@ -94,7 +96,9 @@ func TestVisits(t *testing.T) {
 	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}},
 		u: userOf(workload.Env{}, 0)}
 	const n = 100_000
-	ends, left, pause := 0, 0, time.Duration(0)
+	ends := 0
+	left := 0
+	pause := time.Duration(0)
 	for range n {
 		if d := a.visit.next(a); d > 0 {
 			ends++
@@ -217,7 +221,11 @@ func TestMessages(t *testing.T) {
 	a.b.set.users = "u-"
 	a.renew(5, 6)
 	const n = 20_000
-	words, mentions, emoji, linked, files := 0, 0, 0, 0, 0
+	words := 0
+	mentions := 0
+	emoji := 0
+	linked := 0
+	files := 0
 	for range n {
 		c := a.compose(rootWords)
 		if len(c.files) > 0 {

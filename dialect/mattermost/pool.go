@@ -54,7 +54,8 @@ func (p *pool) apart(rec api.Recorder, t *api.Table) *api.Client {
 // client makes a client. The lock is held.
 func (p *pool) client(rec api.Recorder, t *api.Table) *api.Client {
 	cfg := p.cfg
-	cfg.Recorder, cfg.Table = rec, t
+	cfg.Recorder = rec
+	cfg.Table = t
 	c, _ := api.NewClient(cfg) // the configuration was checked when the person was made
 	return c
 }
@@ -66,7 +67,8 @@ func (p *pool) get(rec api.Recorder, t *api.Table) *api.Client {
 	case c != nil:
 		p.idle = nil
 	case n > 0:
-		c, p.more = p.more[n-1], p.more[:n-1]
+		c = p.more[n-1]
+		p.more = p.more[:n-1]
 	default:
 		p.open++
 		c = p.client(rec, t)

@@ -36,7 +36,8 @@ func TestConnectionsOfALogin(t *testing.T) {
 	u := userOf(env, 0)
 	actor := newActor(t, b, env, u)
 	defer actor.Close()
-	dialsBefore, openBefore := dials.Load(), open.Load()
+	dialsBefore := dials.Load()
+	openBefore := open.Load()
 	u.Schedule(u.Now())
 	noError(t, actor.Login(t.Context()))
 	const sockets = 1 // the WebSocket

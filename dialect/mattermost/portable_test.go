@@ -23,7 +23,10 @@ func TestStateOfAnotherProcess(t *testing.T) {
 	env := workload.Env{URL: "http://127.0.0.1:1",
 		Params: map[string]string{"channels": "2", "users": "walker"}, Mix: "loadtest-ng",
 		Registry: measure.NewRegistry(1),
-		Secret:   func(string) string { t.Error("asked for a secret"); return "" }}
+		Secret: func(string) string {
+			t.Error("asked for a secret")
+			return ""
+		}}
 	b := new(Person)
 	noError(t, b.Restore(env, state))
 	again, err := b.State(nil)

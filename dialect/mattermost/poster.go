@@ -74,7 +74,8 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 		if err != nil {
 			return fmt.Errorf("bot: %w", err)
 		}
-		id, p.Token = me.ID, token
+		id = me.ID
+		p.Token = token
 	} else {
 		have := false
 		if p.Token != "" {
@@ -145,7 +146,9 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if len(p.Channels) == 0 {
 		return nil, fmt.Errorf("poster: Provision has not been called")
 	}
-	token, id, login := p.Token, "", workload.Account{}
+	token := p.Token
+	id := ""
+	login := workload.Account{}
 	if p.ofFile() {
 		i, ok := p.index(u.Rank)
 		if !ok {

@@ -63,7 +63,10 @@ func (s *setup) team(name string) (id string, err error) {
 	err = s.with(func(c *api.Client) error {
 		created := false
 		id, err = s.provide(func() (string, error) { return c.TeamByName(s.ctx, name) },
-			func() (string, error) { created = true; return c.CreateTeam(s.ctx, name) })
+			func() (string, error) {
+				created = true
+				return c.CreateTeam(s.ctx, name)
+			})
 		if err != nil || created || s.member {
 			return err
 		}
@@ -82,7 +85,10 @@ func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 	err := s.parallel(n, func(ctx context.Context, c *api.Client, i int) (err error) {
 		name := channelName(prefix, i)
 		channels[i], err = s.provide(func() (string, error) { return c.ChannelByName(ctx, team, name) },
-			func() (string, error) { ch, err := c.MakeChannel(ctx, team, name, "O"); return ch.ID, err })
+			func() (string, error) {
+				ch, err := c.MakeChannel(ctx, team, name, "O")
+				return ch.ID, err
+			})
 		if err != nil {
 			return fmt.Errorf("channel %s: %w", name, err)
 		}
@@ -166,7 +172,8 @@ func mailOf(name string) string { return name + "@example.com" }
 
 // membersAmong returns the users that are in a paged list, and keeps no others of it.
 func membersAmong(users []string, list func(page int) ([]string, error)) (map[string]bool, error) {
-	wanted, found := make(map[string]bool, len(users)), map[string]bool{}
+	wanted := make(map[string]bool, len(users))
+	found := map[string]bool{}
 	for _, id := range users {
 		wanted[id] = true
 	}

@@ -32,7 +32,10 @@ func (p pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p pipes) Close() error   { close(p.closed); return nil }
+func (p pipes) Close() error {
+	close(p.closed)
+	return nil
+}
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (p pipes) dial(context.Context, string, string) (net.Conn, error) {

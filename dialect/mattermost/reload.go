@@ -358,7 +358,8 @@ func (a *person) portraits(ctx context.Context, users []uint32) error {
 		if have && a.b.set.images == imagesCache {
 			continue
 		}
-		who, tag := a.b.dir.account(n), ""
+		who := a.b.dir.account(n)
+		tag := ""
 		if have {
 			tag = who.tag
 		}

@@ -181,7 +181,8 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 			mu.Unlock()
 			a := actor.(*person)
 			a.pool.close()
-			a.pool.closed, a.pool.cfg.URL = false, addr
+			a.pool.closed = false
+			a.pool.cfg.URL = addr
 		}
 		for range 100 {
 			noError(t, actor.Act(t.Context()))

@@ -109,7 +109,12 @@ func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int
 	defer cancel(nil)
 	var mu sync.Mutex
 	next := 0
-	take := func() int { mu.Lock(); defer mu.Unlock(); next++; return next - 1 }
+	take := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		next++
+		return next - 1
+	}
 	var wg sync.WaitGroup
 	for range min(n, provisionWorkers) {
 		wg.Go(func() {
@@ -163,7 +168,8 @@ func exists(err error) bool {
 // asAdmin obtains the administrator's token; on a server without accounts it creates the
 // administrator.
 func (s *setup) asAdmin() error {
-	token, password := secret(s.env, "admin_token"), secret(s.env, "admin_password")
+	token := secret(s.env, "admin_token")
+	password := secret(s.env, "admin_password")
 	if token == "" && password == "" {
 		return errors.New("provisioning needs an administrator: give the secret admin_password (or admin_token)")
 	}
@@ -196,7 +202,8 @@ func (s *setup) asAdmin() error {
 	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
 		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
 	}
-	s.token, s.admin = c.Token, p.ID
+	s.token = c.Token
+	s.admin = p.ID
 	return nil
 }
 

@@ -107,9 +107,11 @@ func TestListen(t *testing.T) {
 	})
 	env := workload.Env{URL: url, Ledger: workload.NewLedger(0, 1)}
 	a := lone(t, &env, settings{})
-	b, reg := a.b, env.Registry
+	b := a.b
+	reg := env.Registry
 	ch := b.dir.channel(api.Channel{ID: "c"})
-	a.places, a.current = []place{{ch: ch}}, 0
+	a.places = []place{{ch: ch}}
+	a.current = 0
 	for _, id := range []string{"p1", "mine", "p2", "p4"} {
 		author := 1
 		if id == "mine" {

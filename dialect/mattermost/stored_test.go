@@ -46,10 +46,13 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 		a := lone(t, &workload.Env{URL: addr}, settings{})
 		b := a.b
 		if adopted {
-			b.Rows, b.Names = []workload.Account{{Login: "me"}}, []string{"me"}
+			b.Rows = []workload.Account{{Login: "me"}}
+			b.Names = []string{"me"}
 		}
 		ch := b.dir.channel(api.Channel{ID: "c", Type: "O", TeamID: "t"})
-		a.team, a.places, a.current = "t", []place{{ch: ch}}, 0
+		a.team = "t"
+		a.places = []place{{ch: ch}}
+		a.current = 0
 		b.dir.see(ch, api.Seen{ID: api.ParseID("old"), UserID: api.ParseID("me"), CreateAt: 1})
 		a.begin(a.steady)
 		want := []string{"DELETE /posts/old", "DELETE /posts/schedule/old"}

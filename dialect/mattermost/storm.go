@@ -138,7 +138,8 @@ func (a *person) rally(ctx context.Context, team, name string) (api.Channel, err
 	defer b.storm.Unlock()
 	a.u.Rejoin(a.u.Since(b.rallied))
 	if b.reg != b.ralliesOf || b.rallies == nil {
-		b.rallies, b.ralliesOf = map[string]*rally{}, b.reg
+		b.rallies = map[string]*rally{}
+		b.ralliesOf = b.reg
 	}
 	r := b.rallies[name]
 	if r == nil {

@@ -20,7 +20,8 @@ import (
 func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 	for _, stalls := range []string{"websocket", "typing"} {
 		t.Run(stalls, func(t *testing.T) {
-			asked, answer := make(chan struct{}), make(chan struct{})
+			asked := make(chan struct{})
+			answer := make(chan struct{})
 			url := socketServer(t, func(c *websocket.Conn, send func(string)) {
 				stall := func(op string) {
 					if op == stalls {
@@ -39,7 +40,8 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 					send(fmt.Sprintf(`{"status":"OK","seq_reply":%d}`, req.Seq))
 				}
 			})
-			reg, epoch := measure.NewRegistry(1), time.Now()
+			reg := measure.NewRegistry(1)
+			epoch := time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 			c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 10 * time.Second,
 				Recorder: u, Table: api.NewTable(reg, "")})
@@ -85,10 +87,14 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 	}{
 		{"answered", func(answer, _, _ func()) { answer() }, 0},
 		{"the person leaves", func(_, gone, _ func()) { gone() }, 0},
-		{"the run is cut off", func(_, gone, cut func()) { cut(); gone() }, 1},
+		{"the run is cut off", func(_, gone, cut func()) {
+			cut()
+			gone()
+		}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			asked, answer := make(chan struct{}), make(chan struct{})
+			asked := make(chan struct{})
+			answer := make(chan struct{})
 			addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				close(asked)
 				select {
@@ -96,7 +102,8 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			})
-			reg, epoch := measure.NewRegistry(1), time.Now()
+			reg := measure.NewRegistry(1)
+			epoch := time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 			run, cut := context.WithCancel(t.Context())
 			defer cut()

@@ -138,7 +138,8 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 		return nil, err
 	}
 	s.setup = newSetup(ctx, &s.env, set)
-	s.setup.call, s.setup.patience = s.env.Timeout, s.b.patience
+	s.setup.call = s.env.Timeout
+	s.setup.patience = s.b.patience
 	if err := s.look(cfg); err != nil {
 		return nil, err
 	}
@@ -199,7 +200,8 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 // client returns another client with a token, for a proof, which itself judges each answer.
 func (s *stage) client(token string) (*api.Client, error) {
 	cfg := s.actor.pool.cfg
-	cfg.Token, cfg.Note = token, nil
+	cfg.Token = token
+	cfg.Note = nil
 	return api.NewClient(cfg)
 }
 
@@ -236,7 +238,8 @@ const proofTime = 2 * time.Minute
 func (s *stage) verify(ctx context.Context, a *action) Proof {
 	p := Proof{Action: a.name, Outcome: OutcomeOK, ServerVersion: s.b.Version.String()}
 	if lack := s.b.lacks(a.needs); lack != "" {
-		p.Outcome, p.Detail = OutcomeAbsent, lack
+		p.Outcome = OutcomeAbsent
+		p.Detail = lack
 		if s.b.wantsLicense(a.needs) {
 			p.Outcome = OutcomeLicense
 		}
@@ -253,7 +256,8 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 		own, err = caught[0], errors.Join(caught[0], err)
 	}
 	if own != nil {
-		p.Stack, s.spoiled = own.Stack, true
+		p.Stack = own.Stack
+		s.spoiled = true
 	}
 	if err != nil {
 		p.Outcome, p.Detail = OutcomeFailed, s.env.Secrets.Text(err.Error())
@@ -314,7 +318,8 @@ func (s *stage) panicked(p *boundary.Panic) {
 func (s *stage) panicking() (list []*boundary.Panic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list, s.panics = s.panics, nil
+	list = s.panics
+	s.panics = nil
 	return list
 }
 
@@ -322,7 +327,12 @@ func (s *stage) panicking() (list []*boundary.Panic) {
 // is not awaited.
 func (s *stage) renew(ctx context.Context) error {
 	for _, a := range []*person{s.actor, s.witness} {
-		go func() { _ = boundary.Do("a person that closes", func() error { a.Close(); return nil }) }()
+		go func() {
+			_ = boundary.Do("a person that closes", func() error {
+				a.Close()
+				return nil
+			})
+		}()
 	}
 	actor, err := s.person(ctx, 0)
 	if err != nil {
@@ -333,7 +343,9 @@ func (s *stage) renew(ctx context.Context) error {
 		actor.Close()
 		return err
 	}
-	s.actor, s.witness, s.spoiled = actor, witness, false
+	s.actor = actor
+	s.witness = witness
+	s.spoiled = false
 	return nil
 }
 

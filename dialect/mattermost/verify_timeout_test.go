@@ -37,7 +37,8 @@ func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 		t.Run(strings.ReplaceAll(silent[len("/api/v4/"):], "/", " "), func(t *testing.T) {
 			to, err := url.Parse(nullInProcess(t))
 			noError(t, err)
-			forward, over := httputil.NewSingleHostReverseProxy(to), make(chan struct{})
+			forward := httputil.NewSingleHostReverseProxy(to)
+			over := make(chan struct{})
 			var asked atomic.Int64
 			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if !strings.HasPrefix(r.URL.Path, silent) {

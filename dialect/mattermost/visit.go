@@ -142,7 +142,9 @@ func (v *visitor) enter(w way) (leave func(), ok bool) {
 
 // lookAround does with the session what a run does first.
 func (v *visitor) lookAround(w way) {
-	v.token, v.admin, v.member = v.c.Token, v.who.ID, !w.admin
+	v.token = v.c.Token
+	v.admin = v.who.ID
+	v.member = !w.admin
 	if v.Users[living] > 0 && !(w.admin && v.Env.Accounts != nil) { // once
 		v.Log.Doing("the WebSocket of " + v.Env.URL)
 		if sock, err := v.c.Connect(v.ctx); err != nil {

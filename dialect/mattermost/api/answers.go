@@ -92,7 +92,10 @@ func fields(b []byte, pairs ...any) error {
 				*to = string(v) == "true"
 			case *[]string:
 				if v[0] == '[' {
-					err = eachElement(v, func(v []byte) error { *to = append(*to, string(text(v))); return nil })
+					err = eachElement(v, func(v []byte) error {
+						*to = append(*to, string(text(v)))
+						return nil
+					})
 				}
 			}
 			return err

@@ -200,7 +200,8 @@ func without(t *testing.T, good, path string, by *any) string {
 	if err := json.Unmarshal([]byte(good), &root); err != nil {
 		t.Fatalf("%s: %v", good, err)
 	}
-	at, keys := root, strings.Split(path, ".")
+	at := root
+	keys := strings.Split(path, ".")
 	for i, key := range keys {
 		last := i == len(keys)-1
 		switch v := at.(type) {

@@ -74,7 +74,8 @@ func (c *Client) MoveBookmark(ctx context.Context, channelID, id string, index i
 // DeleteBookmark takes a bookmark away from its channel.
 func (c *Client) DeleteBookmark(ctx context.Context, channelID, id string) error {
 	return c.do(ctx, opDeleteBookmark, nil, func(b []byte) error {
-		got, at := "", int64(0)
+		got := ""
+		at := int64(0)
 		err := fields(b, "id", &got, "delete_at", &at)
 		return require(err, got == id && at != 0, "the bookmark is not deleted")
 	}, channelID, id)

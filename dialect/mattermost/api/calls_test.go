@@ -81,7 +81,8 @@ func TestCustomStatusText(t *testing.T) {
 // Only a client that collapses threads sends that it does.
 func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	s := stub{code: 200}
-	url, ctx := s.serve(t), t.Context()
+	url := s.serve(t)
+	ctx := t.Context()
 	c, rec := newTestClient(t, url)
 	cfg := Options{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec,
 		Table: NewTable(rec.reg, ""), Collapse: true}
@@ -93,9 +94,18 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	for i, cl := range []*Client{c, cc} {
 		s.body = aThread
 		for _, call := range []func() error{
-			func() error { _, err := cl.PostsSince(ctx, "c", 5); return err },
-			func() error { _, err := cl.PostsBefore(ctx, "c", "p", 30); return err },
-			func() error { _, err := cl.PostsAroundUnread(ctx, "u", "c", 30, 30); return err },
+			func() error {
+				_, err := cl.PostsSince(ctx, "c", 5)
+				return err
+			},
+			func() error {
+				_, err := cl.PostsBefore(ctx, "c", "p", 30)
+				return err
+			},
+			func() error {
+				_, err := cl.PostsAroundUnread(ctx, "u", "c", 30, 30)
+				return err
+			},
 		} {
 			if err := call(); err != nil || strings.Contains(s.asked, "&collapsedThreads=true") != (i == 1) {
 				t.Errorf("client %d asks %s: %v", i, s.asked, err)

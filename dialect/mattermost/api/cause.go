@@ -122,7 +122,8 @@ func redirected(location string) string {
 	remedy := ", which is not the API: let the proxy pass " + root +
 		" on, or write the server's own address"
 	if base, _, api := strings.Cut(u.Path, root+"/"); api && u.Host != "" {
-		place.Path, remedy = base, "; write that as the address"
+		place.Path = base
+		remedy = "; write that as the address"
 	}
 	return "a redirect to " + plain.Excerpt(place.String(), mostCause) + remedy
 }

@@ -138,7 +138,8 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (M
 			return m, err
 		}
 		// Releases since 10.12 answer -1 for memberships of others, later ones leave both out.
-		looked, changed := false, false
+		looked := false
+		changed := false
 		err = eachField(b, func(k, v []byte) error {
 			switch string(k) {
 			case "last_viewed_at":

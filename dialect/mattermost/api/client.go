@@ -110,7 +110,10 @@ func (c *Client) Under(t *Table) (back func()) {
 func (c *Client) Close() { _ = c.http.Close() }
 
 // bodies holds buffers for request bodies, so that an idle user holds none.
-var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
+var bodies = sync.Pool{New: func() any {
+	b := make([]byte, 0, 1<<10)
+	return &b
+}}
 
 // body returns an empty buffer for the body of the next call, which gives it back.
 func (c *Client) body() []byte {
@@ -183,7 +186,8 @@ func (c *Client) once(
 	c.Recorder.Begin(c.Table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
-	c.sent, c.done = resp.Sent, resp.Done
+	c.sent = resp.Sent
+	c.done = resp.Done
 	if over(ctx, err) {
 		return context.Cause(ctx)
 	}

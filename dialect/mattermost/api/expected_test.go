@@ -41,7 +41,10 @@ func userOf(env workload.Env) *workload.User {
 func calls(t *testing.T, c *Client) map[string]func() error {
 	id := "gggggggggggggggggggggggggg"
 	return map[string]func() error{
-		"get_thread": func() error { _, err := c.Thread(t.Context(), id); return err },
+		"get_thread": func() error {
+			_, err := c.Thread(t.Context(), id)
+			return err
+		},
 		"read_thread": func() error {
 			_, err := c.ReadThread(t.Context(), id, id, id, 1)
 			return err

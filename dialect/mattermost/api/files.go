@@ -63,7 +63,8 @@ func (c *Client) upload(
 			}
 			return eachElement(v, func(v []byte) error {
 				size := int64(-1)
-				n, id = n+1, ""
+				n = n + 1
+				id = ""
 				err := fields(v, "id", idTo(&id), "size", &size)
 				if err == nil && (id == "" || size != int64(len(data))) {
 					err = noEffect("a file of %d bytes, want %d", size, len(data))

@@ -78,10 +78,13 @@ func newOp(name, route string, traits ...trait) op {
 // it as they are.
 func (o op) path(values []string) string {
 	var space [192]byte
-	b, rest, query := append(space[:0], root...), ops[o].path, false
+	b := append(space[:0], root...)
+	rest := ops[o].path
+	query := false
 	for _, v := range values {
 		before, after, place := strings.Cut(rest, "{}")
-		b, rest = append(b, before...), after
+		b = append(b, before...)
+		rest = after
 		if query = query || strings.Contains(before, "?"); place && query {
 			v = url.QueryEscape(v)
 		} else if place {

@@ -52,9 +52,11 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 	for pause := leastHold; held(err); pause = min(2*pause, mostHold) {
 		e, _ := errors.AsType[*OpError](err)
 		// Clients that were refused together do not come back together.
-		wait, most := pause/2+rand.N(pause), mostHeld
+		wait := pause/2 + rand.N(pause)
+		most := mostHeld
 		if e.After > 0 {
-			wait, most = e.After+wait, mostAsked
+			wait = e.After + wait
+			most = mostAsked
 		}
 		if e.After > most {
 			err = fmt.Errorf("%w; it asks for a longer wait than %v", err, most)

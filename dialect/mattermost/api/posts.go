@@ -70,7 +70,10 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		b = appendString(append(b, `,"pending_post_id":`...), d.Pending)
 	}
 	err = c.call(ctx, o, &wire.Request{Body: append(b, '}')}, func(resp *wire.Response) error {
-		channel, root, files, priority := "", "", 0, Priority{}
+		channel := ""
+		root := ""
+		files := 0
+		priority := Priority{}
 		err := eachField(resp.Body, func(k, v []byte) (err error) {
 			switch string(k) {
 			case "id":
@@ -87,7 +90,10 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 				}
 			case "file_ids":
 				if v[0] == '[' {
-					return eachElement(v, func([]byte) error { files++; return nil })
+					return eachElement(v, func([]byte) error {
+						files++
+						return nil
+					})
 				}
 			}
 			return err
@@ -99,7 +105,8 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	if err != nil {
 		p = Posted{}
 	}
-	p.Sent, p.Acked = c.sent, c.done
+	p.Sent = c.sent
+	p.Acked = c.done
 	return p, err
 }
 
@@ -160,12 +167,14 @@ func (c *Client) posts(
 func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []string, err error) {
 	err = c.do(ctx, opReactions, nil, func(b []byte) error {
 		return eachIn(b, func(v []byte) error {
-			user, emoji := "", ""
+			user := ""
+			emoji := ""
 			err := fields(v, "user_id", &user, "emoji_name", &emoji)
 			if err = require(err, emoji != "", "a reaction without emoji"); err == nil {
 				err = shows(v, "post_id", postID, "user_id", "")
 			}
-			users, emojis = append(users, user), append(emojis, emoji)
+			users = append(users, user)
+			emojis = append(emojis, emoji)
 			return err
 		})
 	}, postID)
@@ -217,7 +226,8 @@ func readPriority(metadata []byte) (p Priority, err error) {
 // EditPost changes the text of one of the user's posts.
 func (c *Client) EditPost(ctx context.Context, postID, message string) error {
 	return c.do(ctx, opEditPost, object(c.body(), "message", message), func(b []byte) error {
-		id, got := "", ""
+		id := ""
+		got := ""
 		err := fields(b, "id", &id, "message", &got)
 		return require(err, id == postID && got == message, "another text")
 	}, postID)
@@ -246,7 +256,8 @@ func (c *Client) Remind(ctx context.Context, userID, postID string, at time.Time
 // Acknowledge reports that the user has read a post.
 func (c *Client) Acknowledge(ctx context.Context, userID, postID string) error {
 	return c.do(ctx, opAck, nil, func(b []byte) error {
-		id, at := "", int64(0)
+		id := ""
+		at := int64(0)
 		err := fields(b, "post_id", &id, "acknowledged_at", &at)
 		return require(err, id == postID && at > 0, "not acknowledged")
 	}, userID, postID)

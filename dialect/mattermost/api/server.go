@@ -26,7 +26,9 @@ func (c *Client) Analytics(ctx context.Context) (map[string]int64, error) {
 	return get(ctx, c, opAnalytics, func(b []byte) (map[string]int64, error) {
 		counts := map[string]int64{}
 		err := eachElement(b, func(v []byte) error {
-			name, value, ok := "", int64(0), false
+			name := ""
+			value := int64(0)
+			ok := false
 			err := eachField(v, func(k, v []byte) error {
 				switch string(k) {
 				case "name":

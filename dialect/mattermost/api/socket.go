@@ -160,7 +160,9 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	if resume {
 		// Missed events come first, then new ones, as if nothing had happened; or the hello. The
 		// reader handles both.
-		s.id, s.next, s.born = old.id, old.next, old.id
+		s.id = old.id
+		s.next = old.next
+		s.born = old.id
 		return s, nil
 	}
 	hctx, cancel := c.Clock.WithDeadline(ctx, start+timeout)
@@ -238,7 +240,8 @@ func (s *Socket) Event(data []byte, at time.Time, ev *SocketEvent) (ok bool, err
 	if seq < 0 {
 		return false, nil
 	}
-	ev.At, ev.Late = at, -1
+	ev.At = at
+	ev.Late = -1
 	if read, kernel := s.ws.LastRead(); kernel {
 		ev.Late = max(read.Sub(at), 0)
 	}

@@ -157,7 +157,10 @@ func TestConnectFailures(t *testing.T) {
 // A connection that is wanted while the clock stands still is made when it runs. What it waits for
 // that is nobody's time, also where the target works on meanwhile, and its time is real.
 func TestAConnectionBeginsWhenTheClockRuns(t *testing.T) {
-	url := socketServer(t, func(c *websocket.Conn, send func(string)) { send(hello); c.ReadMessage() })
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+		send(hello)
+		c.ReadMessage()
+	})
 	by := clock.NewUnpaused(time.Now())
 	rec := &instants{tally: tally{reg: measure.NewRegistry(1)}}
 	c, err := NewClient(Options{URL: url, Token: "tok", Clock: by, Recorder: rec,

@@ -30,7 +30,8 @@ func readThread(b []byte) (t ThreadSeen, err error) {
 	if err == nil && len(post) > 0 && post[0] == '{' {
 		var root Seen
 		err = root.read(post, new([]byte))
-		t.ChannelID, t.CreateAt = root.ChannelID, root.CreateAt
+		t.ChannelID = root.ChannelID
+		t.CreateAt = root.CreateAt
 	}
 	return t, require(err, !t.ID.None(), "no thread")
 }
@@ -59,7 +60,8 @@ func (c *Client) ThreadTotals(
 	ctx context.Context, userID, teamID string,
 ) (all, unread int64, err error) {
 	err = c.do(ctx, opThreadTotals, nil, func(b []byte) error {
-		all, unread = -1, -1
+		all = -1
+		unread = -1
 		err := fields(b, "total", amountTo(&all), "total_unread_threads", amountTo(&unread))
 		return require(err, all >= 0 && unread >= 0, "no totals")
 	}, userID, teamID)
