@@ -38,7 +38,7 @@ func (a *person) connect(ctx context.Context) error {
 	}
 	life, stop := context.WithCancelCause(ctx)
 	a.mu.Lock()
-	a.life, a.stop, a.sock, a.last = life, func() { stop(errGone) }, sock, nil
+	a.connection = connection{life: life, stop: func() { stop(errGone) }, sock: sock}
 	a.startClock()
 	a.mu.Unlock()
 	a.listens(time.Now(), false)
@@ -110,13 +110,7 @@ func (a *person) leave() {
 	if a.clock != nil {
 		a.clock.Stop()
 	}
-	a.life = nil
-	a.stop = nil
-	a.sock = nil
-	a.last = nil
-	a.back = nil
-	a.clock = nil
-	a.heard = nil
+	a.connection = connection{}
 	a.mu.Unlock()
 	if sock != nil {
 		sock.Close()

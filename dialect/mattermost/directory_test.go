@@ -179,7 +179,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 // Nor does a person: it remembers a bounded number of the channels and teams that a server lists
 // for it, and keeps nothing else of the answers.
 func TestPersonIsBounded(t *testing.T) {
-	a := &person{b: &Person{dir: newDirectory()}, u: userOf(workload.Env{}, 0), current: -1}
+	a := &person{b: &Person{dir: newDirectory()}, u: userOf(workload.Env{}, 0), knowledge: knowledge{current: -1}}
 	var chs []api.Channel
 	var teams []string
 	for i := range mostPlaces + 10 {

@@ -335,11 +335,16 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	b.begin(env.Registry)
 	a := &person{
-		b: b, u: u, id: b.IDs[i], steady: b.notes.steady(&env), login: b.notes.login(&env),
-		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery),
-		inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry,
-		turn: make(chan struct{}, 1),
+		b: b, u: u, id: b.IDs[i], factor: b.set.speed, chance: newChance(), cold: env.Cold,
+		ledger:    env.Ledger,
+		steady:    b.notes.steady(&env),
+		login:     b.notes.login(&env),
+		delivery:  env.Registry.Name(workload.Delivery),
+		inbox:     env.Registry.Name(workload.Inbox),
+		knowledge: knowledge{current: -1},
+		start:     [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()},
+		reg:       env.Registry,
+		turn:      make(chan struct{}, 1),
 	}
 	if a.id != "" { // a newcomer has none yet
 		a.self = b.dir.user(api.ParseID(a.id))
@@ -361,12 +366,11 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	a.pool.open = 1
 	a.pool.idle = c
-	a.cold = env.Cold
 	return a, nil
 }
 
 // session returns the session that a person has now, or "" if it must open one with its password.
-// One of a file's token has that; cold is of its first session.
+// With cold, its first session begins with a login, unless a file has a token for it.
 func (b *Person) session(rank int, cold bool) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

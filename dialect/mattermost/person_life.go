@@ -40,32 +40,42 @@ type person struct {
 	c    *api.Client
 	pool pool
 
-	team     string // current team
-	teams    []string
-	places   []place // the channels that it is a member of, by name
-	current  int     // index of the current channel; -1 before the first
-	anchor   api.ID  // how far back the current channel was scrolled; none if not beyond the visible posts
-	profiles bitmap  // accounts whose profiles it has
-	statuses bitmap  // accounts whose presence it has
-	images   bitmap  // accounts whose pictures it has
-	visit    visit
-	has      *belongings
+	knowledge
+	images bitmap // accounts whose pictures it has
+	visit  visit
 
 	turn  chan struct{}  // filled while a goroutine takes up a lost connection
 	tried time.Duration  // end of the last such attempt, on the clock; guarded by turn
 	wg    sync.WaitGroup // of the reader, and of calls that it or the clock starts
 
-	mu     sync.Mutex
-	life   context.Context // of the connection; nil while there is none
-	stop   context.CancelFunc
-	sock   *api.Socket   // nil while it is lost
-	last   *api.Socket   // the one before, which a new one resumes
-	back   chan struct{} // closed when there is one again; nil while there is one, or no reader
-	clock  *clock.Timer
-	heard  []*channel // channels that others put it into
-	viewed *channel   // the current one, for the clock
-	busy   int        // calls that events set off
+	mu sync.Mutex
+	connection
+	viewed *channel // the current one, for the clock
+	busy   int      // calls that events set off
 	times  []api.Measurement
+}
+
+// knowledge is lost when the client starts again.
+type knowledge struct {
+	team     string // current team
+	teams    []string
+	places   []place // the channels that it is a member of, by name
+	current  int     // index of the current channel; -1 before the first
+	anchor   api.ID  // oldest post read by scrolling; none if not beyond the visible posts
+	profiles bitmap  // accounts whose profiles it has
+	statuses bitmap  // accounts whose presence it has
+	has      *belongings
+}
+
+// A connection is the person's WebSocket. It lasts from a login until the person leaves.
+type connection struct {
+	life  context.Context // nil without a connection
+	stop  context.CancelFunc
+	sock  *api.Socket   // nil while it is lost
+	last  *api.Socket   // the lost one, which a new one resumes
+	back  chan struct{} // closed when there is one again; nil while there is one, or no reader
+	clock *clock.Timer
+	heard []*channel // channels that others put the person into
 }
 
 // place is a channel that a person is a member of.
@@ -174,14 +184,7 @@ func (a *person) setToken(token string) {
 
 // forgetAll resets the person to a client that has just started.
 func (a *person) forgetAll() {
-	a.places = nil
-	a.current = -1
-	a.anchor = api.ID{}
-	a.profiles = nil
-	a.statuses = nil
-	a.team = a.b.Team
-	a.teams = nil
-	a.has = nil
+	a.knowledge = knowledge{team: a.b.Team, current: -1}
 	a.look(nil)
 }
 

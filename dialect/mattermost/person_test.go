@@ -216,7 +216,7 @@ func TestFeatures(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	a := &person{chance: newChance(), current: -1, b: &Person{}}
+	a := &person{chance: newChance(), knowledge: knowledge{current: -1}, b: &Person{}}
 	a.b.IDs = make([]string, 50)
 	a.b.set.users = "u-"
 	a.renew(5, 6)

@@ -27,7 +27,7 @@ func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 		io.WriteString(w, echoID("", b))
 	})
 	c := newTestClient(t, addr)
-	a := &person{chance: newChance(), team: anID, c: c}
+	a := &person{chance: newChance(), knowledge: knowledge{team: anID}, c: c}
 	for i := range byte(20) {
 		id := api.ParseID(strings.Repeat(string('a'+i), 26))
 		a.places = append(a.places, place{ch: &channel{id: id, key: id.String(), kind: 'O',

@@ -152,8 +152,8 @@ func TestListen(t *testing.T) {
 				t.Errorf("websocket: %d ws, %d ok; want 3 and 1", w.Classes[measure.WS], w.Classes[measure.OK])
 			}
 		case "login_websocket":
-		case workload.Inbox: // one for each event that came with the kernel's stamp
-			if n := w.Lag.Count(); n < 5 || w.Lag.Max() > time.Minute {
+		case workload.Inbox: // events that came with the kernel's stamp: not each of several in one segment
+			if n := w.Lag.Count(); n < 1 || w.Lag.Max() > time.Minute {
 				t.Errorf("%d events lay in the kernel, for up to %v", n, w.Lag.Max())
 			}
 		default:

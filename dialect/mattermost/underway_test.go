@@ -110,7 +110,7 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			life, gone := context.WithCancelCause(run)
 			defer gone(nil)
 			table := api.NewTable(reg, "")
-			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
+			a := &person{b: &Person{}, u: u, connection: connection{life: life}, steady: table, pool: pool{budget: 2,
 				cfg: api.Options{URL: addr, Token: "tok", Timeout: 10 * time.Second, Table: table,
 					Recorder: u}}}
 			defer a.pool.close()
