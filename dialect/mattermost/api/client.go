@@ -122,7 +122,7 @@ func (c *Client) body() []byte {
 }
 
 // call makes the request of an op with these values, again while a limit refuses it if the client
-// has patience, and records each. req has what is particular to the call. read, if not nil, reads
+// has patience, and records each. req has what is particular to the call. read reads
 // the needed fields of the answer and returns an error if the answer does not show the effect.
 func (c *Client) call(
 	ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string,
@@ -193,52 +193,48 @@ func (c *Client) once(
 	}
 	var e *OpError
 	if err != nil {
-		e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status,
-			Cause: brokenCause(err), Err: err}
-	} else {
+		e = &OpError{Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
+	} else if !ops[o].traits.accepts(resp.Status) {
+		e = &OpError{Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
+		refusal(e, resp)
+	} else if err := c.decode(resp, read); err != nil {
+		e = &OpError{Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 		switch {
-		case !ops[o].traits.accepts(resp.Status):
-			e = &OpError{Op: ops[o].name, Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
-			refusal(e, resp)
-		case read != nil:
-			if err := c.decode(resp, read); err != nil {
-				e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status, Err: err}
-				switch {
-				case challenge(resp):
-					e.Cause = challenged
-				case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"):
-					e.Cause = pageCause
-				}
-			}
+		case challenge(resp):
+			e.Cause = challenged
+		case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"):
+			e.Cause = pageCause
 		}
 	}
+	return c.finish(o, resp.Due, resp.Sent, resp.Done, resp.BodyBytes, e)
+}
+
+// finish records an op, counts the status of an unwanted answer and notes a failure. It returns e,
+// which is nil for a success.
+func (c *Client) finish(o op, due, sent, done time.Time, bytes int64, e *OpError) error {
 	class := measure.OK
 	if e != nil {
-		e.Expected = c.Table.prefix == "" && anticipated(o, e) // of the steady state, where it is counted
+		e.Op = ops[o].name
+		e.Expected = c.Table.prefix == "" && anticipated(o, e) // counted in the steady state alone
 		if !e.Expected {
 			class = e.Class
 		}
 	}
-	due := c.Recorder.Done(c.Table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
-	switch {
-	case e == nil:
+	at := c.Recorder.Done(c.Table.names[o], due, sent, done, class, bytes)
+	if e == nil {
 		return nil
-	case e.Expected: // the object of the rest of the action does not exist, and nothing failed
-		c.Table.anticipated(o, e, due)
-	default:
-		c.failed(o, e, e.Status, due)
 	}
-	return e
-}
-
-// failed counts the status of a call's answer and notes the failure.
-func (c *Client) failed(o op, e *OpError, status int, due time.Duration) {
-	if e.Class == measure.Status4xx || e.Class == measure.Status5xx {
-		c.Table.answered(o, status, due)
+	if e.Expected { // the object of the rest of the action does not exist, and nothing failed
+		c.Table.anticipated(o, e, at)
+		return e
+	}
+	if class == measure.Status4xx || class == measure.Status5xx {
+		c.Table.answered(o, statusOf(e), at)
 	}
 	if c.Note != nil && (c.Patience == nil || !held(e)) {
 		c.Note(e)
 	}
+	return e
 }
 
 // decode calls read with memory reserved for the values decoded from a large answer: identifiers,

@@ -88,14 +88,19 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 
 // held reports whether a rate limit refused a call.
 func held(err error) bool {
-	status := 0
-	if e, ok := errors.AsType[*OpError](err); ok {
-		status = e.Status
-	}
-	if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
-		status = h.Status
-	}
+	status := statusOf(err)
 	return status == 429 || status == 503
+}
+
+// statusOf returns the status of the answer to a failed call or handshake; 0 without an answer.
+func statusOf(err error) int {
+	if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
+		return h.Status
+	}
+	if e, ok := errors.AsType[*OpError](err); ok {
+		return e.Status
+	}
+	return 0
 }
 
 // begin reports whether a refused call is to be repeated.

@@ -113,26 +113,11 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 	if over(ctx, err) {
 		return nil, context.Cause(ctx)
 	}
-	class := measure.OK
-	var e *OpError
-	var done time.Time
 	if err != nil {
-		e = &OpError{Op: ops[opWebSocket].name, Class: workload.ClassOf(err), Cause: brokenCause(err),
-			Err: err}
-		class, done = e.Class, time.Now()
-	} else {
-		done = s.ws.Arrived()
+		e := &OpError{Class: workload.ClassOf(err), Cause: brokenCause(err), Err: err}
+		return nil, c.finish(opWebSocket, start, start, time.Now(), 0, e)
 	}
-	due := c.Recorder.Done(c.Table.names[opWebSocket], start, start, done, class, 0)
-	if e != nil {
-		status := 0
-		if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
-			status = h.Status
-		}
-		c.failed(opWebSocket, e, status, due)
-		return nil, e
-	}
-	return s, nil
+	return s, c.finish(opWebSocket, start, start, s.ws.Arrived(), 0, nil)
 }
 
 func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
@@ -367,38 +352,35 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	}
 	c.Recorder.Begin(c.Table.names[opTyping])
 	sent := time.Now()
-	var done time.Time
-	e := &OpError{Op: ops[opTyping].name, Class: measure.OK}
-	if err := s.ws.WriteText(b); err != nil {
-		e.Class, e.Err = workload.ClassOf(err), err
-	} else {
-		timer := c.Clock.NewTimer()
-		defer timer.Stop()
-		timer.Reset(c.Clock.Now() + s.timeout)
-		select {
-		case r := <-s.replies:
-			if done = r.at; !r.ok {
-				e.Class, e.Err = measure.WS, errors.New("the server refused the request")
-			}
-		case <-s.closed:
-			e.Class, e.Err = measure.WS, errors.New("connection lost")
-		case <-timer.C:
-			e.Class, e.Err = measure.Timeout, errors.New("no reply")
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	done, e := c.reply(ctx, s, b)
+	if e == nil && done.IsZero() {
+		return context.Cause(ctx)
+	}
+	return c.finish(opTyping, sent, sent, done, 0, e)
+}
+
+// reply sends a request and waits for its reply. It returns the time of the reply, or zero and no
+// error if the run ends first.
+func (c *Client) reply(ctx context.Context, s *Socket, request []byte) (done time.Time, e *OpError) {
+	if err := s.ws.WriteText(request); err != nil {
+		return time.Now(), &OpError{Class: workload.ClassOf(err), Err: err}
+	}
+	timer := c.Clock.NewTimer()
+	defer timer.Stop()
+	timer.Reset(c.Clock.Now() + s.timeout)
+	select {
+	case r := <-s.replies:
+		if !r.ok {
+			e = &OpError{Class: measure.WS, Err: errors.New("the server refused the request")}
 		}
+		return r.at, e
+	case <-s.closed:
+		return time.Now(), &OpError{Class: measure.WS, Err: errors.New("connection lost")}
+	case <-timer.C:
+		return time.Now(), &OpError{Class: measure.Timeout, Err: errors.New("no reply")}
+	case <-ctx.Done():
+		return done, nil
 	}
-	if done.IsZero() {
-		done = time.Now()
-	}
-	c.Recorder.Done(c.Table.names[opTyping], sent, sent, done, e.Class, 0)
-	if e.Class == measure.OK {
-		return nil
-	}
-	if c.Note != nil {
-		c.Note(e)
-	}
-	return e
 }
 
 // wsRequest builds a request of the WebSocket; pairs are strings.
