@@ -195,11 +195,6 @@ func TestActionsAreComplete(t *testing.T) {
 		}
 		seen[a.name] = true
 	}
-	for f, spec := range featureSpecs {
-		if spec.name == "" || spec.source == "" {
-			t.Errorf("feature %d has no name or no source", f)
-		}
-	}
 }
 
 func TestFeatures(t *testing.T) {
@@ -290,18 +285,6 @@ func TestParams(t *testing.T) {
 	env.Secret = func(name string) string { return "from " + name }
 	if secret(&env, "bot_token") != "from bot_token" {
 		t.Error("Env.Secret does not come first")
-	}
-}
-
-func TestRegistry(t *testing.T) {
-	for _, name := range []string{"poster", "mattermost"} {
-		b, err := Behaviors().New(name)
-		if err != nil || b == nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := Behaviors().New("nobody"); err == nil || !strings.Contains(err.Error(), "poster") {
-		t.Errorf("got %v, want an error that lists the names", err)
 	}
 }
 

@@ -31,6 +31,9 @@ type effect struct {
 	args    []any
 }
 
+// ask is a call alone.
+func ask(call string, args ...any) effect { return effect{call: call, args: args} }
+
 // do makes the call.
 func (e effect) do(ctx context.Context, c *Client) error {
 	f := reflect.ValueOf(c).MethodByName(e.call)

@@ -93,21 +93,10 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	defer cc.Close()
 	for i, cl := range []*Client{c, cc} {
 		s.body = aThread
-		for _, call := range []func() error{
-			func() error {
-				_, err := cl.PostsSince(ctx, "c", 5)
-				return err
-			},
-			func() error {
-				_, err := cl.PostsBefore(ctx, "c", "p", 30)
-				return err
-			},
-			func() error {
-				_, err := cl.PostsAroundUnread(ctx, "u", "c", 30, 30)
-				return err
-			},
+		for _, call := range []effect{
+			ask("PostsSince", "c", 5), ask("PostsBefore", "c", "p", 30), ask("PostsAroundUnread", "u", "c", 30, 30),
 		} {
-			if err := call(); err != nil || strings.Contains(s.asked, "&collapsedThreads=true") != (i == 1) {
+			if err := call.do(ctx, cl); err != nil || strings.Contains(s.asked, "&collapsedThreads=true") != (i == 1) {
 				t.Errorf("client %d asks %s: %v", i, s.asked, err)
 			}
 		}

@@ -25,46 +25,24 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		body  string
-		call  func(c *Client) error
+		call  effect
 		class measure.Class
 		err   error
 	}{
-		{"a page of 3 MB", array(3 << 20), func(c *Client) error {
-			_, err := c.Users(t.Context(), 0, 60, "")
-			return err
-		}, measure.OK, nil},
-		{"a page of 5 MB", array(5 << 20), func(c *Client) error {
-			_, err := c.Users(t.Context(), 0, 60, "")
-			return err
-		}, measure.Body, wire.ErrBodySize},
-		{"preferences of 5 MB", array(5 << 20), func(c *Client) error {
-			_, err := c.Preferences(t.Context(), anID)
-			return err
-		}, measure.OK, nil},
-		{"preferences of 17 MB", array(17 << 20), func(c *Client) error {
-			_, err := c.Preferences(t.Context(), anID)
-			return err
-		}, measure.Body, wire.ErrBodySize},
-		{"a file of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error {
-			return c.File(t.Context(), "f")
-		}, measure.OK, nil},
-		{"a picture of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error {
-			return c.Thumbnail(t.Context(), "f")
-		}, measure.Body, wire.ErrBodySize},
-		{"as many elements as are allowed",
-			"[" + strings.Repeat(unread+",", mostElements-1) + unread + "]", func(c *Client) error {
-				_, err := c.TeamsUnread(t.Context(), anID)
-				return err
-			}, measure.OK, nil},
+		{"a page of 3 MB", array(3 << 20), ask("Users", 0, 60, ""), measure.OK, nil},
+		{"a page of 5 MB", array(5 << 20), ask("Users", 0, 60, ""), measure.Body, wire.ErrBodySize},
+		{"preferences of 5 MB", array(5 << 20), ask("Preferences", anID), measure.OK, nil},
+		{"preferences of 17 MB", array(17 << 20), ask("Preferences", anID), measure.Body, wire.ErrBodySize},
+		{"a file of 20 MB", strings.Repeat("x", 20<<20), ask("File", "f"), measure.OK, nil},
+		{"a picture of 20 MB", strings.Repeat("x", 20<<20), ask("Thumbnail", "f"),
+			measure.Body, wire.ErrBodySize},
+		{"as many elements as are allowed", "[" + strings.Repeat(unread+",", mostElements-1) + unread + "]",
+			ask("TeamsUnread", anID), measure.OK, nil},
 		{"too many elements", "[" + strings.Repeat(unread+",", mostElements) + unread + "]",
-			func(c *Client) error {
-				_, err := c.TeamsUnread(t.Context(), anID)
-				return err
-			}, measure.Body, wire.ErrElements},
-		{"too many members", `{"user_id":"` + anID + `","status":"away"` +
-			strings.Repeat(`,"a":1`, mostElements) + "}", func(c *Client) error {
-			return c.MyStatus(t.Context(), anID)
-		}, measure.Body, wire.ErrElements},
+			ask("TeamsUnread", anID), measure.Body, wire.ErrElements},
+		{"too many members",
+			`{"user_id":"` + anID + `","status":"away"` + strings.Repeat(`,"a":1`, mostElements) + "}",
+			ask("MyStatus", anID), measure.Body, wire.ErrElements},
 	} {
 		addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -78,7 +56,7 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := wire.Refused()
-		err = tt.call(c)
+		err = tt.call.do(t.Context(), c)
 		if got := rec.take(); !strings.HasSuffix(got, ":"+tt.class.String()) || !errors.Is(err, tt.err) ||
 			(err == nil) != (tt.err == nil) {
 			t.Errorf("%s: got %s, %v; want %v, %v", tt.name, got, err, tt.class, tt.err)
