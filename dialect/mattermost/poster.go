@@ -2,8 +2,10 @@ package mattermost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
@@ -44,15 +46,16 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	if env.Accounts != nil {
 		return p.useAccounts(s, &env)
 	}
-	if token := secret(&env, "bot_token"); token != "" && len(set.existing) > 0 {
-		p.Token = token
+	given := secret(&env, "bot_token")
+	if given != "" && len(set.existing) > 0 {
+		p.Token = given
 		p.Channels = set.existing
-		ok, err := s.valid(token)
+		ok, err := s.valid(given)
+		if err == nil && !ok {
+			err = errors.New("the server does not accept the secret bot_token")
+		}
 		if err != nil {
 			return fmt.Errorf("bot: %w", err)
-		}
-		if !ok {
-			return fmt.Errorf("bot: the server does not accept the secret bot_token")
 		}
 		return nil
 	}
@@ -63,42 +66,38 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	if err != nil {
 		return err
 	}
-	id := ""
-	if token := secret(&env, "bot_token"); token != "" {
-		c, err := s.client(token)
-		if err != nil {
-			return err
-		}
-		me, err := c.Me(ctx)
-		c.Close()
-		if err != nil {
-			return fmt.Errorf("bot: %w", err)
-		}
-		id = me.ID
-		p.Token = token
-	} else {
-		have := false
-		if p.Token != "" {
-			if have, err = s.valid(p.Token); err != nil {
-				return fmt.Errorf("bot: %w", err)
-			}
-		}
-		if have && fmt.Sprint(p.Channels) == fmt.Sprint(channels) {
-			return nil // all done by an earlier call
-		}
-		if id, p.Token, err = s.bot(); err != nil {
-			return err
-		}
+	id, err := p.bot(s, given, channels)
+	if err != nil || id == "" {
+		return err
 	}
-	all := make([]int, len(channels))
-	for i := range all {
-		all[i] = i
-	}
-	if err := s.join(team, []string{id}, channels, func(int) []int { return all }); err != nil {
+	if err := s.joinTeam(team, []string{id}); err != nil {
 		return err
 	}
 	p.Channels = channels
-	return nil
+	return s.joinChannels(channels, slices.Repeat([][]string{{id}}, len(channels)))
+}
+
+// bot finds or makes the bot and its token, and returns its id; "" if an earlier call has done all.
+func (p *Poster) bot(s *setup, given string, channels []string) (id string, err error) {
+	if given != "" {
+		p.Token = given
+		me, err := s.who(given)
+		if err != nil {
+			return "", fmt.Errorf("bot: %w", err)
+		}
+		return me.ID, nil
+	}
+	if p.Token != "" {
+		have, err := s.valid(p.Token)
+		if err != nil {
+			return "", fmt.Errorf("bot: %w", err)
+		}
+		if have && slices.Equal(p.Channels, channels) {
+			return "", nil
+		}
+	}
+	id, p.Token, err = s.bot()
+	return id, err
 }
 
 // useAccounts opens sessions of the posters' accounts and makes each a member of its channel, or

@@ -210,15 +210,21 @@ func (s *setup) asAdmin() error {
 // valid reports whether a token obtained earlier still opens a session; a reset to an earlier state
 // ends it.
 func (s *setup) valid(token string) (bool, error) {
-	c, err := s.client(token)
-	if err != nil {
-		return false, err
-	}
-	defer c.Close()
-	if _, err = c.Me(s.ctx); unauthorized(err) {
+	_, err := s.who(token)
+	if unauthorized(err) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// who returns the user that a token belongs to.
+func (s *setup) who(token string) (p api.Profile, err error) {
+	c, err := s.client(token)
+	if err != nil {
+		return p, err
+	}
+	defer c.Close()
+	return c.Me(s.ctx)
 }
 
 // adminRemedy is the end of an error whose remedy is an administrator.
