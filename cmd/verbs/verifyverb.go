@@ -36,63 +36,44 @@ type verification struct {
 	Actions   []mattermost.Proof `json:"actions"`
 }
 
-// verifyConfig reads the flags of "target verify".
-func (a *app) verifyConfig(f *verifyFlags, server string) (cfg mattermost.VerifyConfig, err error) {
-	cfg = mattermost.VerifyConfig{
-		URL: server, Timeout: f.timeout, Params: map[string]string{}, Users: f.users, Secrets: a.secrets,
-		Token:        a.env("PLIMSOLL_ADMIN_TOKEN"),
-		Password:     a.env("PLIMSOLL_ADMIN_PASSWORD"),
-		UserPassword: a.env("PLIMSOLL_USER_PASSWORD"),
-	}
-	if err := plan.CheckServer(server); err != nil {
-		return cfg, plan.Usagef("target verify: %w", err)
-	}
-	if f.tokenFile != "" {
-		b, err := files.ReadText(f.tokenFile, rig.MaxSecret)
-		if err != nil {
-			return cfg, plan.Usagef("-token-file: %w", err)
-		}
-		if cfg.Token = strings.TrimSpace(string(b)); cfg.Token == "" {
-			return cfg, plan.Usagef("-token-file %s: the file is empty", f.tokenFile)
-		}
-	}
-	if cfg.Token == "" && cfg.Password == "" {
-		return cfg, plan.Usagef("target verify acts as an administrator: give -token-file FILE, " +
-			"or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
-	}
-	if f.ca != "" {
-		if err := rig.Trust(f.ca); err != nil {
-			return cfg, plan.Usagef("-ca: %w", err)
-		}
-	}
-	if f.admin != "" {
-		cfg.Params["admin"] = f.admin
-	}
-	if f.team != "" {
-		cfg.Params["team"] = f.team
-	}
-	if err := mattermost.Check(cfg.Params); err != nil {
-		return cfg, plan.UsageError{Err: err}
-	}
-	if f.only == "" {
-		return cfg, nil
-	}
-	cfg.Only = strings.Split(f.only, ",")
-	known := a.dialects().Known().Actions[mattermost.Dialect.Weighted]
-	for _, name := range cfg.Only {
-		if !slices.Contains(known, name) {
-			return cfg, plan.Usagef("-only: no action %q; there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	return cfg, nil
-}
-
 // verify is "target verify": it carries every action of the simulated users out on a server, and
 // another client proves the effect.
 func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
-	cfg, err := a.verifyConfig(f, server)
-	if err != nil {
-		return err
+	if err := plan.CheckServer(server); err != nil {
+		return plan.Usagef("target verify: %w", err)
+	}
+	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
+		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets, Users: f.users}
+	if f.tokenFile != "" {
+		b, err := files.ReadText(f.tokenFile, rig.MaxSecret)
+		if err != nil {
+			return plan.Usagef("-token-file: %w", err)
+		}
+		if cfg.Token = strings.TrimSpace(string(b)); cfg.Token == "" {
+			return plan.Usagef("-token-file %s: the file is empty", f.tokenFile)
+		}
+	}
+	if cfg.Token == "" && cfg.Password == "" {
+		return plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
+	}
+	if f.ca != "" {
+		if err := rig.Trust(f.ca); err != nil {
+			return plan.Usagef("-ca: %w", err)
+		}
+	}
+	for key, value := range map[string]string{"admin": f.admin, "team": f.team} {
+		if value != "" {
+			cfg.Params[key] = value
+		}
+	}
+	if err := mattermost.Check(cfg.Params); err != nil {
+		return plan.UsageError{Err: err}
+	}
+	if f.only != "" {
+		cfg.Only = strings.Split(f.only, ",")
+		if err := mattermost.CheckActions(cfg.Only); err != nil {
+			return plan.Usagef("-only: %w", err)
+		}
 	}
 	cfg.Log = func(format string, args ...any) { plain.Fprintf(a.stderr, format+"\n", args...) }
 	cfg.Proven = func(p mattermost.Proof) {
@@ -100,8 +81,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
 		}
 	}
-	v := verification{URL: server, Users: f.users, Counts: map[string]int{},
-		Obstacles: []dialect.Obstacle{}}
+	v := verification{URL: server, Users: f.users, Obstacles: []dialect.Obstacle{}}
 	cfg.Before = func(list []dialect.Obstacle) {
 		v.Obstacles = append(v.Obstacles, list...)
 		if !f.asJSON {
@@ -113,12 +93,9 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 		return fmt.Errorf("verifying %s: %w", server, err)
 	}
 	v.Actions = proofs
-	for _, o := range outcomes {
-		v.Counts[string(o)] = 0
-	}
-	for _, p := range proofs {
-		v.Version = p.ServerVersion
-		v.Counts[string(p.Outcome)]++
+	v.Counts = mattermost.Count(proofs)
+	if len(proofs) > 0 {
+		v.Version = proofs[0].ServerVersion
 	}
 	if f.asJSON {
 		err = a.json(v)
@@ -137,17 +114,13 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	return err
 }
 
-var outcomes = []mattermost.Outcome{mattermost.OutcomeOK, mattermost.OutcomeAbsent,
-	mattermost.OutcomeLicense, mattermost.OutcomeFailed}
-
 // obstacles writes the settings of the server that matter to a run, before anything is proven.
 func (a *app) obstacles(v *verification) {
 	if len(v.Obstacles) == 0 {
 		plain.Fprintf(a.stdout, "no setting of the server stops a run of %d users\n", v.Users)
 		return
 	}
-	plain.Fprintf(a.stdout, "settings of the server that matter to a run of %d users (-users):\n",
-		v.Users)
+	plain.Fprintf(a.stdout, "settings of the server that matter to a run of %d users (-users):\n", v.Users)
 	for _, o := range v.Obstacles {
 		mark := "note "
 		if o.Stops {
@@ -157,11 +130,11 @@ func (a *app) obstacles(v *verification) {
 	}
 }
 
-// verifyTable writes the outcomes; outcomes that are not ok come last, where the reader looks.
+// verifyTable writes the outcomes. Failures come last, where the reader looks.
 func (a *app) verifyTable(v *verification) error {
 	list := slices.Clone(v.Actions)
 	slices.SortStableFunc(list, func(p, q mattermost.Proof) int {
-		return cmp.Compare(slices.Index(outcomes, p.Outcome), slices.Index(outcomes, q.Outcome))
+		return cmp.Compare(slices.Index(mattermost.Outcomes, p.Outcome), slices.Index(mattermost.Outcomes, q.Outcome))
 	})
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	plain.Fprintf(tw, "ACTION\tOUTCOME\tDETAIL\n")
@@ -172,10 +145,9 @@ func (a *app) verifyTable(v *verification) error {
 		return err
 	}
 	var parts []string
-	for _, o := range outcomes {
+	for _, o := range mattermost.Outcomes {
 		parts = append(parts, fmt.Sprintf("%d %s", v.Counts[string(o)], o))
 	}
-	_, err := plain.Fprintf(a.stdout, "%s, version %s: %d actions, %s\n", v.URL, v.Version,
-		len(v.Actions), strings.Join(parts, ", "))
+	_, err := plain.Fprintf(a.stdout, "%s, version %s: %d actions, %s\n", v.URL, v.Version, len(v.Actions), strings.Join(parts, ", "))
 	return err
 }

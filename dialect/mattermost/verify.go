@@ -30,6 +30,24 @@ const (
 	OutcomeFailed  Outcome = "FAILED"
 )
 
+// Outcomes are all outcomes, the good ones first.
+var Outcomes = []Outcome{OutcomeOK, OutcomeAbsent, OutcomeLicense, OutcomeFailed}
+
+// CheckActions refuses names that are not actions of persons.
+func CheckActions(names []string) error {
+	var known []string
+	for i := range actions {
+		known = append(known, actions[i].name)
+	}
+	slices.Sort(known)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("no action %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
 // A Proof is the outcome of one action on one server.
 type Proof struct {
 	Action        string  `json:"action"`
@@ -38,6 +56,18 @@ type Proof struct {
 	ServerVersion string  `json:"server_version"`
 	// Stack is the stack of this program if it panicked in the proof: a defect of ours.
 	Stack string `json:"stack,omitempty"`
+}
+
+// Count returns the number of proofs with each outcome.
+func Count(proofs []Proof) map[string]int {
+	n := map[string]int{}
+	for _, o := range Outcomes {
+		n[string(o)] = 0
+	}
+	for _, p := range proofs {
+		n[string(p.Outcome)]++
+	}
+	return n
 }
 
 // A VerifyConfig names the server to verify and the account to use.
