@@ -12,9 +12,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// rows returns accounts that a server has: those of persons of an earlier test, of which the last
-// two have tokens, and a stranger, who is in no team. The environment is that of a system whose
-// administrator is not known.
+// rows returns accounts of a server: four persons of an earlier test, the last two with tokens, and
+// a stranger, who is in no team. The environment has no administrator.
 func rows(t *testing.T) (h handed) {
 	t.Helper()
 	var env, admin workload.Env

@@ -36,8 +36,7 @@ func switchChannel(ctx context.Context, a *person) error {
 	return a.enter(ctx, k)
 }
 
-// proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another
-// than before is current.
+// proveSwitchChannel shows that another channel is current, and counts as read.
 func proveSwitchChannel(ctx context.Context, s *stage) {
 	s.proveEntering(ctx, s.actor.inTeam)
 }
@@ -118,8 +117,8 @@ func (a *person) somewhere(ctx context.Context) error {
 	return switchChannel(ctx, a)
 }
 
-// wholeStats of the looks at a channel's counts include its files: the sidebar on the right is
-// open.
+// wholeStats is the share of looks at a channel's counts that include its files, because the
+// sidebar on the right is open.
 const wholeStats = 0.01
 
 // enter makes a channel the current one and reads it.

@@ -58,7 +58,7 @@ func (a *person) own() *belongings {
 	return a.has
 }
 
-// quiet returns the person's client for calls of whose events the client itself does not receive.
+// quiet returns the person's client for calls whose events the client itself does not receive.
 func (a *person) quiet() *api.Client {
 	a.c.SetSocket(a.socket())
 	return a.c
@@ -258,9 +258,9 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 	return p, nil
 }
 
-// anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who
-// has none writes one first; so does an account that was there before, whose others may be
-// somebody's.
+// anyScheduled picks one of the person's scheduled posts. A person that knows none requests them,
+// and one that has none writes one. With an account of a file it always writes one: the others may
+// be somebody's.
 func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 	own := a.own()
 	if len(own.scheduled) == 0 {
@@ -306,7 +306,7 @@ func proveUpdateScheduledPost(ctx context.Context, s *stage) {
 		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
 }
 
-// deleteScheduledPost thinks better of a scheduled post.
+// deleteScheduledPost deletes a scheduled post.
 func deleteScheduledPost(ctx context.Context, a *person) error {
 	p, err := a.anyScheduled(ctx)
 	if err != nil {

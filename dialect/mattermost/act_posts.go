@@ -16,7 +16,7 @@ var postActions = []action{
 	{"add_reaction", 0.1306, always, addReaction, proveAddReaction, "saveReaction", 1},
 }
 
-// replyShare of the posts are replies: of production's posts, as load-test-ng has it.
+// replyShare is the share of replies among posts in production, as load-test-ng has it.
 const replyShare = 0.18
 
 // typing notifies the others that the person is typing, unless they are too many for the server
@@ -107,7 +107,8 @@ func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
 	return a.dropDraft(ctx, ch, api.ParseID(d.RootID))
 }
 
-// record tells the ledger what became of a post. m has its author and who reads it in this process.
+// record writes the outcome of a post to the ledger. m has the post's author, and its reader for
+// the audit.
 func record(l *workload.Ledger, d *api.Draft, p api.Posted, err error, m workload.Message) {
 	m.ID = p.ID
 	m.Channel = d.ChannelID

@@ -114,7 +114,7 @@ func proveUpdateCustomStatus(ctx context.Context, s *stage) {
 	disproved(after == "", "another client sees no status")
 }
 
-// removeCustomStatus takes it back. The server does not mind if there is none.
+// removeCustomStatus removes the custom status. Without one, the server accepts the call, too.
 func removeCustomStatus(ctx context.Context, a *person) error {
 	return a.c.ClearCustomStatus(ctx, a.id)
 }

@@ -39,7 +39,7 @@ type query struct {
 }
 
 // query draws a search: one to four words and, each in one of five searches, an author, a channel,
-// a date, an excluded word and a phrase. All is drawn before any request.
+// a date, an excluded word and a phrase. Everything is drawn before any request.
 func (a *person) query() (q query) {
 	r := a.content
 	word := func() string {
@@ -72,7 +72,7 @@ func (a *person) query() (q query) {
 	return q
 }
 
-// terms writes the query down.
+// terms formats the query.
 func (q *query) terms() string {
 	parts := slices.Clone(q.words)
 	if q.phrase != nil {
@@ -95,8 +95,8 @@ func (q *query) terms() string {
 
 func searchPosts(ctx context.Context, a *person) error { return a.searchIn(ctx, a.team) }
 
-// proveSearchPosts has the witness write something that the very search must find, and shows that
-// the person found as much as the witness.
+// proveSearchPosts has the witness write a post that the search must find, and shows that the
+// person found as many posts as the witness.
 func proveSearchPosts(ctx context.Context, s *stage) {
 	a := s.actor
 	for seed := uint64(1); ; seed++ {

@@ -28,8 +28,7 @@ func reconnectWebSocket(ctx context.Context, a *person) error {
 	return a.resync(ctx, from)
 }
 
-// proveReconnect shows that the socket is another one, that the server knows the connection again
-// if it can, and that an event sent afterwards arrives.
+// proveReconnect shows that the person has a new socket, and that an event sent afterwards arrives.
 func proveReconnect(ctx context.Context, s *stage) {
 	old := s.actor.socket()
 	s.act(ctx)
@@ -58,8 +57,8 @@ func (a *person) dropAndResume(ctx context.Context) error {
 	return err
 }
 
-// resync requests everything that may have changed since a moment: channels, memberships, posts of
-// the current channel, presence, unread counts, and who of those in view changed.
+// resync requests what may have changed since a time: channels, memberships, posts of the current
+// channel, presence, unread counts, and changed users in view.
 func (a *person) resync(ctx context.Context, since time.Time) error {
 	if err := a.readChannels(ctx, false); err != nil {
 		return err
@@ -92,7 +91,7 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 	return err
 }
 
-// fullReload is the reload button: everything is forgotten, connected and loaded again.
+// fullReload presses the reload button: the person forgets everything, connects and loads again.
 func fullReload(ctx context.Context, a *person) error {
 	defer a.c.Under(a.login)()
 	return a.arrive(ctx)
@@ -118,8 +117,8 @@ func proveFullReload(ctx context.Context, s *stage) {
 	s.hears(ctx)
 }
 
-// logoutLogin ends the session and opens another with the password. A token of a file could not be
-// had again.
+// logoutLogin ends the session and opens another with the password. It keeps a token of a file,
+// which could not be obtained again.
 func logoutLogin(ctx context.Context, a *person) error {
 	if a.b.held(a.u.Rank, true) != "" {
 		return errOnlyToken

@@ -29,7 +29,7 @@ const (
 	mostThreads = 25 // that a person remembers of its inbox
 )
 
-// errNoThread is the reason of a person that follows no thread.
+// errNoThread is the skip of a person that follows no thread.
 const errNoThread skipError = "no followed thread"
 
 // viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread

@@ -84,7 +84,7 @@ type speedClass struct {
 // users.
 var speeds = [...]speedClass{{1, 1}, {2, 2}, {3, 3}, {6, 8}, {30, 6}}
 
-// speedOf is the factor of the person with this number: dealt, not drawn. Of any twenty consecutive
+// speedOf returns the factor of a person. Factors are dealt, not drawn: of any twenty consecutive
 // persons each class has exactly its share, and of fewer nearly.
 func speedOf(rank int) float64 {
 	var dealt [len(speeds)]int

@@ -30,7 +30,7 @@ func unfollow(life context.Context, rec *workload.Beside) {
 	}
 }
 
-// connect opens the WebSocket of a new life, with the reader and the clock.
+// connect opens the WebSockets, and starts their readers and the clock.
 func (a *person) connect(ctx context.Context) error {
 	sock, err := a.c.Connect(ctx)
 	if err != nil {
@@ -337,9 +337,9 @@ func (a *person) rescue(what string) {
 // the others.
 const mostBehind = 1
 
-// behind does something on a goroutine and a connection of its own, as long as the person is
-// connected. Its first call is intended at that moment: when the event arrived that sets it off, or
-// when the clock was to tick.
+// behind makes calls on a goroutine and an HTTP connection of its own, while the person is
+// connected. The first is intended when the event arrived that sets it off, or when the clock was
+// to tick.
 func (a *person) behind(intended time.Duration, do func(ctx context.Context, c *api.Client)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -413,12 +413,11 @@ func (a *person) meetTyping(id api.ID, at time.Time) {
 	})
 }
 
-// The clock of a client: every minute, not scaled by the person's speed, it requests the presence
-// of those in view.
+// clockPeriod is the time between two requests for the presence of users in view. The person's
+// speed does not scale it.
 const clockPeriod = time.Minute
 
-// startClock sets the first tick, at a moment of the minute that is the person's own. The lock is
-// held.
+// startClock sets the first tick, at the person's own offset in the minute. The lock is held.
 func (a *person) startClock() {
 	if !a.b.set.periodic {
 		return

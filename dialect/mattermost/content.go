@@ -98,7 +98,7 @@ func (a *person) permalink() string {
 	return " " + strings.TrimRight(a.pool.cfg.URL, "/") + "/" + a.b.set.team + "/pl/" + p.id.String()
 }
 
-// fewWords draws one word to most.
+// fewWords draws one to most words.
 func fewWords(r *rand.Rand, most int) string { return sentence(r, 1+r.IntN(most)) }
 
 // sentence draws n words.
@@ -158,7 +158,7 @@ func (a *person) write(
 }
 
 // lookUp requests completions of a name that is being typed, in a channel if that is not empty, and
-// shows the portraits of those.
+// shows the users' portraits.
 func (a *person) lookUp(ctx context.Context, channelID, part string) error {
 	in, out, err := a.c.AutocompleteUsers(ctx, a.team, channelID, part)
 	if err != nil {
@@ -177,8 +177,8 @@ func (a *person) show(ctx context.Context, people []api.Profile) error {
 	return a.portraits(ctx, faces)
 }
 
-// typeOut types a text letter by letter, in 100 to 300 ms each, and has each beginning of it looked
-// up; now and then a wrong letter is looked up, too.
+// typeOut types a text letter by letter, in 100 to 300 ms each, and looks each beginning up. Now
+// and then it looks a wrong letter up, too.
 func (a *person) typeOut(ctx context.Context, text string, look func(part string) error) error {
 	pause := time.Duration(100+a.content.IntN(201)) * time.Millisecond
 	for i := range len(text) {

@@ -272,7 +272,7 @@ func verified(t *testing.T, cfg VerifyConfig) []Proof {
 	return proofs
 }
 
-// allProven wants so many proofs of a server, all of which show the effect.
+// allProven verifies a server and requires a number of proofs, all with the effect.
 func allProven(t *testing.T, cfg VerifyConfig, want int) {
 	t.Helper()
 	proofs := verified(t, cfg)

@@ -65,7 +65,7 @@ var Dialect = &dialect.Dialect{
 	},
 }
 
-// licensed names what a server does with a license alone.
+// licensed returns a note on what a server does with a license alone.
 func licensed(p *plan.Plan) []string {
 	if t := p.Target; t.Driver != plan.Process || t.Topology == nil || t.Topology.Replicas == 0 {
 		return nil
@@ -100,7 +100,7 @@ func searchRules(p *plan.Plan, scraped bool) (rules []string) {
 	return rules
 }
 
-// graphs are the ten that the reports of Mattermost's release team have, under their names.
+// graphs are the ten graphs in reports of Mattermost's release team, under their names.
 func graphs() []dialect.GraphQuery {
 	ms := func(name, title, stat, metric string) dialect.GraphQuery {
 		source := map[string]func(string) dialect.GraphSource{dialect.Mean: dialect.MeanOf,

@@ -223,8 +223,8 @@ func (ch *channel) add(p post) {
 	}
 }
 
-// forget removes a post, and its replies if it is a root. Every member hears of a deletion; all
-// except the first find nothing to remove.
+// forget removes a post, and its replies if it is a root. Every member gets the event of a
+// deletion; all except the first find nothing to remove.
 func (ch *channel) forget(id api.ID) {
 	gone := func(p post) bool { return p.id == id || p.root == id }
 	ch.mu.RLock()

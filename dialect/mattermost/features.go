@@ -9,7 +9,7 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// A feature is an ability of the server that not every one has. An action names the one it needs.
+// A feature is an ability that not every server has. An action names the one that it needs.
 type feature uint8
 
 const (
@@ -48,8 +48,7 @@ func (l license) String() string {
 		"an Enterprise license"}[l]
 }
 
-// licenseOf reads the license from a server's answer. A licensed server that does not name the tier
-// has at least one that counts as any.
+// licenseOf reads the license from a server's answer. A license without a tier counts as any.
 func licenseOf(values map[string]string) license {
 	if values["IsLicensed"] != "true" {
 		return unlicensed

@@ -9,8 +9,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// notes is the state that the users of one behavior share: the tables of names, and the kinds of
-// failure that were printed already.
+// notes are shared by the users of one behavior: the tables of names, and the kinds of failure that
+// were printed.
 type notes struct {
 	mu     sync.Mutex
 	reg    *measure.Registry
@@ -52,9 +52,9 @@ func (n *notes) storm(reg *measure.Registry, kind string) *api.Table {
 	return t
 }
 
-// to returns a function that prints each kind of failure once: an op that fails a thousand times is
-// counted in its class, but the answer of the server (or a proxy) is worth a line. A panic is
-// passed on each time, whether it failed an op or not.
+// to returns a function that prints each kind of failure once. An op that fails a thousand times is
+// counted in its class, and the answer of the server or proxy is printed once. A panic is passed on
+// each time, whether it failed an op or not.
 func (n *notes) to(env *workload.Env) func(error) {
 	if env.Log == nil && env.Panicked == nil {
 		return nil

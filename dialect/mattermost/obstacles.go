@@ -35,8 +35,8 @@ func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obst
 	return s.obstacles(users)
 }
 
-// obstacles reads the settings, the license and the limits of the server that matter to a run of so
-// many users. An administrator who may not read one of them learns less.
+// obstacles reads the settings, the license and the limits of the server that matter to a run of
+// some users, as far as the administrator may read them.
 func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 	err = s.with(func(c *api.Client) error {
 		conf, err := c.Config(s.ctx)

@@ -54,8 +54,8 @@ var Params = map[string]string{
 	"direct":      "direct channels that each person has from the beginning, besides one group channel of three (0 to 20, default 2, if the mix opens any)",
 }
 
-// Secrets are the names that Env.Secret is asked for, with their meaning. A setting of the same
-// name is used if that has none.
+// Secrets are the names in Env.Secret, with their meaning. A setting of the same name stands in for
+// a missing secret.
 var Secrets = map[string]string{
 	"admin_password": "password of the administrator",
 	"admin_token":    "token of the administrator, instead of its password",

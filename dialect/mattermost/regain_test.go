@@ -44,8 +44,8 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// A slowServer accepts WebSockets, the n-th (from 0) after so many seconds as slow has at n, and
-// with 503 where that is negative. lost breaks the connections that are open.
+// A slowServer accepts WebSockets, the n-th (from 0) after slow[n] seconds. It refuses with 503
+// where that is negative. lost breaks the connections that are open.
 type slowServer struct {
 	pipes
 	slow  []int

@@ -63,7 +63,7 @@ func nullInProcess(t *testing.T) (url string) {
 	return s.URL()
 }
 
-// process plays one process of a run: the persons from one rank to another do so many actions. It
+// process plays one process of a run: the persons of some ranks carry out acts actions each. It
 // returns the requests of each, sorted (calls go out together), and its think times.
 func process(
 	t *testing.T, all, from, to, acts int, weights map[string]float64,

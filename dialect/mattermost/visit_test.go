@@ -13,7 +13,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A heard is what a visit found.
+// A heard holds the findings of a visit.
 type heard struct{ lines []string }
 
 func (*heard) Doing(string) {}

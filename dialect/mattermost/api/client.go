@@ -122,8 +122,8 @@ func (c *Client) body() []byte {
 }
 
 // call makes the request of an op with these values, again while a limit refuses it if the client
-// has patience, and records each. req has what is particular to the call. read reads
-// the needed fields of the answer and returns an error if the answer does not show the effect.
+// has patience, and records each. req has what is particular to the call. read reads the needed
+// fields of the answer and returns an error if the answer does not show the effect.
 func (c *Client) call(
 	ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string,
 ) error {
