@@ -129,7 +129,7 @@ func updateChannelBookmark(ctx context.Context, a *person) error {
 		return err
 	}
 	name := fewWords(a.content, 2)
-	_, err = a.quiet().RenameBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID,
+	_, err = a.quiet().RenameBookmark(ctx, a.here(), one(a.pick, list).ID,
 		name[:min(len(name), 60)])
 	return err
 }
@@ -176,7 +176,7 @@ func deleteChannelBookmark(ctx context.Context, a *person) error {
 	if err != nil {
 		return err
 	}
-	return a.quiet().DeleteBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID)
+	return a.quiet().DeleteBookmark(ctx, a.here(), one(a.pick, list).ID)
 }
 
 // proveDeleteChannelBookmark shows that another client sees one less.
@@ -236,10 +236,10 @@ func updateSidebarCategory(ctx context.Context, a *person) error {
 	if len(from) == 0 || len(to) < 2 {
 		return errNoChannel
 	}
-	s := from[a.pick.IntN(len(from))]
+	s := one(a.pick, from)
 	to = slices.DeleteFunc(to, func(k int) bool { return k == s.cat })
 	src := &cats[s.cat]
-	dst := &cats[to[a.pick.IntN(len(to))]]
+	dst := &cats[one(a.pick, to)]
 	dst.Channels = append([]string{src.Channels[s.at]}, dst.Channels...)
 	src.Channels = slices.Delete(src.Channels, s.at, s.at+1)
 	if err := a.c.UpdateCategories(ctx, a.id, a.team, []api.Category{*src, *dst}); err != nil {

@@ -379,7 +379,7 @@ func switchTeam(ctx context.Context, a *person) error {
 		return errNoTeam
 	}
 	start := time.Now()
-	a.team = others[a.pick.IntN(len(others))]
+	a.team = one(a.pick, others)
 	if err := a.loadTeam(ctx); err != nil {
 		return err
 	}

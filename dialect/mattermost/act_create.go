@@ -46,7 +46,7 @@ func joinChannel(ctx context.Context, a *person) error {
 		return errNoChannel
 	}
 	slices.SortFunc(free, api.ByName)
-	ch := free[a.pick.IntN(len(free))]
+	ch := one(a.pick, free)
 	if err := a.c.JoinChannel(ctx, ch.ID, a.id); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func newDirect(ctx context.Context, a *person) (users []string, err error) {
 	if len(strangers) > 0 {
 		all = strangers
 	}
-	users = []string{a.id, all[a.pick.IntN(len(all))].ID}
+	users = []string{a.id, one(a.pick, all).ID}
 	ch, err := a.c.CreateDirect(ctx, users[0], users[1])
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 // saves one.
 func deleteDraft(ctx context.Context, a *person) error {
 	if a.has != nil && len(a.has.drafts) > 0 {
-		d := a.has.drafts[a.pick.IntN(len(a.has.drafts))]
+		d := one(a.pick, a.has.drafts)
 		return a.dropDraft(ctx, d.ch, d.root)
 	}
 	if err := a.somewhere(ctx); err != nil {
@@ -281,7 +281,7 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 	if len(own.scheduled) == 0 {
 		return a.schedule(ctx)
 	}
-	return own.scheduled[a.pick.IntN(len(own.scheduled))], nil
+	return one(a.pick, own.scheduled), nil
 }
 
 // updateScheduledPost rewrites a scheduled post, for another time.

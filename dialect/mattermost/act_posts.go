@@ -130,7 +130,7 @@ func record(l *workload.Ledger, d *api.Draft, p api.Posted, err error, m workloa
 
 // addReaction adds a reaction to a post.
 func addReaction(ctx context.Context, a *person) error {
-	emoji := emojis[a.content.IntN(len(emojis))]
+	emoji := one(a.content, emojis)
 	p, err := a.somePost(ctx, isUserPost)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 		if ids = slices.DeleteFunc(ids, func(id string) bool { return id == a.id }); len(ids) == 0 {
 			return errNoUser
 		}
-		who = a.b.dir.user(api.ParseID(ids[a.pick.IntN(len(ids))]))
+		who = a.b.dir.user(api.ParseID(one(a.pick, ids)))
 	}
 	id := a.b.dir.account(who).id.String()
 	m, err := a.c.ChannelMember(ctx, ch.key, id)
@@ -99,7 +99,7 @@ const statusTime = 30 * time.Minute
 
 // updateCustomStatus sets the person's custom status.
 func updateCustomStatus(ctx context.Context, a *person) error {
-	emoji := emojis[a.content.IntN(len(emojis))]
+	emoji := one(a.content, emojis)
 	text := fewWords(a.content, 4)
 	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
 }

@@ -42,10 +42,7 @@ type query struct {
 // a date, an excluded word and a phrase. Everything is drawn before any request.
 func (a *person) query() (q query) {
 	r := a.content
-	word := func() string {
-		words := vocabulary()
-		return words[r.IntN(len(words))]
-	}
+	word := func() string { return one(r, vocabulary()) }
 	for range 1 + r.IntN(4) {
 		q.words = append(q.words, word())
 	}

@@ -95,7 +95,7 @@ func (a *person) followed(ctx context.Context) (api.ID, error) {
 	if len(threads) == 0 {
 		return api.ID{}, errNoThread
 	}
-	return threads[a.pick.IntN(len(threads))], nil
+	return one(a.pick, threads), nil
 }
 
 // updateThreadRead reads a followed thread up to now.

@@ -224,7 +224,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	if len(people) == 0 {
 		return "", errNoUser
 	}
-	return people[a.pick.IntN(len(people))].Username, nil
+	return one(a.pick, people).Username, nil
 }
 
 func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) {

@@ -103,3 +103,6 @@ func speedOf(rank int) float64 {
 	}
 	return factor
 }
+
+// one draws an element of a list that is not empty.
+func one[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
