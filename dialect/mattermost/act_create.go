@@ -113,11 +113,7 @@ func newDirect(ctx context.Context, a *person) (users []string, err error) {
 		all = strangers
 	}
 	users = []string{a.id, one(a.pick, all).ID}
-	ch, err := a.c.CreateDirect(ctx, users[0], users[1])
-	if err != nil {
-		return nil, err
-	}
-	return users, a.settleIn(ctx, ch, c)
+	return users, a.settleIn(ctx, users, c)
 }
 
 // newGroup opens a group channel with two others and writes there. It returns the three.
@@ -133,17 +129,16 @@ func newGroup(ctx context.Context, a *person) (users []string, err error) {
 	i := a.pick.IntN(len(all))
 	k := (i + 1 + a.pick.IntN(len(all)-1)) % len(all)
 	users = []string{a.id, all[i].ID, all[k].ID}
-	ch, err := a.c.CreateGroup(ctx, users)
-	if err != nil {
-		return nil, err
-	}
-	return users, a.settleIn(ctx, ch, c)
+	return users, a.settleIn(ctx, users, c)
 }
 
-// settleIn reads a channel that was just opened, and writes there.
-func (a *person) settleIn(ctx context.Context, ch api.Channel, c composed) error {
-	ch, err := a.c.Channel(ctx, ch.ID)
+// settleIn opens the direct or group channel of users, reads it and writes there.
+func (a *person) settleIn(ctx context.Context, users []string, c composed) error {
+	ch, err := a.c.Open(ctx, users)
 	if err != nil {
+		return err
+	}
+	if ch, err = a.c.Channel(ctx, ch.ID); err != nil {
 		return err
 	}
 	if _, err := a.c.ChannelMember(ctx, ch.ID, a.id); err != nil {
@@ -193,10 +188,8 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 		for _, p := range people {
 			ids = append(ids, p.ID)
 		}
-		if len(ids) > 0 {
-			if err := a.getStatuses(ctx, ids); err != nil {
-				return err
-			}
+		if err := a.getStatuses(ctx, ids); err != nil {
+			return err
 		}
 	}
 	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {

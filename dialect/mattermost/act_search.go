@@ -235,7 +235,7 @@ func searchGroupChannels(ctx context.Context, a *person) error {
 
 // proveSearchGroupChannels makes a group channel of the actor and shows that it is found.
 func proveSearchGroupChannels(ctx context.Context, s *stage) {
-	ch := must(s.witness.c.CreateGroup(ctx, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
+	ch := must(s.witness.c.Open(ctx, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
 	s.actor.own().found = 0
 	s.act(ctx)
 	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))

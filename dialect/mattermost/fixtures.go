@@ -64,22 +64,23 @@ func (s *setup) provideFixtures(b *Person) error {
 // of three. The server answers with the channel that is there if there is one.
 func (s *setup) directs(b *Person, ids []string) error {
 	n := len(ids)
-	var pairs, groups [][]string
+	var channels [][]string
 	for rank := range n {
 		// Half of the channels are opened by the person itself, half by those before it: each has
 		// about as many as the setting.
 		for d := 1; d <= (b.set.direct+1)/2; d++ {
 			if other := (rank + d) % n; other != rank &&
 				(rank >= b.fixtures.directs || other >= b.fixtures.directs || rank+d >= n) {
-				pairs = append(pairs, []string{ids[rank], ids[other]})
+				channels = append(channels, []string{ids[rank], ids[other]})
 			}
 		}
 	}
+	pairs := len(channels)
 	for from := b.fixtures.directs / groupOf * groupOf; n >= groupOf && from < n; from += groupOf {
 		if from+groupOf > n { // the last ones make up a group with those before
 			from = n - groupOf
 		}
-		groups = append(groups, ids[from:from+groupOf])
+		channels = append(channels, ids[from:from+groupOf])
 		if from+groupOf == n {
 			break
 		}
@@ -89,19 +90,13 @@ func (s *setup) directs(b *Person, ids []string) error {
 		return err
 	}
 	if !have {
-		s.log("opening %d direct and %d group channels", len(pairs), len(groups))
-		err = s.parallel(len(pairs)+len(groups),
-			func(ctx context.Context, c *api.Client, k int) (err error) {
-				if k < len(pairs) {
-					_, err = c.CreateDirect(ctx, pairs[k][0], pairs[k][1])
-				} else {
-					_, err = c.CreateGroup(ctx, groups[k-len(pairs)])
-				}
-				if err != nil {
-					return fmt.Errorf("opening a direct or group channel: %w", err)
-				}
-				return nil
-			})
+		s.log("opening %d direct and %d group channels", pairs, len(channels)-pairs)
+		err = each(s, channels, func(ctx context.Context, c *api.Client, users []string) error {
+			if _, err := c.Open(ctx, users); err != nil {
+				return fmt.Errorf("opening a direct or group channel: %w", err)
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}

@@ -123,6 +123,9 @@ func (a *person) know(people []api.Profile) {
 
 // getProfiles requests the profiles of these users and remembers them.
 func (a *person) getProfiles(ctx context.Context, c *api.Client, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	people, err := c.ProfilesByID(ctx, ids)
 	if err != nil {
 		return err
@@ -241,9 +244,6 @@ func (a *person) direct(ctx context.Context) error {
 			}
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
 	if err := a.getProfiles(ctx, a.c, ids); err != nil {
 		return err
 	}
@@ -265,6 +265,9 @@ func otherOf(name, self string) string {
 
 // getStatuses requests the presence of users and remembers that it is known.
 func (a *person) getStatuses(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	if _, err := a.c.Statuses(ctx, ids); err != nil {
 		return err
 	}
@@ -323,15 +326,11 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	if err := a.together(ctx, pictures...); err != nil {
 		return err
 	}
-	if len(unseen) > 0 {
-		if err := a.getStatuses(ctx, unseen); err != nil {
-			return err
-		}
+	if err := a.getStatuses(ctx, unseen); err != nil {
+		return err
 	}
-	if len(unknown) > 0 {
-		if err := a.getProfiles(ctx, a.c, unknown); err != nil {
-			return err
-		}
+	if err := a.getProfiles(ctx, a.c, unknown); err != nil {
+		return err
 	}
 	if err := a.portraits(ctx, faces); err != nil {
 		return err

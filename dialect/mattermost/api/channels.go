@@ -214,8 +214,15 @@ func (c *Client) Channel(ctx context.Context, channelID string) (Channel, error)
 	}), channelID)
 }
 
-// open opens a channel of a type for users.
-func (c *Client) open(ctx context.Context, o op, kind string, userIDs []string) (Channel, error) {
+// Open opens the direct channel of two users, or the group channel of three to eight. The channel
+// may be there already.
+func (c *Client) Open(ctx context.Context, userIDs []string) (Channel, error) {
+	o := opCreateDirect
+	kind := "D"
+	if len(userIDs) > 2 {
+		o = opCreateGroup
+		kind = "G"
+	}
 	return send(ctx, c, o, list(c.body(), userIDs), func(b []byte) (Channel, error) {
 		ch, err := readChannel(b)
 		if err == nil && ch.Type != kind {
@@ -223,14 +230,4 @@ func (c *Client) open(ctx context.Context, o op, kind string, userIDs []string) 
 		}
 		return ch, err
 	})
-}
-
-// CreateDirect opens the direct channel of two users, which may be there already.
-func (c *Client) CreateDirect(ctx context.Context, userID, other string) (Channel, error) {
-	return c.open(ctx, opCreateDirect, "D", []string{userID, other})
-}
-
-// CreateGroup opens the group channel of three to eight users, which may be there already.
-func (c *Client) CreateGroup(ctx context.Context, userIDs []string) (Channel, error) {
-	return c.open(ctx, opCreateGroup, "G", userIDs)
 }
