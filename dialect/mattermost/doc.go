@@ -11,6 +11,12 @@
 // of what it sees, and each is proven: [Verify] carries it out with the code that a load uses and
 // shows its effect through another client.
 //
+// # Adding an action
+//
+// An action is a row in the file of its theme, act_*.go, a function that carries it out and behind
+// it one that proves it. The row has the weight in the default mix, the feature that the server
+// needs, and the server's handlers that count for an imported mix.
+//
 // # What persons know
 //
 // A client of the real server keeps copies of users, channels and posts. Here, one directory per
@@ -35,6 +41,7 @@
 //
 // # Provisioning
 //
+// An account comes from a file, is made by Provision or is made by its person (accounts.go).
 // Provision logs in as administrator, creates missing objects (the administrator itself on an empty
 // server, a team, channels, a bot, users) and finds existing ones, by name. It works the same on a
 // real server and on package refchat. [Params] lists the settings, [Secrets] the secrets.

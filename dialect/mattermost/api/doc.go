@@ -15,6 +15,13 @@
 // answer that does not show the effect (the id of the new post, for example), is decode. An op cut
 // off by the end of the run is not recorded.
 //
+// # Adding a call
+//
+// A call is a row (newOp: name, method with path, traits) and a function beside it, which names the
+// values of the path, the body and what the answer must hold: get, send, do or pageOf with a
+// decoder such as listOf, holding, member, idIn or shown. TestEveryCallProvesItsEffect wants a row
+// for it, with the answers that are right.
+//
 // # Out of scope
 //
 // Who calls, why and when: behaviors, provisioning and proofs are built on it.
