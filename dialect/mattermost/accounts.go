@@ -272,7 +272,7 @@ func (s *setup) checkMembers(
 			return fmt.Errorf("%s: its channels: %w", r.at(rank), err)
 		}
 		for _, k := range want(rank) {
-			if !slices.ContainsFunc(chs, func(ch api.Channel) bool { return ch.ID == channels[k] }) {
+			if !hasChannel(chs, channels[k]) {
 				name := ""
 				if len(s.set.existing) == 0 {
 					name = channelName(s.set.team, k) + " "

@@ -3,7 +3,6 @@ package mattermost
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
@@ -73,7 +72,7 @@ func proveCreatePost(ctx context.Context, s *stage) {
 		s.act(ctx)
 		after := must(s.witness.c.Posts(ctx, ch.key, pageOf))
 		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
-			slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }),
+			hasPost(before, after[0].ID),
 			"another client finds no new post of the person")
 		if !after[0].RootID.None() {
 			replies++

@@ -117,9 +117,7 @@ func proveSearchPosts(ctx context.Context, s *stage) {
 			a.own().found = 0
 			check(s.carryOutAs(ctx, seed, seed, s.doing.do))
 			theirs := must(s.witness.c.SearchPosts(ctx, team, q.terms(), 0))
-			if slices.ContainsFunc(theirs, func(x api.Seen) bool {
-				return x.ID.String() == p.ID
-			}) && a.own().found == len(theirs) {
+			if hasPost(theirs, api.ParseID(p.ID)) && a.own().found == len(theirs) {
 				return
 			}
 			check(a.u.Pause(ctx, time.Second))
@@ -211,8 +209,7 @@ func proveSearchChannels(ctx context.Context, s *stage) {
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && p.ch.kind == 'O' {
 			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
-			disproved(s.actor.own().found == 0 ||
-				!slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.key }),
+			disproved(s.actor.own().found == 0 || !hasChannel(theirs, p.ch.key),
 				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs,
 				p.ch.name)
 		}
@@ -239,8 +236,6 @@ func proveSearchGroupChannels(ctx context.Context, s *stage) {
 	s.actor.own().found = 0
 	s.act(ctx)
 	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))
-	disproved(s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool {
-		return c.ID == ch.ID
-	}),
+	disproved(s.actor.own().found == 0 || !hasChannel(theirs, ch.ID),
 		"the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 }

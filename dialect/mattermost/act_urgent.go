@@ -95,8 +95,7 @@ func proveDeletePost(ctx context.Context, s *stage) {
 	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
 	s.act(ctx)
 	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
-	disproved(slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }),
-		"the post is still there")
+	disproved(hasPost(posts, api.ParseID(id)), "the post is still there")
 }
 
 // createReminder requests a reminder of a post in ten minutes.

@@ -274,3 +274,11 @@ func (ch *channel) oldest() (post, bool) {
 	}
 	return ch.posts[max(0, len(ch.posts)-seenPosts)], true
 }
+
+func hasPost(posts []api.Seen, id api.ID) bool {
+	return slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID == id })
+}
+
+func hasChannel(channels []api.Channel, id string) bool {
+	return slices.ContainsFunc(channels, func(c api.Channel) bool { return c.ID == id })
+}
