@@ -10,24 +10,28 @@ import (
 	"plimsoll/plan"
 )
 
-// unfed refuses the rules of a plan to which its users give no data: a run would wait for them and then
-// not be valid.
+// unfed refuses rules that the users of a plan give no data: a run would wait for it, and not be
+// valid.
 func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
-	ops, listening := s.does(p), s.hears(p)
+	ops := s.does(p)
+	listening := s.hears(p)
 	listeners := listenersOf(speaks)
 	check := func(key string, rules []plan.SLO) {
 		for i, r := range rules {
 			path := fmt.Sprintf("%s[%d]", key, i)
-			heard := r.Arg == "delivery" || r.Stat == "rate" && (slices.Contains(plan.MessageFaults(), r.Arg) || r.Arg == plan.Disconnected)
+			heard := r.Arg == "delivery" ||
+				r.Stat == "rate" && (slices.Contains(plan.MessageFaults(), r.Arg) || r.Arg == plan.Disconnected)
 			switch {
 			case heard && !listening && len(listeners) > 0:
 				out = append(out, plan.Refusal{Path: path, Text: fmt.Sprintf(
 					"nobody listens: users of the behavior %s keep no WebSocket, so the rule would have no data; remove it, or add some who do, as in with: {%s: 10%%}",
 					p.Workload.Behavior, listeners[0])})
-			case r.Unit == plan.Seconds && r.Arg != "op" && r.Arg != "delivery" && ops != nil && !slices.Contains(ops, r.Arg):
+			case r.Unit == plan.Seconds && r.Arg != "op" && r.Arg != "delivery" && ops != nil &&
+				!slices.Contains(ops, r.Arg):
 				out = append(out, plan.Refusal{Path: path, Text: fmt.Sprintf(
 					"users of the behavior %s never do %s, so the rule would have no data; they do %s",
-					strings.Join(slices.Sorted(maps.Keys(p.Workload.Mix())), ", "), r.Arg, strings.Join(ops, ", "))})
+					strings.Join(slices.Sorted(maps.Keys(p.Workload.Mix())), ", "), r.Arg,
+					strings.Join(ops, ", "))})
 			}
 		}
 	}

@@ -8,7 +8,8 @@ type Obstacle struct {
 	Value   string `json:"value"`
 	Stops   bool   `json:"stops"`  // the run ends, or is not valid
 	Effect  string `json:"effect"` // and the remedy
-	// Most is the largest number of users of a run that the setting does not stop; 0 if it stops a run of any.
+	// Most is the largest number of users of a run that the setting does not stop; 0 if it stops a
+	// run of any.
 	Most int `json:"-"`
 }
 

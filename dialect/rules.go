@@ -7,15 +7,16 @@ import (
 	"plimsoll/plan"
 )
 
-// DisconnectedUsers is the rule of WebSockets that stay up: of a bounded test whose users keep some. Two failures
-// decide where there are 200 users or fewer, and one never does.
+// DisconnectedUsers is the rule of WebSockets that stay up, in a bounded test whose users keep
+// some. Of 200 users or fewer, two failures decide; one never does.
 const DisconnectedUsers = "rate(disconnected) < 1% min 200"
 
-// WithDefaultRules returns the plan with the rules that it leaves to the program. A search without any has those of
-// its dialect and of the hosts, and the one of all failed operations; docs/capacity.md explains each. A bounded test
-// without any has those of the search, and in a plan without one those of failed operations and of broken WebSockets.
-// Rules of the plan's own that limit rate(errors) nowhere get that one as well, so that shed load is never counted as
-// carried, and those of a bounded test the one of WebSockets.
+// WithDefaultRules returns the plan with the rules that it leaves to the program. A search without
+// rules gets the rules of its dialect, of the hosts and of failed operations; docs/capacity.md
+// explains each. A bounded test without rules gets the search's; in a plan without a search, the
+// rules of failed operations and broken WebSockets. A plan's own rules that nowhere limit
+// rate(errors) get that rule, so that shed load never counts as carried, and in a bounded test the
+// rule of broken WebSockets.
 func (s Set) WithDefaultRules(p *plan.Plan) *plan.Plan {
 	q := *p
 	if u := p.Unbounded; u != nil && !slices.ContainsFunc(u.SLO, plan.SLO.LimitsErrors) {
@@ -32,7 +33,9 @@ func (s Set) WithDefaultRules(p *plan.Plan) *plan.Plan {
 		if !slices.ContainsFunc(b.SLO, plan.SLO.LimitsErrors) {
 			c.SLO = withRules(c.SLO, plan.FailedOperations)
 		}
-		if s.listens(p) && !slices.ContainsFunc(b.SLO, func(r plan.SLO) bool { return r.Arg == plan.Disconnected }) {
+		if s.listens(p) && !slices.ContainsFunc(b.SLO, func(r plan.SLO) bool {
+			return r.Arg == plan.Disconnected
+		}) {
 			c.SLO = withRules(c.SLO, DisconnectedUsers)
 		}
 		q.Bounded = &c
@@ -40,7 +43,7 @@ func (s Set) WithDefaultRules(p *plan.Plan) *plan.Plan {
 	return &q
 }
 
-// withRules returns the rules and those of the texts, which are constants, in a list of its own.
+// withRules returns a new list of rules and the rules of texts, which are constants.
 func withRules(rules []plan.SLO, texts ...string) []plan.SLO {
 	rules = slices.Clone(rules)
 	for _, t := range texts {
@@ -53,8 +56,8 @@ func withRules(rules []plan.SLO, texts ...string) []plan.SLO {
 	return rules
 }
 
-// searchRules are the default rules of a search: those about the client's view, of the dialect, and of the hosts that
-// can be seen.
+// searchRules are the default rules of a search: on the client's view, of the dialect, and on the
+// watched hosts.
 func (s Set) searchRules(p *plan.Plan) []string {
 	rules := []string{
 		"mean(op) < 100ms",
@@ -70,7 +73,8 @@ func (s Set) searchRules(p *plan.Plan) []string {
 	return rules
 }
 
-// listens reports whether some users of the bounded test keep WebSockets, beside their API requests.
+// listens reports whether some users of the bounded test keep WebSockets, beside their API
+// requests.
 func (s Set) listens(p *plan.Plan) bool {
 	users := false
 	for _, n := range p.Bounded.Users {
@@ -79,8 +83,8 @@ func (s Set) listens(p *plan.Plan) bool {
 	return users && s.hears(p)
 }
 
-// The rules of hosts. Where the target shares its host with the generator, the generator's memory and segments are in
-// these numbers: they warn, and do not stop a search.
+// The rules of hosts. Where the target shares its host with the generator, the generator's memory
+// and segments are in these numbers: they warn, and do not stop a search.
 const (
 	HostCPU       = "cpu(app) < 85%"
 	HostMemory    = `promql: 1 - min(node_memory_MemAvailable_bytes{role=""} / node_memory_MemTotal_bytes{role=""}) < 0.85 warning`
@@ -88,20 +92,24 @@ const (
 	AppHostMemory = `promql: 1 - min(node_memory_MemAvailable_bytes{role="app"} / node_memory_MemTotal_bytes{role="app"}) < 0.85`
 )
 
-// Retransmitted is PromQL for the share of segments that were sent again, of the worst host of a role; "" is this host.
+// Retransmitted is PromQL for the share of segments that were sent again, of the worst host of a
+// role; "" is this host.
 func Retransmitted(role string) string {
 	of := `{role="` + role + `"}[$window])`
-	return "max(rate(node_netstat_Tcp_RetransSegs" + of + " / clamp_min(rate(node_netstat_Tcp_OutSegs" + of + ", 1))"
+	return "max(rate(node_netstat_Tcp_RetransSegs" + of +
+		" / clamp_min(rate(node_netstat_Tcp_OutSegs" + of + ", 1))"
 }
 
-// HostSeen reports whether the plan watches the hosts of a role: by an agent, or by a probe of Prometheus metrics on
-// the port that is node_exporter's; or by a Prometheus server that watches them already.
+// HostSeen reports whether the plan watches the hosts of a role: by an agent, or by a probe of
+// Prometheus metrics on the port that is node_exporter's; or by a Prometheus server that watches
+// them already.
 func HostSeen(p *plan.Plan, role string) bool {
 	if slices.Contains(p.WatchedRoles(), role) {
 		return true
 	}
 	return slices.ContainsFunc(p.Watching(), func(pr plan.Probe) bool {
 		u, err := url.Parse(pr.URL)
-		return pr.Role == role && (pr.Kind == plan.ProbeAgent || err == nil && pr.Kind == plan.ProbePrometheus && u.Port() == "9100")
+		return pr.Role == role && (pr.Kind == plan.ProbeAgent ||
+			err == nil && pr.Kind == plan.ProbePrometheus && u.Port() == "9100")
 	})
 }

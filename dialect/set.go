@@ -11,7 +11,7 @@ import (
 	"plimsoll/plan"
 )
 
-// A Set holds the dialects that a program knows, the one of the usual server first.
+// A Set holds the dialects of a program, the usual server's first.
 type Set []*Dialect
 
 // ErrMixed is the error of behaviors of two dialects in one plan.
@@ -30,8 +30,8 @@ func (s Set) OfBehavior(name string) *Dialect {
 // OfPlan returns the dialect of the plan's main behavior, or nil.
 func (s Set) OfPlan(p *plan.Plan) *Dialect { return s.OfBehavior(p.Workload.Behavior) }
 
-// OfDriver returns the dialect whose servers the driver deploys. It is nil for a driver of any server, such as
-// external.
+// OfDriver returns the dialect whose servers the driver deploys. It is nil for a driver of any
+// server, such as external.
 func (s Set) OfDriver(name string) *Dialect {
 	for _, d := range s {
 		if _, ok := d.Driver(name); ok {
@@ -41,7 +41,8 @@ func (s Set) OfDriver(name string) *Dialect {
 	return nil
 }
 
-// Of returns the dialect of all behaviors: [ErrMixed] if they have none in common, another error if one is unknown.
+// Of returns the dialect of all behaviors: [ErrMixed] if they have none in common, another error if
+// one is unknown.
 func (s Set) Of(behaviors []string) (*Dialect, error) {
 	var of *Dialect
 	for _, name := range behaviors {
@@ -88,7 +89,10 @@ func (s Set) Drivers() []string {
 
 // Contained returns the drivers whose servers run in a container of their program alone.
 func (s Set) Contained() []string {
-	return slices.DeleteFunc(s.Drivers(), func(name string) bool { d, _ := s.Driver(name); return d.Release })
+	return slices.DeleteFunc(s.Drivers(), func(name string) bool {
+		d, _ := s.Driver(name)
+		return d.Release
+	})
 }
 
 // Behaviors returns the behaviors of all dialects, in a map of its own.
@@ -102,11 +106,15 @@ func (s Set) Behaviors() Registry {
 
 // IsSetting reports whether a behavior knows a setting of that name that is not a secret.
 func (s Set) IsSetting(name string) bool {
-	return slices.ContainsFunc(s, func(d *Dialect) bool { _, ok := d.Settings.Params[name]; return ok })
+	return slices.ContainsFunc(s, func(d *Dialect) bool {
+		_, ok := d.Settings.Params[name]
+		return ok
+	})
 }
 
-// CheckSettings reports everything that is wrong with the settings of behaviors: values, names, and references to
-// secrets that nothing asks for. The values of references, which contain "${", are not looked at.
+// CheckSettings reports everything that is wrong with the settings of behaviors: values, names, and
+// references to secrets that nothing asks for. The values of references, which contain "${", are
+// not looked at.
 func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 	var errs []error
 	secrets := map[string]string{}
@@ -118,7 +126,9 @@ func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 		if !strings.Contains(params[k], "${") {
 			values[k] = params[k]
 		} else if _, secret := secrets[k]; !secret && !s.IsSetting(k) {
-			errs = append(errs, &SettingError{k, "is unknown as a reference to a secret; there are " + strings.Join(slices.Sorted(maps.Keys(secrets)), ", ")})
+			errs = append(errs, &SettingError{k,
+				"is unknown as a reference to a secret; there are " +
+					strings.Join(slices.Sorted(maps.Keys(secrets)), ", ")})
 		}
 	}
 	d, err := s.Of(behaviors)
@@ -128,7 +138,7 @@ func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// Weights returns the weights of a plan; nil for those of the behavior itself.
+// Weights returns the weights of a plan; nil for the behavior's own.
 func (s Set) Weights(w plan.Workload) map[string]float64 {
 	if w.ActionMix == plan.MixDefault && len(w.Weights) == 0 {
 		return nil
@@ -147,8 +157,11 @@ func (s Set) Weights(w plan.Workload) map[string]float64 {
 func (s Set) Known() plan.Known {
 	anyServer := []string{plan.Process, plan.External}
 	k := plan.Known{
-		Drivers: append(s.Drivers(), anyServer...), Profiles: map[string][]string{}, Actions: map[string][]string{}, Storms: map[string][]string{},
-		Mixes: []string{}, Topologies: []string{plan.Process}, Roles: map[string][]string{plan.Process: {"app", "target", "generator"}, plan.External: {"generator"}},
+		Drivers: append(s.Drivers(), anyServer...), Profiles: map[string][]string{},
+		Actions: map[string][]string{}, Storms: map[string][]string{},
+		Mixes: []string{}, Topologies: []string{plan.Process},
+		Roles: map[string][]string{plan.Process: {"app", "target", "generator"},
+			plan.External: {"generator"}},
 	}
 	for _, d := range s {
 		k.Ops = append(k.Ops, d.Ops()...)
@@ -189,8 +202,9 @@ func (s Set) Known() plan.Known {
 	return k
 }
 
-// Graphs returns those of reports on targets of a driver: those of each dialect, and those that only that driver's
-// dialect has. A graph that two dialects have is one, and tries the sources of each in turn.
+// Graphs returns the graphs of reports on targets of a driver: each dialect's, except graphs of the
+// dialect's own drivers on other targets. A graph of two dialects is one, and tries the sources of
+// each in turn.
 func (s Set) Graphs(driver string) []GraphQuery {
 	var all []GraphQuery
 	for _, d := range s {
@@ -211,15 +225,15 @@ func (s Set) Graphs(driver string) []GraphQuery {
 	return all
 }
 
-// Refused reports whether the text of a failed operation shows that something between the users and the server
-// refused it.
+// Refused reports whether the text of a failed operation shows that something between the users and
+// the server refused it.
 func (s Set) Refused(text string) bool {
 	return slices.ContainsFunc(s, func(d *Dialect) bool { return d.Refused != nil && d.Refused(text) })
 }
 
-// CheckPlan reports the parts of a plan that no dialect can carry out: behaviors of two dialects, settings, a driver
-// of another dialect, a database that is missing, and the settings of storms. Of a plan with unknown behaviors it
-// reports nothing.
+// CheckPlan reports the parts of a plan that no dialect can carry out: behaviors of two dialects,
+// settings, a driver of another dialect, a database that is missing, and the settings of storms. Of
+// a plan with unknown behaviors it reports nothing.
 func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 	var out []plan.Refusal
 	refuse := func(path, format string, args ...any) {
@@ -247,7 +261,8 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		driver, _ := deploys.Driver(p.Target.Driver)
 		switch {
 		case deploys != speaks:
-			refuse("workload.behavior", "%s is of another kind of server than the driver %s; want one of %s", p.Workload.Behavior, driver.Name,
+			refuse("workload.behavior", "%s is of another kind of server than the driver %s; want one of %s",
+				p.Workload.Behavior, driver.Name,
 				strings.Join(slices.Sorted(maps.Keys(deploys.Behaviors)), ", "))
 		case driver.NeedsDatabase && len(p.Engines()) == 0:
 			refuse("database.engine", "is missing; %s needs a database, as in database: {engine: postgresql}", deploys.Title)
@@ -265,7 +280,7 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 	return out
 }
 
-// lacksBinary reports whether the target of a plan, or that of one of its arms, has no binary.
+// lacksBinary reports whether the target of a plan, or of one of its arms, has no binary.
 func lacksBinary(p *plan.Plan) bool {
 	if p.Target.Binary != "" || p.Compare == nil {
 		return p.Target.Binary == ""
@@ -273,7 +288,8 @@ func lacksBinary(p *plan.Plan) bool {
 	return slices.ContainsFunc(p.Compare.Arms, func(a plan.Arm) bool { return a.Binary == "" })
 }
 
-// checkUsersFile reports behaviors that have no use for accounts of a file, and settings that have none beside it.
+// checkUsersFile reports behaviors that cannot use accounts of a file, and settings without effect
+// beside it.
 func (s Set) checkUsersFile(p *plan.Plan, names []string) (out []plan.Refusal) {
 	if p.Workload.UsersFile == "" {
 		return nil
@@ -282,19 +298,22 @@ func (s Set) checkUsersFile(p *plan.Plan, names []string) (out []plan.Refusal) {
 	for _, name := range names {
 		adopter, ok := behaviors[name]().(workload.Adopter)
 		if !ok {
-			out = append(out, plan.Refusal{Path: "workload.users_file", Text: fmt.Sprintf("users of the behavior %s log in without accounts of a file; remove it", name)})
+			out = append(out, plan.Refusal{Path: "workload.users_file",
+				Text: fmt.Sprintf("users of the behavior %s log in without accounts of a file; remove it",
+					name)})
 			continue
 		}
 		for _, key := range adopter.Displaced() {
 			if _, set := p.Workload.Params[key]; set {
-				out = append(out, plan.Refusal{Path: "workload.params." + key, Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them"})
+				out = append(out, plan.Refusal{Path: "workload.params." + key,
+					Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them"})
 			}
 		}
 	}
 	return out
 }
 
-// unjoined takes joined errors apart, however deep.
+// unjoined returns the errors that were joined, at any depth.
 func unjoined(err error) (out []error) {
 	if err == nil {
 		return nil
@@ -308,8 +327,7 @@ func unjoined(err error) (out []error) {
 	return []error{err}
 }
 
-// Notes returns what a person should know about a plan that is good: the plan's own notes, and those of the dialect of
-// its behavior.
+// Notes returns notes for people on a good plan: the plan's own, and the dialect's.
 func (s Set) Notes(p *plan.Plan) []string {
 	notes := p.Notes()
 	if d, err := s.Of([]string{p.Workload.Behavior}); err == nil && d != nil && d.Notes != nil {

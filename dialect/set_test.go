@@ -17,36 +17,44 @@ func two() Set {
 		for _, k := range known {
 			params[k] = "of a test"
 		}
-		return Settings{Params: params, Secrets: map[string]string{"token": ""}, Check: func(values map[string]string) error {
-			var errs []error
-			for k := range values {
-				if _, ok := params[k]; !ok {
-					errs = append(errs, UnknownSetting(k, params))
+		return Settings{Params: params, Secrets: map[string]string{"token": ""},
+			Check: func(values map[string]string) error {
+				var errs []error
+				for k := range values {
+					if _, ok := params[k]; !ok {
+						errs = append(errs, UnknownSetting(k, params))
+					}
 				}
-			}
-			return errors.Join(errs...)
-		}}
+				return errors.Join(errs...)
+			}}
 	}
 	graph := func(name, query string, own bool) GraphQuery {
 		return GraphQuery{Name: name, Sources: []GraphSource{{Query: query}}, Needs: query, Own: own}
 	}
 	some := func() workload.Behavior { return nil }
 	return Set{
-		{Name: "chat", Title: "the chat", Behaviors: Registry{"talker": some, "lurker": some}, Drivers: []ServerDriver{{Name: "refchat", Metrics: "/metrics"}, {Name: "refnull"}},
-			Settings: settings("team"), Graphs: []GraphQuery{graph("rps", "chat_requests", false), graph("devices", "chat_devices", false)},
+		{Name: "chat", Title: "the chat", Behaviors: Registry{"talker": some, "lurker": some},
+			Drivers:  []ServerDriver{{Name: "refchat", Metrics: "/metrics"}, {Name: "refnull"}},
+			Settings: settings("team"),
+			Graphs: []GraphQuery{graph("rps", "chat_requests", false),
+				graph("devices", "chat_devices", false)},
 			Rules: func(_ *plan.Plan, scraped bool) []string {
 				if scraped {
 					return []string{"promql: chat_errors < 1"}
 				}
 				return nil
 			}},
-		{Name: "feed", Title: "the feed", Behaviors: Registry{"reader": some}, Drivers: []ServerDriver{{Name: "feed", NeedsDatabase: true}},
-			Settings: settings("preset"), Graphs: []GraphQuery{graph("rps", "feed_requests", false), graph("stories", "feed_stories", true)}},
+		{Name: "feed", Title: "the feed", Behaviors: Registry{"reader": some},
+			Drivers:  []ServerDriver{{Name: "feed", NeedsDatabase: true}},
+			Settings: settings("preset"),
+			Graphs: []GraphQuery{graph("rps", "feed_requests", false),
+				graph("stories", "feed_stories", true)}},
 	}
 }
 
-// TestGraphsOfTwoDialects holds that a graph that two dialects have is one with the sources of both, that only the
-// reports on a dialect's own drivers have its own graphs, and that the dialects' values stay as they are.
+// TestGraphsOfTwoDialects holds that a graph that two dialects have is one with the sources of
+// both, that only the reports on a dialect's own drivers have its own graphs, and that the
+// dialects' values stay as they are.
 func TestGraphsOfTwoDialects(t *testing.T) {
 	s := two()
 	for driver, want := range map[string]string{
@@ -89,7 +97,8 @@ func TestOfBehaviorsAndDrivers(t *testing.T) {
 			t.Errorf("%v: %v, %v; want %s, %v", tt.behaviors, d, err, tt.want, tt.err)
 		}
 	}
-	if d, err := s.Of([]string{"talker", "nobody"}); d != nil || err == nil || errors.Is(err, ErrMixed) || !strings.Contains(err.Error(), "nobody") {
+	if d, err := s.Of([]string{"talker", "nobody"}); d != nil || err == nil ||
+		errors.Is(err, ErrMixed) || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("of an unknown behavior: %v, %v", d, err)
 	}
 	if got := s.Drivers(); !slices.Equal(got, []string{"refchat", "refnull", "feed"}) {
@@ -103,23 +112,34 @@ func TestOfBehaviorsAndDrivers(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfAPlan holds that each error of a plan that only the dialects know has its place and the remedy.
+// TestRefusalsOfAPlan holds that each error of a plan that only the dialects know has its place and
+// the remedy.
 func TestRefusalsOfAPlan(t *testing.T) {
 	for _, tt := range []struct {
 		name, behavior, with, driver, engine string
 		params                               map[string]string
 		path, text                           string
 	}{
-		{name: "good", behavior: "talker", with: "lurker", driver: "refchat", params: map[string]string{"team": "x", "token": "${ENV:T}"}},
-		{name: "unknown behavior", behavior: "nobody", driver: "refchat", params: map[string]string{"nothing": "x"}},
-		{name: "two kinds", behavior: "talker", with: "reader", driver: "external", path: "workload.with", text: "do not go together: reader, talker; want those of one"},
-		{name: "unknown setting", behavior: "talker", driver: "external", params: map[string]string{"preset": "x"}, path: "workload.params.preset", text: "is unknown; there are team"},
-		{name: "unknown secret", behavior: "talker", driver: "external", params: map[string]string{"tokn": "${ENV:T}"}, path: "workload.params.tokn", text: "as a reference to a secret; there are token"},
-		{name: "another driver", behavior: "reader", driver: "refnull", path: "workload.behavior", text: "than the driver refnull; want one of lurker, talker"},
-		{name: "no database", behavior: "reader", driver: "feed", path: "database.engine", text: "the feed needs a database"},
+		{name: "good", behavior: "talker", with: "lurker", driver: "refchat",
+			params: map[string]string{"team": "x", "token": "${ENV:T}"}},
+		{name: "unknown behavior", behavior: "nobody", driver: "refchat",
+			params: map[string]string{"nothing": "x"}},
+		{name: "two kinds", behavior: "talker", with: "reader", driver: "external", path: "workload.with",
+			text: "do not go together: reader, talker; want those of one"},
+		{name: "unknown setting", behavior: "talker", driver: "external",
+			params: map[string]string{"preset": "x"}, path: "workload.params.preset",
+			text: "is unknown; there are team"},
+		{name: "unknown secret", behavior: "talker", driver: "external",
+			params: map[string]string{"tokn": "${ENV:T}"}, path: "workload.params.tokn",
+			text: "as a reference to a secret; there are token"},
+		{name: "another driver", behavior: "reader", driver: "refnull", path: "workload.behavior",
+			text: "than the driver refnull; want one of lurker, talker"},
+		{name: "no database", behavior: "reader", driver: "feed", path: "database.engine",
+			text: "the feed needs a database"},
 		{name: "a database", behavior: "reader", driver: "feed", engine: "mysql"},
 	} {
-		p := &plan.Plan{Target: plan.Target{Driver: tt.driver}, Workload: plan.Workload{Behavior: tt.behavior, Params: tt.params}}
+		p := &plan.Plan{Target: plan.Target{Driver: tt.driver},
+			Workload: plan.Workload{Behavior: tt.behavior, Params: tt.params}}
 		if tt.with != "" {
 			p.Workload.With = map[string]float64{tt.with: 0.5}
 		}
@@ -139,12 +159,16 @@ func TestRefusalsOfAPlan(t *testing.T) {
 	}
 }
 
-// TestRulesOfASearch holds that a dialect is asked for rules of the server's metrics only where these are read.
+// TestRulesOfASearch holds that a dialect is asked for rules of the server's metrics only where
+// these are read.
 func TestRulesOfASearch(t *testing.T) {
 	for driver, want := range map[string]bool{"refchat": true, "refnull": false, "external": false} {
-		p := &plan.Plan{Target: plan.Target{Driver: driver}, Workload: plan.Workload{Behavior: "talker"}, Unbounded: &plan.Unbounded{MaxUsers: 1}}
+		p := &plan.Plan{Target: plan.Target{Driver: driver}, Workload: plan.Workload{Behavior: "talker"},
+			Unbounded: &plan.Unbounded{MaxUsers: 1}}
 		rules := two().WithDefaultRules(p).Unbounded.SLO
-		if got := slices.ContainsFunc(rules, func(r plan.SLO) bool { return strings.Contains(r.Source, "chat_errors") }); got != want || len(rules) < 5 {
+		if got := slices.ContainsFunc(rules, func(r plan.SLO) bool {
+			return strings.Contains(r.Source, "chat_errors")
+		}); got != want || len(rules) < 5 {
 			t.Errorf("%s: %v", driver, rules)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 // A SettingError describes a problem with one setting of a behavior.
 type SettingError struct {
 	Key string
-	// Problem names the value and the accepted ones, or reports an unknown key and names the known ones.
+	// Problem names the value and the accepted ones, or reports an unknown key and names the known
+	// ones.
 	Problem string
 }
 
@@ -21,7 +22,8 @@ func (e *SettingError) Error() string {
 	return "setting " + e.Key + ": " + e.Problem
 }
 
-// UnknownSetting is the error of a key that is none of those.
+// UnknownSetting is the error of a key that is not among the known ones.
 func UnknownSetting(key string, known map[string]string) *SettingError {
-	return &SettingError{key, "is unknown; there are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
+	return &SettingError{key, "is unknown; there are " +
+		strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
 }

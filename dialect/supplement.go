@@ -8,7 +8,8 @@ import (
 	"plimsoll/plan"
 )
 
-// A Compared holds the inputs of a report's supplements: the judged runs of each arm of a comparison.
+// A Compared holds the inputs of a report's supplements: the judged runs of each arm of a
+// comparison.
 type Compared struct {
 	Plan *plan.Plan
 	Arms []ComparedArm // in the order of tables
@@ -25,16 +26,17 @@ type ComparedArm struct {
 type JudgedRun struct {
 	ID    string
 	Block int
-	// Users are those of the measured phase, which is from From to To after the run's epoch.
+	// Users is the number of users in the measured phase, which is from From to To after the run's
+	// epoch.
 	Users    int
 	From, To time.Duration
-	// EachSecond calls fn with the windows of the users' operations in each second of the run, until fn returns
-	// false. Its arguments are overwritten by the next call.
+	// EachSecond calls fn with the windows of the users' operations in each second of the run,
+	// until fn returns false. Its arguments are overwritten by the next call.
 	EachSecond func(fn func(second int, ws []*measure.Window) bool) error
 	// EachServerSecond is the same for the server's telemetry; nil without a complete one.
 	EachServerSecond func(fn func(second int, ws []*measure.Window) bool) error
-	// Query evaluates PromQL over the run's series at the end of the measured phase, and returns the answer to each
-	// query.
+	// Query evaluates PromQL over the run's series at the end of the measured phase, and returns
+	// the answer to each query.
 	Query func(ctx context.Context, queries ...string) ([][]QueryValue, error)
 	// Deployed describes the target, or is nil if the run has no description.
 	Deployed *Deployed

@@ -38,8 +38,8 @@ type verification struct {
 	Actions   []mattermost.Proof `json:"actions"`
 }
 
-// verify is "target verify": every action of the simulated users is carried out on a server and proven by another
-// client.
+// verify is "target verify": it carries every action of the simulated users out on a server, and
+// another client proves the effect.
 func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	if err := plan.CheckServer(server); err != nil {
 		return plan.Usagef("target verify: %w", err)
@@ -63,22 +63,18 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 			return plan.Usagef("-ca: %w", err)
 		}
 	}
-	if f.admin != "" {
-		cfg.Params["admin"] = f.admin
-	}
-	if f.team != "" {
-		cfg.Params["team"] = f.team
+	for key, value := range map[string]string{"admin": f.admin, "team": f.team} {
+		if value != "" {
+			cfg.Params[key] = value
+		}
 	}
 	if err := mattermost.Check(cfg.Params); err != nil {
 		return plan.UsageError{Err: err}
 	}
 	if f.only != "" {
 		cfg.Only = strings.Split(f.only, ",")
-		known := a.dialects().Known().Actions[mattermost.Dialect.Weighted]
-		for _, name := range cfg.Only {
-			if !slices.Contains(known, name) {
-				return plan.Usagef("-only: no action %q; there are %s", name, strings.Join(known, ", "))
-			}
+		if err := mattermost.CheckActions(cfg.Only); err != nil {
+			return plan.Usagef("-only: %w", err)
 		}
 	}
 	cfg.Log = func(format string, args ...any) { plain.Fprintf(a.stderr, format+"\n", args...) }
@@ -87,7 +83,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
 		}
 	}
-	v := verification{URL: server, Users: f.users, Counts: map[string]int{}, Obstacles: []dialect.Obstacle{}}
+	v := verification{URL: server, Users: f.users, Obstacles: []dialect.Obstacle{}}
 	cfg.Before = func(list []dialect.Obstacle) {
 		v.Obstacles = append(v.Obstacles, list...)
 		if !f.asJSON {
@@ -99,12 +95,9 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 		return fmt.Errorf("verifying %s: %w", server, err)
 	}
 	v.Actions = proofs
-	for _, o := range outcomes {
-		v.Counts[string(o)] = 0
-	}
-	for _, p := range proofs {
-		v.Version = p.ServerVersion
-		v.Counts[string(p.Outcome)]++
+	v.Counts = mattermost.Count(proofs)
+	if len(proofs) > 0 {
+		v.Version = proofs[0].ServerVersion
 	}
 	if f.asJSON {
 		err = a.json(v)
@@ -123,9 +116,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	return err
 }
 
-var outcomes = []mattermost.Outcome{mattermost.OutcomeOK, mattermost.OutcomeAbsent, mattermost.OutcomeLicense, mattermost.OutcomeFailed}
-
-// obstacles writes what a run of so many users meets on the server, before anything is proven.
+// obstacles writes the settings of the server that matter to a run, before anything is proven.
 func (a *app) obstacles(v *verification) {
 	if len(v.Obstacles) == 0 {
 		plain.Fprintf(a.stdout, "no setting of the server stops a run of %d users\n", v.Users)
@@ -141,11 +132,11 @@ func (a *app) obstacles(v *verification) {
 	}
 }
 
-// verifyTable writes the outcomes that are not ok last, where they are seen.
+// verifyTable writes the outcomes. Failures come last, where the reader looks.
 func (a *app) verifyTable(v *verification) error {
 	list := slices.Clone(v.Actions)
 	slices.SortStableFunc(list, func(p, q mattermost.Proof) int {
-		return cmp.Compare(slices.Index(outcomes, p.Outcome), slices.Index(outcomes, q.Outcome))
+		return cmp.Compare(slices.Index(mattermost.Outcomes, p.Outcome), slices.Index(mattermost.Outcomes, q.Outcome))
 	})
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	plain.Fprintf(tw, "ACTION\tOUTCOME\tDETAIL\n")
@@ -156,7 +147,7 @@ func (a *app) verifyTable(v *verification) error {
 		return err
 	}
 	var parts []string
-	for _, o := range outcomes {
+	for _, o := range mattermost.Outcomes {
 		parts = append(parts, fmt.Sprintf("%d %s", v.Counts[string(o)], o))
 	}
 	_, err := plain.Fprintf(a.stdout, "%s, version %s: %d actions, %s\n", v.URL, v.Version, len(v.Actions), strings.Join(parts, ", "))

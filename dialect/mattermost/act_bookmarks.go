@@ -12,12 +12,21 @@ import (
 // bookmarkActions are about the bookmarks in the headers of channels, and about the person's
 // sidebar.
 var bookmarkActions = []action{
-	{"update_sidebar_category", 0.004, hasSidebar, (*person).updateSidebarCategory, proveUpdateSidebarCategory},
-	{"add_channel_bookmark", 0.0003, hasBookmarks, (*person).addChannelBookmark, proveAddChannelBookmark},
-	{"update_channel_bookmark", 0.0002, hasBookmarks, (*person).updateChannelBookmark, proveUpdateChannelBookmark},
-	{"update_channel_bookmark_sort_order", 0.0002, hasBookmarks, (*person).sortChannelBookmark, proveSortChannelBookmark},
-	{"create_sidebar_category", 0.0001, hasSidebar, (*person).createSidebarCategory, proveCreateSidebarCategory},
-	{"delete_channel_bookmark", 0.0001, hasBookmarks, (*person).deleteChannelBookmark, proveDeleteChannelBookmark},
+	{"update_sidebar_category", 0.004, hasSidebar, updateSidebarCategory, proveUpdateSidebarCategory,
+		"updateCategoriesForTeamForUser updateCategoryForTeamForUser", 1},
+	{"add_channel_bookmark", 0.0003, hasBookmarks, addChannelBookmark, proveAddChannelBookmark,
+		"createChannelBookmark", 1},
+	{"update_channel_bookmark", 0.0002, hasBookmarks, updateChannelBookmark,
+		proveUpdateChannelBookmark,
+		"updateChannelBookmark", 1},
+	{"update_channel_bookmark_sort_order", 0.0002, hasBookmarks, sortChannelBookmark,
+		proveSortChannelBookmark,
+		"updateChannelBookmarkSortOrder", 1},
+	{"create_sidebar_category", 0.0001, hasSidebar, createSidebarCategory, proveCreateSidebarCategory,
+		"createCategoryForTeamForUser", 1},
+	{"delete_channel_bookmark", 0.0001, hasBookmarks, deleteChannelBookmark,
+		proveDeleteChannelBookmark,
+		"deleteChannelBookmark", 1},
 }
 
 const (
@@ -26,13 +35,13 @@ const (
 )
 
 // lookAtBookmarks shows the head of a channel.
-func (a *person) lookAtBookmarks(ctx context.Context, ch *channel) error {
-	_, err := a.c.Bookmarks(ctx, ch.id.String())
+func lookAtBookmarks(ctx context.Context, a *person, ch *channel) error {
+	_, err := a.c.Bookmarks(ctx, ch.key)
 	return err
 }
 
 // addChannelBookmark adds a link or, as often, a file to the head of the current channel.
-func (a *person) addChannelBookmark(ctx context.Context) error {
+func addChannelBookmark(ctx context.Context, a *person) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -46,24 +55,50 @@ func (a *person) addChannelBookmark(ctx context.Context) error {
 	return a.addBookmark(ctx)
 }
 
+// proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve,
+// some are of each kind.
+func proveAddChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 0)
+	disproved(len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id,
+		"another client sees %d bookmarks, want one of the person", len(after))
+	for range 11 {
+		s.act(ctx)
+	}
+	list := must(s.witness.c.Bookmarks(ctx, s.actor.here()))
+	files := 0
+	for _, b := range list {
+		if b.FileID == "" {
+			continue
+		}
+		if files++; files == 1 {
+			err := s.witness.c.File(ctx, b.FileID)
+			disproved(err != nil, "the file of a bookmark: %w", err)
+		}
+	}
+	disproved(len(list) != 12 || files == 0 || files == 12,
+		"%d bookmarks, %d of them files", len(list), files)
+}
+
 func (a *person) addBookmark(ctx context.Context) error {
 	ch := a.here()
 	file := a.choice.IntN(2) == 1
 	name := fewWords(a.content, 2)
-	b := api.Bookmark{Name: name[:min(len(name), 60)], URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
+	b := api.Bookmark{Name: name[:min(len(name), 60)],
+		URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
 		id, err := a.c.UploadBookmark(ctx, ch, "bookmark.txt", "text/plain", []byte(name))
 		if err != nil {
 			return err
 		}
-		b.URL, b.FileID = "", id
+		b.URL = ""
+		b.FileID = id
 	}
 	_, err := a.quiet().AddBookmark(ctx, ch, b)
 	return err
 }
 
-// bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds the missing ones
-// first.
+// bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds
+// the missing ones first.
 func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
 	if err := a.somewhere(ctx); err != nil {
 		return nil, err
@@ -88,18 +123,26 @@ func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
 const errNoBookmark skipError = "no bookmark to choose from"
 
 // updateChannelBookmark gives one of the channel's bookmarks another name.
-func (a *person) updateChannelBookmark(ctx context.Context) error {
+func updateChannelBookmark(ctx context.Context, a *person) error {
 	list, err := a.bookmarks(ctx, 1)
 	if err != nil {
 		return err
 	}
 	name := fewWords(a.content, 2)
-	_, err = a.quiet().RenameBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
+	_, err = a.quiet().RenameBookmark(ctx, a.here(), one(a.pick, list).ID,
+		name[:min(len(name), 60)])
 	return err
 }
 
+// proveUpdateChannelBookmark shows that another client sees a bookmark with another name.
+func proveUpdateChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 1)
+	disproved(len(after) != 1 || after[0].Name == before[0].Name,
+		"another client sees no bookmark with another name")
+}
+
 // sortChannelBookmark puts one of the channel's bookmarks to another place.
-func (a *person) sortChannelBookmark(ctx context.Context) error {
+func sortChannelBookmark(ctx context.Context, a *person) error {
 	list, err := a.bookmarks(ctx, 2)
 	if err != nil {
 		return err
@@ -112,22 +155,45 @@ func (a *person) sortChannelBookmark(ctx context.Context) error {
 	return a.quiet().MoveBookmark(ctx, a.here(), list[from].ID, to)
 }
 
+// proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
+func proveSortChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 3)
+	moved := 0
+	for i, b := range before {
+		k := slices.IndexFunc(after, func(c api.Bookmark) bool { return c.ID == b.ID })
+		disproved(k < 0, "a bookmark is gone")
+		if k != i {
+			moved++
+		}
+	}
+	disproved(len(after) != len(before) || moved == 0,
+		"another client sees the same order as before")
+}
+
 // deleteChannelBookmark takes one of the channel's bookmarks away.
-func (a *person) deleteChannelBookmark(ctx context.Context) error {
+func deleteChannelBookmark(ctx context.Context, a *person) error {
 	list, err := a.bookmarks(ctx, 1)
 	if err != nil {
 		return err
 	}
-	return a.quiet().DeleteBookmark(ctx, a.here(), list[a.pick.IntN(len(list))].ID)
+	return a.quiet().DeleteBookmark(ctx, a.here(), one(a.pick, list).ID)
 }
 
-// createSidebarCategory groups the current channel and at most two others of the team, and reads the new sidebar.
-func (a *person) createSidebarCategory(ctx context.Context) error {
+// proveDeleteChannelBookmark shows that another client sees one less.
+func proveDeleteChannelBookmark(ctx context.Context, s *stage) {
+	before, after := proveBookmarks(ctx, s, 2)
+	disproved(len(after) != len(before)-1,
+		"another client sees %d bookmarks, before there were %d", len(after), len(before))
+}
+
+// createSidebarCategory groups the current channel and at most two others of the team, and reads
+// the new sidebar.
+func createSidebarCategory(ctx context.Context, a *person) error {
 	name := fewWords(a.content, 2)
 	cat := api.Category{Name: name[:min(len(name), 20)], Type: "custom"}
 	for k, p := range a.places {
 		if a.inTeam(p) && (k == a.current || len(cat.Channels) < 2 && a.pick.IntN(4) == 0) {
-			cat.Channels = append(cat.Channels, p.ch.id.String())
+			cat.Channels = append(cat.Channels, p.ch.key)
 		}
 	}
 	if _, err := a.c.CreateCategory(ctx, a.id, a.team, cat); err != nil {
@@ -137,8 +203,20 @@ func (a *person) createSidebarCategory(ctx context.Context) error {
 	return err
 }
 
-// updateSidebarCategory drags a channel of the team into another section, and reads the new sidebar.
-func (a *person) updateSidebarCategory(ctx context.Context) error {
+// proveCreateSidebarCategory shows that another device finds one more section, with the current
+// channel in it.
+func proveCreateSidebarCategory(ctx context.Context, s *stage) {
+	before, n := s.sidebar(ctx)
+	s.act(ctx)
+	after, m := s.sidebar(ctx)
+	ch := s.actor.here()
+	disproved(m != n+1 || after[ch] == before[ch],
+		"%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
+}
+
+// updateSidebarCategory drags a channel of the team into another section, and reads the new
+// sidebar.
+func updateSidebarCategory(ctx context.Context, a *person) error {
 	cats, err := a.c.Categories(ctx, a.id, a.team)
 	if err != nil {
 		return err
@@ -158,9 +236,10 @@ func (a *person) updateSidebarCategory(ctx context.Context) error {
 	if len(from) == 0 || len(to) < 2 {
 		return errNoChannel
 	}
-	s := from[a.pick.IntN(len(from))]
+	s := one(a.pick, from)
 	to = slices.DeleteFunc(to, func(k int) bool { return k == s.cat })
-	src, dst := &cats[s.cat], &cats[to[a.pick.IntN(len(to))]]
+	src := &cats[s.cat]
+	dst := &cats[one(a.pick, to)]
 	dst.Channels = append([]string{src.Channels[s.at]}, dst.Channels...)
 	src.Channels = slices.Delete(src.Channels, s.at, s.at+1)
 	if err := a.c.UpdateCategories(ctx, a.id, a.team, []api.Category{*src, *dst}); err != nil {
@@ -170,90 +249,8 @@ func (a *person) updateSidebarCategory(ctx context.Context) error {
 	return err
 }
 
-// proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns the lists that
-// the witness sees before and after.
-func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark) {
-	ch := s.actor.here()
-	list := must(s.witness.c.Bookmarks(ctx, ch))
-	for _, b := range list {
-		check(s.witness.c.DeleteBookmark(ctx, ch, b.ID))
-	}
-	for i := range n {
-		must(s.witness.c.AddBookmark(ctx, ch, api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}))
-	}
-	before = must(s.witness.c.Bookmarks(ctx, ch))
-	s.act(ctx)
-	return before, must(s.witness.c.Bookmarks(ctx, ch))
-}
-
-// proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve, some are of each kind.
-func proveAddChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 0)
-	disproved(len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id,
-		"another client sees %d bookmarks, want one of the person", len(after))
-	for range 11 {
-		s.act(ctx)
-	}
-	list := must(s.witness.c.Bookmarks(ctx, s.actor.here()))
-	files := 0
-	for _, b := range list {
-		if b.FileID == "" {
-			continue
-		}
-		if files++; files == 1 {
-			err := s.witness.c.File(ctx, b.FileID)
-			disproved(err != nil, "the file of a bookmark: %w", err)
-		}
-	}
-	disproved(len(list) != 12 || files == 0 || files == 12,
-		"%d bookmarks, %d of them files", len(list), files)
-}
-
-// proveUpdateChannelBookmark shows that another client sees a bookmark with another name.
-func proveUpdateChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 1)
-	disproved(len(after) != 1 || after[0].Name == before[0].Name,
-		"another client sees no bookmark with another name")
-}
-
-// proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
-func proveSortChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 3)
-	moved := 0
-	for i, b := range before {
-		k := slices.IndexFunc(after, func(c api.Bookmark) bool { return c.ID == b.ID })
-		disproved(k < 0, "a bookmark is gone")
-		if k != i {
-			moved++
-		}
-	}
-	disproved(len(after) != len(before) || moved == 0,
-		"another client sees the same order as before")
-}
-
-// proveDeleteChannelBookmark shows that another client sees one less.
-func proveDeleteChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 2)
-	disproved(len(after) != len(before)-1,
-		"another client sees %d bookmarks, before there were %d", len(after), len(before))
-}
-
-// sidebar returns the section of each of the actor's channels as another device sees it, and how many sections there
-// are.
-func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int) {
-	c := s.device()
-	defer c.Close()
-	in = map[string]string{}
-	cats := must(c.Categories(ctx, s.actor.id, s.actor.team))
-	for _, cat := range cats {
-		for _, ch := range cat.Channels {
-			in[ch] = cat.ID
-		}
-	}
-	return in, len(cats)
-}
-
-// proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another section.
+// proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another
+// section.
 func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
 	before, _ := s.sidebar(ctx)
 	s.act(ctx)
@@ -265,15 +262,38 @@ func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
 		}
 	}
 	disproved(moved != 1 || len(after) != len(before),
-		"%d channels are in another section, want 1; %d channels, before there were %d", moved, len(after), len(before))
+		"%d channels are in another section, want 1; %d channels, before there were %d", moved,
+		len(after), len(before))
 }
 
-// proveCreateSidebarCategory shows that another device finds one more section, with the current channel in it.
-func proveCreateSidebarCategory(ctx context.Context, s *stage) {
-	before, n := s.sidebar(ctx)
-	s.act(ctx)
-	after, m := s.sidebar(ctx)
+// proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns
+// the lists that the witness sees before and after.
+func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark) {
 	ch := s.actor.here()
-	disproved(m != n+1 || after[ch] == before[ch],
-		"%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
+	list := must(s.witness.c.Bookmarks(ctx, ch))
+	for _, b := range list {
+		check(s.witness.c.DeleteBookmark(ctx, ch, b.ID))
+	}
+	for i := range n {
+		must(s.witness.c.AddBookmark(ctx, ch,
+			api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}))
+	}
+	before = must(s.witness.c.Bookmarks(ctx, ch))
+	s.act(ctx)
+	return before, must(s.witness.c.Bookmarks(ctx, ch))
+}
+
+// sidebar returns the section of each of the actor's channels as another device sees it, and how
+// many sections there are.
+func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int) {
+	c := s.device()
+	defer c.Close()
+	in = map[string]string{}
+	cats := must(c.Categories(ctx, s.actor.id, s.actor.team))
+	for _, cat := range cats {
+		for _, ch := range cat.Channels {
+			in[ch] = cat.ID
+		}
+	}
+	return in, len(cats)
 }

@@ -8,18 +8,24 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// channelActions are those by which a person moves around.
+// channelActions lead from channel to channel.
 var channelActions = []action{
-	{"switch_channel", 6.5219, always, (*person).switchChannel, proveSwitchChannel},
-	{"scroll_channel", 1.9873, always, (*person).scrollChannel, proveScrollChannel},
-	{"unread_check", 1, always, (*person).unreadCheck, proveUnreadCheck},
-	{"open_direct_or_group_channel", 0.9843, always, (*person).openDirect, proveOpenDirect},
-	{"click_permalink", 0.3, always, (*person).clickPermalink, proveClickPermalink},
-	{"switch_team", 0.0001, always, (*person).switchTeam, proveSwitchTeam},
+	// Each view of a channel requests its statistics, whatever its kind.
+	{"switch_channel", 6.5219, always, switchChannel, proveSwitchChannel,
+		"getChannelStats", 1},
+	// A look reads the posts around the first unread one or, later, those since the last look. The
+	// other calls are pages, three for one scroll.
+	{"scroll_channel", 1.9873, always, scrollChannel, proveScrollChannel,
+		"getPostsForChannel getPostsForChannelAroundLastUnread -getChannelStats", 3},
+	{"unread_check", 1, always, unreadCheck, proveUnreadCheck, "", 0},
+	{"open_direct_or_group_channel", 0.9843, always, openDirect, proveOpenDirect,
+		"getChannelStats", 1},
+	{"click_permalink", 0.3, always, clickPermalink, proveClickPermalink, "", 0},
+	{"switch_team", 0.0001, always, switchTeam, proveSwitchTeam, "", 0},
 }
 
 // switchChannel goes to another channel of the team.
-func (a *person) switchChannel(ctx context.Context) error {
+func switchChannel(ctx context.Context, a *person) error {
 	if k, ok := a.largest(); ok && a.choice.Float64() < a.b.set.fanout {
 		return a.enter(ctx, k)
 	}
@@ -30,8 +36,14 @@ func (a *person) switchChannel(ctx context.Context) error {
 	return a.enter(ctx, k)
 }
 
-// openDirect goes to another direct or group channel. With the mix loadtest-ng, it is looked at in passing.
-func (a *person) openDirect(ctx context.Context) error {
+// proveSwitchChannel shows that another channel is current, and counts as read.
+func proveSwitchChannel(ctx context.Context, s *stage) {
+	s.proveEntering(ctx, s.actor.inTeam)
+}
+
+// openDirect goes to another direct or group channel. With the mix loadtest-ng, it is looked at in
+// passing.
+func openDirect(ctx context.Context, a *person) error {
 	k, ok := a.otherPlace(isDirect)
 	if !ok {
 		return errNoChannel
@@ -48,7 +60,11 @@ func (a *person) openDirect(ctx context.Context) error {
 	return a.enter(ctx, k)
 }
 
-// largest returns the place of the current team with the most members, if that is not the current one.
+// proveOpenDirect shows the same of direct and group channels.
+func proveOpenDirect(ctx context.Context, s *stage) { s.proveEntering(ctx, isDirect) }
+
+// largest returns the place of the current team with the most members, if that is not the current
+// one.
 func (a *person) largest() (best int, ok bool) {
 	best = -1
 	for k, p := range a.places {
@@ -59,8 +75,8 @@ func (a *person) largest() (best int, ok bool) {
 	return best, best >= 0 && best != a.current
 }
 
-// otherPlace chooses one of the places that keep accepts, except the current one, with one draw: by Zipf's law over
-// their names.
+// otherPlace chooses one of the places that keep accepts, except the current one, with one draw: by
+// Zipf's law over their names.
 func (a *person) otherPlace(keep func(place) bool) (int, bool) {
 	n := 0
 	for k, p := range a.places {
@@ -91,17 +107,18 @@ func (a *person) channel() *channel {
 }
 
 // here returns the identifier of the current channel.
-func (a *person) here() string { return a.channel().id.String() }
+func (a *person) here() string { return a.channel().key }
 
 // somewhere makes sure that there is a current channel.
 func (a *person) somewhere(ctx context.Context) error {
 	if a.current >= 0 {
 		return nil
 	}
-	return a.switchChannel(ctx)
+	return switchChannel(ctx, a)
 }
 
-// wholeStats of the looks at a channel's counts include its files: the sidebar on the right is open.
+// wholeStats is the share of looks at a channel's counts that include its files, because the
+// sidebar on the right is open.
 const wholeStats = 0.01
 
 // enter makes a channel the current one and reads it.
@@ -118,9 +135,10 @@ func (a *person) enter(ctx context.Context, k int) error {
 	if err := a.load(ctx, k); err != nil {
 		return err
 	}
-	a.current, a.anchor = k, api.ID{}
+	a.current = k
+	a.anchor = api.ID{}
 	ch := a.places[k].ch
-	id := ch.id.String()
+	id := ch.key
 	a.look(ch)
 	members, err := a.c.ChannelStats(ctx, id, whole)
 	if err != nil {
@@ -136,13 +154,13 @@ func (a *person) enter(ctx context.Context, k int) error {
 		return err
 	}
 	for _, more := range channelLooks {
-		if a.b.facts.lacks(more.needs) == "" {
-			if err := more.look(a, ctx, ch); err != nil {
+		if a.b.lacks(more.needs) == "" {
+			if err := more.look(ctx, a, ch); err != nil {
 				return err
 			}
 		}
 	}
-	if sock := a.socket(); sock != nil && a.b.facts.config["FeatureFlagWebSocketEventScope"] == "true" {
+	if sock := a.socket(); sock != nil && a.b.Config["FeatureFlagWebSocketEventScope"] == "true" {
 		sock.Tell("presence", "channel_id", id)
 	}
 	a.measured("channel_switch", start)
@@ -152,28 +170,30 @@ func (a *person) enter(ctx context.Context, k int) error {
 // A channelLook is a further call when a channel is entered, for servers that can answer it.
 type channelLook struct {
 	needs feature
-	look  func(a *person, ctx context.Context, ch *channel) error
+	look  func(ctx context.Context, a *person, ch *channel) error
 }
 
-var channelLooks = []channelLook{{hasBookmarks, (*person).lookAtBookmarks}}
+var channelLooks = []channelLook{{hasBookmarks, lookAtBookmarks}}
 
 // showDirect keeps a direct or group channel in the sidebar.
 func (a *person) showDirect(ctx context.Context, ch *channel) error {
-	show := api.Preference{Category: "group_channel_show", Name: ch.id.String(), Value: "true"}
+	show := api.Preference{Category: "group_channel_show", Name: ch.key, Value: "true"}
 	if ch.kind == 'D' {
-		show = api.Preference{Category: "direct_channel_show", Name: otherOf(ch.name, a.id), Value: "true"}
+		show = api.Preference{Category: "direct_channel_show", Name: otherOf(ch.name, a.id),
+			Value: "true"}
 	}
 	if show.Name == "" { // a channel with oneself
 		show.Name = a.id
 	}
 	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	return a.c.SetPreferences(ctx, a.id, show, api.Preference{Category: "channel_open_time", Name: ch.id.String(), Value: now})
+	return a.c.SetPreferences(ctx, a.id, show,
+		api.Preference{Category: "channel_open_time", Name: ch.key, Value: now})
 }
 
 // load reads the posts of a place that the person does not have yet.
 func (a *person) load(ctx context.Context, k int) error {
 	p := &a.places[k]
-	ch, id := p.ch, p.ch.id.String()
+	ch, id := p.ch, p.ch.key
 	var posts []api.Seen
 	var err error
 	if p.loaded && p.seen > 0 {
@@ -200,8 +220,9 @@ func (a *person) learn(ch *channel, posts []api.Seen) {
 	}
 }
 
-// scrollChannel reads one to five pages backwards, each from where the one before ended, with pauses to look at them.
-func (a *person) scrollChannel(ctx context.Context) error {
+// scrollChannel reads one to five pages backwards, each from where the one before ended, with
+// pauses to look at them.
+func scrollChannel(ctx context.Context, a *person) error {
 	pages := 1 + a.choice.IntN(5)
 	if err := a.somewhere(ctx); err != nil {
 		return err
@@ -211,7 +232,7 @@ func (a *person) scrollChannel(ctx context.Context) error {
 		p, ok := ch.oldest()
 		if !ok {
 			// It is empty, and the client looks whether it still is.
-			posts, err := a.c.Posts(ctx, ch.id.String(), pageOf)
+			posts, err := a.c.Posts(ctx, ch.key, pageOf)
 			if err != nil || len(posts) == 0 {
 				return err
 			}
@@ -221,7 +242,7 @@ func (a *person) scrollChannel(ctx context.Context) error {
 		a.anchor = p.id
 	}
 	for i := range pages {
-		posts, err := a.c.PostsBefore(ctx, ch.id.String(), a.anchor.String(), pageOf)
+		posts, err := a.c.PostsBefore(ctx, ch.key, a.anchor.String(), pageOf)
 		if err != nil {
 			return err
 		}
@@ -242,15 +263,46 @@ func (a *person) scrollChannel(ctx context.Context) error {
 	return nil
 }
 
+// proveScrollChannel shows that the person came to older posts, where another client sees them.
+func proveScrollChannel(ctx context.Context, s *stage) {
+	ch := s.actor.channel()
+	for range seenPosts + 2*pageOf {
+		s.say(ctx, ch.key, "history")
+	}
+	s.refresh(ctx)
+	s.actor.anchor = api.ID{}
+	from, ok := ch.oldest()
+	disproved(!ok, "the channel has no posts")
+	s.act(ctx)
+	older := must(s.witness.c.PostsBefore(ctx, ch.key, from.id.String(), 200))
+	for i, p := range older {
+		if p.ID == s.actor.anchor {
+			disproved((i+1)%pageOf != 0 && i+1 != len(older),
+				"after %d posts, which is no page", i+1)
+			return
+		}
+	}
+	disproved(true, "the post that was scrolled to does not lie before post %s", from.id)
+}
+
 // unreadCheck makes the calls with which the client refreshes its unread counts.
-func (a *person) unreadCheck(ctx context.Context) error {
+func unreadCheck(ctx context.Context, a *person) error {
 	if err := a.readChannels(ctx, true); err != nil || a.current < 0 {
 		return err
 	}
 	return a.view(ctx, a.current, "")
 }
 
-// readChannels reads the channels of the team, with the archived ones or without, and the person's memberships.
+// proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
+func proveUnreadCheck(ctx context.Context, s *stage) {
+	ch := s.actor.channel()
+	s.say(ctx, ch.key, "unread")
+	s.act(ctx)
+	s.allRead(ctx, ch)
+}
+
+// readChannels reads the channels of the team, with the archived ones or without, and the person's
+// memberships.
 func (a *person) readChannels(ctx context.Context, archived bool) error {
 	chs, err := a.c.TeamChannels(ctx, a.id, a.team, archived)
 	if err != nil {
@@ -261,25 +313,29 @@ func (a *person) readChannels(ctx context.Context, archived bool) error {
 	return err
 }
 
-// view reports that the person looks at a place, and no longer at the channel prev, if that is not empty.
+// view reports that the person looks at a place, and no longer at the channel prev, if that is not
+// empty.
 func (a *person) view(ctx context.Context, k int, prev string) error {
 	p := &a.places[k]
-	seen, err := a.c.ViewChannel(ctx, a.id, p.ch.id.String(), prev)
+	seen, err := a.c.ViewChannel(ctx, a.id, p.ch.key, prev)
 	if err == nil {
 		p.seen = max(p.seen, seen)
 	}
 	return err
 }
 
-// clickPermalink follows a link to a post of another channel: the thread of the post, its channel, the person's
-// membership there, and the channel itself.
-func (a *person) clickPermalink(ctx context.Context) error {
-	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && p.loaded && (a.inTeam(p) || isDirect(p)) })
+// clickPermalink follows a link to a post of another channel: the thread of the post, its channel,
+// the person's membership there, and the channel itself.
+func clickPermalink(ctx context.Context, a *person) error {
+	k, ok := a.otherPlace(func(p place) bool {
+		_, ok := p.ch.oldest()
+		return ok && p.loaded && (a.inTeam(p) || isDirect(p))
+	})
 	if !ok { // no post of another channel is known: the link came from somewhere else
 		if k, ok = a.otherPlace(a.inTeam); !ok {
 			return errNoChannel
 		}
-		posts, err := a.c.Posts(ctx, a.places[k].ch.id.String(), pageOf)
+		posts, err := a.c.Posts(ctx, a.places[k].ch.key, pageOf)
 		if err != nil {
 			return err
 		}
@@ -293,20 +349,26 @@ func (a *person) clickPermalink(ctx context.Context) error {
 	if _, err := a.c.Thread(ctx, p.id.String()); err != nil {
 		return err
 	}
-	if _, err := a.c.Channel(ctx, ch.id.String()); err != nil {
+	if _, err := a.c.Channel(ctx, ch.key); err != nil {
 		return err
 	}
-	if _, err := a.c.ChannelMember(ctx, ch.id.String(), a.id); err != nil {
+	if _, err := a.c.ChannelMember(ctx, ch.key, a.id); err != nil {
 		return err
 	}
-	if err := a.unreadCheck(ctx); err != nil {
+	if err := unreadCheck(ctx, a); err != nil {
 		return err
 	}
 	return a.enter(ctx, a.place(ch))
 }
 
+// proveClickPermalink shows that the person is in another of its channels, and has read all posts
+// there.
+func proveClickPermalink(ctx context.Context, s *stage) {
+	s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
+}
+
 // switchTeam goes to another team and to a channel there.
-func (a *person) switchTeam(ctx context.Context) error {
+func switchTeam(ctx context.Context, a *person) error {
 	var others []string
 	for _, t := range a.teams {
 		if t != a.team {
@@ -317,78 +379,18 @@ func (a *person) switchTeam(ctx context.Context) error {
 		return errNoTeam
 	}
 	start := time.Now()
-	a.team = others[a.pick.IntN(len(others))]
+	a.team = one(a.pick, others)
 	if err := a.loadTeam(ctx); err != nil {
 		return err
 	}
 	if sock := a.socket(); sock != nil {
 		sock.Tell("presence", "team_id", a.team)
 	}
-	if err := a.switchChannel(ctx); err != nil {
+	if err := switchChannel(ctx, a); err != nil {
 		return err
 	}
 	a.measured("team_switch", start)
 	return nil
-}
-
-// proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another than before is
-// current.
-func proveSwitchChannel(ctx context.Context, s *stage) {
-	s.proveEntering(ctx, s.actor.inTeam)
-}
-
-// proveOpenDirect shows the same of direct and group channels.
-func proveOpenDirect(ctx context.Context, s *stage) { s.proveEntering(ctx, isDirect) }
-
-// proveClickPermalink shows that the person is where the link leads: in another channel of its own, all of whose
-// posts count as read.
-func proveClickPermalink(ctx context.Context, s *stage) {
-	s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
-}
-
-// proveEntering puts something unread everywhere, acts, and shows that one such channel was read.
-func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) {
-	a := s.actor
-	for k, p := range a.places {
-		if k != a.current && keep(p) && s.shared(p) {
-			s.say(ctx, p.ch.id.String(), "unread")
-		}
-	}
-	before := a.channel()
-	s.act(ctx)
-	disproved(a.channel() == before || !keep(a.places[a.current]),
-		"the person is in the wrong channel")
-	s.allRead(ctx, a.channel())
-}
-
-// proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
-func proveUnreadCheck(ctx context.Context, s *stage) {
-	ch := s.actor.channel()
-	s.say(ctx, ch.id.String(), "unread")
-	s.act(ctx)
-	s.allRead(ctx, ch)
-}
-
-// proveScrollChannel shows that the person came to posts older than those it had, which another client sees there, too.
-func proveScrollChannel(ctx context.Context, s *stage) {
-	ch := s.actor.channel()
-	for range seenPosts + 2*pageOf {
-		s.say(ctx, ch.id.String(), "history")
-	}
-	s.refresh(ctx)
-	s.actor.anchor = api.ID{}
-	from, ok := ch.oldest()
-	disproved(!ok, "the channel has no posts")
-	s.act(ctx)
-	older := must(s.witness.c.PostsBefore(ctx, ch.id.String(), from.id.String(), 200))
-	for i, p := range older {
-		if p.ID == s.actor.anchor {
-			disproved((i+1)%pageOf != 0 && i+1 != len(older),
-				"after %d posts, which is no page", i+1)
-			return
-		}
-	}
-	disproved(true, "the post that was scrolled to does not lie before post %s", from.id)
 }
 
 // proveSwitchTeam shows that a post in the other team counts as read after the person went there.
@@ -405,8 +407,24 @@ func proveSwitchTeam(ctx context.Context, s *stage) {
 		}
 	}
 	s.act(ctx)
-	ch, now := s.actor.channel(), s.actor.team
+	ch := s.actor.channel()
+	now := s.actor.team
 	s.actor.team = before // the other proofs happen here
 	disproved(now == before || ch.team != api.ParseID(now), "the person is still in the same team")
 	s.allRead(ctx, ch)
+}
+
+// proveEntering puts something unread everywhere, acts, and shows that one such channel was read.
+func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) {
+	a := s.actor
+	for k, p := range a.places {
+		if k != a.current && keep(p) && s.shared(p) {
+			s.say(ctx, p.ch.key, "unread")
+		}
+	}
+	before := a.channel()
+	s.act(ctx)
+	disproved(a.channel() == before || !keep(a.places[a.current]),
+		"the person is in the wrong channel")
+	s.allRead(ctx, a.channel())
 }

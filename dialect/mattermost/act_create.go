@@ -9,17 +9,22 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// createActions are those that make or join channels.
+// createActions make or join channels.
 var createActions = []action{
-	{"create_direct_channel", 0.0055, always, (*person).createDirect, proveCreateDirect},
-	{"join_channel", 0.0049, always, (*person).joinChannel, proveJoinChannel},
-	{"create_group_channel", 0.0029, always, (*person).createGroup, proveCreateGroup},
-	{"create_private_channel", 0.0002, always, (*person).createPrivate, proveCreatePrivate},
-	{"create_public_channel", 0.0001, always, (*person).createPublic, proveCreatePublic},
+	{"create_direct_channel", 0.0055, always, createDirect, proveCreateDirect,
+		"createDirectChannel", 1},
+	{"join_channel", 0.0049, always, joinChannel, proveJoinChannel,
+		"addChannelMember", 1},
+	{"create_group_channel", 0.0029, always, createGroup, proveCreateGroup,
+		"createGroupChannel", 1},
+	{"create_private_channel", 0.0002, always, createPrivate, proveCreatePrivate,
+		"createChannel", 1},
+	{"create_public_channel", 0.0001, always, createPublic, proveCreatePublic,
+		"createChannel", 1},
 }
 
 // joinChannel looks through the team's open channels and joins one.
-func (a *person) joinChannel(ctx context.Context) error {
+func joinChannel(ctx context.Context, a *person) error {
 	var free []api.Channel
 	for page := 0; len(free) == 0 && page < 10; page++ {
 		chs, err := a.c.PublicChannels(ctx, a.team, page, 100)
@@ -27,7 +32,9 @@ func (a *person) joinChannel(ctx context.Context) error {
 			return err
 		}
 		for _, ch := range chs {
-			if !ch.Archived && !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.id == api.ParseID(ch.ID) }) {
+			if !ch.Archived && !slices.ContainsFunc(a.places, func(p place) bool {
+				return p.ch.id == api.ParseID(ch.ID)
+			}) {
 				free = append(free, ch)
 			}
 		}
@@ -39,7 +46,7 @@ func (a *person) joinChannel(ctx context.Context) error {
 		return errNoChannel
 	}
 	slices.SortFunc(free, api.ByName)
-	ch := free[a.pick.IntN(len(free))]
+	ch := one(a.pick, free)
 	if err := a.c.JoinChannel(ctx, ch.ID, a.id); err != nil {
 		return err
 	}
@@ -47,7 +54,15 @@ func (a *person) joinChannel(ctx context.Context) error {
 	return nil
 }
 
-// people lists those that a dialog for a new channel offers, other than the person, with their pictures.
+// proveJoinChannel shows that the actor has become a member of a channel.
+func proveJoinChannel(ctx context.Context, s *stage) {
+	must(s.witness.c.MakeChannel(ctx, s.b.Team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
+	before := s.placesNow()
+	s.act(ctx)
+	s.isIn(ctx, before, 'O')
+}
+
+// people lists the other users in a dialog for a new channel, and requests their pictures.
 func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	all, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team)
 	if err != nil {
@@ -64,32 +79,45 @@ func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	return all, nil
 }
 
-func (a *person) createDirect(ctx context.Context) error { _, err := a.newDirect(ctx); return err }
-func (a *person) createGroup(ctx context.Context) error  { _, err := a.newGroup(ctx); return err }
+func createDirect(ctx context.Context, a *person) error {
+	_, err := newDirect(ctx, a)
+	return err
+}
+
+func proveCreateDirect(ctx context.Context, s *stage) {
+	s.proveOpening(ctx, 'D', newDirect)
+}
+
+func createGroup(ctx context.Context, a *person) error {
+	_, err := newGroup(ctx, a)
+	return err
+}
+
+func proveCreateGroup(ctx context.Context, s *stage) {
+	s.proveOpening(ctx, 'G', newGroup)
+}
 
 // newDirect opens a direct channel with another user and writes there. It returns the two.
-func (a *person) newDirect(ctx context.Context) (users []string, err error) {
+func newDirect(ctx context.Context, a *person) (users []string, err error) {
 	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
 		return nil, err
 	}
 	strangers := slices.DeleteFunc(slices.Clone(all), func(p api.Profile) bool {
-		return slices.ContainsFunc(a.places, func(q place) bool { return q.ch.kind == 'D' && otherOf(q.ch.name, a.id) == p.ID })
+		return slices.ContainsFunc(a.places, func(q place) bool {
+			return q.ch.kind == 'D' && otherOf(q.ch.name, a.id) == p.ID
+		})
 	})
 	if len(strangers) > 0 {
 		all = strangers
 	}
-	users = []string{a.id, all[a.pick.IntN(len(all))].ID}
-	ch, err := a.c.CreateDirect(ctx, users[0], users[1])
-	if err != nil {
-		return nil, err
-	}
-	return users, a.settleIn(ctx, ch, c)
+	users = []string{a.id, one(a.pick, all).ID}
+	return users, a.settleIn(ctx, users, c)
 }
 
 // newGroup opens a group channel with two others and writes there. It returns the three.
-func (a *person) newGroup(ctx context.Context) (users []string, err error) {
+func newGroup(ctx context.Context, a *person) (users []string, err error) {
 	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
@@ -101,17 +129,16 @@ func (a *person) newGroup(ctx context.Context) (users []string, err error) {
 	i := a.pick.IntN(len(all))
 	k := (i + 1 + a.pick.IntN(len(all)-1)) % len(all)
 	users = []string{a.id, all[i].ID, all[k].ID}
-	ch, err := a.c.CreateGroup(ctx, users)
-	if err != nil {
-		return nil, err
-	}
-	return users, a.settleIn(ctx, ch, c)
+	return users, a.settleIn(ctx, users, c)
 }
 
-// settleIn reads a channel that was just opened, and writes there.
-func (a *person) settleIn(ctx context.Context, ch api.Channel, c composed) error {
-	ch, err := a.c.Channel(ctx, ch.ID)
+// settleIn opens the direct or group channel of users, reads it and writes there.
+func (a *person) settleIn(ctx context.Context, users []string, c composed) error {
+	ch, err := a.c.Open(ctx, users)
 	if err != nil {
+		return err
+	}
+	if ch, err = a.c.Channel(ctx, ch.ID); err != nil {
 		return err
 	}
 	if _, err := a.c.ChannelMember(ctx, ch.ID, a.id); err != nil {
@@ -123,8 +150,13 @@ func (a *person) settleIn(ctx context.Context, ch api.Channel, c composed) error
 	return a.writeHere(ctx, c, "", api.Priority{})
 }
 
-func (a *person) createPrivate(ctx context.Context) error { return a.createChannel(ctx, "P") }
-func (a *person) createPublic(ctx context.Context) error  { return a.createChannel(ctx, "O") }
+func createPrivate(ctx context.Context, a *person) error { return a.createChannel(ctx, "P") }
+
+func proveCreatePrivate(ctx context.Context, s *stage) { s.proveMaking(ctx, 'P') }
+
+func createPublic(ctx context.Context, a *person) error { return a.createChannel(ctx, "O") }
+
+func proveCreatePublic(ctx context.Context, s *stage) { s.proveMaking(ctx, 'O') }
 
 // createChannel makes a channel in the team and adds one to four members by the dialog for it.
 func (a *person) createChannel(ctx context.Context, kind string) error {
@@ -132,7 +164,8 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 	want := 1 + a.choice.IntN(4)
 	ch, err := a.c.MakeChannel(ctx, a.team, name, kind)
 	if exists(err) { // by an earlier run with the same seed
-		ch, err = a.c.MakeChannel(ctx, a.team, name+"-"+strconv.FormatInt(time.Now().UnixMilli(), 36), kind)
+		name += "-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+		ch, err = a.c.MakeChannel(ctx, a.team, name, kind)
 	}
 	if err != nil {
 		return err
@@ -155,10 +188,8 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 		for _, p := range people {
 			ids = append(ids, p.ID)
 		}
-		if len(ids) > 0 {
-			if err := a.getStatuses(ctx, ids); err != nil {
-				return err
-			}
+		if err := a.getStatuses(ctx, ids); err != nil {
+			return err
 		}
 	}
 	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
@@ -175,45 +206,33 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 	return nil
 }
 
-// proveJoinChannel shows that the actor is a member of a channel of which it was none.
-func proveJoinChannel(ctx context.Context, s *stage) {
-	must(s.witness.c.MakeChannel(ctx, s.b.team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
-	before := s.placesNow()
-	s.act(ctx)
-	s.isIn(ctx, before, 'O')
-}
-
-func proveCreateDirect(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'D', (*person).newDirect)
-}
-
-func proveCreateGroup(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'G', (*person).newGroup)
-}
-
-func proveCreatePrivate(ctx context.Context, s *stage) { s.proveMaking(ctx, 'P') }
-func proveCreatePublic(ctx context.Context, s *stage)  { s.proveMaking(ctx, 'O') }
-
-// proveMaking shows that the actor is in a new channel of a kind with other members, as the administrator sees it.
+// proveMaking shows that the actor is in a new channel of a kind with other members, as the
+// administrator sees it.
 func (s *stage) proveMaking(ctx context.Context, kind byte) {
 	before := s.placesNow()
 	s.act(ctx)
 	ch := s.actor.channel()
 	disproved(ch.kind != kind || slices.Contains(before, ch.id),
 		"the person is in a channel of kind %c that was there before", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100))
+	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
 	disproved(len(members) < 2 || !slices.Contains(members, s.actor.id),
 		"the channel has %d members", len(members))
 }
 
-// proveOpening shows that the actor has written in the direct or group channel of those whom it asked for and nobody
-// else, as the administrator sees its members. The channel may have been there already.
-func (s *stage) proveOpening(ctx context.Context, kind byte, open func(*person, context.Context) ([]string, error)) {
+// proveOpening shows that the actor has written in the direct or group channel of the users it
+// named and nobody else. The administrator reads the members. The channel may have been there
+// already.
+func (s *stage) proveOpening(
+	ctx context.Context, kind byte, open func(context.Context, *person) ([]string, error),
+) {
 	var asked []string
-	check(s.carryOut(ctx, func(a *person, ctx context.Context) (err error) { asked, err = open(a, ctx); return err }))
+	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) {
+		asked, err = open(ctx, a)
+		return err
+	}))
 	ch := s.actor.channel()
 	disproved(ch.kind != kind, "the person is in a channel of kind %c", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100))
+	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
 	slices.Sort(asked)
 	slices.Sort(members)
 	disproved(!slices.Equal(members, asked),
@@ -223,19 +242,20 @@ func (s *stage) proveOpening(ctx context.Context, kind byte, open func(*person, 
 		"the person wrote nothing there")
 }
 
-// postsOf reads a channel as a member other than the actor: a release may keep an administrator who is none from
-// reading it. Only if no other member is a person of the stage, it is the actor's other device.
+// postsOf reads a channel as another member than the actor: a release may refuse an administrator
+// who is no member. If no other member is a person of the stage, it reads as the actor's other
+// device.
 func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
-	token := s.actor.c.Token()
-	for rank, id := range s.b.ids {
-		if id != s.actor.id && slices.Contains(members, id) && s.b.session(rank) != "" {
-			token = s.b.session(rank)
+	token := s.actor.c.Token
+	for rank, id := range s.b.IDs {
+		if t := s.b.session(rank, false); id != s.actor.id && slices.Contains(members, id) && t != "" {
+			token = t
 			break
 		}
 	}
 	c := must(s.client(token))
 	defer c.Close()
-	return must(c.Posts(ctx, ch.id.String(), pageOf))
+	return must(c.Posts(ctx, ch.key, pageOf))
 }
 
 // placesNow returns the channels that the actor is in.
@@ -250,7 +270,7 @@ func (s *stage) placesNow() (ids []api.ID) {
 func (s *stage) isIn(ctx context.Context, before []api.ID, kind byte) {
 	for _, p := range s.actor.places {
 		if p.ch.kind == kind && !slices.Contains(before, p.ch.id) {
-			must(s.admin.ChannelMember(ctx, p.ch.id.String(), s.actor.id))
+			must(s.admin.ChannelMember(ctx, p.ch.key, s.actor.id))
 			return
 		}
 	}

@@ -11,13 +11,18 @@ import (
 
 // draftActions are about messages that are not sent yet: drafts, and posts for later.
 var draftActions = []action{
-	{"delete_draft", 1.41, hasDrafts, (*person).deleteDraft, proveDeleteDraft},
-	{"upsert_draft", 0.504, hasDrafts, (*person).upsertDraft, proveUpsertDraft},
-	{"get_drafts", 0.037, hasDrafts, (*person).getDrafts, proveGetDrafts},
-	{"create_scheduled_post", 0.001, hasScheduled, (*person).createScheduledPost, proveCreateScheduledPost},
-	{"update_scheduled_post", 0.001, hasScheduled, (*person).updateScheduledPost, proveUpdateScheduledPost},
-	{"delete_scheduled_post", 0.001, hasScheduled, (*person).deleteScheduledPost, proveDeleteScheduledPost},
-	{"send_scheduled_post", 0.001, hasScheduled, (*person).sendScheduledPost, proveSendScheduledPost},
+	{"delete_draft", 1.41, hasDrafts, deleteDraft, proveDeleteDraft, "deleteDraft", 1},
+	{"upsert_draft", 0.504, hasDrafts, upsertDraft, proveUpsertDraft, "upsertDraft", 1},
+	{"get_drafts", 0.037, hasDrafts, getDrafts, proveGetDrafts, "getDrafts", 1},
+	{"create_scheduled_post", 0.001, hasScheduled, createScheduledPost, proveCreateScheduledPost,
+		"createSchedulePost", 1},
+	{"update_scheduled_post", 0.001, hasScheduled, updateScheduledPost, proveUpdateScheduledPost,
+		"updateScheduledPost", 1},
+	// Sending deletes the scheduled post, too.
+	{"delete_scheduled_post", 0.001, hasScheduled, deleteScheduledPost, proveDeleteScheduledPost,
+		"deleteScheduledPost", 1},
+	{"send_scheduled_post", 0.001, hasScheduled, sendScheduledPost, proveSendScheduledPost,
+		"deleteScheduledPost", 1},
 }
 
 const (
@@ -37,7 +42,7 @@ type belongings struct {
 	found     int      // by the last search, or in the last thread
 }
 
-// An unsent is where a draft or a scheduled post would go.
+// An unsent is the place of a draft or a scheduled post.
 type unsent struct {
 	ch   *channel
 	root api.ID
@@ -53,14 +58,14 @@ func (a *person) own() *belongings {
 	return a.has
 }
 
-// quiet returns the person's client for calls of whose events the client itself does not receive.
+// quiet returns the person's client for calls whose events the client itself does not receive.
 func (a *person) quiet() *api.Client {
 	a.c.SetSocket(a.socket())
 	return a.c
 }
 
-// threadOf returns the thread in which a message to a channel belongs, with this probability one of those that the
-// person sees.
+// threadOf draws the thread of a message to a channel: with probability share one of the threads
+// that the person sees, else none.
 func (a *person) threadOf(ch *channel, share float64) (root api.ID) {
 	if a.choice.Float64() >= share {
 		return root
@@ -80,7 +85,7 @@ func (a *person) composeTo(root api.ID) composed {
 }
 
 // upsertDraft writes something and leaves it.
-func (a *person) upsertDraft(ctx context.Context) error {
+func upsertDraft(ctx context.Context, a *person) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -100,180 +105,8 @@ func (a *person) upsertDraft(ctx context.Context) error {
 	return nil
 }
 
-func unsentTo(ch *channel, root api.ID) func(unsent) bool {
-	return func(d unsent) bool { return d.ch == ch && d.root == root }
-}
-
-// dropDraft deletes a draft that the person has, if it has one there: the message was sent, or given up.
-func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error {
-	if a.has == nil {
-		return nil
-	}
-	k := slices.IndexFunc(a.has.drafts, unsentTo(ch, root))
-	if k < 0 {
-		return nil
-	}
-	if err := a.quiet().DeleteDraft(ctx, a.id, ch.id.String(), root.String()); err != nil {
-		return err
-	}
-	a.has.drafts = slices.Delete(a.has.drafts, k, k+1)
-	return nil
-}
-
-// deleteDraft gives up one of the person's drafts. A person without any clears the current channel: the web app sends
-// that request whether there is a draft or not, which is why this is done almost three times as often as drafts are
-// saved.
-func (a *person) deleteDraft(ctx context.Context) error {
-	if a.has != nil && len(a.has.drafts) > 0 {
-		d := a.has.drafts[a.pick.IntN(len(a.has.drafts))]
-		return a.dropDraft(ctx, d.ch, d.root)
-	}
-	if err := a.somewhere(ctx); err != nil {
-		return err
-	}
-	return a.quiet().DeleteDraft(ctx, a.id, a.here(), "")
-}
-
-// getDrafts opens the list of drafts.
-func (a *person) getDrafts(ctx context.Context) error {
-	list, err := a.c.Drafts(ctx, a.id, a.team)
-	if err != nil {
-		return err
-	}
-	own := a.own()
-	own.drafts = own.drafts[:0]
-	for _, d := range list {
-		if ch := a.b.dir.known(api.ParseID(d.ChannelID)); ch != nil && len(own.drafts) < mostDrafts {
-			own.drafts = append(own.drafts, unsent{ch: ch, root: api.ParseID(d.RootID)})
-		}
-	}
-	return nil
-}
-
-// loadScheduled shows in the sidebar that there are scheduled posts.
-func loadScheduled(ctx context.Context, c *api.Client, _, teamID string) error {
-	_, err := c.ScheduledPosts(ctx, teamID)
-	return err
-}
-
-// later draws the time of a scheduled post: 2 to 12 days from now.
-func later(r *rand.Rand) int64 {
-	return time.Now().Add(48*time.Hour + time.Duration(r.Int64N(int64(240*time.Hour)))).UnixMilli()
-}
-
-// createScheduledPost writes something for later into the current channel.
-func (a *person) createScheduledPost(ctx context.Context) error {
-	_, err := a.schedule(ctx)
-	return err
-}
-
-func (a *person) schedule(ctx context.Context) (unsent, error) {
-	if err := a.somewhere(ctx); err != nil {
-		return unsent{}, err
-	}
-	ch := a.channel()
-	root := a.threadOf(ch, scheduledReplyShare)
-	c, at := a.composeTo(root), later(a.choice)
-	d, err := a.write(ctx, ch, root, c)
-	if err != nil {
-		return unsent{}, err
-	}
-	s, err := a.quiet().Schedule(ctx, a.id, d, at)
-	if err != nil {
-		return unsent{}, err
-	}
-	p := unsent{ch: ch, root: root, id: api.ParseID(s.ID), at: at}
-	a.own().scheduled = append(a.own().scheduled, p)
-	return p, nil
-}
-
-// anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who has none writes
-// one first; so does an account that was there before, whose others may be somebody's.
-func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
-	own := a.own()
-	if len(own.scheduled) == 0 {
-		list, err := a.c.ScheduledPosts(ctx, a.team)
-		if err != nil {
-			return unsent{}, err
-		}
-		for _, s := range list {
-			if a.b.roster != nil {
-				break // it may be somebody's
-			}
-			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
-				own.scheduled = append(own.scheduled, unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
-			}
-		}
-	}
-	if len(own.scheduled) == 0 {
-		return a.schedule(ctx)
-	}
-	return own.scheduled[a.pick.IntN(len(own.scheduled))], nil
-}
-
-// updateScheduledPost rewrites a scheduled post, for another time.
-func (a *person) updateScheduledPost(ctx context.Context) error {
-	p, err := a.anyScheduled(ctx)
-	if err != nil {
-		return err
-	}
-	text, at := a.composeTo(p.root).plain(), later(a.choice)
-	return a.quiet().Reschedule(ctx, a.id, api.Scheduled{Draft: api.Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
-}
-
-// deleteScheduledPost thinks better of a scheduled post.
-func (a *person) deleteScheduledPost(ctx context.Context) error {
-	p, err := a.anyScheduled(ctx)
-	if err != nil {
-		return err
-	}
-	return a.unschedule(ctx, p)
-}
-
-func (a *person) unschedule(ctx context.Context, p unsent) error {
-	if err := a.quiet().Unschedule(ctx, p.id.String()); err != nil {
-		return err
-	}
-	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool { return q.id == p.id })
-	return nil
-}
-
-// sendScheduledPost sends a scheduled post now: the web app makes a post of it and then deletes it.
-func (a *person) sendScheduledPost(ctx context.Context) error {
-	p, err := a.anyScheduled(ctx)
-	if err != nil {
-		return err
-	}
-	if err := a.post(ctx, p.ch, api.Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}); err != nil {
-		return err
-	}
-	return a.unschedule(ctx, p)
-}
-
-// device returns a client of the actor's own on another device: it proves effects that only the actor may see.
-func (s *stage) device() *api.Client {
-	return must(api.NewClient(api.ClientConfig{
-		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady,
-		Secrets: s.env.Secrets, Patience: s.b.patience,
-	}))
-}
-
-// drafts lists the actor's drafts as another device sees them.
-func (s *stage) drafts(ctx context.Context) []api.Draft {
-	c := s.device()
-	defer c.Close()
-	return must(c.Drafts(ctx, s.actor.id, s.actor.team))
-}
-
-// noDrafts begins a proof without drafts.
-func (s *stage) noDrafts(ctx context.Context) {
-	for _, d := range s.drafts(ctx) {
-		check(s.actor.c.DeleteDraft(ctx, s.actor.id, d.ChannelID, d.RootID))
-	}
-	s.actor.own().drafts = nil
-}
-
-// proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
+// proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the
+// time.
 func proveUpsertDraft(ctx context.Context, s *stage) {
 	s.say(ctx, s.actor.here(), "answer me")
 	s.refresh(ctx)
@@ -293,18 +126,69 @@ func proveUpsertDraft(ctx context.Context, s *stage) {
 	s.noDrafts(ctx)
 }
 
+func unsentTo(ch *channel, root api.ID) func(unsent) bool {
+	return func(d unsent) bool { return d.ch == ch && d.root == root }
+}
+
+// dropDraft deletes a draft that the person has, if it has one there: the message was sent, or
+// given up.
+func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error {
+	if a.has == nil {
+		return nil
+	}
+	k := slices.IndexFunc(a.has.drafts, unsentTo(ch, root))
+	if k < 0 {
+		return nil
+	}
+	if err := a.quiet().DeleteDraft(ctx, a.id, ch.key, root.String()); err != nil {
+		return err
+	}
+	a.has.drafts = slices.Delete(a.has.drafts, k, k+1)
+	return nil
+}
+
+// deleteDraft gives up one of the person's drafts. A person without any clears the current channel:
+// the web app sends this request without knowing of a draft, almost three times as often as it
+// saves one.
+func deleteDraft(ctx context.Context, a *person) error {
+	if a.has != nil && len(a.has.drafts) > 0 {
+		d := one(a.pick, a.has.drafts)
+		return a.dropDraft(ctx, d.ch, d.root)
+	}
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	return a.quiet().DeleteDraft(ctx, a.id, a.here(), "")
+}
+
 // proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
 func proveDeleteDraft(ctx context.Context, s *stage) {
 	a := s.actor
 	s.noDrafts(ctx)
 	err := s.carryOut(ctx, s.doing.do)
 	disproved(err != nil, "without a draft: %w", err)
-	check(a.upsertDraft(ctx))
+	check(upsertDraft(ctx, a))
 	list := s.drafts(ctx)
 	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
 	s.act(ctx)
 	list = s.drafts(ctx)
 	disproved(len(list) != 0, "%d drafts are left", len(list))
+}
+
+// getDrafts opens the list of drafts.
+func getDrafts(ctx context.Context, a *person) error {
+	list, err := a.c.Drafts(ctx, a.id, a.team)
+	if err != nil {
+		return err
+	}
+	own := a.own()
+	own.drafts = own.drafts[:0]
+	for _, d := range list {
+		if ch := a.b.dir.known(api.ParseID(d.ChannelID)); ch != nil && len(own.drafts) < mostDrafts {
+			own.drafts = append(own.drafts, unsent{ch: ch, root: api.ParseID(d.RootID)})
+		}
+	}
+	return nil
 }
 
 // proveGetDrafts shows that the person knows of a draft that another device has saved.
@@ -313,7 +197,7 @@ func proveGetDrafts(ctx context.Context, s *stage) {
 	s.noDrafts(ctx)
 	c := s.device()
 	defer c.Close()
-	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.id.String(), Message: "from my phone"}))
+	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.key, Message: "from my phone"}))
 	s.act(ctx)
 	d := s.actor.own().drafts
 	disproved(len(d) != 1 || d[0].ch != ch,
@@ -321,45 +205,114 @@ func proveGetDrafts(ctx context.Context, s *stage) {
 	s.noDrafts(ctx)
 }
 
-// scheduled lists the actor's scheduled posts as another device sees them.
-func (s *stage) scheduled(ctx context.Context) []api.Scheduled {
-	c := s.device()
-	defer c.Close()
-	return must(c.ScheduledPosts(ctx, s.actor.team))
+// loadScheduled shows in the sidebar that there are scheduled posts.
+func loadScheduled(ctx context.Context, c *api.Client, _, teamID string) error {
+	_, err := c.ScheduledPosts(ctx, teamID)
+	return err
 }
 
-// oneScheduled begins a proof with one scheduled post, of which the person does not know yet.
-func (s *stage) oneScheduled(ctx context.Context) api.Scheduled {
-	for _, p := range s.scheduled(ctx) {
-		check(s.actor.c.Unschedule(ctx, p.ID))
-	}
-	s.actor.own().scheduled = nil
-	c := s.device()
-	defer c.Close()
-	d := api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}
-	return must(c.Schedule(ctx, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
+// later draws the time of a scheduled post: 2 to 12 days from now.
+func later(r *rand.Rand) int64 {
+	return time.Now().Add(48*time.Hour + time.Duration(r.Int64N(int64(240*time.Hour)))).UnixMilli()
 }
 
-// proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12 days from now.
+// createScheduledPost writes something for later into the current channel.
+func createScheduledPost(ctx context.Context, a *person) error {
+	_, err := a.schedule(ctx)
+	return err
+}
+
+// proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12
+// days from now.
 func proveCreateScheduledPost(ctx context.Context, s *stage) {
 	before := s.oneScheduled(ctx)
 	s.act(ctx)
 	list := s.scheduled(ctx)
 	for _, p := range list {
-		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 && in > 47*time.Hour && in <= 288*time.Hour {
+		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 &&
+			in > 47*time.Hour && in <= 288*time.Hour {
 			return
 		}
 	}
 	disproved(true, "another device finds %d scheduled posts, want 2", len(list))
 }
 
-// proveUpdateScheduledPost shows that another device finds the same post with another text and time.
+func (a *person) schedule(ctx context.Context) (unsent, error) {
+	if err := a.somewhere(ctx); err != nil {
+		return unsent{}, err
+	}
+	ch := a.channel()
+	root := a.threadOf(ch, scheduledReplyShare)
+	c := a.composeTo(root)
+	at := later(a.choice)
+	d, err := a.write(ctx, ch, root, c)
+	if err != nil {
+		return unsent{}, err
+	}
+	s, err := a.quiet().Schedule(ctx, a.id, d, at)
+	if err != nil {
+		return unsent{}, err
+	}
+	p := unsent{ch: ch, root: root, id: api.ParseID(s.ID), at: at}
+	a.own().scheduled = append(a.own().scheduled, p)
+	return p, nil
+}
+
+// anyScheduled picks one of the person's scheduled posts. A person that knows none requests them,
+// and one that has none writes one. With an account of a file it always writes one: the others may
+// be somebody's.
+func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
+	own := a.own()
+	if len(own.scheduled) == 0 {
+		list, err := a.c.ScheduledPosts(ctx, a.team)
+		if err != nil {
+			return unsent{}, err
+		}
+		for _, s := range list {
+			if a.b.ofFile() {
+				break // it may be somebody's
+			}
+			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
+				own.scheduled = append(own.scheduled,
+					unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
+			}
+		}
+	}
+	if len(own.scheduled) == 0 {
+		return a.schedule(ctx)
+	}
+	return one(a.pick, own.scheduled), nil
+}
+
+// updateScheduledPost rewrites a scheduled post, for another time.
+func updateScheduledPost(ctx context.Context, a *person) error {
+	p, err := a.anyScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	d := api.Draft{ChannelID: p.ch.key, RootID: p.root.String(), Message: a.composeTo(p.root).plain()}
+	s := api.Scheduled{Draft: d, ID: p.id.String(), At: later(a.choice)}
+	return a.quiet().Reschedule(ctx, a.id, s)
+}
+
+// proveUpdateScheduledPost shows that another device finds the same post with another text and
+// time.
 func proveUpdateScheduledPost(ctx context.Context, s *stage) {
 	before := s.oneScheduled(ctx)
 	s.act(ctx)
 	list := s.scheduled(ctx)
-	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At,
+	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message ||
+		list[0].At == before.At,
 		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
+}
+
+// deleteScheduledPost deletes a scheduled post.
+func deleteScheduledPost(ctx context.Context, a *person) error {
+	p, err := a.anyScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	return a.unschedule(ctx, p)
 }
 
 // proveDeleteScheduledPost shows that another device finds it no more.
@@ -370,16 +323,75 @@ func proveDeleteScheduledPost(ctx context.Context, s *stage) {
 	disproved(len(list) != 0, "%d scheduled posts are left", len(list))
 }
 
+func (a *person) unschedule(ctx context.Context, p unsent) error {
+	if err := a.quiet().Unschedule(ctx, p.id.String()); err != nil {
+		return err
+	}
+	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool { return q.id == p.id })
+	return nil
+}
+
+// sendScheduledPost sends a scheduled post now: the web app makes a post of it and then deletes it.
+func sendScheduledPost(ctx context.Context, a *person) error {
+	p, err := a.anyScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	d := api.Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}
+	if err := a.post(ctx, p.ch, d); err != nil {
+		return err
+	}
+	return a.unschedule(ctx, p)
+}
+
 // proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
 func proveSendScheduledPost(ctx context.Context, s *stage) {
 	ch := s.actor.channel()
 	s.oneScheduled(ctx)
-	mark := s.say(ctx, ch.id.String(), "before")
+	mark := s.say(ctx, ch.key, "before")
 	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.id.String(), 2))
+	posts := must(s.witness.c.Posts(ctx, ch.key, 2))
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
 		posts[1].ID.String() != mark.ID,
 		"another client finds no new post of the person")
 	list := s.scheduled(ctx)
 	disproved(len(list) != 0, "it is still scheduled")
+}
+
+// device returns a client of the actor's own on another device: it proves effects that only the
+// actor may see.
+func (s *stage) device() *api.Client { return must(s.client(s.actor.c.Token)) }
+
+// drafts lists the actor's drafts as another device sees them.
+func (s *stage) drafts(ctx context.Context) []api.Draft {
+	c := s.device()
+	defer c.Close()
+	return must(c.Drafts(ctx, s.actor.id, s.actor.team))
+}
+
+// noDrafts begins a proof without drafts.
+func (s *stage) noDrafts(ctx context.Context) {
+	for _, d := range s.drafts(ctx) {
+		check(s.actor.c.DeleteDraft(ctx, s.actor.id, d.ChannelID, d.RootID))
+	}
+	s.actor.own().drafts = nil
+}
+
+// scheduled lists the actor's scheduled posts as another device sees them.
+func (s *stage) scheduled(ctx context.Context) []api.Scheduled {
+	c := s.device()
+	defer c.Close()
+	return must(c.ScheduledPosts(ctx, s.actor.team))
+}
+
+// oneScheduled begins a proof with one scheduled post that the person does not know.
+func (s *stage) oneScheduled(ctx context.Context) api.Scheduled {
+	for _, p := range s.scheduled(ctx) {
+		check(s.actor.c.Unschedule(ctx, p.ID))
+	}
+	s.actor.own().scheduled = nil
+	c := s.device()
+	defer c.Close()
+	d := api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}
+	return must(c.Schedule(ctx, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
 }

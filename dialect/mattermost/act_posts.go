@@ -3,20 +3,19 @@ package mattermost
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/load/workload"
 )
 
-// postActions are those that write.
+// postActions write, or react.
 var postActions = []action{
-	{"create_post", 1, always, (*person).createPost, proveCreatePost},
-	{"add_reaction", 0.1306, always, (*person).addReaction, proveAddReaction},
+	{"create_post", 1, always, createPost, proveCreatePost, "createPost", 1},
+	{"add_reaction", 0.1306, always, addReaction, proveAddReaction, "saveReaction", 1},
 }
 
-// replyShare of the posts are replies: of production's posts, as load-test-ng has it.
+// replyShare is the share of replies among posts in production, as load-test-ng has it.
 const replyShare = 0.18
 
 // typing notifies the others that the person is typing, unless they are too many for the server
@@ -24,25 +23,26 @@ const replyShare = 0.18
 // already.
 func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
 	sock := a.socket()
-	if sock == nil || int(ch.members.Load()) > a.b.mostNotified {
+	if sock == nil || int(ch.members.Load()) > a.b.MostNotified {
 		return nil
 	}
-	err := a.c.Typing(ctx, sock, ch.id.String(), root.String())
+	err := a.c.Typing(ctx, sock, ch.key, root.String())
 	if _, ok := errors.AsType[*api.OpError](err); ok {
 		return nil // recorded; the message is written all the same
 	}
 	return err
 }
 
-// createPost writes into the current channel, 18 % of the time in reply to something if there is anything.
-func (a *person) createPost(ctx context.Context) error {
+// createPost writes into the current channel, 18 % of the time in reply to something if there is
+// anything.
+func createPost(ctx context.Context, a *person) error {
 	reply := a.choice.Float64() < replyShare
 	words := rootWords
 	if reply {
 		words = replyWords
 	}
 	c := a.compose(words)
-	urgent := a.content.Float64() < urgentShare && a.b.facts.lacks(hasPriority) == ""
+	urgent := a.content.Float64() < urgentShare && a.b.lacks(hasPriority) == ""
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -61,8 +61,28 @@ func (a *person) createPost(ctx context.Context) error {
 	return a.post(ctx, ch, d)
 }
 
-// pendingID returns an identifier for the person's next post, as the web app makes it. Its moment is the present one,
-// but later than that of the post before: two posts in one millisecond are two.
+// proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is
+// a reply.
+func proveCreatePost(ctx context.Context, s *stage) {
+	const times = 30
+	ch := s.actor.channel()
+	replies := 0
+	for range times {
+		before := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+		s.act(ctx)
+		after := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
+			hasPost(before, after[0].ID),
+			"another client finds no new post of the person")
+		if !after[0].RootID.None() {
+			replies++
+		}
+	}
+	disproved(replies == 0 || replies == times, "%d of %d posts are replies", replies, times)
+}
+
+// pendingID returns an identifier for the person's next post, as the web app makes it. It names the
+// present millisecond, or a later one than the post before: two posts in one millisecond are two.
 func (a *person) pendingID() string {
 	a.named = max(time.Now().UnixMilli(), a.named+1)
 	return api.PendingID(a.id, a.named)
@@ -70,14 +90,15 @@ func (a *person) pendingID() string {
 
 // post makes a post in a channel and remembers it.
 func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
-	d.ChannelID, d.Pending = ch.id.String(), a.pendingID()
+	d.ChannelID, d.Pending = ch.key, a.pendingID()
 	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
 	p, err := a.c.Post(ctx, d)
 	record(a.ledger, &d, p, err, workload.Message{Author: a.u.ID, Reader: a.reader(ch)})
 	if err != nil {
 		return err
 	}
-	seen := api.Seen{ID: api.ParseID(p.ID), RootID: api.ParseID(d.RootID), UserID: api.ParseID(a.id), CreateAt: p.CreateAt, Flags: api.PostOfRun}
+	seen := api.Seen{ID: api.ParseID(p.ID), RootID: api.ParseID(d.RootID), UserID: api.ParseID(a.id),
+		CreateAt: p.CreateAt, Flags: api.PostOfRun}
 	if d.Priority.WantsAck {
 		seen.Flags |= api.PostWantsAck
 	}
@@ -85,9 +106,15 @@ func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
 	return a.dropDraft(ctx, ch, api.ParseID(d.RootID))
 }
 
-// record tells the ledger what became of a post. m has its author and who reads it in this process.
+// record writes the outcome of a post to the ledger. m has the post's author, and its reader for
+// the audit.
 func record(l *workload.Ledger, d *api.Draft, p api.Posted, err error, m workload.Message) {
-	m.ID, m.Channel, m.Root, m.Pending, m.Sent, m.Acked = p.ID, d.ChannelID, d.RootID, d.Pending, p.Sent, p.Acked
+	m.ID = p.ID
+	m.Channel = d.ChannelID
+	m.Root = d.RootID
+	m.Pending = d.Pending
+	m.Sent = p.Sent
+	m.Acked = p.Acked
 	switch {
 	case err == nil:
 		l.Acked(m)
@@ -101,8 +128,8 @@ func record(l *workload.Ledger, d *api.Draft, p api.Posted, err error, m workloa
 }
 
 // addReaction adds a reaction to a post.
-func (a *person) addReaction(ctx context.Context) error {
-	emoji := emojis[a.content.IntN(len(emojis))]
+func addReaction(ctx context.Context, a *person) error {
+	emoji := one(a.content, emojis)
 	p, err := a.somePost(ctx, isUserPost)
 	if err != nil {
 		return err
@@ -110,11 +137,38 @@ func (a *person) addReaction(ctx context.Context) error {
 	return a.c.React(ctx, a.id, p.id.String(), emoji)
 }
 
-// mostLooks is how many channels a person enters in search of a post.
+// proveAddReaction shows that a post has a reaction of the person that it did not have.
+func proveAddReaction(ctx context.Context, s *stage) {
+	ch := s.actor.channel()
+	s.say(ctx, ch.key, "what do you think?")
+	count := func() (n int) {
+		for _, p := range must(s.witness.c.Posts(ctx, ch.key, seenPosts)) {
+			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
+			check(err)
+			for _, u := range users {
+				if u == s.actor.id {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	s.refresh(ctx)
+	before := count()
+	for range 3 { // one may be a reaction that is there already
+		s.act(ctx)
+		if count() == before+1 {
+			return
+		}
+	}
+	disproved(true, "still %d reactions of the person", before)
+}
+
+// mostLooks bounds the channels that a person enters in search of a post.
 const mostLooks = 3
 
-// somePost chooses a post that keep accepts: of the current channel; else of one that is known to have some, which
-// the person enters; else of those that it enters in search of one.
+// somePost chooses a post that keep accepts: of the current channel, else of a channel with such a
+// post, else of channels that it has not read. The person enters them.
 func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, error) {
 	if err := a.somewhere(ctx); err != nil {
 		return post{}, err
@@ -150,50 +204,4 @@ func isUserPost(p *post) bool { return p.flags&api.PostSystem == 0 }
 // anyPost chooses one of the posts that the person sees of a channel and keep (nil: all) accepts.
 func (a *person) anyPost(ch *channel, keep func(*post) bool) (post, bool) {
 	return ch.pick(func(n int) int { return recent(a.pick, n, a.b.set.recency) }, keep)
-}
-
-// proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is a reply.
-func proveCreatePost(ctx context.Context, s *stage) {
-	const times = 30
-	ch := s.actor.channel()
-	replies := 0
-	for range times {
-		before := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
-		s.act(ctx)
-		after := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
-		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
-			slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }),
-			"another client finds no new post of the person")
-		if !after[0].RootID.None() {
-			replies++
-		}
-	}
-	disproved(replies == 0 || replies == times, "%d of %d posts are replies", replies, times)
-}
-
-// proveAddReaction shows that a post has a reaction of the person that it did not have.
-func proveAddReaction(ctx context.Context, s *stage) {
-	ch := s.actor.channel()
-	s.say(ctx, ch.id.String(), "what do you think?")
-	count := func() (n int) {
-		for _, p := range must(s.witness.c.Posts(ctx, ch.id.String(), seenPosts)) {
-			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
-			check(err)
-			for _, u := range users {
-				if u == s.actor.id {
-					n++
-				}
-			}
-		}
-		return n
-	}
-	s.refresh(ctx)
-	before := count()
-	for range 3 { // one may be a reaction that is there already
-		s.act(ctx)
-		if count() == before+1 {
-			return
-		}
-	}
-	disproved(true, "still %d reactions of the person", before)
 }

@@ -8,13 +8,19 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// profileActions are about the persons' own profiles and those of others.
+// profileActions are about profiles.
 var profileActions = []action{
-	{"click_user_profile", 0.03, always, (*person).clickUserProfile, proveClickUserProfile},
-	{"update_custom_attribute", 0.004, hasAttributes, (*person).updateCustomAttribute, proveUpdateCustomAttribute},
-	{"update_custom_status", 0.0028, hasCustomStatus, (*person).updateCustomStatus, proveUpdateCustomStatus},
-	{"remove_custom_status", 0.0026, hasCustomStatus, (*person).removeCustomStatus, proveRemoveCustomStatus},
-	{"generate_user_report", 0.0001, hasReports, (*person).generateUserReport, proveGenerateUserReport},
+	{"click_user_profile", 0.03, always, clickUserProfile, proveClickUserProfile,
+		"getTeamMember", 1},
+	{"update_custom_attribute", 0.004, hasAttributes, updateCustomAttribute,
+		proveUpdateCustomAttribute,
+		"patchCPAValues", 1},
+	{"update_custom_status", 0.0028, hasCustomStatus, updateCustomStatus, proveUpdateCustomStatus,
+		"updateUserCustomStatus", 1},
+	{"remove_custom_status", 0.0026, hasCustomStatus, removeCustomStatus, proveRemoveCustomStatus,
+		"removeUserCustomStatus", 1},
+	{"generate_user_report", 0.0001, hasReports, generateUserReport, proveGenerateUserReport,
+		"getUsersForReporting", 1},
 }
 
 // A look holds the profile that a person read last.
@@ -25,9 +31,9 @@ type look struct {
 	attributes int
 }
 
-// clickUserProfile opens the profile of an author in the current channel: membership of channel and team, and custom
-// attributes.
-func (a *person) clickUserProfile(ctx context.Context) error {
+// clickUserProfile opens the profile of an author in the current channel: membership of channel and
+// team, and custom attributes.
+func clickUserProfile(ctx context.Context, a *person) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -36,17 +42,17 @@ func (a *person) clickUserProfile(ctx context.Context) error {
 	if p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && p.author != a.self }); ok {
 		who = p.author
 	} else {
-		ids, err := a.c.ChannelMembers(ctx, ch.id.String(), 0, pageOf)
+		ids, err := a.c.ChannelMembers(ctx, ch.key, 0, pageOf)
 		if err != nil {
 			return err
 		}
 		if ids = slices.DeleteFunc(ids, func(id string) bool { return id == a.id }); len(ids) == 0 {
 			return errNoUser
 		}
-		who = a.b.dir.user(api.ParseID(ids[a.pick.IntN(len(ids))]))
+		who = a.b.dir.user(api.ParseID(one(a.pick, ids)))
 	}
 	id := a.b.dir.account(who).id.String()
-	m, err := a.c.ChannelMember(ctx, ch.id.String(), id)
+	m, err := a.c.ChannelMember(ctx, ch.key, id)
 	if missing(err) {
 		return errNoUser // has left the channel since
 	}
@@ -54,7 +60,7 @@ func (a *person) clickUserProfile(ctx context.Context) error {
 		return err
 	}
 	l := look{user: who, messages: m.Messages}
-	if a.b.facts.lacks(hasAttributes) == "" {
+	if a.b.lacks(hasAttributes) == "" {
 		values, err := a.c.Attributes(ctx, id)
 		if err != nil {
 			return err
@@ -68,34 +74,86 @@ func (a *person) clickUserProfile(ctx context.Context) error {
 	return nil
 }
 
+// proveClickUserProfile shows that the person read the same profile of the witness as the witness
+// does.
+func proveClickUserProfile(ctx context.Context, s *stage) {
+	ch := s.actor.channel()
+	for range seenPosts { // so that the person picks the witness
+		s.say(ctx, ch.key, "who am I?")
+	}
+	s.refresh(ctx)
+	s.actor.own().looked = look{}
+	s.act(ctx)
+	want := look{user: s.witness.self}
+	want.messages = must(s.witness.c.ChannelMember(ctx, ch.key, s.witness.id)).Messages
+	if s.b.lacks(hasAttributes) == "" {
+		want.attributes = len(must(s.witness.c.Attributes(ctx, s.witness.id)))
+	}
+	want.roles = must(s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id))
+	disproved(s.actor.own().looked != want,
+		"the profile says %+v, its owner %+v", s.actor.own().looked, want)
+}
+
 // Custom statuses last half an hour, as the web app's first offer.
 const statusTime = 30 * time.Minute
 
 // updateCustomStatus sets the person's custom status.
-func (a *person) updateCustomStatus(ctx context.Context) error {
-	emoji := emojis[a.content.IntN(len(emojis))]
+func updateCustomStatus(ctx context.Context, a *person) error {
+	emoji := one(a.content, emojis)
 	text := fewWords(a.content, 4)
 	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
 }
 
-// removeCustomStatus takes it back. The server does not mind if there is none.
-func (a *person) removeCustomStatus(ctx context.Context) error {
+// proveUpdateCustomStatus shows that another client sees the status.
+func proveUpdateCustomStatus(ctx context.Context, s *stage) {
+	check(s.actor.c.ClearCustomStatus(ctx, s.actor.id))
+	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(before != "", "another client sees %q of a status that was cleared", before)
+	s.act(ctx)
+	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(after == "", "another client sees no status")
+}
+
+// removeCustomStatus removes the custom status. Without one, the server accepts the call, too.
+func removeCustomStatus(ctx context.Context, a *person) error {
 	return a.c.ClearCustomStatus(ctx, a.id)
 }
 
+// proveRemoveCustomStatus shows that another client sees none any more.
+func proveRemoveCustomStatus(ctx context.Context, s *stage) {
+	check(updateCustomStatus(ctx, s.actor))
+	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(before == "", "another client sees no status that could be removed")
+	s.act(ctx)
+	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	disproved(after != "", "another client still sees %q", after)
+}
+
 // updateCustomAttribute changes one of the person's attributes.
-func (a *person) updateCustomAttribute(ctx context.Context) error {
-	return a.c.SetAttribute(ctx, a.b.attribute, fewWords(a.content, 2))
+func updateCustomAttribute(ctx context.Context, a *person) error {
+	return a.c.SetAttribute(ctx, a.b.Attribute, fewWords(a.content, 2))
+}
+
+// proveUpdateCustomAttribute shows that another client sees the new value.
+func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
+	const before = "as before"
+	c := s.device()
+	defer c.Close()
+	check(c.SetAttribute(ctx, s.b.Attribute, before))
+	s.act(ctx)
+	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.Attribute]
+	disproved(after == "" || after == before,
+		"another client sees %q, before it was %q", after, before)
 }
 
 const reportPage = 50 // users
 
-// generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the
-// person's own.
-func (a *person) generateUserReport(ctx context.Context) error {
-	mine := a.c.Token()
+// generateUserReport reads the report on all users to its end, as the administrator: the only
+// action that is not the person's own.
+func generateUserReport(ctx context.Context, a *person) error {
+	mine := a.c.Token
 	defer a.c.SetToken(mine)
-	a.c.SetToken(a.b.adminToken)
+	a.c.SetToken(a.b.AdminToken)
 	n := 0
 	var last api.Profile
 	for before := 0; ; before++ {
@@ -112,59 +170,8 @@ func (a *person) generateUserReport(ctx context.Context) error {
 	}
 }
 
-// proveClickUserProfile shows that the person read the same profile of the witness as the witness does.
-func proveClickUserProfile(ctx context.Context, s *stage) {
-	ch := s.actor.channel()
-	for range seenPosts { // so that the person picks the witness
-		s.say(ctx, ch.id.String(), "who am I?")
-	}
-	s.refresh(ctx)
-	s.actor.own().looked = look{}
-	s.act(ctx)
-	want := look{user: s.witness.self}
-	want.messages = must(s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)).Messages
-	if s.b.facts.lacks(hasAttributes) == "" {
-		want.attributes = len(must(s.witness.c.Attributes(ctx, s.witness.id)))
-	}
-	want.roles = must(s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id))
-	disproved(s.actor.own().looked != want,
-		"the profile says %+v, its owner %+v", s.actor.own().looked, want)
-}
-
-// proveUpdateCustomStatus shows that another client sees the status.
-func proveUpdateCustomStatus(ctx context.Context, s *stage) {
-	check(s.actor.c.ClearCustomStatus(ctx, s.actor.id))
-	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
-	disproved(before != "", "another client sees %q of a status that was cleared", before)
-	s.act(ctx)
-	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
-	disproved(after == "", "another client sees no status")
-}
-
-// proveRemoveCustomStatus shows that another client sees none any more.
-func proveRemoveCustomStatus(ctx context.Context, s *stage) {
-	check(s.actor.updateCustomStatus(ctx))
-	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
-	disproved(before == "", "another client sees no status that could be removed")
-	s.act(ctx)
-	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
-	disproved(after != "", "another client still sees %q", after)
-}
-
-// proveUpdateCustomAttribute shows that another client sees the new value.
-func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
-	const before = "as before"
-	c := s.device()
-	defer c.Close()
-	check(c.SetAttribute(ctx, s.b.attribute, before))
-	s.act(ctx)
-	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.attribute]
-	disproved(after == "" || after == before,
-		"another client sees %q, before it was %q", after, before)
-}
-
-// proveGenerateUserReport shows that the report has every account that the server counts without bots, which the
-// report leaves out.
+// proveGenerateUserReport shows that the report has every account that the server counts without
+// bots, which the report leaves out.
 func proveGenerateUserReport(ctx context.Context, s *stage) {
 	s.act(ctx)
 	n := must(s.admin.UsersStats(ctx))

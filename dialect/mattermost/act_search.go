@@ -11,11 +11,17 @@ import (
 
 // searchActions look for posts, people and channels.
 var searchActions = []action{
-	{"search_users", 0.032, always, (*person).searchUsers, proveSearchUsers},
-	{"search_posts", 0.0218, always, (*person).searchPosts, proveSearchPosts},
-	{"search_group_channels", 0.0204, always, (*person).searchGroupChannels, proveSearchGroupChannels},
-	{"search_channels", 0.015, always, (*person).searchChannels, proveSearchChannels},
-	{"search_posts_all_teams", 0.0109, hasAllTeams, (*person).searchPostsAllTeams, proveSearchPosts},
+	// A search asks again with each typed letter: 2.5 of a channel's name on average, about ten of
+	// a user's.
+	{"search_users", 0.032, always, searchUsers, proveSearchUsers, "searchUsers", 10},
+	{"search_posts", 0.0218, always, searchPosts, proveSearchPosts,
+		"searchPostsInTeam searchPosts", 1},
+	{"search_group_channels", 0.0204, always, searchGroupChannels, proveSearchGroupChannels,
+		"searchGroupChannels", 2.5},
+	{"search_channels", 0.015, always, searchChannels, proveSearchChannels,
+		"searchChannelsForTeam searchAllChannels", 2.5},
+	{"search_posts_all_teams", 0.0109, hasAllTeams, searchPostsAllTeams, proveSearchPosts,
+		"searchPostsInAllTeams", 1},
 }
 
 const (
@@ -32,11 +38,11 @@ type query struct {
 	in            *channel
 }
 
-// query draws a search: one to four words and, each in one of five searches, an author, a channel, a date, an
-// excluded word and a phrase. All is drawn before any request.
+// query draws a search: one to four words and, each in one of five searches, an author, a channel,
+// a date, an excluded word and a phrase. Everything is drawn before any request.
 func (a *person) query() (q query) {
 	r := a.content
-	word := func() string { words := vocabulary(); return words[r.IntN(len(words))] }
+	word := func() string { return one(r, vocabulary()) }
 	for range 1 + r.IntN(4) {
 		q.words = append(q.words, word())
 	}
@@ -51,7 +57,8 @@ func (a *person) query() (q query) {
 	}
 	if is() {
 		days := r.IntN(30)
-		q.date = []string{"before:", "after:", "on:"}[r.IntN(3)] + time.Now().AddDate(0, 0, -days).Format("2006-01-02")
+		q.date = []string{"before:", "after:", "on:"}[r.IntN(3)] +
+			time.Now().AddDate(0, 0, -days).Format("2006-01-02")
 	}
 	if not := word(); is() {
 		q.not = not
@@ -62,7 +69,7 @@ func (a *person) query() (q query) {
 	return q
 }
 
-// terms writes the query down.
+// terms formats the query.
 func (q *query) terms() string {
 	parts := slices.Clone(q.words)
 	if q.phrase != nil {
@@ -83,15 +90,52 @@ func (q *query) terms() string {
 	return strings.Join(parts, " ")
 }
 
-func (a *person) searchPosts(ctx context.Context) error { return a.searchIn(ctx, a.team) }
+func searchPosts(ctx context.Context, a *person) error { return a.searchIn(ctx, a.team) }
 
-func (a *person) searchPostsAllTeams(ctx context.Context) error { return a.searchIn(ctx, "") }
+// proveSearchPosts has the witness write a post that the search must find, and shows that the
+// person found as many posts as the witness.
+func proveSearchPosts(ctx context.Context, s *stage) {
+	a := s.actor
+	for seed := uint64(1); ; seed++ {
+		// A query that a post of the witness can answer: of words and phrases. Proofs look for one
+		// with both.
+		a.renew(seed, seed)
+		q := a.query()
+		if q.phrase == nil || q.not == "" || q.date != "" || q.from != "" || q.in != nil {
+			continue
+		}
+		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
+		ch := a.here()
+		p := s.say(ctx, ch, text)
+		s.say(ctx, ch, text+" "+q.not)
+		team := a.team
+		if s.doing.name == "search_posts_all_teams" {
+			team = ""
+		}
+		// An index may lag behind.
+		for range 20 {
+			a.own().found = 0
+			check(s.carryOutAs(ctx, seed, seed, s.doing.do))
+			theirs := must(s.witness.c.SearchPosts(ctx, team, q.terms(), 0))
+			if hasPost(theirs, api.ParseID(p.ID)) && a.own().found == len(theirs) {
+				return
+			}
+			check(a.u.Pause(ctx, time.Second))
+		}
+		disproved(true,
+			"the search %s does not find the post %s, or not the same for both", q.terms(), p.ID)
+	}
+}
+
+func searchPostsAllTeams(ctx context.Context, a *person) error { return a.searchIn(ctx, "") }
 
 // searchIn types a search, with the server's help for names, and looks at the results.
 func (a *person) searchIn(ctx context.Context, team string) error {
 	q := a.query()
 	if q.from != "" {
-		if err := a.typeOut(ctx, q.from, func(part string) error { return a.lookUp(ctx, "", part) }); err != nil {
+		if err := a.typeOut(ctx, q.from, func(part string) error {
+			return a.lookUp(ctx, "", part)
+		}); err != nil {
 			return err
 		}
 	}
@@ -113,7 +157,7 @@ func (a *person) searchIn(ctx context.Context, team string) error {
 }
 
 // searchUsers looks for a person by name, letter by letter.
-func (a *person) searchUsers(ctx context.Context) error {
+func searchUsers(ctx context.Context, a *person) error {
 	if a.b.count() == 0 {
 		return errNoUser
 	}
@@ -128,15 +172,25 @@ func (a *person) searchUsers(ctx context.Context) error {
 	})
 }
 
+// proveSearchUsers shows that the person found one user by a full name, where the witness finds all
+// by the beginning of their names.
+func proveSearchUsers(ctx context.Context, s *stage) {
+	s.act(ctx)
+	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
+	disproved(s.actor.own().found != 1 || len(all) < stagePersons,
+		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found,
+		len(all))
+}
+
 // searchChannels looks for a channel to go to, by one to four of its letters.
-func (a *person) searchChannels(ctx context.Context) error {
+func searchChannels(ctx context.Context, a *person) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
 		return errNoChannel
 	}
 	team := "" // the web app looks in all of them
-	if a.b.facts.version.before(version{7, 8}) {
+	if a.b.Version.before(version{7, 8}) {
 		team = a.team
 	}
 	name := a.places[k].ch.name
@@ -147,8 +201,23 @@ func (a *person) searchChannels(ctx context.Context) error {
 	})
 }
 
+// proveSearchChannels shows that the person found at least the channel whose name it began to type,
+// which the witness finds, too.
+func proveSearchChannels(ctx context.Context, s *stage) {
+	s.actor.own().found = 0
+	s.act(ctx)
+	for _, p := range s.actor.places {
+		if s.actor.inTeam(p) && p.ch.kind == 'O' {
+			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
+			disproved(s.actor.own().found == 0 || !hasChannel(theirs, p.ch.key),
+				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs,
+				p.ch.name)
+		}
+	}
+}
+
 // searchGroupChannels looks for a group channel by one to four letters of a member's name.
-func (a *person) searchGroupChannels(ctx context.Context) error {
+func searchGroupChannels(ctx context.Context, a *person) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	if a.b.count() == 0 {
 		return errNoUser
@@ -161,69 +230,12 @@ func (a *person) searchGroupChannels(ctx context.Context) error {
 	})
 }
 
-// proveSearchPosts has the witness write something that the very search must find, and shows that the person found as
-// much as the witness.
-func proveSearchPosts(ctx context.Context, s *stage) {
-	a := s.actor
-	for seed := uint64(1); ; seed++ {
-		// A query that a post of the witness can answer: of words and phrases. Proofs look for one with both.
-		a.renew(seed, seed)
-		q := a.query()
-		if q.phrase == nil || q.not == "" || q.date != "" || q.from != "" || q.in != nil {
-			continue
-		}
-		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
-		ch := a.here()
-		p := s.say(ctx, ch, text)
-		s.say(ctx, ch, text+" "+q.not)
-		team := a.team
-		if s.doing.name == "search_posts_all_teams" {
-			team = ""
-		}
-		// An index may lag behind.
-		for range 20 {
-			a.own().found = 0
-			check(s.carryOutAs(ctx, seed, seed, s.doing.do))
-			theirs := must(s.witness.c.SearchPosts(ctx, team, q.terms(), 0))
-			if slices.ContainsFunc(theirs, func(x api.Seen) bool { return x.ID.String() == p.ID }) && a.own().found == len(theirs) {
-				return
-			}
-			check(a.u.Pause(ctx, time.Second))
-		}
-		disproved(true,
-			"the search %s does not find the post %s, or not the same for both", q.terms(), p.ID)
-	}
-}
-
-// proveSearchUsers shows that the person found exactly the one of that name, as the witness does.
-func proveSearchUsers(ctx context.Context, s *stage) {
-	s.act(ctx)
-	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
-	disproved(s.actor.own().found != 1 || len(all) < stagePersons,
-		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found, len(all))
-}
-
-// proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness
-// finds, too.
-func proveSearchChannels(ctx context.Context, s *stage) {
-	s.actor.own().found = 0
-	s.act(ctx)
-	for _, p := range s.actor.places {
-		if s.actor.inTeam(p) && p.ch.kind == 'O' {
-			theirs := must(s.witness.c.SearchChannels(ctx, s.b.team, p.ch.name))
-			disproved(s.actor.own().found == 0 ||
-				!slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.id.String() }),
-				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
-		}
-	}
-}
-
 // proveSearchGroupChannels makes a group channel of the actor and shows that it is found.
 func proveSearchGroupChannels(ctx context.Context, s *stage) {
-	ch := must(s.witness.c.CreateGroup(ctx, []string{s.witness.id, s.actor.id, s.b.ids[2]}))
+	ch := must(s.witness.c.Open(ctx, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
 	s.actor.own().found = 0
 	s.act(ctx)
 	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))
-	disproved(s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == ch.ID }),
+	disproved(s.actor.own().found == 0 || !hasChannel(theirs, ch.ID),
 		"the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 }

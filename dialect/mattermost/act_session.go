@@ -8,15 +8,19 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// sessionActions are those of a client that comes, goes, and comes back.
+// sessionActions end and open sessions and connections.
 var sessionActions = []action{
-	{"reconnect_websocket", 0.144, always, (*person).reconnectWebSocket, proveReconnect},
-	{"full_reload", 0.0008, always, (*person).fullReload, proveFullReload},
-	{"logout_login", 0.0006, always, (*person).logoutLogin, proveLogoutLogin},
+	{"reconnect_websocket", 0.144, always, reconnectWebSocket, proveReconnect,
+		"getWebappPlugins -getPreferences", 1},
+	// Preferences are read when the page is loaded, which a login does, too; the list of plugins
+	// also after a lost connection.
+	{"full_reload", 0.0008, always, fullReload, proveFullReload,
+		"getPreferences -login", 1},
+	{"logout_login", 0.0006, always, logoutLogin, proveLogoutLogin, "logout", 1},
 }
 
 // reconnectWebSocket loses the WebSocket, resumes it, and makes the calls of a client after a gap.
-func (a *person) reconnectWebSocket(ctx context.Context) error {
+func reconnectWebSocket(ctx context.Context, a *person) error {
 	from := time.Now()
 	if err := a.dropAndResume(ctx); err != nil {
 		return err
@@ -24,8 +28,17 @@ func (a *person) reconnectWebSocket(ctx context.Context) error {
 	return a.resync(ctx, from)
 }
 
-// dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is taking up a lost one, it
-// waits for that first, and the wait is in the reader's op.
+// proveReconnect shows that the person has a new socket, and that an event sent afterwards arrives.
+func proveReconnect(ctx context.Context, s *stage) {
+	old := s.actor.socket()
+	s.act(ctx)
+	now := s.actor.socket()
+	disproved(now == nil || now == old, "the WebSocket was not lost")
+	s.hears(ctx)
+}
+
+// dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is
+// taking up a lost one, it waits for that first, and the wait is in the reader's op.
 func (a *person) dropAndResume(ctx context.Context) error {
 	if !a.turnToConnect(ctx, nil) {
 		return context.Cause(ctx)
@@ -40,19 +53,19 @@ func (a *person) dropAndResume(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	_, err := a.resume(ctx, a.u, a.c.Table())
+	_, err := a.resume(ctx, a.u, a.c.Table)
 	return err
 }
 
-// resync requests everything that may have changed since a moment: channels, memberships, posts of the current
-// channel, presence, unread counts, and who of those in view changed.
+// resync requests what may have changed since a time: channels, memberships, posts of the current
+// channel, presence, unread counts, and changed users in view.
 func (a *person) resync(ctx context.Context, since time.Time) error {
 	if err := a.readChannels(ctx, false); err != nil {
 		return err
 	}
 	ids := []string{a.id}
 	if ch := a.channel(); ch != nil {
-		posts, err := a.c.PostsSince(ctx, ch.id.String(), max(a.places[a.current].seen, 1))
+		posts, err := a.c.PostsSince(ctx, ch.key, max(a.places[a.current].seen, 1))
 		if err != nil {
 			return err
 		}
@@ -69,7 +82,7 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 	if _, err := a.c.TeamsUnread(ctx, a.id); err != nil {
 		return err
 	}
-	if a.b.facts.config["PluginsEnabled"] == "true" {
+	if a.b.Config["PluginsEnabled"] == "true" {
 		if _, err := a.c.Plugins(ctx); err != nil {
 			return err
 		}
@@ -78,41 +91,10 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 	return err
 }
 
-// fullReload is the reload button: everything is forgotten, connected and loaded again.
-func (a *person) fullReload(ctx context.Context) error {
-	defer a.under(a.login)()
+// fullReload presses the reload button: the person forgets everything, connects and loads again.
+func fullReload(ctx context.Context, a *person) error {
+	defer a.c.Under(a.login)()
 	return a.arrive(ctx)
-}
-
-// logoutLogin ends the session and opens another with the password. A token of a file could not be had again.
-func (a *person) logoutLogin(ctx context.Context) error {
-	if a.b.given(a.u.Rank, true) != "" {
-		return errOnlyToken
-	}
-	a.leave()
-	if err := a.c.Logout(ctx); err != nil {
-		return err
-	}
-	a.b.remember(a, "")
-	defer a.under(a.login)()
-	return a.comeAnew(ctx)
-}
-
-// under records the calls from here on under other names, until the function that it returns is called.
-func (a *person) under(t *api.Table) (back func()) {
-	was := a.c.Table()
-	a.c.SetTable(t)
-	return func() { a.c.SetTable(was) }
-}
-
-// proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that
-// an event sent afterwards arrives.
-func proveReconnect(ctx context.Context, s *stage) {
-	old := s.actor.socket()
-	s.act(ctx)
-	now := s.actor.socket()
-	disproved(now == nil || now == old, "the WebSocket was not lost")
-	s.hears(ctx)
 }
 
 // proveFullReload shows that the person has a new WebSocket that receives events, and has its
@@ -126,7 +108,8 @@ func proveFullReload(ctx context.Context, s *stage) {
 		}
 		return n
 	}
-	old, before := s.actor.socket(), inTeam()
+	old := s.actor.socket()
+	before := inTeam()
 	s.act(ctx)
 	now := s.actor.socket()
 	disproved(now == nil || now == old || inTeam() < before,
@@ -134,11 +117,26 @@ func proveFullReload(ctx context.Context, s *stage) {
 	s.hears(ctx)
 }
 
+// logoutLogin ends the session and opens another with the password. It keeps a token of a file,
+// which could not be obtained again.
+func logoutLogin(ctx context.Context, a *person) error {
+	if a.b.held(a.u.Rank, true) != "" {
+		return errOnlyToken
+	}
+	a.leave()
+	if err := a.c.Logout(ctx); err != nil {
+		return err
+	}
+	a.b.remember(a, "")
+	defer a.c.Under(a.login)()
+	return a.comeAnew(ctx)
+}
+
 // proveLogoutLogin shows that the old session is refused, and that the new one receives events.
 func proveLogoutLogin(ctx context.Context, s *stage) {
-	old := s.actor.c.Token()
+	old := s.actor.c.Token
 	s.act(ctx)
-	disproved(s.actor.c.Token() == old, "the session is the same")
+	disproved(s.actor.c.Token == old, "the session is the same")
 	c := must(s.client(old))
 	defer c.Close()
 	_, err := c.Me(ctx)
@@ -151,7 +149,7 @@ func proveLogoutLogin(ctx context.Context, s *stage) {
 func (s *stage) hears(ctx context.Context) {
 	check(s.gather(ctx))
 	ch := s.actor.channel()
-	p := s.say(ctx, ch.id.String(), "can you hear me?")
+	p := s.say(ctx, ch.key, "can you hear me?")
 	id := api.ParseID(p.ID)
 	s.eventually(ctx, "an event of the witness's post", func() bool {
 		_, ok := ch.pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id })

@@ -8,14 +8,19 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// threadActions are about threads and the inbox of those that a person follows.
+// threadActions are about threads, and the inbox of followed ones.
 var threadActions = []action{
-	{"view_global_threads", 0.6023, hasThreads, (*person).viewGlobalThreads, proveViewGlobalThreads},
-	{"update_thread_read", 0.3236, hasThreads, (*person).updateThreadRead, proveUpdateThreadRead},
-	{"view_thread", 0.2841, hasThreads, (*person).viewThread, proveViewThread},
-	{"unfollow_thread", 0.005, hasThreads, (*person).unfollowThread, proveUnfollowThread},
-	{"follow_thread", 0.0005, hasThreads, (*person).followThread, proveFollowThread},
-	{"mark_all_threads_in_team_as_read", 0.0001, hasThreads, (*person).readAllThreads, proveReadAllThreads},
+	{"view_global_threads", 0.6023, hasThreads, viewGlobalThreads, proveViewGlobalThreads,
+		"getThreadsForUser", 4},
+	{"update_thread_read", 0.3236, hasThreads, updateThreadRead, proveUpdateThreadRead,
+		"updateReadStateThreadByUser", 1},
+	{"view_thread", 0.2841, hasThreads, viewThread, proveViewThread, "getPostThread", 1},
+	{"unfollow_thread", 0.005, hasThreads, unfollowThread, proveUnfollowThread,
+		"unfollowThreadByUser", 1},
+	{"follow_thread", 0.0005, hasThreads, followThread, proveFollowThread,
+		"followThreadByUser", 1},
+	{"mark_all_threads_in_team_as_read", 0.0001, hasThreads, readAllThreads, proveReadAllThreads,
+		"updateReadStateAllThreadsByUser", 1},
 }
 
 const (
@@ -24,11 +29,12 @@ const (
 	mostThreads = 25 // that a person remembers of its inbox
 )
 
-// errNoThread is the reason of a person that follows no thread.
+// errNoThread is the skip of a person that follows no thread.
 const errNoThread skipError = "no followed thread"
 
-// viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread ones.
-func (a *person) viewGlobalThreads(ctx context.Context) error {
+// viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread
+// ones.
+func viewGlobalThreads(ctx context.Context, a *person) error {
 	pages := 1 + a.choice.IntN(3)
 	for _, unread := range []bool{false, true} {
 		before := ""
@@ -55,6 +61,17 @@ func (a *person) viewGlobalThreads(ctx context.Context) error {
 	return nil
 }
 
+// proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
+func proveViewGlobalThreads(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
+	s.act(ctx)
+	list := s.inbox(ctx, true)
+	disproved(!slices.ContainsFunc(list, threadWith(id)),
+		"the administrator does not see the unread thread %s in the person's inbox", id)
+	disproved(!slices.Contains(s.actor.own().threads, id),
+		"the person did not find the thread %s in its inbox", id)
+}
+
 // keepThreads remembers the newest threads of the inbox.
 func (a *person) keepThreads(list []api.ThreadSeen) {
 	own := a.own()
@@ -64,7 +81,8 @@ func (a *person) keepThreads(list []api.ThreadSeen) {
 	}
 }
 
-// followed chooses one of the threads that the person follows; it requests them if it does not know any.
+// followed chooses one of the threads that the person follows; it requests them if it does not know
+// any.
 func (a *person) followed(ctx context.Context) (api.ID, error) {
 	if len(a.own().threads) == 0 {
 		list, err := a.c.Threads(ctx, a.id, a.team, "", threadsPage, false)
@@ -77,11 +95,11 @@ func (a *person) followed(ctx context.Context) (api.ID, error) {
 	if len(threads) == 0 {
 		return api.ID{}, errNoThread
 	}
-	return threads[a.pick.IntN(len(threads))], nil
+	return one(a.pick, threads), nil
 }
 
 // updateThreadRead reads a followed thread up to now.
-func (a *person) updateThreadRead(ctx context.Context) error {
+func updateThreadRead(ctx context.Context, a *person) error {
 	id, err := a.followed(ctx)
 	if err != nil {
 		return err
@@ -90,7 +108,19 @@ func (a *person) updateThreadRead(ctx context.Context) error {
 	return a.gone(id, err)
 }
 
-// gone forgets a thread that the server does not have any more: its root was deleted since the inbox was read.
+// proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
+func proveUpdateThreadRead(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
+	s.actor.own().threads = []api.ID{id}
+	before := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	disproved(before.Unread == 0, "the thread has no unread reply to begin with")
+	s.act(ctx)
+	after := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
+}
+
+// gone forgets a thread that the server does not have any more: its root was deleted since the
+// inbox was read.
 func (a *person) gone(id api.ID, err error) error {
 	if missing(err) {
 		own := a.own()
@@ -105,7 +135,9 @@ func (a *person) root(ctx context.Context) (api.ID, error) {
 		return api.ID{}, err
 	}
 	ch := a.channel()
-	p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && (!p.root.None() || p.flags&api.PostHasReplies != 0) })
+	p, ok := a.anyPost(ch, func(p *post) bool {
+		return isUserPost(p) && (!p.root.None() || p.flags&api.PostHasReplies != 0)
+	})
 	if !ok {
 		p, ok = a.anyPost(ch, isUserPost)
 	}
@@ -116,7 +148,7 @@ func (a *person) root(ctx context.Context) (api.ID, error) {
 }
 
 // viewThread opens a thread beside the channel and reads all of it.
-func (a *person) viewThread(ctx context.Context) error {
+func viewThread(ctx context.Context, a *person) error {
 	id, err := a.root(ctx)
 	if err != nil {
 		return err
@@ -147,8 +179,28 @@ func (a *person) viewThread(ctx context.Context) error {
 	}
 }
 
+// proveViewThread shows that the person read as many posts as another client finds in the longest
+// thread of the channel, over several pages.
+func proveViewThread(ctx context.Context, s *stage) {
+	ch := s.emptyChannel(ctx)
+	p := s.say(ctx, ch.key, "a long story")
+	for range repliesPage + 5 {
+		s.say(ctx, ch.key, "and then", p.ID)
+	}
+	s.refresh(ctx)
+	s.actor.own().found = 0
+	s.act(ctx)
+	all := must(s.witness.c.Thread(ctx, p.ID))
+	ids := map[api.ID]bool{}
+	for _, x := range all { // some servers name the root twice
+		ids[x.ID] = true
+	}
+	disproved(s.actor.own().found != len(ids) || len(ids) != repliesPage+6,
+		"the person read %d posts of %d", s.actor.own().found, len(ids))
+}
+
 // followThread follows a thread of the current channel.
-func (a *person) followThread(ctx context.Context) error {
+func followThread(ctx context.Context, a *person) error {
 	id, err := a.root(ctx)
 	if err != nil {
 		return err
@@ -162,8 +214,23 @@ func (a *person) followThread(ctx context.Context) error {
 	return nil
 }
 
+// proveFollowThread shows that a thread of others is in the person's inbox.
+func proveFollowThread(ctx context.Context, s *stage) {
+	ch := s.emptyChannel(ctx)
+	p := s.say(ctx, ch.key, "among ourselves")
+	s.say(ctx, ch.key, "indeed", p.ID)
+	s.refresh(ctx)
+	list := s.inbox(ctx, false)
+	disproved(slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
+		"the person follows the thread to begin with")
+	s.act(ctx)
+	list = s.inbox(ctx, false)
+	disproved(!slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
+		"the thread is not in the person's inbox")
+}
+
 // unfollowThread leaves a thread of the inbox.
-func (a *person) unfollowThread(ctx context.Context) error {
+func unfollowThread(ctx context.Context, a *person) error {
 	id, err := a.followed(ctx)
 	if err != nil {
 		return err
@@ -176,12 +243,35 @@ func (a *person) unfollowThread(ctx context.Context) error {
 	return nil
 }
 
+// proveUnfollowThread shows that a thread left the person's inbox.
+func proveUnfollowThread(ctx context.Context, s *stage) {
+	id := s.newThread(ctx)
+	s.actor.own().threads = []api.ID{id}
+	s.act(ctx)
+	list := s.inbox(ctx, false)
+	disproved(slices.ContainsFunc(list, threadWith(id)),
+		"the thread is still in the person's inbox")
+}
+
 // readAllThreads marks all threads of the team as read.
-func (a *person) readAllThreads(ctx context.Context) error {
+func readAllThreads(ctx context.Context, a *person) error {
 	return a.c.ReadAllThreads(ctx, a.id, a.team)
 }
 
-// newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
+// proveReadAllThreads shows that the person has unread threads before, and none after.
+func proveReadAllThreads(ctx context.Context, s *stage) {
+	for range 2 {
+		s.newThread(ctx)
+	}
+	list := s.inbox(ctx, true)
+	disproved(len(list) < 2, "%d unread threads to begin with", len(list))
+	s.act(ctx)
+	list = s.inbox(ctx, true)
+	disproved(len(list) != 0, "%d unread threads are left", len(list))
+}
+
+// newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns
+// its root.
 func (s *stage) newThread(ctx context.Context) api.ID {
 	ch := s.actor.here()
 	p := must(s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"}))
@@ -198,83 +288,4 @@ func (s *stage) inbox(ctx context.Context, unread bool) []api.ThreadSeen {
 
 func threadWith(id api.ID) func(api.ThreadSeen) bool {
 	return func(t api.ThreadSeen) bool { return t.ID == id }
-}
-
-// proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
-func proveViewGlobalThreads(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
-	s.act(ctx)
-	list := s.inbox(ctx, true)
-	disproved(!slices.ContainsFunc(list, threadWith(id)),
-		"the administrator does not see the unread thread %s in the person's inbox", id)
-	disproved(!slices.Contains(s.actor.own().threads, id),
-		"the person did not find the thread %s in its inbox", id)
-}
-
-// proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
-func proveUpdateThreadRead(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
-	s.actor.own().threads = []api.ID{id}
-	before := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
-	disproved(before.Unread == 0, "the thread has no unread reply to begin with")
-	s.act(ctx)
-	after := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
-	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
-}
-
-// proveViewThread shows that the person read as many posts as another client finds in the longest thread of the
-// channel, over several pages.
-func proveViewThread(ctx context.Context, s *stage) {
-	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.id.String(), "a long story")
-	for range repliesPage + 5 {
-		s.say(ctx, ch.id.String(), "and then", p.ID)
-	}
-	s.refresh(ctx)
-	s.actor.own().found = 0
-	s.act(ctx)
-	all := must(s.witness.c.Thread(ctx, p.ID))
-	ids := map[api.ID]bool{}
-	for _, x := range all { // some servers name the root twice
-		ids[x.ID] = true
-	}
-	disproved(s.actor.own().found != len(ids) || len(ids) != repliesPage+6,
-		"the person read %d posts of %d", s.actor.own().found, len(ids))
-}
-
-// proveFollowThread shows that a thread of others is in the person's inbox.
-func proveFollowThread(ctx context.Context, s *stage) {
-	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.id.String(), "among ourselves")
-	s.say(ctx, ch.id.String(), "indeed", p.ID)
-	s.refresh(ctx)
-	list := s.inbox(ctx, false)
-	disproved(slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
-		"the person follows the thread to begin with")
-	s.act(ctx)
-	list = s.inbox(ctx, false)
-	disproved(!slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
-		"the thread is not in the person's inbox")
-}
-
-// proveUnfollowThread shows that a thread left the person's inbox.
-func proveUnfollowThread(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
-	s.actor.own().threads = []api.ID{id}
-	s.act(ctx)
-	list := s.inbox(ctx, false)
-	disproved(slices.ContainsFunc(list, threadWith(id)),
-		"the thread is still in the person's inbox")
-}
-
-// proveReadAllThreads shows that the person has unread threads before, and none after.
-func proveReadAllThreads(ctx context.Context, s *stage) {
-	for range 2 {
-		s.newThread(ctx)
-	}
-	list := s.inbox(ctx, true)
-	disproved(len(list) < 2, "%d unread threads to begin with", len(list))
-	s.act(ctx)
-	list = s.inbox(ctx, true)
-	disproved(len(list) != 0, "%d unread threads are left", len(list))
 }

@@ -10,14 +10,18 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// urgentActions change or answer posts that are there, or write ones that ask for more than to be read.
+// urgentActions change or answer posts that are there, or write ones that ask for more than to be
+// read.
 var urgentActions = []action{
-	{"edit_post", 0.04, always, (*person).editPost, proveEditPost},
-	{"delete_post", 0.0049, always, (*person).deletePost, proveDeletePost},
-	{"create_post_reminder", 0.0005, hasReminders, (*person).createReminder, proveCreateReminder},
-	{"create_ack_post", 0.0001, hasAcks, (*person).createAckPost, proveCreateAckPost},
-	{"ack_to_post", 0.0001, hasAcks, (*person).ackToPost, proveAckToPost},
-	{"create_persistent_notification_post", 0.0001, hasPersistent, (*person).createPersistentPost, proveCreatePersistentPost},
+	{"edit_post", 0.04, always, editPost, proveEditPost, "patchPost updatePost", 1},
+	{"delete_post", 0.0049, always, deletePost, proveDeletePost, "deletePost", 1},
+	{"create_post_reminder", 0.0005, hasReminders, createReminder, proveCreateReminder,
+		"setPostReminder", 1},
+	{"create_ack_post", 0.0001, hasAcks, createAckPost, proveCreateAckPost, "", 0},
+	{"ack_to_post", 0.0001, hasAcks, ackToPost, proveAckToPost, "acknowledgePost", 1},
+	{"create_persistent_notification_post", 0.0001, hasPersistent, createPersistentPost,
+		proveCreatePersistentPost,
+		"", 0},
 }
 
 // The reasons.
@@ -28,7 +32,8 @@ const (
 
 const mostAcked = 16 // acknowledgements that a person remembers
 
-// anyPlacePost chooses a post that keep accepts: in the current channel, else in another one that was read.
+// anyPlacePost chooses a post that keep accepts: in the current channel, else in another one that
+// was read.
 func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
 	if ch := a.channel(); ch != nil {
 		if p, ok := a.anyPost(ch, keep); ok {
@@ -47,14 +52,14 @@ func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
 	return nil, post{}, false
 }
 
-// isOwn accepts posts that the person wrote. An account that was there before may be somebody's: of those, the posts of
-// the run alone.
+// isOwn accepts posts that the person wrote. An account that was there before may be somebody's: of
+// those, the posts of the run alone.
 func (a *person) isOwn(p *post) bool {
-	return isUserPost(p) && p.author == a.self && (a.b.roster == nil || p.flags&api.PostOfRun != 0)
+	return isUserPost(p) && p.author == a.self && (!a.b.ofFile() || p.flags&api.PostOfRun != 0)
 }
 
 // editPost edits one of the person's own posts.
-func (a *person) editPost(ctx context.Context) error {
+func editPost(ctx context.Context, a *person) error {
 	c := a.compose(rootWords)
 	_, p, ok := a.anyPlacePost(a.isOwn)
 	if !ok {
@@ -63,20 +68,38 @@ func (a *person) editPost(ctx context.Context) error {
 	return a.c.EditPost(ctx, p.id.String(), c.plain())
 }
 
-// deletePost deletes one of the person's own posts without a known reply. A reply that is on its way is deleted with
-// it.
-func (a *person) deletePost(ctx context.Context) error {
-	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&api.PostHasReplies == 0 })
+// proveEditPost shows the witness another text in the actor's only post.
+func proveEditPost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
+	s.act(ctx)
+	got := must(s.witness.c.PostText(ctx, id))
+	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
+}
+
+// deletePost deletes one of the person's own posts without a known reply. A reply that is on its
+// way is deleted with it.
+func deletePost(ctx context.Context, a *person) error {
+	ch, p, ok := a.anyPlacePost(func(p *post) bool {
+		return a.isOwn(p) && p.flags&api.PostHasReplies == 0
+	})
 	if !ok {
 		return errNoOwnPost
 	}
-	a.ledger.Deleted(ch.id.String(), p.id.String())
+	a.ledger.Deleted(ch.key, p.id.String())
 	ch.forget(p.id) // before others choose it
 	return a.c.DeletePost(ctx, p.id.String())
 }
 
+// proveDeletePost shows that the witness does not find the actor's only post any more.
+func proveDeletePost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
+	s.act(ctx)
+	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
+	disproved(hasPost(posts, api.ParseID(id)), "the post is still there")
+}
+
 // createReminder requests a reminder of a post in ten minutes.
-func (a *person) createReminder(ctx context.Context) error {
+func createReminder(ctx context.Context, a *person) error {
 	_, p, ok := a.anyPlacePost(isUserPost)
 	if !ok {
 		return errNoPost
@@ -84,8 +107,26 @@ func (a *person) createReminder(ctx context.Context) error {
 	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
 }
 
+// proveCreateReminder shows another client of the same person the confirmation that only that
+// person gets.
+func proveCreateReminder(ctx context.Context, s *stage) {
+	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
+	sock := must(s.actor.c.Connect(ctx))
+	defer sock.Close()
+	s.act(ctx)
+	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		ev, err := sock.Next(wait)
+		disproved(err != nil, "no confirmation: %w", err)
+		if ev.Kind == api.EventEphemeral {
+			return
+		}
+	}
+}
+
 // createAckPost writes an urgent post that requests an acknowledgement of its readers.
-func (a *person) createAckPost(ctx context.Context) error {
+func createAckPost(ctx context.Context, a *person) error {
 	c := a.compose(rootWords)
 	if err := a.somewhere(ctx); err != nil {
 		return err
@@ -93,8 +134,14 @@ func (a *person) createAckPost(ctx context.Context) error {
 	return a.writeHere(ctx, c, "", api.Priority{Urgent: true, WantsAck: true})
 }
 
+// proveCreateAckPost shows the witness an urgent post of the actor that requests an
+// acknowledgement.
+func proveCreateAckPost(ctx context.Context, s *stage) {
+	s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
+}
+
 // ackToPost acknowledges a post whose author has requested it.
-func (a *person) ackToPost(ctx context.Context) error {
+func ackToPost(ctx context.Context, a *person) error {
 	own := a.own()
 	_, p, ok := a.anyPlacePost(func(p *post) bool {
 		return p.flags&api.PostWantsAck != 0 && p.author != a.self && !slices.Contains(own.acked, p.id)
@@ -112,8 +159,19 @@ func (a *person) ackToPost(ctx context.Context) error {
 	return nil
 }
 
+// proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
+func proveAckToPost(ctx context.Context, s *stage) {
+	id := s.onlyPost(ctx, s.witness,
+		api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
+	s.act(ctx)
+	_, acks, err := s.witness.c.PostPriority(ctx, id)
+	check(err)
+	disproved(!slices.Equal(acks, []string{s.actor.id}),
+		"acknowledged by %v, want the person", acks)
+}
+
 // createPersistentPost writes an urgent post that goes on notifying another member of the channel.
-func (a *person) createPersistentPost(ctx context.Context) error {
+func createPersistentPost(ctx context.Context, a *person) error {
 	c := a.compose(rootWords)
 	c.mention = ""
 	if err := a.somewhere(ctx); err != nil {
@@ -124,6 +182,12 @@ func (a *person) createPersistentPost(ctx context.Context) error {
 		return err
 	}
 	return a.writeHere(ctx, c, " @"+name, api.Priority{Urgent: true, Persistent: true})
+}
+
+// proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
+// mention.
+func proveCreatePersistentPost(ctx context.Context, s *stage) {
+	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
 }
 
 // writeHere writes a root post in the current channel.
@@ -138,18 +202,19 @@ func (a *person) writeHere(ctx context.Context, c composed, end string, p api.Pr
 	return a.post(ctx, ch, d)
 }
 
-// someoneIn returns the name of another member of a channel: of one who wrote there and whose profile the person has, else of one that the server
-// names.
+// someoneIn returns the name of another member of a channel: of one who wrote there and whose
+// profile the person has, else of one that the server names.
 func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	a.mu.Lock()
 	met := slices.Clone(a.profiles)
 	a.mu.Unlock()
 	if p, ok := a.anyPost(ch, func(p *post) bool {
-		return isUserPost(p) && p.author != a.self && met.has(p.author) && a.b.isPerson(a.b.dir.account(p.author).name)
+		return isUserPost(p) && p.author != a.self && met.has(p.author) &&
+			a.b.isPerson(a.b.dir.account(p.author).name)
 	}); ok {
 		return a.b.dir.account(p.author).name, nil
 	}
-	people, _, err := a.c.AutocompleteUsers(ctx, a.team, ch.id.String(), "")
+	people, _, err := a.c.AutocompleteUsers(ctx, a.team, ch.key, "")
 	if err != nil {
 		return "", err
 	}
@@ -158,59 +223,13 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	if len(people) == 0 {
 		return "", errNoUser
 	}
-	return people[a.pick.IntN(len(people))].Username, nil
-}
-
-// proveEditPost shows the witness another text in the actor's only post.
-func proveEditPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
-	s.act(ctx)
-	got := must(s.witness.c.PostText(ctx, id))
-	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
-}
-
-// proveDeletePost shows that the witness does not find the actor's only post any more.
-func proveDeletePost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
-	disproved(slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }),
-		"the post is still there")
-}
-
-// proveCreateReminder shows another client of the same person the confirmation that only that person gets.
-func proveCreateReminder(ctx context.Context, s *stage) {
-	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
-	sock := must(s.actor.c.Connect(ctx))
-	defer sock.Close()
-	s.act(ctx)
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for {
-		ev, err := sock.Next(wait)
-		disproved(err != nil, "no confirmation: %w", err)
-		if ev.Kind == api.EventEphemeral {
-			return
-		}
-	}
-}
-
-// proveCreateAckPost shows the witness an urgent post of the actor that requests an
-// acknowledgement.
-func proveCreateAckPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
-}
-
-// proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
-// mention.
-func proveCreatePersistentPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
+	return one(a.pick, people).Username, nil
 }
 
 func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) {
 	ch := s.emptyChannel(ctx)
 	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.id.String(), pageOf))
+	posts := must(s.witness.c.Posts(ctx, ch.key, pageOf))
 	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the witness finds no new post of the person")
 	got, _, err := s.witness.c.PostPriority(ctx, posts[0].ID.String())
@@ -220,33 +239,25 @@ func (s *stage) provePriority(ctx context.Context, want api.Priority, contains s
 	disproved(!strings.Contains(text, contains), "the post does not mention anybody")
 }
 
-// proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
-func proveAckToPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.witness, api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
-	s.act(ctx)
-	_, acks, err := s.witness.c.PostPriority(ctx, id)
-	check(err)
-	disproved(!slices.Equal(acks, []string{s.actor.id}),
-		"acknowledged by %v, want the person", acks)
-}
-
-// onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to
-// the actor.
+// onlyPost brings actor and witness to a channel without posts by people, has one of them write
+// there and shows it to the actor.
 func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string) {
 	ch := s.emptyChannel(ctx)
-	d.ChannelID = ch.id.String()
+	d.ChannelID = ch.key
 	p := must(author.c.Post(ctx, d))
 	s.refresh(ctx)
 	return p.ID
 }
 
-// emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of both.
+// emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of
+// both.
 func (s *stage) emptyChannel(ctx context.Context) (ch *channel) {
 	s.rooms++
-	id := must(s.admin.MakeChannel(ctx, s.b.team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")).ID
+	name := fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms)
+	id := must(s.admin.MakeChannel(ctx, s.b.Team, name, "O")).ID
 	for _, a := range []*person{s.actor, s.witness} {
 		check(s.admin.JoinChannel(ctx, id, a.id))
-		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.team, true)))
+		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.Team, true)))
 		ch = s.b.dir.known(api.ParseID(id))
 		disproved(ch == nil, "the new channel is not among the person's")
 		check(a.enter(ctx, a.place(ch)))

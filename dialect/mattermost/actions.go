@@ -6,24 +6,32 @@ import (
 	"slices"
 )
 
-// An action is something that a person does. Each theme's file declares its own; "actions" below is all of them.
+// An action is something that a person does. Each theme's file declares its own actions; the list
+// actions is all of them. A new action is a row and two functions in such a file.
 type action struct {
 	name string
-	// weight is how often it is done relative to creating a post (mix default).
+	// weight is the frequency relative to create_post in the default mix.
 	weight float64
 	// needs is the feature that the server must have.
 	needs feature
-	// do performs it and returns nil if all its calls succeeded and showed their effect, an *OpError (recorded
-	// already) if one did not, a skipError if its objects do not exist, or the context's cause at the end of the run.
-	// Chance comes from the person's choice, content and pick alone, which begin again with each action: how much one
-	// action draws cannot change the next.
-	do func(a *person, ctx context.Context) error
-	// prove makes do possible, calls it (s.act) and shows its effect through another client. It ends at its first error, see
-	// [check].
+	// do carries the action out. It returns nil if all its calls succeeded and showed their effect,
+	// an *OpError (recorded already) if one did not, a skipError if its objects do not exist, or
+	// the context's cause at the end of the run. Its chance is the person's choice, content and
+	// pick alone, which begin again with each action: how much one action draws cannot change the
+	// next.
+	do func(ctx context.Context, a *person) error
+	// prove makes do possible, calls it (s.act) and shows its effect through another client. It
+	// ends at its first error, see [check].
 	prove func(ctx context.Context, s *stage)
+	// handlers are the handlers of a production server whose calls count for the action, by the
+	// names in the server's api4; a minus takes off calls that stand for another action, and two
+	// names for one call are of different versions. Actions with the same handlers share the calls
+	// as their weights do. Without any, an imported mix has the default weight.
+	handlers string
+	calls    float64 // of the handlers, made by one action on average
 }
 
-// A skipError is the reason why an action was skipped: its object does not exist.
+// A skipError is the reason for skipping an action: its object does not exist.
 type skipError string
 
 // Error returns the reason.
@@ -39,11 +47,15 @@ const (
 	errOnlyToken skipError = "a token of workload.users_file is not logged out, since it opens all sessions"
 )
 
-// actions are all that a person can do.
-var actions = slices.Concat(channelActions, sessionActions, createActions, postActions, urgentActions, threadActions, draftActions, searchActions, profileActions, bookmarkActions)
+// actions are all actions of persons.
+var actions = slices.Concat(
+	channelActions, sessionActions, createActions, postActions, urgentActions, threadActions,
+	draftActions, searchActions, profileActions, bookmarkActions,
+)
 
-// A chance is the three streams that an action draws from. Each action gets new ones, seeded by two draws from the
-// user's own stream of actions, so that the user's next action does not depend on the state of the server.
+// A chance is the three streams that an action draws from. Each action gets new ones, seeded by two
+// draws from the user's own stream of actions, so that the user's next action does not depend on
+// the state of the server.
 type chance struct {
 	choice, content, pick *rand.Rand
 	src                   [3]rand.PCG
@@ -68,19 +80,22 @@ type speedClass struct {
 	of20   int
 }
 
-// speeds are the classes of load-test-ng's sample configuration: 5, 10, 15, 40 and 30 % of the users.
+// speeds are the classes of load-test-ng's sample configuration: 5, 10, 15, 40 and 30 % of the
+// users.
 var speeds = [...]speedClass{{1, 1}, {2, 2}, {3, 3}, {6, 8}, {30, 6}}
 
-// speedOf is the factor of the person with this number: dealt, not drawn. Of any twenty consecutive persons each
-// class has exactly its share, and of fewer nearly.
+// speedOf returns the factor of a person. Factors are dealt, not drawn: of any twenty consecutive
+// persons each class has exactly its share, and of fewer nearly.
 func speedOf(rank int) float64 {
 	var dealt [len(speeds)]int
 	factor := 0.0
 	for n := 1; n <= rank%20+1; n++ {
-		best, need := 0, -1.0
+		best := 0
+		need := -1.0
 		for k, c := range speeds {
 			if d := float64(c.of20*n)/20 - float64(dealt[k]); d > need+1e-9 {
-				best, need = k, d
+				best = k
+				need = d
 			}
 		}
 		dealt[best]++
@@ -88,3 +103,6 @@ func speedOf(rank int) float64 {
 	}
 	return factor
 }
+
+// one draws an element of a list that is not empty.
+func one[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }

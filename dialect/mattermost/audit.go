@@ -13,34 +13,41 @@ import (
 
 const (
 	auditPage    = 200  // posts
-	mostExtra    = 20   // pages that are read beyond those that the messages would fill
-	mostOneByOne = 1000 // messages of a channel that are asked for by themselves when they were not on the pages
+	mostExtra    = 20   // pages read beyond those that the messages would fill
+	mostOneByOne = 1000 // messages of a channel requested one by one when they were not on the pages
 )
 
-// Audit implements workload.Auditor: it reads the channels from their newest post backwards until every message was
-// seen, and asks for those that were not on these pages one by one. Open channels are read as the administrator;
-// others as a member, who is the author of some of their messages, and as the administrator only when no member's
-// session can be had. Channels that none of them may read are not audited.
-func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
+// Audit implements workload.Auditor: it reads the channels from their newest post backwards until
+// every message was seen, and asks for those that were not on these pages one by one. Open channels
+// are read as the administrator; others as a member, who is the author of some of their messages,
+// and as the administrator only when no member's session can be had. Channels that none of them may
+// read are not audited.
+func (b *Person) Audit(
+	ctx context.Context, env workload.Env, acked []workload.AckedMessages,
+) (workload.AuditResult, error) {
 	r := newReaders(&env, b.set)
-	r.have = b.session
-	if b.roster != nil {
+	r.have = func(rank int) string { return b.session(rank, false) }
+	if b.ofFile() {
 		r.credentials = b.credentials
 	}
 	return audit(ctx, env, b.set, r, acked)
 }
 
-// Audit implements workload.Auditor. The readers are persons of another behavior, whose accounts it knows if they were
-// made by prefix.
-func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
+// Audit implements workload.Auditor. The readers are persons of another behavior, whose accounts it
+// knows if they were made by prefix.
+func (p *Poster) Audit(
+	ctx context.Context, env workload.Env, acked []workload.AckedMessages,
+) (workload.AuditResult, error) {
 	r := newReaders(&env, p.set)
-	if p.roster != nil {
+	if p.ofFile() {
 		r.credentials = func(int) (login, password string) { return "", "" }
 	}
 	return audit(ctx, env, p.set, r, acked)
 }
 
-func audit(ctx context.Context, env workload.Env, set settings, members *readers, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
+func audit(
+	ctx context.Context, env workload.Env, set settings, members *readers, acked []workload.AckedMessages,
+) (r workload.AuditResult, err error) {
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
 	}
@@ -51,11 +58,16 @@ func audit(ctx context.Context, env workload.Env, set settings, members *readers
 	}
 	s := newSetup(ctx, &env, set)
 	s.clock = env.Clock
-	if _, err := workload.Again(ctx, final, func() (struct{}, error) { return struct{}{}, s.asAdmin() }); err != nil {
+	if _, err := workload.Again(ctx, final, func() (struct{}, error) {
+		return struct{}{}, s.asAdmin()
+	}); err != nil {
 		return r, err
 	}
 	var config map[string]string
-	_ = s.with(func(c *api.Client) (err error) { config, err = c.ClientConfig(ctx); return err }) // one that fails says nothing
+	_ = s.with(func(c *api.Client) (err error) {
+		config, err = c.ClientConfig(ctx)
+		return err
+	}) // one that fails says nothing
 	if isNull(config) {
 		return workload.AuditResult{Part: 1, Note: nullServer}, nil
 	}
@@ -84,10 +96,10 @@ func audit(ctx context.Context, env workload.Env, set settings, members *readers
 	return r, err
 }
 
-// final reports whether asking again would get the same answer.
+// final reports whether a repetition would get the same answer.
 func final(err error) bool { return missing(err) || refused(err) }
 
-// books are the messages of one channel: those found, those that are gone, and those left.
+// books are the messages of one channel: found, gone and left.
 type books struct {
 	workload.AckedMessages
 	left  map[api.ID]bool
@@ -103,9 +115,9 @@ func newBooks(m workload.AckedMessages) *books {
 	return b
 }
 
-// read reads the remaining messages as one member after the other, and as the administrator when none of them could.
-// The client is the administrator's again afterwards. The error is the administrator's, and names that of the first
-// member.
+// read reads the remaining messages as one member after the other, and as the administrator when
+// none of them could. The client is the administrator's again afterwards. The error is the
+// administrator's; its text has the first member's.
 func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin string) error {
 	defer c.SetToken(admin)
 	var first error
@@ -124,9 +136,11 @@ func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin
 	return err
 }
 
-// as reads the remaining messages as a member: with the session that there is or, when that has ended, with
-// a new one.
-func (b *books) as(ctx context.Context, c *api.Client, members *readers, reader string) (err error) {
+// as reads the remaining messages as a member: with the session that there is or, when that has
+// ended, with a new one.
+func (b *books) as(
+	ctx context.Context, c *api.Client, members *readers, reader string,
+) (err error) {
 	for _, anew := range []bool{false, true} {
 		if err := members.session(ctx, c, reader, anew); err != nil {
 			return err
@@ -141,8 +155,11 @@ func (b *books) as(ctx context.Context, c *api.Client, members *readers, reader 
 
 // pages reads the channel and looks for the remaining messages.
 func (b *books) pages(ctx context.Context, c *api.Client) error {
-	posts, err := workload.Again(ctx, final, func() ([]api.Seen, error) { return c.Posts(ctx, b.Channel, auditPage) })
-	for page := 0; len(b.left) > 0 && err == nil && len(posts) > 0 && page < len(b.IDs)/auditPage+mostExtra; page++ {
+	posts, err := workload.Again(ctx, final, func() ([]api.Seen, error) {
+		return c.Posts(ctx, b.Channel, auditPage)
+	})
+	for page := 0; len(b.left) > 0 && err == nil && len(posts) > 0 &&
+		page < len(b.IDs)/auditPage+mostExtra; page++ {
 		for _, p := range posts {
 			if b.left[p.ID] {
 				delete(b.left, p.ID)
@@ -153,7 +170,9 @@ func (b *books) pages(ctx context.Context, c *api.Client) error {
 			break
 		}
 		before := posts[len(posts)-1].ID.String()
-		posts, err = workload.Again(ctx, final, func() ([]api.Seen, error) { return c.PostsBefore(ctx, b.Channel, before, auditPage) })
+		posts, err = workload.Again(ctx, final, func() ([]api.Seen, error) {
+			return c.PostsBefore(ctx, b.Channel, before, auditPage)
+		})
 	}
 	if err != nil {
 		if refused(err) {
@@ -166,7 +185,9 @@ func (b *books) pages(ctx context.Context, c *api.Client) error {
 		if asked++; asked > mostOneByOne {
 			break
 		}
-		switch _, err := workload.Again(ctx, final, func() (string, error) { return c.PostText(ctx, id.String()) }); {
+		switch _, err := workload.Again(ctx, final, func() (string, error) {
+			return c.PostText(ctx, id.String())
+		}); {
 		case err == nil:
 			b.found++
 			delete(b.left, id)

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,8 +24,9 @@ const (
 	otherID = "zyxwvutsrqponmlkjihgfedcba"
 )
 
-// turn is held by the handler of a server that shares variables with its test, and is passed by the client before a
-// request and after it: the network alone is not an order that the race detector knows.
+// turn is held by the handler of a server that shares variables with its test, and is passed by the
+// client before a request and after it: the network alone is not an order that the race detector
+// knows.
 var turn sync.Mutex
 
 func passTurn() {
@@ -34,13 +34,21 @@ func passTurn() {
 	defer turn.Unlock()
 }
 
+// serve starts a server and returns its address.
+func serve(t testing.TB, h http.HandlerFunc) (addr string) {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
 // inTurn starts a server whose handler may use the variables of a test that waits for each answer.
-func inTurn(h http.HandlerFunc) *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func inTurn(t testing.TB, h http.HandlerFunc) (addr string) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		turn.Lock()
 		defer turn.Unlock()
 		h(w, r)
-	}))
+	})
 }
 
 // noError ends a test by an error.
@@ -51,69 +59,48 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// userOf is the user of a rank.
+// userOf is the user of a rank. It records if the environment has a registry.
 func userOf(env workload.Env, rank int) *workload.User {
-	return workload.NewUser(rank, rank, max(env.Seed, 1), env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
+	var rec *measure.Recorder
+	if env.Registry != nil {
+		rec = env.Registry.Recorder(rank)
+	}
+	return workload.NewUser(rank, rank, max(env.Seed, 1), cmp.Or(env.Pace, 1), rec,
+		clock.New(time.Now()))
 }
 
-func newActor(t testing.TB, b workload.Behavior, env workload.Env, u *workload.User) workload.Actor {
+func newActor(
+	t testing.TB, b workload.Behavior, env workload.Env, u *workload.User,
+) workload.Actor {
 	t.Helper()
 	a, err := b.NewActor(env, u)
 	noError(t, err)
 	return a
 }
 
-// lone is a person with a session, whose behavior was not provisioned: user 0 of an environment, which gets a registry
-// and, unless it has them, a minute for each call and the pace of a test.
+// lone is a person with a session, whose behavior was not provisioned: user 0 of an environment,
+// which gets a registry and, unless it has them, a minute for each call and the pace of a test.
 func lone(t testing.TB, env *workload.Env, set settings) *person {
 	t.Helper()
 	env.Registry = measure.NewRegistry(1)
 	env.Timeout, env.Pace = cmp.Or(env.Timeout, time.Minute), cmp.Or(env.Pace, 0.001)
-	b := &Person{set: set, team: "t", ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
+	b := &Person{set: set, dir: newDirectory(), found: found{
+		Team: "t", Channels: []string{"c"},
+		accounts: accounts{IDs: []string{"me"}, Tokens: []string{"tok"}},
+	}}
 	return newActor(t, b, *env, userOf(*env, 0)).(*person)
 }
 
-// tally is a Recorder that keeps all ops.
-type tally struct {
-	reg *measure.Registry
-	mu  sync.Mutex
-	ops []string // name:class
-}
-
-func (r *tally) Begin(measure.Name) { passTurn() }
-
-func (r *tally) Done(n measure.Name, _, sent, done time.Time, class measure.Class, _ int64) time.Duration {
-	passTurn()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, name := range api.SeriesOf("") {
-		if r.reg.Name(name) == n {
-			if sent.IsZero() || done.Before(sent) {
-				class = measure.NumClasses
-			}
-			r.ops = append(r.ops, name+":"+class.String())
-		}
-	}
-	return 0
-}
-
-func (r *tally) take() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := strings.Join(r.ops, " ")
-	r.ops = nil
-	return s
-}
-
-func newTestClient(t *testing.T, url string) (*api.Client, *tally) {
+func newTestClient(t *testing.T, url string) *api.Client {
 	t.Helper()
-	rec := &tally{reg: measure.NewRegistry(1)}
-	c, err := api.NewClient(api.ClientConfig{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond, Recorder: rec, Table: api.NewTable(rec.reg, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := measure.NewRegistry(1)
+	c, err := api.NewClient(api.Options{
+		URL: url, Token: "tok", Timeout: 1500 * time.Millisecond,
+		Recorder: userOf(workload.Env{Registry: reg}, 0), Table: api.NewTable(reg, ""),
+	})
+	noError(t, err)
 	t.Cleanup(c.Close)
-	return c, rec
+	return c
 }
 
 // The poster must make exactly the requests of the study's Locust file.
@@ -121,12 +108,15 @@ func TestPosterOnTheWire(t *testing.T) {
 	var mu sync.Mutex
 	var posts, uploads int
 	var last string
-	post := regexp.MustCompile(`^\{"channel_id":"` + anID + `","message":"(Test message: [a-zA-Z0-9 ]{10}|File upload test (\d+)","file_ids":\["` + otherID + `"\]\})`)
+	post := regexp.MustCompile(`^\{"channel_id":"` + anID +
+		`","message":"(Test message: [a-zA-Z0-9 ]{10}|File upload test (\d+)","file_ids":\["` + otherID +
+		`"\]\})`)
 	file := regexp.MustCompile(`^Test file (\d+)\n[a-zA-Z0-9 ]{100}$`)
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		if r.Header.Get("Authorization") != "Bearer bot-secret" || r.Header.Get("User-Agent") != posterAgent || r.Method != "POST" {
+		if r.Header.Get("Authorization") != "Bearer bot-secret" ||
+			r.Header.Get("User-Agent") != posterAgent || r.Method != "POST" {
 			t.Errorf("request %s %s with headers %v", r.Method, r.URL, r.Header)
 		}
 		switch r.URL.Path {
@@ -158,23 +148,25 @@ func TestPosterOnTheWire(t *testing.T) {
 			}
 			b, _ := io.ReadAll(part)
 			m := file.FindSubmatch(b)
-			if m == nil || part.FormName() != "files" || part.FileName() != "test_"+string(m[1])+".txt" || part.Header.Get("Content-Type") != "text/plain" {
+			if m == nil || part.FormName() != "files" || part.FileName() != "test_"+string(m[1])+".txt" ||
+				part.Header.Get("Content-Type") != "text/plain" {
 				t.Errorf("upload %q as %q %q", b, part.FormName(), part.FileName())
 				return
 			}
 			last = string(m[1])
 			uploads++
 			w.WriteHeader(201)
-			io.WriteString(w, `{"file_infos":[{"id":"`+otherID+`","size":`+itoa(len(b))+`}],"client_ids":[]}`)
+			io.WriteString(w, `{"file_infos":[{"id":"`+otherID+`","size":`+itoa(len(b))+
+				`}],"client_ids":[]}`)
 		default:
 			w.WriteHeader(404)
 		}
 	})
-	defer srv.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
-	p := &Poster{channels: []string{anID}, token: "bot-secret"}
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
+	env := workload.Env{URL: addr, Pace: 1, Registry: reg, Timeout: time.Minute,
+		Ledger: workload.NewLedger(0, 1)}
+	p := &Poster{posting: posting{Channels: []string{anID}, Token: "bot-secret"}}
+	u := userOf(workload.Env{Registry: reg}, 0)
 	a := newActor(t, p, env, u)
 	defer a.Close()
 	const acts = 2500

@@ -7,24 +7,25 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// mostTimes is how many measurements a client keeps for its next report.
+// mostTimes bounds the measurements that a client keeps for its next report.
 const mostTimes = 16
 
-// measured notes how long something took that began at start, for the report of the client's own measurements.
-// Servers that take none get none.
+// measured keeps the time since start for the report of the client's measurements, if the server
+// takes such reports.
 func (a *person) measured(metric string, start time.Time) {
-	if a.b.facts.lacks(hasClientPerf) != "" || !a.b.set.periodic {
+	if a.b.lacks(hasClientPerf) != "" || !a.b.set.periodic {
 		return
 	}
 	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.times) < mostTimes {
-		a.times = append(a.times, api.Measurement{Metric: metric, Took: a.u.Clock().Took(start, now), At: now})
+		a.times = append(a.times, api.Measurement{Metric: metric, Took: a.u.Clock().Took(start, now),
+			At: now})
 	}
 }
 
-// report sends the measurements since the last report, if there are any.
+// report sends the measurements since the last report.
 func (a *person) report(ctx context.Context, c *api.Client) {
 	a.mu.Lock()
 	times := a.times

@@ -15,22 +15,22 @@ import (
 	"plimsoll/load/workload"
 )
 
-// reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times as long, up to a
-// minute.
+// reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times
+// as long, up to a minute.
 const reconnectWait = 3 * time.Second
 
-// errGone ends the life of a person that leaves; otherwise the run ends it.
+// errGone is the cause for the end of a connection whose person leaves; otherwise the run ends it.
 var errGone = errors.New("the person has gone")
 
-// unfollow closes the recorder of ops beside the person's own. In a run that was cut off it does not: an op that was
-// given up has not ended.
+// unfollow closes the recorder of ops beside the person's own, unless the run was cut off: an op
+// that was given up has not ended.
 func unfollow(life context.Context, rec *workload.Beside) {
 	if life.Err() == nil || errors.Is(context.Cause(life), errGone) {
 		rec.Close()
 	}
 }
 
-// connect opens the WebSocket of a new life, with the reader and the clock.
+// connect opens the WebSockets, and starts their readers and the clock.
 func (a *person) connect(ctx context.Context) error {
 	sock, err := a.c.Connect(ctx)
 	if err != nil {
@@ -38,36 +38,43 @@ func (a *person) connect(ctx context.Context) error {
 	}
 	life, stop := context.WithCancelCause(ctx)
 	a.mu.Lock()
-	a.life, a.stop, a.sock, a.last = life, func() { stop(errGone) }, sock, nil
+	a.connection = connection{life: life, stop: func() { stop(errGone) }, sock: sock}
 	a.startClock()
 	a.mu.Unlock()
 	a.listens(time.Now(), false)
-	a.wg.Go(func() { defer a.rescue("a reader of events"); a.listen(life, sock) })
+	a.wg.Go(func() {
+		defer a.rescue("a reader of events")
+		a.listen(life, sock)
+	})
 	for range devices(a.u.Rank, a.b.set.devices) - 1 {
 		sock, err := a.c.Connect(ctx)
 		if err != nil {
 			return err
 		}
-		a.wg.Go(func() { defer a.rescue("a further device"); a.carry(life, sock) })
+		a.wg.Go(func() {
+			defer a.rescue("a further device")
+			a.carry(life, sock)
+		})
 	}
 	return nil
 }
 
-// listens records that events reach the person since a moment. From a server that delivers nothing none is expected.
+// listens records that events reach the person from a time on. A server that delivers nothing owes
+// none.
 func (a *person) listens(at time.Time, resumed bool) {
-	if !a.b.facts.null() {
+	if !a.b.null() {
 		a.ledger.Connected(a.u.ID, at, resumed)
 	}
 }
 
-// devices is how many of them the person of that rank has: dealt, so that any stretch of persons has the requested
-// mean.
+// devices returns the number of a person's devices. They are dealt, so that any stretch of persons
+// has the requested mean.
 func devices(rank int, mean float64) int {
 	return max(1, int(float64(rank+1)*mean+1e-9)-int(float64(rank)*mean+1e-9))
 }
 
-// carry is a further device: it receives all events and sends nothing. Its events are not counted a second time. A
-// lost connection counts once, and so does each attempt to resume it.
+// carry reads the events of a further device, which sends nothing. Its events are not counted a
+// second time. A lost connection counts once, and so does each attempt to resume it.
 func (a *person) carry(ctx context.Context, sock *api.Socket) {
 	for {
 		var err error
@@ -92,7 +99,7 @@ func (a *person) carry(ctx context.Context, sock *api.Socket) {
 	}
 }
 
-// leave ends the person's connection and waits for its goroutines.
+// leave closes the person's connection and waits for its goroutines.
 func (a *person) leave() {
 	a.mu.Lock()
 	sock := a.sock
@@ -103,7 +110,7 @@ func (a *person) leave() {
 	if a.clock != nil {
 		a.clock.Stop()
 	}
-	a.life, a.stop, a.sock, a.last, a.back, a.clock, a.heard = nil, nil, nil, nil, nil, nil, nil
+	a.connection = connection{}
 	a.mu.Unlock()
 	if sock != nil {
 		sock.Close()
@@ -120,7 +127,9 @@ func (a *person) listen(ctx context.Context, sock *api.Socket) {
 		back := make(chan struct{})
 		a.mu.Lock()
 		if a.sock == sock {
-			a.sock, a.last, a.back = nil, sock, back
+			a.sock = nil
+			a.last = sock
+			a.back = back
 		}
 		a.mu.Unlock()
 		if ctx.Err() != nil {
@@ -133,15 +142,17 @@ func (a *person) listen(ctx context.Context, sock *api.Socket) {
 	}
 }
 
-// regain takes up the connection that was lost, or returns the one that an action has opened meanwhile, which closes
-// back. It returns nil when ctx is over. The action that dropped a connection opens it again itself, at any pace, and
-// may need its whole deadline for that: the first pause begins when it has failed.
+// regain takes up the connection that was lost, or returns the one that an action has opened
+// meanwhile, which closes back. It returns nil when ctx is over. The action that dropped a
+// connection opens it again itself, at any pace, and may need its whole deadline for that: the
+// first pause begins when it has failed.
 func (a *person) regain(ctx context.Context, lost *api.Socket, back <-chan struct{}) *api.Socket {
 	if lost.Dropped() && a.turnToConnect(ctx, back) {
 		<-a.turn
 	}
 	for try := 1; ; try++ {
-		again := a.u.Now() + time.Duration(float64(min(time.Duration(try)*reconnectWait, time.Minute))*a.u.Pace)
+		again := a.u.Now() + time.Duration(float64(min(time.Duration(try)*reconnectWait,
+			time.Minute))*a.u.Pace)
 		timer := a.u.Clock().NewTimer()
 		timer.Reset(again)
 		select {
@@ -165,8 +176,8 @@ func (a *person) regain(ctx context.Context, lost *api.Socket, back <-chan struc
 	}
 }
 
-// attempt is one of the reader's, intended at a moment or, if an action's has just failed, at the end of that one. It
-// gives back the turn.
+// attempt resumes the connection for the reader. It is intended at a time or, if an action's
+// attempt has just failed, at the end of that one. It gives back the turn.
 func (a *person) attempt(ctx context.Context, intended time.Duration) (*api.Socket, error) {
 	defer func() { <-a.turn }()
 	rec := a.u.Beside(max(intended, a.tried)).Followed()
@@ -174,9 +185,10 @@ func (a *person) attempt(ctx context.Context, intended time.Duration) (*api.Sock
 	return a.resume(ctx, rec, a.steady)
 }
 
-// turnToConnect waits until no other goroutine of the person connects: a second connection in place of the same one
-// would take the missed events of the first. It reports false if ctx is over first, or if back is closed because
-// another has connected; otherwise the caller has a.turn until it receives from it.
+// turnToConnect waits until no other goroutine of the person connects: a second connection in place
+// of the same one would take the missed events of the first. It reports false if ctx is over first,
+// or if back is closed because another has connected; otherwise the caller has a.turn until it
+// receives from it.
 func (a *person) turnToConnect(ctx context.Context, back <-chan struct{}) bool {
 	select {
 	case a.turn <- struct{}{}:
@@ -187,11 +199,12 @@ func (a *person) turnToConnect(ctx context.Context, back <-chan struct{}) bool {
 	return false
 }
 
-// resume takes up a lost connection again, unless another goroutine did since: then it returns that one. The caller
-// has the turn.
+// resume takes up a lost connection again, unless another goroutine did since: then it returns that
+// one. The caller has the turn.
 func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*api.Socket, error) {
 	a.mu.Lock()
-	old, sock := a.last, a.sock
+	old := a.last
+	sock := a.sock
 	a.mu.Unlock()
 	if sock != nil {
 		return sock, nil
@@ -216,9 +229,10 @@ func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*a
 	return sock, nil
 }
 
-// events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped
-// it. Its goroutine waits nearly all the time, one for each connection: functions that need much stack for an event
-// have returned by then, or the stacks of all connections would be twice as large.
+// events reads one connection's events until it ends, and counts its end unless the run is over or
+// the person dropped it. Its goroutine waits nearly all the time, one for each connection:
+// functions that need much stack for an event have returned by then, or the stacks of all
+// connections would be twice as large.
 func (a *person) events(ctx context.Context, sock *api.Socket) {
 	for {
 		data, at, err := sock.Message(ctx)
@@ -250,8 +264,8 @@ func (a *person) cutOff(ctx context.Context, sock *api.Socket, err error) {
 	a.note(&api.OpError{Op: workload.Socket, Class: class, Err: err})
 }
 
-// handle acts on a message. It is the boundary of one message, which is text of the target: a panic ends the
-// connection.
+// handle acts on a message. It is the boundary of one message, which is text of the target: a panic
+// ends the connection.
 //
 //go:noinline
 func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error) {
@@ -266,7 +280,8 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 	}
 	if ev.Lost != 0 {
 		rec.Error(a.steady.Socket(), measure.WS)
-		a.note(&api.OpError{Op: workload.Socket, Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
+		a.note(&api.OpError{Op: workload.Socket, Class: measure.WS,
+			Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
 	}
 	if ev.Lost < 0 {
 		return nil
@@ -292,7 +307,8 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 //
 //go:noinline
 func (a *person) hear(sock *api.Socket, ev *api.SocketEvent) {
-	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.Pending, ev.At, a.u.Recorder(), a.delivery)
+	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.Pending, ev.At,
+		a.u.Recorder(), a.delivery)
 	if ev.WantsAck {
 		sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
 	}
@@ -309,19 +325,21 @@ func (a *person) note(err error) {
 	}
 }
 
-// rescue is deferred by goroutines of the person beside its own: a panic ends the goroutine's work, and
-// is reported.
+// rescue is deferred by goroutines of the person beside its own: a panic ends the goroutine's work,
+// and is reported.
 func (a *person) rescue(what string) {
 	if v := recover(); v != nil {
 		a.note(boundary.New(what, v))
 	}
 }
 
-// mostBehind is how many calls at a time events may set off; a client in a storm of events skips the rest.
+// mostBehind bounds the calls that events set off at a time; a client in a storm of events skips
+// the others.
 const mostBehind = 1
 
-// behind does something on a goroutine and a connection of its own, as long as the person is connected. Its first
-// call is intended at that moment: when the event arrived that sets it off, or when the clock was to tick.
+// behind makes calls on a goroutine and an HTTP connection of its own, while the person is
+// connected. The first is intended when the event arrived that sets it off, or when the clock was
+// to tick.
 func (a *person) behind(intended time.Duration, do func(ctx context.Context, c *api.Client)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -337,7 +355,10 @@ func (a *person) behind(intended time.Duration, do func(ctx context.Context, c *
 	a.busy++
 	life := a.life
 	a.wg.Go(func() {
-		func() { defer a.rescue("calls that an event set off"); do(life, c) }()
+		func() {
+			defer a.rescue("calls that an event set off")
+			do(life, c)
+		}()
 		unfollow(life, rec)
 		a.pool.give(c)
 		a.mu.Lock()
@@ -346,7 +367,8 @@ func (a *person) behind(intended time.Duration, do func(ctx context.Context, c *
 	})
 }
 
-// discover requests a channel from which an event came and that is not in the directory: the person was added to it.
+// discover requests a channel from which an event came and that is not in the directory: the person
+// was added to it.
 func (a *person) discover(id api.ID, at time.Time) {
 	a.behind(a.u.Since(at), func(ctx context.Context, c *api.Client) {
 		ch, err := c.Channel(ctx, id.String())
@@ -358,7 +380,7 @@ func (a *person) discover(id api.ID, at time.Time) {
 		}
 		known := a.b.dir.channel(ch)
 		if a.b.dir.known(id) == nil {
-			return // there is no room
+			return // no room
 		}
 		a.ledger.Join(a.u.ID, ch.ID, time.Now())
 		a.mu.Lock()
@@ -369,7 +391,8 @@ func (a *person) discover(id api.ID, at time.Time) {
 	})
 }
 
-// meetTyping requests the profile and the presence of a user who types, as the web app does to name them.
+// meetTyping requests the profile and the presence of a user who types, as the web app does to name
+// them.
 //
 //go:noinline
 func (a *person) meetTyping(id api.ID, at time.Time) {
@@ -390,10 +413,11 @@ func (a *person) meetTyping(id api.ID, at time.Time) {
 	})
 }
 
-// The clock of a client: every minute, not scaled by the person's speed, it requests the presence of those in view.
+// clockPeriod is the time between two requests for the presence of users in view. The person's
+// speed does not scale it.
 const clockPeriod = time.Minute
 
-// startClock sets the first tick, at a moment of the minute that is the person's own. The lock is held.
+// startClock sets the first tick, at the person's own offset in the minute. The lock is held.
 func (a *person) startClock() {
 	if !a.b.set.periodic {
 		return
@@ -404,7 +428,8 @@ func (a *person) startClock() {
 	var timer *clock.Timer
 	timer = a.u.Clock().AfterFunc(tick, func() { // nothing of it can fail: the call that it starts has a boundary
 		a.mu.Lock()
-		ours, at := a.clock == timer, tick
+		ours := a.clock == timer
+		at := tick
 		if ours {
 			tick += period
 			timer.Reset(tick)
@@ -417,8 +442,7 @@ func (a *person) startClock() {
 	a.clock = timer
 }
 
-// tick makes the periodic requests: the presence of the person itself, of the authors in view and of those it has
-// direct channels with.
+// tick makes the periodic requests: the presence of the person itself and of the authors in view.
 func (a *person) tick(ctx context.Context, c *api.Client) {
 	a.mu.Lock()
 	ch := a.viewed

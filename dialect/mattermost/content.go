@@ -15,9 +15,9 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// The content of posts, by the shares of load-test-ng's study of it: the number of words is uniform, one message in
-// ten ends with an emoji, one in ten has a mention, one in ten has a link, one in a hundred a link to another post,
-// one in fifty files. The last two are draws of their own.
+// The content of posts, by the shares of load-test-ng's study of it: the number of words is
+// uniform, one message in ten ends with an emoji, one in ten has a mention, one in ten has a link,
+// one in a hundred a link to another post, one in fifty files. The last two are draws of their own.
 const (
 	rootWords  = 68 // at most; a root has 1 to 68
 	replyWords = 46
@@ -31,12 +31,16 @@ const (
 	typoShare      = 0.15  // of keystrokes while something is looked up: a wrong letter, looked up as well
 )
 
-var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave", "ok_hand", "thinking", "100"}
+var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave",
+	"ok_hand", "thinking", "100"}
 
-// links lead to domains that are reserved for examples: a server that follows them reaches no real site.
+// links lead to domains that are reserved for examples: a server that follows them reaches no real
+// site.
 var links = []string{
-	"https://example.com/", "https://example.org/guide/first-steps", "https://www.example.com/blog/2024/05/what-we-learned?ref=chat",
-	"https://example.net/issues/4711", "https://docs.example.org/en/latest/operations.html#backup", "https://video.example.com/watch?v=a1b2c3d4e5f",
+	"https://example.com/", "https://example.org/guide/first-steps",
+	"https://www.example.com/blog/2024/05/what-we-learned?ref=chat",
+	"https://example.net/issues/4711", "https://docs.example.org/en/latest/operations.html#backup",
+	"https://video.example.com/watch?v=a1b2c3d4e5f",
 	"https://video.example.net/watch?v=zyxwvutsrqp&t=95s",
 }
 
@@ -48,14 +52,17 @@ type composed struct {
 	files   []int  // of attachments
 }
 
-// compose draws a message of at most so many words. Everything is drawn here, before any request.
+// compose draws a message of 1 to words words. Everything is drawn here, before any request.
 func (a *person) compose(words int) composed {
 	r := a.content
 	c := composed{text: sentence(r, 1+r.IntN(words))}
-	mention, whom := r.Float64() < mentionShare, r.IntN(max(1, a.b.count()))
-	link, which := r.Float64() < linkShare, r.IntN(len(links))
+	mention := r.Float64() < mentionShare
+	whom := r.IntN(max(1, a.b.count()))
+	link := r.Float64() < linkShare
+	which := r.IntN(len(links))
 	permalink := r.Float64() < permalinkShare
-	emoji, face := r.Float64() < emojiShare, r.IntN(len(emojis))
+	emoji := r.Float64() < emojiShare
+	face := r.IntN(len(emojis))
 	files := r.Float64() < filesShare
 	if mention && a.b.count() > 1 {
 		c.mention = a.b.name(whom)
@@ -91,10 +98,10 @@ func (a *person) permalink() string {
 	return " " + strings.TrimRight(a.pool.cfg.URL, "/") + "/" + a.b.set.team + "/pl/" + p.id.String()
 }
 
-// fewWords draws one word to most.
+// fewWords draws one to most words.
 func fewWords(r *rand.Rand, most int) string { return sentence(r, 1+r.IntN(most)) }
 
-// sentence draws so many words.
+// sentence draws n words.
 func sentence(r *rand.Rand, n int) string {
 	words := vocabulary()
 	b := make([]byte, 0, 9*n)
@@ -115,15 +122,19 @@ func (c composed) plain() string {
 	return c.text + c.tail
 }
 
-// write makes the calls of a client while a person writes: it sends that the person is typing, looks up mentioned
-// users, and uploads the files. It returns the content to be sent or kept.
-func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed) (api.Draft, error) {
-	d := api.Draft{ChannelID: ch.id.String(), RootID: root.String()}
+// write makes the calls of a client while a person writes: it sends that the person is typing,
+// looks up mentioned users, and uploads the files. It returns the content to be sent or kept.
+func (a *person) write(
+	ctx context.Context, ch *channel, root api.ID, c composed,
+) (api.Draft, error) {
+	d := api.Draft{ChannelID: ch.key, RootID: root.String()}
 	if err := a.typing(ctx, ch, root); err != nil {
 		return d, err
 	}
 	if c.mention != "" {
-		if err := a.typeOut(ctx, c.mention, func(part string) error { return a.lookUp(ctx, d.ChannelID, part) }); err != nil {
+		if err := a.typeOut(ctx, c.mention, func(part string) error {
+			return a.lookUp(ctx, d.ChannelID, part)
+		}); err != nil {
 			return d, err
 		}
 	}
@@ -146,8 +157,8 @@ func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed
 	return d, nil
 }
 
-// lookUp requests completions of a name that is being typed, in a channel if that is not empty, and shows the portraits
-// of those.
+// lookUp requests completions of a name that is being typed, in a channel if that is not empty, and
+// shows the users' portraits.
 func (a *person) lookUp(ctx context.Context, channelID, part string) error {
 	in, out, err := a.c.AutocompleteUsers(ctx, a.team, channelID, part)
 	if err != nil {
@@ -166,8 +177,8 @@ func (a *person) show(ctx context.Context, people []api.Profile) error {
 	return a.portraits(ctx, faces)
 }
 
-// typeOut types a text letter by letter, in 100 to 300 ms each, and has each beginning of it looked up; now and then
-// a wrong letter is looked up, too.
+// typeOut types a text letter by letter, in 100 to 300 ms each, and looks each beginning up. Now
+// and then it looks a wrong letter up, too.
 func (a *person) typeOut(ctx context.Context, text string, look func(part string) error) error {
 	pause := time.Duration(100+a.content.IntN(201)) * time.Millisecond
 	for i := range len(text) {
@@ -194,8 +205,8 @@ type attachment struct {
 	data       []byte
 }
 
-// attachments are a picture, a photograph, a film and a text, of the sizes of load-test-ng's. All persons share the
-// bytes.
+// attachments are a picture, a photograph, a film and a text, of the sizes of load-test-ng's. All
+// persons share the bytes.
 var attachments = sync.OnceValue(func() []attachment {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := func(w, h int) image.Image {
@@ -229,8 +240,8 @@ func padded(b []byte, size int) []byte {
 	return append(b, make([]byte, max(0, size-len(b)))...)
 }
 
-// drawFiles draws which attachments a message has: one of them half of the time, else two or three; each is decided
-// by a coin, in order.
+// drawFiles draws which attachments a message has: one of them half of the time, else two or three;
+// each is decided by a coin, in order.
 func drawFiles(r *rand.Rand) (files []int) {
 	want := []int{1, 1, 2, 3}[r.IntN(4)]
 	for len(files) == 0 {

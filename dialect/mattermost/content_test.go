@@ -13,7 +13,8 @@ import (
 )
 
 func TestVocabulary(t *testing.T) {
-	seen, letters := map[string]bool{}, 0
+	seen := map[string]bool{}
+	letters := 0
 	for _, w := range vocabulary() {
 		if seen[w] || len(w) < 3 || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") != "" {
 			t.Errorf("word %q: twice, too short for an index, or no word", w)
@@ -36,7 +37,8 @@ func TestAttachments(t *testing.T) {
 			t.Errorf("%s has %d bytes, want %d", f.name, len(f.data), size)
 		}
 		if strings.HasPrefix(f.kind, "image/") {
-			if m, kind, err := image.Decode(bytes.NewReader(f.data)); err != nil || "image/"+kind != f.kind || m.Bounds().Dx() < 100 {
+			if m, kind, err := image.Decode(bytes.NewReader(f.data)); err != nil ||
+				"image/"+kind != f.kind || m.Bounds().Dx() < 100 {
 				t.Errorf("%s: %s, %v", f.name, kind, err)
 			}
 		}

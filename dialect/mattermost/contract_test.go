@@ -19,9 +19,9 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// server returns the URL and the administrator's password of a server: the reference server on a fresh PostgreSQL,
-// or, when PLIMSOLL_CONTRACT_URL and PLIMSOLL_CONTRACT_PASSWORD are set, a real one, so that both can be held to the
-// same contract.
+// server returns the URL and the administrator's password of a server: the reference server on a
+// fresh PostgreSQL, or, when PLIMSOLL_CONTRACT_URL and PLIMSOLL_CONTRACT_PASSWORD are set, a real
+// one, so that both can be held to the same contract.
 func server(t *testing.T, faults ...string) (url, password string) {
 	t.Helper()
 	if url := os.Getenv("PLIMSOLL_CONTRACT_URL"); url != "" && len(faults) == 0 {
@@ -37,7 +37,8 @@ type engine interface {
 	Stop(ctx context.Context) error
 }
 
-// reference runs the reference server on a fresh database server and returns its URL and the administrator's password.
+// reference runs the reference server on a fresh database server and returns its URL and the
+// administrator's password.
 func reference(t *testing.T, on string, cfg refchat.Config) (url, password string) {
 	t.Helper()
 	return databaseServer(t, on).serves(t, cfg)
@@ -54,7 +55,8 @@ func databaseServer(t *testing.T, on string) *databases {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	dir := t.TempDir()
-	for d := dir; strings.HasPrefix(d, os.TempDir()) && d != os.TempDir(); d = d[:strings.LastIndexByte(d, '/')] {
+	for d := dir; strings.HasPrefix(d, os.TempDir()) &&
+		d != os.TempDir(); d = d[:strings.LastIndexByte(d, '/')] {
 		if err := os.Chmod(d, 0o755); err != nil { // the database runs as another user
 			t.Fatal(err)
 		}
@@ -66,9 +68,7 @@ func databaseServer(t *testing.T, on string) *databases {
 	} else {
 		db, err = postgresql.Start(ctx, postgresql.Config{Dir: dir + "/pg"})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := db.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -77,7 +77,8 @@ func databaseServer(t *testing.T, on string) *databases {
 	return &databases{engine: db}
 }
 
-// serves runs a reference server on a fresh database and returns its URL and the administrator's password.
+// serves runs a reference server on a fresh database and returns its URL and the administrator's
+// password.
 func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -87,9 +88,7 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 	noError(t, db.CreateDatabase(ctx, name))
 	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(name), "Contract-1", "bcrypt:4"
 	s, err := refchat.New(ctx, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	run, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(run) }()
@@ -104,8 +103,10 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 
 func contractEnv(url, password string) workload.Env {
 	return workload.Env{
-		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1),
-		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2", "memberships": "2"},
+		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1),
+		Ledger: workload.NewLedger(0, 1),
+		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2",
+			"memberships": "2"},
 		Secret: oneSecret("admin_password", password),
 	}
 }
@@ -113,7 +114,9 @@ func contractEnv(url, password string) workload.Env {
 // nullEnv is contractEnv of persons on a null server, who only act.
 func nullEnv(url string, pace float64) workload.Env {
 	env := contractEnv(url, "Aa1!aaaaaaaa")
-	env.Seed, env.Pace, env.Params = 7, pace, map[string]string{"periodic": "off"}
+	env.Seed = 7
+	env.Pace = pace
+	env.Params = map[string]string{"periodic": "off"}
 	return env
 }
 
@@ -127,7 +130,8 @@ func oneSecret(name, value string) func(string) string {
 	}
 }
 
-// counts returns the ops of a registry, by name, and complains about failures that are not expected.
+// counts returns the ops of a registry, by name, and complains about failures that are not
+// expected.
 func counts(t *testing.T, reg *measure.Registry, mayFail ...string) map[string]uint64 {
 	t.Helper()
 	got := map[string]uint64{}
@@ -140,11 +144,13 @@ func counts(t *testing.T, reg *measure.Registry, mayFail ...string) map[string]u
 	return got
 }
 
-// Both behaviors, cold and warm, do all that they can do, without a failure, and each post arrives at the others.
+// Both behaviors, cold and warm, do all that they can do, without a failure, and each post arrives
+// at the others.
 func TestContract(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)
-	posters, persons := &Poster{}, &Person{}
+	posters := &Poster{}
+	persons := &Person{}
 	const n = 3
 	provision := func() {
 		for _, b := range []workload.Behavior{posters, persons} {
@@ -153,12 +159,14 @@ func TestContract(t *testing.T) {
 	}
 	provision()
 	first := counts(t, env.Registry, "setup_team_by_name", "setup_channel_by_name")
-	if first["setup_create_user"] != n || first["setup_create_channel"] != 2+openChannels || first["setup_create_bot"] != 1 || first["setup_join_channel"] != 4 {
+	if first["setup_create_user"] != n || first["setup_create_channel"] != 2+openChannels ||
+		first["setup_create_bot"] != 1 || first["setup_join_channel"] != 4 {
 		t.Errorf("first provisioning: %v", first)
 	}
 	provision()
 	for name, k := range counts(t, env.Registry) {
-		if k > 0 && (strings.HasPrefix(name, "setup_create") || strings.Contains(name, "join") || strings.Contains(name, "add_")) {
+		if k > 0 && (strings.HasPrefix(name, "setup_create") || strings.Contains(name, "join") ||
+			strings.Contains(name, "add_")) {
 			t.Errorf("second provisioning: %d %s", k, name)
 		}
 	}
@@ -173,7 +181,8 @@ func TestContract(t *testing.T) {
 			noError(t, a.Login(t.Context()))
 			actors = append(actors, a)
 		}
-		p := newActor(t, posters, env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
+		p := newActor(t, posters, env,
+			workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
 		defer p.Close()
 		const acts = 60
 		for range acts {
@@ -184,46 +193,55 @@ func TestContract(t *testing.T) {
 			a := a.(*person)
 			a.u.Schedule(a.u.Now())
 			a.begin(a.steady)
-			for _, do := range []func(context.Context) error{
-				a.switchChannel, a.scrollChannel, a.unreadCheck, a.createPost, a.addReaction,
-				func(ctx context.Context) error {
+			for _, do := range []func(context.Context, *person) error{
+				switchChannel, scrollChannel, unreadCheck, createPost, addReaction,
+				func(ctx context.Context, a *person) error {
 					p, _ := a.anyPost(a.channel(), nil)
-					if err := a.post(ctx, a.channel(), api.Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
+					if err := a.post(ctx, a.channel(),
+						api.Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
 						return err
 					}
 					_, err := a.c.Thread(ctx, p.id.String())
 					return err
 				},
 			} {
-				noError(t, do(t.Context()))
+				noError(t, do(t.Context(), a))
 			}
 		}
 		all := map[string]uint64{}
 		n := env.Ledger.Count()
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && n.Judged < n.Acked; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) &&
+			n.Judged < n.Acked; time.Sleep(50 * time.Millisecond) {
 			env.Ledger.Settle(time.Now())
 			n = env.Ledger.Count()
 		}
 		for name, k := range counts(t, env.Registry) {
 			all[name] += k
 		}
-		if n.Judged != n.Acked || n.Acked != int64(all["post"]+all["reply"]) || n.Lost+n.Late+n.Duplicated+n.Misordered != 0 ||
+		if n.Judged != n.Acked || n.Acked != int64(all["post"]+all["reply"]) ||
+			n.Lost+n.Late+n.Duplicated+n.Misordered != 0 ||
 			n.Seen < 2*acts || n.Seen != int64(all[workload.Delivery]) {
-			t.Errorf("cold %v: ledger %+v of %d posts and %d replies, %d deliveries", cold, n, all["post"], all["reply"], all[workload.Delivery])
+			t.Errorf("cold %v: ledger %+v of %d posts and %d replies, %d deliveries", cold, n, all["post"],
+				all["reply"], all[workload.Delivery])
 		}
 		acked, part := env.Ledger.Messages()
-		audit, err := persons.Audit(t.Context(), env, append(acked, workload.AckedMessages{Channel: acked[0].Channel, IDs: []string{anID}}))
-		if err != nil || part != 1 || audit.Readable != int(n.Acked) || audit.Missing != 1 || audit.MissingIDs[0] != anID {
+		audit, err := persons.Audit(t.Context(), env,
+			append(acked, workload.AckedMessages{Channel: acked[0].Channel, IDs: []string{anID}}))
+		if err != nil || part != 1 || audit.Readable != int(n.Acked) || audit.Missing != 1 ||
+			audit.MissingIDs[0] != anID {
 			t.Errorf("cold %v: audit %+v, %v", cold, audit, err)
 		}
 		env.Registry.Cut()
 		for _, m := range env.Tally.Snapshot().Mixes() {
 			if m.Failed != 0 || m.Attempts != m.OK+m.Skipped || m.OK < acts/2 {
-				t.Errorf("cold %v: %s: %d attempts, %d ok, %d failed, %d skipped", cold, m.Behavior, m.Attempts, m.OK, m.Failed, m.Skipped)
+				t.Errorf("cold %v: %s: %d attempts, %d ok, %d failed, %d skipped", cold, m.Behavior, m.Attempts,
+					m.OK, m.Failed, m.Skipped)
 			}
 		}
-		for _, name := range []string{"post", "reply", "upload", "react", "typing", "view_channel", "get_posts", "get_posts_before", "get_posts_unread",
-			"get_thread", "channel_stats", "team_channels", "team_channel_members", "login_websocket", "login_me"} {
+		for _, name := range []string{"post", "reply", "upload", "react", "typing", "view_channel",
+			"get_posts", "get_posts_before", "get_posts_unread",
+			"get_thread", "channel_stats", "team_channels", "team_channel_members", "login_websocket",
+			"login_me"} {
 			if all[name] == 0 {
 				t.Errorf("cold %v: no op %s", cold, name)
 			}
@@ -250,13 +268,11 @@ func TestVerify(t *testing.T) {
 func verified(t *testing.T, cfg VerifyConfig) []Proof {
 	t.Helper()
 	proofs, err := Verify(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return proofs
 }
 
-// allProven wants so many proofs of a server, all of which show the effect.
+// allProven verifies a server and requires a number of proofs, all with the effect.
 func allProven(t *testing.T, cfg VerifyConfig, want int) {
 	t.Helper()
 	proofs := verified(t, cfg)
@@ -274,7 +290,8 @@ func allProven(t *testing.T, cfg VerifyConfig, want int) {
 func TestContractWithFaults(t *testing.T) {
 	url, password := server(t, "error:100%@createPost")
 	env := contractEnv(url, password)
-	posters, persons := &Poster{}, &Person{}
+	posters := &Poster{}
+	persons := &Person{}
 	for _, b := range []workload.Behavior{posters, persons} {
 		noError(t, b.Provision(t.Context(), env, 2))
 	}

@@ -9,26 +9,25 @@ import (
 	"plimsoll/load/workload"
 )
 
-// twoProcesses returns a person of each of two processes. They look at the same channel, and share nothing except
-// the server and the ledger.
+// twoProcesses returns a person of each of two processes. They look at the same channel, and share
+// nothing except the server and the ledger.
 func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	t.Helper()
 	url, password := server(t)
 	env = contractEnv(url, password)
 	env.Params["periodic"] = "off"
-	first, second := &Person{}, &Person{}
+	first := &Person{}
+	second := &Person{}
 	noError(t, first.Provision(t.Context(), env, 2))
 	state, err := first.State(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	other := env
 	other.Registry = measure.NewRegistry(1)
 	noError(t, second.Restore(other, state))
 	login := func(b *Person, env workload.Env, rank int) *person {
 		t.Helper()
 		a := arrived(t, b, env, rank)
-		ch := b.dir.known(api.ParseID(b.channels[0]))
+		ch := b.dir.known(api.ParseID(b.Channels[0]))
 		if ch == nil {
 			t.Fatalf("person %d does not know its channel", rank)
 		}
@@ -45,7 +44,9 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	id := newestOwn(t, here)
 	becomes := func(want bool) bool {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			if _, knows := there.channel().pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id }); knows == want {
+			if _, knows := there.channel().pick(func(int) int {
+				return 0
+			}, func(p *post) bool { return p.id == id }); knows == want {
 				return true
 			}
 		}
@@ -54,7 +55,7 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	if !becomes(true) {
 		t.Fatal("the other process does not know the post")
 	}
-	noError(t, here.deletePost(t.Context()))
+	noError(t, deletePost(t.Context(), here))
 	if !becomes(false) {
 		t.Error("the other process still chooses the post that was deleted")
 	}
@@ -70,8 +71,8 @@ func newestOwn(t *testing.T, a *person) api.ID {
 	return p.id
 }
 
-// A reply that the server deletes with its root, because the deleting person does not know of the reply, does not
-// count as lost.
+// A reply that the server deletes with its root, because the deleting person does not know of the
+// reply, does not count as lost.
 func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
 	env, here, there := twoProcesses(t)
 	write := func(a *person, d api.Draft) api.ID {
@@ -83,7 +84,7 @@ func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
 	here.leave() // the event of the reply comes too late
 	reply := write(there, api.Draft{Message: "an answer", RootID: root.String()})
 	write(there, api.Draft{Message: "what stays"})
-	noError(t, here.deletePost(t.Context()))
+	noError(t, deletePost(t.Context(), here))
 	if _, err := there.c.PostText(t.Context(), reply.String()); !missing(err) {
 		t.Errorf("the reply to a post that was deleted: %v, want that it is not there", err)
 	}

@@ -14,18 +14,20 @@ const (
 	ringPosts = 200 // newest posts that are kept of a channel
 	seenPosts = 60  // of these, the posts that a person sees in a channel that it has loaded
 
-	// mostKnown bounds the accounts of a directory, and its channels: a hostile server names any number. Accounts
-	// beyond are nobody's, and channels beyond are nowhere.
+	// mostKnown bounds the accounts of a directory, and its channels: a hostile server names any
+	// number. Accounts beyond are nobody's, and channels beyond are nowhere.
 	mostKnown = 1 << 19
 	// longestName bounds a name, in bytes; servers allow 64.
 	longestName = 64
-	// longestTag bounds the tag of a picture, in bytes; servers send the time of its last change, or a digest.
+	// longestTag bounds the tag of a picture, in bytes; servers send the time of its last change,
+	// or a digest.
 	longestTag = 128
 )
 
-// A directory holds the persons' knowledge of the server in one run, once for all of a process: accounts, channels
-// and the newest posts of each. A person keeps indices, pointers and bitmaps into it. It is safe for concurrent use.
-// Nothing in it depends on who came first except the numbers of accounts, which therefore may not influence choices.
+// A directory holds the persons' knowledge of the server in one run, once for all of a process:
+// accounts, channels and the newest posts of each. A person keeps indices, pointers and bitmaps
+// into it. It is safe for concurrent use. Nothing in it depends on who came first except the
+// numbers of accounts, which therefore may not influence choices.
 type directory struct {
 	most     int // accounts, and channels
 	mu       sync.RWMutex
@@ -45,10 +47,11 @@ type account struct {
 // channel is one channel with its newest posts.
 type channel struct {
 	id      api.ID
+	key     string // id, for calls
 	kind    byte   // O open, P private, D direct, G group
 	team    api.ID // none for D and G
 	name    string
-	members atomic.Int32 // as last heard; 0 if never
+	members atomic.Int32 // in the last answer; 0 before the first
 
 	mu    sync.RWMutex
 	posts []post // by creation, newest last
@@ -71,11 +74,12 @@ func (p *post) thread() api.ID {
 }
 
 func newDirectory() *directory {
-	return &directory{most: mostKnown, userOf: map[api.ID]uint32{}, byName: map[string]uint32{}, channels: map[api.ID]*channel{}}
+	return &directory{most: mostKnown, userOf: map[api.ID]uint32{}, byName: map[string]uint32{},
+		channels: map[api.ID]*channel{}}
 }
 
-// user returns the number of an account, a new one if it is seen for the first time. Those for whom there is no room
-// share one number, of no account.
+// user returns the number of an account, a new one at its first occurrence. Accounts without room
+// share one number, which is no account's.
 func (d *directory) user(id api.ID) uint32 {
 	d.mu.RLock()
 	n, ok := d.userOf[id]
@@ -131,7 +135,8 @@ func (d *directory) named(name string) (n uint32, ok bool) {
 	return n, ok
 }
 
-// tag remembers the tag of an account's picture. The picture of a longer one is read again, as if it had none.
+// tag remembers the tag of an account's picture. The picture of a longer one is read again, as if
+// it had none.
 func (d *directory) tag(n uint32, tag string) {
 	if len(tag) > longestTag {
 		tag = ""
@@ -156,7 +161,10 @@ func (d *directory) channel(c api.Channel) *channel {
 	if ch := d.known(id); ch != nil {
 		return ch
 	}
-	ch := &channel{id: id, team: api.ParseID(c.TeamID), name: strings.Clone(c.Name[:min(len(c.Name), longestName)]), kind: 'O'}
+	ch := &channel{
+		id: id, key: id.String(), team: api.ParseID(c.TeamID), kind: 'O',
+		name: strings.Clone(c.Name[:min(len(c.Name), longestName)]),
+	}
 	if c.Type != "" {
 		ch.kind = c.Type[0]
 	}
@@ -175,7 +183,8 @@ func (d *directory) channel(c api.Channel) *channel {
 func (d *directory) see(ch *channel, posts ...api.Seen) {
 	for i := range posts {
 		s := &posts[i]
-		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt, flags: s.Flags})
+		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt,
+			flags: s.Flags})
 	}
 }
 
@@ -214,8 +223,8 @@ func (ch *channel) add(p post) {
 	}
 }
 
-// forget removes a post, and its replies if it is a root. Every member hears of a deletion; all except the first
-// find nothing to remove.
+// forget removes a post, and its replies if it is a root. Every member gets the event of a
+// deletion; all except the first find nothing to remove.
 func (ch *channel) forget(id api.ID) {
 	gone := func(p post) bool { return p.id == id || p.root == id }
 	ch.mu.RLock()
@@ -229,8 +238,8 @@ func (ch *channel) forget(id api.ID) {
 	ch.posts = slices.DeleteFunc(ch.posts, gone)
 }
 
-// pick chooses one of the posts that a person sees and keep (nil: all) accepts; rank draws the place, 0 being the
-// newest, among n. It draws exactly once if there are posts to choose from.
+// pick chooses one of the posts that a person sees and keep (nil: all) accepts; rank draws the
+// place, 0 being the newest, among n. It draws exactly once if there are posts to choose from.
 func (ch *channel) pick(rank func(n int) int, keep func(*post) bool) (post, bool) {
 	ch.mu.RLock()
 	defer ch.mu.RUnlock()
@@ -264,4 +273,12 @@ func (ch *channel) oldest() (post, bool) {
 		return post{}, false
 	}
 	return ch.posts[max(0, len(ch.posts)-seenPosts)], true
+}
+
+func hasPost(posts []api.Seen, id api.ID) bool {
+	return slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID == id })
+}
+
+func hasChannel(channels []api.Channel, id string) bool {
+	return slices.ContainsFunc(channels, func(c api.Channel) bool { return c.ID == id })
 }

@@ -8,10 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 )
 
@@ -54,7 +52,8 @@ func TestDirectoryDependsOnNoOrder(t *testing.T) {
 func TestDirectoryPosts(t *testing.T) {
 	d := newDirectory()
 	ch := d.channel(api.Channel{ID: "c", Type: "D"})
-	if ch.kind != 'D' || d.channel(api.Channel{ID: "c"}) != ch || d.known(api.ParseID("c")) != ch || d.known(api.ParseID("x")) != nil {
+	if ch.kind != 'D' || d.channel(api.Channel{ID: "c"}) != ch || d.known(api.ParseID("c")) != ch ||
+		d.known(api.ParseID("x")) != nil {
 		t.Error("a channel is not found again")
 	}
 	newest := func(int) int { return 0 }
@@ -74,7 +73,9 @@ func TestDirectoryPosts(t *testing.T) {
 	if p, _ := ch.oldest(); p.id != testID("p", 100-seenPosts) {
 		t.Errorf("the oldest seen is %s", p.id)
 	}
-	if p, ok := ch.pick(newest, func(p *post) bool { return p.flags&api.PostHasReplies != 0 }); !ok || p.id != testID("p", 90) {
+	if p, ok := ch.pick(newest, func(p *post) bool {
+		return p.flags&api.PostHasReplies != 0
+	}); !ok || p.id != testID("p", 90) {
 		t.Errorf("the post with a reply is %s", p.id)
 	}
 	got := map[api.ID]bool{}
@@ -95,11 +96,16 @@ func TestDirectoryPosts(t *testing.T) {
 
 func TestDirectoryAccounts(t *testing.T) {
 	d := newDirectory()
-	a, b := d.user(testID("u", 1)), d.profile(testID("u", 2), "eve")
-	if a == b || d.user(testID("u", 1)) != a || d.account(b).name != "eve" || d.account(a).id != testID("u", 1) || d.account(99).name != "" {
+	a := d.user(testID("u", 1))
+	b := d.profile(testID("u", 2), "eve")
+	if a == b || d.user(testID("u", 1)) != a || d.account(b).name != "eve" ||
+		d.account(a).id != testID("u", 1) || d.account(99).name != "" {
 		t.Errorf("accounts %d %d: %+v %+v", a, b, d.account(a), d.account(b))
 	}
-	if n := testing.AllocsPerRun(100, func() { d.user(testID2); d.known(testID2) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		d.user(testID2)
+		d.known(testID2)
+	}); n != 0 {
 		t.Errorf("%v allocations for a look", n)
 	}
 }
@@ -120,11 +126,13 @@ func TestBitmap(t *testing.T) {
 
 // How much one action draws does not change the next.
 func TestChance(t *testing.T) {
-	a, b := newChance(), newChance()
+	a := newChance()
+	b := newChance()
 	a.renew(1, 2)
 	b.renew(1, 2)
 	first := [3]uint64{a.choice.Uint64(), a.content.Uint64(), a.pick.Uint64()}
-	if first != [3]uint64{b.choice.Uint64(), b.content.Uint64(), b.pick.Uint64()} || first[0] == first[1] || first[1] == first[2] {
+	if first != [3]uint64{b.choice.Uint64(), b.content.Uint64(), b.pick.Uint64()} ||
+		first[0] == first[1] || first[1] == first[2] {
 		t.Errorf("draws %v", first)
 	}
 	for range 17 {
@@ -147,15 +155,18 @@ func TestDirectoryIsBounded(t *testing.T) {
 		d.profile(testID("u", i), fmt.Sprint("again", i))
 		d.profile(testID("u", i), long)
 		d.tag(d.user(testID("u", i)), "tag")
-		if ch := d.channel(api.Channel{ID: testID("c", i).String(), Name: long}); len(ch.name) != longestName || (d.known(ch.id) == ch) != (i < 3) {
+		if ch := d.channel(api.Channel{ID: testID("c", i).String(),
+			Name: long}); len(ch.name) != longestName || (d.known(ch.id) == ch) != (i < 3) {
 			t.Errorf("channel %d: a name of %d bytes, known: %v", i, len(ch.name), d.known(ch.id) == ch)
 		}
-		if n, ok := d.named(fmt.Sprint("again", i)); ok != (i < 3) || ok && d.account(n) != (account{testID("u", i), fmt.Sprint("again", i), "tag"}) {
+		if n, ok := d.named(fmt.Sprint("again", i)); ok != (i < 3) ||
+			ok && d.account(n) != (account{testID("u", i), fmt.Sprint("again", i), "tag"}) {
 			t.Errorf("account %d: %v, %+v", i, ok, d.account(n))
 		}
 	}
 	if len(d.users) != 3 || len(d.userOf) != 3 || len(d.byName) != 3 || len(d.channels) != 3 {
-		t.Errorf("%d accounts by %d identifiers and %d names, %d channels; want 3 of each", len(d.users), len(d.userOf), len(d.byName), len(d.channels))
+		t.Errorf("%d accounts by %d identifiers and %d names, %d channels; want 3 of each", len(d.users),
+			len(d.userOf), len(d.byName), len(d.channels))
 	}
 	if d.tag(0, strings.Repeat("x", longestTag+1)); d.account(0).tag != "" {
 		t.Errorf("a tag of %d bytes is kept", len(d.account(0).tag))
@@ -165,14 +176,15 @@ func TestDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// Nor does a person: it remembers a bounded number of the channels and teams that a server lists for it, and keeps nothing
-// else of the answers.
+// Nor does a person: it remembers a bounded number of the channels and teams that a server lists
+// for it, and keeps nothing else of the answers.
 func TestPersonIsBounded(t *testing.T) {
-	a := &person{b: &Person{dir: newDirectory()}, u: workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now())), current: -1}
+	a := &person{b: &Person{dir: newDirectory()}, u: userOf(workload.Env{}, 0), knowledge: knowledge{current: -1}}
 	var chs []api.Channel
 	var teams []string
 	for i := range mostPlaces + 10 {
-		chs, teams = append(chs, api.Channel{ID: testID("c", i).String(), Type: "O", Name: fmt.Sprint(i)}), append(teams, testID("t", i).String())
+		chs, teams = append(chs, api.Channel{ID: testID("c", i).String(), Type: "O",
+			Name: fmt.Sprint(i)}), append(teams, testID("t", i).String())
 	}
 	a.take(chs[:10])
 	a.take(chs)

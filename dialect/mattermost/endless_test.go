@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,13 +14,14 @@ import (
 	"plimsoll/load/measure"
 )
 
-// endless is a server whose lists have a full page of 200 that was never there before, whichever is asked for.
+// endless is a server whose lists have a full page of 200 that was never there before, whichever is
+// asked for.
 func endless(t *testing.T) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
 	one := `{"id":"x","username":"x","user_id":"x","channel_id":"x"}`
 	rest := strings.Repeat(","+one, 200-1) + "]"
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/thread"):
@@ -31,22 +31,26 @@ func endless(t *testing.T) (url string, asked *atomic.Int64) {
 		default:
 			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"}%s`, n, rest)
 		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL, asked
+	})
+	return addr, asked
 }
 
-// TestListsEndWhateverTheServerSays: functions that read a list to its end request a bounded number of pages, and
-// keep only matching elements.
+// TestListsEndWhateverTheServerSays: functions that read a list to its end request a bounded number
+// of pages, and keep only matching elements.
 func TestListsEndWhateverTheServerSays(t *testing.T) {
 	for name, read := range map[string]func(ctx context.Context, c *api.Client) error{
 		"reload": func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, "x") },
-		"storm":  func(ctx context.Context, c *api.Client) error { _, err := findOrMake(ctx, c, "t", "name"); return err },
+		"storm": func(ctx context.Context, c *api.Client) error {
+			_, err := findOrMake(ctx, c, "t", "name")
+			return err
+		},
 		"report": func(ctx context.Context, c *api.Client) error {
-			return (&person{b: &Person{}, c: c}).generateUserReport(ctx)
+			return generateUserReport(ctx, &person{b: &Person{}, c: c})
 		},
 		"provisioning": func(ctx context.Context, c *api.Client) error {
-			found, err := membersAmong([]string{"a", "b", "f7"}, func(page int) ([]string, error) { return c.TeamMembers(ctx, "t", page, pageSize) })
+			found, err := membersAmong([]string{"a", "b", "f7"}, func(page int) ([]string, error) {
+				return c.TeamMembers(ctx, "t", page, pageSize)
+			})
 			if len(found) > 1 {
 				return fmt.Errorf("%d members are kept", len(found))
 			}
@@ -55,7 +59,7 @@ func TestListsEndWhateverTheServerSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, asked := endless(t)
-			c, rec := newTestClient(t, url)
+			c := newTestClient(t, url)
 			err := read(t.Context(), c)
 			if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Decode {
 				t.Errorf("error %v, want one of class decode", err)
@@ -63,13 +67,12 @@ func TestListsEndWhateverTheServerSays(t *testing.T) {
 			if n := asked.Load(); n != 5000 {
 				t.Errorf("%d pages were read, want %d", n, 5000)
 			}
-			_ = rec.take()
 		})
 	}
 }
 
-// TestMembersAreReadAsFarAsNeeded: the reading of members ends with the list, with the last one that is looked for,
-// and with a page that was there before.
+// TestMembersAreReadAsFarAsNeeded: the reading of members ends with the list, with the last one
+// that is looked for, and with a page that was there before.
 func TestMembersAreReadAsFarAsNeeded(t *testing.T) {
 	page := func(first string) []string {
 		ids := []string{first}
@@ -92,7 +95,10 @@ func TestMembersAreReadAsFarAsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			found, err := membersAmong(c.users, func(page int) ([]string, error) { asked++; return c.pages[page], nil })
+			found, err := membersAmong(c.users, func(page int) ([]string, error) {
+				asked++
+				return c.pages[page], nil
+			})
 			if err != nil || len(found) != c.found || asked != c.asked {
 				t.Errorf("%d found on %d pages, %v; want %d on %d", len(found), asked, err, c.found, c.asked)
 			}

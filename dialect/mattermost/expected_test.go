@@ -8,15 +8,18 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// TestReferenceAnswersAsExpected: requests of persons of two processes for a post that one of them has just deleted
-// are answered as listed.
+// TestReferenceAnswersAsExpected: requests of persons of two processes for a post that one of them
+// has just deleted are answered as listed.
 func TestReferenceAnswersAsExpected(t *testing.T) {
 	_, here, there := twoProcesses(t)
 	noError(t, here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}))
 	id := newestOwn(t, here).String()
-	noError(t, here.deletePost(t.Context()))
+	noError(t, deletePost(t.Context(), here))
 	for name, ask := range map[string]func() error{
-		"get_thread": func() error { _, err := there.c.Thread(t.Context(), id); return err },
+		"get_thread": func() error {
+			_, err := there.c.Thread(t.Context(), id)
+			return err
+		},
 		"read_thread": func() error {
 			_, err := there.c.ReadThread(t.Context(), there.id, there.team, id, time.Now().UnixMilli())
 			return err

@@ -11,9 +11,7 @@ import (
 func tableOf(t *testing.T, heading string) (list [][]string) {
 	t.Helper()
 	b, err := os.ReadFile("../../docs/verify.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_, after, ok := strings.Cut(string(b), "\n| "+heading+" |")
 	if !ok {
 		t.Fatalf("no table %q", heading)
@@ -36,23 +34,24 @@ func tableOf(t *testing.T, heading string) (list [][]string) {
 
 // lineOf describes a server of a release, with its switches as they come.
 func lineOf(v version, l license) *facts {
-	f := &facts{version: v, license: l, config: map[string]string{}}
+	f := &facts{Version: v, License: l, Config: map[string]string{}}
 	if v.before(version{7}) {
-		f.config["CollapsedThreads"] = "disabled" // until then
+		f.Config["CollapsedThreads"] = "disabled" // until then
 	}
 	if v.before(version{10, 5}) {
-		f.config["FeatureFlagChannelBookmarks"] = "false"
+		f.Config["FeatureFlagChannelBookmarks"] = "false"
 	}
 	if v.before(version{10, 11}) {
-		f.config["FeatureFlagCustomProfileAttributes"] = "false"
+		f.Config["FeatureFlagCustomProfileAttributes"] = "false"
 	}
 	return f
 }
 
-// The tables of docs/verify.md say what the code goes by: features, the numbers of actions of each line, and those that
-// a license opens.
+// The tables of docs/verify.md say what the code goes by: features, the numbers of actions of each
+// line, and those that a license opens.
 func TestVerifyTables(t *testing.T) {
-	licenses := map[license]string{unlicensed: "", anyLicense: "any", professional: "Professional", enterprise: "Enterprise"}
+	licenses := map[license]string{unlicensed: "", anyLicense: "any", professional: "Professional",
+		enterprise: "Enterprise"}
 	told := map[string]bool{}
 	for _, row := range tableOf(t, "needed by") {
 		told[strings.Join(row[:4], "|")] = true
@@ -63,7 +62,8 @@ func TestVerifyTables(t *testing.T) {
 		if spec.config != "" {
 			config = "`" + spec.config + "`"
 		}
-		want := fmt.Sprintf("%s|%d.%d|%s|%s", spec.name, spec.since[0], spec.since[1], config, licenses[spec.license])
+		want := fmt.Sprintf("%s|%d.%d|%s|%s", spec.name, spec.since[0], spec.since[1], config,
+			licenses[spec.license])
 		if !told[want] {
 			t.Errorf("no row %q", want)
 		}
@@ -84,16 +84,20 @@ func TestVerifyTables(t *testing.T) {
 		}
 		return ok, absent, licensed
 	}
-	tiers := map[string]license{"none": unlicensed, "professional": professional, "enterprise": enterprise}
+	tiers := map[string]license{"none": unlicensed, "professional": professional,
+		"enterprise": enterprise}
 	for _, row := range tableOf(t, "`refchat` flags") {
-		v, tier := "11.0.0", "enterprise"
+		v := "11.0.0"
+		tier := "enterprise"
 		if row[0] != "none (11.0, Enterprise)" {
-			if _, err := fmt.Sscanf(strings.Trim(row[0], "`"), "-version %s -license %s", &v, &tier); err != nil {
+			if _, err := fmt.Sscanf(strings.Trim(row[0], "`"), "-version %s -license %s", &v,
+				&tier); err != nil {
 				t.Fatalf("%q: %v", row[0], err)
 			}
 		}
 		ok, absent, licensed := count(lineOf(parseVersion(v), tiers[tier]))
-		if got, want := strings.Join(row[1:], " "), fmt.Sprint(ok, " ", absent, " ", licensed, " 0"); got != want {
+		if got, want := strings.Join(row[1:], " "), fmt.Sprint(ok, " ", absent, " ", licensed,
+			" 0"); got != want {
 			t.Errorf("%s: %s, want %s", row[0], got, want)
 		}
 	}

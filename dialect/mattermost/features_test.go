@@ -16,7 +16,8 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// told is the answers of a server of some release, written by hand after the public source of that release.
+// told is the answers of a server of some release, written by hand after the public source of that
+// release.
 type told struct {
 	Header      string            `json:"header"`
 	NeedsFormat bool              `json:"needs_format"` // answers 501 to a request without format=old
@@ -53,28 +54,33 @@ func readTold(t *testing.T, name string) *told {
 	if err == nil {
 		err = json.Unmarshal(b, s)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
-// Servers from 5.37 to 11.1, with and without licenses, are described rightly, and each absence has its reason.
+// Servers from 5.37 to 11.1, with and without licenses, are described rightly, and each absence has
+// its reason.
 func TestDetection(t *testing.T) {
 	for name, want := range map[string]map[feature]string{
 		"5.37-team": {
-			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0", hasDrafts: "since 7.7.0", hasPriority: "since 7.7.0", hasAcks: "since 7.7.0",
-			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0", hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
+			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0",
+			hasDrafts: "since 7.7.0", hasPriority: "since 7.7.0", hasAcks: "since 7.7.0",
+			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0",
+			hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
 			hasAttributes: "since 10.5.0", hasAllTeams: "since 7.7.0", hasAllChannels: "since 6.2.0",
 		},
 		"9.5-e20": {
-			hasAcks: "needs a Professional license, the server has any license", hasPersistent: "needs a Professional license", hasClientPerf: "since 9.9.0",
+			hasAcks:       "needs a Professional license, the server has any license",
+			hasPersistent: "needs a Professional license", hasClientPerf: "since 9.9.0",
 			hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0",
 		},
-		"9.11-professional": {hasBookmarks: "FeatureFlagChannelBookmarks is false", hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0"},
+		"9.11-professional": {hasBookmarks: "FeatureFlagChannelBookmarks is false",
+			hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0"},
 		"10.5-unlicensed": {
-			hasAcks: "needs a Professional license, the server has no license", hasPersistent: "needs a Professional license", hasBookmarks: "needs any license",
-			hasScheduled: "needs any license", hasAttributes: "FeatureFlagCustomProfileAttributes is false", hasClientPerf: "EnableClientMetrics is false",
+			hasAcks:       "needs a Professional license, the server has no license",
+			hasPersistent: "needs a Professional license", hasBookmarks: "needs any license",
+			hasScheduled: "needs any license", hasAttributes: "FeatureFlagCustomProfileAttributes is false",
+			hasClientPerf: "EnableClientMetrics is false",
 		},
 		"10.11-enterprise": {hasDrafts: "AllowSyncedDrafts is false"},
 		"11.1-entry":       {},
@@ -83,13 +89,11 @@ func TestDetection(t *testing.T) {
 			s := readTold(t, name)
 			srv := httptest.NewServer(s)
 			defer srv.Close()
-			c, _ := newTestClient(t, srv.URL)
+			c := newTestClient(t, srv.URL)
 			got, err := describe(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.version != parseVersion(s.Header) || got.version == (version{}) {
-				t.Errorf("version %v, the header says %s", got.version, s.Header)
+			noError(t, err)
+			if got.Version != parseVersion(s.Header) || got.Version == (version{}) {
+				t.Errorf("version %v, the header says %s", got.Version, s.Header)
 			}
 			for f := range numFeatures {
 				why := got.lacks(f)
@@ -103,7 +107,7 @@ func TestDetection(t *testing.T) {
 			// A client without a session gets fewer fields. A missing one does not count as absent.
 			c.SetToken("")
 			stranger, err := describe(t.Context(), c)
-			if err != nil || stranger.version != got.version || stranger.config["AllowSyncedDrafts"] != "" {
+			if err != nil || stranger.Version != got.Version || stranger.Config["AllowSyncedDrafts"] != "" {
 				t.Fatalf("a stranger: %v, %v", stranger, err)
 			}
 			for f := range numFeatures {
@@ -117,9 +121,10 @@ func TestDetection(t *testing.T) {
 
 // The version of a server that does not report it is not guessed.
 func TestDetectionOfSomethingElse(t *testing.T) {
-	for name, s := range map[string]*told{"no version": {Config: map[string]string{"SiteName": "x"}, License: map[string]string{}}, "dev": {Config: map[string]string{"Version": "dev"}}} {
+	for name, s := range map[string]*told{"no version": {Config: map[string]string{"SiteName": "x"},
+		License: map[string]string{}}, "dev": {Config: map[string]string{"Version": "dev"}}} {
 		srv := httptest.NewServer(s)
-		c, _ := newTestClient(t, srv.URL)
+		c := newTestClient(t, srv.URL)
 		if f, err := describe(t.Context(), c); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -127,13 +132,11 @@ func TestDetectionOfSomethingElse(t *testing.T) {
 	}
 }
 
-// The error bodies of several releases are read rightly, and those that name a license are distinguished from
-// the others.
+// The error bodies of several releases are read rightly, and those that name a license are
+// distinguished from the others.
 func TestErrorBodies(t *testing.T) {
 	b, err := os.ReadFile("testdata/errors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var list []struct {
 		Server, What, Type, Code, Proxy string
 		Status                          int
@@ -143,7 +146,7 @@ func TestErrorBodies(t *testing.T) {
 	noError(t, json.Unmarshal(b, &list))
 	for _, tt := range list {
 		t.Run(tt.Server+" "+tt.What, func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", tt.Type)
 				w.WriteHeader(tt.Status)
 				var plain string
@@ -154,12 +157,12 @@ func TestErrorBodies(t *testing.T) {
 					json.Compact(&b, tt.Body)
 					w.Write(b.Bytes())
 				}
-			}))
-			defer srv.Close()
-			c, _ := newTestClient(t, srv.URL)
+			})
+			c := newTestClient(t, addr)
 			_, err := c.Me(t.Context())
 			e, ok := errors.AsType[*api.OpError](err)
-			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) || tt.Proxy == "" && e.Cause != "" {
+			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) ||
+				tt.Proxy == "" && e.Cause != "" {
 				t.Errorf("read %+v", e)
 			}
 			if ok && e.LacksLicense() != tt.License {
@@ -169,12 +172,13 @@ func TestErrorBodies(t *testing.T) {
 	}
 }
 
-// Each feature is needed by an action or by a call of its own, and each source names the place where
-// it was read.
+// Each feature is needed by an action or by a call of its own, and each source names the place
+// where it was read.
 func TestFeatureTable(t *testing.T) {
 	names := map[string]bool{}
 	for f, spec := range featureSpecs {
-		if names[spec.name] = true; spec.source == "" || feature(f) != always && spec.since == (version{}) {
+		if names[spec.name] = true; spec.source == "" ||
+			feature(f) != always && spec.since == (version{}) {
 			t.Errorf("%s has no source or no release", spec.name)
 		}
 	}
@@ -186,16 +190,17 @@ func TestFeatureTable(t *testing.T) {
 // Only a server that says itself that it is a null server is one; a name, or silence, is no word.
 func TestNullServerByItsOwnWord(t *testing.T) {
 	for name, tt := range map[string]struct {
-		facts *facts
-		want  bool
+		config map[string]string
+		want   bool
 	}{
-		"by its word": {&facts{config: map[string]string{"NullServer": "true"}}, true},
-		"by its name": {&facts{config: map[string]string{"SiteName": "refnull", "BuildNumber": "null"}}, false},
-		"by silence":  {&facts{}, false},
-		"not studied": {nil, false},
-		"denied":      {&facts{config: map[string]string{"NullServer": "false"}}, false},
+		"by its word": {map[string]string{"NullServer": "true"}, true},
+		"by its name": {map[string]string{"SiteName": "refnull", "BuildNumber": "null"}, false},
+		"by silence":  {nil, false},
+		"denied":      {map[string]string{"NullServer": "false"}, false},
 	} {
-		if got := (&Person{facts: tt.facts}).Undelivered() != ""; got != tt.want {
+		b := &Person{}
+		b.Config = tt.config
+		if got := b.Undelivered() != ""; got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

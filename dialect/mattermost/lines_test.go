@@ -9,8 +9,11 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// outcomes verifies actions on a server that plays a release, and returns their outcomes. None fails.
-func outcomes(t *testing.T, db *databases, cfg refchat.Config, actions ...string) map[string]Outcome {
+// outcomes verifies actions on a server that plays a release, and returns their outcomes. None
+// fails.
+func outcomes(
+	t *testing.T, db *databases, cfg refchat.Config, actions ...string,
+) map[string]Outcome {
 	t.Helper()
 	url, password := db.serves(t, cfg)
 	got := map[string]Outcome{}
@@ -50,20 +53,24 @@ func TestReleaseLines(t *testing.T) {
 	}
 }
 
-// Lists of followed threads came with 5.30, but one thread cannot be read before 5.33, and the configuration does not
-// mention the switch before 5.32: actions on threads are absent there, not failures.
+// Lists of followed threads came with 5.30, but one thread cannot be read before 5.33, and the
+// configuration does not mention the switch before 5.32: actions on threads are absent there, not
+// failures.
 func threadsBeforeTheirRoutes(t *testing.T, db *databases) {
 	t.Helper()
-	actions := []string{"view_global_threads", "view_thread", "update_thread_read", "mark_all_threads_in_team_as_read", "follow_thread"}
-	for action, o := range outcomes(t, db, refchat.Config{Version: "5.31.7", License: "none"}, actions...) {
+	actions := []string{"view_global_threads", "view_thread", "update_thread_read",
+		"mark_all_threads_in_team_as_read", "follow_thread"}
+	for action, o := range outcomes(t, db, refchat.Config{Version: "5.31.7", License: "none"},
+		actions...) {
 		if o != OutcomeAbsent {
 			t.Errorf("%s: %s", action, o)
 		}
 	}
 }
 
-// Since 10.12 the server does not tell anyone when others have looked at a channel: first by -1, later by leaving the
-// fields out. The actions that read memberships of others are proven all the same.
+// Since 10.12 the server does not tell anyone when others have looked at a channel: first by -1,
+// later by leaving the fields out. The actions that read memberships of others are proven all the
+// same.
 func membershipsWithoutTimes(t *testing.T, db *databases, quirk string) {
 	t.Helper()
 	cfg := refchat.Config{Version: "10.12.0", Quirks: []string{quirk}}
@@ -74,8 +81,8 @@ func membershipsWithoutTimes(t *testing.T, db *databases, quirk string) {
 	}
 }
 
-// A server before 5.38 does not take a connection up again. What was written while a person had none is not charged to
-// it as lost; a later server sends it after all.
+// A server before 5.38 does not take a connection up again. What was written while a person had
+// none is not charged to it as lost; a later server sends it after all.
 func lostConnections(t *testing.T, db *databases, version string, resumed bool) {
 	t.Helper()
 	url, password := db.serves(t, refchat.Config{Version: version, License: "none"})
@@ -84,8 +91,9 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	env.Ledger = workload.NewLedger(time.Second, 1)
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 2))
-	a, other := arrived(t, b, env, 0), arrived(t, b, env, 1)
-	ch := b.dir.known(api.ParseID(b.channels[0]))
+	a := arrived(t, b, env, 0)
+	other := arrived(t, b, env, 1)
+	ch := b.dir.known(api.ParseID(b.Channels[0]))
 	write := func() {
 		noError(t, a.post(t.Context(), ch, api.Draft{Message: "hello"}))
 	}
@@ -94,7 +102,7 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	lost.Drop()
 	<-lost.Ended()
 	write()
-	if _, err := other.resume(t.Context(), other.u, other.c.Table()); err != nil {
+	if _, err := other.resume(t.Context(), other.u, other.c.Table); err != nil {
 		t.Fatal(err)
 	}
 	<-other.turn
@@ -106,7 +114,8 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	if resumed {
 		seen = 2
 	}
-	for deadline := time.Now().Add(time.Minute); env.Ledger.Count().Seen < seen && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); env.Ledger.Count().Seen < seen &&
+		time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	env.Ledger.Settle(time.Now().Add(2 * time.Second))

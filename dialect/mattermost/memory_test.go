@@ -18,25 +18,23 @@ import (
 	"plimsoll/reference/refnull"
 )
 
-// nullProcess starts the null server in a process of its own (this test binary again), whose memory does not count.
+// nullProcess starts the null server in a process of its own (this test binary again), whose memory
+// does not count.
 func nullProcess(t testing.TB) (url string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNullProcess$")
 	cmd.Env = append(os.Environ(), "PLIMSOLL_NULL_PROCESS=1")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	noError(t, cmd.Start())
-	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return strings.TrimSpace(line)
 }
 
@@ -46,9 +44,7 @@ func TestNullProcess(t *testing.T) {
 		t.SkipNow() // it is started by other tests
 	}
 	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		_, _ = os.Stdin.Read(make([]byte, 1))
@@ -58,18 +54,21 @@ func TestNullProcess(t *testing.T) {
 	noError(t, s.Run(ctx))
 }
 
-// personMemory returns the bytes that one of n connected persons costs after it has acted: each has an HTTP
-// connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
+// personMemory returns the bytes that one of n connected persons costs after it has acted: each has
+// an HTTP connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
 func personMemory(t testing.TB, n int) float64 {
 	env := nullEnv(nullProcess(t), 0.01)
-	env.Timeout, env.Tally, env.Params = 30*time.Second, &workload.Tally{}, nil
+	env.Timeout = 30 * time.Second
+	env.Tally = &workload.Tally{}
+	env.Params = nil
 	b := &Person{}
 	const first = 50 // persons; the state that exists once comes with them
 	noError(t, b.Provision(t.Context(), env, first+n))
 	const channels, users = 100, 5000
 	var chs []*channel
 	for i := range channels {
-		chs = append(chs, b.dir.channel(api.Channel{ID: testID("c", i).String(), Name: fmt.Sprint("c", i), TeamID: b.team, Type: "O"}))
+		chs = append(chs, b.dir.channel(api.Channel{ID: testID("c", i).String(), Name: fmt.Sprint("c", i),
+			TeamID: b.Team, Type: "O"}))
 	}
 	for i := range users {
 		b.dir.profile(testID("u", i), fmt.Sprint("user-", i))

@@ -10,14 +10,16 @@ import (
 // DefaultMix is the mix of persons when a plan names none.
 const DefaultMix = "default"
 
-// Mixes returns the weights of the known mixes, by the mixes' and the actions' names. Only the ratios of weights count.
+// Mixes returns the weights of the known mixes, by the mixes' and the actions' names. Only the
+// ratios of weights count.
 //
 //	default      the 51 weights of mattermost-load-test-ng: rates of calls on production servers, relative to creating a post
 //	loadtest-ng  the same weights; with it come that tool's own choices (uniform, independent) for comparison with published results
 //	files        many files: a writer in two attaches one, people look at pictures and scroll
 //	search       people who look for things: a quarter of their actions is a search
 //
-// The last two are the plans of a self-hoster who plans for a certain use; their weights are assumptions.
+// The last two are the plans of a self-hoster who plans for a certain use; their weights are
+// assumptions.
 func Mixes() map[string]map[string]float64 {
 	mixes := map[string]map[string]float64{}
 	for _, name := range []string{DefaultMix, "loadtest-ng", "files", "search"} {
@@ -33,24 +35,25 @@ func Mixes() map[string]map[string]float64 {
 	return mixes
 }
 
-// boosts are the weights in which a mix differs from the default.
+// boosts are the weights of a mix that differ from the default mix.
 var boosts = map[string]map[string]float64{
 	"files": {"create_post": 3, "scroll_channel": 4, "add_channel_bookmark": 0.05},
-	"search": {"search_posts": 2, "search_users": 0.8, "search_channels": 0.6, "search_group_channels": 0.3,
+	"search": {"search_posts": 2, "search_users": 0.8, "search_channels": 0.6,
+		"search_group_channels":  0.3,
 		"search_posts_all_teams": 0.5, "click_permalink": 0.8},
 }
 
 // A mix holds the persons' actions and their frequencies on one server.
 type mix struct {
-	actions []*action // those that the server can do and whose weight is above 0
+	actions []*action // with a weight above 0, which the server can do
 	share   []float64 // of each; they add up to 1
 	total   []float64 // running sums of share
 	list    []workload.TallyAction
 	tally   []int // index in list
 }
 
-// newMix resolves weights by action name against the features of the server. Names of other behaviors' actions are
-// ignored.
+// newMix resolves weights by action name against the features of the server. Names of other
+// behaviors' actions are ignored.
 func newMix(weights map[string]float64, about *facts) (*mix, error) {
 	m := &mix{}
 	sum := 0.0

@@ -9,8 +9,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// notes is the state that the users of one behavior share: the tables of names, and the kinds of failure that were
-// printed already.
+// notes are shared by the users of one behavior: the tables of names, and the kinds of failure that
+// were printed.
 type notes struct {
 	mu     sync.Mutex
 	reg    *measure.Registry
@@ -19,8 +19,9 @@ type notes struct {
 	told   map[api.OpError]bool
 }
 
-// mostTold is how many kinds of failure are printed of a run, and of those that a proxy caused as many more: they are the
-// only evidence that it was not the server, and come last where the server failed first.
+// mostTold bounds the kinds of failure that are printed of a run. Failures that a proxy caused have
+// the same room again: they are the only evidence against the proxy, and come last where the server
+// failed first.
 const mostTold = 20
 
 func (n *notes) table(env *workload.Env, k int) *api.Table {
@@ -28,7 +29,8 @@ func (n *notes) table(env *workload.Env, k int) *api.Table {
 	defer n.mu.Unlock()
 	if n.reg != env.Registry || n.tables[0] == nil {
 		n.reg = env.Registry
-		n.tables = [2]*api.Table{api.NewTable(env.Registry, ""), api.NewTable(env.Registry, workload.Login)}
+		n.tables = [2]*api.Table{api.NewTable(env.Registry, ""),
+			api.NewTable(env.Registry, workload.Login)}
 		n.storms = map[string]*api.Table{}
 		n.told = nil // each run prints its own
 	}
@@ -50,9 +52,9 @@ func (n *notes) storm(reg *measure.Registry, kind string) *api.Table {
 	return t
 }
 
-// to returns a function that prints each kind of failure once: an op that fails a thousand times is counted in its
-// class, but the answer of the server (or a proxy) is worth a line. A panic is passed on each time, whether it failed
-// an op or not.
+// to returns a function that prints each kind of failure once. An op that fails a thousand times is
+// counted in its class, and the answer of the server or proxy is printed once. A panic is passed on
+// each time, whether it failed an op or not.
 func (n *notes) to(env *workload.Env) func(error) {
 	if env.Log == nil && env.Panicked == nil {
 		return nil

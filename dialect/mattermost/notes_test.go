@@ -9,12 +9,14 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A server that fails in more ways than are printed does not hide the proxy that refuses afterwards. The number of lines
-// is bounded all the same.
+// A server that fails in more ways than are printed does not hide the proxy that refuses
+// afterwards. The number of lines is bounded all the same.
 func TestAProxyIsNotHiddenByOtherFailures(t *testing.T) {
 	var lines []string
 	n := new(notes)
-	note := n.to(&workload.Env{Log: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }})
+	note := n.to(&workload.Env{Log: func(format string, args ...any) {
+		lines = append(lines, fmt.Sprintf(format, args...))
+	}})
 	fail := func(times int, proxy string) (printed int) {
 		before := len(lines)
 		for i := range times {

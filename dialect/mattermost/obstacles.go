@@ -12,7 +12,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// The settings of which the stop depends on more than the number of users.
+// These settings stop a run by more than its number of users.
 const (
 	userLimit   = "limit of users"
 	botCreation = "ServiceSettings.EnableBotAccountCreation"
@@ -22,7 +22,7 @@ const (
 // others are the members of a team beside the persons: the administrator and the bot.
 const others = 2
 
-// obstacles reads those of a server as its administrator.
+// obstacles reads the obstacles of a server as its administrator.
 func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obstacle, error) {
 	set, err := parse(env.Params, env.Mix)
 	if err != nil {
@@ -35,8 +35,8 @@ func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obst
 	return s.obstacles(users)
 }
 
-// obstacles reads the settings, the license and the limits of the server that matter to a run of so
-// many users. An administrator who may not read one of them learns less.
+// obstacles reads the settings, the license and the limits of the server that matter to a run of
+// some users, as far as the administrator may read them.
 func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 	err = s.with(func(c *api.Client) error {
 		conf, err := c.Config(s.ctx)
@@ -51,14 +51,15 @@ func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 		if err != nil {
 			return err
 		}
-		list = obstaclesOf(conf, limits, known, s.env.URL, users)
+		list = obstaclesOf(conf, limits, &known, s.env.URL, users)
 		return nil
 	})
 	return list, err
 }
 
-// unreadable returns an error unless the server has answered: a release without that call, a refusal to
-// this administrator, or an answer of another form. The proofs judge the server, not this reading.
+// unreadable returns an error unless the server has answered: a release without that call, a
+// refusal to this administrator, or an answer of another form. The proofs judge the server, not
+// this reading.
 func unreadable(err error) error {
 	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status != 0 {
 		return nil
@@ -66,7 +67,7 @@ func unreadable(err error) error {
 	return err
 }
 
-// obstaclesOf returns those that stop the run first.
+// obstaclesOf returns the obstacles of a run of some users.
 func obstaclesOf(
 	conf api.ServerConfig, limits api.ServerLimits, known *facts, address string, users int,
 ) (list []dialect.Obstacle) {
@@ -105,11 +106,11 @@ func obstaclesOf(
 		add(botCreation, false, false,
 			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior")
 	}
-	if known.license == unlicensed {
+	if known.License == unlicensed {
 		add("license", "none", false, "a run leaves out the actions of the outcome license")
 	}
 	metrics := conf.MetricsSettings.Enable
-	if metrics != nil && (!*metrics || known.license < enterprise) {
+	if metrics != nil && (!*metrics || known.License < enterprise) {
 		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
 			"which need it and an Enterprise license; a run goes without its numbers")
 	}
@@ -126,8 +127,7 @@ func pathOf(address string) string {
 	return strings.TrimRight(u.Path, "/")
 }
 
-// stopped adds to the error of a provisioning the settings of the server that stop a run of so many
-// users.
+// stopped adds the settings that stop a run of some users to an error of provisioning.
 func (s *setup) stopped(err error, users int) error {
 	_, answered := errors.AsType[*api.OpError](err)
 	if !answered || s.token == "" || s.member || s.ctx.Err() != nil {

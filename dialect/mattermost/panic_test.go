@@ -22,13 +22,14 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// failing is a proxy that passes the first n requests on and answers the others by fail. It counts them.
-func failing(t *testing.T, target string, n int64, fail http.HandlerFunc) (proxy *httptest.Server, seen *atomic.Int64) {
+// failing is a proxy that passes the first n requests on and answers the others by fail. It counts
+// them.
+func failing(
+	t *testing.T, target string, n int64, fail http.HandlerFunc,
+) (proxy *httptest.Server, seen *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	seen = new(atomic.Int64)
 	pass := httputil.NewSingleHostReverseProxy(u)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,23 +43,25 @@ func failing(t *testing.T, target string, n int64, fail http.HandlerFunc) (proxy
 	return s, seen
 }
 
-// TestVerifyOfATargetThatBeginsToFailDoesNotPanic: when the target begins to fail in some proof, the others are
-// reported as failed, each with the reason. Before, a reload that failed left the person without a channel, and the
-// next proof that posted there panicked.
+// TestVerifyOfATargetThatBeginsToFailDoesNotPanic: when the target begins to fail in some proof,
+// the others are reported as failed, each with the reason. Before, a reload that failed left the
+// person without a channel, and the next proof that posted there panicked.
 func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 	direct, password := reference(t, "postgresql", refchat.Config{})
-	only := []string{"full_reload", "logout_login", "create_private_channel", "add_reaction", "edit_post", "follow_thread", "upsert_draft", "click_user_profile", "add_channel_bookmark"}
+	only := []string{"full_reload", "logout_login", "create_private_channel", "add_reaction",
+		"edit_post", "follow_thread", "upsert_draft", "click_user_profile", "add_channel_bookmark"}
 	verify := func(n int64, fail http.HandlerFunc) (proofs []Proof, seen int64, err error) {
 		proxy, count := failing(t, direct, n, fail)
 		defer proxy.Close()
-		proofs, err = Verify(t.Context(), VerifyConfig{URL: proxy.URL, Password: password, Timeout: time.Minute, Only: only})
+		proofs, err = Verify(t.Context(),
+			VerifyConfig{URL: proxy.URL, Password: password, Timeout: time.Minute, Only: only})
 		return proofs, count.Load(), err
 	}
-	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
-	_, before, err := verify(1<<62, refuse)
-	if err != nil {
-		t.Fatal(err)
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
 	}
+	_, before, err := verify(1<<62, refuse)
+	noError(t, err)
 	fails := []struct {
 		name string
 		f    http.HandlerFunc
@@ -102,9 +105,7 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 func TestAProofThatPanicsHasFailed(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	s, err := newStage(t.Context(), VerifyConfig{URL: target, Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer s.close()
 	bad := action{name: "bad", prove: func(context.Context, *stage) {
 		s.actor.mu.Lock() // which will never be released
@@ -112,7 +113,9 @@ func TestAProofThatPanicsHasFailed(t *testing.T) {
 		none.members.Load()
 	}}
 	p := s.verify(t.Context(), &bad)
-	if p.Outcome != OutcomeFailed || !strings.Contains(p.Detail, "panic in the proof of bad: runtime error") || !strings.Contains(p.Stack, "TestAProofThatPanicsHasFailed") {
+	if p.Outcome != OutcomeFailed ||
+		!strings.Contains(p.Detail, "panic in the proof of bad: runtime error") ||
+		!strings.Contains(p.Stack, "TestAProofThatPanicsHasFailed") {
 		t.Errorf("%+v", p)
 	}
 	for i := range actions {
@@ -143,7 +146,9 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 		_, _, _ = c.ReadMessage()
 	})
 	told := make(chan *boundary.Panic, 10)
-	env := workload.Env{URL: url, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) { told <- p }}
+	env := workload.Env{URL: url, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) {
+		told <- p
+	}}
 	a := lone(t, &env, settings{})
 	a.b.dir = nil // the handler of the event needs it
 	a.begin(a.login)
@@ -169,7 +174,9 @@ func TestACallBesideOthersThatPanics(t *testing.T) {
 	defer a.Close()
 	a.begin(a.login)
 	fine := func(context.Context, *api.Client) error { return nil }
-	err := a.together(t.Context(), fine, fine, func(context.Context, *api.Client) error { panic("odd") }, fine)
+	err := a.together(t.Context(), fine, fine, func(context.Context, *api.Client) error {
+		panic("odd")
+	}, fine)
 	if p, ok := errors.AsType[*boundary.Panic](err); !ok || p.Value != "odd" {
 		t.Errorf("%v", err)
 	}

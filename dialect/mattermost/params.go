@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,8 +54,8 @@ var Params = map[string]string{
 	"direct":      "direct channels that each person has from the beginning, besides one group channel of three (0 to 20, default 2, if the mix opens any)",
 }
 
-// Secrets are the names that Env.Secret is asked for, with their meaning. A setting of the same name is used if that
-// has none.
+// Secrets are the names in Env.Secret, with their meaning. A setting of the same name stands in for
+// a missing secret.
 var Secrets = map[string]string{
 	"admin_password": "password of the administrator",
 	"admin_token":    "token of the administrator, instead of its password",
@@ -93,17 +94,24 @@ const (
 // preset are the settings that come with a mix.
 func preset(mix string) settings {
 	s := settings{
-		admin: "sysadmin", team: "plimsoll", channels: 1, memberships: 5, connections: 6, direct: 2, devices: 1,
-		think: heavyThink, popularity: 1, recency: 8, fanout: 0.05, parallel: true, periodic: true, away: 15 * time.Minute,
+		admin: "sysadmin", team: "plimsoll", channels: 1, memberships: 5, connections: 6, direct: 2,
+		devices: 1,
+		think:   heavyThink, popularity: 1, recency: 8, fanout: 0.05, parallel: true, periodic: true,
+		away: 15 * time.Minute,
 	}
 	if mix == "loadtest-ng" {
-		s.think, s.popularity, s.recency, s.fanout = uniformThink, 0, 0, 0
-		s.images, s.parallel, s.passing = imagesRevalidate, false, true
+		s.think = uniformThink
+		s.popularity = 0
+		s.recency = 0
+		s.fanout = 0
+		s.images = imagesRevalidate
+		s.parallel = false
+		s.passing = true
 	}
 	return s
 }
 
-const maxName = 22
+const maxName = 22 // characters of a user name, on every server
 
 var (
 	teamName    = regexp.MustCompile(`^[a-z][a-z0-9-]{1,30}[a-z0-9]$`)
@@ -117,131 +125,143 @@ func Check(params map[string]string) error {
 	return err
 }
 
-// parse reads settings on top of those of a mix.
+// parse reads settings on top of a mix's own.
 func parse(params map[string]string, mix string) (settings, error) {
 	s := preset(mix)
-	var errs []error
-	bad := func(key, want string) {
-		errs = append(errs, &dialect.SettingError{Key: key, Problem: fmt.Sprintf("%q: want %s", params[key], want)})
-	}
-	str := func(key string, form *regexp.Regexp, dst *string) {
-		if v, ok := params[key]; ok {
-			if *dst = v; !form.MatchString(v) {
-				bad(key, "a name that matches "+form.String())
-			}
-		}
-	}
-	num := func(key string, dst *int, least, most int) {
-		if v, ok := params[key]; ok {
-			n, err := strconv.Atoi(v)
-			if err != nil || n < least || n > most {
-				bad(key, fmt.Sprintf("a whole number from %d to %d", least, most))
-			}
-			*dst = n
-		}
-	}
-	real := func(key string, dst *float64, least, most float64) {
-		if v, ok := params[key]; ok {
-			x, err := strconv.ParseFloat(v, 64)
-			if err != nil || !(x >= least && x <= most) {
-				bad(key, fmt.Sprintf("a number from %v to %v", least, most))
-			}
-			*dst = x
-		}
-	}
-	share := func(key string, dst *float64) {
-		if v, ok := params[key]; ok {
-			x, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
-			if err != nil || !strings.HasSuffix(v, "%") || !(x >= 0 && x <= 100) {
-				bad(key, "a share from 0% to 100%")
-			}
-			*dst = x / 100
-		}
-	}
-	choice := func(key string, options ...string) string {
-		v, ok := params[key]
-		if ok && !slices.Contains(options, v) {
-			bad(key, strings.Join(options, " or "))
-		}
-		return v
-	}
-	for _, key := range slices.Sorted(maps.Keys(params)) {
-		if _, ok := Params[key]; !ok {
-			if _, ok := Secrets[key]; !ok {
-				errs = append(errs, dialect.UnknownSetting(key, Params))
-			}
-		}
-	}
-	str("admin", accountName, &s.admin)
-	str("team", teamName, &s.team)
-	s.users, s.bot = s.team+"-user-", s.team+"-bot"
-	str("users", accountName, &s.users)
-	str("bot", accountName, &s.bot)
-	// The server allows user names of 22 characters.
+	p := &parser{params: params}
+	p.unknown()
+	p.name("admin", accountName, &s.admin)
+	p.name("team", teamName, &s.team)
+	s.users = s.team + "-user-"
+	s.bot = s.team + "-bot"
+	p.name("users", accountName, &s.users)
+	p.name("bot", accountName, &s.bot)
 	if len(s.bot) > maxName {
-		errs = append(errs, &dialect.SettingError{Key: "bot", Problem: fmt.Sprintf("%q is longer than %d characters", s.bot, maxName)})
+		p.wrong("bot", "%q is longer than %d characters", s.bot, maxName)
 	}
 	if len(s.users)+6 > maxName {
-		errs = append(errs, &dialect.SettingError{Key: "users", Problem: fmt.Sprintf("%q is longer than %d characters, which leaves no room for a number", s.users, maxName-6)})
+		p.wrong("users", "%q is longer than %d characters, which leaves no room for a number", s.users,
+			maxName-6)
 	}
-	num("channels", &s.channels, 1, 1000)
-	num("memberships", &s.memberships, 1, 1000)
-	num("connections", &s.connections, 1, 100)
-	num("direct", &s.direct, 0, 20)
-	real("popularity", &s.popularity, 0, 5)
-	real("recency", &s.recency, 0, 1000)
-	real("visit", &s.visit, 0, 100000)
-	real("devices", &s.devices, 1, 3)
-	share("fanout", &s.fanout)
-	share("leave", &s.leave)
-	share("sign_up", &s.signUp)
-	switch choice("think", "lognormal", "uniform") {
-	case "lognormal":
-		s.think = heavyThink
-	case "uniform":
-		s.think = uniformThink
-	}
-	switch choice("images", "cache", "revalidate", "off") {
-	case "cache":
-		s.images = imagesCache
-	case "revalidate":
-		s.images = imagesRevalidate
-	case "off":
-		s.images = imagesOff
-	}
-	if v := choice("parallel", "on", "off"); v != "" {
-		s.parallel = v == "on"
-	}
-	if v := choice("periodic", "on", "off"); v != "" {
-		s.periodic = v == "on"
-	}
-	if v, ok := params["away"]; ok {
+	p.whole("channels", &s.channels, 1, 1000)
+	p.whole("memberships", &s.memberships, 1, 1000)
+	p.whole("connections", &s.connections, 1, 100)
+	p.whole("direct", &s.direct, 0, 20)
+	p.real("popularity", &s.popularity, 0, 5)
+	p.real("recency", &s.recency, 0, 1000)
+	p.real("visit", &s.visit, 0, 100000)
+	p.real("devices", &s.devices, 1, 3)
+	p.share("fanout", &s.fanout)
+	p.share("leave", &s.leave)
+	p.share("sign_up", &s.signUp)
+	choose(p, "think", &s.think, "lognormal or uniform", heavyThink, uniformThink)
+	choose(p, "images", &s.images, "cache or revalidate or off", imagesCache, imagesRevalidate,
+		imagesOff)
+	choose(p, "parallel", &s.parallel, "on or off", true, false)
+	choose(p, "periodic", &s.periodic, "on or off", true, false)
+	read(p, "away", &s.away, "a time up to 24h, such as 15m", func(v string) (time.Duration, bool) {
 		d, err := time.ParseDuration(v)
-		if err != nil || d <= 0 || d > 24*time.Hour {
-			bad("away", "a time up to 24h, such as 15m")
+		return d, err == nil && d > 0 && d <= 24*time.Hour
+	})
+	read(p, "speed", &s.speed, "mixed, or a number from 0.01 to 1000", func(v string) (float64, bool) {
+		if v == "mixed" {
+			return 0, true
 		}
-		s.away = d
-	}
-	if v := params["channel"]; v != "" {
-		for id := range strings.SplitSeq(v, ",") {
-			id = strings.TrimSpace(id)
-			if !idForm.MatchString(id) {
-				bad("channel", "ids of 26 lower-case letters and digits, separated by commas")
-				break
-			}
-			s.existing = append(s.existing, id)
-		}
+		return number(v, 0.01, 1000)
+	})
+	read(p, "channel", &s.existing, "ids of 26 lower-case letters and digits, separated by commas",
+		identifiers)
+	if len(s.existing) > 0 {
 		s.channels = len(s.existing)
 	}
-	if v, ok := params["speed"]; ok && v != "mixed" {
-		f, err := strconv.ParseFloat(v, 64)
-		if err != nil || !(f >= 0.01 && f <= 1000) {
-			bad("speed", "mixed, or a number from 0.01 to 1000")
-		}
-		s.speed = f
-	}
 	s.memberships = min(s.memberships, s.channels)
-	return s, errors.Join(errs...)
+	return s, errors.Join(p.errs...)
+}
+
+// A parser reads values and collects what is wrong with them. A setting that is not given keeps its
+// value.
+type parser struct {
+	params map[string]string
+	errs   []error
+}
+
+func (p *parser) wrong(key, format string, args ...any) {
+	p.errs = append(p.errs, &dialect.SettingError{Key: key, Problem: fmt.Sprintf(format, args...)})
+}
+
+// unknown refuses keys that are neither settings nor secrets.
+func (p *parser) unknown() {
+	for _, key := range slices.Sorted(maps.Keys(p.params)) {
+		_, setting := Params[key]
+		if _, secret := Secrets[key]; !setting && !secret {
+			p.errs = append(p.errs, dialect.UnknownSetting(key, Params))
+		}
+	}
+}
+
+// read stores the value of a setting; parse reports whether it is good.
+func read[T any](p *parser, key string, to *T, want string, parse func(v string) (T, bool)) {
+	v, ok := p.params[key]
+	if !ok {
+		return
+	}
+	if *to, ok = parse(v); !ok {
+		p.wrong(key, "%q: want %s", v, want)
+	}
+}
+
+// choose stores the value that one of the names in want stands for.
+func choose[T any](p *parser, key string, to *T, want string, values ...T) {
+	read(p, key, to, want, func(v string) (chosen T, ok bool) {
+		if k := slices.Index(strings.Split(want, " or "), v); k >= 0 {
+			return values[k], true
+		}
+		return chosen, false
+	})
+}
+
+func (p *parser) name(key string, form *regexp.Regexp, to *string) {
+	read(p, key, to, "a name that matches "+form.String(), func(v string) (string, bool) {
+		return v, form.MatchString(v)
+	})
+}
+
+func (p *parser) whole(key string, to *int, least, most int) {
+	read(p, key, to, fmt.Sprintf("a whole number from %d to %d", least, most),
+		func(v string) (int, bool) {
+			n, err := strconv.Atoi(v)
+			return n, err == nil && n >= least && n <= most
+		})
+}
+
+func (p *parser) real(key string, to *float64, least, most float64) {
+	read(p, key, to, fmt.Sprintf("a number from %v to %v", least, most),
+		func(v string) (float64, bool) {
+			return number(v, least, most)
+		})
+}
+
+func (p *parser) share(key string, to *float64) {
+	read(p, key, to, "a share from 0% to 100%", func(v string) (float64, bool) {
+		v, is := strings.CutSuffix(v, "%")
+		x, ok := number(v, 0, 100)
+		return x / 100, ok && is
+	})
+}
+
+func number(v string, least, most float64) (x float64, ok bool) {
+	x, err := strconv.ParseFloat(v, 64)
+	return x, err == nil && x >= least && x <= most
+}
+
+func identifiers(list string) (ids []string, ok bool) {
+	if list == "" {
+		return nil, true
+	}
+	for id := range strings.SplitSeq(list, ",") {
+		ids = append(ids, strings.TrimSpace(id))
+	}
+	return ids, !slices.ContainsFunc(ids, func(id string) bool { return !idForm.MatchString(id) })
 }
 
 // secret finds a secret by name.
@@ -257,17 +277,14 @@ func secret(env *workload.Env, name string) string {
 	return ""
 }
 
-// personPassword is the password of all persons: given, or derived from the administrator's secret so that a later
-// run finds it again and it need not be stored.
+// personPassword is the password of all persons: given, or derived from the administrator's secret
+// so that a later run finds it again and it need not be stored.
 func personPassword(env *workload.Env) string {
 	if v := secret(env, "user_password"); v != "" {
 		env.Secrets.Add(v)
 		return v
 	}
-	key := secret(env, "admin_password")
-	if key == "" {
-		key = secret(env, "admin_token")
-	}
+	key := cmp.Or(secret(env, "admin_password"), secret(env, "admin_token"))
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte("persons of a load test"))
 	derived := "Aa1!" + hex.EncodeToString(mac.Sum(nil)[:12])

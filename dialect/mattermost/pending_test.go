@@ -16,10 +16,12 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// A person's identifiers of its posts are those of the web app, and no two are the same, however fast it writes.
+// A person's identifiers of its posts are those of the web app, and no two are the same, however
+// fast it writes.
 func TestPendingIDs(t *testing.T) {
 	a := &person{id: anID}
-	before, had := time.Now().UnixMilli(), int64(0)
+	before := time.Now().UnixMilli()
+	had := int64(0)
 	for range 1000 {
 		id := a.pendingID()
 		m := regexp.MustCompile(`^` + anID + `:(\d{13})$`).FindStringSubmatch(id)
@@ -37,15 +39,13 @@ func TestPendingIDs(t *testing.T) {
 	}
 }
 
-// A post whose response is lost between the server and the client, and that everyone has got, was posted: the event
-// that came back to its author says so. So was one whose event comes after the response was given up. The operation
-// failed all the same.
+// A post whose response is lost between the server and the client, and that everyone has got, was
+// posted: the event that came back to its author says so. So was one whose event comes after the
+// response was given up. The operation failed all the same.
 func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const (
 		passes = iota
 		drops  // the response
@@ -56,7 +56,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	var does atomic.Int32
 	over := make(chan struct{})
 	proxy := httputil.NewSingleHostReverseProxy(to)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mode := does.Load()
 		if r.Method != "POST" || r.URL.Path != "/api/v4/posts" || mode == passes {
 			proxy.ServeHTTP(w, r)
@@ -79,10 +79,9 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 			return
 		}
 		panic(http.ErrAbortHandler) // the connection ends
-	}))
-	t.Cleanup(front.Close)
+	})
 	t.Cleanup(func() { close(over) })
-	env := contractEnv(front.URL, password)
+	env := contractEnv(addr, password)
 	const accepted = 6
 	env.Params["periodic"] = "off"
 	env.Timeout = 3 * time.Second
@@ -92,13 +91,15 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	}
 	a := arrived(t, b, env, 0)
 	arrived(t, b, env, 1)
-	ch := b.dir.known(api.ParseID(b.channels[0]))
+	ch := b.dir.known(api.ParseID(b.Channels[0]))
 	if err := a.enter(t.Context(), a.place(ch)); err != nil {
 		t.Fatal(err)
 	}
 	// The other one is a member of all channels of the first.
-	person := func(name string) error { return a.post(t.Context(), ch, api.Draft{Message: "hello " + name}) }
-	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.id.String(), ledger: env.Ledger} // with an account of its own
+	person := func(name string) error {
+		return a.post(t.Context(), ch, api.Draft{Message: "hello " + name})
+	}
+	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.key, ledger: env.Ledger} // with an account of its own
 	poster := func(string) error { return own.act(t.Context(), false) }
 	for _, tt := range []struct {
 		name string
@@ -143,10 +144,8 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	if err != nil || n != accepted || r.Readable != accepted || r.Missing != 0 {
 		t.Errorf("of %d messages: %+v, %v", n, r, err)
 	}
-	posts, err := a.c.Posts(t.Context(), ch.id.String(), 60)
-	if err != nil {
-		t.Fatal(err)
-	}
+	posts, err := a.c.Posts(t.Context(), ch.key, 60)
+	noError(t, err)
 	mine := 0
 	for _, p := range posts {
 		if p.UserID.String() == a.id && p.Flags&api.PostSystem == 0 {

@@ -15,35 +15,21 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Person is the behavior mattermost: see "Behaviors" in the package comment. Its zero value is ready for Provision.
+// Person is the behavior mattermost: see "Behaviors" in the package comment. Its zero value is
+// ready for Provision.
 type Person struct {
+	found
 	set      settings
-	password string
-	team     string
-	channels []string
-	ids      []string // of the persons, by rank
-	tokens   []string // warm logins; "" if there is none
-	roster   *roster  // accounts that were there; nil: those of our making
-	part     *part    // of the persons that this process has; nil: all
-	all      int      // persons of all processes, with a part
 	dir      *directory
 	mix      *mix
-	facts    *facts
-	made     made
+	fixtures fixtures
 	notes    notes
-	call     time.Duration // of one request of Provision; 0 for that of a load, which waits long
-	patience *api.Patience // of a verification: of Provision and of the persons; nil for a load, whose persons have none
-
-	adminToken string // of reports
-	attribute  string // id of the custom profile attribute that persons change; "" if the server has none
-
-	// mostNotified is the largest number of members of a channel whose users are notified of
-	// typing.
-	mostNotified int
+	call     time.Duration // of one request of Provision; 0 for the patience of a load
+	patience *api.Patience // of a verification, in Provision and of the persons; nil for a load, whose persons have none
 
 	mu    sync.Mutex
 	reg   *measure.Registry // of the run that fresh belongs to
-	fresh map[int]string    // sessions that persons opened during the run, by rank
+	fresh map[int]string    // sessions that persons opened during the run, by rank; "" for one that was ended
 
 	storm     sync.Mutex
 	rallies   map[string]*rally // of storms, by name
@@ -51,51 +37,60 @@ type Person struct {
 	rallied   time.Time // when the last try to find or make one ended
 }
 
-// personName is the user name of the person with this rank.
+// found are the objects that Provision of a Person has found or made. Settings and mix follow from
+// the plan.
+type found struct {
+	facts
+	accounts
+	Password   string   `json:"password"` // of all accounts of our making
+	Team       string   `json:"team"`
+	Channels   []string `json:"channels"`
+	AdminToken string   `json:"admin_token"` // for reports
+	// Attribute is the identifier of the custom profile attribute that persons change; "" if the
+	// server has none.
+	Attribute string `json:"attribute"`
+	// MostNotified is the largest number of members of a channel whose users are notified of
+	// typing.
+	MostNotified int `json:"most_notified"`
+}
+
+// personName is the user name of a person with an account of our making.
 func personName(prefix string, rank int) string {
 	n := strconv.Itoa(rank)
 	return prefix + "00000"[min(len(n), 5):] + n
 }
 
-// name is the user name of the person with this rank.
+// name returns the user name of a person.
 func (b *Person) name(rank int) string {
-	if b.roster != nil && rank < len(b.roster.Names) {
-		return b.roster.Names[rank]
+	if rank < len(b.Names) {
+		return b.Names[rank]
 	}
 	return personName(b.set.users, rank)
 }
 
-// credentials are the login and the password of the person with this rank; both are empty for one that has a token
-// alone.
+// credentials returns the login and the password of a person; both are empty for one that has a
+// token alone.
 func (b *Person) credentials(rank int) (login, password string) {
-	if b.roster == nil {
-		return personName(b.set.users, rank), b.password
+	if !b.ofFile() {
+		return personName(b.set.users, rank), b.Password
 	}
-	i, ok := b.part.index(rank, len(b.roster.Rows))
+	i, ok := b.index(rank)
 	if !ok {
 		return "", ""
 	}
-	return b.roster.Rows[i].Login, b.roster.Rows[i].Password
-}
-
-// count returns how many persons there are in all processes.
-func (b *Person) count() int {
-	if b.part != nil {
-		return b.all
-	}
-	return len(b.ids)
+	return b.Rows[i].Login, b.Rows[i].Password
 }
 
 // isPerson reports whether a user of that name is one of the persons, as far as names tell.
 func (b *Person) isPerson(name string) bool {
-	if b.roster != nil {
+	if b.ofFile() {
 		return name != ""
 	}
 	return strings.HasPrefix(name, b.set.users)
 }
 
-// Provision implements workload.Behavior: n persons exist, are members of the team and of their channels, and, with
-// warm logins, are logged in. Persons beyond n of an earlier call stay.
+// Provision implements workload.Behavior. Afterwards n persons are members of the team and of their
+// channels and, with warm logins, have a session. Persons beyond n of an earlier call stay.
 func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	mixName := cmp.Or(env.Mix, DefaultMix)
 	set, err := parse(env.Params, mixName)
@@ -119,21 +114,26 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		}
 	}
 	if given != nil {
-		if b.roster, err = s.openSessions(b.roster, given); err != nil {
+		if b.accounts, err = s.openSessions(&b.accounts, given); err != nil {
 			return err
 		}
-		s.standIn(b.roster)
+		s.readAsMember(&b.accounts)
 	}
 	team, channels, err := s.place()
 	if err != nil {
 		return err
 	}
-	if team != b.team { // another server, or one that was reset to an earlier state
-		b.ids, b.tokens, b.dir, b.made = nil, nil, newDirectory(), made{}
+	if team != b.Team { // another server, or one that was reset to an earlier state
+		b.dir = newDirectory()
+		b.fixtures = fixtures{}
+		if given == nil {
+			b.accounts = accounts{}
+		}
 	}
-	b.team, b.channels = team, channels
+	b.Team = team
+	b.Channels = channels
 	if given == nil {
-		b.password = personPassword(&env)
+		b.Password = personPassword(&env)
 	}
 	if err := b.study(ctx, s, env.Weights, mixName); err != nil {
 		return err
@@ -147,24 +147,28 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	return s.stopped(b.makeAccounts(s, n, env.Cold), n)
 }
 
-// study learns what the server is and has, and makes the mix of it.
-func (b *Person) study(ctx context.Context, s *setup, weights map[string]float64, mixName string) (err error) {
+// study reads the facts about the server and makes the mix of them.
+func (b *Person) study(
+	ctx context.Context, s *setup, weights map[string]float64, mixName string,
+) (err error) {
 	if err := s.with(func(c *api.Client) (err error) {
 		b.facts, err = describe(ctx, c)
 		return err
 	}); err != nil {
 		return fmt.Errorf("asking the server what it is: %w", err)
 	}
-	b.adminToken, b.facts.denied = s.token, map[feature]string{}
+	b.AdminToken = s.token
+	b.Denied = map[feature]string{}
 	if s.member {
-		b.adminToken, b.facts.denied[hasReports] = "", noAdmin
+		b.AdminToken = ""
+		b.Denied[hasReports] = noAdmin
 	}
-	if b.facts.lacks(hasAttributes) == "" {
-		if b.attribute, err = s.attribute(); err != nil {
+	if b.lacks(hasAttributes) == "" {
+		if b.Attribute, err = s.attribute(); err != nil {
 			return fmt.Errorf("custom profile attribute: %w", err)
 		}
-		if b.attribute == "" {
-			b.facts.denied[hasAttributes] = "there is no attribute " + attributeName + ", and " + noAdmin
+		if b.Attribute == "" {
+			b.Denied[hasAttributes] = "there is no attribute " + attributeName + ", and " + noAdmin
 		}
 	}
 	if weights == nil {
@@ -172,98 +176,94 @@ func (b *Person) study(ctx context.Context, s *setup, weights map[string]float64
 			return fmt.Errorf("mattermost: there is no mix %q", mixName)
 		}
 	}
-	if b.mix, err = newMix(weights, b.facts); err != nil {
+	if b.mix, err = newMix(weights, &b.facts); err != nil {
 		return err
 	}
-	b.mostNotified = 1000
-	if v, err := strconv.Atoi(b.facts.config["MaxNotificationsPerChannel"]); err == nil {
-		b.mostNotified = v
+	b.MostNotified = 1000
+	if v, err := strconv.Atoi(b.Config["MaxNotificationsPerChannel"]); err == nil {
+		b.MostNotified = v
 	}
-	if b.facts.config["EnableUserTypingMessages"] == "false" {
-		b.mostNotified = 0
+	if b.Config["EnableUserTypingMessages"] == "false" {
+		b.MostNotified = 0
 	}
 	return nil
 }
 
-// useAccounts makes the users of the roster members, or checks that they are.
+// useAccounts makes the accounts of a file members, or checks that they are.
 func (b *Person) useAccounts(s *setup, cold bool) error {
-	r := b.roster
-	if err := s.joinRoster(r, b.team, b.channels, b.channelsOf); err != nil {
+	if err := s.joinAccounts(&b.accounts, b.Team, b.Channels, b.channelsOf); err != nil {
 		return err
 	}
-	b.ids = r.IDs
 	if s.member {
 		s.log("no further team, open, direct and group channels and threads are made: %s", noAdmin)
-	} else if err := s.provideRest(b); err != nil {
+	} else if err := s.provideFixtures(b); err != nil {
 		return err
 	}
-	for rank, id := range r.IDs {
-		b.dir.profile(api.ParseID(id), r.Names[rank])
-	}
-	b.tokens = nil
+	b.learnNames()
 	if cold {
-		return s.closeSessions(r)
+		return s.closeSessions(&b.accounts)
 	}
-	b.tokens = r.Open
 	return nil
 }
 
-// makeAccounts makes n persons, members of the team and of their channels, and logs them in if they begin with a session.
+// makeAccounts makes n persons, members of the team and of their channels, and logs them in if they
+// begin with a session.
 func (b *Person) makeAccounts(s *setup, n int, cold bool) error {
 	var ranks []int
 	var names []string
-	ids := make([]string, max(n, len(b.ids)))
+	ids := make([]string, max(n, len(b.IDs)))
 	for rank := range ids {
 		if !b.newcomer(rank) {
-			ranks, names = append(ranks, rank), append(names, b.name(rank))
+			ranks = append(ranks, rank)
+			names = append(names, b.name(rank))
 		}
 	}
-	have, err := s.accounts(names, b.password)
+	have, err := s.makeUsers(names, b.Password)
 	if err != nil {
 		return err
 	}
 	of := func(i int) []int { return b.channelsOf(ranks[i]) }
-	if err := s.join(b.team, have, b.channels, of); err != nil {
+	if err := s.join(b.Team, have, b.Channels, of); err != nil {
 		return err
 	}
 	for i, id := range have {
 		ids[ranks[i]] = id
 	}
-	b.ids = ids
-	if err := s.provideRest(b); err != nil {
+	b.IDs = ids
+	if err := s.provideFixtures(b); err != nil {
 		return err
 	}
-	for i, id := range have {
-		b.dir.profile(api.ParseID(id), names[i])
-	}
+	b.learnNames()
 	if cold {
 		return nil
 	}
 	return b.warm(s, n)
 }
 
-// channelsOf returns the indices of the channels that a person is a member of, besides the team's own.
+// channelsOf returns the indices of the channels that a person is a member of, besides the team's
+// own.
 func (b *Person) channelsOf(rank int) []int {
 	ks := make([]int, b.set.memberships)
 	for j := range ks {
-		ks[j] = (rank + j) % len(b.channels)
+		ks[j] = (rank + j) % len(b.Channels)
 	}
 	return ks
 }
 
-// warm logs the first n persons in. Tokens of an earlier call are used again if the first one still opens a session.
+// warm logs the first n persons in. It uses tokens of an earlier call again if the first one still
+// opens a session.
 func (b *Person) warm(s *setup, n int) error {
-	if len(b.tokens) > 0 && b.tokens[0] != "" {
-		ok, err := s.valid(b.tokens[0])
+	if len(b.Tokens) > 0 && b.Tokens[0] != "" {
+		ok, err := s.valid(b.Tokens[0])
 		if err != nil {
 			return fmt.Errorf("checking a token: %w", err)
 		}
 		if !ok {
-			b.tokens = nil
+			b.Tokens = nil
 		}
 	}
-	tokens := make([]string, len(b.ids))
-	copy(tokens, b.tokens)
+	tokens := make([]string, len(b.IDs))
+	copy(tokens, b.Tokens)
 	lack := without(tokens[:n])
 	if len(lack) > 0 {
 		s.log("logging %d users in", len(lack))
@@ -271,19 +271,20 @@ func (b *Person) warm(s *setup, n int) error {
 	err := each(s, lack, func(ctx context.Context, c *api.Client, rank int) error {
 		name := b.name(rank)
 		defer c.SetToken(s.token)
-		if err := s.logIn(ctx, c, name, b.password); err != nil {
+		if err := s.logIn(ctx, c, name, b.Password); err != nil {
 			return fmt.Errorf("logging in as %s: %w (if the account is older than this run: its password is the secret user_password, "+
 				"or derived from the administrator's at the time)", name, err)
 		}
-		tokens[rank] = c.Token()
+		tokens[rank] = c.Token
 		return nil
 	})
-	b.tokens = tokens // also of a part: the next call need not repeat them
+	b.Tokens = tokens // also of a part: the next call need not repeat them
 	return err
 }
 
-// begin resets the state of one run, when the first actor of another run is made. The server may have been reset in
-// between: posts, and channels that persons made, are gone. No actor of the run before is alive any more.
+// begin resets the state of one run, when the first actor of another run is made. The server may
+// have been reset in between: posts, and channels that persons made, are gone. No actor of the run
+// before is alive any more.
 func (b *Person) begin(run *measure.Registry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -291,28 +292,28 @@ func (b *Person) begin(run *measure.Registry) {
 		return
 	}
 	if b.reg != nil {
-		b.dir = b.newDirectory()
+		b.dir = newDirectory()
+		b.learnNames()
 	}
-	b.reg, b.fresh = run, nil
+	b.reg = run
+	b.fresh = nil
 }
 
-// newDirectory returns a directory that knows the persons of this process alone.
-func (b *Person) newDirectory() *directory {
-	d := newDirectory()
-	for i, id := range b.ids {
+// learnNames puts the persons of this process into the directory.
+func (b *Person) learnNames() {
+	for i, id := range b.IDs {
 		if id != "" {
-			d.profile(api.ParseID(id), b.name(b.part.rank(i)))
+			b.dir.profile(api.ParseID(id), b.name(b.rank(i)))
 		}
 	}
-	return d
 }
 
 // Most implements workload.Limited.
-func (b *Person) Most() (users int, ok bool) { return len(b.ids), true }
+func (b *Person) Most() (users int, ok bool) { return len(b.IDs), true }
 
 // Undelivered implements workload.Undelivering.
 func (b *Person) Undelivered() string {
-	if b.facts.null() {
+	if b.null() {
 		return nullServer
 	}
 	return ""
@@ -320,22 +321,30 @@ func (b *Person) Undelivered() string {
 
 // NewActor implements workload.Behavior.
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	i, ok := b.part.index(u.Rank, len(b.ids))
+	i, ok := b.index(u.Rank)
 	if !ok {
-		return nil, fmt.Errorf("mattermost: user %d of this behavior was not provisioned; there are %d", u.Rank, b.count())
+		return nil, fmt.Errorf("mattermost: user %d of this behavior was not provisioned; there are %d",
+			u.Rank, b.count())
 	}
 	token := ""
 	if !env.Cold {
-		if i >= len(b.tokens) || b.tokens[i] == "" {
+		if i >= len(b.Tokens) || b.Tokens[i] == "" {
 			return nil, fmt.Errorf("mattermost: user %d of this behavior was not logged in", u.Rank)
 		}
-		token = b.tokens[i]
+		token = b.Tokens[i]
 	}
 	b.begin(env.Registry)
 	a := &person{
-		b: b, u: u, id: b.ids[i], steady: b.notes.steady(&env), login: b.notes.login(&env),
-		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, turn: make(chan struct{}, 1),
+		b: b, u: u, id: b.IDs[i], factor: b.set.speed, chance: newChance(), cold: env.Cold,
+		ledger:    env.Ledger,
+		steady:    b.notes.steady(&env),
+		login:     b.notes.login(&env),
+		delivery:  env.Registry.Name(workload.Delivery),
+		inbox:     env.Registry.Name(workload.Inbox),
+		knowledge: knowledge{current: -1},
+		start:     [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()},
+		reg:       env.Registry,
+		turn:      make(chan struct{}, 1),
 	}
 	if a.id != "" { // a newcomer has none yet
 		a.self = b.dir.user(api.ParseID(a.id))
@@ -346,38 +355,29 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if a.factor == 0 {
 		a.factor = speedOf(u.Rank)
 	}
-	a.pool = pool{budget: max(1, b.set.connections), cfg: api.ClientConfig{
-		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
-		Dial: env.Dial, Collapse: b.facts.collapsed(), Secrets: env.Secrets, Patience: b.patience,
+	a.pool = pool{budget: max(1, b.set.connections), cfg: api.Options{
+		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(),
+		UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
+		Dial: env.Dial, Collapse: b.collapsed(), Secrets: env.Secrets, Patience: b.patience,
 	}}
 	c, err := api.NewClient(a.pool.cfg)
 	if err != nil {
 		return nil, err
 	}
-	a.pool.open, a.pool.idle = 1, c
-	a.cold = env.Cold
+	a.pool.open = 1
+	a.pool.idle = c
 	return a, nil
 }
 
-// token returns the session that a person has, or "": then it opens one with its password. A token of a file is one.
-func (b *Person) token(a *person) string {
+// session returns the session that a person has now, or "" if it must open one with its password.
+// With cold, its first session begins with a login, unless a file has a token for it.
+func (b *Person) session(rank int, cold bool) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t, ok := b.fresh[a.u.Rank]; ok { // "": it has logged out, and tokens has the session that it ended
+	if t, ok := b.fresh[rank]; ok {
 		return t
 	}
-	return b.given(a.u.Rank, a.cold)
-}
-
-// given returns the session that a person had before the run or, with cold, the token that its account has, or "".
-func (b *Person) given(rank int, cold bool) string {
-	if i, ok := b.part.index(rank, len(b.tokens)); ok && !cold {
-		return b.tokens[i]
-	}
-	if i, ok := b.part.index(rank, b.roster.len()); ok {
-		return b.roster.Rows[i].Token
-	}
-	return ""
+	return b.held(rank, cold)
 }
 
 // remember keeps the session that a person has opened during a run; "" means none.

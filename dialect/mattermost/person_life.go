@@ -17,8 +17,8 @@ import (
 
 const pageOf = 30 // posts
 
-// person is one user. Its knowledge of the server lies in the behavior's directory; it keeps pointers, numbers and
-// bitmaps.
+// person is one user. Its knowledge of the server lies in the behavior's directory; it keeps
+// pointers, numbers and bitmaps.
 type person struct {
 	b             *Person
 	u             *workload.User
@@ -40,32 +40,42 @@ type person struct {
 	c    *api.Client
 	pool pool
 
+	knowledge
+	images bitmap // accounts whose pictures it has
+	visit  visit
+
+	turn  chan struct{}  // filled while a goroutine takes up a lost connection
+	tried time.Duration  // end of the last such attempt, on the clock; guarded by turn
+	wg    sync.WaitGroup // of the reader, and of calls that it or the clock starts
+
+	mu sync.Mutex
+	connection
+	viewed *channel // the current one, for the clock
+	busy   int      // calls that events set off
+	times  []api.Measurement
+}
+
+// knowledge is lost when the client starts again.
+type knowledge struct {
 	team     string // current team
 	teams    []string
 	places   []place // the channels that it is a member of, by name
 	current  int     // index of the current channel; -1 before the first
-	anchor   api.ID  // how far back the current channel was scrolled; none if not beyond the visible posts
+	anchor   api.ID  // oldest post read by scrolling; none if not beyond the visible posts
 	profiles bitmap  // accounts whose profiles it has
 	statuses bitmap  // accounts whose presence it has
-	images   bitmap  // accounts whose pictures it has
-	visit    visit
 	has      *belongings
+}
 
-	turn  chan struct{}  // filled while a goroutine takes up a lost connection
-	tried time.Duration  // when the last attempt to do so ended, of the clock; of whoever has the turn
-	wg    sync.WaitGroup // of the reader, and of calls that it or the clock starts
-
-	mu     sync.Mutex
-	life   context.Context // of the connection; nil while there is none
-	stop   context.CancelFunc
-	sock   *api.Socket   // nil while it is lost
-	last   *api.Socket   // the one before, which a new one resumes
-	back   chan struct{} // closed when there is one again; nil while there is one, or no reader
-	clock  *clock.Timer
-	heard  []*channel // channels that others put it into
-	viewed *channel   // the current one, for the clock
-	busy   int        // calls that events set off
-	times  []api.Measurement
+// A connection is the person's WebSocket. It lasts from a login until the person leaves.
+type connection struct {
+	life  context.Context // nil without a connection
+	stop  context.CancelFunc
+	sock  *api.Socket   // nil while it is lost
+	last  *api.Socket   // the lost one, which a new one resumes
+	back  chan struct{} // closed when there is one again; nil while there is one, or no reader
+	clock *clock.Timer
+	heard []*channel // channels that others put the person into
 }
 
 // place is a channel that a person is a member of.
@@ -75,8 +85,8 @@ type place struct {
 	loaded bool  // its posts were read since login
 }
 
-// Login implements workload.Actor: the session, the requests of the web app at its start, the WebSocket, and the
-// first channel.
+// Login implements workload.Actor: the session, the requests of the web app at its start, the
+// WebSocket, and the first channel.
 func (a *person) Login(ctx context.Context) error {
 	a.renew(a.start[0], a.start[1])
 	defer a.begin(a.login)()
@@ -87,7 +97,7 @@ func (a *person) Login(ctx context.Context) error {
 	return err
 }
 
-// begin takes a client for the person's own goroutine; the returned function gives it back.
+// begin takes a client for the person's own goroutine; end gives it back.
 func (a *person) begin(t *api.Table) (end func()) {
 	if a.c = a.pool.take(a.u, t); a.c == nil {
 		a.c = a.pool.force(a.u, t)
@@ -103,7 +113,7 @@ func (a *person) begin(t *api.Table) (end func()) {
 func (a *person) arrive(ctx context.Context) error {
 	a.leave()
 	a.forgetAll()
-	token := a.b.token(a)
+	token := a.b.session(a.u.Rank, a.cold)
 	if token != "" {
 		a.setToken(token)
 		me, err := a.c.Me(ctx)
@@ -142,14 +152,12 @@ func (a *person) comeAnew(ctx context.Context) error {
 	return a.comeOnline(ctx)
 }
 
-// signIn exchanges the password for a session, or tries the token that is one.
+// signIn exchanges the password for a session, or tries the token of the account.
 func (a *person) signIn(ctx context.Context) error {
-	t := a.c.Table()
-	if t == a.steady {
-		a.c.SetTable(a.login) // a login never hides in the steady state
-		defer a.c.SetTable(t)
+	if a.c.Table == a.steady { // a login never hides in the steady state
+		defer a.c.Under(a.login)()
 	}
-	if own := a.b.given(a.u.Rank, true); own != "" { // there is nothing to exchange
+	if own := a.b.held(a.u.Rank, true); own != "" { // there is nothing to exchange
 		a.setToken(own)
 		_, err := a.c.Me(ctx)
 		return err
@@ -164,8 +172,8 @@ func (a *person) signIn(ctx context.Context) error {
 			return err
 		}
 	}
-	a.setToken(a.c.Token())
-	a.b.remember(a, a.c.Token())
+	a.setToken(a.c.Token)
+	a.b.remember(a, a.c.Token)
 	return nil
 }
 
@@ -176,8 +184,7 @@ func (a *person) setToken(token string) {
 
 // forgetAll resets the person to a client that has just started.
 func (a *person) forgetAll() {
-	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, api.ID{}, nil, nil
-	a.team, a.teams, a.has = a.b.team, nil, nil
+	a.knowledge = knowledge{team: a.b.Team, current: -1}
 	a.look(nil)
 }
 
@@ -188,8 +195,8 @@ func (a *person) look(ch *channel) {
 	a.mu.Unlock()
 }
 
-// place returns the index of a channel among the person's, to which it is added if need be. Servers list them by id,
-// which no two share; by name they are the same everywhere.
+// place returns the index of a channel among the person's, and adds it to them. Servers list them
+// by id, which no two share; by name they are the same everywhere.
 func (a *person) place(ch *channel) int {
 	if k := slices.IndexFunc(a.places, func(p place) bool { return p.ch == ch }); k >= 0 {
 		return k
@@ -201,7 +208,7 @@ func (a *person) place(ch *channel) int {
 	if a.current >= k {
 		a.current++
 	}
-	a.ledger.Join(a.u.ID, ch.id.String(), time.Now())
+	a.ledger.Join(a.u.ID, ch.key, time.Now())
 	return k
 }
 
@@ -235,7 +242,7 @@ func (a *person) Act(ctx context.Context) error {
 	defer a.begin(a.steady)()
 	a.takeIn()
 	a.counts.Attempt(a.b.mix.tally[k])
-	err := a.b.mix.actions[k].do(a, ctx)
+	err := a.b.mix.actions[k].do(ctx, a)
 	if ctx.Err() == nil {
 		if reason, ok := errors.AsType[skipError](err); ok {
 			a.counts.Skip(a.b.mix.tally[k], string(reason))
@@ -249,8 +256,8 @@ func (a *person) Act(ctx context.Context) error {
 	return a.settle(ctx, err)
 }
 
-// settle turns the outcome of an action into that of Act: a failed op is recorded, and the rest of the action makes
-// no sense, but the user goes on.
+// settle returns the error of Act after an action: none for a failed op, which is recorded and ends
+// the action only, and for a skip.
 func (a *person) settle(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
@@ -264,8 +271,8 @@ func (a *person) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// isGone reports whether the person is not there: its last login failed, before it was connected or before it had
-// come to a channel. It arrives again at its next action.
+// isGone reports whether the person's last login failed, before it was connected or in a channel.
+// The person arrives again at its next action.
 func (a *person) isGone() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

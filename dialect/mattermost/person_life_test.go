@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
@@ -10,19 +9,17 @@ import (
 	"testing"
 )
 
-// A person whose reload or new session fails half way is no worse off than one whose first login fails: its next
-// action begins with another arrival, which succeeds as soon as the server does, and it never calls with a session
-// that it has ended.
+// A person whose reload or new session fails half way is no worse off than one whose first login
+// fails: its next action begins with another arrival, which succeeds as soon as the server does,
+// and it never calls with a session that it has ended.
 func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 	null, err := url.Parse(nullProcess(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var refused atomic.Pointer[string] // the end of the path that fails
 	var loggedOut atomic.Bool
 	var strays atomic.Int64 // calls with the session that was ended
 	behind := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(null) }}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch bad := refused.Load(); {
 		case bad != nil && strings.HasSuffix(r.URL.Path, *bad):
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -37,8 +34,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 			return
 		}
 		behind.ServeHTTP(w, r)
-	}))
-	defer srv.Close()
+	})
 	for _, tt := range []struct{ action, refused string }{
 		{"full_reload", "/users/me"},
 		{"full_reload", "/websocket"},
@@ -49,7 +45,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 		{"logout_login", "/roles/names"},
 	} {
 		t.Run(tt.action+tt.refused, func(t *testing.T) {
-			env := nullEnv(srv.URL, 0.01)
+			env := nullEnv(addr, 0.01)
 			env.Weights = map[string]float64{tt.action: 1}
 			loggedOut.Store(false) // the null server's tokens are not more than names
 			b := &Person{}
@@ -66,7 +62,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 				}
 			}
 			refused.Store(nil)
-			if b.mix, err = newMix(map[string]float64{"reconnect_websocket": 1}, b.facts); err != nil {
+			if b.mix, err = newMix(map[string]float64{"reconnect_websocket": 1}, &b.facts); err != nil {
 				t.Fatal(err)
 			}
 			if err := actor.Act(t.Context()); err != nil {
@@ -74,7 +70,8 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 			}
 			a := actor.(*person)
 			if a.socket() == nil || a.channel() == nil || a.isGone() {
-				t.Errorf("the person has a socket: %v, a channel: %v; want both", a.socket() != nil, a.channel() != nil)
+				t.Errorf("the person has a socket: %v, a channel: %v; want both", a.socket() != nil,
+					a.channel() != nil)
 			}
 			if n := strays.Load(); n != 0 {
 				t.Errorf("%d calls with the session that was ended", n)

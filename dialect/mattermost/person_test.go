@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -28,12 +27,14 @@ func TestThinkTime(t *testing.T) {
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
 		sum := time.Duration(0)
-		lo, hi := time.Hour, time.Duration(0)
+		lo := time.Hour
+		hi := time.Duration(0)
 		below := 0
 		for range n {
 			d := tt.think(r)
 			sum += d
-			lo, hi = min(lo, d), max(hi, d)
+			lo = min(lo, d)
+			hi = max(hi, d)
 			if d < tt.median {
 				below++
 			}
@@ -92,9 +93,12 @@ func TestRecent(t *testing.T) {
 }
 
 func TestVisits(t *testing.T) {
-	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}}, u: workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now()))}
+	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}},
+		u: userOf(workload.Env{}, 0)}
 	const n = 100_000
-	ends, left, pause := 0, 0, time.Duration(0)
+	ends := 0
+	left := 0
+	pause := time.Duration(0)
 	for range n {
 		if d := a.visit.next(a); d > 0 {
 			ends++
@@ -124,7 +128,8 @@ func TestSpeedsAreDealt(t *testing.T) {
 		}
 		for _, c := range speeds {
 			if got[c.factor] != c.of20 {
-				t.Fatalf("users %d to %d: %d with factor %v, want %d", from, from+19, got[c.factor], c.factor, c.of20)
+				t.Fatalf("users %d to %d: %d with factor %v, want %d", from, from+19, got[c.factor], c.factor,
+					c.of20)
 			}
 		}
 	}
@@ -148,10 +153,8 @@ func TestSpeedsAreDealt(t *testing.T) {
 
 func TestMix(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	m, err := newMix(Mixes()["default"], &facts{version: version{99}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, err := newMix(Mixes()["default"], &facts{Version: version{99}})
+	noError(t, err)
 	const n = 400_000
 	got := make([]int, len(m.actions))
 	for range n {
@@ -173,7 +176,9 @@ func TestMix(t *testing.T) {
 	}
 	for name, w := range Mixes() {
 		for boosted := range boosts[name] {
-			if w[boosted] == 0 && slices.ContainsFunc(actions, func(a action) bool { return a.name == boosted }) {
+			if w[boosted] == 0 && slices.ContainsFunc(actions, func(a action) bool {
+				return a.name == boosted
+			}) {
 				t.Errorf("mix %s lacks %s", name, boosted)
 			}
 		}
@@ -184,35 +189,38 @@ func TestMix(t *testing.T) {
 func TestActionsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range actions {
-		if a.name == "" || seen[a.name] || a.weight <= 0 || a.do == nil || a.prove == nil || a.needs >= numFeatures {
+		if a.name == "" || seen[a.name] || a.weight <= 0 || a.do == nil || a.prove == nil ||
+			a.needs >= numFeatures {
 			t.Errorf("action %q is incomplete or there twice", a.name)
 		}
 		seen[a.name] = true
 	}
-	for f, spec := range featureSpecs {
-		if spec.name == "" || spec.source == "" {
-			t.Errorf("feature %d has no name or no source", f)
-		}
-	}
 }
 
 func TestFeatures(t *testing.T) {
-	for in, want := range map[string]version{"5.37.0.5.37.0.abc.false": {5, 37, 0}, "10.5.1": {10, 5, 1}, "": {}, "11": {11}} {
+	for in, want := range map[string]version{"5.37.0.5.37.0.abc.false": {5, 37, 0},
+		"10.5.1": {10, 5, 1}, "": {}, "11": {11}} {
 		if got := parseVersion(in); got != want {
 			t.Errorf("%q: %v, want %v", in, got, want)
 		}
 	}
-	if !(version{5, 37}).before(version{5, 38}) || (version{10, 0}).before(version{9, 11, 2}) || (version{1, 2, 3}).before(version{1, 2, 3}) {
+	if !(version{5, 37}).before(version{5, 38}) || (version{10, 0}).before(version{9, 11, 2}) ||
+		(version{1, 2, 3}).before(version{1, 2, 3}) {
 		t.Error("versions in a wrong order")
 	}
 }
 
 func TestMessages(t *testing.T) {
-	a := &person{chance: newChance(), current: -1, b: &Person{ids: make([]string, 50)}}
+	a := &person{chance: newChance(), knowledge: knowledge{current: -1}, b: &Person{}}
+	a.b.IDs = make([]string, 50)
 	a.b.set.users = "u-"
 	a.renew(5, 6)
 	const n = 20_000
-	words, mentions, emoji, linked, files := 0, 0, 0, 0, 0
+	words := 0
+	mentions := 0
+	emoji := 0
+	linked := 0
+	files := 0
 	for range n {
 		c := a.compose(rootWords)
 		if len(c.files) > 0 {
@@ -234,7 +242,8 @@ func TestMessages(t *testing.T) {
 	if m := float64(words) / n; m < 34 || m > 35 {
 		t.Errorf("%.1f words on average, want 34.5", m)
 	}
-	for what, k := range map[string]int{"mentions": mentions, "emojis": emoji, "links": linked, "files": 5 * files} {
+	for what, k := range map[string]int{"mentions": mentions, "emojis": emoji, "links": linked,
+		"files": 5 * files} {
 		if k < n/10-350 || k > n/10+350 {
 			t.Errorf("%d %s in %d messages, want a tenth (files: a fiftieth)", k, what, n)
 		}
@@ -243,10 +252,14 @@ func TestMessages(t *testing.T) {
 
 func TestParams(t *testing.T) {
 	for _, bad := range []map[string]string{
-		{"chanels": "1"}, {"channels": "0"}, {"channels": "x"}, {"channels": "1001"}, {"channel": "short"}, {"team": "Bad Name"},
-		{"speed": "-1"}, {"speed": "NaN"}, {"speed": "fast"}, {"memberships": "0"}, {"users": "A"}, {"bot": "a-name-of-23-characters"}, {"users": "a-name-of-17-char"},
-		{"think": "hard"}, {"popularity": "-1"}, {"fanout": "0.1"}, {"fanout": "101%"}, {"recency": "x"}, {"images": "all"}, {"parallel": "1"},
-		{"connections": "0"}, {"periodic": "no"}, {"visit": "-1"}, {"away": "0s"}, {"leave": "%"}, {"devices": "4"}, {"direct": "-1"},
+		{"chanels": "1"}, {"channels": "0"}, {"channels": "x"}, {"channels": "1001"},
+		{"channel": "short"}, {"team": "Bad Name"},
+		{"speed": "-1"}, {"speed": "NaN"}, {"speed": "fast"}, {"memberships": "0"}, {"users": "A"},
+		{"bot": "a-name-of-23-characters"}, {"users": "a-name-of-17-char"},
+		{"think": "hard"}, {"popularity": "-1"}, {"fanout": "0.1"}, {"fanout": "101%"}, {"recency": "x"},
+		{"images": "all"}, {"parallel": "1"},
+		{"connections": "0"}, {"periodic": "no"}, {"visit": "-1"}, {"away": "0s"}, {"leave": "%"},
+		{"devices": "4"}, {"direct": "-1"},
 	} {
 		err := Check(bad)
 		if err == nil {
@@ -259,8 +272,10 @@ func TestParams(t *testing.T) {
 			}
 		}
 	}
-	s, err := parse(map[string]string{"channels": "3", "team": "abc", "bot_token": "${ENV:X}"}, DefaultMix)
-	if err != nil || s.channels != 3 || s.memberships != 3 || s.users != "abc-user-" || s.bot != "abc-bot" || s.speed != 0 {
+	s, err := parse(map[string]string{"channels": "3", "team": "abc", "bot_token": "${ENV:X}"},
+		DefaultMix)
+	if err != nil || s.channels != 3 || s.memberships != 3 || s.users != "abc-user-" ||
+		s.bot != "abc-bot" || s.speed != 0 {
 		t.Errorf("got %+v, %v", s, err)
 	}
 	env := workload.Env{Params: map[string]string{"bot_token": "${ENV:X}", "user_password": "p"}}
@@ -273,20 +288,9 @@ func TestParams(t *testing.T) {
 	}
 }
 
-func TestRegistry(t *testing.T) {
-	for _, name := range []string{"poster", "mattermost"} {
-		b, err := Behaviors().New(name)
-		if err != nil || b == nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := Behaviors().New("nobody"); err == nil || !strings.Contains(err.Error(), "poster") {
-		t.Errorf("got %v, want an error that lists the names", err)
-	}
-}
-
 func TestPersonName(t *testing.T) {
-	for rank, want := range map[int]string{0: "u-00000", 7: "u-00007", 12345: "u-12345", 123456: "u-123456"} {
+	for rank, want := range map[int]string{0: "u-00000", 7: "u-00007", 12345: "u-12345",
+		123456: "u-123456"} {
 		if got := personName("u-", rank); got != want {
 			t.Errorf("rank %d: %s, want %s", rank, got, want)
 		}
@@ -296,9 +300,7 @@ func TestPersonName(t *testing.T) {
 // The manual names every setting and every storm.
 func TestManualNamesEverySetting(t *testing.T) {
 	text, err := os.ReadFile("../../docs/workload.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for key := range Params {
 		if !strings.Contains(string(text), "`"+key+"`") {
 			t.Errorf("docs/workload.md does not mention the setting %s", key)
@@ -312,10 +314,11 @@ func TestManualNamesEverySetting(t *testing.T) {
 }
 
 func TestARunKnowsNothingOfTheOneBefore(t *testing.T) {
-	b := &Person{ids: []string{testID("u", 0).String()}, tokens: []string{"tok"}, dir: newDirectory(), facts: &facts{}}
+	b := &Person{dir: newDirectory()}
+	b.accounts = accounts{IDs: []string{testID("u", 0).String()}, Tokens: []string{"tok"}}
 	actor := func(reg *measure.Registry) *person {
 		t.Helper()
-		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
+		u := userOf(workload.Env{Registry: reg}, 0)
 		a := newActor(t, b, workload.Env{URL: "http://127.0.0.1:9", Pace: 1, Registry: reg}, u)
 		return a.(*person)
 	}

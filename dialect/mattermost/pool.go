@@ -10,12 +10,12 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls go out at the same
-// time, up to the budget that a browser has for one server, and kept until the person's action ends: an action that
-// has calls together more than once does not connect each time. Its zero value needs cfg and budget. It is safe for
-// concurrent use.
+// A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls
+// go out at the same time, up to the budget that a browser has for one server, and kept until the
+// person's action ends: an action that has calls together more than once does not connect each
+// time. Its zero value needs cfg and budget. It is safe for concurrent use.
 type pool struct {
-	cfg    api.ClientConfig
+	cfg    api.Options
 	budget int
 
 	mu     sync.Mutex
@@ -43,8 +43,8 @@ func (p *pool) force(rec api.Recorder, t *api.Table) *api.Client {
 	return p.get(rec, t)
 }
 
-// apart returns a client that opens a WebSocket and does nothing else: it is none of the connections, and is not
-// given back.
+// apart returns a client that opens a WebSocket and does nothing else: it is none of the
+// connections, and is not given back.
 func (p *pool) apart(rec api.Recorder, t *api.Table) *api.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +54,8 @@ func (p *pool) apart(rec api.Recorder, t *api.Table) *api.Client {
 // client makes a client. The lock is held.
 func (p *pool) client(rec api.Recorder, t *api.Table) *api.Client {
 	cfg := p.cfg
-	cfg.Recorder, cfg.Table = rec, t
+	cfg.Recorder = rec
+	cfg.Table = t
 	c, _ := api.NewClient(cfg) // the configuration was checked when the person was made
 	return c
 }
@@ -66,7 +67,8 @@ func (p *pool) get(rec api.Recorder, t *api.Table) *api.Client {
 	case c != nil:
 		p.idle = nil
 	case n > 0:
-		c, p.more = p.more[n-1], p.more[:n-1]
+		c = p.more[n-1]
+		p.more = p.more[:n-1]
 	default:
 		p.open++
 		c = p.client(rec, t)
@@ -138,10 +140,11 @@ func (f call) do(ctx context.Context, c *api.Client) (err error) {
 	return f(ctx, c)
 }
 
-// together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the
-// setting parallel off, one after the other. The person's own goroutine makes the first one. All are intended when
-// the person could go on, or, for those that follow others on their connection, when the one before them was done. It
-// returns the first error of the earliest call when all have ended.
+// together makes calls at the same time, as a browser does, as far as the budget of connections
+// goes; with the setting parallel off, one after the other. The person's own goroutine makes the
+// first one. All are intended when the person could go on; a call that follows another on its
+// connection, when that one was done. It returns the first error of the earliest call when all have
+// ended.
 func (a *person) together(ctx context.Context, calls ...call) error {
 	errs := make([]error, len(calls))
 	var taken atomic.Int64 // the first call is the person's
@@ -157,7 +160,7 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 			break
 		}
 		rec := a.u.Beside(a.u.Intended()).Followed()
-		c := a.pool.take(rec, a.c.Table())
+		c := a.pool.take(rec, a.c.Table)
 		if c == nil {
 			rec.Close()
 			break

@@ -11,13 +11,12 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
-// A login calls several things together, several times. Each connection that it makes on the way is one that a
-// browser would make, too, and one whose port the kernel keeps for a minute after it.
+// A login calls several things together, several times. Each connection that it makes on the way is
+// one that a browser would make, too, and one whose port the kernel keeps for a minute after it.
 func TestConnectionsOfALogin(t *testing.T) {
 	const budget = 4
 	var dials, open atomic.Int64
@@ -37,15 +36,18 @@ func TestConnectionsOfALogin(t *testing.T) {
 	u := userOf(env, 0)
 	actor := newActor(t, b, env, u)
 	defer actor.Close()
-	dialsBefore, openBefore := dials.Load(), open.Load()
+	dialsBefore := dials.Load()
+	openBefore := open.Load()
 	u.Schedule(u.Now())
 	noError(t, actor.Login(t.Context()))
 	const sockets = 1 // the WebSocket
 	if n := dials.Load() - dialsBefore; n < 2+sockets || n > budget+sockets {
-		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket", n-sockets, budget)
+		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket",
+			n-sockets, budget)
 	}
 	// A connection that the server ended is counted until its end is noticed.
-	for limit := time.Now().Add(time.Minute); open.Load()-openBefore > 1+sockets && time.Now().Before(limit); {
+	for limit := time.Now().Add(time.Minute); open.Load()-openBefore > 1+sockets &&
+		time.Now().Before(limit); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := open.Load() - openBefore; n != 1+sockets {
@@ -70,14 +72,16 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// A post with two files: the small one is uploaded on the person's own connection, the film on another. The person's
-// wait for the film is in the film's op. The post that follows, which found its connection free, waited for nothing;
-// that the generator went on to it late is lag, as it is of calls that go out together.
+// A post with two files: the small one is uploaded on the person's own connection, the film on
+// another. The person's wait for the film is in the film's op. The post that follows, which found
+// its connection free, waited for nothing; that the generator went on to it late is lag, as it is
+// of calls that go out together.
 func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
-		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: api.ClientConfig{URL: "http://127.0.0.1:9"}}}
+		u := userOf(workload.Env{Registry: reg}, 0)
+		a := &person{b: &Person{set: settings{parallel: true}}, u: u,
+			pool: pool{budget: 2, cfg: api.Options{URL: "http://127.0.0.1:9"}}}
 		defer a.pool.close()
 		defer a.begin(&api.Table{})()
 		const lag, slow = 3 * time.Millisecond, 20 * time.Millisecond
@@ -86,14 +90,15 @@ func TestOpAfterCallsTogether(t *testing.T) {
 				time.Sleep(slow) // the generator
 				sent := time.Now()
 				time.Sleep(d)
-				c.Recorder().Done(reg.Name(name), sent, sent, time.Now(), measure.OK, 0)
+				c.Recorder.Done(reg.Name(name), sent, sent, time.Now(), measure.OK, 0)
 				return nil
 			}
 		}
 		intended := u.Now()
 		time.Sleep(lag)
 		u.Schedule(intended)
-		noError(t, a.together(t.Context(), op("notes", 15*time.Millisecond), op("film", 200*time.Millisecond)))
+		noError(t, a.together(t.Context(), op("notes", 15*time.Millisecond),
+			op("film", 200*time.Millisecond)))
 		noError(t, op("post", 5*time.Millisecond)(t.Context(), a.c))
 		want := map[string]struct{ lag, wait, response time.Duration }{
 			"notes": {lag: lag + slow, response: 15 * time.Millisecond}, // the first op of the action, which was late
@@ -106,8 +111,10 @@ func TestOpAfterCallsTogether(t *testing.T) {
 				continue
 			}
 			delete(want, w.Name)
-			if w.Count() != 1 || w.Lag.Max() != tt.lag || w.Wait.Max() != tt.wait || w.Response.Max() != tt.response {
-				t.Errorf("%s: %d ops, lag %v, wait %v, response %v; want one of %+v", w.Name, w.Count(), w.Lag.Max(), w.Wait.Max(), w.Response.Max(), tt)
+			if w.Count() != 1 || w.Lag.Max() != tt.lag || w.Wait.Max() != tt.wait ||
+				w.Response.Max() != tt.response {
+				t.Errorf("%s: %d ops, lag %v, wait %v, response %v; want one of %+v", w.Name, w.Count(),
+					w.Lag.Max(), w.Wait.Max(), w.Response.Max(), tt)
 			}
 		}
 		if len(want) > 0 {

@@ -2,8 +2,10 @@ package mattermost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
@@ -16,14 +18,19 @@ const (
 	alphabet    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
 )
 
-// Poster is the behavior poster: see "Behaviors" in the package comment. Its zero value is ready for Provision.
+// Poster is the behavior poster: see "Behaviors" in the package comment. Its zero value is ready
+// for Provision.
 type Poster struct {
-	set      settings
-	channels []string
-	token    string  // of the bot that they share
-	roster   *roster // accounts that were there; nil: the bot
-	part     *part   // of them that this process has; nil: all
-	notes    notes
+	posting
+	set   settings
+	notes notes
+}
+
+// posting are the objects that Provision of a Poster has found or made.
+type posting struct {
+	accounts          // of a file, or none: posters share a bot
+	Channels []string `json:"channels"`
+	Token    string   `json:"token"` // of the bot
 }
 
 // Provision implements workload.Behavior. The number of users does not matter to it.
@@ -39,14 +46,16 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	if env.Accounts != nil {
 		return p.useAccounts(s, &env)
 	}
-	if token := secret(&env, "bot_token"); token != "" && len(set.existing) > 0 {
-		p.token, p.channels = token, set.existing
-		ok, err := s.valid(token)
+	given := secret(&env, "bot_token")
+	if given != "" && len(set.existing) > 0 {
+		p.Token = given
+		p.Channels = set.existing
+		ok, err := s.valid(given)
+		if err == nil && !ok {
+			err = errors.New("the server does not accept the secret bot_token")
+		}
 		if err != nil {
 			return fmt.Errorf("bot: %w", err)
-		}
-		if !ok {
-			return fmt.Errorf("bot: the server does not accept the secret bot_token")
 		}
 		return nil
 	}
@@ -57,47 +66,45 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	if err != nil {
 		return err
 	}
-	id := ""
-	if token := secret(&env, "bot_token"); token != "" {
-		c, err := s.client(token)
-		if err != nil {
-			return err
-		}
-		me, err := c.Me(ctx)
-		c.Close()
-		if err != nil {
-			return fmt.Errorf("bot: %w", err)
-		}
-		id, p.token = me.ID, token
-	} else {
-		have := false
-		if p.token != "" {
-			if have, err = s.valid(p.token); err != nil {
-				return fmt.Errorf("bot: %w", err)
-			}
-		}
-		if have && fmt.Sprint(p.channels) == fmt.Sprint(channels) {
-			return nil // all done by an earlier call
-		}
-		if id, p.token, err = s.bot(); err != nil {
-			return err
-		}
-	}
-	all := make([]int, len(channels))
-	for i := range all {
-		all[i] = i
-	}
-	if err := s.join(team, []string{id}, channels, func(int) []int { return all }); err != nil {
+	id, err := p.bot(s, given, channels)
+	if err != nil || id == "" {
 		return err
 	}
-	p.channels = channels
-	return nil
+	if err := s.joinTeam(team, []string{id}); err != nil {
+		return err
+	}
+	p.Channels = channels
+	return s.joinChannels(channels, slices.Repeat([][]string{{id}}, len(channels)))
 }
 
-// useAccounts opens sessions of the posters' accounts and makes each a member of its channel, or checks that it is one.
+// bot finds or makes the bot and its token, and returns its id; "" if an earlier call has done all.
+func (p *Poster) bot(s *setup, given string, channels []string) (id string, err error) {
+	if given != "" {
+		p.Token = given
+		me, err := s.who(given)
+		if err != nil {
+			return "", fmt.Errorf("bot: %w", err)
+		}
+		return me.ID, nil
+	}
+	if p.Token != "" {
+		have, err := s.valid(p.Token)
+		if err != nil {
+			return "", fmt.Errorf("bot: %w", err)
+		}
+		if have && slices.Equal(p.Channels, channels) {
+			return "", nil
+		}
+	}
+	id, p.Token, err = s.bot()
+	return id, err
+}
+
+// useAccounts opens sessions of the posters' accounts and makes each a member of its channel, or
+// checks that it is one.
 func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 	if len(env.Accounts.Rows) == 0 { // too few users for one poster
-		p.roster, p.channels = &roster{}, nil
+		p.posting = posting{accounts: accounts{Rows: []workload.Account{}}}
 		return nil
 	}
 	if hasAdmin(env) {
@@ -105,20 +112,22 @@ func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 			return err
 		}
 	}
-	if p.roster, err = s.openSessions(p.roster, env.Accounts); err != nil {
+	if p.accounts, err = s.openSessions(&p.accounts, env.Accounts); err != nil {
 		return err
 	}
-	s.standIn(p.roster)
+	s.readAsMember(&p.accounts)
 	team, channels, err := s.place()
 	if err != nil {
 		return err
 	}
-	p.token, p.channels = "", channels
-	if err := s.joinRoster(p.roster, team, channels, func(rank int) []int { return []int{rank % len(channels)} }); err != nil {
+	p.Token = ""
+	p.Channels = channels
+	own := func(rank int) []int { return []int{rank % len(channels)} }
+	if err := s.joinAccounts(&p.accounts, team, channels, own); err != nil {
 		return err
 	}
 	if env.Cold {
-		return s.closeSessions(p.roster)
+		return s.closeSessions(&p.accounts)
 	}
 	return nil
 }
@@ -128,37 +137,39 @@ func (p *Poster) Operations() []string { return []string{"post", "upload"} }
 
 // Most implements workload.Limited. A bot posts for any number of users.
 func (p *Poster) Most() (users int, ok bool) {
-	if p.roster == nil {
-		return 0, false
-	}
-	return p.roster.len(), true
+	return len(p.IDs), p.ofFile()
 }
 
 // NewActor implements workload.Behavior.
 func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	if len(p.channels) == 0 {
+	if len(p.Channels) == 0 {
 		return nil, fmt.Errorf("poster: Provision has not been called")
 	}
-	token, id, login := p.token, "", workload.Account{}
-	if p.roster != nil {
-		i, ok := p.part.index(u.Rank, p.roster.len())
+	token := p.Token
+	id := ""
+	login := workload.Account{}
+	if p.ofFile() {
+		i, ok := p.index(u.Rank)
 		if !ok {
-			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here", u.Rank, p.roster.len())
+			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here",
+				u.Rank, len(p.IDs))
 		}
-		id = p.roster.IDs[i]
-		if token = p.roster.Open[i]; token == "" {
-			login = p.roster.Rows[i]
+		id = p.IDs[i]
+		if token = p.Tokens[i]; token == "" {
+			login = p.Rows[i]
 		}
 	}
-	c, err := api.NewClient(api.ClientConfig{
-		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
+	c, err := api.NewClient(api.Options{
+		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(),
+		UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &poster{
-		c: c, u: u, id: id, channel: p.channels[u.Rank%len(p.channels)], ledger: env.Ledger, account: login, login: p.notes.login(&env),
+		c: c, u: u, id: id, channel: p.Channels[u.Rank%len(p.Channels)], ledger: env.Ledger,
+		account: login, login: p.notes.login(&env),
 		counts: env.Tally.Behavior("poster", posterActions),
 	}, nil
 }
@@ -170,7 +181,7 @@ func (p *Poster) NewServer(env workload.Env, u *workload.User) (workload.Server,
 		return nil, err
 	}
 	s := a.(*poster)
-	s.all = p.channels
+	s.all = p.Channels
 	return s, nil
 }
 
@@ -197,17 +208,16 @@ type poster struct {
 }
 
 // posterActions are the two tasks of a poster.
-var posterActions = []workload.TallyAction{{Name: "post", Weight: posterTasks - 1}, {Name: "upload", Weight: 1}}
+var posterActions = []workload.TallyAction{{Name: "post", Weight: posterTasks - 1},
+	{Name: "upload", Weight: 1}}
 
-// Login implements workload.Actor. A poster with a token has all that it needs, and its connection comes with the first
-// request.
+// Login implements workload.Actor. A poster with a token has all that it needs, and its connection
+// comes with the first request.
 func (a *poster) Login(ctx context.Context) error {
 	if a.account.Login == "" {
 		return nil
 	}
-	steady := a.c.Table()
-	a.c.SetTable(a.login)
-	defer a.c.SetTable(steady)
+	defer a.c.Under(a.login)()
 	_, err := a.c.Login(ctx, a.account.Login, a.account.Password)
 	return err
 }
@@ -241,7 +251,8 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 	} else {
 		a.files++
 		data := fmt.Sprintf("Test file %d\n%s", a.files, randomText(a.u.Content, 100))
-		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain", []byte(data))
+		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain",
+			[]byte(data))
 		if err != nil {
 			return err
 		}

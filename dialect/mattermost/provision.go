@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"plimsoll/dialect/mattermost/api"
 )
@@ -64,7 +63,10 @@ func (s *setup) team(name string) (id string, err error) {
 	err = s.with(func(c *api.Client) error {
 		created := false
 		id, err = s.provide(func() (string, error) { return c.TeamByName(s.ctx, name) },
-			func() (string, error) { created = true; return c.CreateTeam(s.ctx, name) })
+			func() (string, error) {
+				created = true
+				return c.CreateTeam(s.ctx, name)
+			})
 		if err != nil || created || s.member {
 			return err
 		}
@@ -81,9 +83,12 @@ func (s *setup) team(name string) (id string, err error) {
 func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 	channels := make([]string, n)
 	err := s.parallel(n, func(ctx context.Context, c *api.Client, i int) (err error) {
-		name := fmt.Sprintf("%s-%03d", prefix, i)
+		name := channelName(prefix, i)
 		channels[i], err = s.provide(func() (string, error) { return c.ChannelByName(ctx, team, name) },
-			func() (string, error) { ch, err := c.MakeChannel(ctx, team, name, "O"); return ch.ID, err })
+			func() (string, error) {
+				ch, err := c.MakeChannel(ctx, team, name, "O")
+				return ch.ID, err
+			})
 		if err != nil {
 			return fmt.Errorf("channel %s: %w", name, err)
 		}
@@ -92,8 +97,11 @@ func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 	return channels, err
 }
 
-// accounts finds or creates users by name and returns their ids, in the order of the names.
-func (s *setup) accounts(names []string, password string) ([]string, error) {
+// channelName returns the name of a channel of our making.
+func channelName(prefix string, i int) string { return fmt.Sprintf("%s-%03d", prefix, i) }
+
+// makeUsers finds or creates users by name and returns their ids, in the order of the names.
+func (s *setup) makeUsers(names []string, password string) ([]string, error) {
 	ids := make([]string, len(names))
 	batches := (len(names) + namesPerRequest - 1) / namesPerRequest
 	err := s.parallel(batches, func(ctx context.Context, c *api.Client, k int) error {
@@ -140,8 +148,8 @@ func without(list []string) (empty []int) {
 	return empty
 }
 
-// logIn opens a session of an account that is there. One of our making whose password is another, because it is of a
-// run with another secret, gets this password.
+// logIn opens a session of an account that is there. One of our making whose password is another,
+// because it is of a run with another secret, gets this password.
 func (s *setup) logIn(ctx context.Context, c *api.Client, name, password string) error {
 	_, err := c.Login(ctx, name, password)
 	if !unauthorized(err) {
@@ -159,12 +167,13 @@ func (s *setup) logIn(ctx context.Context, c *api.Client, name, password string)
 	return err
 }
 
-// mailOf is the e-mail address of an account that is made here. Nobody else has one of that domain.
+// mailOf is the e-mail address of an account of our making. Nobody else has one of that domain.
 func mailOf(name string) string { return name + "@example.com" }
 
-// membersAmong returns which of some users are in a paged list, however long that is: it keeps no others.
+// membersAmong returns the users that are in a paged list, and keeps no others of it.
 func membersAmong(users []string, list func(page int) ([]string, error)) (map[string]bool, error) {
-	wanted, found := make(map[string]bool, len(users)), map[string]bool{}
+	wanted := make(map[string]bool, len(users))
+	found := map[string]bool{}
 	for _, id := range users {
 		wanted[id] = true
 	}
@@ -189,13 +198,14 @@ func membersAmong(users []string, list func(page int) ([]string, error)) (map[st
 	}
 }
 
-// lacking returns which of some users are not in a paged list.
+// lacking returns the users that are not in a paged list.
 func lacking(users []string, list func(page int) ([]string, error)) ([]string, error) {
 	found, err := membersAmong(users, list)
 	return slices.DeleteFunc(slices.Clone(users), func(id string) bool { return found[id] }), err
 }
 
-// join makes users members of a team and of channels: want returns the indices of the channels of the i-th user.
+// join makes users members of a team and of channels: want returns the indices of the channels of
+// the i-th user.
 func (s *setup) join(team string, users, channels []string, want func(i int) []int) error {
 	if err := s.joinTeam(team, users); err != nil {
 		return err
@@ -213,7 +223,9 @@ func (s *setup) join(team string, users, channels []string, want func(i int) []i
 func (s *setup) joinTeam(team string, users []string) error {
 	var lack []string
 	err := s.with(func(c *api.Client) (err error) {
-		lack, err = lacking(users, func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
+		lack, err = lacking(users, func(page int) ([]string, error) {
+			return c.TeamMembers(s.ctx, team, page, pageSize)
+		})
 		return err
 	})
 	if err != nil {
@@ -236,7 +248,9 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 	}
 	lists := make([][]string, len(channels))
 	err := s.parallel(len(channels), func(ctx context.Context, c *api.Client, i int) (err error) {
-		lists[i], err = lacking(want[i], func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
+		lists[i], err = lacking(want[i], func(page int) ([]string, error) {
+			return c.ChannelMembers(ctx, channels[i], page, pageSize)
+		})
 		if err != nil {
 			return fmt.Errorf("members of channel %s: %w", channels[i], err)
 		}
@@ -289,8 +303,8 @@ func (s *setup) bot() (id, token string, err error) {
 // attributeName is the custom profile attribute that is used or created.
 const attributeName = "load_test"
 
-// attribute finds or creates the custom profile attribute and returns its id, "" if it is not there and no
-// administrator who could create it.
+// attribute finds or creates the custom profile attribute and returns its id; "" if it is missing,
+// and so is an administrator to create it.
 func (s *setup) attribute() (id string, err error) {
 	err = s.with(func(c *api.Client) error {
 		fields, err := c.AttributeFields(s.ctx)
@@ -311,179 +325,4 @@ func (s *setup) attribute() (id string, err error) {
 		return err
 	})
 	return id, err
-}
-
-// made holds the objects that a behavior has provided so far beyond accounts and the team's
-// channels.
-type made struct {
-	directs int // persons that have their direct and group channels
-	second  int // members of the second team
-	open    int // channels to join
-	threads int // persons that follow a thread
-}
-
-const (
-	openChannels = 20 // without members, for those who join one
-	groupOf      = 3
-	namedAtOnce  = 20 // persons that one reply mentions
-)
-
-// provideRest provides the objects that the actions of the mix need: another team, channels to join, direct and
-// group channels.
-func (s *setup) provideRest(b *Person) error {
-	ids := b.present()
-	if b.mix.has("switch_team") && len(b.set.existing) == 0 && b.made.second < len(ids) {
-		name := b.set.team + "-2"
-		team, err := s.team(name)
-		if err != nil {
-			return fmt.Errorf("team %s: %w", name, err)
-		}
-		if err := s.joinTeam(team, ids); err != nil {
-			return err
-		}
-		b.made.second = len(ids)
-	}
-	if b.mix.has("join_channel") && len(b.set.existing) == 0 && b.made.open == 0 {
-		if _, err := s.makeChannels(b.team, b.set.team+"-open", openChannels); err != nil {
-			return err
-		}
-		b.made.open = openChannels
-	}
-	if err := s.threads(b); err != nil {
-		if _, ok := errors.AsType[*api.OpError](err); !ok {
-			return err
-		}
-		// This is a fault of the server, and does not prevent a run.
-		s.log("%v: persons will have no thread to read at first", err)
-	}
-	if b.set.direct == 0 || b.made.directs >= len(ids) ||
-		!b.mix.has("open_direct_or_group_channel") && !b.mix.has("search_group_channels") {
-		return nil
-	}
-	return s.directs(b, ids)
-}
-
-// directs opens direct channels between each person and the next ones by number, and group channels of three. The
-// server answers with the channel that is there if there is one.
-func (s *setup) directs(b *Person, ids []string) error {
-	n := len(ids)
-	var pairs, groups [][]string
-	for rank := range n {
-		// Half of the channels are opened by the person itself, half by those before it: each has about as many as
-		// the setting.
-		for d := 1; d <= (b.set.direct+1)/2; d++ {
-			if other := (rank + d) % n; other != rank && (rank >= b.made.directs || other >= b.made.directs || rank+d >= n) {
-				pairs = append(pairs, []string{ids[rank], ids[other]})
-			}
-		}
-	}
-	for from := b.made.directs / groupOf * groupOf; n >= groupOf && from < n; from += groupOf {
-		if from+groupOf > n { // the last ones make up a group with those before
-			from = n - groupOf
-		}
-		groups = append(groups, ids[from:from+groupOf])
-		if from+groupOf == n {
-			break
-		}
-	}
-	have, err := s.haveDirects(b, ids)
-	if err != nil {
-		return err
-	}
-	if !have {
-		s.log("opening %d direct and %d group channels", len(pairs), len(groups))
-		err = s.parallel(len(pairs)+len(groups), func(ctx context.Context, c *api.Client, k int) (err error) {
-			if k < len(pairs) {
-				_, err = c.CreateDirect(ctx, pairs[k][0], pairs[k][1])
-			} else {
-				_, err = c.CreateGroup(ctx, groups[k-len(pairs)])
-			}
-			if err != nil {
-				return fmt.Errorf("opening a direct or group channel: %w", err)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	b.made.directs = n
-	return nil
-}
-
-// haveDirects reports whether the first and the last person have their direct and group channels: those between are
-// made in between.
-func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
-	for _, id := range []string{ids[0], ids[len(ids)-1]} {
-		var chs []api.Channel
-		if err := s.with(func(c *api.Client) (err error) {
-			chs, err = c.TeamChannels(s.ctx, id, b.team, false)
-			return err
-		}); err != nil {
-			return false, fmt.Errorf("looking for direct channels: %w", err)
-		}
-		has := func(kind string) bool {
-			return slices.ContainsFunc(chs, func(ch api.Channel) bool { return ch.Type == kind })
-		}
-		if len(ids) > 1 && !has("D") || len(ids) >= groupOf && !has("G") {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// threads makes every person follow a thread, because it is mentioned there: on a new server there would be none to
-// read. Channels with posts are left as they are.
-func (s *setup) threads(b *Person) error {
-	if b.facts.lacks(hasThreads) != "" || len(b.set.existing) > 0 || !b.mix.has("view_thread") && !b.mix.has("update_thread_read") {
-		return nil
-	}
-	names := make([][]string, len(b.channels))
-	for rank := b.made.threads; rank < len(b.ids); rank++ {
-		if b.newcomer(rank) {
-			continue
-		}
-		k := b.channelsOf(rank)[0]
-		names[k] = append(names[k], "@"+b.name(rank))
-	}
-	again := b.made.threads > 0
-	err := s.parallel(len(b.channels), func(ctx context.Context, c *api.Client, k int) error {
-		if len(names[k]) == 0 {
-			return nil
-		}
-		ch := b.channels[k]
-		posts, err := c.Posts(ctx, ch, seenPosts)
-		if err != nil {
-			return fmt.Errorf("looking into a channel: %w", err)
-		}
-		root := ""
-		for _, p := range posts {
-			if p.Flags&api.PostSystem == 0 {
-				if !again {
-					return nil
-				}
-				if root = p.RootID.String(); root == "" {
-					root = p.ID.String()
-				}
-				break
-			}
-		}
-		if root == "" {
-			p, err := c.Post(ctx, api.Draft{ChannelID: ch, Message: "Who is here?"})
-			if err != nil {
-				return fmt.Errorf("beginning a thread: %w", err)
-			}
-			root = p.ID
-		}
-		for some := range slices.Chunk(names[k], namedAtOnce) {
-			if _, err := c.Post(ctx, api.Draft{ChannelID: ch, RootID: root, Message: strings.Join(some, " ")}); err != nil {
-				return fmt.Errorf("mentioning persons in a thread: %w", err)
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		b.made.threads = len(b.ids)
-	}
-	return err
 }

@@ -10,15 +10,16 @@ import (
 	"plimsoll/load/workload"
 )
 
-// The administrator is made on a server that says that it has no accounts, or does not say it. On one that has some, the
-// account would be an ordinary one, with the administrator's password, left behind by a wrong name.
+// The administrator is made on a server that says that it has no accounts, or does not say it. On
+// one that has some, the account would be an ordinary one, with the administrator's password, left
+// behind by a wrong name.
 func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 	for _, tt := range []struct {
 		config string
 		made   bool
 	}{{`,"NoAccounts":"true"`, true}, {"", true}, {`,"NoAccounts":"false"`, false}} {
 		made := false
-		srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+		addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			const admin = `{"id":"a","username":"sysadmin","roles":"system_user system_admin"}`
 			switch r.URL.Path {
@@ -37,11 +38,9 @@ func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 				io.WriteString(w, admin)
 			}
 		})
-		env := workload.Env{URL: srv.URL, Secret: oneSecret("admin_password", "Aa1!aaaaaaaa")}
+		env := workload.Env{URL: addr, Secret: oneSecret("admin_password", "Aa1!aaaaaaaa")}
 		set, err := parse(nil, DefaultMix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		passTurn()
 		err = newSetup(t.Context(), &env, set).asAdmin()
 		passTurn()
@@ -51,6 +50,5 @@ func TestAnAdministratorIsMadeOfTheFirstAccountAlone(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), "the setting admin") {
 			t.Errorf("%q: no remedy in %v", tt.config, err)
 		}
-		srv.Close()
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// reader names the person as a reader of a channel for the audit. Open channels need none: an administrator reads
-// them on every release. Direct and group channels are closed to administrators who are not members on releases of
-// the 9.x line: seen on 9.11.
+// reader names the person as a reader of a channel for the audit. Open channels need none: an
+// administrator reads them on every release. Direct and group channels are closed to administrators
+// who are not members on releases of the 9.x line: seen on 9.11.
 func (a *person) reader(ch *channel) string {
 	if ch.kind == 'O' {
 		return ""
@@ -34,14 +34,16 @@ type readers struct {
 func newReaders(env *workload.Env, set settings) *readers {
 	password := personPassword(env)
 	return &readers{
-		credentials: func(rank int) (login, secret string) { return personName(set.users, rank), password },
-		have:        func(int) string { return "" },
-		opened:      map[string]string{},
+		credentials: func(rank int) (login, secret string) {
+			return personName(set.users, rank), password
+		},
+		have:   func(int) string { return "" },
+		opened: map[string]string{},
 	}
 }
 
-// session gives a client the session of a reader: one that is there or, with anew, one that is opened with
-// the password.
+// session gives a client the session of a reader: a known one or, with anew, one opened with the
+// password.
 func (r *readers) session(ctx context.Context, c *api.Client, reader string, anew bool) error {
 	rank, err := strconv.Atoi(reader)
 	if err != nil || rank < 0 {
@@ -61,28 +63,20 @@ func (r *readers) session(ctx context.Context, c *api.Client, reader string, ane
 	if login == "" {
 		return fmt.Errorf("%w: no login of person %q is known: it has a token alone, or the account is another behavior's", errRefused, reader)
 	}
-	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) { return c.Login(ctx, login, password) }); err != nil {
+	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) {
+		return c.Login(ctx, login, password)
+	}); err != nil {
 		return err
 	}
 	r.mu.Lock()
-	r.opened[reader] = c.Token()
+	r.opened[reader] = c.Token
 	r.mu.Unlock()
 	return nil
 }
 
 var errRefused = errors.New("refused")
 
-// refused reports whether the server answered that the caller may not: no session, or no permission.
+// refused reports whether the caller has no session or no permission.
 func refused(err error) bool {
 	return unauthorized(err) || status(err) == 403 || errors.Is(err, errRefused)
-}
-
-// session returns the session that a person has at the end of a run, or "".
-func (b *Person) session(rank int) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t, ok := b.fresh[rank]; ok {
-		return t
-	}
-	return b.given(rank, false)
 }

@@ -16,7 +16,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// pipes are a listener whose connections lie in memory, so that a test's time can stand still while they wait.
+// pipes are a listener whose connections lie in memory, so that a test's time can stand still while
+// they wait.
 type pipes struct {
 	made   chan net.Conn
 	closed chan struct{}
@@ -31,7 +32,10 @@ func (p pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p pipes) Close() error   { close(p.closed); return nil }
+func (p pipes) Close() error {
+	close(p.closed)
+	return nil
+}
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
@@ -40,8 +44,8 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// A slowServer accepts WebSockets, the n-th (from 0) after so many seconds as slow has at n, and with 503 where that is
-// negative. lost breaks the connections that are open.
+// A slowServer accepts WebSockets, the n-th (from 0) after slow[n] seconds. It refuses with 503
+// where that is negative. lost breaks the connections that are open.
 type slowServer struct {
 	pipes
 	slow  []int
@@ -112,7 +116,8 @@ func (s *slowServer) times() []int {
 // at connects a person to the server and lets it act from second 10 on.
 func (s *slowServer) at(t *testing.T, slow ...int) (*person, *measure.Registry) {
 	t.Helper()
-	*s = slowServer{pipes: pipes{make(chan net.Conn), make(chan struct{})}, slow: slow, began: time.Now(), lost: make(chan struct{})}
+	*s = slowServer{pipes: pipes{make(chan net.Conn), make(chan struct{})}, slow: slow,
+		began: time.Now(), lost: make(chan struct{})}
 	srv := &http.Server{Handler: s}
 	var served sync.WaitGroup
 	served.Go(func() { _ = srv.Serve(s) })
@@ -127,7 +132,7 @@ func (s *slowServer) at(t *testing.T, slow ...int) (*person, *measure.Registry) 
 	a.u.Schedule(0)
 	noError(t, a.connect(t.Context()))
 	t.Cleanup(a.Close)
-	a.c.SetTable(a.steady)
+	a.c.Table = a.steady
 	time.Sleep(10 * time.Second)
 	a.u.Schedule(a.u.Now())
 	return a, env.Registry
@@ -146,8 +151,8 @@ func (s *slowServer) check(t *testing.T, reg *measure.Registry, want ...int) {
 	}
 }
 
-// In a storm a server may need the whole time-out for a handshake. The person waits for it: it opens no second connection
-// beside it, and nothing of the wait is left for the next loss.
+// In a storm a server may need the whole time-out for a handshake. The person waits for it: it
+// opens no second connection beside it, and nothing of the wait is left for the next loss.
 func TestReconnectAtASlowServer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow []int

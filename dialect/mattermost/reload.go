@@ -11,8 +11,9 @@ import (
 	"plimsoll/dialect/mattermost/api"
 )
 
-// reload makes the requests of a client that starts, in the order and in the groups of the web app: the user and the
-// presence of others, then the channels of the team, then the sidebar, then a channel.
+// reload makes the requests of a client that starts, in the order and in the groups of the web app:
+// the user and the presence of others, then the channels of the team, then the sidebar, then a
+// channel.
 func (a *person) reload(ctx context.Context) error {
 	start := time.Now()
 	var people []api.Profile
@@ -31,21 +32,15 @@ func (a *person) reload(ctx context.Context) error {
 			people, err = c.Users(ctx, 0, 100, "")
 			return err
 		},
-		func(ctx context.Context, c *api.Client) (err error) {
-			prefs, err = c.Preferences(ctx, a.id)
-			return err
-		},
+		keeping(&prefs, a.id, (*api.Client).Preferences),
 		readingOf(50, (*api.Client).Teams),
 		readingOf(a.id, (*api.Client).MyTeams),
-		func(ctx context.Context, c *api.Client) (err error) {
-			memberOf, err = c.MyTeamMembers(ctx, a.id)
-			return err
-		},
+		keeping(&memberOf, a.id, (*api.Client).MyTeamMembers),
 	}
-	if a.b.facts.config["PluginsEnabled"] == "true" {
+	if a.b.Config["PluginsEnabled"] == "true" {
 		calls = append(calls, reading((*api.Client).Plugins))
 	}
-	if a.b.facts.lacks(hasAttributes) == "" {
+	if a.b.lacks(hasAttributes) == "" {
 		calls = append(calls, reading((*api.Client).AttributeFields))
 	}
 	if err := a.together(ctx, calls...); err != nil {
@@ -62,7 +57,7 @@ func (a *person) reload(ctx context.Context) error {
 	if err := a.loadTeam(ctx); err != nil {
 		return err
 	}
-	if a.b.facts.lacks(hasAllChannels) == "" {
+	if a.b.lacks(hasAllChannels) == "" {
 		if err := a.together(ctx,
 			readingOf(a.id, (*api.Client).MyChannels),
 			func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, a.id) },
@@ -89,12 +84,23 @@ func (a *person) reload(ctx context.Context) error {
 
 // reading is a call whose answer the person does not keep.
 func reading[T any](f func(*api.Client, context.Context) (T, error)) call {
-	return func(ctx context.Context, c *api.Client) error { _, err := f(c, ctx); return err }
+	return func(ctx context.Context, c *api.Client) error {
+		_, err := f(c, ctx)
+		return err
+	}
 }
 
 // readingOf is reading for a call about something.
 func readingOf[V, T any](v V, f func(*api.Client, context.Context, V) (T, error)) call {
-	return func(ctx context.Context, c *api.Client) error { _, err := f(c, ctx, v); return err }
+	return keeping(new(T), v, f)
+}
+
+// keeping is a call about something, and stores the answer.
+func keeping[V, T any](to *T, v V, f func(*api.Client, context.Context, V) (T, error)) call {
+	return func(ctx context.Context, c *api.Client) (err error) {
+		*to, err = f(c, ctx, v)
+		return err
+	}
 }
 
 // allPages reads the person's memberships in all teams.
@@ -117,6 +123,9 @@ func (a *person) know(people []api.Profile) {
 
 // getProfiles requests the profiles of these users and remembers them.
 func (a *person) getProfiles(ctx context.Context, c *api.Client, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	people, err := c.ProfilesByID(ctx, ids)
 	if err != nil {
 		return err
@@ -125,7 +134,7 @@ func (a *person) getProfiles(ctx context.Context, c *api.Client, ids []string) e
 	return nil
 }
 
-// mostGroups is how many of the group channels that a sidebar shows are filled with names at the start.
+// mostGroups bounds the group channels whose members are requested at the start.
 const mostGroups = 20
 
 // groupsShown requests the members of the group channels that the person's sidebar shows.
@@ -161,12 +170,17 @@ func (a *person) loadTeam(ctx context.Context) error {
 			return err
 		},
 		readingOf(a.id, (*api.Client).TeamsUnread),
-		func(ctx context.Context, c *api.Client) error { _, err := c.Categories(ctx, a.id, a.team); return err },
+		func(ctx context.Context, c *api.Client) error {
+			_, err := c.Categories(ctx, a.id, a.team)
+			return err
+		},
 		readingOf([]string{a.id}, (*api.Client).Statuses),
 	}
 	for _, more := range teamLoads {
-		if a.b.facts.lacks(more.needs) == "" {
-			calls = append(calls, func(ctx context.Context, c *api.Client) error { return more.load(ctx, c, a.id, a.team) })
+		if a.b.lacks(more.needs) == "" {
+			calls = append(calls, func(ctx context.Context, c *api.Client) error {
+				return more.load(ctx, c, a.id, a.team)
+			})
 		}
 	}
 	if err := a.together(ctx, calls...); err != nil {
@@ -190,21 +204,22 @@ func loadThreadTotals(ctx context.Context, c *api.Client, userID, teamID string)
 	return err
 }
 
-// A hostile server lists 50,000 teams and channels, for each of thousands of persons. A person remembers so many of them:
-// a few hundred KiB. Nobody in a real one is in as many.
+// These bound what a person remembers of a hostile server, which may list 50,000 teams and channels
+// for each of thousands of persons. They take a few hundred KiB, and no user of a real server is in
+// as many.
 const (
 	mostTeams  = 500
 	mostPlaces = 5000
 )
 
-// takeTeams remembers the teams of which the person is a member.
+// takeTeams remembers the person's teams.
 func (a *person) takeTeams(ids []string) {
 	slices.Sort(ids) // servers order them as they like
 	a.teams = slices.Clone(ids[:min(len(ids), mostTeams)])
 }
 
-// take makes places of channels that were read, except archived ones and those for which the directory has no room, or
-// the person.
+// take makes places of channels that were read, except archived ones. It ends where the person or
+// the directory has no room.
 func (a *person) take(chs []api.Channel) {
 	for _, ch := range chs {
 		if len(a.places) >= mostPlaces {
@@ -219,7 +234,7 @@ func (a *person) take(chs []api.Channel) {
 	}
 }
 
-// direct requests the profiles and the presence of those that the person has direct channels with.
+// direct requests the profiles and the presence of the other users of the person's direct channels.
 func (a *person) direct(ctx context.Context) error {
 	var ids []string
 	for _, p := range a.places {
@@ -229,17 +244,14 @@ func (a *person) direct(ctx context.Context) error {
 			}
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
 	if err := a.getProfiles(ctx, a.c, ids); err != nil {
 		return err
 	}
 	return a.getStatuses(ctx, ids)
 }
 
-// otherOf returns the other of the two users of a direct channel, whose name is both identifiers with two underscores
-// between.
+// otherOf returns the other of the two users of a direct channel, whose name is both identifiers
+// with two underscores between.
 func otherOf(name, self string) string {
 	x, y, ok := strings.Cut(name, "__")
 	switch {
@@ -253,6 +265,9 @@ func otherOf(name, self string) string {
 
 // getStatuses requests the presence of users and remembers that it is known.
 func (a *person) getStatuses(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	if _, err := a.c.Statuses(ctx, ids); err != nil {
 		return err
 	}
@@ -262,8 +277,9 @@ func (a *person) getStatuses(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// meet requests the objects that the client lacks to show posts, in the order of the web app: their pictures, the
-// presence, the profiles and the portraits of their authors, and the profiles of those they mention.
+// meet requests the objects that the client lacks to show posts, in the order of the web app: their
+// pictures, the presence, the profiles and the portraits of their authors, and the profiles of
+// those they mention.
 func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	var pictures []call
 	var unseen, unknown, names []string
@@ -271,12 +287,17 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	a.mu.Lock()
 	for _, p := range posts {
 		for _, f := range p.Images {
-			pictures = append(pictures, func(ctx context.Context, c *api.Client) error { return c.Thumbnail(ctx, f.ID.String()) })
+			pictures = append(pictures, func(ctx context.Context, c *api.Client) error {
+				return c.Thumbnail(ctx, f.ID.String())
+			})
 			if f.Preview {
-				pictures = append(pictures, func(ctx context.Context, c *api.Client) error { return c.Preview(ctx, f.ID.String()) })
+				pictures = append(pictures, func(ctx context.Context, c *api.Client) error {
+					return c.Preview(ctx, f.ID.String())
+				})
 			}
 		}
-		if n, ok := a.b.dir.named(p.Mention); p.Mention != "" && !(ok && (n == a.self || a.profiles.has(n))) && !slices.Contains(names, p.Mention) {
+		if n, ok := a.b.dir.named(p.Mention); p.Mention != "" &&
+			!(ok && (n == a.self || a.profiles.has(n))) && !slices.Contains(names, p.Mention) {
 			names = append(names, p.Mention)
 		}
 		n := a.b.dir.user(p.UserID)
@@ -305,15 +326,11 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	if err := a.together(ctx, pictures...); err != nil {
 		return err
 	}
-	if len(unseen) > 0 {
-		if err := a.getStatuses(ctx, unseen); err != nil {
-			return err
-		}
+	if err := a.getStatuses(ctx, unseen); err != nil {
+		return err
 	}
-	if len(unknown) > 0 {
-		if err := a.getProfiles(ctx, a.c, unknown); err != nil {
-			return err
-		}
+	if err := a.getProfiles(ctx, a.c, unknown); err != nil {
+		return err
 	}
 	if err := a.portraits(ctx, faces); err != nil {
 		return err
@@ -328,8 +345,8 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	return nil
 }
 
-// portraits requests the pictures of users: those that a browser does not have, or with the setting images
-// revalidate, whether they changed.
+// portraits requests the pictures of users that the person does not have. With the setting images
+// revalidate it asks for the others, too, with their tags.
 func (a *person) portraits(ctx context.Context, users []uint32) error {
 	if a.b.set.images == imagesOff {
 		return nil
@@ -340,7 +357,8 @@ func (a *person) portraits(ctx context.Context, users []uint32) error {
 		if have && a.b.set.images == imagesCache {
 			continue
 		}
-		who, tag := a.b.dir.account(n), ""
+		who := a.b.dir.account(n)
+		tag := ""
 		if have {
 			tag = who.tag
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,9 +52,7 @@ func (t *tape) dial(ctx context.Context, network, addr string) (net.Conn, error)
 func nullInProcess(t *testing.T) (url string) {
 	t.Helper()
 	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -66,9 +63,11 @@ func nullInProcess(t *testing.T) (url string) {
 	return s.URL()
 }
 
-// process plays one process of a run: the persons from one rank to another do so many actions. It returns the
-// requests of each, sorted (calls go out together), and its think times.
-func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
+// process plays one process of a run: the persons of some ranks carry out acts actions each. It
+// returns the requests of each, sorted (calls go out together), and its think times.
+func process(
+	t *testing.T, all, from, to, acts int, weights map[string]float64,
+) (sent map[string][]string, think map[int][]time.Duration) {
 	t.Helper()
 	tape := &tape{log: map[string][]string{}}
 	env := nullEnv(nullInProcess(t), 0.0001)
@@ -107,8 +106,8 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 	return tape.log, think
 }
 
-// Whether one process plays all users or two play a half each, each user thinks as long and sends the same, where it
-// sees the same.
+// Whether one process plays all users or two play a half each, each user thinks as long and sends
+// the same, where it sees the same.
 func TestSameSeedSameUsers(t *testing.T) {
 	weights := map[string]float64{}
 	for name, w := range Mixes()[DefaultMix] {
@@ -159,14 +158,13 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 	var mu sync.Mutex
 	broken := false
 	url := nullInProcess(t)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if broken {
 			w.WriteHeader(500)
 		}
-	}))
-	defer front.Close()
+	})
 	states := [2][2]uint64{}
 	for i := range states {
 		env := nullEnv(url, 0.0001)
@@ -183,7 +181,8 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 			mu.Unlock()
 			a := actor.(*person)
 			a.pool.close()
-			a.pool.closed, a.pool.cfg.URL = false, front.URL
+			a.pool.closed = false
+			a.pool.cfg.URL = addr
 		}
 		for range 100 {
 			noError(t, actor.Act(t.Context()))

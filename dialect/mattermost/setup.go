@@ -37,7 +37,7 @@ type setup struct {
 	patience *api.Patience // waits where a rate limit refuses a call; nil: the call fails
 }
 
-// setupRecorder records provisioning, in which every op is due when it is sent.
+// setupRecorder records provisioning. Every op is due when it is sent.
 type setupRecorder struct {
 	rec   *measure.Recorder
 	epoch time.Time
@@ -47,9 +47,12 @@ type setupRecorder struct {
 func (r setupRecorder) Begin(measure.Name) {}
 
 // Done implements Recorder.
-func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+func (r setupRecorder) Done(
+	n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64,
+) time.Duration {
 	at := sent.Sub(r.epoch)
-	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class, Bytes: bytes})
+	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class,
+		Bytes: bytes})
 	return at
 }
 
@@ -70,19 +73,21 @@ func (s *setup) log(format string, args ...any) {
 	}
 }
 
-// patient makes the calls wait where a rate limit refuses them; heldUp ends it.
+// patient makes calls wait where a rate limit refuses them.
 func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
 
-// heldUp reports for how long a rate limit held the calls up, if one did.
+// heldUp logs the time for which a rate limit held calls up.
 func (s *setup) heldUp() {
 	if held, refused := s.patience.Held(); refused > 0 {
-		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated", held.Seconds(), refused)
+		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated",
+			held.Seconds(), refused)
 	}
 }
 
 func (s *setup) client(token string) (*api.Client, error) {
-	return api.NewClient(api.ClientConfig{
-		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+	return api.NewClient(api.Options{
+		URL: s.env.URL, HTTP2: s.env.HTTP2, Token: token, Timeout: s.call, Clock: s.clock,
+		Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 		Patience: s.patience,
 	})
 }
@@ -97,13 +102,19 @@ func (s *setup) with(f func(c *api.Client) error) error {
 	return f(c)
 }
 
-// parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the first error.
+// parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the
+// first error.
 func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int) error) error {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	var mu sync.Mutex
 	next := 0
-	take := func() int { mu.Lock(); defer mu.Unlock(); next++; return next - 1 }
+	take := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		next++
+		return next - 1
+	}
 	var wg sync.WaitGroup
 	for range min(n, provisionWorkers) {
 		wg.Go(func() {
@@ -114,7 +125,9 @@ func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int
 			}
 			defer c.Close()
 			for i := take(); i < n && ctx.Err() == nil; i = take() {
-				if err := boundary.Do("preparing the server", func() error { return f(ctx, c, i) }); err != nil {
+				if err := boundary.Do("preparing the server", func() error {
+					return f(ctx, c, i)
+				}); err != nil {
 					cancel(err)
 					return
 				}
@@ -127,10 +140,12 @@ func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int
 
 // each is parallel for the elements of a list.
 func each[T any](s *setup, list []T, f func(ctx context.Context, c *api.Client, v T) error) error {
-	return s.parallel(len(list), func(ctx context.Context, c *api.Client, i int) error { return f(ctx, c, list[i]) })
+	return s.parallel(len(list), func(ctx context.Context, c *api.Client, i int) error {
+		return f(ctx, c, list[i])
+	})
 }
 
-// status returns that of the answer to a call that failed, and 0 if there was none.
+// status returns the status of the answer to a failed call; 0 without an answer.
 func status(err error) int {
 	if e, ok := errors.AsType[*api.OpError](err); ok {
 		return e.Status
@@ -150,9 +165,11 @@ func exists(err error) bool {
 	return ok && (e.Status == 400 || e.Status == 409) && strings.Contains(e.Code, "exist")
 }
 
-// asAdmin obtains the administrator's token; on a server without accounts it creates the administrator.
+// asAdmin obtains the administrator's token; on a server without accounts it creates the
+// administrator.
 func (s *setup) asAdmin() error {
-	token, password := secret(s.env, "admin_token"), secret(s.env, "admin_password")
+	token := secret(s.env, "admin_token")
+	password := secret(s.env, "admin_password")
 	if token == "" && password == "" {
 		return errors.New("provisioning needs an administrator: give the secret admin_password (or admin_token)")
 	}
@@ -185,32 +202,42 @@ func (s *setup) asAdmin() error {
 	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
 		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
 	}
-	s.token, s.admin = c.Token(), p.ID
+	s.token = c.Token
+	s.admin = p.ID
 	return nil
 }
 
-// valid reports whether a token obtained earlier still opens a session: false after a reset to a state before it.
+// valid reports whether a token obtained earlier still opens a session; a reset to an earlier state
+// ends it.
 func (s *setup) valid(token string) (bool, error) {
-	c, err := s.client(token)
-	if err != nil {
-		return false, err
-	}
-	defer c.Close()
-	if _, err = c.Me(s.ctx); unauthorized(err) {
+	_, err := s.who(token)
+	if unauthorized(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// adminRemedy ends the error of something that only an administrator does.
+// who returns the user that a token belongs to.
+func (s *setup) who(token string) (p api.Profile, err error) {
+	c, err := s.client(token)
+	if err != nil {
+		return p, err
+	}
+	defer c.Close()
+	return c.Me(s.ctx)
+}
+
+// adminRemedy is the end of an error whose remedy is an administrator.
 const adminRemedy = "or give the secret admin_password or admin_token of an administrator, who does it"
 
-// noAdmin is the reason why the server has not what only an administrator uses or makes.
+// noAdmin is the reason for objects that are missing because only an administrator uses or makes
+// them.
 const noAdmin = "no administrator's secret is given"
 
-// absent is the error of an object that only an administrator would make.
+// absent completes the error of an object that only an administrator can make.
 func (s *setup) absent(err error) error {
-	return fmt.Errorf("%w; make it, name others with the settings team and channel, %s", err, adminRemedy)
+	return fmt.Errorf("%w; make it, name others with the settings team and channel, %s", err,
+		adminRemedy)
 }
 
 // hasAdmin reports whether an administrator's secret is given.

@@ -7,20 +7,22 @@ import (
 	"plimsoll/load/measure"
 )
 
-// Half of the persons make their account, join and load everything; no first login counts in the steady state. A
-// second run finds their accounts.
+// Half of the persons make their account, join and load everything; no first login counts in the
+// steady state. A second run finds their accounts.
 func TestSignUp(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)
 	env.Params["sign_up"] = "50%"
 	b := &Person{}
 	const n = 4
-	if err := b.Provision(t.Context(), env, n); err == nil || !strings.Contains(err.Error(), "login: cold") {
+	if err := b.Provision(t.Context(), env, n); err == nil ||
+		!strings.Contains(err.Error(), "login: cold") {
 		t.Fatalf("warm logins of accounts that are not there: %v", err)
 	}
 	env.Cold = true
 	noError(t, b.Provision(t.Context(), env, n))
-	if made := counts(t, env.Registry, "setup_team_by_name", "setup_channel_by_name")["setup_create_user"]; made != n/2 {
+	if made := counts(t, env.Registry, "setup_team_by_name",
+		"setup_channel_by_name")["setup_create_user"]; made != n/2 {
 		t.Errorf("%d accounts were made before the run, want %d", made, n/2)
 	}
 	for run, mayFail := range []string{"", "login_create_user"} {
@@ -39,7 +41,8 @@ func TestSignUp(t *testing.T) {
 				t.Errorf("person %d is %+v (%v)", rank, me, err)
 			}
 			if len(p.places) < b.set.memberships {
-				t.Errorf("person %d is in %d channels, want %d and the team's own", rank, len(p.places), b.set.memberships)
+				t.Errorf("person %d is in %d channels, want %d and the team's own", rank, len(p.places),
+					b.set.memberships)
 			}
 			noError(t, a.Act(t.Context()))
 		}
@@ -48,8 +51,10 @@ func TestSignUp(t *testing.T) {
 		if run > 0 {
 			want = 0
 		}
-		if got["login_create_user"] != want || got["login"] != n || got["create_user"]+got["join_team"]+got["me"] != 0 {
-			t.Errorf("run %d: %d accounts made, want %d; %d logins with a password: %v", run, got["login_create_user"], want, got["login"], got)
+		if got["login_create_user"] != want || got["login"] != n ||
+			got["create_user"]+got["join_team"]+got["me"] != 0 {
+			t.Errorf("run %d: %d accounts made, want %d; %d logins with a password: %v", run,
+				got["login_create_user"], want, got["login"], got)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -14,14 +13,14 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Accounts that were there before the run may be somebody's: their posts and scheduled posts from before are neither
-// edited nor deleted nor sent. Those of accounts that plimsoll made are.
+// Accounts that were there before the run may be somebody's: their posts and scheduled posts from
+// before are neither edited nor deleted nor sent. Those of accounts that plimsoll made are.
 func TestWhatAnAccountHadStays(t *testing.T) {
 	const scheduled = `{"id":"%s","channel_id":"c","message":"m","scheduled_at":%d}`
 	for _, adopted := range []bool{false, true} {
 		var mu sync.Mutex
 		var changed []string
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			path := r.URL.Path[len("/api/v4"):]
 			mu.Lock()
@@ -43,28 +42,31 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 					io.WriteString(w, `{"status":"OK"}`)
 				}
 			}
-		}))
-		a := lone(t, &workload.Env{URL: srv.URL}, settings{})
+		})
+		a := lone(t, &workload.Env{URL: addr}, settings{})
 		b := a.b
 		if adopted {
-			b.roster = &roster{Rows: []workload.Account{{Login: "me"}}, Names: []string{"me"}, IDs: []string{"me"}, Open: []string{"tok"}}
+			b.Rows = []workload.Account{{Login: "me"}}
+			b.Names = []string{"me"}
 		}
 		ch := b.dir.channel(api.Channel{ID: "c", Type: "O", TeamID: "t"})
-		a.team, a.places, a.current = "t", []place{{ch: ch}}, 0
+		a.team = "t"
+		a.places = []place{{ch: ch}}
+		a.current = 0
 		b.dir.see(ch, api.Seen{ID: api.ParseID("old"), UserID: api.ParseID("me"), CreateAt: 1})
 		a.begin(a.steady)
 		want := []string{"DELETE /posts/old", "DELETE /posts/schedule/old"}
 		if adopted {
 			want = []string{"DELETE /posts/new", "DELETE /posts/schedule/new"}
-			if err := a.deletePost(t.Context()); !errors.Is(err, errNoOwnPost) {
+			if err := deletePost(t.Context(), a); !errors.Is(err, errNoOwnPost) {
 				t.Errorf("without a post of the run: %v", err)
 			}
 			noError(t, a.post(t.Context(), ch, api.Draft{Message: "m"}))
 		}
-		if err := a.deletePost(t.Context()); err != nil {
+		if err := deletePost(t.Context(), a); err != nil {
 			t.Errorf("adopted %v: deleting a post: %v", adopted, err)
 		}
-		if err := a.deleteScheduledPost(t.Context()); err != nil {
+		if err := deleteScheduledPost(t.Context(), a); err != nil {
 			t.Errorf("adopted %v: deleting a scheduled post: %v", adopted, err)
 		}
 		if mu.Lock(); !slices.Equal(changed, want) {
@@ -72,6 +74,5 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 		}
 		mu.Unlock()
 		a.Close()
-		srv.Close()
 	}
 }

@@ -14,11 +14,11 @@ import (
 )
 
 // storms are the kinds that persons know.
-var storms = map[string]func(a *person, ctx context.Context, s workload.Storm) error{
-	"login":     (*person).stormLogin,
-	"reconnect": (*person).stormReconnect,
-	"mention":   (*person).stormMention,
-	"join":      (*person).stormJoin,
+var storms = map[string]func(ctx context.Context, a *person, s workload.Storm) error{
+	"login":     stormLogin,
+	"reconnect": stormReconnect,
+	"mention":   stormMention,
+	"join":      stormJoin,
 }
 
 // StormKinds implements workload.StormKinds:
@@ -29,8 +29,8 @@ var storms = map[string]func(a *person, ctx context.Context, s workload.Storm) e
 //	join       everyone joins one new channel and reads it
 func (b *Person) StormKinds() []string { return slices.Sorted(maps.Keys(storms)) }
 
-// Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's place in the plan, and
-// takes nothing from the user's own streams.
+// Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's
+// place in the plan, and takes nothing from the user's own streams.
 func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	do := storms[s.Kind]
 	if do == nil {
@@ -39,7 +39,7 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	a.renew(a.start[0]+1+uint64(s.Index), a.start[1])
 	defer a.begin(a.b.notes.storm(a.reg, s.Kind))()
 	a.takeIn()
-	failed := do(a, ctx, s)
+	failed := do(ctx, a, s)
 	err := a.settle(ctx, failed)
 	if err == nil {
 		a.isGone() // a login that failed is tried again at the next action
@@ -50,20 +50,20 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	return err
 }
 
-func (a *person) stormLogin(ctx context.Context, _ workload.Storm) error {
+func stormLogin(ctx context.Context, a *person, _ workload.Storm) error {
 	a.leave()
 	return a.comeAnew(ctx)
 }
 
-func (a *person) stormReconnect(ctx context.Context, _ workload.Storm) error {
+func stormReconnect(ctx context.Context, a *person, _ workload.Storm) error {
 	if a.socket() == nil {
 		return errNoSocket
 	}
-	return a.reconnectWebSocket(ctx)
+	return reconnectWebSocket(ctx, a)
 }
 
-// CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with it; "" when all
-// are good.
+// CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with
+// it; "" when all are good.
 func CheckStorm(kind string, params map[string]string) (key, problem string) {
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		switch {
@@ -79,14 +79,15 @@ func CheckStorm(kind string, params map[string]string) (key, problem string) {
 	return "", ""
 }
 
-func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
+func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 	posts, err := strconv.Atoi(cmp.Or(s.Params["posts"], "1"))
 	if err != nil || posts < 1 {
-		return fmt.Errorf("mattermost: storm mention: posts is %q, want a whole number from 1", s.Params["posts"])
+		return fmt.Errorf("mattermost: storm mention: posts is %q, want a whole number from 1",
+			s.Params["posts"])
 	}
 	for k, p := range a.places {
 		if a.inTeam(p) && p.ch.members.Load() == 0 {
-			members, err := a.c.ChannelStats(ctx, p.ch.id.String(), false)
+			members, err := a.c.ChannelStats(ctx, p.ch.key, false)
 			if err != nil {
 				return err
 			}
@@ -98,16 +99,17 @@ func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
 		return errNoChannel
 	}
 	for range posts {
-		if err := a.post(ctx, a.places[k].ch, api.Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
+		if err := a.post(ctx, a.places[k].ch,
+			api.Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *person) stormJoin(ctx context.Context, s workload.Storm) error {
+func stormJoin(ctx context.Context, a *person, s workload.Storm) error {
 	name := fmt.Sprintf("%s-rally-%d", a.b.set.team, s.Index)
-	ch, err := a.rally(ctx, a.b.team, name)
+	ch, err := a.rally(ctx, a.b.Team, name)
 	if err != nil {
 		return err
 	}
@@ -124,8 +126,9 @@ type rally struct {
 	tries int   // that failed
 }
 
-// rallyTries is how many users of a process try to find or make the channel of a storm before all others fail with the
-// last one's error. Each may need the whole time-out, several times over, and the others wait.
+// rallyTries bounds the users of a process that try to find or make the channel of a storm; all
+// others fail with the last one's error. A try may take the time-out several times over, and the
+// others wait for it.
 const rallyTries = 3
 
 // rally finds or creates the channel of a storm; the first caller does it for all, the others wait.
@@ -135,7 +138,8 @@ func (a *person) rally(ctx context.Context, team, name string) (api.Channel, err
 	defer b.storm.Unlock()
 	a.u.Rejoin(a.u.Since(b.rallied))
 	if b.reg != b.ralliesOf || b.rallies == nil {
-		b.rallies, b.ralliesOf = map[string]*rally{}, b.reg
+		b.rallies = map[string]*rally{}
+		b.ralliesOf = b.reg
 	}
 	r := b.rallies[name]
 	if r == nil {
@@ -163,8 +167,8 @@ func (a *person) rally(ctx context.Context, team, name string) (api.Channel, err
 	return ch, err
 }
 
-// findOrMake looks for an open channel by name in the team's list, in which nothing is an error, and makes it if it
-// is not there.
+// findOrMake looks for an open channel by name in the team's list, where a missing one is no failed
+// op, and makes it if it is not there.
 func findOrMake(ctx context.Context, c *api.Client, team, name string) (api.Channel, error) {
 	for page := 0; ; page++ {
 		chs, err := c.PublicChannels(ctx, team, page, pageSize)

@@ -6,20 +6,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
-// Each kind of storm does its work on a server, under series of its own; everyone is connected afterwards, and no
-// user's chance was touched.
+// Each kind of storm does its work on a server, under series of its own; everyone is connected
+// afterwards, and no user's chance was touched.
 func TestStorms(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)
@@ -39,7 +37,7 @@ func TestStorms(t *testing.T) {
 	if got := b.StormKinds(); !slices.Equal(got, []string{"join", "login", "mention", "reconnect"}) {
 		t.Errorf("kinds %v", got)
 	}
-	other := workload.NewUser(0, 0, 1, env.Pace, nil, clock.New(time.Now()))
+	other := userOf(workload.Env{Pace: env.Pace}, 0)
 	other.Pick.Uint64() // two draws for the login, at birth
 	other.Pick.Uint64()
 	for i, tt := range []struct {
@@ -76,18 +74,22 @@ func TestStorms(t *testing.T) {
 		if a.socket() == nil {
 			t.Errorf("person %d is not connected", rank)
 		}
-		if id := fmt.Sprint(b.set.team, "-rally-3"); !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.name == id }) {
+		if id := fmt.Sprint(b.set.team, "-rally-3"); !slices.ContainsFunc(a.places, func(p place) bool {
+			return p.ch.name == id
+		}) {
 			t.Errorf("person %d is not in %s", rank, id)
 		}
 	}
-	if u := all[0].u; u.Action.Uint64() != other.Action.Uint64() || u.Pick.Uint64() != other.Pick.Uint64() || u.Think.Uint64() != other.Think.Uint64() {
+	if u := all[0].u; u.Action.Uint64() != other.Action.Uint64() ||
+		u.Pick.Uint64() != other.Pick.Uint64() || u.Think.Uint64() != other.Think.Uint64() {
 		t.Error("a storm drew from the user's own chance")
 	}
 	if err := all[0].Storm(t.Context(), workload.Storm{Kind: "snow"}); err == nil {
 		t.Error("an unknown storm passed")
 	}
 	deadline := time.Now().Add(time.Minute)
-	for n := env.Ledger.Count(); n.Judged < n.Acked && time.Now().Before(deadline); n = env.Ledger.Count() {
+	for n := env.Ledger.Count(); n.Judged < n.Acked &&
+		time.Now().Before(deadline); n = env.Ledger.Count() {
 		time.Sleep(20 * time.Millisecond)
 		env.Ledger.Settle(time.Now())
 	}
@@ -95,9 +97,10 @@ func TestStorms(t *testing.T) {
 		t.Errorf("ledger %+v", c)
 	}
 	// Who is refused is not back, and nor is who had nothing to reconnect; both go on.
-	b.password = "another"
+	b.Password = "another"
 	for i, kind := range []string{"login", "reconnect"} {
-		if err := all[1].Storm(t.Context(), workload.Storm{Kind: kind, Index: 10 + i}); !errors.Is(err, workload.ErrNotBack) {
+		if err := all[1].Storm(t.Context(), workload.Storm{Kind: kind, Index: 10 + i}); !errors.Is(err,
+			workload.ErrNotBack) {
 			t.Errorf("%s of a person whose login is refused: %v, want that it is not back", kind, err)
 		}
 	}
@@ -115,8 +118,8 @@ func TestDevicesAreDealt(t *testing.T) {
 	}
 }
 
-// A channel that cannot be made is not tried by each user of a storm: each try may take the whole time-out, and the
-// others wait for it. One failure of a server is no reason to give up.
+// A channel that cannot be made is not tried by each user of a storm: each try may take the whole
+// time-out, and the others wait for it. One failure of a server is no reason to give up.
 func TestRallyGivesUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		failures, tries, made int
@@ -128,7 +131,7 @@ func TestRallyGivesUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			tries := map[string]int{}
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.Method != http.MethodPost {
 					io.WriteString(w, "[]")
 					return
@@ -143,14 +146,13 @@ func TestRallyGivesUp(t *testing.T) {
 				}
 				w.WriteHeader(http.StatusCreated)
 				fmt.Fprintf(w, `{"id":"%s","name":%q,"type":"O","team_id":"t"}`, anID, ask.Name)
-			}))
-			defer srv.Close()
-			c, _ := newTestClient(t, srv.URL)
+			})
+			c := newTestClient(t, addr)
 			b := &Person{reg: measure.NewRegistry(1)}
 			run := func(channel string) {
 				made := 0
 				for rank := range 20 {
-					a := &person{b: b, c: c, u: workload.NewUser(rank, rank, 1, 1, nil, clock.New(time.Now()))}
+					a := &person{b: b, c: c, u: userOf(workload.Env{}, rank)}
 					ch, err := a.rally(t.Context(), "t", channel)
 					if _, is := errors.AsType[*api.OpError](err); err != nil && !is {
 						t.Errorf("%s: %v, want the failure of an operation", channel, err)
@@ -162,7 +164,8 @@ func TestRallyGivesUp(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if made != tt.made || tries[channel] != tt.tries {
-					t.Errorf("%s: %d of 20 have it after %d tries; want %d after %d", channel, made, tries[channel], tt.made, tt.tries)
+					t.Errorf("%s: %d of 20 have it after %d tries; want %d after %d", channel, made,
+						tries[channel], tt.made, tt.tries)
 				}
 			}
 			run("one")

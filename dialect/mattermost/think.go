@@ -21,8 +21,8 @@ const (
 	mostThink  = 30  // times the mean
 )
 
-// heavyThink draws a pause with the same mean of 20 s from a log-normal distribution: half of all pauses are shorter
-// than 12 s, one in a hundred is longer than two minutes.
+// heavyThink draws a pause with the same mean of 20 s from a log-normal distribution: half of all
+// pauses are shorter than 12 s, one in a hundred is longer than two minutes.
 func heavyThink(r *rand.Rand) time.Duration {
 	x := math.Exp(thinkSigma*r.NormFloat64() - thinkSigma*thinkSigma/2)
 	return time.Duration(min(x, mostThink) * avgThink * float64(time.Millisecond)).Round(time.Millisecond)
@@ -46,8 +46,8 @@ func zipf(r *rand.Rand, n int, s float64) int {
 	return n - 1
 }
 
-// recent draws one of n posts, 0 being the newest, by a geometric distribution whose mean is about so many posts
-// back; mean 0 is uniform. It draws once.
+// recent draws one of n posts, 0 being the newest, by a geometric distribution with that mean; mean
+// 0 is uniform. It draws once.
 func recent(r *rand.Rand, n int, mean float64) int {
 	if mean == 0 {
 		return r.IntN(n)
@@ -58,14 +58,16 @@ func recent(r *rand.Rand, n int, mean float64) int {
 	return min(n-1, int(math.Log1p(-x)/math.Log(q)))
 }
 
-// A visit is a stretch of actions between arriving and going away. With the setting visit 0 it never ends.
+// A visit is a stretch of actions between arriving and going away. With the setting visit 0 it
+// never ends.
 type visit struct {
 	left int  // actions until its end, plus one; 0 before the first
 	away bool // the person has no connection until its next action
 }
 
-// next counts an action and returns how much longer than usual the pause after it is: none within a visit. At its end
-// the person either leaves the window open or closes it, and with it the connection.
+// next counts an action and returns how much longer than usual the pause after it is: none within a
+// visit. At its end the person either leaves the window open or closes it, and with it the
+// connection.
 func (v *visit) next(a *person) time.Duration {
 	set := &a.b.set
 	if set.visit == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -16,12 +15,13 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A server that stands still in its WebSocket handlers when the phase ends: the operation that waits for it is under
-// way until it was answered.
+// A server that stands still in its WebSocket handlers when the phase ends: the operation that
+// waits for it is under way until it was answered.
 func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 	for _, stalls := range []string{"websocket", "typing"} {
 		t.Run(stalls, func(t *testing.T) {
-			asked, answer := make(chan struct{}), make(chan struct{})
+			asked := make(chan struct{})
+			answer := make(chan struct{})
 			url := socketServer(t, func(c *websocket.Conn, send func(string)) {
 				stall := func(op string) {
 					if op == stalls {
@@ -40,12 +40,12 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 					send(fmt.Sprintf(`{"status":"OK","seq_reply":%d}`, req.Seq))
 				}
 			})
-			reg, epoch := measure.NewRegistry(1), time.Now()
+			reg := measure.NewRegistry(1)
+			epoch := time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
-			c, err := api.NewClient(api.ClientConfig{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: api.NewTable(reg, "")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c, err := api.NewClient(api.Options{URL: url, Token: "tok", Timeout: 10 * time.Second,
+				Recorder: u, Table: api.NewTable(reg, "")})
+			noError(t, err)
 			defer c.Close()
 			ended := make(chan error)
 			go func() {
@@ -77,8 +77,8 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 	}
 }
 
-// A call that an event or the clock starts is under way as all others are, until it was answered or its person has
-// gone; a run that is cut off leaves it so.
+// A call that an event or the clock starts is under way as all others are, until it was answered or
+// its person has gone; a run that is cut off leaves it so.
 func TestCallsBehindAreUnderWay(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -87,27 +87,32 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 	}{
 		{"answered", func(answer, _, _ func()) { answer() }, 0},
 		{"the person leaves", func(_, gone, _ func()) { gone() }, 0},
-		{"the run is cut off", func(_, gone, cut func()) { cut(); gone() }, 1},
+		{"the run is cut off", func(_, gone, cut func()) {
+			cut()
+			gone()
+		}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			asked, answer := make(chan struct{}), make(chan struct{})
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked := make(chan struct{})
+			answer := make(chan struct{})
+			addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				close(asked)
 				select {
 				case <-answer:
 				case <-r.Context().Done():
 				}
-			}))
-			defer srv.Close()
-			reg, epoch := measure.NewRegistry(1), time.Now()
+			})
+			reg := measure.NewRegistry(1)
+			epoch := time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 			run, cut := context.WithCancel(t.Context())
 			defer cut()
 			life, gone := context.WithCancelCause(run)
 			defer gone(nil)
 			table := api.NewTable(reg, "")
-			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
-				cfg: api.ClientConfig{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
+			a := &person{b: &Person{}, u: u, connection: connection{life: life}, steady: table, pool: pool{budget: 2,
+				cfg: api.Options{URL: addr, Token: "tok", Timeout: 10 * time.Second, Table: table,
+					Recorder: u}}}
 			defer a.pool.close()
 			a.behind(0, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
 			<-asked

@@ -10,12 +10,12 @@ import (
 	"plimsoll/load/workload"
 )
 
-// TestPostsAcceptedWithoutIdAreNotLostSilently: half of the posts of a poster are answered 200 {"status":"OK"}. Each
-// of them is an error of class decode, and the ledger records that it cannot be looked for; the audit expects the
-// others.
+// TestPostsAcceptedWithoutIdAreNotLostSilently: half of the posts of a poster are answered 200
+// {"status":"OK"}. Each of them is an error of class decode, and the ledger records that it cannot
+// be looked for; the audit expects the others.
 func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	n := 0
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if n++; n%2 == 0 {
 			io.WriteString(w, `{"status":"OK"}`)
@@ -24,10 +24,10 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, `{"id":"`+itoa(n)+`","create_at":7,"channel_id":"`+anID+`"}`)
 	})
-	defer srv.Close()
 	reg := measure.NewRegistry(1)
-	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
-	p := &Poster{channels: []string{anID}, token: "t"}
+	env := workload.Env{URL: addr, Pace: 1, Registry: reg, Timeout: time.Minute,
+		Ledger: workload.NewLedger(0, 1)}
+	p := &Poster{posting: posting{Channels: []string{anID}, Token: "t"}}
 	a := newActor(t, p, env, userOf(env, 0))
 	defer a.Close()
 	const posts = 40
@@ -40,7 +40,8 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 		}
 	}
 	for _, w := range reg.Cut() {
-		if w.Name == "post" && (w.Classes[measure.OK] != posts/2 || w.Classes[measure.Decode] != posts/2) {
+		if w.Name == "post" && (w.Classes[measure.OK] != posts/2 ||
+			w.Classes[measure.Decode] != posts/2) {
 			t.Errorf("classes %v", w.Classes)
 		}
 	}

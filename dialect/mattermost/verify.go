@@ -30,14 +30,44 @@ const (
 	OutcomeFailed  Outcome = "FAILED"
 )
 
+// Outcomes are all outcomes, the good ones first.
+var Outcomes = []Outcome{OutcomeOK, OutcomeAbsent, OutcomeLicense, OutcomeFailed}
+
+// CheckActions refuses names that are not actions of persons.
+func CheckActions(names []string) error {
+	var known []string
+	for i := range actions {
+		known = append(known, actions[i].name)
+	}
+	slices.Sort(known)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("no action %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
 // A Proof is the outcome of one action on one server.
 type Proof struct {
 	Action        string  `json:"action"`
 	Outcome       Outcome `json:"outcome"`
 	Detail        string  `json:"detail,omitempty"` // the reason, unless it is ok
 	ServerVersion string  `json:"server_version"`
-	// Stack is that of this program if it panicked in the proof, which has failed then by a defect of ours.
+	// Stack is the stack of this program if it panicked in the proof: a defect of ours.
 	Stack string `json:"stack,omitempty"`
+}
+
+// Count returns the number of proofs with each outcome.
+func Count(proofs []Proof) map[string]int {
+	n := map[string]int{}
+	for _, o := range Outcomes {
+		n[string(o)] = 0
+	}
+	for _, p := range proofs {
+		n[string(p.Outcome)]++
+	}
+	return n
 }
 
 // A VerifyConfig names the server to verify and the account to use.
@@ -45,14 +75,15 @@ type VerifyConfig struct {
 	URL      string
 	Token    string // of an administrator; or
 	Password string // of the administrator named by the setting admin, who is created on an empty server
-	// UserPassword is that of the accounts it makes; derived from the administrator's secret if empty, and so another
-	// one with another token.
+	// UserPassword is the password of the accounts that it makes. If empty, it is derived from the
+	// administrator's secret.
 	UserPassword string
 	Params       map[string]string
 	Timeout      time.Duration // of one call; 0 means 10 s
 	Only         []string      // names of actions; nil means all
 	Users        int           // of the run that the obstacles are for
-	// Before is called with the obstacles before anything is made on the server, but for its administrator.
+	// Before is called with the obstacles before anything is made on the server, but for its
+	// administrator.
 	Before func([]dialect.Obstacle)
 	// Proven is called with each proof.
 	Proven  func(Proof)
@@ -60,10 +91,11 @@ type VerifyConfig struct {
 	Secrets *plain.Secrets // gets every password and token of the verification; may be nil
 }
 
-// Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves
-// the effect of each through another client. It makes a team of its own (setting team, default plimsoll-verify) with
-// a few accounts and channels, and leaves them there. Calls that a rate limit refuses are repeated, and the log reports
-// for how long. The error reports that this failed; a failure of an action is in its Proof.
+// Verify carries out every action that persons can do on a server, with the very code that a load
+// uses, and proves the effect of each through another client. It makes a team of its own (setting
+// team, default plimsoll-verify) with a few accounts and channels, and leaves them there. Calls
+// that a rate limit refuses are repeated, and the log reports for how long. The error reports that
+// this failed; a failure of an action is in its Proof.
 func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	s, err := newStage(ctx, cfg)
 	if err != nil {
@@ -89,8 +121,8 @@ func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	return proofs, nil
 }
 
-// A stage is the small world in which actions are proven. Two persons are members of the same channels: one acts, the
-// other watches.
+// A stage is the small world in which actions are proven. Two persons are members of the same
+// channels: one acts, the other watches.
 type stage struct {
 	b              *Person
 	env            workload.Env
@@ -114,29 +146,35 @@ const stageTime = 5 * time.Minute
 
 func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	cfg.Secrets.Add(cfg.Token, cfg.Password, cfg.UserPassword)
-	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4", "memberships": "4"}
+	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4",
+		"memberships": "4"}
 	maps.Copy(params, cfg.Params)
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log}}, env: workload.Env{
-		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
-		Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log, Secrets: cfg.Secrets,
-		Secret: func(name string) string {
-			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password, "user_password": cfg.UserPassword}[name]
-		},
-	}}
+	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log}},
+		env: workload.Env{
+			URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
+			Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log,
+			Secrets: cfg.Secrets,
+			Secret: func(name string) string {
+				return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password,
+					"user_password": cfg.UserPassword}[name]
+			},
+		}}
 	s.env.Panicked = s.panicked
 	set, err := parse(params, DefaultMix)
 	if err != nil {
 		return nil, err
 	}
 	s.setup = newSetup(ctx, &s.env, set)
-	s.setup.call, s.setup.patience = s.env.Timeout, s.b.patience
+	s.setup.call = s.env.Timeout
+	s.setup.patience = s.b.patience
 	if err := s.look(cfg); err != nil {
 		return nil, err
 	}
-	provisioning, done := context.WithTimeoutCause(ctx, stageTime, fmt.Errorf("provisioning is not done within %v", stageTime))
+	provisioning, done := context.WithTimeoutCause(ctx, stageTime,
+		fmt.Errorf("provisioning is not done within %v", stageTime))
 	defer done()
 	if err := s.b.Provision(provisioning, s.env, stagePersons); err != nil {
 		return nil, err
@@ -173,7 +211,8 @@ func (s *stage) look(cfg VerifyConfig) error {
 
 // person logs one of the stage's persons in.
 func (s *stage) person(ctx context.Context, rank int) (*person, error) {
-	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank), clock.New(time.Now()))
+	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank),
+		clock.New(time.Now()))
 	actor, err := s.b.NewActor(s.env, u)
 	if err != nil {
 		return nil, err
@@ -191,7 +230,8 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 // client returns another client with a token, for a proof, which itself judges each answer.
 func (s *stage) client(token string) (*api.Client, error) {
 	cfg := s.actor.pool.cfg
-	cfg.Token, cfg.Note = token, nil
+	cfg.Token = token
+	cfg.Note = nil
 	return api.NewClient(cfg)
 }
 
@@ -226,10 +266,11 @@ func (s *stage) close() {
 const proofTime = 2 * time.Minute
 
 func (s *stage) verify(ctx context.Context, a *action) Proof {
-	p := Proof{Action: a.name, Outcome: OutcomeOK, ServerVersion: s.b.facts.version.String()}
-	if lack := s.b.facts.lacks(a.needs); lack != "" {
-		p.Outcome, p.Detail = OutcomeAbsent, lack
-		if s.b.facts.wantsLicense(a.needs) {
+	p := Proof{Action: a.name, Outcome: OutcomeOK, ServerVersion: s.b.Version.String()}
+	if lack := s.b.lacks(a.needs); lack != "" {
+		p.Outcome = OutcomeAbsent
+		p.Detail = lack
+		if s.b.wantsLicense(a.needs) {
 			p.Outcome = OutcomeLicense
 		}
 		return p
@@ -245,7 +286,8 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 		own, err = caught[0], errors.Join(caught[0], err)
 	}
 	if own != nil {
-		p.Stack, s.spoiled = own.Stack, true
+		p.Stack = own.Stack
+		s.spoiled = true
 	}
 	if err != nil {
 		p.Outcome, p.Detail = OutcomeFailed, s.env.Secrets.Text(err.Error())
@@ -306,15 +348,21 @@ func (s *stage) panicked(p *boundary.Panic) {
 func (s *stage) panicking() (list []*boundary.Panic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list, s.panics = s.panics, nil
+	list = s.panics
+	s.panics = nil
 	return list
 }
 
-// renew puts new persons in the places of those of which one panicked. The old ones may hold locks: their end is not
-// awaited.
+// renew makes a new actor and a new witness after a panic. The old ones may hold locks: their end
+// is not awaited.
 func (s *stage) renew(ctx context.Context) error {
 	for _, a := range []*person{s.actor, s.witness} {
-		go func() { _ = boundary.Do("a person that closes", func() error { a.Close(); return nil }) }()
+		go func() {
+			_ = boundary.Do("a person that closes", func() error {
+				a.Close()
+				return nil
+			})
+		}()
 	}
 	actor, err := s.person(ctx, 0)
 	if err != nil {
@@ -325,13 +373,15 @@ func (s *stage) renew(ctx context.Context) error {
 		actor.Close()
 		return err
 	}
-	s.actor, s.witness, s.spoiled = actor, witness, false
+	s.actor = actor
+	s.witness = witness
+	s.spoiled = false
 	return nil
 }
 
-// ready gives every proof the same beginning: actor and witness look at the same channel of the team, with fresh
-// chance. One of them that a proof has left without a connection or a channel, because its reload or its login
-// failed, arrives again, as it would in a load.
+// ready gives every proof the same beginning: actor and witness look at the same channel of the
+// team, with fresh chance. One of them that a proof has left without a connection or a channel,
+// because its reload or its login failed, arrives again, as it would in a load.
 func (s *stage) ready(ctx context.Context) error {
 	if s.spoiled {
 		if err := s.renew(ctx); err != nil {
@@ -347,18 +397,19 @@ func (s *stage) ready(ctx context.Context) error {
 			}
 		}
 		a.takeIn()
-		a.team = s.b.team
+		a.team = s.b.Team
 	}
 	return s.gather(ctx)
 }
 
 // again lets a person arrive again.
 func (s *stage) again(ctx context.Context, a *person) error {
-	defer a.under(a.login)()
+	defer a.c.Under(a.login)()
 	return a.arrive(ctx)
 }
 
-// gather lets actor and witness look at the same channel of the team. It is an error if there is none.
+// gather lets actor and witness look at the same channel of the team. It is an error if there is
+// none.
 func (s *stage) gather(ctx context.Context) error {
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && s.shared(p) {
@@ -375,19 +426,22 @@ func (s *stage) gather(ctx context.Context) error {
 	return errors.New("the two persons of the verification are in no channel of the team together")
 }
 
-// act carries out the action that is being proven, as a load would, once. A skip is a failure here: the proof is
-// there to make it possible.
+// act carries out the action that is being proven, as a load would, once. A skip is a failure here:
+// the proof is there to make it possible.
 func (s *stage) act(ctx context.Context) { check(s.carryOut(ctx, s.doing.do)) }
 
-// carryOut is act of which the proof sees more: do does what the action does.
-func (s *stage) carryOut(ctx context.Context, do func(*person, context.Context) error) error {
+// carryOut is act with another function in place of the action's own, which returns more to the
+// proof.
+func (s *stage) carryOut(ctx context.Context, do func(context.Context, *person) error) error {
 	return s.carryOutAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
 }
 
-// carryOutAs is carryOut with chance that is known.
-func (s *stage) carryOutAs(ctx context.Context, a, b uint64, do func(*person, context.Context) error) error {
+// carryOutAs is carryOut with given seeds.
+func (s *stage) carryOutAs(
+	ctx context.Context, a, b uint64, do func(context.Context, *person) error,
+) error {
 	s.actor.renew(a, b)
-	if err := do(s.actor, ctx); err != nil {
+	if err := do(ctx, s.actor); err != nil {
 		return fmt.Errorf("doing it: %w", err)
 	}
 	return nil
@@ -400,12 +454,14 @@ func (s *stage) refresh(ctx context.Context) {
 
 // say has the witness write to a channel, or in the thread of a root.
 func (s *stage) say(ctx context.Context, channelID, text string, root ...string) api.Posted {
-	return must(s.witness.c.Post(ctx, api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")}))
+	return must(s.witness.c.Post(ctx,
+		api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")}))
 }
 
 // allRead shows that the actor has nothing unread in a channel, as the administrator sees it.
 func (s *stage) allRead(ctx context.Context, ch *channel) {
-	m := must(s.admin.ChannelMember(ctx, ch.id.String(), s.actor.id))
-	now := must(s.admin.Channel(ctx, ch.id.String()))
-	disproved(m.Messages < now.Messages || m.Seen == 0, "%d posts count as read, of %d", m.Messages, now.Messages)
+	m := must(s.admin.ChannelMember(ctx, ch.key, s.actor.id))
+	now := must(s.admin.Channel(ctx, ch.key))
+	disproved(m.Messages < now.Messages || m.Seen == 0, "%d posts count as read, of %d", m.Messages,
+		now.Messages)
 }

@@ -27,10 +27,14 @@ func TestVerifyOnMySQL(t *testing.T) {
 // failures.
 func TestVerifyWithoutFeatures(t *testing.T) {
 	for version, want := range map[string]map[string]Outcome{
-		"11.0.0": {"upsert_draft": OutcomeOK, "create_scheduled_post": OutcomeLicense, "add_channel_bookmark": OutcomeLicense,
-			"update_custom_attribute": OutcomeLicense, "update_custom_status": OutcomeOK, "generate_user_report": OutcomeOK},
-		"5.37.0": {"upsert_draft": OutcomeAbsent, "create_scheduled_post": OutcomeAbsent, "add_channel_bookmark": OutcomeAbsent,
-			"update_custom_attribute": OutcomeAbsent, "update_custom_status": OutcomeOK, "generate_user_report": OutcomeAbsent,
+		"11.0.0": {"upsert_draft": OutcomeOK, "create_scheduled_post": OutcomeLicense,
+			"add_channel_bookmark":    OutcomeLicense,
+			"update_custom_attribute": OutcomeLicense, "update_custom_status": OutcomeOK,
+			"generate_user_report": OutcomeOK},
+		"5.37.0": {"upsert_draft": OutcomeAbsent, "create_scheduled_post": OutcomeAbsent,
+			"add_channel_bookmark":    OutcomeAbsent,
+			"update_custom_attribute": OutcomeAbsent, "update_custom_status": OutcomeOK,
+			"generate_user_report":    OutcomeAbsent,
 			"update_sidebar_category": OutcomeOK, "click_user_profile": OutcomeOK},
 	} {
 		t.Run(version, func(t *testing.T) {
@@ -41,7 +45,8 @@ func TestVerifyWithoutFeatures(t *testing.T) {
 				}
 			}
 			for _, p := range verified(t, VerifyConfig{URL: url, Password: password, Log: log}) {
-				if p.Outcome == OutcomeFailed || want[p.Action] != "" && p.Outcome != want[p.Action] || p.ServerVersion != version || (p.Detail == "") != (p.Outcome == OutcomeOK) {
+				if p.Outcome == OutcomeFailed || want[p.Action] != "" && p.Outcome != want[p.Action] ||
+					p.ServerVersion != version || (p.Detail == "") != (p.Outcome == OutcomeOK) {
 					t.Errorf("%+v, want %s", p, want[p.Action])
 				}
 			}
@@ -86,7 +91,10 @@ var lies = []lie{
 	{"update_sidebar_category", "PUT /users/.*/categories", 200, echo},
 	{"create_sidebar_category", "POST /users/.*/categories", 200, echoID},
 	{"add_channel_bookmark", "POST /channels/.*/bookmarks", 201, echoID},
-	{"update_channel_bookmark", "PATCH /channels/.*/bookmarks/.*", 200, func(_ string, body []byte) string { return `{"updated":` + echoID("", body) + "}" }},
+	{"update_channel_bookmark", "PATCH /channels/.*/bookmarks/.*", 200,
+		func(_ string, body []byte) string {
+			return `{"updated":` + echoID("", body) + "}"
+		}},
 	{"update_channel_bookmark_sort_order", "POST /channels/.*/sort_order", 200, nil},
 	{"delete_channel_bookmark", "DELETE /channels/.*/bookmarks/.*", 200, lastID},
 	{"add_reaction", "POST /reactions", 200, echo},
@@ -99,11 +107,13 @@ var lies = []lie{
 	{"mark_all_threads_in_team_as_read", "PUT /users/.*/threads/read", 200, says(`{"status":"OK"}`)},
 	{"create_post_reminder", "POST /users/.*/reminder", 200, says(`{"status":"OK"}`)},
 	{"logout_login", "POST /users/logout", 200, says(`{"status":"OK"}`)},
-	{"update_thread_read", "PUT /users/.*/threads/.*/read/.*", 200, func(path string, _ []byte) string {
-		part := strings.Split(path, "/")
-		return `{"id":"` + part[6] + `","last_viewed_at":` + part[8] + "}"
-	}},
-	{"view_global_threads", "GET /users/.*/threads", 200, says(`{"total":0,"total_unread_threads":0,"threads":[]}`)},
+	{"update_thread_read", "PUT /users/.*/threads/.*/read/.*", 200,
+		func(path string, _ []byte) string {
+			part := strings.Split(path, "/")
+			return `{"id":"` + part[6] + `","last_viewed_at":` + part[8] + "}"
+		}},
+	{"view_global_threads", "GET /users/.*/threads", 200,
+		says(`{"total":0,"total_unread_threads":0,"threads":[]}`)},
 	{"view_thread", "GET /posts/.*/thread", 200, func(path string, _ []byte) string { // the root alone
 		id := strings.Split(path, "/")[2]
 		return `{"order":["` + id + `"],"posts":{"` + id + `":{"id":"` + id + `"}}}`
@@ -130,11 +140,12 @@ var lies = []lie{
 	{"create_group_channel", "POST /channels/group", 201, nil},
 }
 
-// another answers a person that opens a direct or group channel with its channel with other people, with whom it has
-// one by then. Others, as those who provision, get the truth.
+// another answers a person that opens a direct or group channel with its channel with other people,
+// with whom it has one by then. Others, as those who provision, get the truth.
 func another(t *testing.T, target string, r *http.Request, body []byte) string {
 	ask := func(method, path string, body []byte, into any) {
-		req, err := http.NewRequestWithContext(r.Context(), method, target+"/api/v4"+path, bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(r.Context(), method, target+"/api/v4"+path,
+			bytes.NewReader(body))
 		if err != nil {
 			t.Error(err)
 			return
@@ -175,9 +186,7 @@ func another(t *testing.T, target string, r *http.Request, body []byte) string {
 // liar is a proxy with one false answer.
 func liar(t *testing.T, target string, l lie) *httptest.Server {
 	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(u)
 	call := regexp.MustCompile("^" + l.call + "$")
 	n := 0
@@ -197,7 +206,8 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 		case l.action == "click_user_profile": // another answer each time
 			n++
 			parts := strings.Split(path, "/")
-			answer = `{"team_id":"` + parts[2] + `","user_id":"` + parts[4] + `","roles":"role_` + string(rune('a'+n)) + `"}`
+			answer = `{"team_id":"` + parts[2] + `","user_id":"` + parts[4] + `","roles":"role_` +
+				string(rune('a'+n)) + `"}`
 		default: // the order that was asked for
 			parts := strings.Split(path, "/")
 			req, _ := http.NewRequest("GET", target+"/api/v4/channels/"+parts[2]+"/bookmarks", nil)
@@ -211,7 +221,8 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 			defer resp.Body.Close()
 			var list []map[string]any
 			var to int
-			if json.NewDecoder(resp.Body).Decode(&list) != nil || json.Unmarshal(bytes.TrimSpace(body), &to) != nil {
+			if json.NewDecoder(resp.Body).Decode(&list) != nil ||
+				json.Unmarshal(bytes.TrimSpace(body), &to) != nil {
 				t.Errorf("sort_order %s", body)
 			}
 			from := slices.IndexFunc(list, func(b map[string]any) bool { return b["id"] == parts[4] })
@@ -227,13 +238,16 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 	return srv
 }
 
-// A server that claims an effect that it did not have is found out: no proof is satisfied with an answer.
+// A server that claims an effect that it did not have is found out: no proof is satisfied with an
+// answer.
 func TestProofsWantTheEffect(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	for _, l := range lies {
 		t.Run(l.action, func(t *testing.T) {
-			proofs := verified(t, VerifyConfig{URL: liar(t, target, l).URL, Password: password, Only: []string{l.action}})
-			if len(proofs) != 1 || proofs[0].Outcome != OutcomeFailed || strings.HasPrefix(proofs[0].Detail, "doing it") {
+			proofs := verified(t, VerifyConfig{URL: liar(t, target, l).URL, Password: password,
+				Only: []string{l.action}})
+			if len(proofs) != 1 || proofs[0].Outcome != OutcomeFailed ||
+				strings.HasPrefix(proofs[0].Detail, "doing it") {
 				t.Errorf("%+v, want a proof that fails for want of the effect", proofs)
 			}
 		})

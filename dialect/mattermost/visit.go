@@ -14,8 +14,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// wants names the secrets of an administrator unless the users have accounts, or a bot of their own in
-// channels that exist.
+// wants names the secrets of an administrator unless the users have accounts, or a bot of their own
+// in channels that exist.
 func wants(env workload.Env, behaviors []string) (secrets []string, why string) {
 	if env.Accounts != nil || hasAdmin(&env) || onlyBot(&env, behaviors) {
 		return nil, ""
@@ -34,7 +34,7 @@ func onlyBot(env *workload.Env, behaviors []string) bool {
 type visitor struct {
 	*setup
 	dialect.Visit
-	known *facts
+	known facts
 	c     *api.Client // of the account that was logged in last
 	who   api.Profile // its profile
 }
@@ -72,7 +72,7 @@ func inspect(ctx context.Context, of dialect.Visit) {
 	}
 }
 
-// A way is how a session is opened before a run.
+// A way opens a session before a run.
 type way struct {
 	path        string // in the plan, of what opens it
 	name        string // of the account, for people
@@ -82,8 +82,8 @@ type way struct {
 	admin, user bool // an administrator's; one of a simulated user
 }
 
-// ways returns that of the first of the users that have accounts, that of their bot, and that of the
-// administrator, as far as they are given.
+// ways returns the ways of the first account of a file, the posters' bot and the administrator, as
+// far as they are given.
 func (v *visitor) ways() (out []way) {
 	if a := v.Env.Accounts; a != nil && len(a.Rows) > 0 {
 		row := a.Rows[0]
@@ -95,7 +95,8 @@ func (v *visitor) ways() (out []way) {
 	}
 	const admin = "the administrator"
 	if token := secret(&v.Env, "admin_token"); token != "" {
-		return append(out, way{path: "workload.params.admin_token", name: admin, token: token, admin: true})
+		return append(out, way{path: "workload.params.admin_token", name: admin, token: token,
+			admin: true})
 	}
 	if password := secret(&v.Env, "admin_password"); password != "" {
 		out = append(out, way{path: "workload.params.admin_password", name: admin + " " + v.set.admin,
@@ -104,7 +105,8 @@ func (v *visitor) ways() (out []way) {
 	return out
 }
 
-// enter opens a session, which leave ends. It reports false where there is none to look around with.
+// enter opens a session, which leave ends. It reports false where there is none to look around
+// with.
 func (v *visitor) enter(w way) (leave func(), ok bool) {
 	leave = func() {}
 	v.c.SetToken(w.token)
@@ -127,7 +129,7 @@ func (v *visitor) enter(w way) (leave func(), ok bool) {
 		return nil, false
 	case err == nil:
 		return leave, true
-	case w.admin && unauthorized(err) && w.token == "" && v.known.config["NoAccounts"] != "false":
+	case w.admin && unauthorized(err) && w.token == "" && v.known.Config["NoAccounts"] != "false":
 		return nil, false // a server without accounts: the run creates the administrator
 	case unauthorized(err):
 		v.Log.Problem(w.path, "the server at %s does not let %s in: %v; give another password or token%s",
@@ -140,11 +142,14 @@ func (v *visitor) enter(w way) (leave func(), ok bool) {
 
 // lookAround does with the session what a run does first.
 func (v *visitor) lookAround(w way) {
-	v.token, v.admin, v.member = v.c.Token(), v.who.ID, !w.admin
+	v.token = v.c.Token
+	v.admin = v.who.ID
+	v.member = !w.admin
 	if v.Users[living] > 0 && !(w.admin && v.Env.Accounts != nil) { // once
 		v.Log.Doing("the WebSocket of " + v.Env.URL)
 		if sock, err := v.c.Connect(v.ctx); err != nil {
-			v.Log.Problem("target.url", "users of the behavior %s need a WebSocket, and that of %s is not to be had: %v",
+			v.Log.Problem("target.url",
+				"users of the behavior %s need a WebSocket, and that of %s is not to be had: %v",
 				living, v.Env.URL, err)
 		} else {
 			sock.Release()
@@ -209,7 +214,8 @@ func (v *visitor) settle() {
 	}
 }
 
-// there reports whether the last of so many persons has an account, from an earlier run: then all have.
+// there reports whether an earlier run made the account of the last of some persons: then all have
+// one.
 func (v *visitor) there(persons int) bool {
 	found, err := v.c.UsersByName(v.ctx, []string{personName(v.set.users, max(persons-1, 0))})
 	return err == nil && len(found) > 0

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A heard is what a visit found.
+// A heard holds the findings of a visit.
 type heard struct{ lines []string }
 
 func (*heard) Doing(string) {}
@@ -25,10 +24,13 @@ func (h *heard) Caution(path, format string, args ...any) {
 	h.lines = append(h.lines, "caution "+path+": "+fmt.Sprintf(format, args...))
 }
 
-// visited returns what a visit finds at a server with these answers, by method and path below /api/v4.
-func visited(t *testing.T, answers, secrets map[string]string, users map[string]int, params map[string]string) []string {
+// visited returns what a visit finds at a server with these answers, by method and path below
+// /api/v4.
+func visited(
+	t *testing.T, answers, secrets map[string]string, users map[string]int, params map[string]string,
+) []string {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		text, ok := answers[r.Method+" "+strings.TrimPrefix(r.URL.Path, "/api/v4")]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
@@ -39,13 +41,13 @@ func visited(t *testing.T, answers, secrets map[string]string, users map[string]
 		}
 		w.Header().Set("Token", "session")
 		_, _ = io.WriteString(w, text)
-	}))
-	defer srv.Close()
+	})
 	var h heard
-	inspect(t.Context(), dialect.Visit{Users: users, Log: &h, Env: workload.Env{URL: srv.URL, Params: params,
-		Secret: func(name string) string { return secrets[name] }}})
+	inspect(t.Context(), dialect.Visit{Users: users, Log: &h,
+		Env: workload.Env{URL: addr, Params: params,
+			Secret: func(name string) string { return secrets[name] }}})
 	for i := range h.lines {
-		h.lines[i] = strings.ReplaceAll(h.lines[i], srv.URL, "URL")
+		h.lines[i] = strings.ReplaceAll(h.lines[i], addr, "URL")
 	}
 	return h.lines
 }
@@ -58,7 +60,8 @@ func TestVisit(t *testing.T) {
 	)
 	answers := map[string]string{
 		"GET /config/client":  `{"Version":"11.6.0","NoAccounts":"false"}`,
-		"GET /license/client": `{"IsLicensed":"false"}`, "GET /users/me": admin, "POST /users/login": admin, "POST /users/logout": `{"status":"OK"}`,
+		"GET /license/client": `{"IsLicensed":"false"}`, "GET /users/me": admin,
+		"POST /users/login": admin, "POST /users/logout": `{"status":"OK"}`,
 		"GET /config":           `{"ServiceSettings":{"EnableBotAccountCreation":false},"TeamSettings":{"MaxUsersPerTeam":50}}`,
 		"GET /limits/server":    `{"activeUserCount":40,"maxUsersHardLimit":45}`,
 		"POST /users/usernames": `[]`,
@@ -78,17 +81,25 @@ func TestVisit(t *testing.T) {
 		params           map[string]string
 		want             []string
 	}{
-		{"another server", with("GET /config/client", `{"hello":"world"}`), token, posters, nil, []string{"target.url: URL does not answer as a server of the Mattermost family"}},
-		{"posters need one bot", answers, token, posters, nil, []string{"target: the server's ServiceSettings.EnableBotAccountCreation is false"}},
-		{"posters with a bot", answers, map[string]string{"admin_token": "admin", "bot_token": "bot"}, posters, nil, nil},
-		{"no administrator", with("GET /users/me", person), token, posters, nil, []string{"workload.params.admin_token: user bot is not an administrator"}},
-		{"a wrong token", with("GET /users/me", "401"), token, posters, nil, []string{"workload.params.admin_token: the server at URL does not let the administrator in"}},
-		{"a wrong password", with("POST /users/login", "401"), password, posters, nil, []string{"workload.params.admin_password: the server at URL does not let the administrator sysadmin in"}},
-		{"a channel that is not there", answers, map[string]string{"bot_token": "bot"}, posters, map[string]string{"channel": "cccccccccccccccccccccccccc"},
+		{"another server", with("GET /config/client", `{"hello":"world"}`), token, posters, nil,
+			[]string{"target.url: URL does not answer as a server of the Mattermost family"}},
+		{"posters need one bot", answers, token, posters, nil,
+			[]string{"target: the server's ServiceSettings.EnableBotAccountCreation is false"}},
+		{"posters with a bot", answers, map[string]string{"admin_token": "admin", "bot_token": "bot"},
+			posters, nil, nil},
+		{"no administrator", with("GET /users/me", person), token, posters, nil,
+			[]string{"workload.params.admin_token: user bot is not an administrator"}},
+		{"a wrong token", with("GET /users/me", "401"), token, posters, nil,
+			[]string{"workload.params.admin_token: the server at URL does not let the administrator in"}},
+		{"a wrong password", with("POST /users/login", "401"), password, posters, nil,
+			[]string{"workload.params.admin_password: the server at URL does not let the administrator sysadmin in"}},
+		{"a channel that is not there", answers, map[string]string{"bot_token": "bot"}, posters,
+			map[string]string{"channel": "cccccccccccccccccccccccccc"},
 			[]string{"workload: reading as the bot from URL: channel cccccccccccccccccccccccccc: "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := visited(t, tt.answers, tt.secrets, tt.users, tt.params); !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
+			if got := visited(t, tt.answers, tt.secrets, tt.users, tt.params); !slices.EqualFunc(got,
+				tt.want, strings.HasPrefix) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
@@ -112,7 +123,9 @@ func TestVisitOfPersons(t *testing.T) {
 		}, map[string]string{"admin_token": "admin"}, map[string]int{living: 200}, nil)
 	}
 	for found, want := range map[string][]string{
-		`[]`: {"target.url: users of the behavior mattermost need a WebSocket", "target: the server's limit of users is 250", "caution target.url: the server's ServiceSettings.SiteURL"},
+		`[]`: {"target.url: users of the behavior mattermost need a WebSocket",
+			"target: the server's limit of users is 250",
+			"caution target.url: the server's ServiceSettings.SiteURL"},
 		`[{"id":"pppppppppppppppppppppppppp","username":"plimsoll-user-00199"}]`: {"target.url: users of the behavior mattermost need a WebSocket",
 			"caution target.url: the server's ServiceSettings.SiteURL"},
 	} {

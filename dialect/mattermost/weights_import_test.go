@@ -14,14 +14,9 @@ func TestImportWeights(t *testing.T) {
 		"getUsersByIds": 7, "getClientConfig": 9, "idle": 0,
 	}
 	w, kept, unmapped, err := ImportWeights(rates)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	near := func(action string, want float64) {
 		t.Helper()
-		if _, ok := Mixes()["default"][action]; !ok {
-			return // not modeled yet
-		}
 		if got := w[action]; math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%s weighs %v, want %v", action, got, want)
 		}
@@ -33,21 +28,18 @@ func TestImportWeights(t *testing.T) {
 	if sum := w["switch_channel"] + w["open_direct_or_group_channel"]; math.Abs(sum-7.5) > 0.01 {
 		t.Errorf("looks at channels weigh %v, want 7.5", sum)
 	}
-	if x, ok := w["delete_post"]; ok && x != 0 {
-		t.Errorf("delete_post, which nobody called, weighs %v", x)
+	if len(w) != len(actions) || w["delete_post"] != 0 {
+		t.Errorf("%d actions; delete_post, which nobody called, weighs %v", len(w), w["delete_post"])
 	}
 	if !slices.Equal(unmapped, []string{"getClientConfig", "getUsersByIds"}) {
 		t.Errorf("unmapped %v", unmapped)
 	}
+	if len(kept) != 5 {
+		t.Errorf("kept %v", kept)
+	}
 	for _, a := range kept {
 		if w[a] != Mixes()["default"][a] {
 			t.Errorf("%s weighs %v, not its default", a, w[a])
-		}
-	}
-	// A mix that was imported is one that persons accept.
-	for a := range w {
-		if _, ok := Mixes()["default"][a]; !ok {
-			t.Errorf("%s is no action", a)
 		}
 	}
 }
@@ -61,45 +53,27 @@ func TestImportWeightsRefuses(t *testing.T) {
 		{map[string]float64{"createPost": 0, "login": 1}, "createPost was not called"},
 		{map[string]float64{"createPost": 1, "login": math.NaN()}, "handler login is NaN"},
 	} {
-		if _, _, _, err := ImportWeights(tt.rates); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, _, err := ImportWeights(tt.rates); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v: %v", tt.rates, err)
 		}
 	}
 }
 
-// Every action has a handler or is kept, and by one thing only; a handler stands for one thing only.
-func TestHandlerSharesAreComplete(t *testing.T) {
-	seen := map[string]int{}
-	plus := map[string]int{}
-	for _, s := range handlerShares {
-		for a := range strings.FieldsSeq(s.actions) {
-			seen[a]++
+// A handler stands for the actions of one list alone; who has a list makes calls.
+func TestHandlersStandForOneThing(t *testing.T) {
+	of := map[string]string{}
+	for _, a := range actions {
+		if (a.handlers == "") != (a.calls == 0) {
+			t.Errorf("%s: %v calls of %q", a.name, a.calls, a.handlers)
 		}
-		for h := range strings.FieldsSeq(s.handlers) {
-			if !strings.HasPrefix(h, "-") {
-				plus[h]++
+		for h := range strings.FieldsSeq(a.handlers) {
+			if had, ok := of[h]; ok && had != a.handlers {
+				t.Errorf("handler %s stands for %q and for %q", h, had, a.handlers)
 			}
-		}
-	}
-	for _, a := range keptActions {
-		seen[a]++
-	}
-	for a, n := range seen {
-		if n != 1 {
-			t.Errorf("%s is told %d times", a, n)
-		}
-	}
-	if len(seen) != 51 {
-		t.Errorf("%d actions, want 51", len(seen))
-	}
-	for h, n := range plus {
-		if n != 1 {
-			t.Errorf("handler %s counts %d times", h, n)
-		}
-	}
-	for a := range Mixes()["default"] {
-		if seen[a] == 0 {
-			t.Errorf("action %s is told by no handler and not kept", a)
+			if h[0] != '-' {
+				of[h] = a.handlers
+			}
 		}
 	}
 }

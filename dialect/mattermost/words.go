@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// vocabulary holds the words that persons write: every stem with every beginning and ending, about ten thousand words
-// of 7.5 letters on average, as load-test-ng's list has. They are words to a full-text index, which stems them like
-// others.
+// vocabulary holds the words that persons write: every stem with every beginning and ending, about
+// ten thousand words of 7.5 letters on average, as load-test-ng's list has. They are words to a
+// full-text index, which stems them like others.
 var vocabulary = sync.OnceValue(func() []string {
 	var words []string
 	for stem := range strings.FieldsSeq(stems) {

@@ -1,5 +1,6 @@
-// Package mattermost knows what a release directory of Mattermost needs to be a target: which program is started, and
-// with which settings on either database engine. It starts nothing, and reads no more than the names of files.
+// Package mattermost knows what a release directory of Mattermost needs to be a target: which
+// program is started, and with which settings on either database engine. It starts nothing, and
+// reads no more than the names of files.
 package mattermost
 
 import (
@@ -19,8 +20,8 @@ const Files = "data"
 // programs are those of a release, by its age; the second is that of releases before 5.0.
 var programs = []string{"mattermost", "platform"}
 
-// Program returns the server's program in a release directory, and its arguments. The error names the place that was
-// looked at.
+// Program returns the server's program in a release directory, and its arguments. The error names
+// the place that was looked at.
 func Program(dir string) (path string, args []string, err error) {
 	for _, name := range programs {
 		path = filepath.Join(dir, "bin", name)
@@ -37,9 +38,10 @@ func Program(dir string) (path string, args []string, err error) {
 	return "", nil, fmt.Errorf("%s is no release directory of Mattermost: it has no bin/%s", dir, programs[0])
 }
 
-// settings are those of a server under test on any engine. Its files are those of the deployment, so that two servers
-// of one release do not meet and the release stays as it is. Nothing is sent or fetched elsewhere: a run would depend
-// on it. The configuration begins with the release's defaults.
+// settings are those of a server under test on any engine. Its files are those of the deployment,
+// so that two servers of one release do not meet and the release stays as it is. Nothing is sent or
+// fetched elsewhere: a run would depend on it. The configuration begins with the release's
+// defaults.
 var settings = map[string]string{
 	"MM_CONFIG":                                   "${DIR}/config.json",
 	"MM_SERVICESETTINGS_LISTENADDRESS":            "${HOSTPORT}",
@@ -65,8 +67,8 @@ var settings = map[string]string{
 	"MM_ANNOUNCEMENTSETTINGS_USERNOTICESENABLED":  "false",
 }
 
-// databases are the settings of each engine. Mattermost has names of its own for them, and takes the address of MySQL
-// without a scheme.
+// databases are the settings of each engine. Mattermost has names of its own for them, and takes
+// the address of MySQL without a scheme.
 var databases = map[string]map[string]string{
 	plan.PostgreSQL: {
 		"MM_SQLSETTINGS_DRIVERNAME": "postgres",
@@ -78,8 +80,8 @@ var databases = map[string]map[string]string{
 	},
 }
 
-// Settings returns the environment of a server on an engine, a map of the caller's. The values hold variables that the
-// driver process fills in.
+// Settings returns the environment of a server on an engine, a map of the caller's. The values hold
+// variables that the driver process fills in.
 func Settings(engine string) map[string]string {
 	all := maps.Clone(settings)
 	maps.Copy(all, databases[engine])

@@ -44,7 +44,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestSettingsByEngine: the names that Mattermost has for the engines, and none that is the other's.
+// TestSettingsByEngine: the names that Mattermost has for the engines, and none that is the
+// other's.
 func TestSettingsByEngine(t *testing.T) {
 	for engine, want := range map[string][2]string{
 		plan.PostgreSQL: {"postgres", "${DSN}"},
@@ -52,7 +53,8 @@ func TestSettingsByEngine(t *testing.T) {
 	} {
 		got := Settings(engine)
 		if got["MM_SQLSETTINGS_DRIVERNAME"] != want[0] || got["MM_SQLSETTINGS_DATASOURCE"] != want[1] {
-			t.Errorf("%s: %s %s, want %v", engine, got["MM_SQLSETTINGS_DRIVERNAME"], got["MM_SQLSETTINGS_DATASOURCE"], want)
+			t.Errorf("%s: %s %s, want %v", engine, got["MM_SQLSETTINGS_DRIVERNAME"],
+				got["MM_SQLSETTINGS_DATASOURCE"], want)
 		}
 		got["MM_CONFIG"] = "mine"
 	}

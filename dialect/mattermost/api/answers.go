@@ -1,18 +1,12 @@
 package api
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-
-	"plimsoll/load/measure"
-	"plimsoll/load/wire"
 )
 
-// shows requires an object to have members with these texts, given as pairs of key and text; the text "" stands for
-// any but an empty one.
+// shows requires an object to have members with these texts, given as pairs of key and text; the
+// text "" stands for any but an empty one.
 func shows(b []byte, pairs ...string) error {
 	found := 0
 	if err := eachField(b, func(k, v []byte) error {
@@ -21,7 +15,7 @@ func shows(b []byte, pairs ...string) error {
 				continue
 			}
 			if got := text(v); len(got) == 0 || pairs[i+1] != "" && string(got) != pairs[i+1] {
-				return fmt.Errorf("%w: another %s", ErrEffect, pairs[i])
+				return noEffect("another %s", pairs[i])
 			}
 			found |= 1 << (i / 2)
 		}
@@ -31,13 +25,13 @@ func shows(b []byte, pairs ...string) error {
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		if found&(1<<(i/2)) == 0 {
-			return fmt.Errorf("%w: no %s", ErrEffect, pairs[i])
+			return noEffect("no %s", pairs[i])
 		}
 	}
 	return nil
 }
 
-// shown is shows for an answer.
+// shown is the decoder of shows.
 func shown(pairs ...string) func([]byte) error {
 	return func(b []byte) error { return shows(b, pairs...) }
 }
@@ -45,9 +39,19 @@ func shown(pairs ...string) func([]byte) error {
 // require returns err, or [ErrEffect] with a text unless an answer is right.
 func require(err error, right bool, text string) error {
 	if err == nil && !right {
-		err = fmt.Errorf("%w: %s", ErrEffect, text)
+		err = noEffect("%s", text)
 	}
 	return err
+}
+
+// holding is a decoder whose value must be right.
+func holding[T any](
+	read func([]byte) (T, error), text string, right func(T) bool,
+) func([]byte) (T, error) {
+	return func(b []byte) (T, error) {
+		v, err := read(b)
+		return v, require(err, err != nil || right(v), text)
+	}
 }
 
 // done requires the answer {"status":"OK"}.
@@ -55,13 +59,14 @@ func done(b []byte) error {
 	status := ""
 	err := fields(b, "status", &status)
 	if err == nil && status != "OK" {
-		err = fmt.Errorf("%w: status %q", ErrEffect, status)
+		err = noEffect("status %q", status)
 	}
 	return err
 }
 
-// fields reads members of an object into variables, which are given as pairs of a key and a pointer, and keep their
-// values where the object has no such member. Decoders of long lists have a switch of their own, which is faster.
+// fields reads members of an object into variables, given as pairs of a key and a pointer.
+// Variables keep their values where the object has no such member; a []byte is the member as it is
+// written. Decoders of long lists have a switch of their own, which is faster.
 func fields(b []byte, pairs ...any) error {
 	return eachField(b, func(k, v []byte) (err error) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -81,17 +86,34 @@ func fields(b []byte, pairs ...any) error {
 				*to = number(v)
 			case *quantity:
 				*to = quantity(amount(v))
+			case *[]byte:
+				*to = v
 			case *bool:
 				*to = string(v) == "true"
 			case *[]string:
 				if v[0] == '[' {
-					err = eachElement(v, func(v []byte) error { *to = append(*to, string(text(v))); return nil })
+					err = eachElement(v, func(v []byte) error {
+						*to = append(*to, string(text(v)))
+						return nil
+					})
 				}
 			}
 			return err
 		}
 		return nil
 	})
+}
+
+// member reads the member of an object with a key, which the answer must have.
+func member[T any](key, lack string, read func([]byte) (T, error)) func([]byte) (T, error) {
+	return func(b []byte) (v T, err error) {
+		var value []byte
+		err = fields(b, key, &value)
+		if err = require(err, value != nil, lack); err == nil {
+			v, err = read(value)
+		}
+		return v, err
+	}
 }
 
 // inside calls f for the member with a key, if that is an object.
@@ -111,9 +133,10 @@ type (
 )
 
 func idTo(id *string) *identifier { return (*identifier)(id) }
+
 func amountTo(n *int64) *quantity { return (*quantity)(n) }
 
-// listOf reads an array, of which read reads the elements.
+// listOf decodes an array; read decodes an element.
 func listOf[T any](read func([]byte) (T, error)) func([]byte) ([]T, error) {
 	return func(b []byte) (list []T, err error) {
 		err = eachElement(b, func(b []byte) error {
@@ -145,7 +168,8 @@ func eachIn(b []byte, f func(v []byte) error) error {
 
 func isNull(b []byte) bool { return string(b) == "null" || string(b) == "null\n" }
 
-// idIn returns the member "id" (or another key), an identifier, of an object that shows the pairs, and requires it.
+// idIn decodes an identifier, the member of an object that shows the pairs. The object must have
+// it.
 func idIn(key string, pairs ...string) func([]byte) (string, error) {
 	return func(b []byte) (id string, err error) {
 		if err = shows(b, pairs...); err == nil {
@@ -177,10 +201,10 @@ func countIn(key string, pairs ...string) func([]byte) (int64, error) {
 	}
 }
 
-// named returns err, or says that a member is missing.
+// named returns err, or [ErrEffect] for a missing member.
 func named(err error, key string, there bool) error {
 	if err == nil && !there {
-		err = fmt.Errorf("%w: no %s", ErrEffect, key)
+		err = noEffect("no %s", key)
 	}
 	return err
 }
@@ -193,7 +217,7 @@ var (
 	namesIn   = listOf(textIn("name"))
 )
 
-// listed counts the elements of an array, each of which shows the pairs.
+// listed counts the elements of an array. Each must show the pairs.
 func listed(pairs ...string) func([]byte) (int, error) {
 	return func(b []byte) (n int, err error) {
 		err = eachElement(b, func(v []byte) error {
@@ -204,15 +228,17 @@ func listed(pairs ...string) func([]byte) (int, error) {
 	}
 }
 
-// among returns err, or requires each of the identifiers that an answer names to be one of those that were asked for.
+const notAsked = "one that was not asked for"
+
+// among returns err, or requires each of the identifiers in an answer to be in a request.
 func among(err error, got, asked []string) error {
 	for _, id := range got {
-		err = require(err, slices.Contains(asked, id), "one that was not asked for")
+		err = require(err, slices.Contains(asked, id), notAsked)
 	}
 	return err
 }
 
-// whole returns the value of a JSON integer, and whether it is one.
+// whole returns the value of a JSON integer; ok is false for anything else.
 func whole(value []byte) (n int64, ok bool) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	return n, err == nil
@@ -226,24 +252,21 @@ func amount(value []byte) int64 {
 	return -1
 }
 
-// isPicture requires an answer to be no page. Its bytes are counted, and not read.
-func isPicture(resp *wire.Response) error {
-	if kind := resp.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
-		return fmt.Errorf("%w: %.40q is no picture", ErrEffect, kind)
+// textsIn reads the strings of an object, and requires some of them.
+func textsIn(keys ...string) func([]byte) (map[string]string, error) {
+	return func(b []byte) (map[string]string, error) {
+		into := map[string]string{}
+		err := eachField(b, func(k, v []byte) error {
+			if len(v) > 0 && v[0] == '"' {
+				into[string(k)] = string(text(v))
+			}
+			return nil
+		})
+		for _, key := range keys {
+			if err == nil && into[key] == "" {
+				err = noEffect("no %s", key)
+			}
+		}
+		return into, err
 	}
-	return nil
-}
-
-// Declined reports whether the server itself said no to a request, which then has no effect. Servers and proxies that
-// fail, and connections that break, may have carried it out.
-func Declined(err error) bool {
-	e, ok := errors.AsType[*OpError](err)
-	return ok && e.Status/100 == 4
-}
-
-// Unnamed reports whether the server accepted a post by an answer that does not name it: it cannot be looked for
-// later.
-func Unnamed(err error) bool {
-	e, ok := errors.AsType[*OpError](err)
-	return ok && e.Class == measure.Decode && e.Status/100 == 2
 }

@@ -2,16 +2,15 @@ package api
 
 import (
 	"context"
-	"net/url"
 	"strconv"
 )
 
 var (
 	opGetBookmarks   = newOp("get_bookmarks", "GET /channels/{}/bookmarks?bookmarks_since=0")
-	opAddBookmark    = newOp("add_bookmark", "POST /channels/{}/bookmarks", 201)
-	opUpdateBookmark = newOp("update_bookmark", "PATCH /channels/{}/bookmarks/{}")
-	opSortBookmark   = newOp("sort_bookmark", "POST /channels/{}/bookmarks/{}/sort_order")
-	opDeleteBookmark = newOp("delete_bookmark", "DELETE /channels/{}/bookmarks/{}")
+	opAddBookmark    = newOp("add_bookmark", "POST /channels/{}/bookmarks", created, notifies)
+	opUpdateBookmark = newOp("update_bookmark", "PATCH /channels/{}/bookmarks/{}", notifies)
+	opSortBookmark   = newOp("sort_bookmark", "POST /channels/{}/bookmarks/{}/sort_order", notifies)
+	opDeleteBookmark = newOp("delete_bookmark", "DELETE /channels/{}/bookmarks/{}", notifies)
 )
 
 // A Bookmark is a link or a file that a channel shows at its head.
@@ -35,27 +34,22 @@ func (c *Client) Bookmarks(ctx context.Context, channelID string) ([]Bookmark, e
 	return get(ctx, c, opGetBookmarks, bookmarks, channelID)
 }
 
-// UploadBookmark stores a file for a bookmark to come and returns its id. See Upload.
-func (c *Client) UploadBookmark(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
-	return c.upload(ctx, "?bookmark=true&channel_id="+url.QueryEscape(channelID), name, contentType, data)
-}
-
 // AddBookmark puts a bookmark of a link, or of a file if b has one, behind the channel's others.
 func (c *Client) AddBookmark(ctx context.Context, channelID string, b Bookmark) (Bookmark, error) {
 	kind := "link"
 	if b.FileID != "" {
 		kind = "file"
 	}
-	body := object(c.body(), "display_name", b.Name, "link_url", b.URL, "file_id", b.FileID, "type", kind)
-	return send(ctx, c, opAddBookmark, body, func(v []byte) (Bookmark, error) {
-		got, err := readBookmark(v)
-		same := got.Name == b.Name && got.URL == b.URL && got.FileID == b.FileID
-		return got, require(err, same, "another bookmark")
-	}, channelID)
+	body := object(c.body(), "display_name", b.Name, "link_url", b.URL, "file_id", b.FileID, "type",
+		kind)
+	return send(ctx, c, opAddBookmark, body,
+		holding(readBookmark, "another bookmark", func(got Bookmark) bool {
+			return got.Name == b.Name && got.URL == b.URL && got.FileID == b.FileID
+		}), channelID)
 }
 
-// RenameBookmark changes the name of a bookmark and returns the bookmark. Another's bookmark is replaced by one of
-// the user's, with a new id.
+// RenameBookmark changes the name of a bookmark and returns the bookmark. The server replaces
+// another user's bookmark by a copy of the user's own, with a new id.
 func (c *Client) RenameBookmark(ctx context.Context, channelID, id, name string) (Bookmark, error) {
 	b := object(c.body(), "display_name", name)
 	return send(ctx, c, opUpdateBookmark, b, func(b []byte) (got Bookmark, err error) {
@@ -67,19 +61,21 @@ func (c *Client) RenameBookmark(ctx context.Context, channelID, id, name string)
 	}, channelID, id)
 }
 
-// MoveBookmark puts a bookmark to an index among those of its channel.
+// MoveBookmark moves a bookmark to an index in its channel's list.
 func (c *Client) MoveBookmark(ctx context.Context, channelID, id string, index int) error {
 	b := strconv.AppendInt(c.body(), int64(index), 10)
-	return c.do(ctx, opSortBookmark, b, func(b []byte) error {
-		list, err := bookmarks(b)
-		return require(err, index < len(list) && list[index].ID == id, "the bookmark is elsewhere")
-	}, channelID, id)
+	_, err := send(ctx, c, opSortBookmark, b,
+		holding(bookmarks, "the bookmark is elsewhere", func(list []Bookmark) bool {
+			return index < len(list) && list[index].ID == id
+		}), channelID, id)
+	return err
 }
 
 // DeleteBookmark takes a bookmark away from its channel.
 func (c *Client) DeleteBookmark(ctx context.Context, channelID, id string) error {
 	return c.do(ctx, opDeleteBookmark, nil, func(b []byte) error {
-		got, at := "", int64(0)
+		got := ""
+		at := int64(0)
 		err := fields(b, "id", &got, "delete_at", &at)
 		return require(err, got == id && at != 0, "the bookmark is not deleted")
 	}, channelID, id)

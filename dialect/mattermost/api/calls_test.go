@@ -29,15 +29,23 @@ func TestPicturesAreNotSentAgain(t *testing.T) {
 	}
 }
 
+// A login whose answer has no token is none.
+func TestLoginNeedsAToken(t *testing.T) {
+	addr := inTurn(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, aProfile) })
+	c, rec := newTestClient(t, addr)
+	if _, err := c.Login(t.Context(), "n", "p"); err == nil || rec.take() != "login:decode" {
+		t.Error(err)
+	}
+}
+
 // A client names its connection where it would otherwise be notified of itself, and nowhere else.
 func TestConnectionIsNamed(t *testing.T) {
 	var named []string
-	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
+	addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 		named = append(named, r.URL.Path[len("/api/v4"):]+" "+r.Header.Get("Connection-Id"))
 		io.WriteString(w, `{"status":"OK","id":"u","username":"n"}`)
 	})
-	defer srv.Close()
-	c, _ := newTestClient(t, srv.URL)
+	c, _ := newTestClient(t, addr)
 	calls := func() {
 		if err := c.DeleteDraft(t.Context(), "u", "c", ""); err != nil {
 			t.Error(err)
@@ -73,9 +81,11 @@ func TestCustomStatusText(t *testing.T) {
 // Only a client that collapses threads sends that it does.
 func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	s := stub{code: 200}
-	url, ctx := s.serve(t), t.Context()
+	url := s.serve(t)
+	ctx := t.Context()
 	c, rec := newTestClient(t, url)
-	cfg := ClientConfig{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec, Table: NewTable(rec.reg, ""), Collapse: true}
+	cfg := Options{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec,
+		Table: NewTable(rec.reg, ""), Collapse: true}
 	cc, err := NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -83,17 +93,16 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	defer cc.Close()
 	for i, cl := range []*Client{c, cc} {
 		s.body = aThread
-		for _, call := range []func() error{
-			func() error { _, err := cl.PostsSince(ctx, "c", 5); return err },
-			func() error { _, err := cl.PostsBefore(ctx, "c", "p", 30); return err },
-			func() error { _, err := cl.PostsAroundUnread(ctx, "u", "c", 30, 30); return err },
+		for _, call := range []effect{
+			ask("PostsSince", "c", 5), ask("PostsBefore", "c", "p", 30), ask("PostsAroundUnread", "u", "c", 30, 30),
 		} {
-			if err := call(); err != nil || strings.Contains(s.asked, "&collapsedThreads=true") != (i == 1) {
+			if err := call.do(ctx, cl); err != nil || strings.Contains(s.asked, "&collapsedThreads=true") != (i == 1) {
 				t.Errorf("client %d asks %s: %v", i, s.asked, err)
 			}
 		}
 		s.body = `{"last_viewed_at_times":{"c":1}}`
-		if _, err := cl.ViewChannel(ctx, "u", "c", ""); err != nil || strings.Contains(s.asked, `,"collapsed_threads_supported":true}`) != (i == 1) {
+		if _, err := cl.ViewChannel(ctx, "u", "c", ""); err != nil ||
+			strings.Contains(s.asked, `,"collapsed_threads_supported":true}`) != (i == 1) {
 			t.Errorf("client %d asks %s: %v", i, s.asked, err)
 		}
 	}
@@ -105,11 +114,13 @@ func TestThreadsAreRead(t *testing.T) {
 	ctx := t.Context()
 	s.body = `{"threads":[{"id":"r","last_reply_at":9,"last_viewed_at":7,"reply_count":3,"unread_replies":2,"unread_mentions":1,"post":{"id":"r","channel_id":"c","create_at":5}}]}`
 	if list, err := c.Threads(ctx, "u", "t", "", 25, false); err != nil || len(list) != 1 ||
-		list[0] != (ThreadSeen{ID: ParseID("r"), ChannelID: ParseID("c"), CreateAt: 5, LastReply: 9, Viewed: 7, Replies: 3, Unread: 2, UnreadNaming: 1}) {
+		list[0] != (ThreadSeen{ID: ParseID("r"), ChannelID: ParseID("c"), CreateAt: 5, LastReply: 9,
+			Viewed: 7, Replies: 3, Unread: 2, UnreadNaming: 1}) {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	s.body = `{"order":["r"],"posts":{"r":{"id":"r","channel_id":"c"}},"has_next":true}`
-	if list, more, err := c.ThreadPage(ctx, "r", 0, Seen{}, 60); err != nil || len(list) != 1 || !more || s.asked != "GET /posts/r/thread?direction=down&perPage=60" {
+	if list, more, err := c.ThreadPage(ctx, "r", 0, Seen{}, 60); err != nil || len(list) != 1 ||
+		!more || s.asked != "GET /posts/r/thread?direction=down&perPage=60" {
 		t.Errorf("got %+v, %v, %v for %s", list, more, err, s.asked)
 	}
 }

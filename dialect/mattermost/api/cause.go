@@ -119,9 +119,11 @@ func redirected(location string) string {
 	}
 	// No user and query: they may hold a secret.
 	place := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	remedy := ", which is not the API: let the proxy pass " + root + " on, or write the server's own address"
+	remedy := ", which is not the API: let the proxy pass " + root +
+		" on, or write the server's own address"
 	if base, _, api := strings.Cut(u.Path, root+"/"); api && u.Host != "" {
-		place.Path, remedy = base, "; write that as the address"
+		place.Path = base
+		remedy = "; write that as the address"
 	}
 	return "a redirect to " + plain.Excerpt(place.String(), mostCause) + remedy
 }

@@ -42,7 +42,8 @@ func standIn(t *testing.T, secure bool, status int, body string, header ...strin
 	return srv.URL
 }
 
-// alerting starts a server that refuses everything but TLS by an alert, as many do, and returns its address.
+// alerting starts a server that refuses everything but TLS by an alert, as many do, and returns its
+// address.
 func alerting(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,31 +67,45 @@ func alerting(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// A mistaken address, a proxy in between and this host each fail a call with their own name and the remedy.
+// A mistaken address, a proxy in between and this host each fail a call with their own name and the
+// remedy.
 func TestCauses(t *testing.T) {
 	for name, tt := range map[string]struct{ url, want string }{
-		"redirect":             {standIn(t, false, 301, "", "Location", "https://chat.example.com/sub/api/v4/users/login?t=SECRET"), "a redirect to https://chat.example.com/sub; write that as the address"},
-		"redirect to a login":  {standIn(t, false, 302, "", "Location", "https://u:SECRET@sso.example.com/login?rd=SECRET"), "a redirect to https://sso.example.com/login, which is not the API"},
-		"redirect to nowhere":  {standIn(t, false, 307, ""), "a redirect to nowhere"},
-		"nginx's TLS port":     {standIn(t, false, 400, "<html>400 The plain HTTP request was sent to HTTPS port</html>"), tlsPort},
-		"a TLS port":           {strings.Replace(standIn(t, true, 200, ""), "https", "http", 1), tlsPort},
-		"a TLS port's alert":   {alerting(t), tlsPort},
-		"a port without TLS":   {strings.Replace(standIn(t, false, 200, ""), "http", "https", 1), plainPort},
-		"private authority":    {standIn(t, true, 200, ""), authority},
-		"client certificate":   {standIn(t, false, 400, "<html>400 No required SSL certificate was sent</html>"), ownCert},
-		"nginx's limit_req":    {standIn(t, false, 503, "<html>503 Service Temporarily Unavailable</html>"), unavailable},
-		"another path":         {standIn(t, false, 404, "404 page not found"), noAPI},
-		"no server behind":     {standIn(t, false, 502, "<html>502 Bad Gateway</html>"), unreached},
-		"a page":               {standIn(t, false, 200, "<!DOCTYPE html><title>Welcome</title>"), pageCause},
-		"a login page":         {standIn(t, false, 401, "<html><title>Sign in</title></html>"), pageCause},
-		"the application's":    {standIn(t, false, 503, `{"id":"api.context.server_busy.app_error"}`), "api.context.server_busy.app_error"},
-		"a host in Unicode":    {"http://m\u00fcnchen.invalid", "lookup xn--mnchen-3ya.invalid"},
-		"a scheme in capitals": {strings.Replace(standIn(t, false, 502, ""), "http", "HTTP", 1), unreached},
+		"redirect": {standIn(t, false, 301, "", "Location",
+			"https://chat.example.com/sub/api/v4/users/login?t=SECRET"),
+			"a redirect to https://chat.example.com/sub; write that as the address"},
+		"redirect to a login": {standIn(t, false, 302, "", "Location",
+			"https://u:SECRET@sso.example.com/login?rd=SECRET"),
+			"a redirect to https://sso.example.com/login, which is not the API"},
+		"redirect to nowhere": {standIn(t, false, 307, ""), "a redirect to nowhere"},
+		"nginx's TLS port": {standIn(t, false, 400,
+			"<html>400 The plain HTTP request was sent to HTTPS port</html>"), tlsPort},
+		"a TLS port":         {strings.Replace(standIn(t, true, 200, ""), "https", "http", 1), tlsPort},
+		"a TLS port's alert": {alerting(t), tlsPort},
+		"a port without TLS": {strings.Replace(standIn(t, false, 200, ""), "http", "https", 1),
+			plainPort},
+		"private authority": {standIn(t, true, 200, ""), authority},
+		"client certificate": {standIn(t, false, 400,
+			"<html>400 No required SSL certificate was sent</html>"), ownCert},
+		"nginx's limit_req": {standIn(t, false, 503,
+			"<html>503 Service Temporarily Unavailable</html>"), unavailable},
+		"another path":     {standIn(t, false, 404, "404 page not found"), noAPI},
+		"no server behind": {standIn(t, false, 502, "<html>502 Bad Gateway</html>"), unreached},
+		"a page": {standIn(t, false, 200, "<!DOCTYPE html><title>Welcome</title>"),
+			pageCause},
+		"a login page": {standIn(t, false, 401, "<html><title>Sign in</title></html>"),
+			pageCause},
+		"the application's": {standIn(t, false, 503, `{"id":"api.context.server_busy.app_error"}`),
+			"api.context.server_busy.app_error"},
+		"a host in Unicode": {"http://m\u00fcnchen.invalid", "lookup xn--mnchen-3ya.invalid"},
+		"a scheme in capitals": {strings.Replace(standIn(t, false, 502, ""), "http", "HTTP", 1),
+			unreached},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, _ := newTestClient(t, tt.url)
 			_, err := c.Me(t.Context())
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "SECRET") {
+			if err == nil || !strings.Contains(err.Error(), tt.want) ||
+				strings.Contains(err.Error(), "SECRET") {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
@@ -128,7 +143,8 @@ func TestCausesOfSockets(t *testing.T) {
 	}
 }
 
-// A refused call is repeated when the refusal asks for it, or ever later, until it succeeds or has waited too long.
+// A refused call is repeated when the refusal asks for it, or ever later, until it succeeds or has
+// waited too long.
 func TestPatience(t *testing.T) {
 	refused := &OpError{Op: "login", Class: measure.Status4xx, Status: 429, After: 3 * time.Second}
 	later := &OpError{Op: "login", Class: measure.Status4xx, Status: 429, After: time.Hour}
@@ -156,16 +172,20 @@ func TestPatience(t *testing.T) {
 					return tt.answers[min(calls, len(tt.answers))-1]
 				})
 				held, refusals := p.Held()
-				if !errors.Is(err, tt.err) || held < tt.least || held > tt.most || (refusals == 0) != (tt.most == 0) {
+				if !errors.Is(err, tt.err) || held < tt.least || held > tt.most ||
+					(refusals == 0) != (tt.most == 0) {
 					t.Errorf("%v after %d calls, %d refused, held for %v", err, calls, refusals, held)
 				}
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := Patience{Log: func(format string, _ ...any) { t.Errorf("%q, and nothing is waited for", format) }}
+		p := Patience{Log: func(format string, _ ...any) {
+			t.Errorf("%q, and nothing is waited for", format)
+		}}
 		err := p.do(t.Context(), func() error { return later })
-		if want := "it asks for a longer wait than 2m0s"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "it asks for a longer wait than 2m0s"; err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	})
@@ -193,14 +213,18 @@ func TestPatience(t *testing.T) {
 		}
 		wg.Wait()
 		from := time.Now()
-		if err := p.do(t.Context(), func() error { return silent }); err != silent || time.Since(from) != 0 {
+		if err := p.do(t.Context(), func() error {
+			return silent
+		}); err != silent || time.Since(from) != 0 {
 			t.Errorf("%v after %v more", err, time.Since(from))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := new(Patience).do(ctx, func() error { return refused }); !errors.Is(err, context.DeadlineExceeded) {
+		if err := new(Patience).do(ctx, func() error {
+			return refused
+		}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after the end of the context: %v", err)
 		}
 	})

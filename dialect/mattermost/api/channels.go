@@ -7,18 +7,25 @@ import (
 )
 
 var (
-	opChannelByName  = newSetupOp("channel_by_name", "GET /teams/{}/channels/name/{}")
-	opCreateChannel  = newOp("create_channel", "POST /channels", 201)
+	opChannelByName  = newOp("channel_by_name", "GET /teams/{}/channels/name/{}", setup)
+	opCreateChannel  = newOp("create_channel", "POST /channels", created)
 	opChannel        = newOp("channel", "GET /channels/{}")
 	opChannelMembers = newOp("channel_members", "GET /channels/{}/members?page={}&per_page={}")
 	opChannelMember  = newOp("channel_member", "GET /channels/{}/members/{}")
-	opJoinChannel    = newOp("join_channel", "POST /channels/{}/members", 201)
-	opTeamChannels   = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}")
-
-	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members")
-
+	opJoinChannel    = newOp("join_channel", "POST /channels/{}/members", created)
+	opTeamChannels   = newOp("team_channels", "GET /users/{}/teams/{}/channels?include_deleted={}",
+		wholeList)
+	opTeamChannelMembers = newOp("team_channel_members", "GET /users/{}/teams/{}/channels/members",
+		wholeList)
 	opChannelStats = newOp("channel_stats", "GET /channels/{}/stats?exclude_files_count={}")
-	opViewChannel  = readOp("view_channel", "POST /channels/members/{}/view")
+	opViewChannel  = newOp("view_channel", "POST /channels/members/{}/view", reads)
+	opMyChannels   = newOp("my_channels",
+		"GET /users/{}/channels?last_delete_at=0&include_deleted=true", wholeList)
+	opMyChannelMembers = newOp("my_channel_members",
+		"GET /users/{}/channel_members?page={}&per_page={}", wholeList)
+	opPublicChannels = newOp("public_channels", "GET /teams/{}/channels?page={}&per_page={}")
+	opCreateDirect   = newOp("create_direct_channel", "POST /channels/direct", created)
+	opCreateGroup    = newOp("create_group_channel", "POST /channels/group", created)
 )
 
 // ChannelByName returns a channel's id.
@@ -29,17 +36,21 @@ func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id str
 // MakeChannel creates a channel of type O or P.
 func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (Channel, error) {
 	b := object(c.body(), "team_id", teamID, "name", name, "display_name", name, "type", kind)
-	return send(ctx, c, opCreateChannel, b, func(b []byte) (Channel, error) {
-		ch, err := readChannel(b)
-		return ch, require(err, ch.Name == name && ch.Type == kind, "another channel")
-	})
+	return send(ctx, c, opCreateChannel, b,
+		holding(readChannel, "another channel", func(ch Channel) bool {
+			return ch.Name == name && ch.Type == kind
+		}))
 }
 
 // ByName orders channels by name and, where that is the same, by identifier.
-func ByName(x, y Channel) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID)) }
+func ByName(x, y Channel) int {
+	return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
+}
 
 // ChannelMembers returns one page of the user ids of a channel.
-func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, perPage int) (ids []string, err error) {
+func (c *Client) ChannelMembers(
+	ctx context.Context, channelID string, page, perPage int,
+) (ids []string, err error) {
 	return pageOf(ctx, c, opChannelMembers, userIDsIn, channelID, page, perPage)
 }
 
@@ -58,9 +69,11 @@ type Channel struct {
 	Messages int64 // posts so far
 }
 
-// TeamChannels returns the channels of a user in a team, direct and group channels included;
-// archived includes those that were archived.
-func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archived bool) ([]Channel, error) {
+// TeamChannels returns the channels of a user in a team, direct and group channels included, with
+// the archived ones or without.
+func (c *Client) TeamChannels(
+	ctx context.Context, userID, teamID string, archived bool,
+) ([]Channel, error) {
 	return get(ctx, c, opTeamChannels, channels, userID, teamID, strconv.FormatBool(archived))
 }
 
@@ -87,15 +100,18 @@ func readChannel(b []byte) (ch Channel, err error) {
 	return ch, require(err, ch.ID != "", "a channel without id")
 }
 
-// TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how
-// many there are.
+// TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts,
+// and returns how many there are.
 func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (int, error) {
-	return get(ctx, c, opTeamChannelMembers, listed("user_id", userID, "channel_id", ""), userID, teamID)
+	return get(ctx, c, opTeamChannelMembers, listed("user_id", userID, "channel_id", ""), userID,
+		teamID)
 }
 
-// JoinChannelAll makes users members of a channel, as a user with that permission, and returns how many of the first
-// ones it added: all, or one on a server that adds one at a time.
-func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs []string) (int, error) {
+// JoinChannelAll makes users members of a channel, as a user with that permission, and returns how
+// many of the first ones it added: all, or one on a server that adds one at a time.
+func (c *Client) JoinChannelAll(
+	ctx context.Context, channelID string, userIDs []string,
+) (int, error) {
 	b := object(c.body(), "user_id", userIDs[0])
 	b = append(list(append(b[:len(b)-1], `,"user_ids":`...), userIDs), '}')
 	return send(ctx, c, opJoinChannel, b, func(b []byte) (int, error) {
@@ -122,7 +138,8 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (M
 			return m, err
 		}
 		// Releases since 10.12 answer -1 for memberships of others, later ones leave both out.
-		looked, changed := false, false
+		looked := false
+		changed := false
 		err = eachField(b, func(k, v []byte) error {
 			switch string(k) {
 			case "last_viewed_at":
@@ -141,17 +158,22 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (M
 	}, channelID, userID)
 }
 
-// ChannelStats reads a channel's counts, with that of its files or without, and returns that of its members.
-func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool) (members int64, err error) {
+// ChannelStats returns the number of a channel's members. With files, the server counts the
+// channel's files, too.
+func (c *Client) ChannelStats(
+	ctx context.Context, channelID string, files bool,
+) (members int64, err error) {
 	return get(ctx, c, opChannelStats, countIn("member_count", "channel_id", channelID), channelID,
 		strconv.FormatBool(!files))
 }
 
-// ViewChannel reports that the user views a channel now, and prev no longer ("" if there was none). It returns the
-// moment, by the server's clock in Unix milliseconds, up to which the channel counts as seen.
-func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
+// ViewChannel reports that the user views a channel now, and prev no longer ("" if there was none).
+// It returns the time until which the channel counts as seen, in Unix milliseconds of the server.
+func (c *Client) ViewChannel(
+	ctx context.Context, userID, channelID, prev string,
+) (seen int64, err error) {
 	b := object(c.body(), "channel_id", channelID, "prev_channel_id", prev)
-	if c.collapse {
+	if c.Collapse {
 		b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
 	}
 	return send(ctx, c, opViewChannel, b, func(b []byte) (int64, error) {
@@ -161,4 +183,51 @@ func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string
 		})
 		return seen, require(err, seen >= 0, "no time for the channel")
 	}, userID)
+}
+
+// MyChannels returns the user's channels in all teams.
+func (c *Client) MyChannels(ctx context.Context, userID string) ([]Channel, error) {
+	return get(ctx, c, opMyChannels, channels, userID)
+}
+
+// MyChannelMembers reads one page of the user's memberships in all teams.
+func (c *Client) MyChannelMembers(
+	ctx context.Context, userID string, page, perPage int,
+) (int, error) {
+	return get(ctx, c, opMyChannelMembers, func(b []byte) (int, error) {
+		n, err := listed("user_id", userID, "channel_id", "")(b)
+		return n, ends(err, page, n >= perPage)
+	}, userID, decimal(page), decimal(perPage))
+}
+
+// PublicChannels returns a page of a team's open channels.
+func (c *Client) PublicChannels(
+	ctx context.Context, teamID string, page, perPage int,
+) ([]Channel, error) {
+	return pageOf(ctx, c, opPublicChannels, channels, teamID, page, perPage)
+}
+
+// Channel reads one channel.
+func (c *Client) Channel(ctx context.Context, channelID string) (Channel, error) {
+	return get(ctx, c, opChannel, holding(readChannel, "another channel", func(ch Channel) bool {
+		return ch.ID == channelID
+	}), channelID)
+}
+
+// Open opens the direct channel of two users, or the group channel of three to eight. The channel
+// may be there already.
+func (c *Client) Open(ctx context.Context, userIDs []string) (Channel, error) {
+	o := opCreateDirect
+	kind := "D"
+	if len(userIDs) > 2 {
+		o = opCreateGroup
+		kind = "G"
+	}
+	return send(ctx, c, o, list(c.body(), userIDs), func(b []byte) (Channel, error) {
+		ch, err := readChannel(b)
+		if err == nil && ch.Type != kind {
+			err = noEffect("a channel of type %.4q", ch.Type)
+		}
+		return ch, err
+	})
 }

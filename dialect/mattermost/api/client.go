@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,50 +20,40 @@ const root = "/api/v4" // of all paths
 
 // A Recorder takes finished ops; workload.User is one.
 type Recorder interface {
-	// Begin records that an op is under way; Done follows unless the run ends first, and returns when the op was due,
-	// as an offset from the epoch.
+	// Begin records that an op is under way; Done follows unless the run ends first, and returns
+	// when the op was due, as an offset from the epoch.
 	Begin(n measure.Name)
 	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
-// A Client is one user's side of the API. Each method makes one request and records one op; its error is an
-// [*OpError], or the context's if the run ended (then nothing is recorded). It is not safe for concurrent use; a
-// [Socket] obtained from it is separate.
+// A Client is one user's side of the API. Each method makes one request and records one op; its
+// error is an [*OpError], or the context's if the run ended (then nothing is recorded). It is not
+// safe for concurrent use; a [Socket] obtained from it is separate.
 type Client struct {
-	http    *wire.Client
-	wsURL   string
-	agent   string
-	timeout time.Duration
-	clock   *clock.Clock
-	token   string
-	rec     Recorder
-	table   *Table
-	note    func(error) // called with every failed op; may be nil
-	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
-	secrets *plain.Secrets
-
-	patience   *Patience
-	collapse   bool
+	Options
+	http       *wire.Client
 	connection string    // id of the client's WebSocket, see SetSocket
 	sent, done time.Time // of the last request
 	buf        *[]byte   // of the body of the call under way
 }
 
-// A ClientConfig describes a [Client].
-type ClientConfig struct {
-	URL       string        // base URL of the server, http or https
-	HTTP2     bool          // speaks HTTP/2, over https; WebSockets stay HTTP/1.1
-	Token     string        // session, personal or bot token; see also SetToken
-	Timeout   time.Duration // of one operation; 0 means wire.DefaultTimeout
-	Clock     *clock.Clock  // in whose time operations time out; nil means real time
-	UserAgent string
-	Recorder  Recorder // required
-	Table     *Table   // required
-	Note      func(error)
-	// Collapse makes the client show replies in their threads alone: lists of a channel's posts are of roots, and
-	// viewing a channel leaves its threads unread. Only servers with collapsed threads support it.
+// Options are the parts of a [Client] that its owner sets.
+type Options struct {
+	URL       string        // base URL of the server, http or https; fixed
+	HTTP2     bool          // HTTP/2 over https; WebSockets stay HTTP/1.1; fixed
+	Token     string        // session, personal or bot token; set later by SetToken, or Login
+	Timeout   time.Duration // of one operation; 0 means wire.DefaultTimeout; fixed
+	Clock     *clock.Clock  // in whose time operations time out; nil means real time; fixed
+	UserAgent string        // fixed
+	Recorder  Recorder      // required
+	Table     *Table        // the names under which calls are recorded; required
+	Note      func(error)   // called with every failed op; may be nil
+	// Collapse makes the client show replies in their threads alone: lists of a channel's posts are
+	// of roots, and viewing a channel leaves its threads unread. Only servers with collapsed
+	// threads support it.
 	Collapse bool
-	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // nil means the usual way
+	// Dial makes connections; nil means the usual way.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Patience repeats calls that a rate limit refuses. It may be nil.
 	Patience *Patience
 	// Secrets gets every token that the client sends or is issued. If nil, tokens are not redacted.
@@ -73,30 +61,23 @@ type ClientConfig struct {
 }
 
 // NewClient returns a client without a connection.
-func NewClient(cfg ClientConfig) (*Client, error) {
+func NewClient(cfg Options) (*Client, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.New(time.Now())
 	}
-	h, err := wire.NewClient(wire.Config{URL: cfg.URL, HTTP2: cfg.HTTP2, Timeout: cfg.Timeout, Clock: cfg.Clock, UserAgent: cfg.UserAgent, Dial: cfg.Dial})
+	h, err := wire.NewClient(wire.Config{
+		URL: cfg.URL, HTTP2: cfg.HTTP2, Timeout: cfg.Timeout, Clock: cfg.Clock,
+		UserAgent: cfg.UserAgent, Dial: cfg.Dial,
+	})
 	if err != nil {
 		return nil, err
 	}
 	cfg.Secrets.Add(cfg.Token)
-	ws := "ws" + strings.TrimRight(cfg.URL, "/")[len("http"):] + root + "/websocket" // the scheme in either case
-	return &Client{
-		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, clock: cfg.Clock, token: cfg.Token, rec: cfg.Recorder,
-		table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse, secrets: cfg.Secrets, patience: cfg.Patience,
-	}, nil
+	return &Client{Options: cfg, http: h}, nil
 }
 
-// ownEvents are the calls whose event the web app does not receive itself: it names its connection.
-var ownEvents = map[op]bool{
-	opUpsertDraft: true, opDeleteDraft: true, opSchedulePost: true, opUpdateScheduled: true, opDeleteScheduled: true,
-	opAddBookmark: true, opUpdateBookmark: true, opSortBookmark: true, opDeleteBookmark: true,
-}
-
-// SetSocket sets the client's WebSocket: it gets no events of the client's own actions, where the server can leave
-// them out. nil means none.
+// SetSocket sets the client's WebSocket, which gets no events of the client's own actions where the
+// server can leave them out. nil means none.
 func (c *Client) SetSocket(s *Socket) {
 	c.connection = ""
 	if s != nil {
@@ -106,31 +87,33 @@ func (c *Client) SetSocket(s *Socket) {
 
 // SetToken changes the token that later calls send.
 func (c *Client) SetToken(token string) {
-	c.secrets.Add(token)
-	c.token = token
+	c.Secrets.Add(token)
+	c.Token = token
 }
 
-// Recorder returns the recorder of the client's calls.
-func (c *Client) Recorder() Recorder { return c.rec }
+// Lend sets the recorder, the names and the token of the client's next calls. [Options.Secrets] has
+// the token already.
+func (c *Client) Lend(rec Recorder, t *Table, token string) {
+	c.Recorder = rec
+	c.Table = t
+	c.Token = token
+}
 
-// Timeout returns how long one operation may take; 0 means wire.DefaultTimeout.
-func (c *Client) Timeout() time.Duration { return c.timeout }
+// Under records the next calls under other names, until the function that it returns is called.
+func (c *Client) Under(t *Table) (back func()) {
+	was := c.Table
+	c.Table = t
+	return func() { c.Table = was }
+}
 
-// Table returns the names under which calls are recorded.
-func (c *Client) Table() *Table { return c.table }
-
-// Lend makes the client's next calls those of a recorder, under its names and with a token that
-// [ClientConfig.Secrets] knows.
-func (c *Client) Lend(rec Recorder, t *Table, token string) { c.rec, c.table, c.token = rec, t, token }
-
-// SetTable changes the names under which later calls are recorded.
-func (c *Client) SetTable(t *Table) { c.table = t }
-
-// Close closes the connection.
-func (c *Client) Close() { _ = c.http.Close() } // it has no errors worth a word
+// Close closes the connection. Its errors have no effect on a client that is done.
+func (c *Client) Close() { _ = c.http.Close() }
 
 // bodies holds buffers for request bodies, so that an idle user holds none.
-var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
+var bodies = sync.Pool{New: func() any {
+	b := make([]byte, 0, 1<<10)
+	return &b
+}}
 
 // body returns an empty buffer for the body of the next call, which gives it back.
 func (c *Client) body() []byte {
@@ -138,24 +121,29 @@ func (c *Client) body() []byte {
 	return (*c.buf)[:0]
 }
 
-// call makes the request of an op with these values, again while a limit refuses it if the client has patience, and
-// records each. req has what is particular to the call. read, if not nil, reads the needed fields of the answer and
-// returns an error if the answer does not show the effect.
-func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string) error {
-	req.Method, req.Path, req.Repeatable = ops[o].method, o.path(values), ops[o].repeatable
-	req.Token = c.token
-	if c.connection != "" && ownEvents[o] {
+// call makes the request of an op with these values, again while a limit refuses it if the client
+// has patience, and records each. req has what is particular to the call. read reads the needed
+// fields of the answer and returns an error if the answer does not show the effect.
+func (c *Client) call(
+	ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, values ...string,
+) error {
+	row := &ops[o]
+	req.Method = row.method
+	req.Path = o.path(values)
+	req.Repeatable = row.traits.has(reads)
+	req.MaxBody = row.traits.mostBody()
+	req.Token = c.Token
+	if c.connection != "" && row.traits.has(notifies) {
 		req.Header = append(req.Header, wire.Field{Name: "Connection-Id", Value: c.connection})
 	}
 	if req.Body != nil && req.ContentType == "" {
 		req.ContentType = "application/json"
 	}
-	req.MaxBody = mostBody(o)
 	var err error
-	if c.patience == nil {
+	if c.Patience == nil {
 		err = c.once(ctx, o, req, read)
 	} else {
-		err = c.patience.do(ctx, func() error { return c.once(ctx, o, req, read) })
+		err = c.Patience.do(ctx, func() error { return c.once(ctx, o, req, read) })
 	}
 	if c.buf != nil && cap(req.Body) <= 64<<10 {
 		*c.buf = req.Body
@@ -166,13 +154,17 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 }
 
 // do makes a call whose body and answer are JSON: body is nil, or begins with [Client.body].
-func (c *Client) do(ctx context.Context, o op, body []byte, check func([]byte) error, values ...string) error {
+func (c *Client) do(
+	ctx context.Context, o op, body []byte, check func([]byte) error, values ...string,
+) error {
 	req := wire.Request{Body: body}
 	return c.call(ctx, o, &req, func(resp *wire.Response) error { return check(resp.Body) }, values...)
 }
 
 // send is do for an answer that has a value.
-func send[T any](ctx context.Context, c *Client, o op, body []byte, read func([]byte) (T, error), values ...string) (v T, err error) {
+func send[T any](
+	ctx context.Context, c *Client, o op, body []byte, read func([]byte) (T, error), values ...string,
+) (v T, err error) {
 	err = c.do(ctx, o, body, func(b []byte) (err error) {
 		v, err = read(b)
 		return err
@@ -181,82 +173,72 @@ func send[T any](ctx context.Context, c *Client, o op, body []byte, read func([]
 }
 
 // get is send without a body.
-func get[T any](ctx context.Context, c *Client, o op, read func([]byte) (T, error), values ...string) (T, error) {
+func get[T any](
+	ctx context.Context, c *Client, o op, read func([]byte) (T, error), values ...string,
+) (T, error) {
 	return send(ctx, c, o, nil, read, values...)
 }
 
 // once makes a request and records it.
-func (c *Client) once(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error) error {
-	c.rec.Begin(c.table.names[o])
+func (c *Client) once(
+	ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error,
+) error {
+	c.Recorder.Begin(c.Table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
-	c.sent, c.done = resp.Sent, resp.Done
+	c.sent = resp.Sent
+	c.done = resp.Done
 	if over(ctx, err) {
 		return context.Cause(ctx)
 	}
 	var e *OpError
 	if err != nil {
-		e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
-	} else {
+		e = &OpError{Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
+	} else if !ops[o].traits.accepts(resp.Status) {
+		e = &OpError{Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
+		refusal(e, resp)
+	} else if err := c.decode(resp, read); err != nil {
+		e = &OpError{Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 		switch {
-		case !slices.Contains(ops[o].ok, resp.Status):
-			e = &OpError{Op: ops[o].name, Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
-			refusal(e, resp)
-		case read != nil:
-			if err := c.decode(resp, read); err != nil {
-				e = &OpError{Op: ops[o].name, Class: workload.ClassOf(err), Status: resp.Status, Err: err}
-				switch {
-				case challenge(resp):
-					e.Cause = challenged
-				case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"):
-					e.Cause = pageCause
-				}
-			}
+		case challenge(resp):
+			e.Cause = challenged
+		case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"):
+			e.Cause = pageCause
 		}
 	}
+	return c.finish(o, resp.Due, resp.Sent, resp.Done, resp.BodyBytes, e)
+}
+
+// finish records an op, counts the status of an unwanted answer and notes a failure. It returns e,
+// which is nil for a success.
+func (c *Client) finish(o op, due, sent, done time.Time, bytes int64, e *OpError) error {
 	class := measure.OK
 	if e != nil {
-		e.Expected = c.table.prefix == "" && anticipated(o, e) // of the steady state, where it is counted
+		e.Op = ops[o].name
+		e.Expected = c.Table.prefix == "" && anticipated(o, e) // counted in the steady state alone
 		if !e.Expected {
 			class = e.Class
 		}
 	}
-	due := c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
-	switch {
-	case e == nil:
+	at := c.Recorder.Done(c.Table.names[o], due, sent, done, class, bytes)
+	if e == nil {
 		return nil
-	case e.Expected: // the object of the rest of the action does not exist, and nothing failed
-		c.table.anticipated(o, e, due)
-	default:
-		c.failed(o, e, e.Status, due)
+	}
+	if e.Expected { // the object of the rest of the action does not exist, and nothing failed
+		c.Table.anticipated(o, e, at)
+		return e
+	}
+	if class == measure.Status4xx || class == measure.Status5xx {
+		c.Table.answered(o, statusOf(e), at)
+	}
+	if c.Note != nil && (c.Patience == nil || !held(e)) {
+		c.Note(e)
 	}
 	return e
 }
 
-// failed counts the status of a call's answer and notes the failure.
-func (c *Client) failed(o op, e *OpError, status int, due time.Duration) {
-	if e.Class == measure.Status4xx || e.Class == measure.Status5xx {
-		c.table.answered(o, status, due)
-	}
-	if c.note != nil && (c.patience == nil || !held(e)) {
-		c.note(e)
-	}
-}
-
-// mostBody returns how large the answer to a call may be, in bytes; 0 is wire's own limit, which is enough for every
-// page.
-func mostBody(o op) int64 {
-	switch o {
-	case opMyChannels, opMyChannelMembers, opTeamChannels, opTeamChannelMembers, opPreferences, opCategories, opGetThread:
-		return 16 << 20 // lists that come whole
-	case opFile:
-		return 128 << 20 // nothing of it is kept; servers accept attachments of 100 MB unless they are set up otherwise
-	}
-	return 0
-}
-
-// decode calls read with memory reserved for the values decoded from a large answer: identifiers, names and times
-// take less than the text that they are in, and slices that grow are there twice.
+// decode calls read with memory reserved for the values decoded from a large answer: identifiers,
+// names and times take less than the text that they are in, and slices that grow are there twice.
 func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) (err error) {
 	defer boundary.Recover("reading an answer", &err)
 	if n := int64(len(resp.Body)); n > 64<<10 {
@@ -266,9 +248,6 @@ func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) (e
 	}
 	return read(resp)
 }
-
-// ErrEffect is the error of an answer that does not show the effect of the call.
-var ErrEffect = errors.New("the answer does not show the effect")
 
 // millis formats a server time for a query.
 func millis(t int64) string { return strconv.FormatInt(t, 10) }

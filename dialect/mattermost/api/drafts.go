@@ -7,13 +7,15 @@ import (
 )
 
 var (
-	opUpsertDraft     = newOp("upsert_draft", "POST /drafts", 201)
-	opDeleteDraft     = newOp("delete_draft", "DELETE /users/{}/channels/{}/drafts")
+	opUpsertDraft     = newOp("upsert_draft", "POST /drafts", created, notifies)
+	opDeleteDraft     = newOp("delete_draft", "DELETE /users/{}/channels/{}/drafts", notifies)
 	opGetDrafts       = newOp("get_drafts", "GET /users/{}/teams/{}/drafts")
-	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", 200, 201) // the reference has 200, the servers 201
-	opUpdateScheduled = newOp("update_scheduled_post", "PUT /posts/schedule/{}", 200, 201)
-	opDeleteScheduled = newOp("delete_scheduled_post", "DELETE /posts/schedule/{}", 200, 201)
-	opGetScheduled    = newOp("get_scheduled_posts", "GET /posts/scheduled/team/{}?includeDirectChannels=true")
+	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", mayCreate, notifies) // the reference has 200, the servers 201
+	opUpdateScheduled = newOp("update_scheduled_post", "PUT /posts/schedule/{}", mayCreate, notifies)
+	opDeleteScheduled = newOp("delete_scheduled_post", "DELETE /posts/schedule/{}", mayCreate,
+		notifies)
+	opGetScheduled = newOp("get_scheduled_posts",
+		"GET /posts/scheduled/team/{}?includeDirectChannels=true")
 )
 
 // appendTo appends the draft as the members of an object that is open still.
@@ -28,27 +30,30 @@ func (d *Draft) appendTo(b []byte) []byte {
 
 // readDraft reads a draft back.
 func readDraft(b []byte) (d Draft, err error) {
-	err = fields(b, "channel_id", &d.ChannelID, "root_id", &d.RootID, "message", &d.Message, "file_ids", &d.FileIDs)
+	err = fields(b, "channel_id", &d.ChannelID, "root_id", &d.RootID, "message", &d.Message,
+		"file_ids", &d.FileIDs)
 	return d, err
 }
 
-// kept requires the server to have kept the draft d as it was meant.
-func (d *Draft) kept(err error, got *Draft) error {
-	same := got.ChannelID == d.ChannelID && got.RootID == d.RootID && got.Message == d.Message &&
+// kept reports whether the server has kept the draft d as it was meant.
+func (d *Draft) kept(got Draft) bool {
+	return got.ChannelID == d.ChannelID && got.RootID == d.RootID && got.Message == d.Message &&
 		len(got.FileIDs) == len(d.FileIDs)
-	return require(err, same, "another draft")
 }
 
-// UpsertDraft saves the user's draft in a channel or thread. The message must not be empty: that deletes the draft.
+const anotherDraft = "another draft"
+
+// UpsertDraft saves the user's draft in a channel or thread. The message must not be empty: that
+// deletes the draft.
 func (c *Client) UpsertDraft(ctx context.Context, d Draft) error {
-	return c.do(ctx, opUpsertDraft, append(d.appendTo(c.body()), '}'), func(b []byte) error {
-		got, err := readDraft(b)
-		return d.kept(err, &got)
-	})
+	_, err := send(ctx, c, opUpsertDraft, append(d.appendTo(c.body()), '}'),
+		holding(readDraft, anotherDraft, d.kept))
+	return err
 }
 
-// DeleteDraft forgets the user's draft in a channel, or in a thread if rootID is not empty. It succeeds too where
-// there is none: the web app requests it without knowing, and the releases whose source was read answer 200.
+// DeleteDraft forgets the user's draft in a channel, or in a thread if rootID is not empty. It
+// succeeds too where there is none: the web app requests it without knowing, and the releases whose
+// source was read answer 200.
 func (c *Client) DeleteDraft(ctx context.Context, userID, channelID, rootID string) error {
 	if rootID != "" {
 		rootID = "/" + url.PathEscape(rootID)
@@ -61,10 +66,9 @@ func (c *Client) Drafts(ctx context.Context, userID, teamID string) ([]Draft, er
 	return get(ctx, c, opGetDrafts, drafts, userID, teamID)
 }
 
-var drafts = orNone(listOf(func(b []byte) (Draft, error) {
-	d, err := readDraft(b)
-	return d, require(err, d.ChannelID != "", "a draft without channel")
-}))
+var drafts = orNone(listOf(holding(readDraft, "a draft without channel", func(d Draft) bool {
+	return d.ChannelID != ""
+})))
 
 // A Scheduled is a draft that the server will post at a time.
 type Scheduled struct {
@@ -81,7 +85,9 @@ func readScheduled(b []byte) (s Scheduled, err error) {
 }
 
 // schedule makes or changes a scheduled post and requires the answer to show it.
-func (c *Client) schedule(ctx context.Context, o op, userID string, s Scheduled, path ...string) (Scheduled, error) {
+func (c *Client) schedule(
+	ctx context.Context, o op, userID string, s Scheduled, path ...string,
+) (Scheduled, error) {
 	b := strconv.AppendInt(append(s.appendTo(c.body()), `,"scheduled_at":`...), s.At, 10)
 	b = appendString(append(b, `,"user_id":`...), userID)
 	if s.ID != "" {
@@ -90,12 +96,14 @@ func (c *Client) schedule(ctx context.Context, o op, userID string, s Scheduled,
 	return send(ctx, c, o, append(b, '}'), func(b []byte) (Scheduled, error) {
 		got, err := readScheduled(b)
 		same := got.ID != "" && (s.ID == "" || got.ID == s.ID) && got.At == s.At
-		return got, s.kept(require(err, same, "another scheduled post"), &got.Draft)
+		return got, require(require(err, same, "another scheduled post"), s.kept(got.Draft), anotherDraft)
 	}, path...)
 }
 
-// Schedule has the server post a draft at a time in the future, Unix ms.
-func (c *Client) Schedule(ctx context.Context, userID string, d Draft, at int64) (Scheduled, error) {
+// Schedule has the server post a draft at a future time, in Unix milliseconds.
+func (c *Client) Schedule(
+	ctx context.Context, userID string, d Draft, at int64,
+) (Scheduled, error) {
 	return c.schedule(ctx, opSchedulePost, userID, Scheduled{Draft: d, At: at})
 }
 
@@ -107,13 +115,15 @@ func (c *Client) Reschedule(ctx context.Context, userID string, s Scheduled) err
 
 // Unschedule deletes a scheduled post.
 func (c *Client) Unschedule(ctx context.Context, id string) error {
-	return c.do(ctx, opDeleteScheduled, nil, func(b []byte) error {
-		got, err := idIn("id")(b)
-		return require(err, got == id, "another scheduled post")
-	}, id)
+	_, err := get(ctx, c, opDeleteScheduled,
+		holding(idIn("id"), "another scheduled post", func(got string) bool {
+			return got == id
+		}), id)
+	return err
 }
 
-// ScheduledPosts lists the user's scheduled posts in a team's channels and in direct and group channels.
+// ScheduledPosts lists the user's scheduled posts in a team's channels and in direct and group
+// channels.
 func (c *Client) ScheduledPosts(ctx context.Context, teamID string) ([]Scheduled, error) {
 	return get(ctx, c, opGetScheduled, func(b []byte) (posts []Scheduled, err error) {
 		err = eachField(b, func(_, v []byte) error {
@@ -125,7 +135,7 @@ func (c *Client) ScheduledPosts(ctx context.Context, teamID string) ([]Scheduled
 	}, teamID)
 }
 
-var scheduled = orNone(listOf(func(b []byte) (Scheduled, error) {
-	s, err := readScheduled(b)
-	return s, require(err, s.ID != "" && s.ChannelID != "", "a scheduled post without id")
-}))
+var scheduled = orNone(listOf(holding(readScheduled, "a scheduled post without id",
+	func(s Scheduled) bool {
+		return s.ID != "" && s.ChannelID != ""
+	})))

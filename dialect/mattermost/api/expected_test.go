@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -14,18 +13,18 @@ import (
 	"plimsoll/load/workload"
 )
 
-// answering is a client of a server that answers everything with one status and one identifier of an error, and the
-// registry of its operations.
+// answering is a client of a server that answers everything with one status and one identifier of
+// an error, and the registry of its operations.
 func answering(t *testing.T, status int, id, prefix string) (*Client, *measure.Registry) {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"id":%q,"message":"no","status_code":%d}`, id, status)
-	}))
-	t.Cleanup(srv.Close)
+	})
 	env := workload.Env{Registry: measure.NewRegistry(1)}
-	c, err := NewClient(ClientConfig{URL: srv.URL, Recorder: userOf(env), Table: NewTable(env.Registry, prefix)})
+	c, err := NewClient(Options{URL: addr, Recorder: userOf(env),
+		Table: NewTable(env.Registry, prefix)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +38,13 @@ func userOf(env workload.Env) *workload.User {
 }
 
 // calls are the operations of which the dialect expects answers, by name.
-func calls(t *testing.T, c *Client) map[string]func() error {
-	id := "gggggggggggggggggggggggggg"
-	return map[string]func() error{
-		"get_thread":       func() error { _, err := c.Thread(t.Context(), id); return err },
-		"read_thread":      func() error { _, err := c.ReadThread(t.Context(), id, id, id, 1); return err },
-		"react":            func() error { return c.React(t.Context(), id, id, "tada") },
-		"acknowledge_post": func() error { return c.Acknowledge(t.Context(), id, id) },
+func calls() map[string]effect {
+	id := strings.Repeat("g", 26)
+	return map[string]effect{
+		"get_thread":       ask("Thread", id),
+		"read_thread":      ask("ReadThread", id, id, id, 1),
+		"react":            ask("React", id, id, "tada"),
+		"acknowledge_post": ask("Acknowledge", id, id),
 	}
 }
 
@@ -57,17 +56,15 @@ func windows(reg *measure.Registry) map[string]*measure.Window {
 	return out
 }
 
-// TestExpectedAnswerIsNamedAndIsNoError: an answer of the list is recorded as ok with its latency and counted by its
-// name; the calling action still learns that it got nothing. So for each of the list.
+// TestExpectedAnswerIsNamedAndIsNoError: an answer of the list is recorded as ok with its latency
+// and counted by its name; the calling action still learns that it got nothing. So for each of the
+// list.
 func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 	seen := map[string]bool{}
 	for _, x := range expected {
 		name := ops[x.op].name
 		c, reg := answering(t, x.status, x.id, "")
-		if calls(t, c)[name] == nil {
-			t.Fatalf("%s: no test calls it", name)
-		}
-		if err := calls(t, c)[name](); err == nil || x.why == "" {
+		if err := calls()[name].do(t.Context(), c); err == nil || x.why == "" {
 			t.Errorf("%s: error %v, reason %q; want both", name, err, x.why)
 		}
 		merged := windows(reg)
@@ -76,7 +73,8 @@ func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 			t.Errorf("%s: %+v, want one ok operation with a latency", name, w)
 		}
 		got := workload.ExpectedOf(merged, workload.Steady)
-		if len(got) != 1 || got[0] != (workload.ExpectedCount{Op: name, Status: x.status, ID: x.id, N: 1}) {
+		if len(got) != 1 || got[0] != (workload.ExpectedCount{Op: name, Status: x.status, ID: x.id,
+			N: 1}) {
 			t.Errorf("%s: counted %+v", name, got)
 		}
 		seen[name] = true
@@ -86,8 +84,8 @@ func TestExpectedAnswerIsNamedAndIsNoError(t *testing.T) {
 	}
 }
 
-// TestAnotherIDIsAnError: the same status with another identifier, the same identifier with another status, none at
-// all, another operation, or a phase that is not counted: an error.
+// TestAnotherIDIsAnError: the same status with another identifier, the same identifier with another
+// status, none at all, another operation, or a phase that is not counted: an error.
 func TestAnotherIDIsAnError(t *testing.T) {
 	for _, tt := range []struct {
 		name, id, prefix string
@@ -104,7 +102,7 @@ func TestAnotherIDIsAnError(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, reg := answering(t, tt.status, tt.id, tt.prefix)
-			if err := calls(t, c)["get_thread"](); err == nil {
+			if err := calls()["get_thread"].do(t.Context(), c); err == nil {
 				t.Error("no error")
 			}
 			merged := windows(reg)
@@ -133,7 +131,8 @@ func TestEveryExpectedAnswerIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range expected {
-		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", ops[x.op].name, x.status, x.id, x.why); !strings.Contains(string(doc), row) {
+		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", ops[x.op].name, x.status, x.id,
+			x.why); !strings.Contains(string(doc), row) {
 			t.Errorf("docs/method/workload.md lacks %q", row)
 		}
 	}

@@ -2,21 +2,21 @@ package api
 
 import (
 	"bytes"
-	"fmt"
 )
 
 // An ID is one of the server's identifiers: 26 letters and digits. The zero ID is none.
 type ID [26]byte
 
-// idOf reads an identifier. The server's have 26 letters and digits; a shorter one is padded. A longer one is an error, and
-// one with another character than - and _ beside these: identifiers are parts of paths and queries.
+// idOf reads an identifier. The server's have 26 letters and digits; a shorter one is padded. A
+// longer one is an error, and one with another character than - and _ beside these: identifiers are
+// parts of paths and queries.
 func idOf(b []byte) (id ID, err error) {
 	if len(b) > len(id) {
-		return id, fmt.Errorf("%w: an identifier of %d characters", ErrEffect, len(b))
+		return id, noEffect("an identifier of %d characters", len(b))
 	}
 	for _, c := range b {
 		if !inID[c] {
-			return id, fmt.Errorf("%w: an identifier with the character %q", ErrEffect, c)
+			return id, noEffect("an identifier with the character %q", c)
 		}
 	}
 	copy(id[:], b)
@@ -31,7 +31,7 @@ var inID = func() (in [256]bool) {
 	return in
 }()
 
-// idText reads the identifier that a JSON value is, as the server writes it; "" for a value that is no text.
+// idText reads an identifier as a string; "" for a value that is not a JSON string.
 func idText(value []byte) (string, error) {
 	id, err := idOf(text(value))
 	return id.String(), err
@@ -58,5 +58,5 @@ func (id ID) String() string {
 	return string(id.Bytes())
 }
 
-// None reports whether there is no identifier.
+// None reports whether the identifier is zero.
 func (id ID) None() bool { return id == ID{} }

@@ -13,4 +13,7 @@ func TestID(t *testing.T) {
 	if !(ID{}).None() || (ID{}).String() != "" || ParseID("abc").String() != "abc" {
 		t.Error("short identifiers")
 	}
+	if _, err := readChannel([]byte(`{"id":"c","team_id":"` + longID + `"}`)); err == nil {
+		t.Error("a team's identifier of 36 characters passed")
+	}
 }

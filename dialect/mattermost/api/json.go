@@ -11,8 +11,8 @@ import (
 
 var errJSON = errors.New("malformed JSON")
 
-// mostElements is how many members an object, or elements an array, may have: far more than any page or list that a
-// user of a real server gets, and little enough that a user's copies of them take a few megabytes.
+// mostElements bounds the members of an object and the elements of an array. A user of a real
+// server gets far fewer; a user's copies of as many take a few megabytes.
 const mostElements = 50_000
 
 func skipSpace(b []byte, i int) int {
@@ -68,7 +68,8 @@ func skipValue(b []byte, i int) (int, error) {
 		return 0, errJSON
 	}
 	start := i
-	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ' ' && b[i] != '\n' && b[i] != '\t' && b[i] != '\r' {
+	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ' ' && b[i] != '\n' &&
+		b[i] != '\t' && b[i] != '\r' {
 		i++
 	}
 	switch v := b[start:i]; {
@@ -80,8 +81,9 @@ func skipValue(b []byte, i int) (int, error) {
 	return i, nil
 }
 
-// eachField calls f for every member of a JSON object, in order, with the key as it stands between its quotes and the
-// value as it is written, a string with its quotes. Nothing but space may follow the object.
+// eachField calls f for every member of a JSON object, in order, with the key as it stands between
+// its quotes and the value as it is written, a string with its quotes. Nothing but space may follow
+// the object.
 func eachField(b []byte, f func(key, value []byte) error) error {
 	return each(b, '{', '}', f)
 }
@@ -145,7 +147,8 @@ func each(b []byte, open, shut byte, f func(key, value []byte) error) error {
 	return nil
 }
 
-// text returns the contents of a JSON string, in place if nothing in it is escaped; anything else gives nil.
+// text returns the contents of a JSON string, in place if nothing in it is escaped; anything else
+// gives nil.
 func text(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return nil
@@ -157,7 +160,8 @@ func text(value []byte) []byte {
 	return appendUnescaped(nil, value)
 }
 
-// appendUnescaped appends the contents of a JSON string whose quotes are off. A broken escape is kept as it is.
+// appendUnescaped appends the contents of a JSON string whose quotes are off. A broken escape is
+// kept as it is.
 func appendUnescaped(dst, s []byte) []byte {
 	for {
 		n := bytes.IndexByte(s, '\\')
@@ -265,7 +269,7 @@ func list(b []byte, items []string) []byte {
 	return array(b, len(items), func(b []byte, i int) []byte { return appendString(b, items[i]) })
 }
 
-// array builds an array of n elements, each of which one appends.
+// array builds an array of n elements; one appends the element i.
 func array(b []byte, n int, one func(b []byte, i int) []byte) []byte {
 	b = append(b, '[')
 	for i := range n {

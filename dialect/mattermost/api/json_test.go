@@ -10,7 +10,8 @@ import (
 func TestScan(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{`{}`, ``},
-		{` { "a" : 1 , "b":"x\"y\\", "c":{"d":["}",{}]},"e":null } `, `a=1|b="x\"y\\"|c={"d":["}",{}]}|e=null`},
+		{` { "a" : 1 , "b":"x\"y\\", "c":{"d":["}",{}]},"e":null } `,
+			`a=1|b="x\"y\\"|c={"d":["}",{}]}|e=null`},
 		{`{"a":1`, "error"},
 		{`{"a":1}x`, "error"},
 		{`{"a":1,}`, "error"},
@@ -24,7 +25,10 @@ func TestScan(t *testing.T) {
 		{`<html>`, "error"},
 	} {
 		var got []string
-		err := eachField([]byte(tt.in), func(k, v []byte) error { got = append(got, string(k)+"="+string(v)); return nil })
+		err := eachField([]byte(tt.in), func(k, v []byte) error {
+			got = append(got, string(k)+"="+string(v))
+			return nil
+		})
 		s := strings.Join(got, "|")
 		if err != nil {
 			s = "error"
@@ -35,9 +39,11 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// FuzzScan: no panic, and where encoding/json accepts an object, the same keys and values in the same order.
+// FuzzScan: no panic, and where encoding/json accepts an object, the same keys and values in the
+// same order.
 func FuzzScan(f *testing.F) {
-	for _, s := range []string{`{"a":1,"b":[true,{"c":"\u00e9\ud83d\ude00\n"}],"d":"\\\""}`, `{"":null,"a":"\ud800"}`, `{"x":-1.5e3}`, "{\"a\":\"\xff\"}"} {
+	for _, s := range []string{`{"a":1,"b":[true,{"c":"\u00e9\ud83d\ude00\n"}],"d":"\\\""}`,
+		`{"":null,"a":"\ud800"}`, `{"x":-1.5e3}`, "{\"a\":\"\xff\"}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
@@ -66,7 +72,8 @@ func FuzzScan(f *testing.F) {
 			if err := dec.Decode(&raw); err != nil {
 				t.Fatal(err)
 			}
-			if i >= len(got) || key != strings.ToValidUTF8(got[i].k, "\ufffd") && len(key.(string)) == len(got[i].k) || string(raw) != got[i].v {
+			if i >= len(got) || key != strings.ToValidUTF8(got[i].k, "\ufffd") &&
+				len(key.(string)) == len(got[i].k) || string(raw) != got[i].v {
 				t.Fatalf("%q: member %d: got %+v, want %q %s", in, i, got, key, raw)
 			}
 			if raw[0] == '"' {

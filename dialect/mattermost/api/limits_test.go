@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -15,41 +14,51 @@ import (
 
 const unread = `{"team_id":"t"}`
 
-// An answer beyond a call's limit, of bytes or of elements, is of class body; lists that come whole and files have
-// larger limits.
+// An answer beyond a call's limit, of bytes or of elements, is of class body; lists that come whole
+// and files have larger limits.
 func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
-	member := `{"id":"` + anID + `","username":"u","user_id":"` + anID + `","category":"c","name":"n","value":"` + strings.Repeat("x", 100) + `"},`
-	array := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(member, n/len(member)), ",") + "]" }
+	member := `{"id":"` + anID + `","username":"u","user_id":"` + anID +
+		`","category":"c","name":"n","value":"` + strings.Repeat("x", 100) + `"},`
+	array := func(n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(member, n/len(member)), ",") + "]"
+	}
 	for _, tt := range []struct {
 		name  string
 		body  string
-		call  func(c *Client) error
+		call  effect
 		class measure.Class
 		err   error
 	}{
-		{"a page of 3 MB", array(3 << 20), func(c *Client) error { _, err := c.Users(t.Context(), 0, 60, ""); return err }, measure.OK, nil},
-		{"a page of 5 MB", array(5 << 20), func(c *Client) error { _, err := c.Users(t.Context(), 0, 60, ""); return err }, measure.Body, wire.ErrBodySize},
-		{"preferences of 5 MB", array(5 << 20), func(c *Client) error { _, err := c.Preferences(t.Context(), anID); return err }, measure.OK, nil},
-		{"preferences of 17 MB", array(17 << 20), func(c *Client) error { _, err := c.Preferences(t.Context(), anID); return err }, measure.Body, wire.ErrBodySize},
-		{"a file of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error { return c.File(t.Context(), "f") }, measure.OK, nil},
-		{"a picture of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error { return c.Thumbnail(t.Context(), "f") }, measure.Body, wire.ErrBodySize},
-		{"as many elements as are allowed", "[" + strings.Repeat(unread+",", mostElements-1) + unread + "]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.OK, nil},
-		{"too many elements", "[" + strings.Repeat(unread+",", mostElements) + unread + "]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.Body, wire.ErrElements},
-		{"too many members", `{"user_id":"` + anID + `","status":"away"` + strings.Repeat(`,"a":1`, mostElements) + "}", func(c *Client) error { return c.MyStatus(t.Context(), anID) }, measure.Body, wire.ErrElements},
+		{"a page of 3 MB", array(3 << 20), ask("Users", 0, 60, ""), measure.OK, nil},
+		{"a page of 5 MB", array(5 << 20), ask("Users", 0, 60, ""), measure.Body, wire.ErrBodySize},
+		{"preferences of 5 MB", array(5 << 20), ask("Preferences", anID), measure.OK, nil},
+		{"preferences of 17 MB", array(17 << 20), ask("Preferences", anID), measure.Body, wire.ErrBodySize},
+		{"a file of 20 MB", strings.Repeat("x", 20<<20), ask("File", "f"), measure.OK, nil},
+		{"a picture of 20 MB", strings.Repeat("x", 20<<20), ask("Thumbnail", "f"),
+			measure.Body, wire.ErrBodySize},
+		{"as many elements as are allowed", "[" + strings.Repeat(unread+",", mostElements-1) + unread + "]",
+			ask("TeamsUnread", anID), measure.OK, nil},
+		{"too many elements", "[" + strings.Repeat(unread+",", mostElements) + unread + "]",
+			ask("TeamsUnread", anID), measure.Body, wire.ErrElements},
+		{"too many members",
+			`{"user_id":"` + anID + `","status":"away"` + strings.Repeat(`,"a":1`, mostElements) + "}",
+			ask("MyStatus", anID), measure.Body, wire.ErrElements},
 	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, tt.body)
-		}))
+		})
 		rec := &tally{reg: measure.NewRegistry(1)}
-		c, err := NewClient(ClientConfig{URL: srv.URL, Timeout: 30 * time.Second, Recorder: rec, Table: NewTable(rec.reg, "")})
+		c, err := NewClient(Options{URL: addr, Timeout: 30 * time.Second, Recorder: rec,
+			Table: NewTable(rec.reg, "")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := wire.Refused()
-		err = tt.call(c)
-		if got := rec.take(); !strings.HasSuffix(got, ":"+tt.class.String()) || !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
+		err = tt.call.do(t.Context(), c)
+		if got := rec.take(); !strings.HasSuffix(got, ":"+tt.class.String()) || !errors.Is(err, tt.err) ||
+			(err == nil) != (tt.err == nil) {
 			t.Errorf("%s: got %s, %v; want %v, %v", tt.name, got, err, tt.class, tt.err)
 		}
 		if n := wire.Refused().Sub(before).Beyond(); (n == 1) != (tt.err != nil) {
@@ -59,18 +68,18 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 			t.Errorf("%s: %d bytes stay taken", tt.name, used)
 		}
 		c.Close()
-		srv.Close()
 	}
 }
 
-// Memory for the values of a large answer is reserved while it is decoded: without room for it the call fails with
-// class body.
+// Memory for the values of a large answer is reserved while it is decoded: without room for it the
+// call fails with class body.
 func TestDecodingTakesItsMemoryFromTheBudget(t *testing.T) {
 	body := "[" + strings.Repeat(unread+",", 8000) + unread + "]"
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
-	defer srv.Close()
+	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, body)
+	})
 	defer wire.Process().SetLimit(wire.DefaultBudget)
-	c, rec := newTestClient(t, srv.URL)
+	c, rec := newTestClient(t, addr)
 	for _, tt := range []struct {
 		limit int64
 		want  string

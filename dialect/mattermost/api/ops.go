@@ -9,52 +9,82 @@ import (
 	"plimsoll/load/workload"
 )
 
-// An op is a kind of call. Each is registered next to the client's method that makes it.
+// An op is a kind of call. It is declared beside the function of [Client] that makes the call.
 type op uint16
 
-// A request is what all calls of an op have in common.
+// A request is a row of the API: what all calls of an op have in common.
 type request struct {
 	name, method, path string
-	ok                 []int // statuses that mean success
-	steady             bool  // the others happen at login and in provisioning only
-	repeatable         bool  // see readOp
+	traits             trait
+}
+
+// A trait is a difference from a call of the steady state that has its effect with status 200.
+type trait uint8
+
+const (
+	created   trait = 1 << iota // the status is 201
+	mayCreate                   // 200 or 201
+	cached                      // 200, or 304 for a copy that the client has
+	setup                       // made at logins and in provisioning only
+	reads                       // repeatable, as GET is: sent again if the server closed the idle connection
+	notifies                    // the web app names its connection, and gets no event of its own call
+	wholeList                   // a list without pages: up to 16 MiB
+	anySize                     // up to 128 MiB: servers accept attachments of 100 MB by default
+)
+
+// has reports whether the calls have a trait.
+func (t trait) has(one trait) bool { return t&one != 0 }
+
+// accepts reports whether an answer with a status has the call's effect.
+func (t trait) accepts(status int) bool {
+	switch status {
+	case 200:
+		return !t.has(created)
+	case 201:
+		return t.has(created | mayCreate)
+	case 304:
+		return t.has(cached)
+	}
+	return false
+}
+
+// mostBody returns the largest size of an answer in bytes; 0 is wire's own limit, which is enough
+// for every page.
+func (t trait) mostBody() int64 {
+	switch {
+	case t.has(wholeList):
+		return 16 << 20
+	case t.has(anySize):
+		return 128 << 20
+	}
+	return 0
 }
 
 var ops []request // by op
 
-// newOp registers an op of the steady state, for a package-level variable. The route is its method and path, with {}
-// for each value; ok are the statuses that mean success, 200 if there is none.
-func newOp(name, route string, ok ...int) op {
-	if ok == nil {
-		ok = []int{200}
-	}
+// newOp registers an op for a package-level variable. The route is its method and path, with {} for
+// each value.
+func newOp(name, route string, traits ...trait) op {
 	method, path, _ := strings.Cut(route, " ")
-	ops = append(ops, request{name: name, method: method, path: path, ok: ok, steady: true})
+	r := request{name: name, method: method, path: path}
+	for _, t := range traits {
+		r.traits |= t
+	}
+	ops = append(ops, r)
 	return op(len(ops) - 1)
 }
 
-// newSetupOp registers an op that happens only before a user's first action.
-func newSetupOp(name, route string, ok ...int) op {
-	o := newOp(name, route, ok...)
-	ops[o].steady = false
-	return o
-}
-
-// readOp registers an op that reads although its method is POST, or may be sent twice: it is repeated if the server
-// closed the idle connection at that moment, as those of browsers are.
-func readOp(name, route string) op {
-	o := newOp(name, route)
-	ops[o].repeatable = true
-	return o
-}
-
-// path returns the path of a call with these values. Those that have no place in the route follow it as they are.
+// path returns the path of a call with these values. Those that have no place in the route follow
+// it as they are.
 func (o op) path(values []string) string {
 	var space [192]byte
-	b, rest, query := append(space[:0], root...), ops[o].path, false
+	b := append(space[:0], root...)
+	rest := ops[o].path
+	query := false
 	for _, v := range values {
 		before, after, place := strings.Cut(rest, "{}")
-		b, rest = append(b, before...), after
+		b = append(b, before...)
+		rest = after
 		if query = query || strings.Contains(before, "?"); place && query {
 			v = url.QueryEscape(v)
 		} else if place {
@@ -72,8 +102,8 @@ type Table struct {
 	prefix string
 }
 
-// NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup], selected by prefix; ""
-// means the first.
+// NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup],
+// selected by prefix; "" means the first.
 func NewTable(reg *measure.Registry, prefix string) *Table {
 	t := &Table{names: make([]measure.Name, len(ops)), reg: reg, prefix: prefix}
 	for o := range ops {
@@ -100,18 +130,19 @@ func seriesOf(o op, prefix string) string {
 	return prefix + "_" + ops[o].name
 }
 
-// Ops returns the names of the steady state's operations, of which rules may speak.
+// Ops returns the names of the steady state's operations, which rules may name.
 func Ops() []string {
 	var out []string
 	for _, r := range ops {
-		if r.steady {
+		if !r.traits.has(setup) {
 			out = append(out, r.name)
 		}
 	}
 	return out
 }
 
-// SeriesOf returns the names of all operations in one phase of a user's life, as [NewTable] makes them.
+// SeriesOf returns the names of all operations in one phase of a user's life, as [NewTable] makes
+// them.
 func SeriesOf(prefix string) []string {
 	out := make([]string, len(ops))
 	for o := range ops {

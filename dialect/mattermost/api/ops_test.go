@@ -7,8 +7,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// TestOperationsAreRecordedUnderTheirSeries holds that a table has a name for each operation, which is that of its
-// series.
+// TestOperationsAreRecordedUnderTheirSeries holds that a table has a name for each operation, which
+// is that of its series.
 func TestOperationsAreRecordedUnderTheirSeries(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	for _, prefix := range []string{"", workload.Login, workload.StormPrefix + "reconnect"} {

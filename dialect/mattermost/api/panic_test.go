@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -17,19 +16,28 @@ import (
 
 // An answer whose reading panics is an operation of class decode, and the run is notified.
 func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
-	defer s.Close()
+	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "{}")
+	})
 	reg := measure.NewRegistry(1)
 	var told []*boundary.Panic
-	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: time.Minute, Panicked: func(p *boundary.Panic) { told = append(told, p) }}
+	env := workload.Env{URL: addr, Registry: reg, Pace: 1, Timeout: time.Minute,
+		Panicked: func(p *boundary.Panic) {
+			told = append(told, p)
+		}}
 	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-	c, err := NewClient(ClientConfig{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: NewTable(reg, ""), Note: func(err error) { env.Panic(err) }})
+	c, err := NewClient(Options{URL: addr, Timeout: env.Timeout, Recorder: u,
+		Table: NewTable(reg, ""), Note: func(err error) {
+			env.Panic(err)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	u.Schedule(u.Now())
-	err = c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error { panic("odd") }, "x")
+	err = c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error {
+		panic("odd")
+	}, "x")
 	if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode {
 		t.Errorf("%v", err)
 	}
@@ -41,7 +49,7 @@ func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
 			t.Errorf("recorded %v", w.Classes)
 		}
 	}
-	if err := c.call(t.Context(), opGetPosts, &wire.Request{}, nil, "x"); err != nil {
+	if err := c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error { return nil }, "x"); err != nil {
 		t.Errorf("the next one: %v", err)
 	}
 }

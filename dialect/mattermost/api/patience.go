@@ -35,7 +35,7 @@ type Patience struct {
 	spent     bool // a call has waited in vain: nothing is repeated any more
 }
 
-// Held returns for how long at least one call was held up, and how many answers were refusals.
+// Held returns the time for which at least one call was held up, and the number of refusals.
 func (p *Patience) Held() (time.Duration, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,9 +52,11 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 	for pause := leastHold; held(err); pause = min(2*pause, mostHold) {
 		e, _ := errors.AsType[*OpError](err)
 		// Clients that were refused together do not come back together.
-		wait, most := pause/2+rand.N(pause), mostHeld
+		wait := pause/2 + rand.N(pause)
+		most := mostHeld
 		if e.After > 0 {
-			wait, most = e.After+wait, mostAsked
+			wait = e.After + wait
+			most = mostAsked
 		}
 		if e.After > most {
 			err = fmt.Errorf("%w; it asks for a longer wait than %v", err, most)
@@ -84,16 +86,21 @@ func (p *Patience) do(ctx context.Context, f func() error) error {
 	return err
 }
 
-// held reports whether a call was refused for the moment.
+// held reports whether a rate limit refused a call.
 func held(err error) bool {
-	status := 0
-	if e, ok := errors.AsType[*OpError](err); ok {
-		status = e.Status
-	}
-	if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
-		status = h.Status
-	}
+	status := statusOf(err)
 	return status == 429 || status == 503
+}
+
+// statusOf returns the status of the answer to a failed call or handshake; 0 without an answer.
+func statusOf(err error) int {
+	if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
+		return h.Status
+	}
+	if e, ok := errors.AsType[*OpError](err); ok {
+		return e.Status
+	}
+	return 0
 }
 
 // begin reports whether a refused call is to be repeated.

@@ -1,10 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -13,13 +10,20 @@ import (
 )
 
 var (
-	opPost           = newOp("post", "POST /posts", 201)
-	opReply          = newOp("reply", "POST /posts", 201)
-	opUpload         = newOp("upload", "POST /files", 201)
+	opPost           = newOp("post", "POST /posts", created)
+	opReply          = newOp("reply", "POST /posts", created)
 	opGetPosts       = newOp("get_posts", "GET /channels/{}/posts?")
 	opGetPostsBefore = newOp("get_posts_before", "GET /channels/{}/posts?before={}&page=0&per_page={}")
-	opGetPostsUnread = newOp("get_posts_unread", "GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
-	opGetThread      = newOp("get_thread", "GET /posts/{}/thread")
+	opGetPostsUnread = newOp("get_posts_unread",
+		"GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
+	opGetThread  = newOp("get_thread", "GET /posts/{}/thread", wholeList)
+	opReact      = newOp("react", "POST /reactions", mayCreate)
+	opReactions  = newOp("reactions", "GET /posts/{}/reactions", setup)
+	opEditPost   = newOp("edit_post", "PUT /posts/{}/patch")
+	opDeletePost = newOp("delete_post", "DELETE /posts/{}")
+	opGetPost    = newOp("get_post", "GET /posts/{}")
+	opReminder   = newOp("set_reminder", "POST /users/{}/posts/{}/reminder")
+	opAck        = newOp("acknowledge_post", "POST /users/{}/posts/{}/ack")
 )
 
 // A Draft is a post to be made.
@@ -29,13 +33,15 @@ type Draft struct {
 	RootID    string // not empty: a reply to that post, which must not be a reply itself
 	FileIDs   []string
 	Priority  Priority // of a root post; drafts do not keep it here
-	// Pending is the client's own identifier of a post, see [PendingID]; empty for none. Drafts have none.
+	// Pending is the client's own identifier of a post, see [PendingID]; empty for none. Drafts
+	// have none.
 	Pending string
 }
 
-// PendingID is the identifier that a client gives a post before the server has given it one: the user, and a moment
-// in Unix milliseconds. The server repeats it in its answer and in the post's event. Two posts of a user must not have
-// the same: the server takes the second one for the first sent again.
+// PendingID is the identifier that a client gives a post before the server has given it one: the
+// user, and a moment in Unix milliseconds. The server repeats it in its answer and in the post's
+// event. Two posts of a user must not have the same: the server takes the second one for the first
+// sent again.
 func PendingID(userID string, millis int64) string {
 	b := make([]byte, 0, len(ID{})+1+13)
 	return string(strconv.AppendInt(append(append(b, userID...), ':'), millis, 10))
@@ -49,8 +55,8 @@ type Posted struct {
 	Acked    time.Time // when the answer was read
 }
 
-// Post makes a post, or a reply, which is recorded under a name of its own. With an error, Sent and Acked are those of
-// the request and its end, and the rest is empty.
+// Post makes a post or a reply; replies have an op of their own. With an error, only Sent and Acked
+// are set: the begin and the end of the request.
 func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	o := opPost
 	if d.RootID != "" {
@@ -64,7 +70,10 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		b = appendString(append(b, `,"pending_post_id":`...), d.Pending)
 	}
 	err = c.call(ctx, o, &wire.Request{Body: append(b, '}')}, func(resp *wire.Response) error {
-		channel, root, files, priority := "", "", 0, Priority{}
+		channel := ""
+		root := ""
+		files := 0
+		priority := Priority{}
 		err := eachField(resp.Body, func(k, v []byte) (err error) {
 			switch string(k) {
 			case "id":
@@ -81,7 +90,10 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 				}
 			case "file_ids":
 				if v[0] == '[' {
-					return eachElement(v, func([]byte) error { files++; return nil })
+					return eachElement(v, func([]byte) error {
+						files++
+						return nil
+					})
 				}
 			}
 			return err
@@ -93,82 +105,9 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	if err != nil {
 		p = Posted{}
 	}
-	p.Sent, p.Acked = c.sent, c.done
+	p.Sent = c.sent
+	p.Acked = c.done
 	return p, err
-}
-
-// FormBoundary separates the parts of an upload. File names and contents must not contain it.
-const FormBoundary = "plimsoll-9b7f1c2d4e6a8053"
-
-// Upload stores one file for a post to come and returns its id. The name must not contain quotes or line ends, the
-// contents not the boundary of the form.
-func (c *Client) Upload(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
-	return c.upload(ctx, "?channel_id="+url.QueryEscape(channelID), name, contentType, data)
-}
-
-func (c *Client) upload(ctx context.Context, query, name, contentType string, data []byte) (id string, err error) {
-	b := append(c.body(), "--"+FormBoundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
-	b = append(b, name...)
-	b = append(b, "\"\r\nContent-Type: "...)
-	b = append(b, contentType...)
-	b = append(b, "\r\n\r\n"...)
-	b = append(b, data...)
-	b = append(b, "\r\n--"+FormBoundary+"--\r\n"...)
-	req := wire.Request{Body: b, ContentType: "multipart/form-data; boundary=" + FormBoundary}
-	err = c.call(ctx, opUpload, &req, func(resp *wire.Response) error {
-		n := 0
-		err := eachField(resp.Body, func(k, v []byte) error {
-			if string(k) != "file_infos" || v[0] != '[' {
-				return nil
-			}
-			return eachElement(v, func(v []byte) error {
-				size := int64(-1)
-				n, id = n+1, ""
-				err := fields(v, "id", idTo(&id), "size", &size)
-				if err == nil && (id == "" || size != int64(len(data))) {
-					err = fmt.Errorf("%w: a file of %d bytes, want %d", ErrEffect, size, len(data))
-				}
-				return err
-			})
-		})
-		if err == nil && n != 1 {
-			err = fmt.Errorf("%w: %d files, want 1", ErrEffect, n)
-		}
-		return err
-	}, query)
-	if err != nil {
-		id = ""
-	}
-	return id, err
-}
-
-// PostFlags are further traits of a post.
-type PostFlags uint8
-
-// The traits.
-const (
-	PostHasReplies PostFlags = 1 << iota
-	PostWantsAck             // an acknowledgement was requested
-	PostHasImage             // a file with a thumbnail
-	PostHasFiles
-	PostSystem // "X joined the channel" and its like
-	PostOfRun  // a simulated user wrote it in this run
-)
-
-// A Seen is a post as a user's client reads it.
-type Seen struct {
-	ID, RootID, UserID, ChannelID ID
-	CreateAt                      int64 // server time, Unix ms
-	Deleted                       bool
-	Flags                         PostFlags
-	Images                        []Image // of posts that were read, not of events
-	Mention                       string  // the first user name that the message mentions, or ""
-}
-
-// Image is a file of a post.
-type Image struct {
-	ID      ID
-	Preview bool // the server made a smaller picture of it
 }
 
 // Posts reads the newest posts of a channel, newest first.
@@ -182,18 +121,23 @@ func (c *Client) PostsSince(ctx context.Context, channelID string, since int64) 
 }
 
 // PostsBefore reads the posts that come before one, newest first.
-func (c *Client) PostsBefore(ctx context.Context, channelID, postID string, perPage int) ([]Seen, error) {
+func (c *Client) PostsBefore(
+	ctx context.Context, channelID, postID string, perPage int,
+) ([]Seen, error) {
 	return c.posts(ctx, opGetPostsBefore, channelID, channelID, postID, decimal(perPage), c.roots())
 }
 
 // PostsAroundUnread reads the posts around the first one that the user has not seen.
-func (c *Client) PostsAroundUnread(ctx context.Context, userID, channelID string, before, after int) ([]Seen, error) {
-	return c.posts(ctx, opGetPostsUnread, channelID, userID, channelID, decimal(before), decimal(after), c.roots())
+func (c *Client) PostsAroundUnread(
+	ctx context.Context, userID, channelID string, before, after int,
+) ([]Seen, error) {
+	return c.posts(ctx, opGetPostsUnread, channelID, userID, channelID, decimal(before),
+		decimal(after), c.roots())
 }
 
 // roots requests lists of root posts, if the client collapses threads.
 func (c *Client) roots() string {
-	if c.collapse {
+	if c.Collapse {
 		return "&collapsedThreads=true"
 	}
 	return ""
@@ -201,184 +145,147 @@ func (c *Client) roots() string {
 
 // Thread reads a post and its replies.
 func (c *Client) Thread(ctx context.Context, postID string) ([]Seen, error) {
-	return get(ctx, c, opGetThread, func(b []byte) ([]Seen, error) {
-		posts, err := readPosts(b)
-		id := ParseID(postID)
-		here := slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id })
-		return posts, require(err, here, "the post is not in its thread")
+	id := ParseID(postID)
+	return get(ctx, c, opGetThread,
+		holding(readPosts, "the post is not in its thread", func(posts []Seen) bool {
+			return slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id })
+		}), postID)
+}
+
+// posts reads a list of posts of a channel in the order that the server gives. A list whose order
+// names a post that is not in it is an error.
+func (c *Client) posts(
+	ctx context.Context, o op, channelID string, values ...string,
+) ([]Seen, error) {
+	id := ParseID(channelID)
+	return get(ctx, c, o, holding(readPosts, "a post of another channel", func(posts []Seen) bool {
+		return !slices.ContainsFunc(posts, func(p Seen) bool { return p.ChannelID != id })
+	}), values...)
+}
+
+// Reactions reads who reacted to a post: user id and emoji's name of each.
+func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []string, err error) {
+	err = c.do(ctx, opReactions, nil, func(b []byte) error {
+		return eachIn(b, func(v []byte) error {
+			user := ""
+			emoji := ""
+			err := fields(v, "user_id", &user, "emoji_name", &emoji)
+			if err = require(err, emoji != "", "a reaction without emoji"); err == nil {
+				err = shows(v, "post_id", postID, "user_id", "")
+			}
+			users = append(users, user)
+			emojis = append(emojis, emoji)
+			return err
+		})
+	}, postID)
+	return users, emojis, err
+}
+
+// React adds the user's reaction, an emoji's name without colons, to a post.
+func (c *Client) React(ctx context.Context, userID, postID, emoji string) error {
+	b := object(c.body(), "user_id", userID, "post_id", postID, "emoji_name", emoji)
+	return c.do(ctx, opReact, b, shown("post_id", postID, "user_id", userID, "emoji_name", emoji))
+}
+
+// A Priority holds an author's requests with a root post. The zero value is none.
+type Priority struct {
+	Urgent     bool
+	WantsAck   bool // readers are asked for an acknowledgement
+	Persistent bool // mentioned users are notified again and again; needs Urgent
+}
+
+// appendTo appends the priority as the metadata of a post.
+func (p Priority) appendTo(b []byte) []byte {
+	level := ""
+	if p.Urgent {
+		level = "urgent"
+	}
+	b = append(b, `"metadata":{"priority":{"priority":"`...)
+	b = append(b, level...)
+	b = append(b, `","requested_ack":`...)
+	b = strconv.AppendBool(b, p.WantsAck)
+	b = append(b, `,"persistent_notifications":`...)
+	b = strconv.AppendBool(b, p.Persistent)
+	return append(b, "}}"...)
+}
+
+// readPriority finds the priority in a post's metadata.
+func readPriority(metadata []byte) (p Priority, err error) {
+	if metadata[0] != '{' {
+		return p, nil
+	}
+	level := ""
+	err = inside(metadata, "priority", func(v []byte) error {
+		return fields(v, "priority", &level, "requested_ack", &p.WantsAck, "persistent_notifications",
+			&p.Persistent)
+	})
+	p.Urgent = level == "urgent"
+	return p, err
+}
+
+// EditPost changes the text of one of the user's posts.
+func (c *Client) EditPost(ctx context.Context, postID, message string) error {
+	return c.do(ctx, opEditPost, object(c.body(), "message", message), func(b []byte) error {
+		id := ""
+		got := ""
+		err := fields(b, "id", &id, "message", &got)
+		return require(err, id == postID && got == message, "another text")
 	}, postID)
 }
 
-// posts reads a list of posts of a channel in the order that the server gives. A list whose order names a post that is
-// not in it is an error.
-func (c *Client) posts(ctx context.Context, o op, channelID string, values ...string) ([]Seen, error) {
-	return get(ctx, c, o, func(b []byte) ([]Seen, error) {
-		posts, err := readPosts(b)
-		for i, id := 0, ParseID(channelID); i < len(posts); i++ {
-			err = require(err, posts[i].ChannelID == id, "a post of another channel")
-		}
-		return posts, err
-	}, values...)
+// DeletePost deletes one of the user's posts, with its replies.
+func (c *Client) DeletePost(ctx context.Context, postID string) error {
+	return c.do(ctx, opDeletePost, nil, done, postID)
 }
 
-func readPosts(body []byte) ([]Seen, error) {
-	var order, byID []byte
-	if err := eachField(body, func(k, v []byte) error {
-		switch string(k) {
-		case "order":
-			order = v
-		case "posts":
-			byID = v
+// PostText reads one post and returns its text.
+func (c *Client) PostText(ctx context.Context, postID string) (message string, err error) {
+	return get(ctx, c, opGetPost, func(b []byte) (message string, err error) {
+		id := ""
+		err = fields(b, "id", &id, "message", &message)
+		return message, require(err, id == postID, "another post")
+	}, postID)
+}
+
+// Remind asks the server to remind the user of a post at a time, to the second.
+func (c *Client) Remind(ctx context.Context, userID, postID string, at time.Time) error {
+	b := strconv.AppendInt(append(c.body(), `{"target_time":`...), at.Unix(), 10)
+	return c.do(ctx, opReminder, append(b, '}'), done, userID, postID)
+}
+
+// Acknowledge reports that the user has read a post.
+func (c *Client) Acknowledge(ctx context.Context, userID, postID string) error {
+	return c.do(ctx, opAck, nil, func(b []byte) error {
+		id := ""
+		at := int64(0)
+		err := fields(b, "post_id", &id, "acknowledged_at", &at)
+		return require(err, id == postID && at > 0, "not acknowledged")
+	}, userID, postID)
+}
+
+// PostPriority reads the priority of a post, and the users that have acknowledged it.
+func (c *Client) PostPriority(
+	ctx context.Context, postID string,
+) (p Priority, acks []string, err error) {
+	err = c.do(ctx, opGetPost, nil, func(b []byte) error {
+		if err := shows(b, "id", postID); err != nil {
+			return err
 		}
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	if order == nil {
-		return nil, fmt.Errorf("%w: no order", ErrEffect)
-	}
-	var seen []Seen
-	at := map[ID]int{}
-	if string(order) != "null" {
-		if err := eachElement(order, func(v []byte) error {
-			id, err := idOf(text(v))
-			if _, twice := at[id]; !twice { // as 5.37 lists the root of a thread
-				at[id] = len(seen)
-				seen = append(seen, Seen{ID: id})
+		return inside(b, "metadata", func(v []byte) (err error) {
+			var list []byte
+			if p, err = readPriority(v); err == nil {
+				err = fields(v, "acknowledgements", &list)
+			}
+			if err == nil && list != nil {
+				acks, err = ackers(list)
 			}
 			return err
-		}); err != nil {
-			return nil, err
-		}
-	}
-	missing := len(at)
-	if len(byID) > 0 && byID[0] == '{' {
-		if err := eachField(byID, func(k, v []byte) error {
-			id, err := idOf(k)
-			i, ok := at[id]
-			if !ok { // roots of replies that lie further back
-				return err
-			}
-			missing--
-			seen[i].ID = ID{}
-			if err := seen[i].read(v, nil); err != nil {
-				return err
-			}
-			if seen[i].ID != id {
-				return fmt.Errorf("%w: a post under the identifier of another", ErrEffect)
-			}
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-	}
-	if missing != 0 {
-		return nil, fmt.Errorf("%w: %d posts of the order are missing", ErrEffect, missing)
-	}
-	return seen, nil
+		})
+	}, postID)
+	return p, acks, err
 }
 
-// mostPending bounds the identifiers of authors that are read from events, in bytes; ours have 40.
-const mostPending = 64
-
-// read reads the needed fields of a post. Of posts in events (pending is not nil), which thousands of users receive,
-// fields that cost memory stay unread; they have the author's identifier.
-func (p *Seen) read(body []byte, pending *[]byte) error {
-	whole := pending == nil
-	return eachField(body, func(k, v []byte) (err error) {
-		switch string(k) {
-		case "id":
-			p.ID, err = idOf(text(v))
-		case "root_id":
-			p.RootID, err = idOf(text(v))
-		case "user_id":
-			p.UserID, err = idOf(text(v))
-		case "channel_id":
-			p.ChannelID, err = idOf(text(v))
-		case "create_at":
-			p.CreateAt = number(v)
-		case "delete_at":
-			p.Deleted = number(v) > 0
-		case "reply_count":
-			if number(v) > 0 {
-				p.Flags |= PostHasReplies
-			}
-		case "type":
-			if len(v) > 2 {
-				p.Flags |= PostSystem
-			}
-		case "message":
-			if whole {
-				p.Mention = mentioned(v)
-			}
-		case "pending_post_id":
-			if !whole && len(v) <= mostPending+2 {
-				*pending = text(v)
-			}
-		case "metadata":
-			err = p.readMetadata(v, whole)
-		}
-		return err
-	})
-}
-
-// readMetadata takes the files, and whether an acknowledgement is requested.
-func (p *Seen) readMetadata(v []byte, whole bool) error {
-	if len(v) == 0 || v[0] != '{' {
-		return nil
-	}
-	return eachField(v, func(k, v []byte) error {
-		switch {
-		case string(k) == "files" && v[0] == '[':
-			return eachElement(v, func(v []byte) error {
-				p.Flags |= PostHasFiles
-				var f Image
-				picture := false
-				err := eachField(v, func(k, v []byte) (err error) {
-					switch string(k) {
-					case "id":
-						f.ID, err = idOf(text(v))
-					case "mime_type":
-						picture = string(v) == `"image/png"` || string(v) == `"image/jpeg"`
-					case "has_preview_image":
-						f.Preview = string(v) == "true"
-					}
-					return err
-				})
-				if picture && err == nil {
-					p.Flags |= PostHasImage
-					if whole {
-						p.Images = append(p.Images, f)
-					}
-				}
-				return err
-			})
-		case string(k) == "priority" && v[0] == '{':
-			return eachField(v, func(k, v []byte) error {
-				if string(k) == "requested_ack" && string(v) == "true" {
-					p.Flags |= PostWantsAck
-				}
-				return nil
-			})
-		}
-		return nil
-	})
-}
-
-// mentioned returns the first user name that a message, as it stands in JSON, mentions.
-func mentioned(v []byte) string {
-	i := bytes.IndexByte(v, '@')
-	if i < 1 || v[i-1] != ' ' && v[i-1] != '"' {
-		return ""
-	}
-	end := i + 1
-	for end < len(v) && (v[end] >= 'a' && v[end] <= 'z' || v[end] >= '0' && v[end] <= '9' || v[end] == '.' || v[end] == '-' || v[end] == '_') {
-		end++
-	}
-	switch name := string(bytes.TrimRight(v[i+1:end], ".")); name {
-	case "all", "channel", "here":
-		return ""
-	default:
-		return name
-	}
-}
+var ackers = orNone(listOf(func(b []byte) (user string, err error) {
+	err = fields(b, "user_id", &user)
+	return user, require(err, user != "", "an acknowledgment of nobody")
+}))

@@ -9,16 +9,19 @@ import (
 var (
 	opSearchPosts          = newOp("search_posts", "POST /teams/{}/posts/search")
 	opSearchAllPosts       = newOp("search_posts_all_teams", "POST /posts/search")
-	opSearchUsers          = readOp("search_users", "POST /users/search")
-	opSearchChannels       = readOp("search_channels", "POST ")
-	opSearchGroups         = readOp("search_group_channels", "POST /channels/group/search")
+	opSearchUsers          = newOp("search_users", "POST /users/search", reads)
+	opSearchChannels       = newOp("search_channels", "POST ", reads)
+	opSearchGroups         = newOp("search_group_channels", "POST /channels/group/search", reads)
 	opAutocompleteUsers    = newOp("autocomplete_users", "GET /users/autocomplete?in_team={}")
-	opAutocompleteChannels = newOp("autocomplete_channels", "GET /teams/{}/channels/search_autocomplete?name={}")
+	opAutocompleteChannels = newOp("autocomplete_channels",
+		"GET /teams/{}/channels/search_autocomplete?name={}")
 )
 
-// SearchPosts finds posts of the team, of all the user's teams if teamID is empty, newest first. The offset is that
-// of the user's days from Greenwich, in seconds.
-func (c *Client) SearchPosts(ctx context.Context, teamID, terms string, offset int) ([]Seen, error) {
+// SearchPosts finds posts of the team, of all the user's teams if teamID is empty, newest first.
+// The offset is the user's time zone, in seconds east of Greenwich.
+func (c *Client) SearchPosts(
+	ctx context.Context, teamID, terms string, offset int,
+) ([]Seen, error) {
 	o := opSearchPosts
 	if teamID == "" {
 		o = opSearchAllPosts
@@ -36,8 +39,8 @@ func (c *Client) SearchUsers(ctx context.Context, term string) ([]Profile, error
 	return send(ctx, c, opSearchUsers, append(b[:len(b)-1], `,"limit":100}`...), profiles)
 }
 
-// SearchChannels finds channels of the team by their names, of all the user's teams if teamID is empty (servers since
-// 7.8).
+// SearchChannels finds channels of the team by their names, of all the user's teams if teamID is
+// empty (servers since 7.8).
 func (c *Client) SearchChannels(ctx context.Context, teamID, term string) ([]Channel, error) {
 	path := "/channels/search?system_console=false"
 	if teamID != "" {
@@ -56,9 +59,11 @@ func (c *Client) AutocompleteChannels(ctx context.Context, teamID, name string) 
 	return get(ctx, c, opAutocompleteChannels, channelsOrNone, teamID, name)
 }
 
-// AutocompleteUsers returns the users that a name being typed may mean: members of the channel, then the team's
-// others; without a channel, the team's.
-func (c *Client) AutocompleteUsers(ctx context.Context, teamID, channelID, name string) (in, out []Profile, err error) {
+// AutocompleteUsers returns the users that a name being typed may mean: members of the channel,
+// then the team's others; without a channel, the team's.
+func (c *Client) AutocompleteUsers(
+	ctx context.Context, teamID, channelID, name string,
+) (in, out []Profile, err error) {
 	query := "&name=" + url.QueryEscape(name) + "&limit=100"
 	if channelID != "" {
 		query = "&in_channel=" + url.QueryEscape(channelID) + query

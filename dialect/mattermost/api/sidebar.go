@@ -2,13 +2,14 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"slices"
 )
 
 var (
-	opCategories     = newOp("sidebar_categories", "GET /users/{}/teams/{}/channels/categories")
-	opCreateCategory = newOp("create_category", "POST /users/{}/teams/{}/channels/categories", 200, 201)
+	opCategories = newOp("sidebar_categories", "GET /users/{}/teams/{}/channels/categories",
+		wholeList)
+	opCreateCategory = newOp("create_category", "POST /users/{}/teams/{}/channels/categories",
+		mayCreate)
 	opUpdateCategory = newOp("update_category", "PUT /users/{}/teams/{}/channels/categories")
 )
 
@@ -30,25 +31,22 @@ var categories = orNone(listOf(readCategory))
 
 // appendTo appends the category in the server's format.
 func (c *Category) appendTo(b []byte, userID, teamID string) []byte {
-	b = object(b, "id", c.ID, "user_id", userID, "team_id", teamID, "display_name", c.Name, "type", c.Type, "sorting", c.Sorting)
+	b = object(b, "id", c.ID, "user_id", userID, "team_id", teamID, "display_name", c.Name, "type",
+		c.Type, "sorting", c.Sorting)
 	return append(list(append(b[:len(b)-1], `,"channel_ids":`...), c.Channels), '}')
 }
 
 // Categories lists a user's sidebar in a team, in its order.
 func (c *Client) Categories(ctx context.Context, userID, teamID string) ([]Category, error) {
-	return get(ctx, c, opCategories, func(b []byte) (cats []Category, err error) {
-		err = eachField(b, func(k, v []byte) (err error) {
-			if string(k) == "categories" {
-				cats, err = categories(v)
-			}
-			return err
-		})
-		return cats, require(err, len(cats) > 0, "a sidebar without categories")
-	}, userID, teamID)
+	const none = "a sidebar without categories"
+	some := holding(categories, none, func(cats []Category) bool { return len(cats) > 0 })
+	return get(ctx, c, opCategories, member("categories", none, some), userID, teamID)
 }
 
 // CreateCategory adds a section with some of the user's channels and returns its id.
-func (c *Client) CreateCategory(ctx context.Context, userID, teamID string, cat Category) (id string, err error) {
+func (c *Client) CreateCategory(
+	ctx context.Context, userID, teamID string, cat Category,
+) (id string, err error) {
 	b := cat.appendTo(c.body(), userID, teamID)
 	return send(ctx, c, opCreateCategory, b, func(b []byte) (string, error) {
 		got, err := readCategory(b)
@@ -58,8 +56,12 @@ func (c *Client) CreateCategory(ctx context.Context, userID, teamID string, cat 
 }
 
 // UpdateCategories changes sections: names of custom ones, sorting, and which channels are in them.
-func (c *Client) UpdateCategories(ctx context.Context, userID, teamID string, cats []Category) error {
-	b := array(c.body(), len(cats), func(b []byte, i int) []byte { return cats[i].appendTo(b, userID, teamID) })
+func (c *Client) UpdateCategories(
+	ctx context.Context, userID, teamID string, cats []Category,
+) error {
+	b := array(c.body(), len(cats), func(b []byte, i int) []byte {
+		return cats[i].appendTo(b, userID, teamID)
+	})
 	return c.do(ctx, opUpdateCategory, b, func(b []byte) error {
 		got, err := categories(b)
 		for i := range min(len(got), len(cats)) {
@@ -69,8 +71,9 @@ func (c *Client) UpdateCategories(ctx context.Context, userID, teamID string, ca
 				err = require(err, slices.Contains(got[i].Channels, ch), "a channel is missing in the category")
 			}
 		}
-		if err = require(err, len(got) <= len(cats), "another category"); err == nil && len(got) < len(cats) {
-			err = fmt.Errorf("%w: %d categories of %d", ErrEffect, len(got), len(cats))
+		if err = require(err, len(got) <= len(cats), "another category"); err == nil &&
+			len(got) < len(cats) {
+			err = noEffect("%d categories of %d", len(got), len(cats))
 		}
 		return err
 	}, userID, teamID)

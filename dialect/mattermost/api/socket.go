@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,25 +38,26 @@ const (
 type SocketEvent struct {
 	Kind EventKind
 	At   time.Time // when its last byte arrived
-	// Late is how long it lay in the kernel until it was read; negative without a time stamp of the kernel.
+	// Late is the time from its arrival in the kernel to the read; negative without the kernel's
+	// time stamp.
 	Late time.Duration
-	// Lost is how many events are missing before this one by the server's own numbering; negative if this one came
-	// again.
+	// Lost is the number of events missing before this one by the server's numbering; negative if
+	// this one came again.
 	Lost int64
-	// Post is that of a posted or deleted event, Channel its channel's type (O, P, D, G), if it was posted, and
-	// WantsAck means that the server requests an acknowledgement.
+	// Post is the post of a posted or deleted event. Channel is the type of its channel (O, P, D,
+	// G), and WantsAck a request of the server for an acknowledgement, both of posted events.
 	Post     Seen
 	Channel  byte
 	WantsAck bool
-	// Pending is the author's own identifier of the post, see [PendingID], empty if it gave none that could be one of
-	// ours. It is valid until the next event is read.
+	// Pending is the author's own identifier of the post, see [PendingID], empty if it gave none
+	// that could be one of ours. It is valid until the next event is read.
 	Pending []byte
 	UserID  ID // who types
 	Bytes   int
 }
 
-// A Socket is a user's WebSocket. One goroutine calls Next all the time; Typing and Tell may be called from another.
-// Replies reach their callers only while Next is running.
+// A Socket is a user's WebSocket. One goroutine calls Next all the time; Typing and Tell may be
+// called from another. Replies reach their callers only while Next is running.
 type Socket struct {
 	ws      *wire.WS
 	timeout time.Duration
@@ -83,18 +85,18 @@ type reply struct {
 // idleWS ends a connection on which nothing came; the server pings every minute.
 const idleWS = 150 * time.Second
 
-// Connect opens the user's WebSocket and waits for the server's hello, which proves that the token was accepted. It
-// records one op "websocket".
+// Connect opens the user's WebSocket and waits for the server's hello, which proves that the token
+// was accepted. It records one op "websocket".
 func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume(ctx, nil) }
 
-// Resume opens a WebSocket in place of one that was lost (nil: none) and requests the missed events from the server.
-// A server that does continues where the old socket ended. One that cannot sends hello, and its numbering restarts.
-// It records one op "websocket".
+// Resume opens a WebSocket in place of one that was lost (nil: none) and requests the missed events
+// from the server. A server that does continues where the old socket ended. One that cannot sends
+// hello, and its numbering restarts. It records one op "websocket".
 func (c *Client) Resume(ctx context.Context, old *Socket) (s *Socket, err error) {
-	if c.patience == nil {
+	if c.Patience == nil {
 		return c.resume(ctx, old)
 	}
-	err = c.patience.do(ctx, func() error {
+	err = c.Patience.do(ctx, func() error {
 		s, err = c.resume(ctx, old)
 		return err
 	})
@@ -102,65 +104,56 @@ func (c *Client) Resume(ctx context.Context, old *Socket) (s *Socket, err error)
 }
 
 func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
-	if err := c.clock.Wait(ctx); err != nil { // the op begins when the clock runs, as every other
+	if err := c.Clock.Wait(ctx); err != nil { // the op begins when the clock runs, as every other
 		return nil, err
 	}
-	c.rec.Begin(c.table.names[opWebSocket])
+	c.Recorder.Begin(c.Table.names[opWebSocket])
 	start := time.Now() // the op is the connecting itself: nothing of it is wait
 	s, err := c.connect(ctx, old)
 	if over(ctx, err) {
 		return nil, context.Cause(ctx)
 	}
-	class := measure.OK
-	var e *OpError
-	var done time.Time
 	if err != nil {
-		e = &OpError{Op: ops[opWebSocket].name, Class: workload.ClassOf(err), Cause: brokenCause(err), Err: err}
-		class, done = e.Class, time.Now()
-	} else {
-		done = s.ws.Arrived()
+		e := &OpError{Class: workload.ClassOf(err), Cause: brokenCause(err), Err: err}
+		return nil, c.finish(opWebSocket, start, start, time.Now(), 0, e)
 	}
-	due := c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
-	if e != nil {
-		status := 0
-		if h, ok := errors.AsType[*wire.HandshakeError](err); ok {
-			status = h.Status
-		}
-		c.failed(opWebSocket, e, status, due)
-		return nil, e
-	}
-	return s, nil
+	return s, c.finish(opWebSocket, start, start, s.ws.Arrived(), 0, nil)
 }
 
 func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
-	timeout := c.timeout
+	timeout := c.Timeout
 	if timeout <= 0 {
 		timeout = wire.DefaultTimeout
 	}
 	var fields []wire.Field
-	if c.agent != "" {
-		fields = []wire.Field{{Name: "User-Agent", Value: c.agent}}
+	if c.UserAgent != "" {
+		fields = []wire.Field{{Name: "User-Agent", Value: c.UserAgent}}
 	}
-	start := c.clock.Now()
-	url := c.wsURL
+	start := c.Clock.Now()
+	url := "ws" + strings.TrimRight(c.URL, "/")[len("http"):] + root + "/websocket" // the scheme in either case
 	resume := old != nil && !old.id.None()
 	if resume {
 		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(old.next, 10)
 	}
-	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Clock: c.clock, Dial: c.dial})
+	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.Token, Header: fields,
+		Timeout: timeout, Idle: idleWS, Clock: c.Clock, Dial: c.Dial})
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}), ended: make(chan struct{})}
+	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}),
+		ended: make(chan struct{})}
 	if resume {
-		// Missed events come first, then new ones, as if nothing had happened; or the hello. The reader handles both.
-		s.id, s.next, s.born = old.id, old.next, old.id
+		// Missed events come first, then new ones, as if nothing had happened; or the hello. The
+		// reader handles both.
+		s.id = old.id
+		s.next = old.next
+		s.born = old.id
 		return s, nil
 	}
-	hctx, cancel := c.clock.WithDeadline(ctx, start+timeout)
-	if c.clock.Unpaused() { // the target works on, so that the time is real
+	hctx, cancel := c.Clock.WithDeadline(ctx, start+timeout)
+	if c.Clock.Unpaused() { // the target works on, so that the time is real
 		cancel()
-		hctx, cancel = context.WithTimeout(ctx, start+timeout-c.clock.Now())
+		hctx, cancel = context.WithTimeout(ctx, start+timeout-c.Clock.Now())
 	}
 	defer cancel()
 	ev, err := s.Next(hctx)
@@ -176,15 +169,15 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	return s, nil
 }
 
-// Close sends a close frame and closes the connection. It is safe to call at any time, and more than
-// once.
+// Close sends a close frame and closes the connection. It is safe to call at any time, and more
+// than once.
 func (s *Socket) Close() {
 	s.once.Do(func() { close(s.closed) })
 	_ = s.ws.Close(wire.CloseNormal, "") // an error has no further effect
 }
 
-// Release lets go of the last message and of the context of the reads. The caller of Next and Message calls it when it
-// reads no more.
+// Release lets go of the last message and of the context of the reads. The caller of Next and
+// Message calls it when it reads no more.
 func (s *Socket) Release() { s.ws.Release() }
 
 // Ended is closed when the socket's reader is done with it.
@@ -196,18 +189,20 @@ func (s *Socket) End() { close(s.ended) }
 // Dropped reports whether Drop broke the connection.
 func (s *Socket) Dropped() bool { return s.lost.Load() }
 
-// Resumable reports whether the server gave the connection an identifier with which it can be taken up again.
+// Resumable reports whether the server gave the connection an identifier with which it can be taken
+// up again.
 func (s *Socket) Resumable() bool { return !s.id.None() }
 
-// Message returns the next message and when its last byte arrived, for [Socket.Event]. It is Next in two steps: a
-// reader that waits between them needs little memory.
+// Message returns the next message and when its last byte arrived, for [Socket.Event]. It is Next
+// in two steps: a reader that waits between them needs little memory.
 func (s *Socket) Message(ctx context.Context) (data []byte, at time.Time, err error) {
 	_, data, at, err = s.ws.Read(ctx)
 	return data, at, err
 }
 
-// Next returns the next event. Replies to requests are passed to their callers on the way. A message that is not an
-// event, or an event without a number, is an error in phase ws, as is a lost connection; errors are final.
+// Next returns the next event. Replies to requests are passed to their callers on the way. A
+// message that is not an event, or an event without a number, is an error in phase ws, as is a lost
+// connection; errors are final.
 func (s *Socket) Next(ctx context.Context) (SocketEvent, error) {
 	for {
 		_, data, at, err := s.ws.Read(ctx)
@@ -230,7 +225,8 @@ func (s *Socket) Event(data []byte, at time.Time, ev *SocketEvent) (ok bool, err
 	if seq < 0 {
 		return false, nil
 	}
-	ev.At, ev.Late = at, -1
+	ev.At = at
+	ev.Late = -1
 	if read, kernel := s.ws.LastRead(); kernel {
 		ev.Late = max(read.Sub(at), 0)
 	}
@@ -245,8 +241,7 @@ func (s *Socket) Event(data []byte, at time.Time, ev *SocketEvent) (ok bool, err
 
 // read scans one message, which arrived at that moment. A reply gives seq -1.
 func (s *Socket) read(data []byte, at time.Time, ev *SocketEvent) (seq int64, err error) {
-	var name, post, status, replyTo []byte
-	var inner []byte
+	var name, status, replyTo, inner []byte
 	seq = -1
 	if err := eachField(data, func(k, v []byte) error {
 		switch string(k) {
@@ -275,59 +270,56 @@ func (s *Socket) read(data []byte, at time.Time, ev *SocketEvent) (seq int64, er
 	switch string(name) {
 	case "hello":
 		ev.Kind = EventHello
-		if err := eachField(inner, func(k, v []byte) (err error) {
-			if string(k) == "connection_id" {
-				s.id, err = idOf(text(v))
-			}
-			return err
-		}); err != nil {
-			return 0, fmt.Errorf("hello: %w", err)
+		if err = fields(inner, "connection_id", &s.id); err != nil {
+			err = fmt.Errorf("hello: %w", err)
 		}
 	case "typing":
 		ev.Kind = EventTyping
-		err = eachField(inner, func(k, v []byte) (err error) {
-			if string(k) == "user_id" {
-				ev.UserID, err = idOf(text(v))
-			}
-			return err
-		})
+		err = fields(inner, "user_id", &ev.UserID)
 	case "reaction_added":
 		ev.Kind = EventReactionAdded
 	case "ephemeral_message":
 		ev.Kind = EventEphemeral
-	case "posted", "post_deleted":
+	case "posted":
 		ev.Kind = EventPosted
-		if string(name) != "posted" {
-			ev.Kind = EventDeleted
-		}
-		if len(inner) == 0 || inner[0] != '{' {
-			return 0, fmt.Errorf("%s without data", name)
-		}
-		if err := eachField(inner, func(k, v []byte) error {
-			switch {
-			case string(k) == "post" && len(v) > 1 && v[0] == '"':
-				post = v[1 : len(v)-1]
-			case string(k) == "channel_type" && len(v) == 3:
-				ev.Channel = v[1]
-			case string(k) == "should_ack":
-				ev.WantsAck = string(v) == "true" || string(v) == `"true"`
-			}
-			return nil
-		}); err != nil {
-			return 0, err
-		}
-		s.scratch = appendUnescaped(s.scratch[:0], post)
-		if err := ev.Post.read(s.scratch, &ev.Pending); err != nil {
-			return 0, fmt.Errorf("post: %w", err)
-		}
-		if ev.Post.ID.None() {
-			return 0, fmt.Errorf("%s without a post", name)
-		}
-		if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
-			s.scratch = nil
-		}
+		err = s.readPost(name, inner, ev)
+	case "post_deleted":
+		ev.Kind = EventDeleted
+		err = s.readPost(name, inner, ev)
 	}
 	return seq, err
+}
+
+// readPost reads the data of an event about a post.
+func (s *Socket) readPost(name, data []byte, ev *SocketEvent) error {
+	if len(data) == 0 || data[0] != '{' {
+		return fmt.Errorf("%s without data", name)
+	}
+	var post []byte
+	if err := eachField(data, func(k, v []byte) error {
+		switch {
+		case string(k) == "post" && len(v) > 1 && v[0] == '"':
+			post = v[1 : len(v)-1]
+		case string(k) == "channel_type" && len(v) == 3:
+			ev.Channel = v[1]
+		case string(k) == "should_ack":
+			ev.WantsAck = string(v) == "true" || string(v) == `"true"`
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	s.scratch = appendUnescaped(s.scratch[:0], post)
+	if err := ev.Post.read(s.scratch, &ev.Pending); err != nil {
+		return fmt.Errorf("post: %w", err)
+	}
+	if ev.Post.ID.None() {
+		return fmt.Errorf("%s without a post", name)
+	}
+	if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
+		s.scratch = nil
+	}
+	return nil
 }
 
 // answer hands a reply to its waiting caller.
@@ -341,8 +333,8 @@ func (s *Socket) answer(to int64, r reply) {
 	s.replies <- r // has room: there is one waiter at most
 }
 
-// Typing notifies the members of a channel that the user is typing, in reply to a post if parentID is not empty, and
-// waits for the server's OK. It records one op on c, to which the socket belongs.
+// Typing notifies the members of a channel that the user is typing, in reply to a post if parentID
+// is not empty, and waits for the server's OK. It records one op on c, which owns the socket.
 func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID string) error {
 	s.mu.Lock()
 	s.seq++
@@ -355,43 +347,40 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	s.mu.Unlock()
 	b := wsRequest(seq, "user_typing", "channel_id", channelID, "parent_id", parentID)
 
-	if err := c.clock.Wait(ctx); err != nil {
+	if err := c.Clock.Wait(ctx); err != nil {
 		return err
 	}
-	c.rec.Begin(c.table.names[opTyping])
+	c.Recorder.Begin(c.Table.names[opTyping])
 	sent := time.Now()
-	var done time.Time
-	e := &OpError{Op: ops[opTyping].name, Class: measure.OK}
-	if err := s.ws.WriteText(b); err != nil {
-		e.Class, e.Err = workload.ClassOf(err), err
-	} else {
-		timer := c.clock.NewTimer()
-		defer timer.Stop()
-		timer.Reset(c.clock.Now() + s.timeout)
-		select {
-		case r := <-s.replies:
-			if done = r.at; !r.ok {
-				e.Class, e.Err = measure.WS, errors.New("the server refused the request")
-			}
-		case <-s.closed:
-			e.Class, e.Err = measure.WS, errors.New("connection lost")
-		case <-timer.C:
-			e.Class, e.Err = measure.Timeout, errors.New("no reply")
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	done, e := c.reply(ctx, s, b)
+	if e == nil && done.IsZero() {
+		return context.Cause(ctx)
+	}
+	return c.finish(opTyping, sent, sent, done, 0, e)
+}
+
+// reply sends a request and waits for its reply. It returns the time of the reply, or zero and no
+// error if the run ends first.
+func (c *Client) reply(ctx context.Context, s *Socket, request []byte) (done time.Time, e *OpError) {
+	if err := s.ws.WriteText(request); err != nil {
+		return time.Now(), &OpError{Class: workload.ClassOf(err), Err: err}
+	}
+	timer := c.Clock.NewTimer()
+	defer timer.Stop()
+	timer.Reset(c.Clock.Now() + s.timeout)
+	select {
+	case r := <-s.replies:
+		if !r.ok {
+			e = &OpError{Class: measure.WS, Err: errors.New("the server refused the request")}
 		}
+		return r.at, e
+	case <-s.closed:
+		return time.Now(), &OpError{Class: measure.WS, Err: errors.New("connection lost")}
+	case <-timer.C:
+		return time.Now(), &OpError{Class: measure.Timeout, Err: errors.New("no reply")}
+	case <-ctx.Done():
+		return done, nil
 	}
-	if done.IsZero() {
-		done = time.Now()
-	}
-	c.rec.Done(c.table.names[opTyping], sent, sent, done, e.Class, 0)
-	if e.Class == measure.OK {
-		return nil
-	}
-	if c.note != nil {
-		c.note(e)
-	}
-	return e
 }
 
 // wsRequest builds a request of the WebSocket; pairs are strings.
@@ -412,8 +401,8 @@ func wsRequest(seq int64, act string, pairs ...string) []byte {
 	return append(b, "}}"...)
 }
 
-// Tell sends a request without waiting for its reply: the channel that the user views (presence), or the
-// acknowledgement of a post. A lost connection is found by the reader.
+// Tell sends a request without waiting for its reply: the channel that the user views (presence),
+// or the acknowledgement of a post. A lost connection is found by the reader.
 func (s *Socket) Tell(act string, pairs ...string) {
 	s.mu.Lock()
 	s.seq++

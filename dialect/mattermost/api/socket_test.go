@@ -20,14 +20,9 @@ import (
 	"plimsoll/load/workload"
 )
 
-// socketServer serves the WebSocket with another implementation than ours. serve gets a function that sends an event.
+// socketServer serves the WebSocket with another implementation than ours. serve gets a function
+// that sends an event.
 func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw string))) string {
-	t.Helper()
-	return busyServer(t, func() bool { return false }, serve)
-}
-
-// busyServer is a socketServer that answers 503 whenever busy returns true.
-func busyServer(t *testing.T, busy func() bool, serve func(c *websocket.Conn, send func(raw string))) string {
 	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -35,10 +30,6 @@ func busyServer(t *testing.T, busy func() bool, serve func(c *websocket.Conn, se
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v4/websocket" || r.Header.Get("Authorization") != "Bearer tok" {
 			w.WriteHeader(401)
-			return
-		}
-		if busy() {
-			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		c, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
@@ -71,10 +62,13 @@ const hello = `{"event":"hello","data":{"connection_id":"","server_version":"5.3
 
 // posted is an event as the real server writes it: the post is a string.
 func posted(seq int, id, author, message string) string {
-	post, _ := json.Marshal(map[string]any{"id": id, "user_id": author, "channel_id": "c", "root_id": "", "message": message,
+	post, _ := json.Marshal(map[string]any{"id": id, "user_id": author, "channel_id": "c",
+		"root_id": "", "message": message,
 		"metadata": map[string]any{"files": []any{map[string]any{"id": "wrong", "user_id": "wrong"}}}})
-	data, _ := json.Marshal(map[string]any{"channel_type": "O", "post": string(post), "sender_name": "@x", "mentions": `["u"]`})
-	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`, data, seq)
+	data, _ := json.Marshal(map[string]any{"channel_type": "O", "post": string(post),
+		"sender_name": "@x", "mentions": `["u"]`})
+	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`,
+		data, seq)
 }
 
 func TestSocketEvents(t *testing.T) {
@@ -106,16 +100,19 @@ func TestSocketEvents(t *testing.T) {
 		lost     int64
 		id, user string
 	}{
-		{EventPosted, 0, "p1", "a"}, {EventTyping, 0, "", ""}, {EventReactionAdded, 2, "", ""}, {EventPosted, -1, "p2", "b"}, {EventTyping, -4, "", ""}, {EventOther, 0, "", ""},
+		{EventPosted, 0, "p1", "a"}, {EventTyping, 0, "", ""}, {EventReactionAdded, 2, "", ""},
+		{EventPosted, -1, "p2", "b"}, {EventTyping, -4, "", ""}, {EventOther, 0, "", ""},
 		{EventDeleted, 0, "p1", "a"},
 	} {
 		ev, err := s.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.Kind != want.kind || ev.Lost != want.lost || ev.Post.ID.String() != want.id || ev.Post.UserID.String() != want.user || ev.At.IsZero() ||
+		if ev.Kind != want.kind || ev.Lost != want.lost || ev.Post.ID.String() != want.id ||
+			ev.Post.UserID.String() != want.user || ev.At.IsZero() ||
 			want.id != "" && ev.Post.ChannelID.String() != "c" {
-			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost, ev.Post.ID, ev.Post.UserID, ev.Post.ChannelID, want)
+			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost,
+				ev.Post.ID, ev.Post.UserID, ev.Post.ChannelID, want)
 		}
 	}
 	if _, err := s.Next(t.Context()); err == nil || workload.ClassOf(err) != measure.WS {
@@ -131,12 +128,18 @@ func TestConnectFailures(t *testing.T) {
 	}{
 		{"no hello", func(c *websocket.Conn, _ func(string)) { c.ReadMessage() }, measure.Timeout},
 		{"closed instead", func(*websocket.Conn, func(string)) {}, measure.WS},
-		{"something else first", func(c *websocket.Conn, send func(string)) { send(posted(0, "p", "a", "")); c.ReadMessage() }, measure.WS},
+		{"something else first", func(c *websocket.Conn, send func(string)) {
+			send(posted(0, "p", "a", ""))
+			c.ReadMessage()
+		}, measure.WS},
 		{"an identifier that is none", func(c *websocket.Conn, send func(string)) {
 			send(strings.Replace(hello, `"connection_id":""`, `"connection_id":"a b#c"`, 1))
 			c.ReadMessage()
 		}, measure.WS},
-		{"not JSON", func(c *websocket.Conn, send func(string)) { send("hello"); c.ReadMessage() }, measure.WS},
+		{"not JSON", func(c *websocket.Conn, send func(string)) {
+			send("hello")
+			c.ReadMessage()
+		}, measure.WS},
 	} {
 		c, rec := newTestClient(t, socketServer(t, tt.serve))
 		_, err := c.Connect(t.Context())
@@ -151,13 +154,17 @@ func TestConnectFailures(t *testing.T) {
 	}
 }
 
-// A connection that is wanted while the clock stands still is made when it runs. What it waits for that is nobody's time,
-// also where the target works on meanwhile, and its time is real.
+// A connection that is wanted while the clock stands still is made when it runs. What it waits for
+// that is nobody's time, also where the target works on meanwhile, and its time is real.
 func TestAConnectionBeginsWhenTheClockRuns(t *testing.T) {
-	url := socketServer(t, func(c *websocket.Conn, send func(string)) { send(hello); c.ReadMessage() })
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+		send(hello)
+		c.ReadMessage()
+	})
 	by := clock.NewUnpaused(time.Now())
 	rec := &instants{tally: tally{reg: measure.NewRegistry(1)}}
-	c, err := NewClient(ClientConfig{URL: url, Token: "tok", Clock: by, Recorder: rec, Table: NewTable(rec.reg, "")})
+	c, err := NewClient(Options{URL: url, Token: "tok", Clock: by, Recorder: rec,
+		Table: NewTable(rec.reg, "")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +198,9 @@ type instants struct {
 	due time.Time
 }
 
-func (r *instants) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+func (r *instants) Done(
+	n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64,
+) time.Duration {
 	r.due = due
 	return r.tally.Done(n, due, sent, done, class, bytes)
 }
@@ -240,7 +249,8 @@ func TestTyping(t *testing.T) {
 		}
 	}()
 	for _, tt := range []struct{ parent, want string }{
-		{"", "typing:ok"}, {"bad", "typing:ws"}, {"root", "typing:ok"}, {"mute", "typing:timeout"}, {"", "typing:ok"}, {"gone", "typing:ws"}, {"", "typing:ws"},
+		{"", "typing:ok"}, {"bad", "typing:ws"}, {"root", "typing:ok"}, {"mute", "typing:timeout"},
+		{"", "typing:ok"}, {"gone", "typing:ws"}, {"", "typing:ws"},
 	} {
 		err := c.Typing(t.Context(), s, "c", tt.parent)
 		if got := rec.take(); got != tt.want || (err == nil) != (tt.want == "typing:ok") {
@@ -250,12 +260,13 @@ func TestTyping(t *testing.T) {
 	<-ended
 }
 
-// A reply over the WebSocket is done when it arrived. Until the user's goroutine runs again, the reader has its other
-// events to handle, and that is the generator's time.
+// A reply over the WebSocket is done when it arrived. Until the user's goroutine runs again, the
+// reader has its other events to handle, and that is the generator's time.
 func TestAReplyIsDoneWhenItArrived(t *testing.T) {
 	s := &Socket{ws: new(wire.WS), waiting: 3, replies: make(chan reply, 1)}
 	at := time.Now().Add(-20 * time.Millisecond)
-	if ok, err := s.Event([]byte(`{"status":"OK","seq_reply":3}`), at, new(SocketEvent)); ok || err != nil {
+	if ok, err := s.Event([]byte(`{"status":"OK","seq_reply":3}`), at, new(SocketEvent)); ok ||
+		err != nil {
 		t.Fatalf("the reply is an event, or wrong: %v, %v", ok, err)
 	}
 	if r := <-s.replies; !r.ok || !r.at.Equal(at) {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 )
 
@@ -24,38 +23,26 @@ type ThreadSeen struct {
 }
 
 func readThread(b []byte) (t ThreadSeen, err error) {
-	err = eachField(b, func(k, v []byte) (err error) {
-		switch string(k) {
-		case "id":
-			t.ID, err = idOf(text(v))
-		case "last_reply_at":
-			t.LastReply = number(v)
-		case "last_viewed_at":
-			t.Viewed = number(v)
-		case "reply_count":
-			t.Replies = number(v)
-		case "unread_replies":
-			t.Unread = number(v)
-		case "unread_mentions":
-			t.UnreadNaming = number(v)
-		case "post":
-			if v[0] != '{' {
-				return nil
-			}
-			var root Seen
-			err = root.read(v, new([]byte))
-			t.ChannelID, t.CreateAt = root.ChannelID, root.CreateAt
-		}
-		return err
-	})
+	var post []byte
+	err = fields(b, "id", &t.ID, "last_reply_at", &t.LastReply, "last_viewed_at", &t.Viewed,
+		"reply_count", &t.Replies, "unread_replies", &t.Unread, "unread_mentions", &t.UnreadNaming,
+		"post", &post)
+	if err == nil && len(post) > 0 && post[0] == '{' {
+		var root Seen
+		err = root.read(post, new([]byte))
+		t.ChannelID = root.ChannelID
+		t.CreateAt = root.CreateAt
+	}
 	return t, require(err, !t.ID.None(), "no thread")
 }
 
 var threads = orNone(listOf(readThread))
 
-// Threads lists the threads that the user follows, the last replied to first: those before a thread if that is not
-// empty, those with unread replies alone if unread.
-func (c *Client) Threads(ctx context.Context, userID, teamID, before string, perPage int, unread bool) ([]ThreadSeen, error) {
+// Threads lists the threads that the user follows, the last replied to first. It begins behind the
+// thread before, unless that is empty; with unread, it leaves out threads without unread replies.
+func (c *Client) Threads(
+	ctx context.Context, userID, teamID, before string, perPage int, unread bool,
+) ([]ThreadSeen, error) {
 	// Servers before 6.0 know the size of a page by its older name.
 	n := decimal(perPage)
 	query := "?per_page=" + n + "&pageSize=" + n + "&threadsOnly=true&extended=true"
@@ -65,23 +52,16 @@ func (c *Client) Threads(ctx context.Context, userID, teamID, before string, per
 	if unread {
 		query += "&unread=true"
 	}
-	return get(ctx, c, opGetThreads, func(b []byte) (list []ThreadSeen, err error) {
-		found := false
-		err = eachField(b, func(k, v []byte) (err error) {
-			if string(k) == "threads" {
-				found = true
-				list, err = threads(v)
-			}
-			return err
-		})
-		return list, require(err, found, "no threads")
-	}, userID, teamID, query)
+	return get(ctx, c, opGetThreads, member("threads", "no threads", threads), userID, teamID, query)
 }
 
 // ThreadTotals returns how many threads the user follows, and how many of them have unread replies.
-func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) (all, unread int64, err error) {
+func (c *Client) ThreadTotals(
+	ctx context.Context, userID, teamID string,
+) (all, unread int64, err error) {
 	err = c.do(ctx, opThreadTotals, nil, func(b []byte) error {
-		all, unread = -1, -1
+		all = -1
+		unread = -1
 		err := fields(b, "total", amountTo(&all), "total_unread_threads", amountTo(&unread))
 		return require(err, all >= 0 && unread >= 0, "no totals")
 	}, userID, teamID)
@@ -89,29 +69,31 @@ func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) (all, 
 }
 
 // FollowedThread returns a thread that the user follows.
-func (c *Client) FollowedThread(ctx context.Context, userID, teamID, threadID string) (ThreadSeen, error) {
-	return get(ctx, c, opGetThreads, func(b []byte) (ThreadSeen, error) {
-		t, err := readThread(b)
-		return t, require(err, t.ID == ParseID(threadID), "another thread")
-	}, userID, teamID, "/"+url.PathEscape(threadID))
+func (c *Client) FollowedThread(
+	ctx context.Context, userID, teamID, threadID string,
+) (ThreadSeen, error) {
+	return get(ctx, c, opGetThreads, holding(readThread, "another thread", func(t ThreadSeen) bool {
+		return t.ID == ParseID(threadID)
+	}), userID, teamID, "/"+url.PathEscape(threadID))
 }
 
-// ReadThread reports that the user has read a thread until a moment in server time, in Unix milliseconds; the user
-// then follows it.
-func (c *Client) ReadThread(ctx context.Context, userID, teamID, threadID string, until int64) (ThreadSeen, error) {
-	return get(ctx, c, opReadThread, func(b []byte) (ThreadSeen, error) {
-		t, err := readThread(b)
-		right := t.ID == ParseID(threadID) && t.Viewed == until
-		return t, require(err, right, "another thread, or read until another time")
-	}, userID, teamID, threadID, millis(until))
+// ReadThread reports that the user has read a thread until a moment in server time, in Unix
+// milliseconds; the user then follows it.
+func (c *Client) ReadThread(
+	ctx context.Context, userID, teamID, threadID string, until int64,
+) (ThreadSeen, error) {
+	const another = "another thread, or read until another time"
+	return get(ctx, c, opReadThread, holding(readThread, another, func(t ThreadSeen) bool {
+		return t.ID == ParseID(threadID) && t.Viewed == until
+	}), userID, teamID, threadID, millis(until))
 }
 
-// FollowThread lets the user follow the thread of a root post.
+// FollowThread makes the user follow the thread of a root post.
 func (c *Client) FollowThread(ctx context.Context, userID, teamID, threadID string) error {
 	return c.do(ctx, opFollowThread, nil, done, userID, teamID, threadID)
 }
 
-// UnfollowThread lets the user not follow a thread any more.
+// UnfollowThread makes the user follow a thread no longer.
 func (c *Client) UnfollowThread(ctx context.Context, userID, teamID, threadID string) error {
 	return c.do(ctx, opUnfollowThread, nil, done, userID, teamID, threadID)
 }
@@ -121,10 +103,12 @@ func (c *Client) ReadAllThreads(ctx context.Context, userID, teamID string) erro
 	return c.do(ctx, opReadAllThreads, nil, done, userID, teamID)
 }
 
-// ThreadPage reads a post and one page of its replies, oldest first, after one that was read before (last, if its id
-// is not none), and reports whether there are more; before is the number of pages read so far. A server before 6.0
-// sends the whole thread.
-func (c *Client) ThreadPage(ctx context.Context, rootID string, before int, last Seen, perPage int) (posts []Seen, more bool, err error) {
+// ThreadPage reads a post and one page of its replies, oldest first, after one that was read before
+// (last, if its id is not none), and reports whether there are more; before is the number of pages
+// read so far. A server before 6.0 sends the whole thread.
+func (c *Client) ThreadPage(
+	ctx context.Context, rootID string, before int, last Seen, perPage int,
+) (posts []Seen, more bool, err error) {
 	query := "?direction=down&perPage=" + decimal(perPage)
 	if !last.ID.None() {
 		query += "&fromPost=" + last.ID.String() + "&fromCreateAt=" + millis(last.CreateAt)
@@ -135,7 +119,7 @@ func (c *Client) ThreadPage(ctx context.Context, rootID string, before int, last
 		}
 		for i := range posts {
 			if root := ParseID(rootID); posts[i].ID != root && posts[i].RootID != root {
-				return fmt.Errorf("%w: a post of another thread", ErrEffect)
+				return noEffect("a post of another thread")
 			}
 		}
 		err = fields(b, "has_next", &more)

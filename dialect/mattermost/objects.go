@@ -8,7 +8,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// release returns the names that the server at env.URL gives its version: number, build, and commit.
+// release returns the names that the server at env.URL gives its version: number, build, and
+// commit.
 func release(ctx context.Context, env workload.Env) ([]string, error) {
 	s := newSetup(ctx, &env, settings{})
 	c, err := s.client("")
@@ -29,8 +30,8 @@ func release(ctx context.Context, env workload.Env) ([]string, error) {
 	return names, nil
 }
 
-// objects counts users without bots, channels without direct ones, and posts with the deleted ones, as the server's own
-// statistics do. On a server without accounts it creates the administrator.
+// objects counts users without bots, channels without direct ones, and posts with the deleted ones,
+// as the server's own statistics do. On a server without accounts it creates the administrator.
 func objects(ctx context.Context, env workload.Env) (map[string]int64, error) {
 	set, err := parse(env.Params, env.Mix)
 	if err != nil {
@@ -48,7 +49,8 @@ func objects(ctx context.Context, env workload.Env) (map[string]int64, error) {
 		return nil, err
 	}
 	for name, n := range counts {
-		if n < 0 && (name == "post_count" || name == "unique_user_count" || name == "channel_open_count" || name == "channel_private_count") {
+		if n < 0 && (name == "post_count" || name == "unique_user_count" ||
+			name == "channel_open_count" || name == "channel_private_count") {
 			return nil, fmt.Errorf("the server does not count (%s is %d); raise its setting AnalyticsSettings.MaxUsersForStatistics", name, n)
 		}
 	}
