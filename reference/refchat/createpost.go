@@ -24,7 +24,7 @@ func (s *Server) createPost(q *request) error {
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
-	if d := s.faults.slowPost.delay(); d > 0 {
+	if d := s.faults.slowPost; d > 0 {
 		if err := sleep(ctx, d); err != nil {
 			return err
 		}

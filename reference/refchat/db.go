@@ -210,7 +210,7 @@ func (st *store) ready(s *prepared) *sql.Stmt {
 func (st *store) begin(ctx context.Context, tx *sql.Tx) (r runner, done func(), err error) {
 	st.statements.Add(1)
 	st.met.statements.Inc()
-	d := st.faults.slowQuery.delay()
+	d := st.faults.slowQuery
 	if tx != nil {
 		return tx, func() {}, sleep(ctx, d)
 	}

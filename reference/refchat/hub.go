@@ -197,39 +197,24 @@ func (sh *hubShard) send(e *event, conns map[*wsConn]struct{}) {
 	}
 }
 
-// offer queues an event, unless a fault or a full queue is in the way.
+// offer queues an event, unless a full queue is in the way.
 func (sh *hubShard) offer(c *wsConn, e *event) {
 	met := c.s.met
-	n, late := 1, false
-	if e.name == "posted" {
-		f := c.s.faults
-		if f.drop.hit() {
-			met.wsDropped.WithLabelValues("fault").Inc()
-			return
-		}
-		if f.dup.hit() {
-			n = 2
-		}
-		late = f.reorder.hit()
-	}
 	if e.unimportant() && len(c.queue) > wsQueue/2 {
 		met.wsDropped.WithLabelValues("skipped").Inc()
 		return
 	}
-	for range n {
-		select {
-		case c.queue <- wsItem{ev: e, late: late}:
-		default: // too slow, or away too long: such a connection cannot be resumed
-			reason := "overflow"
-			if c.sock == nil { // its client may be gone for good: these are not waited for
-				reason = "away"
-			}
-			met.wsDropped.WithLabelValues(reason).Add(float64(len(c.queue) + 1))
-			sh.remove(c)
-			if c.sock != nil {
-				c.sock.close()
-			}
-			return
+	select {
+	case c.queue <- wsItem{ev: e}:
+	default: // too slow, or away too long: such a connection cannot be resumed
+		reason := "overflow"
+		if c.sock == nil { // its client may be gone for good: these are not waited for
+			reason = "away"
+		}
+		met.wsDropped.WithLabelValues(reason).Add(float64(len(c.queue) + 1))
+		sh.remove(c)
+		if c.sock != nil {
+			c.sock.close()
 		}
 	}
 }

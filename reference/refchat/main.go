@@ -43,9 +43,8 @@ func (c Config) Main(ctx context.Context, args []string, env func(string) string
 	fs.StringVar(&cfg.BusListen, "bus", "", "`address` for events of other servers on this database")
 	fs.StringVar(&cfg.FilesDir, "files", "", "`directory` for uploaded files, default a temporary one")
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")
-	fs.Uint64Var(&cfg.FaultSeed, "fault-seed", 1, "seed of the faults' chance")
 	fs.Var((*textFlags)(&cfg.BusPeers), "peer", "bus `address` of another server (repeatable)")
-	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): cpu:25%, work:5ms[@handler], slow-post:20ms[@p], slow-query:5ms[@p], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, limit:N[@handler], cache:N, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler], panic:1%[@handler]")
+	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): "+faultForms())
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(stdout)
 		fs.Usage()

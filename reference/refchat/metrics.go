@@ -93,7 +93,7 @@ func newMetrics(db *sql.DB) *metrics {
 		{&m.published, "mattermost_websocket_event_total", "type", "Events published here; peers bring them to their connections too."},
 		{&m.broadcasts, "mattermost_websocket_broadcasts_total", "name", "Events written to connections."},
 		{&m.wsDropped, "refchat_websocket_dropped_total", "reason",
-			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back), fault."},
+			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back)."},
 		{&m.wsResumed, "mattermost_websocket_reconnects_total", "type",
 			"Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."},
 		{&m.faultTime, "refchat_fault_wait_seconds_total", "fault",

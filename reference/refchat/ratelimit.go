@@ -9,8 +9,8 @@ import (
 // limitFault answers 429 to requests beyond a rate: a bucket that fills by a token per 1/rate and holds those of a
 // second.
 type limitFault struct {
-	rate    float64 // per second; 0 limits nothing
-	handler string  // "" for all
+	rate    int    // requests per second; 0 limits nothing
+	handler string // "" for all
 
 	mu     sync.Mutex
 	tokens float64
@@ -24,10 +24,11 @@ func (l *limitFault) refuses(handler string, now time.Time) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	rate := float64(l.rate)
 	if l.last.IsZero() {
-		l.tokens = l.rate
+		l.tokens = rate
 	} else {
-		l.tokens = min(l.rate, l.tokens+l.rate*now.Sub(l.last).Seconds())
+		l.tokens = min(rate, l.tokens+rate*now.Sub(l.last).Seconds())
 	}
 	l.last = now
 	if l.tokens < 1 {

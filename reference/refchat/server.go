@@ -34,7 +34,6 @@ type Config struct {
 	DSNReplicas   []string     // copies of the database, of the same engine, from which it reads; secrets
 	Hash          string       // of new passwords: bcrypt:COST or pbkdf2:ITERATIONS, default DefaultHash
 	Faults        []string     // see CheckFault
-	FaultSeed     uint64       // of the faults' chance
 	Version       string       // of the real server that is played: it lacks later operations; default DefaultVersion
 	License       string       // that is played: none, professional or enterprise; default DefaultLicense
 	Quirks        []string     // beyond those that Version is known to have, see QuirkDirectMembersOnly and its neighbors
@@ -106,7 +105,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.checkReach(); err != nil {
 		return nil, err
 	}
-	f, err := parseFaults(cfg.Faults, cfg.FaultSeed)
+	f, err := parseFaults(cfg.Faults)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// The real server's limits, except wsHold.
+// The real server's limits.
 const (
 	wsQueue     = 256             // events and replies waiting for a connection
 	wsReplay    = 128             // sent events that a client may request again
@@ -23,7 +23,6 @@ const (
 	wsPongWait  = 100 * time.Second
 	wsPingEvery = 60 * time.Second
 	wsAuthWait  = 5 * time.Second
-	wsHold      = 3 * time.Second // at most, how long the reorder fault keeps an event back
 )
 
 var upgrader = websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: new(sync.Pool)}
@@ -47,7 +46,6 @@ type wsConn struct {
 	// The socket's writer; while there is none, the hub's goroutine.
 	seq   int64            // the next number
 	sent  [wsReplay]*event // the events numbered below seq, each at its number modulo wsReplay
-	held  []heldEvent      // by the reorder fault, at most one of a channel
 	frame []byte
 }
 
@@ -67,12 +65,6 @@ type wsSocket struct {
 type wsItem struct {
 	ev    *event
 	reply []byte
-	late  bool // the reorder fault: hold it back
-}
-
-type heldEvent struct {
-	ev    *event
-	until time.Time
 }
 
 func newConn(s *Server) *wsConn {
@@ -216,53 +208,20 @@ func (k *wsSocket) writeLoop() {
 			err = k.writeNumbered(c.sent[n%wsReplay], n)
 		}
 	}
-	var release <-chan time.Time
-	if len(c.held) > 0 {
-		release = time.After(0)
-	}
 	for err == nil {
 		select {
 		case <-k.done:
 			return
 		case it := <-c.queue:
-			switch {
-			case it.ev == nil:
+			if it.ev == nil {
 				err = k.write(it.reply)
-			case it.late && c.heldOf(it.ev.to.ChannelID) < 0:
-				c.held = append(c.held, heldEvent{it.ev, time.Now().Add(wsHold)})
-				release = time.After(time.Until(c.held[0].until))
-			default:
-				if err = k.writeEvent(it.ev); err == nil && it.ev.name == "posted" && len(c.held) > 0 {
-					err = k.release(c.heldOf(it.ev.to.ChannelID))
-				}
-			}
-		case <-release:
-			release = nil
-			for len(c.held) > 0 && !time.Now().Before(c.held[0].until) && err == nil {
-				err = k.release(0)
-			}
-			if len(c.held) > 0 {
-				release = time.After(time.Until(c.held[0].until))
+			} else {
+				err = k.writeEvent(it.ev)
 			}
 		case <-ping.C:
 			err = k.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(wsWriteWait))
 		}
 	}
-}
-
-// heldOf returns the index of the event of a channel that is held back, or -1.
-func (c *wsConn) heldOf(channelID string) int {
-	return slices.IndexFunc(c.held, func(h heldEvent) bool { return h.ev.to.ChannelID == channelID })
-}
-
-// release writes a held event; none if i is -1.
-func (k *wsSocket) release(i int) error {
-	if i < 0 {
-		return nil
-	}
-	e := k.c.held[i].ev
-	k.c.held = slices.Delete(k.c.held, i, i+1)
-	return k.writeEvent(e)
 }
 
 // writeEvent gives an event the connection's next number, and keeps it.
