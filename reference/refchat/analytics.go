@@ -18,7 +18,7 @@ func (st *store) analytics(ctx context.Context) (rows []analyticsRow, err error)
 	count := func(name, query string, args ...any) {
 		var n int64
 		if err == nil {
-			err = st.row(ctx, nil, []any{&n}, query, args...)
+			err = st.row(ctx, []any{&n}, query, args...)
 		}
 		rows = append(rows, analyticsRow{name, float64(n)})
 	}

@@ -10,24 +10,22 @@ import (
 	"strings"
 )
 
-// channelRole is the role of a member in a channel.
-type channelRole struct{ admin bool }
-
 func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
 	c, err := s.channels.through(id, func() (*channel, error) { return channelByID.one(fromMaster(ctx), s.st, id) })
-	if err != nil {
-		return nil, errFind("channel.get", err, errNoChannel)
-	}
-	return c, nil
+	return c, errFind("channel.get", err, errNoChannel)
 }
 
-// rolesOf returns a user's roles by channel; the map is shared and not to be changed.
-func (s *Server) rolesOf(ctx context.Context, userID string) (map[string]channelRole, error) {
-	m, err := s.roles.through(userID, func() (map[string]channelRole, error) { return s.st.channelRoles(fromMaster(ctx), userID) })
-	if err != nil {
-		return nil, errStore("channel.get_members", err)
-	}
-	return m, nil
+// channelsOfUser returns the channels that a user is in; the map is shared and not to be changed.
+func (s *Server) channelsOfUser(ctx context.Context, userID string) (map[string]bool, error) {
+	m, err := s.roles.through(userID, func() (map[string]bool, error) {
+		list, err := channelRoles.list(fromMaster(ctx), s.st, userID)
+		m := make(map[string]bool, len(list))
+		for _, r := range list {
+			m[r.ChannelID] = true
+		}
+		return m, err
+	})
+	return m, errStore("channel.get_members", err)
 }
 
 // mustReadChannel allows members of a channel and administrators: to read, post, react, upload and type.
@@ -35,21 +33,14 @@ func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID s
 	if s.isAdmin(sess) {
 		return nil
 	}
-	m, err := s.rolesOf(ctx, sess.UserID)
-	if err != nil {
-		return err
+	m, err := s.channelsOfUser(ctx, sess.UserID)
+	if err == nil && !m[channelID] {
+		err = errPermission
 	}
-	if _, ok := m[channelID]; !ok {
-		return errPermission
-	}
-	return nil
+	return err
 }
 
-func (s *Server) createChannel(q *request) error {
-	var c channel
-	if err := q.decode(&c, "channel"); err != nil {
-		return err
-	}
+func (s *Server) createChannel(q *request, c *channel) error {
 	switch {
 	case c.Type != openChannel && c.Type != privateChannel:
 		return badRequest("api.channel.create_channel.direct_channel.app_error", "Must use createDirectChannel API service for direct message channel creation.")
@@ -64,11 +55,10 @@ func (s *Server) createChannel(q *request) error {
 	if err := s.mustBeInTeam(ctx, q.sess, c.TeamID); err != nil {
 		return err
 	}
-	c.Header, c.Purpose = clip(c.Header, 1024), clip(c.Purpose, 250)
-	c.CreatorID, c.DeleteAt, c.TotalMsgCount, c.TotalMsgCountRoot = q.sess.UserID, 0, 0, 0
-	c.SchemeID, c.Props, c.GroupConstrained, c.Shared, c.PolicyID = nil, nil, nil, nil, nil
-	m := newMember(&c, q.sess.UserID, true)
-	err := s.st.insertChannel(ctx, &c, []*channelMember{m})
+	c = &channel{TeamID: c.TeamID, Type: c.Type, DisplayName: c.DisplayName, Name: c.Name,
+		Header: clip(c.Header, 1024), Purpose: clip(c.Purpose, 250), CreatorID: q.sess.UserID}
+	m := newMember(c, q.sess.UserID, true)
+	err := s.st.insertChannel(ctx, c, []*channelMember{m})
 	if duplicate(err, "") {
 		return badRequest("store.sql_channel.save_channel.exists.app_error", "A channel with that name already exists on the same team.")
 	}
@@ -77,12 +67,11 @@ func (s *Server) createChannel(q *request) error {
 	}
 	s.membersChanged(c.ID, q.sess.UserID, true)
 	s.publish("channel_created", broadcast{UserID: q.sess.UserID}, "channel_id", c.ID, "team_id", c.TeamID)
-	return q.created(&c)
+	return q.created(c)
 }
 
-func (s *Server) createDirectChannel(q *request) error {
-	var ids []string
-	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) != 2 || !validID(ids[0]) || !validID(ids[1]) {
+func (s *Server) createDirectChannel(q *request, ids []string) error {
+	if len(ids) != 2 || !validID(ids[0]) || !validID(ids[1]) {
 		return errBody("user_ids")
 	}
 	if !slices.Contains(ids, q.sess.UserID) && !s.isAdmin(q.sess) {
@@ -103,15 +92,9 @@ func (s *Server) createDirectChannel(q *request) error {
 // directName is the name of the direct channel of two users.
 func directName(a, b string) string { return min(a, b) + "__" + max(a, b) }
 
-func (s *Server) createGroupChannel(q *request) error {
-	ids, err := q.list("user_ids")
-	if err != nil {
+func (s *Server) createGroupChannel(q *request, ids []string) error {
+	if err := validIDs(ids, "user_id"); err != nil {
 		return err
-	}
-	for _, id := range ids {
-		if !validID(id) {
-			return errBody("user_id")
-		}
 	}
 	ids = append(ids, q.sess.UserID)
 	slices.Sort(ids)
@@ -129,7 +112,8 @@ func (s *Server) createGroupChannel(q *request) error {
 	}
 	slices.Sort(names)
 	sum := sha1.Sum([]byte(strings.Join(ids, "")))
-	c := &channel{Type: groupChannel, Name: hex.EncodeToString(sum[:]), DisplayName: clip(strings.Join(names, ", "), 64), CreatorID: q.sess.UserID}
+	c := &channel{Type: groupChannel, Name: hex.EncodeToString(sum[:]), CreatorID: q.sess.UserID}
+	c.DisplayName = clip(strings.Join(names, ", "), 64)
 	event := func(c *channel) *event {
 		return newEvent("group_added", broadcast{ChannelID: c.ID}, "teammate_ids", jsonText(ids))
 	}
@@ -193,12 +177,6 @@ func (s *Server) getChannelByName(q *request) error {
 		return err
 	}
 	return q.reply(c)
-}
-
-func (s *Server) getPublicChannels(q *request) error {
-	page, per := q.page()
-	list, err := publicChannels.list(q.ctx(), s.st, q.teamID, per, page*per)
-	return q.answer(list, errStore("channel.get_public", err))
 }
 
 func (s *Server) getChannelsForTeamForUser(q *request) error {

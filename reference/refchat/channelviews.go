@@ -6,19 +6,23 @@ import (
 )
 
 func (s *Server) getChannelUnread(q *request) error {
-	x, err := s.st.unread(q.ctx(), q.channelID, q.userID)
-	return q.answer(x, errFind("channel.get_unread", err, missing("app.channel.get_unread.app_error", "Unable to get the channel unread messages.")))
+	x, err := unreadIn.one(q.ctx(), s.st, q.channelID, q.userID)
+	if err != nil {
+		return errFind("channel.get_unread", err,
+			missing("app.channel.get_unread.app_error", "Unable to get the channel unread messages."))
+	}
+	x.ChannelID = q.channelID
+	return q.reply(x)
 }
 
-func (s *Server) viewChannel(q *request) error {
-	var in struct {
-		ChannelID     string `json:"channel_id"`
-		PrevChannelID string `json:"prev_channel_id"`
-		Collapsed     bool   `json:"collapsed_threads_supported"`
-	}
-	if err := q.decode(&in, "channel_view"); err != nil {
-		return err
-	}
+// channelView is what a client sends when its user opens a channel.
+type channelView struct {
+	ChannelID     string `json:"channel_id"`
+	PrevChannelID string `json:"prev_channel_id"`
+	Collapsed     bool   `json:"collapsed_threads_supported"`
+}
+
+func (s *Server) viewChannel(q *request, in *channelView) error {
 	if in.ChannelID != "" && !validID(in.ChannelID) {
 		return errBody("channel_view.channel_id")
 	}

@@ -15,11 +15,7 @@ import (
 const maxMessage = 16383 // characters
 
 // createPost is the operation that a load test is about. doc.go lists its statements.
-func (s *Server) createPost(q *request) error {
-	var p post
-	if err := q.decode(&p, "post"); err != nil {
-		return err
-	}
+func (s *Server) createPost(q *request, p *post) error {
 	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
@@ -46,10 +42,10 @@ func (s *Server) createPost(q *request) error {
 		return badRequest("model.post.is_valid.msg.app_error", "Invalid message.")
 	}
 	p.UserID = q.sess.UserID
-	if err := s.checkPriority(ctx, &p); err != nil {
+	if err := s.checkPriority(ctx, p); err != nil {
 		return err
 	}
-	old, err := s.claimPending(ctx, &p)
+	old, err := s.claimPending(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -57,7 +53,7 @@ func (s *Server) createPost(q *request) error {
 		return q.created(old)
 	}
 	setOnline := q.query("set_online") != "false"
-	body, err := s.storePost(ctx, &p, c, setOnline)
+	body, err := s.storePost(ctx, p, c, setOnline)
 	if err != nil {
 		if p.PendingPostID != "" {
 			s.pending.drop(p.PendingPostID)
@@ -97,7 +93,13 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 	if err != nil {
 		return nil, err
 	}
-	p.ID, p.EditAt, p.DeleteAt, p.IsPinned, p.OriginalID, p.ReplyCount, p.HasReactions = "", 0, 0, false, "", 0, false
+	// What the server alone decides, whatever the client sent.
+	p.EditAt = 0
+	p.DeleteAt = 0
+	p.IsPinned = false
+	p.OriginalID = ""
+	p.ReplyCount = 0
+	p.HasReactions = false
 	if p.Props == nil {
 		p.Props = map[string]any{}
 	}
@@ -116,15 +118,13 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 	}
 	if c.Type == openChannel {
 		s.background(func(ctx context.Context) { // hooks are not fired: there is no way to make one
-			if _, err := s.st.outgoingHooks(ctx, c.TeamID); err != nil {
-				s.log.Warn("looking for hooks", "err", err)
-			}
+			_, err := hooksOfTeam.list(ctx, s.st, c.TeamID)
+			s.warn("looking for hooks", err)
 		})
 	}
 	if _, hook := p.Props["from_webhook"]; !hook && !u.IsBot {
-		if _, err := s.markViewed(ctx, []string{c.ID}, u.ID, true); err != nil {
-			s.log.Warn("marking a channel as viewed", "err", err)
-		}
+		_, err := s.markViewed(ctx, []string{c.ID}, u.ID, true)
+		s.warn("marking a channel as viewed", err)
 	}
 	return body, nil
 }
@@ -132,10 +132,8 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 // mayMention checks whether a user may mention a whole channel. This server lets every member, and queries the
 // database for each post, twice, because the real server does.
 func (s *Server) mayMention(ctx context.Context, c *channel, u *user) error {
-	if _, err := s.st.memberRole(ctx, c.ID, u.ID); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return errStore("channel.get_member", err)
-	}
-	return nil
+	_, err := roleOf.find(ctx, s.st, c.ID, u.ID)
+	return errStore("channel.get_member", err)
 }
 
 // publishPost stores a post of any type, counts its mentions and sends its event.
@@ -288,10 +286,11 @@ func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread 
 		}
 		for _, id := range slices.Sorted(maps.Keys(people)) {
 			if !named[id] {
-				if no, err := s.st.unfollowed(ctx, p.RootID, id); err != nil || no {
-					if err != nil {
-						return nil, errStore("thread.get_membership", err)
-					}
+				no, err := s.st.unfollowed(ctx, p.RootID, id)
+				if err != nil {
+					return nil, errStore("thread.get_membership", err)
+				}
+				if no {
 					continue
 				}
 			}

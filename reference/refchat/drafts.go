@@ -26,7 +26,7 @@ var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat big
 	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
 
 var draftRoutes = []operation{
-	{"POST /drafts since 7.7", "upsertDraft", (*Server).upsertDraft},
+	{"POST /drafts since 7.7", "upsertDraft", with("draft", (*Server).upsertDraft)},
 	{"GET /users/{user_id}/teams/{team_id}/drafts own team since 7.7", "getDrafts", (*Server).getDrafts},
 	{"DELETE /users/{user_id}/channels/{channel_id}/drafts own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
 	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
@@ -36,11 +36,6 @@ var draftKind = define(kind[draft]{
 	table: "drafts", alias: "d",
 	columns: "createat, updateat, deleteat, userid, channelid, rootid, message, props, " +
 		"fileids, priority",
-	fields: func(d *draft) []any {
-		return []any{&d.CreateAt, &d.UpdateAt, &d.DeleteAt, &d.UserID, &d.ChannelID, &d.RootID, &d.Message,
-			encoded[map[string]any]{&d.Props, textAny}, encoded[[]string]{&d.FileIDs, textList},
-			encoded[map[string]any]{&d.Priority, textAny}}
-	},
 })
 
 var (
@@ -48,7 +43,8 @@ var (
 	// draftsOf are a user's drafts in a team's channels and in those of no team, the latest first.
 	draftsOf = draftKind.query("DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
 		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`)
-	saveDraft = command{"DraftStore.Upsert", upsert("drafts", draftKind.columns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority")}
+	saveDraft = command{"DraftStore.Upsert",
+		draftKind.upsert("userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority")}
 	dropDraft = command{"DraftStore.Delete", "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?"}
 )
 
@@ -87,13 +83,10 @@ func (s *Server) withFiles(ctx context.Context, d *draft) error {
 	return nil
 }
 
-func (s *Server) upsertDraft(q *request) error {
-	var d draft
-	if err := q.decode(&d, "draft"); err != nil {
-		return err
-	}
+func (s *Server) upsertDraft(q *request, d *draft) error {
 	ctx := q.ctx()
-	d.UserID, d.DeleteAt = q.sess.UserID, 0
+	d.UserID = q.sess.UserID
+	d.DeleteAt = 0
 	if err := s.mustReadChannel(ctx, q.sess, d.ChannelID); err != nil {
 		return err
 	}
@@ -121,14 +114,14 @@ func (s *Server) upsertDraft(q *request) error {
 	if d.Props == nil {
 		d.Props = map[string]any{}
 	}
-	if err := saveDraft.run(ctx, s.st, draftKind.content(&d)...); err != nil {
+	if err := saveDraft.run(ctx, s.st, draftKind.content(d)...); err != nil {
 		return errStore("draft.save", err)
 	}
-	if err := s.withFiles(ctx, &d); err != nil {
+	if err := s.withFiles(ctx, d); err != nil {
 		return err
 	}
-	s.publish("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(&d))
-	return q.created(&d)
+	s.publish("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(d))
+	return q.created(d)
 }
 
 func (s *Server) getDrafts(q *request) error {

@@ -9,11 +9,6 @@ var fileKind = define(kind[fileInfo]{
 	columns: "id, creatorid, postid, channelid, createat, updateat, deleteat, path, " +
 		"thumbnailpath, previewpath, name, extension, size, mimetype, width, height, " +
 		"haspreviewimage",
-	fields: func(f *fileInfo) []any {
-		return []any{&f.ID, &f.CreatorID, &f.PostID, &f.ChannelID, &f.CreateAt, &f.UpdateAt, &f.DeleteAt,
-			&f.Path, &f.ThumbnailPath, &f.PreviewPath, &f.Name, &f.Extension, &f.Size, &f.MimeType,
-			&f.Width, &f.Height, &f.HasPreviewImage}
-	},
 	then: func(f *fileInfo) { f.RemoteID = new(string) },
 })
 

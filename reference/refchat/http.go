@@ -97,12 +97,47 @@ func (q *request) decode(v any, what string) error {
 	return nil
 }
 
-// list reads a body that is a list of texts, and not an empty one.
-func (q *request) list(what string) (list []string, err error) {
-	if err := q.decode(&list, what); err != nil || len(list) == 0 {
-		return nil, errBody(what)
+// handler answers a request.
+type handler = func(*Server, *request) error
+
+// with makes a handler of one that takes the JSON body of its requests; what is its name in errors.
+func with[T any](what string, fn func(*Server, *request, *T) error) handler {
+	return func(s *Server, q *request) error {
+		in := new(T)
+		if err := q.decode(in, what); err != nil {
+			return err
+		}
+		return fn(s, q, in)
 	}
-	return list, nil
+}
+
+// withList is with for a list, which must not be empty.
+func withList[T any](what string, fn func(*Server, *request, []T) error) handler {
+	return with(what, func(s *Server, q *request, in *[]T) error {
+		if len(*in) == 0 {
+			return errBody(what)
+		}
+		return fn(s, q, *in)
+	})
+}
+
+// lists makes a handler that answers with the rows of a query; op names it in errors.
+func lists[T any](find *query[T], op string, args func(*request) []any) handler {
+	return func(s *Server, q *request) error {
+		list, err := find.list(q.ctx(), s.st, args(q)...)
+		return q.answer(list, errStore(op, err))
+	}
+}
+
+// Arguments of queries that lists answers with.
+func without(*request) []any      { return nil }
+func ofUser(q *request) []any     { return []any{q.userID} }
+func pageOfTeam(q *request) []any { return q.paged(q.teamID) }
+
+// paged returns arguments, followed by the limit and the offset of the wanted page.
+func (q *request) paged(args ...any) []any {
+	page, per := q.page()
+	return append(args, per, page*per)
 }
 
 // ctx ends with the request.

@@ -21,11 +21,11 @@ func (s *Server) audienceOf(ctx context.Context, channelID string) (*audience, e
 
 func (st *store) loadAudience(ctx context.Context, channelID string) (a *audience, err error) {
 	defer st.timed("UserStore.GetAllProfilesInChannel", &err)()
-	users, err := userKind.in(ctx, st, nil, "JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0", channelID)
+	users, err := userKind.rows(ctx, st, "JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0", channelID)
 	if err != nil {
 		return nil, err
 	}
-	members, err := memberKind.in(ctx, st, nil, "WHERE m.channelid = ?", channelID)
+	members, err := memberKind.rows(ctx, st, "WHERE m.channelid = ?", channelID)
 	if err != nil {
 		return nil, err
 	}

@@ -90,11 +90,7 @@ var builtinRoles = map[string][]string{
 		"manage_public_channel_members", "manage_private_channel_members"},
 }
 
-func (s *Server) getRolesByNames(q *request) error {
-	names, err := q.list("rolenames")
-	if err != nil {
-		return err
-	}
+func (s *Server) getRolesByNames(q *request, names []string) error {
 	out := []map[string]any{}
 	for _, name := range names {
 		if perms, ok := builtinRoles[name]; ok {

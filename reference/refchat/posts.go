@@ -80,12 +80,12 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 	if len(roots) == 0 || !s.priorities() {
 		return nil
 	}
-	priorities, err := s.st.priorities(ctx, roots)
+	priorities, err := prioritiesOf.list(ctx, s.st, roots)
 	if err != nil {
 		return errStore("post.get_priority", err)
 	}
-	for id, x := range priorities {
-		by[id].Metadata.Priority = x
+	for _, x := range priorities {
+		by[x.PostID].Metadata.Priority = x
 	}
 	acks, err := acknowledgements.list(ctx, s.st, roots)
 	if err != nil {
@@ -107,10 +107,7 @@ func (s *Server) setCursors(ctx context.Context, l *postList, channelID string, 
 	if l.NextPostID, err = as.neighbor(ctx, s.st, channelID, newest.CreateAt, false); err == nil {
 		l.PrevPostID, err = as.neighbor(ctx, s.st, channelID, oldest.CreateAt, true)
 	}
-	if err != nil {
-		return errStore("post.get_neighbor", err)
-	}
-	return nil
+	return errStore("post.get_neighbor", err)
 }
 
 func (s *Server) getPostsForChannel(q *request) error {
@@ -190,7 +187,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	nBefore, nAfter := limit("limit_before"), limit("limit_after")
 	if nAfter == 0 {
-		return badRequest("api.context.invalid_url_param.app_error", "Invalid or missing limit_after parameter in request URL.")
+		return errURL("limit_after")
 	}
 	ctx := q.ctx()
 	as := s.threadView(q)
@@ -280,16 +277,15 @@ func (s *Server) threadPage(ctx context.Context, p *post, page threadPage) ([]*p
 	return s.st.threadPage(ctx, p, page)
 }
 
-func (s *Server) patchPost(q *request) error {
+// postPatch is a change of a post.
+type postPatch struct {
+	Message  *string         `json:"message"`
+	Props    *map[string]any `json:"props"`
+	IsPinned *bool           `json:"is_pinned"`
+}
+
+func (s *Server) patchPost(q *request, in *postPatch) error {
 	old := q.post
-	var in struct {
-		Message  *string         `json:"message"`
-		Props    *map[string]any `json:"props"`
-		IsPinned *bool           `json:"is_pinned"`
-	}
-	if err := q.decode(&in, "post"); err != nil {
-		return err
-	}
 	p := *old
 	if in.Message != nil {
 		if utf8.RuneCountInString(*in.Message) > maxMessage {
@@ -301,12 +297,8 @@ func (s *Server) patchPost(q *request) error {
 		p.Message = *in.Message
 		p.Hashtags = hashtags(p.Message)
 	}
-	if in.Props != nil {
-		p.Props = *in.Props
-	}
-	if in.IsPinned != nil {
-		p.IsPinned = *in.IsPinned
-	}
+	change(&p.Props, in.Props)
+	change(&p.IsPinned, in.IsPinned)
 	p.UpdateAt = millis()
 	ctx := q.ctx()
 	if err := s.st.editPost(ctx, old, &p); err != nil {

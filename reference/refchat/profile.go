@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -15,13 +14,13 @@ import (
 // Profiles of users: a status in their own words, and attributes that administrators define.
 
 var profileRoutes = []operation{
-	{"PUT /users/{user_id}/status/custom own since 5.33", "updateUserCustomStatus", (*Server).updateCustomStatus},
+	{"PUT /users/{user_id}/status/custom own since 5.33", "updateUserCustomStatus", with("custom_status", (*Server).updateCustomStatus)},
 	{"DELETE /users/{user_id}/status/custom own since 5.33", "removeUserCustomStatus", (*Server).removeCustomStatus},
 	{"GET /users/stats", "getTotalUsersStats", (*Server).getUsersStats},
 	{"GET /users/stats/filtered admin since 5.26", "getTotalUsersStatsFiltered", (*Server).getFilteredUsersStats},
-	{"GET /custom_profile_attributes/fields attributes since 10.5", "listCPAFields", (*Server).getAttributeFields},
-	{"POST /custom_profile_attributes/fields admin attributes since 10.5", "createCPAField", (*Server).createAttributeField},
-	{"PATCH /custom_profile_attributes/values attributes since 10.5", "patchCPAValues", (*Server).patchAttributes},
+	{"GET /custom_profile_attributes/fields attributes since 10.5", "listCPAFields", lists(attributeFields, "custom_profile_attributes.search_property_fields", without)},
+	{"POST /custom_profile_attributes/fields admin attributes since 10.5", "createCPAField", with("property_field", (*Server).createAttributeField)},
+	{"PATCH /custom_profile_attributes/values attributes since 10.5", "patchCPAValues", with("value", (*Server).patchAttributes)},
 	{"GET /users/{user_id}/custom_profile_attributes attributes user_id since 10.5", "listCPAValues", (*Server).getAttributes},
 }
 
@@ -60,11 +59,7 @@ func (c *customStatus) check(now time.Time) error {
 	return nil
 }
 
-func (s *Server) updateCustomStatus(q *request) error {
-	var c customStatus
-	if err := q.decode(&c, "custom_status"); err != nil {
-		return err
-	}
+func (s *Server) updateCustomStatus(q *request, c *customStatus) error {
 	if err := c.check(time.Now()); err != nil {
 		return err
 	}
@@ -72,7 +67,7 @@ func (s *Server) updateCustomStatus(q *request) error {
 	if err := s.setProp(ctx, q.userID, statusProp, jsonText(c)); err != nil {
 		return err
 	}
-	s.warn("remembering a custom status", s.rememberStatus(ctx, q.userID, c))
+	s.warn("remembering a custom status", s.rememberStatus(ctx, q.userID, *c))
 	return q.ok()
 }
 
@@ -142,12 +137,11 @@ func (s *Server) usersStats(q *request, bots bool) error {
 
 // countUsers counts active accounts, with the bots or without.
 func (st *store) countUsers(ctx context.Context, bots bool) (n int64, err error) {
-	defer st.timed("UserStore.Count", &err)()
 	query := "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0"
 	if !bots {
 		query += " AND b.userid IS NULL"
 	}
-	err = st.row(ctx, nil, []any{&n}, query)
+	err = st.measured(ctx, "UserStore.Count", []any{&n}, query)
 	return n, err
 }
 
@@ -182,33 +176,25 @@ var propertyValueTable = table{"propertyvalues", `id varchar(26) NOT NULL PRIMAR
 var attributeKind = define(kind[attributeField]{
 	table:   "propertyfields",
 	columns: "id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat",
-	fields: func(f *attributeField) []any {
-		return []any{&f.ID, &f.GroupID, &f.Name, &f.Type, encoded[map[string]any]{&f.Attrs, textAny}, &f.TargetID, &f.TargetType,
-			&f.CreateAt, &f.UpdateAt, &f.DeleteAt}
-	},
 })
 
 var attributeFields = attributeKind.query("PropertyFieldStore.SearchPropertyFields", "WHERE groupid = '"+attributeGroup+"' AND deleteat = 0 ORDER BY createat, id")
 
-func (st *store) attributesOf(ctx context.Context, userID string) (values map[string]json.RawMessage, err error) {
-	defer st.timed("PropertyValueStore.SearchPropertyValues", &err)()
-	values = map[string]json.RawMessage{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		var field, value string
-		err := r.Scan(&field, &value)
-		values[field] = json.RawMessage(value)
-		return err
-	}, "SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0", userID, attributeGroup)
-	return values, err
-}
+// attribute is a user's value of a field, as JSON.
+type attribute struct{ FieldID, Value string }
 
-func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) (err error) {
-	defer st.timed("PropertyValueStore.Upsert", &err)()
-	text := upsert("propertyvalues", "id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat", "groupid, targetid, fieldid, deleteat", "value, updateat")
-	return st.transact(ctx, func(tx *sql.Tx) error {
+var (
+	attributesOf = selects[attribute]("PropertyValueStore.SearchPropertyValues", "fieldid, value",
+		"SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0")
+	storeAttribute = upsert("propertyvalues", "id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat",
+		"groupid, targetid, fieldid, deleteat", "value, updateat")
+)
+
+func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) error {
+	return st.method(ctx, "PropertyValueStore.Upsert", func(tx *store) error {
 		now := millis()
 		for field, v := range values {
-			if err := st.run(ctx, tx, text, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
+			if err := tx.run(ctx, storeAttribute, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
 				return err
 			}
 		}
@@ -216,16 +202,7 @@ func (st *store) saveAttributes(ctx context.Context, userID string, values map[s
 	})
 }
 
-func (s *Server) getAttributeFields(q *request) error {
-	list, err := attributeFields.list(q.ctx(), s.st)
-	return q.answer(list, errStore("custom_profile_attributes.search_property_fields", err))
-}
-
-func (s *Server) createAttributeField(q *request) error {
-	var f attributeField
-	if err := q.decode(&f, "property_field"); err != nil {
-		return err
-	}
+func (s *Server) createAttributeField(q *request, f *attributeField) error {
 	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > 255 || f.Type != "text" {
 		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error", "Invalid property field: only named fields of type text are kept here.")
 	}
@@ -238,30 +215,27 @@ func (s *Server) createAttributeField(q *request) error {
 		return newError(http.StatusUnprocessableEntity, "app.custom_profile_attributes.limit_reached.app_error", "Custom Profile Attributes field limit reached.")
 	}
 	now := millis()
-	f.ID, f.GroupID, f.TargetID, f.TargetType, f.CreateAt, f.UpdateAt, f.DeleteAt = newID(), attributeGroup, "", "", now, now, 0
+	f = &attributeField{ID: newID(), GroupID: attributeGroup, Name: f.Name, Type: f.Type, Attrs: f.Attrs, CreateAt: now, UpdateAt: now}
 	if f.Attrs == nil {
 		f.Attrs = map[string]any{}
 	}
 	if len(jsonText(f.Attrs)) > 8000 {
 		return errBody("property_field")
 	}
-	err = attributeKind.save(ctx, s.st, "PropertyFieldStore.Create", &f)
+	err = attributeKind.save(ctx, s.st, "PropertyFieldStore.Create", f)
 	if duplicate(err, "") {
 		return newError(http.StatusUnprocessableEntity, "app.property_field.create.name_conflict.app_error", "A field of that name exists.")
 	}
 	if err != nil {
 		return errStore("custom_profile_attributes.create_property_field", err)
 	}
-	s.publish("custom_profile_attributes_field_created", broadcast{}, "field", &f)
-	return q.created(&f)
+	s.publish("custom_profile_attributes_field_created", broadcast{}, "field", f)
+	return q.created(f)
 }
 
 // patchAttributes changes the caller's own values, by field.
-func (s *Server) patchAttributes(q *request) error {
-	var in map[string]json.RawMessage
-	if err := q.decode(&in, "value"); err != nil {
-		return err
-	}
+func (s *Server) patchAttributes(q *request, values *map[string]json.RawMessage) error {
+	in := *values
 	ctx := q.ctx()
 	fields, err := attributeFields.list(ctx, s.st)
 	if err != nil {
@@ -288,6 +262,10 @@ func (s *Server) getAttributes(q *request) error {
 	if _, err := s.user(q.ctx(), q.id); err != nil {
 		return err
 	}
-	values, err := s.st.attributesOf(q.ctx(), q.id)
+	list, err := attributesOf.list(q.ctx(), s.st, q.id, attributeGroup)
+	values := map[string]json.RawMessage{}
+	for _, x := range list {
+		values[x.FieldID] = json.RawMessage(x.Value)
+	}
 	return q.answer(values, errStore("custom_profile_attributes.get_property_values", err))
 }

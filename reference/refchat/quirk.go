@@ -95,12 +95,9 @@ func (s *Server) mayReadPosts(ctx context.Context, sess *session, channelID stri
 	if ch.Type != directChannel && ch.Type != groupChannel {
 		return nil
 	}
-	in, err := s.rolesOf(ctx, sess.UserID)
-	if err != nil {
-		return err
+	in, err := s.channelsOfUser(ctx, sess.UserID)
+	if err == nil && !in[channelID] {
+		err = errPermission
 	}
-	if _, member := in[channelID]; !member {
-		return errPermission
-	}
-	return nil
+	return err
 }

@@ -36,7 +36,7 @@ func fromMaster(ctx context.Context) context.Context {
 // replica returns the store to read from by a statement outside transactions, in turn; nil for the one that is
 // written to.
 func (st *store) replica(ctx context.Context, text string) *store {
-	if len(st.replicas) == 0 || !strings.HasPrefix(text, "SELECT") {
+	if st.tx != nil || len(st.replicas) == 0 || !strings.HasPrefix(text, "SELECT") {
 		return nil
 	}
 	if may, _ := ctx.Value(readersKey{}).(bool); !may {
@@ -53,9 +53,9 @@ func (st *store) openReplicas(ctx context.Context, dsns []string, maxOpen int) e
 		if err != nil {
 			return fmt.Errorf("replica %d: %w", i, err)
 		}
-		st.replicas = append(st.replicas, &store{db: db, eng: eng, faults: st.faults, met: st.met, later: st.later})
+		st.replicas = append(st.replicas, &store{pool: &pool{db: db, eng: eng, faults: st.faults, met: st.met, later: st.later}})
 		if eng != st.eng {
-			return fmt.Errorf("replica %d: it is a %s, and the database a %s", i, eng, st.eng)
+			return fmt.Errorf("replica %d: it is a %s, and the database a %s", i, eng.name, st.eng.name)
 		}
 	}
 	return nil

@@ -11,19 +11,19 @@ import (
 type operation struct {
 	call string
 	name string
-	fn   func(*Server, *request) error
+	fn   handler
 }
 
 // route is an operation of the API as the router finds it.
 type route struct {
 	operation
 	open  bool
-	needs []func(*Server, *request) error
+	needs []handler
 	segs  []string
 }
 
 // needs are the conditions that a route's words name, checked in their order before its handler runs.
-var needs = map[string]func(*Server, *request) error{
+var needs = map[string]handler{
 	"own":     func(s *Server, q *request) (err error) { q.userID, err = s.own(q); return err },
 	"team":    func(s *Server, q *request) (err error) { q.teamID, err = s.teamParam(q); return err },
 	"channel": func(s *Server, q *request) (err error) { q.channelID, err = s.channelParam(q); return err },
@@ -48,7 +48,7 @@ var needs = map[string]func(*Server, *request) error{
 	"acks":       needsLicense(professional, http.StatusNotImplemented, "license_error.feature_unavailable"),
 }
 
-func needsLicense(l license, status int, id string) func(*Server, *request) error {
+func needsLicense(l license, status int, id string) handler {
 	return func(s *Server, _ *request) error { return s.mustHold(l, status, id) }
 }
 
@@ -62,23 +62,23 @@ func routes() []operation {
 		{"GET /license/client open", "getClientLicense", (*Server).getClientLicense},
 		{"GET /websocket open", "connectWebSocket", (*Server).connectWebSocket},
 
-		{"POST /users/login open", "login", (*Server).login},
+		{"POST /users/login open", "login", with("login", (*Server).login)},
 		{"POST /users/logout open", "logout", (*Server).logout},
-		{"POST /users open", "createUser", (*Server).createUser},
+		{"POST /users open", "createUser", with("user", (*Server).createUser)},
 		{"GET /users", "getUsers", (*Server).getUsers},
-		{"POST /users/ids", "getUsersByIds", (*Server).getUsersByIDs},
-		{"POST /users/usernames", "getUsersByNames", (*Server).getUsersByNames},
-		{"POST /users/status/ids", "getUserStatusesByIds", (*Server).getStatuses},
+		{"POST /users/ids", "getUsersByIds", withList("user_ids", (*Server).getUsersByIDs)},
+		{"POST /users/usernames", "getUsersByNames", withList("usernames", (*Server).getUsersByNames)},
+		{"POST /users/status/ids", "getUserStatusesByIds", withList("user_ids", (*Server).getStatuses)},
 		{"GET /users/autocomplete", "autocompleteUsers", (*Server).autocompleteUsers},
-		{"POST /users/search", "searchUsers", (*Server).searchUsers},
+		{"POST /users/search", "searchUsers", with("props", (*Server).searchUsers)},
 		{"GET /users/{user_id} user_id", "getUser", (*Server).getUser},
 		{"GET /users/{user_id}/image user_id", "getProfileImage", (*Server).getProfileImage},
 		{"GET /users/{user_id}/status user_id", "getUserStatus", (*Server).getStatus},
-		{"GET /users/{user_id}/preferences own", "getPreferences", (*Server).getPreferences},
-		{"PUT /users/{user_id}/preferences own", "updatePreferences", (*Server).updatePreferences},
-		{"POST /users/{user_id}/tokens user_id", "createUserAccessToken", (*Server).createToken},
+		{"GET /users/{user_id}/preferences own", "getPreferences", lists(preferencesOf, "preference.get_all", ofUser)},
+		{"PUT /users/{user_id}/preferences own", "updatePreferences", withList("preferences", (*Server).updatePreferences)},
+		{"POST /users/{user_id}/tokens user_id admin", "createUserAccessToken", with("user_access_token", (*Server).createToken)},
 		{"GET /users/{user_id}/teams own", "getTeamsForUser", (*Server).getTeamsForUser},
-		{"GET /users/{user_id}/teams/members own", "getTeamMembersForUser", (*Server).getTeamMembersForUser},
+		{"GET /users/{user_id}/teams/members own", "getTeamMembersForUser", lists(teamMembersOf, "team.get_members", ofUser)},
 		{"GET /users/{user_id}/teams/unread own", "getTeamsUnreadForUser", (*Server).getTeamsUnread},
 		{"GET /users/{user_id}/teams/{team_id}/channels own team", "getChannelsForTeamForUser", (*Server).getChannelsForTeamForUser},
 		{"GET /users/{user_id}/teams/{team_id}/channels/members own team", "getChannelMembersForUser", (*Server).getChannelMembersForUser},
@@ -94,46 +94,46 @@ func routes() []operation {
 		{"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30", "unfollowThreadByUser", (*Server).unfollowThread},
 		{"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp} own team_id thread since 5.30", "updateReadStateThreadByUser", (*Server).readThread},
 
-		{"POST /bots admin", "createBot", (*Server).createBot},
+		{"POST /bots admin", "createBot", with("bot", (*Server).createBot)},
 
-		{"POST /teams", "createTeam", (*Server).createTeam},
+		{"POST /teams", "createTeam", with("team", (*Server).createTeam)},
 		{"GET /teams", "getAllTeams", (*Server).getTeams},
 		{"GET /teams/name/{team_name}", "getTeamByName", (*Server).getTeamByName},
 		{"GET /teams/{team_id}/stats team", "getTeamStats", (*Server).getTeamStats},
-		{"GET /teams/{team_id}/channels team", "getPublicChannelsForTeam", (*Server).getPublicChannels},
+		{"GET /teams/{team_id}/channels team", "getPublicChannelsForTeam", lists(publicChannels, "channel.get_public", pageOfTeam)},
 		{"GET /teams/{team_id}/channels/name/{channel_name} team_id", "getChannelByName", (*Server).getChannelByName},
-		{"POST /teams/{team_id}/channels/search team", "searchChannelsForTeam", (*Server).searchTeamChannels},
+		{"POST /teams/{team_id}/channels/search team", "searchChannelsForTeam", with("channel_search", (*Server).searchTeamChannels)},
 		{"GET /teams/{team_id}/channels/search_autocomplete team", "autocompleteChannelsForTeamForSearch", (*Server).searchAutocompleteChannels},
-		{"POST /teams/{team_id}/posts/search team", "searchPostsInTeam", (*Server).searchPostsInTeam},
-		{"POST /teams/{team_id}/members team_id", "addTeamMember", (*Server).addTeamMember},
+		{"POST /teams/{team_id}/posts/search team", "searchPostsInTeam", with("terms", (*Server).searchPosts)},
+		{"POST /teams/{team_id}/members team_id", "addTeamMember", with("team_member", (*Server).addTeamMember)},
 		{"POST /teams/{team_id}/members/batch team_id", "addTeamMembers", (*Server).addTeamMembers},
-		{"GET /teams/{team_id}/members team", "getTeamMembers", (*Server).getTeamMembers},
+		{"GET /teams/{team_id}/members team", "getTeamMembers", lists(teamMembersPage, "team.get_members", pageOfTeam)},
 		{"GET /teams/{team_id}/members/{user_id} team user_id", "getTeamMember", (*Server).getTeamMember},
 
-		{"POST /channels", "createChannel", (*Server).createChannel},
-		{"POST /channels/direct", "createDirectChannel", (*Server).createDirectChannel},
-		{"POST /channels/group", "createGroupChannel", (*Server).createGroupChannel},
-		{"POST /channels/search", "searchAllChannels", (*Server).searchAllChannels},
-		{"POST /channels/group/search", "searchGroupChannels", (*Server).searchGroupChannels},
-		{"POST /channels/members/{user_id}/view own", "viewChannel", (*Server).viewChannel},
+		{"POST /channels", "createChannel", with("channel", (*Server).createChannel)},
+		{"POST /channels/direct", "createDirectChannel", withList("user_ids", (*Server).createDirectChannel)},
+		{"POST /channels/group", "createGroupChannel", withList("user_ids", (*Server).createGroupChannel)},
+		{"POST /channels/search", "searchAllChannels", with("channel_search", (*Server).searchAllChannels)},
+		{"POST /channels/group/search", "searchGroupChannels", with("channel_search", (*Server).searchGroupChannels)},
+		{"POST /channels/members/{user_id}/view own", "viewChannel", with("channel_view", (*Server).viewChannel)},
 		{"GET /channels/{channel_id} channel_id", "getChannel", (*Server).getChannel},
 		{"GET /channels/{channel_id}/stats channel", "getChannelStats", (*Server).getChannelStats},
-		{"POST /channels/{channel_id}/members channel_id", "addChannelMember", (*Server).addChannelMember},
+		{"POST /channels/{channel_id}/members channel_id", "addChannelMember", with("user_id", (*Server).addChannelMember)},
 		{"GET /channels/{channel_id}/members channel", "getChannelMembers", (*Server).getChannelMembers},
 		{"GET /channels/{channel_id}/members/{user_id} channel user_id", "getChannelMember", (*Server).getChannelMember},
 		{"DELETE /channels/{channel_id}/members/{user_id} user_id channel", "removeChannelMember", (*Server).removeChannelMember},
 		{"GET /channels/{channel_id}/posts channel", "getPostsForChannel", (*Server).getPostsForChannel},
 
-		{"POST /posts", "createPost", (*Server).createPost},
-		{"POST /posts/search since 7.7", "searchPostsInAllTeams", (*Server).searchPostsInAllTeams},
+		{"POST /posts", "createPost", with("post", (*Server).createPost)},
+		{"POST /posts/search since 7.7", "searchPostsInAllTeams", with("terms", (*Server).searchPosts)},
 		{"POST /users/{user_id}/posts/{post_id}/ack acks own post since 7.7", "acknowledgePost", (*Server).acknowledge},
-		{"POST /users/{user_id}/posts/{post_id}/reminder own post since 7.2", "setPostReminder", (*Server).setReminder},
+		{"POST /users/{user_id}/posts/{post_id}/reminder own post since 7.2", "setPostReminder", with("target_time", (*Server).setReminder)},
 		{"GET /posts/{post_id} post", "getPost", (*Server).getPost},
 		{"GET /posts/{post_id}/thread post", "getPostThread", (*Server).getPostThread},
-		{"PUT /posts/{post_id}/patch mine", "patchPost", (*Server).patchPost},
+		{"PUT /posts/{post_id}/patch mine", "patchPost", with("post", (*Server).patchPost)},
 		{"DELETE /posts/{post_id} mine", "deletePost", (*Server).deletePost},
 		{"GET /posts/{post_id}/reactions post", "getReactions", (*Server).getReactions},
-		{"POST /reactions", "saveReaction", (*Server).saveReaction},
+		{"POST /reactions", "saveReaction", with("reaction", (*Server).saveReaction)},
 		{"DELETE /users/{user_id}/posts/{post_id}/reactions/{emoji_name} own post", "deleteReaction", (*Server).deleteReaction},
 
 		{"POST /files", "uploadFileStream", (*Server).uploadFiles},
@@ -141,7 +141,7 @@ func routes() []operation {
 		{"GET /files/{file_id}/thumbnail file", "getFileThumbnail", (*Server).getFileThumbnail},
 		{"GET /files/{file_id}/preview file", "getFilePreview", (*Server).getFilePreview},
 
-		{"POST /roles/names", "getRolesByNames", (*Server).getRolesByNames},
+		{"POST /roles/names", "getRolesByNames", withList("rolenames", (*Server).getRolesByNames)},
 		{"GET /plugins/webapp", "getWebappPlugins", (*Server).getWebappPlugins},
 	})
 }

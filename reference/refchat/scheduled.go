@@ -19,8 +19,8 @@ var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KE
 	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
 
 var scheduledRoutes = []operation{
-	{"POST /posts/schedule scheduling since 10.3", "createSchedulePost", (*Server).createScheduledPost},
-	{"PUT /posts/schedule/{scheduled_post_id} scheduling since 10.3", "updateScheduledPost", (*Server).updateScheduledPost},
+	{"POST /posts/schedule scheduling since 10.3", "createSchedulePost", with("schedule_post", (*Server).createScheduledPost)},
+	{"PUT /posts/schedule/{scheduled_post_id} scheduling since 10.3", "updateScheduledPost", with("schedule_post", (*Server).updateScheduledPost)},
 	{"DELETE /posts/schedule/{scheduled_post_id} scheduling since 10.3", "deleteScheduledPost", (*Server).deleteScheduledPost},
 	{"GET /posts/scheduled/team/{team_id} scheduling team since 10.3", "getTeamScheduledPosts", (*Server).getScheduledPosts},
 }
@@ -29,12 +29,6 @@ var scheduledKind = define(kind[scheduledPost]{
 	table: "scheduledposts", alias: "p",
 	columns: "id, createat, updateat, userid, channelid, rootid, message, props, fileids, " +
 		"priority, scheduledat, processedat, errorcode",
-	fields: func(p *scheduledPost) []any {
-		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.UserID, &p.ChannelID, &p.RootID, &p.Message,
-			encoded[map[string]any]{&p.Props, textAny}, encoded[[]string]{&p.FileIDs, textList},
-			encoded[map[string]any]{&p.Priority, textAny}, &p.ScheduledAt, &p.ProcessedAt,
-			&p.ErrorCode}
-	},
 })
 
 var (
@@ -69,17 +63,19 @@ func (s *Server) tellScheduled(name string, p *scheduledPost, connection string)
 	s.publish(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, "scheduledPost", jsonText(p))
 }
 
-func (s *Server) createScheduledPost(q *request) error {
-	var p scheduledPost
-	if err := q.decode(&p, "schedule_post"); err != nil {
-		return err
-	}
+func (s *Server) createScheduledPost(q *request, p *scheduledPost) error {
 	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
 	now := millis()
-	p.ID, p.UserID, p.CreateAt, p.UpdateAt, p.DeleteAt, p.ProcessedAt, p.ErrorCode = newID(), q.sess.UserID, now, now, 0, 0, ""
+	p.ID = newID()
+	p.UserID = q.sess.UserID
+	p.CreateAt = now
+	p.UpdateAt = now
+	p.DeleteAt = 0
+	p.ProcessedAt = 0
+	p.ErrorCode = ""
 	if p.Props == nil {
 		p.Props = map[string]any{}
 	}
@@ -91,11 +87,11 @@ func (s *Server) createScheduledPost(q *request) error {
 	} else if c.DeleteAt != 0 {
 		return badRequest("app.save_scheduled_post.channel_deleted.app_error", "Cannot schedule a post in an archived channel.")
 	}
-	if err := scheduledKind.save(ctx, s.st, "ScheduledPostStore.CreateScheduledPost", &p); err != nil {
+	if err := scheduledKind.save(ctx, s.st, "ScheduledPostStore.CreateScheduledPost", p); err != nil {
 		return errStore("save_scheduled_post.save", err)
 	}
-	s.tellScheduled("scheduled_post_created", &p, q.connection())
-	return q.created(&p)
+	s.tellScheduled("scheduled_post_created", p, q.connection())
+	return q.created(p)
 }
 
 // ownScheduled returns the caller's scheduled post that the path names.
@@ -114,11 +110,7 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 	return p, nil
 }
 
-func (s *Server) updateScheduledPost(q *request) error {
-	var in scheduledPost
-	if err := q.decode(&in, "schedule_post"); err != nil {
-		return err
-	}
+func (s *Server) updateScheduledPost(q *request, in *scheduledPost) error {
 	if in.ID != q.param("scheduled_post_id") {
 		return errURL("scheduled_post_id")
 	}
@@ -126,7 +118,12 @@ func (s *Server) updateScheduledPost(q *request) error {
 	if err != nil {
 		return err
 	}
-	p.Message, p.FileIDs, p.ScheduledAt, p.UpdateAt, p.ProcessedAt, p.ErrorCode = in.Message, in.FileIDs, in.ScheduledAt, millis(), 0, ""
+	p.Message = in.Message
+	p.FileIDs = in.FileIDs
+	p.ScheduledAt = in.ScheduledAt
+	p.UpdateAt = millis()
+	p.ProcessedAt = 0
+	p.ErrorCode = ""
 	if in.Priority != nil {
 		p.Priority = in.Priority
 	}
@@ -190,7 +187,7 @@ func (s *Server) sendScheduled(ctx context.Context) {
 // sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of several servers, one posts
 // each. A post that cannot be posted stays, with an error code.
 func (s *Server) sendDue(ctx context.Context, now int64) error {
-	due, err := scheduledKind.in(ctx, s.st, nil, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
+	due, err := scheduledKind.rows(ctx, s.st, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
 	if err != nil {
 		return err
 	}

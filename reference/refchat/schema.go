@@ -94,29 +94,22 @@ var tables = []table{
 		callbackurls varchar(1024)`, []string{"idx_outgoing_webhook_team_id: teamid"}},
 }
 
-// columns replaces the words that differ between the engines.
-func (t table) create(eng engine) string {
-	r := strings.NewReplacer("BOOL", "boolean", "TEXT", "varchar(65535)", "PROPS", "varchar(8000)")
-	suffix := ""
-	if eng == mysqlEngine {
-		r = strings.NewReplacer("BOOL", "tinyint(1)", "TEXT", "text", "PROPS", "text")
-		suffix = " DEFAULT CHARSET = utf8mb4"
-	}
-	return "CREATE TABLE IF NOT EXISTS " + t.name + " (" + r.Replace(t.columns) + ")" + suffix
+// create returns the statement that makes the table.
+func (t table) create(eng *engine) string {
+	return "CREATE TABLE IF NOT EXISTS " + t.name + " (" + eng.types.Replace(t.columns) + ")" + eng.suffix
 }
 
 // index returns the statement that makes one of the table's indexes.
-func (t table) index(eng engine, spec string) string {
+func (t table) index(eng *engine, spec string) string {
 	spec, columns, _ := strings.Cut(spec, ": ")
-	kind, name, ok := strings.Cut(spec, " ")
+	if name, ok := strings.CutPrefix(spec, "FULLTEXT "); ok {
+		return eng.fullText(t.name, name, columns)
+	}
+	unique, name, ok := strings.Cut(spec, " ")
 	if !ok {
-		kind, name = "", spec
+		unique, name = "", spec
 	}
-	if kind == "FULLTEXT" && eng == postgresEngine {
-		expr := strings.Join(strings.Split(columns, ", "), " || ' ' || ")
-		return fmt.Sprintf("CREATE INDEX %s ON %s USING gin (to_tsvector('english', %s))", name, t.name, expr)
-	}
-	return fmt.Sprintf("CREATE %s INDEX %s ON %s (%s)", kind, name, t.name, columns)
+	return fmt.Sprintf("CREATE %s INDEX %s ON %s (%s)", unique, name, t.name, columns)
 }
 
 // Migrate makes the schema in an empty database; it does nothing to one that has it.
@@ -131,7 +124,7 @@ func Migrate(ctx context.Context, dsn string) error {
 
 // migrate makes the schema in an empty database and accepts one that is there. Servers that start together wait for
 // each other on an advisory lock.
-func migrate(ctx context.Context, db *sql.DB, eng engine) (err error) {
+func migrate(ctx context.Context, db *sql.DB, eng *engine) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	c, err := db.Conn(ctx)
@@ -139,15 +132,11 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) (err error) {
 		return fmt.Errorf("migrating: %w", err)
 	}
 	defer c.Close()
-	lock, unlock := "SELECT pg_advisory_lock(7312026)", "SELECT pg_advisory_unlock(7312026)"
-	if eng == mysqlEngine {
-		lock, unlock = "SELECT GET_LOCK('refchat', 60)", "SELECT RELEASE_LOCK('refchat')"
-	}
-	if _, err := c.ExecContext(ctx, lock); err != nil {
+	if _, err := c.ExecContext(ctx, eng.lock); err != nil {
 		return fmt.Errorf("migrating: taking the lock: %w", err)
 	}
 	defer func() {
-		if _, uerr := c.ExecContext(context.WithoutCancel(ctx), unlock); err == nil && uerr != nil {
+		if _, uerr := c.ExecContext(context.WithoutCancel(ctx), eng.unlock); err == nil && uerr != nil {
 			err = fmt.Errorf("migrating: releasing the lock: %w", uerr)
 		}
 	}()

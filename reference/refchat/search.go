@@ -139,11 +139,8 @@ func (f *postFilters) add(name, value string, minus bool, offset int) {
 // nothing.
 var innoStopWords = strings.Fields("a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where who will with und www")
 
-// expression writes a search for an engine's full-text index; "" finds nothing.
-func (x *postSearch) expression(eng engine) string {
-	if eng == mysqlEngine {
-		return x.boolean()
-	}
+// tsquery writes a search in the language of PostgreSQL's to_tsquery.
+func (x *postSearch) tsquery() string {
 	one := func(w searchWord) string {
 		if w.prefix {
 			return w.words[0] + ":*"
@@ -174,7 +171,7 @@ func (x *postSearch) expression(eng engine) string {
 	return strings.Join(parts, " & ")
 }
 
-// boolean is expression in the language of MATCH ... AGAINST (... IN BOOLEAN MODE).
+// boolean writes a search in the language of MATCH ... AGAINST (... IN BOOLEAN MODE); "" finds nothing.
 func (x *postSearch) boolean() string {
 	var parts []string
 	for _, w := range x.words {
@@ -205,12 +202,15 @@ func (x *postSearch) boolean() string {
 func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *postSearch) ([]*post, error) {
 	clause := "WHERE p.deleteat = 0 AND p.type NOT LIKE 'system_%'"
 	var args []any
-	ids := func(column string, list []string, not bool) string {
-		args = append(args, list)
-		if not {
-			return " AND NOT (" + column + " = ANY(?))"
+	ids := func(column string, list, not []string) {
+		if len(list) > 0 {
+			clause += " AND " + column + " = ANY(?)"
+			args = append(args, list)
 		}
-		return " AND " + column + " = ANY(?)"
+		if len(not) > 0 {
+			clause += " AND NOT (" + column + " = ANY(?))"
+			args = append(args, not)
+		}
 	}
 	if len(x.from) > 0 || len(x.notBy) > 0 {
 		clause += " AND p.userid IN (SELECT u.id FROM users u, teammembers tm WHERE u.id = tm.userid"
@@ -218,12 +218,7 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 			clause += " AND tm.teamid = ?"
 			args = append(args, teamID)
 		}
-		if len(x.from) > 0 {
-			clause += ids("u.id", x.from, false)
-		}
-		if len(x.notBy) > 0 {
-			clause += ids("u.id", x.notBy, true)
-		}
+		ids("u.id", x.from, x.notBy)
 		clause += ")"
 	}
 	clause += " AND p.channelid IN (SELECT c.id FROM channels c, channelmembers m WHERE c.id = m.channelid AND m.userid = ?"
@@ -235,12 +230,7 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 	if !x.deleted {
 		clause += " AND c.deleteat = 0"
 	}
-	if len(x.in) > 0 {
-		clause += ids("c.id", x.in, false)
-	}
-	if len(x.notIn) > 0 {
-		clause += ids("c.id", x.notIn, true)
-	}
+	ids("c.id", x.in, x.notIn)
 	clause += ")"
 	var dates strings.Builder
 	for _, d := range x.dates {
@@ -253,37 +243,31 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 		column = "p.hashtags"
 	}
 	if len(x.words) > 0 || len(x.not) > 0 {
-		expr := x.expression(st.eng)
+		expr := st.eng.expression(x)
 		if expr == "" {
 			return nil, nil
 		}
-		if st.eng == postgresEngine {
-			clause += " AND to_tsvector('english', " + column + ") @@ to_tsquery('english', ?)"
-		} else {
-			clause += " AND MATCH (" + column + ") AGAINST (? IN BOOLEAN MODE)"
-		}
+		clause += " AND " + st.eng.matches(column)
 		args = append(args, expr)
 	}
 	return countedKind.list(ctx, st, "PostStore.Search", clause+" ORDER BY p.createat DESC LIMIT 100", args...)
 }
 
-func (s *Server) searchPostsInTeam(q *request) error {
-	return s.searchPosts(q, q.teamID)
+// searchRequest is a client's search of posts.
+type searchRequest struct {
+	Terms          string `json:"terms"`
+	IsOrSearch     bool   `json:"is_or_search"`
+	TimeZoneOffset int    `json:"time_zone_offset"`
+	Page           int    `json:"page"`
+	IncludeDeleted bool   `json:"include_deleted_channels"`
 }
 
-func (s *Server) searchPostsInAllTeams(q *request) error { return s.searchPosts(q, "") }
-
-func (s *Server) searchPosts(q *request, teamID string) error {
-	var in struct {
-		Terms          string `json:"terms"`
-		IsOrSearch     bool   `json:"is_or_search"`
-		TimeZoneOffset int    `json:"time_zone_offset"`
-		Page           int    `json:"page"`
-		IncludeDeleted bool   `json:"include_deleted_channels"`
-	}
-	if err := q.decode(&in, "search"); err != nil || strings.TrimSpace(in.Terms) == "" {
+// searchPosts searches a team, or all of the caller's where the path names none.
+func (s *Server) searchPosts(q *request, in *searchRequest) error {
+	if strings.TrimSpace(in.Terms) == "" {
 		return errBody("terms")
 	}
+	teamID := q.teamID
 	ctx := q.ctx()
 	words, not, tags, notTags, f := parsePostSearch(in.Terms, in.TimeZoneOffset)
 	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}

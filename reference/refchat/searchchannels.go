@@ -22,13 +22,8 @@ func (st *store) matching(term string) (string, []any) {
 	cond := "lower(c.name) LIKE ? ESCAPE '!' OR lower(c.displayname) LIKE ? ESCAPE '!' OR lower(c.purpose) LIKE ? ESCAPE '!'"
 	args := []any{like, like, like}
 	if len(words) > 0 {
-		if st.eng == postgresEngine {
-			cond += " OR to_tsvector('english', c.name || ' ' || c.displayname || ' ' || c.purpose) @@ to_tsquery('english', ?)"
-			args = append(args, strings.Join(words, ":* & ")+":*")
-		} else {
-			cond += " OR MATCH (c.name, c.displayname, c.purpose) AGAINST (? IN BOOLEAN MODE)"
-			args = append(args, "+"+strings.Join(words, "* +")+"*")
-		}
+		cond += " OR " + st.eng.matches("c.name, c.displayname, c.purpose")
+		args = append(args, st.eng.beginnings(words))
 	}
 	return " AND (" + cond + ")", args
 }
@@ -60,13 +55,10 @@ func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string
 }
 
 // myDirectLike are direct channels of a user with others of that name; their display name is the other's.
-var myDirectLike = func() *query[channel] {
-	k := *channelKind
-	k.more, k.fields = ", u.username", func(c *channel) []any { return append(channelKind.fields(c), &c.DisplayName) }
-	k.join = " JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid"
-	return define(k).query("ChannelStore.AutocompleteInTeamForSearch", `WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?
-		AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`)
-}()
+var myDirectLike = channelKind.with(", u.username", "displayname", " JOIN channelmembers m ON m.channelid = c.id "+
+	"JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid",
+).query("ChannelStore.AutocompleteInTeamForSearch", `WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?
+	AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`)
 
 // groupsLike finds a user's group channels whose members' names contain every word of the term.
 func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channel, error) {
@@ -82,45 +74,30 @@ func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channe
 		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+strings.Join(having, " AND ")+" LIMIT 50) found)", args...)
 }
 
-func searchTerm(q *request) (string, error) {
-	var in struct {
-		Term string `json:"term"`
-	}
-	err := q.decode(&in, "channel_search")
-	return in.Term, err
+// channelSearch is a client's search of channels.
+type channelSearch struct {
+	Term string `json:"term"`
 }
 
-func (s *Server) searchTeamChannels(q *request) error {
-	term, err := searchTerm(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.channelsLike(q.ctx(), q.teamID, term, 100)
+func (s *Server) searchTeamChannels(q *request, in *channelSearch) error {
+	list, err := s.st.channelsLike(q.ctx(), q.teamID, in.Term, 100)
 	return q.answer(list, errStore("channel.search", err))
 }
 
 // searchAllChannels is for administrators, and with system_console=false for all users.
-func (s *Server) searchAllChannels(q *request) error {
-	term, err := searchTerm(q)
-	if err != nil {
-		return err
-	}
+func (s *Server) searchAllChannels(q *request, in *channelSearch) error {
 	userID := ""
 	if q.query("system_console") == "false" {
 		userID = q.sess.UserID
 	} else if !s.isAdmin(q.sess) {
 		return errPermission
 	}
-	list, err := s.st.allChannelsLike(q.ctx(), userID, term)
+	list, err := s.st.allChannelsLike(q.ctx(), userID, in.Term)
 	return q.answer(list, errStore("channel.search", err))
 }
 
-func (s *Server) searchGroupChannels(q *request) error {
-	term, err := searchTerm(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.groupsLike(q.ctx(), q.sess.UserID, term)
+func (s *Server) searchGroupChannels(q *request, in *channelSearch) error {
+	list, err := s.st.groupsLike(q.ctx(), q.sess.UserID, in.Term)
 	return q.answer(list, errStore("channel.search_group", err))
 }
 

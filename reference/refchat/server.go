@@ -78,9 +78,9 @@ type Server struct {
 	users    *cache[*user]
 	teams    *cache[*team]
 	channels *cache[*channel]
-	roles    *cache[map[string]channelRole] // channels of a user
-	inTeams  *cache[map[string]bool]        // teams of a user → is team admin
-	audience *cache[*audience]              // members of a channel, for mentions
+	roles    *cache[map[string]bool] // channels of a user
+	inTeams  *cache[map[string]bool] // teams of a user → is team admin
+	audience *cache[*audience]       // members of a channel, for mentions
 	statuses *cache[*status]
 	pending  *cache[string] // pending post id → post id, "" while it is being stored
 	images   *cache[[]byte]
@@ -140,7 +140,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.met = newMetrics(db)
 	// The set-up is spared the faults.
-	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background}
+	s.st = &store{pool: &pool{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background}}
 	if err := s.st.openReplicas(ctx, cfg.DSNReplicas, conns); err != nil {
 		s.st.close()
 		return nil, err
@@ -164,7 +164,7 @@ func (s *Server) makeCaches() {
 	s.users = cacheOf[*user](s, 30*time.Minute, 20000)
 	s.teams = cacheOf[*team](s, 30*time.Minute, 20000)
 	s.channels = cacheOf[*channel](s, 15*time.Minute, 25000)
-	s.roles = cacheOf[map[string]channelRole](s, 30*time.Minute, 50000)
+	s.roles = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
 	s.inTeams = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
 	s.audience = cacheOf[*audience](s, 30*time.Minute, 5000)
 	s.statuses = newCache[*status](24*time.Hour, 100000)

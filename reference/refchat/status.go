@@ -53,7 +53,7 @@ func (s *Server) setOffline(ctx context.Context, userID string) {
 }
 
 func (s *Server) saveStatus(ctx context.Context, x *status) {
-	s.warn("saving a status", saveStatus.run(ctx, s.st, x.UserID, x.Status, x.Manual, x.LastActivityAt))
+	s.warn("saving a status", saveStatus.run(ctx, s.st, statusKind.content(x)...))
 	s.bus.send(busMessage{Drop: dropStatus, Key: x.UserID})
 	s.publish("status_change", broadcast{UserID: x.UserID}, "status", x.Status, "user_id", x.UserID)
 }
@@ -94,15 +94,9 @@ func (s *Server) statusesOf(ctx context.Context, ids []string) ([]*status, error
 	return out, nil
 }
 
-func (s *Server) getStatuses(q *request) error {
-	ids, err := q.list("user_ids")
-	if err != nil {
+func (s *Server) getStatuses(q *request, ids []string) error {
+	if err := validIDs(ids, "user_ids"); err != nil {
 		return err
-	}
-	for _, id := range ids {
-		if !validID(id) {
-			return errBody("user_ids")
-		}
 	}
 	list, err := s.statusesOf(q.ctx(), ids)
 	return q.answer(list, err)

@@ -31,14 +31,6 @@ type threadList struct {
 	Threads             []*threadResponse `json:"threads"`
 }
 
-// threadMember is the relation of a user to a thread.
-type threadMember struct {
-	postID, userID string
-	following      bool
-	viewed         int64
-	mentions       int64
-}
-
 // collapsed reports whether users have an inbox of threads, and replies are read there instead of with their channel.
 func (s *Server) collapsed() bool { return s.client.values["CollapsedThreads"] == "always_on" }
 
@@ -115,7 +107,7 @@ func (s *Server) introduce(ctx context.Context, x *threadResponse, extended bool
 // threadFor returns a thread as a follower sees it; not found if the user does not follow it.
 func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, extended bool) (*threadResponse, error) {
 	none := missing("app.user.get_threads_for_user.not_found", "Thread not found/followed.")
-	if !m.following {
+	if !m.Following {
 		return nil, none
 	}
 	x, err := s.st.threadOf(ctx, m, teamID)
@@ -127,7 +119,7 @@ func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, 
 
 func (s *Server) getThread(q *request) error {
 	ctx := q.ctx()
-	m, err := s.st.threadMember(ctx, q.id, q.userID)
+	m, err := s.st.memberOfThread(ctx, q.id, q.userID)
 	if err != nil {
 		return errFind("thread.get_membership", err, missing("app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed."))
 	}
@@ -155,7 +147,7 @@ func (s *Server) setFollowing(q *request, on bool) error {
 	if err := s.st.setFollowing(ctx, root.ID, userID, on); err != nil {
 		return errStore("thread.maintain_membership", err)
 	}
-	replies, err := s.st.replyCount(ctx, root.ID)
+	replies, err := repliesIn.find(ctx, s.st, root.ID)
 	if err != nil {
 		return errStore("thread.get", err)
 	}
@@ -179,8 +171,10 @@ func (s *Server) readThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	was := m.mentions
-	m.following, m.viewed, m.mentions = true, at, before
+	was := m.UnreadMentions
+	m.Following = true
+	m.LastViewed = at
+	m.UnreadMentions = before
 	if err := s.st.markThread(ctx, m); err != nil {
 		return errStore("thread.mark_as_read", err)
 	}
@@ -230,12 +224,13 @@ func (s *Server) readAllThreads(q *request) error {
 // threadUpdated notifies each follower of a thread of a new reply, which mentions some, with the thread as that
 // follower sees it.
 func (s *Server) threadUpdated(ctx context.Context, rootID, teamID string, mentions []string) error {
-	followers, err := s.st.followersOf(ctx, rootID)
+	followers, err := followersOf.list(ctx, s.st, rootID, true)
 	if err != nil {
 		return errStore("thread.get_followers", err)
 	}
-	for _, id := range followers {
-		m, err := s.st.threadMember(ctx, rootID, id)
+	for _, follower := range followers {
+		id := *follower
+		m, err := s.st.memberOfThread(ctx, rootID, id)
 		if err != nil {
 			return errStore("thread.get_membership", err)
 		}

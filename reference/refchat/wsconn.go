@@ -142,7 +142,7 @@ func (k *wsSocket) start(sess *session) {
 	}
 	ctx, cancel := context.WithTimeout(s.bgCtx, 30*time.Second)
 	defer cancel()
-	roles, err := s.rolesOf(ctx, sess.UserID)
+	channels, err := s.channelsOfUser(ctx, sess.UserID)
 	if err != nil {
 		s.log.Warn("placing a connection", "err", err)
 		k.close()
@@ -154,7 +154,7 @@ func (k *wsSocket) start(sess *session) {
 		k.close()
 		return
 	}
-	s.hub.place(k.c, slices.Collect(maps.Keys(roles)), slices.Collect(maps.Keys(teams)))
+	s.hub.place(k.c, slices.Collect(maps.Keys(channels)), slices.Collect(maps.Keys(teams)))
 	s.setOnline(ctx, sess.UserID)
 }
 
