@@ -2,16 +2,13 @@ package dump
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
+
+	"plimsoll/reference/refchat/database"
 )
 
 // A Table describes a table's rows.
@@ -24,15 +21,14 @@ type Table struct {
 	Checksum string `json:"checksum"`
 }
 
-var errDSN = errors.New(`reading the DSN: want postgres://user:password@host:port/database or mysql://user:password@tcp(host:port)/database`)
-
 // Tables reads all tables of a database, every row of them: about 400,000 rows a second.
 func Tables(ctx context.Context, dsn string) ([]Table, error) {
-	db, my, err := open(dsn)
+	db, engine, err := database.Open(ctx, dsn, database.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
+	my := engine == database.MySQL
 	schema := "current_schema()"
 	if my {
 		schema = "DATABASE()"
@@ -72,7 +68,7 @@ func Tables(ctx context.Context, dsn string) ([]Table, error) {
 
 // Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that hold tables of users.
 func Schemas(ctx context.Context, dsn string) ([]string, error) {
-	db, _, err := open(dsn)
+	db, _, err := database.Open(ctx, dsn, database.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -92,29 +88,6 @@ func Schemas(ctx context.Context, dsn string) ([]string, error) {
 		names = append(names, name)
 	}
 	return names, rows.Err()
-}
-
-func open(dsn string) (db *sql.DB, my bool, err error) {
-	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
-		conf, err := mysql.ParseDSN(rest)
-		if err != nil {
-			return nil, true, errDSN
-		}
-		conf.Timeout, conf.Logger = 10*time.Second, &mysql.NopLogger{} // failures come back as errors
-		connector, err := mysql.NewConnector(conf)
-		if err != nil {
-			return nil, true, errDSN
-		}
-		return sql.OpenDB(connector), true, nil
-	}
-	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return nil, false, errDSN
-	}
-	conf, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return nil, false, errDSN
-	}
-	return stdlib.OpenDB(*conf), false, nil
 }
 
 // query reads one table whole. NULL and the empty text stay distinct.

@@ -3,9 +3,9 @@ package refchat
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"plimsoll/reference/refchat"
+	"plimsoll/reference/refchat/database"
 )
 
 // A rule counts rows that contradict others.
@@ -40,12 +40,13 @@ var rules = []rule{
 // Check finds rows that contradict each other, in a sample of a thirty-second of the posts, channels and threads, and
 // returns its findings, one line each. It does so on any database of the server.
 func Check(ctx context.Context, dsn string) (problems []string, err error) {
-	db, err := open(ctx, dsn, Options{Memory: 64 << 20})
+	db, _, err := database.Open(ctx, dsn, database.Options{})
 	if err != nil {
 		return nil, err
 	}
-	defer db.close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
-	version, err := db.value(ctx, "SELECT value FROM systems WHERE name = 'schema'")
+	defer db.Close()
+	var version string
+	err = db.QueryRowContext(ctx, "SELECT value FROM systems WHERE name = 'schema'").Scan(&version)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("this is no database of the reference chat server: %w", err)
@@ -55,23 +56,13 @@ func Check(ctx context.Context, dsn string) (problems []string, err error) {
 		return nil, fmt.Errorf("the database has schema %q, this program knows %q", version, refchat.SchemaVersion)
 	}
 	for _, r := range rules {
-		n, err := db.value(ctx, r.count)
-		if err != nil {
+		var n int64
+		if err := db.QueryRowContext(ctx, r.count).Scan(&n); err != nil {
 			return nil, fmt.Errorf("looking for %s: %w", r.name, err)
 		}
-		if n != "0" {
-			problems = append(problems, n+" "+r.name)
+		if n > 0 {
+			problems = append(problems, fmt.Sprint(n, " ", r.name))
 		}
 	}
 	return problems, nil
-}
-
-// value returns the only cell of a query's only row.
-func (db *postgres) value(ctx context.Context, query string) (s string, err error) {
-	i := strings.Index(query, " FROM ")
-	return s, db.conn.QueryRow(ctx, query[:i]+"::text"+query[i:]).Scan(&s)
-}
-
-func (m *mysql) value(ctx context.Context, query string) (s string, err error) {
-	return s, m.db.QueryRowContext(ctx, query).Scan(&s)
 }

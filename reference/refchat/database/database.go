@@ -68,6 +68,7 @@ func open(dsn string, opt Options) (*sql.DB, Engine, error) {
 		if conf.Timeout == 0 {
 			conf.Timeout = 10 * time.Second
 		}
+		conf.Logger = &mysql.NopLogger{} // failures come back as errors
 		if opt.MySQL != nil {
 			opt.MySQL(conf)
 		}
