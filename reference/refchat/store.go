@@ -12,7 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"plimsoll/reference/refchat/database"
+	"plimsoll/reference/refchat/databases"
 )
 
 // store executes statements: each by itself, or all in one transaction. Statements are written once, for PostgreSQL but
@@ -53,7 +53,7 @@ const (
 
 // openDB connects, with at most maxOpen connections.
 func openDB(ctx context.Context, dsn string, maxOpen int) (*sql.DB, *engine, error) {
-	db, name, err := database.Open(ctx, dsn, database.Options{MySQL: func(conf *mysql.Config) {
+	db, name, err := databases.Open(ctx, dsn, databases.Options{MySQL: func(conf *mysql.Config) {
 		conf.InterpolateParams = true // statements not worth preparing take one round trip
 		if conf.ReadTimeout == 0 {
 			conf.ReadTimeout = 30 * time.Second
@@ -67,7 +67,7 @@ func openDB(ctx context.Context, dsn string, maxOpen int) (*sql.DB, *engine, err
 	db.SetMaxIdleConns(maxOpen)
 	db.SetConnMaxLifetime(time.Hour)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	if name == database.MySQL {
+	if name == databases.MySQL {
 		return db, mysqlEngine, nil
 	}
 	return db, postgresEngine, nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"plimsoll/reference/refchat/database"
+	"plimsoll/reference/refchat/databases"
 )
 
 // A Table describes a table's rows.
@@ -23,12 +23,12 @@ type Table struct {
 
 // Tables reads all tables of a database, every row of them: about 400,000 rows a second.
 func Tables(ctx context.Context, dsn string) ([]Table, error) {
-	db, engine, err := database.Open(ctx, dsn, database.Options{})
+	db, engine, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	my := engine == database.MySQL
+	my := engine == databases.MySQL
 	schema := "current_schema()"
 	if my {
 		schema = "DATABASE()"
@@ -68,7 +68,7 @@ func Tables(ctx context.Context, dsn string) ([]Table, error) {
 
 // Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that hold tables of users.
 func Schemas(ctx context.Context, dsn string) ([]string, error) {
-	db, _, err := database.Open(ctx, dsn, database.Options{})
+	db, _, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"plimsoll/reference/refchat"
-	"plimsoll/reference/refchat/database"
+	"plimsoll/reference/refchat/databases"
 )
 
 // A rule counts rows that contradict others.
@@ -40,7 +40,7 @@ var rules = []rule{
 // Check finds rows that contradict each other, in a sample of a thirty-second of the posts, channels and threads, and
 // returns its findings, one line each. It does so on any database of the server.
 func Check(ctx context.Context, dsn string) (problems []string, err error) {
-	db, _, err := database.Open(ctx, dsn, database.Options{})
+	db, _, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,6 @@ type Options struct {
 	// How it is hashed, as of the server: bcrypt:COST or pbkdf2:ITERATIONS; default the server's own.
 	Hash     string
 	Workers  int            // connections that load at a time; default the number of CPUs
-	Memory   int64          // bytes that one index of PostgreSQL may be sorted in; default 256 MiB
 	Progress func(Progress) // called now and then, from several goroutines but one at a time
 }
 
@@ -54,9 +53,6 @@ func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
-	if opt.Memory <= 0 {
-		opt.Memory = 256 << 20
-	}
 	if opt.Password == "" {
 		opt.Password = DefaultPassword
 	}
@@ -64,7 +60,7 @@ func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (
 	if err != nil {
 		return res, err
 	}
-	db, err := open(ctx, dsn, opt.Memory)
+	db, err := open(ctx, dsn)
 	if err != nil {
 		return res, err
 	}

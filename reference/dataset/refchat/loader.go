@@ -10,14 +10,13 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 
-	"plimsoll/reference/refchat/database"
+	"plimsoll/reference/refchat/databases"
 )
 
 // engine is what loading differs in between the databases.
@@ -46,15 +45,15 @@ type loader struct {
 	infile   bool              // local_infile was switched on by us
 }
 
-func open(ctx context.Context, dsn string, memory int64) (*loader, error) {
+func open(ctx context.Context, dsn string) (*loader, error) {
 	l := &loader{engine: postgres}
-	conn := database.Options{
+	conn := databases.Options{
 		PostgreSQL: func(conf *pgx.ConnConfig) {
 			conf.DefaultQueryExecMode = pgx.QueryExecModeExec
 			conf.RuntimeParams["application_name"] = "plimsoll load " + rand.Text()
 			l.settings = map[string]string{
 				"synchronous_commit":               "off",
-				"maintenance_work_mem":             strconv.FormatInt(memory>>10, 10) + "kB",
+				"maintenance_work_mem":             "262144kB", // for sorting one index
 				"max_parallel_maintenance_workers": "0",
 			}
 			maps.Copy(conf.RuntimeParams, l.settings)
@@ -68,7 +67,7 @@ func open(ctx context.Context, dsn string, memory int64) (*loader, error) {
 		},
 	}
 	var err error
-	if l.db, _, err = database.Open(ctx, dsn, conn); err != nil {
+	if l.db, _, err = databases.Open(ctx, dsn, conn); err != nil {
 		return nil, err
 	}
 	if l.engine == mysql {

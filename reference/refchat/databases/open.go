@@ -1,5 +1,5 @@
-// Package database opens PostgreSQL and MySQL databases by their DSNs, and repeats no DSN, which holds a password.
-package database
+// Package databases opens PostgreSQL and MySQL databases by their DSNs, and repeats no DSN, which holds a password.
+package databases
 
 import (
 	"context"
