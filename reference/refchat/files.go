@@ -11,6 +11,7 @@ import (
 	_ "image/png"
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,98 +23,128 @@ import (
 
 const maxPixels = 24_000_000 // of a picture that thumbnails are made of
 
+// upload is a request that stores files.
+type upload struct {
+	s         *Server
+	q         *request
+	channelID string
+	owner     string
+	allowed   bool // the caller may read the channel
+	infos     []*fileInfo
+	clients   []string
+	early     []earlyFile
+}
+
+// earlyFile is a file that came before the name of its channel.
+type earlyFile struct {
+	name string
+	data []byte
+}
+
 // uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in the query.
 func (s *Server) uploadFiles(q *request) error {
 	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
-	channelID := q.query("channel_id")
-	kind, params, _ := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
-	infos, clients := []*fileInfo{}, []string{}
-	ctx := q.ctx()
-	owner := q.sess.UserID
+	u := &upload{s: s, q: q, channelID: q.query("channel_id"), owner: q.sess.UserID, infos: []*fileInfo{}, clients: []string{}}
 	if q.query("bookmark") == "true" {
-		owner = bookmarkOwner
+		u.owner = bookmarkOwner
 	}
-	allowed := false
-	store := func(name string, r io.Reader) error {
-		if !allowed {
-			if channelID == "" {
-				return errBody("channel_id")
-			}
-			if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
-				return err
-			}
-			allowed = true
-		}
-		f, err := s.storeFile(ctx, owner, channelID, name, r)
-		if err == nil {
-			infos = append(infos, f)
-		}
+	kind, params, _ := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	var err error
+	switch {
+	case kind != "multipart/form-data":
+		err = u.raw()
+	case params["boundary"] == "":
+		err = errBody("boundary")
+	default:
+		err = u.form()
+	}
+	if err != nil {
 		return err
 	}
-	if kind != "multipart/form-data" {
-		if err := store(q.query("filename"), q.r.Body); err != nil {
-			return err
-		}
-		if id := q.query("client_id"); id != "" {
-			clients = append(clients, id)
-		}
-		return q.created(map[string]any{"file_infos": infos, "client_ids": clients})
+	return q.created(map[string]any{"file_infos": u.infos, "client_ids": u.clients})
+}
+
+// raw stores the whole body as one file.
+func (u *upload) raw() error {
+	if id := u.q.query("client_id"); id != "" {
+		u.clients = append(u.clients, id)
 	}
-	if params["boundary"] == "" {
-		return errBody("boundary")
-	}
-	mr, err := q.r.MultipartReader()
+	return u.store(u.q.query("filename"), u.q.r.Body)
+}
+
+// form stores the files of a form, which may name the channel behind them.
+func (u *upload) form() error {
+	parts, err := u.q.r.MultipartReader()
 	if err != nil {
 		return errBody("multipart")
 	}
-	type early struct { // files that come before the channel_id field
-		name string
-		data []byte
-	}
-	var waiting []early
 	for {
-		part, err := mr.NextPart()
+		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return errBody("multipart")
 		}
-		switch {
-		case part.FileName() != "" && channelID != "":
-			if err := store(part.FileName(), part); err != nil {
-				return err
-			}
-		case part.FileName() != "":
-			b, err := io.ReadAll(part)
-			if err != nil {
-				return errBody("files")
-			}
-			waiting = append(waiting, early{part.FileName(), b})
-		case part.FormName() == "channel_id", part.FormName() == "client_ids":
-			b, err := io.ReadAll(io.LimitReader(part, 1024))
-			if err != nil {
-				return errBody(part.FormName())
-			}
-			if part.FormName() == "channel_id" {
-				channelID = string(b)
-			} else {
-				clients = append(clients, string(b))
-			}
-		}
-	}
-	for _, w := range waiting {
-		if err := store(w.name, bytes.NewReader(w.data)); err != nil {
+		if err := u.part(part); err != nil {
 			return err
 		}
 	}
-	if channelID == "" {
+	for _, f := range u.early {
+		if err := u.store(f.name, bytes.NewReader(f.data)); err != nil {
+			return err
+		}
+	}
+	return u.allow()
+}
+
+func (u *upload) part(part *multipart.Part) error {
+	name, field := part.FileName(), part.FormName()
+	switch {
+	case name != "" && u.channelID != "":
+		return u.store(name, part)
+	case name != "":
+		b, err := io.ReadAll(part)
+		if err != nil {
+			return errBody("files")
+		}
+		u.early = append(u.early, earlyFile{name, b})
+	case field == "channel_id", field == "client_ids":
+		b, err := io.ReadAll(io.LimitReader(part, 1024))
+		if err != nil {
+			return errBody(field)
+		}
+		if field == "channel_id" {
+			u.channelID = string(b)
+		} else {
+			u.clients = append(u.clients, string(b))
+		}
+	}
+	return nil
+}
+
+// allow admits those who may read the channel.
+func (u *upload) allow() error {
+	if u.allowed {
+		return nil
+	}
+	if u.channelID == "" {
 		return errBody("channel_id")
 	}
-	if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
+	err := u.s.mustReadChannel(u.q.ctx(), u.q.sess, u.channelID)
+	u.allowed = err == nil
+	return err
+}
+
+func (u *upload) store(name string, r io.Reader) error {
+	if err := u.allow(); err != nil {
 		return err
 	}
-	return q.created(map[string]any{"file_infos": infos, "client_ids": clients})
+	f, err := u.s.storeFile(u.q.ctx(), u.owner, u.channelID, name, r)
+	if err == nil {
+		u.infos = append(u.infos, f)
+	}
+	return err
 }
 
 // storeFile writes one file and its row. Pictures get their dimensions, a thumbnail and a preview.

@@ -14,23 +14,75 @@ type clientConfig struct {
 	values    map[string]string
 }
 
+// clientDefaults are the settings that no release and no license changes.
+const clientDefaults = `
+AllowEditPost=always
+AndroidLatestVersion=
+AndroidMinVersion=
+AvailableLocales=
+BuildDate=
+BuildEnterpriseReady=false
+BuildHash=
+BuildHashEnterprise=none
+CloseUnusedDirectMessages=false
+CustomTermsOfServiceId=
+DefaultClientLocale=en
+DefaultTheme=
+DesktopLatestVersion=
+DiagnosticId=
+DiagnosticsEnabled=false
+EnableBotAccountCreation=true
+EnableChannelViewedMessages=true
+EnableConfirmNotificationsToChannel=true
+EnableCustomEmoji=false
+EnableEmojiPicker=true
+EnableFileAttachments=true
+EnableGifPicker=false
+EnableLinkPreviews=false
+EnableOpenServer=true
+EnablePostIconOverride=false
+EnablePreviewFeatures=true
+EnableSVGs=false
+EnableSignInWithEmail=true
+EnableSignInWithUsername=true
+EnableSignUpWithEmail=true
+EnableTutorial=true
+EnableUserAccessTokens=true
+EnableUserCreation=true
+EnableUserStatuses=true
+EnableUserTypingMessages=true
+ExperimentalViewArchivedChannels=true
+FileLevel=
+IosLatestVersion=
+LockTeammateNameDisplay=false
+MaxFileSize=104857600
+MaxNotificationsPerChannel=1000
+MaxPostSize=16383
+MinimumHashtagLength=3
+NoAccounts=false
+PasswordMinimumLength=5
+PostEditTimeLimit=-1
+ReportAProblemLink=
+RestrictDirectMessage=any
+SendEmailNotifications=false
+SendPushNotifications=true
+ShowEmailAddress=true
+ShowFullName=true
+SiteName=refchat
+SiteURL=
+TeammateNameDisplay=username
+ThreadAutoFollow=true
+TimeBetweenUserTypingUpdatesMilliseconds=5000
+WebsocketPort=80
+WebsocketSecurePort=443
+WebsocketURL=
+`
+
 func newClientConfig(version string, rel release, lic license) clientConfig {
-	v := map[string]string{
-		"AllowEditPost": "always", "AndroidLatestVersion": "", "AndroidMinVersion": "", "AvailableLocales": "", "BuildDate": "",
-		"BuildEnterpriseReady": "false", "BuildHash": "", "BuildHashEnterprise": "none", "BuildNumber": version, "CloseUnusedDirectMessages": "false",
-		"CustomTermsOfServiceId": "", "DefaultClientLocale": "en", "DefaultTheme": "", "DesktopLatestVersion": "",
-		"DiagnosticId": "", "DiagnosticsEnabled": "false", "EnableBotAccountCreation": "true", "EnableChannelViewedMessages": "true",
-		"EnableConfirmNotificationsToChannel": "true", "EnableCustomEmoji": "false", "EnableEmojiPicker": "true", "EnableFileAttachments": "true",
-		"EnableGifPicker": "false", "EnableLinkPreviews": "false", "EnableOpenServer": "true", "EnablePostIconOverride": "false",
-		"EnablePreviewFeatures": "true", "EnableSVGs": "false", "EnableSignInWithEmail": "true",
-		"EnableSignInWithUsername": "true", "EnableSignUpWithEmail": "true", "EnableTutorial": "true", "EnableUserAccessTokens": "true",
-		"EnableUserCreation": "true", "EnableUserStatuses": "true", "EnableUserTypingMessages": "true", "ExperimentalViewArchivedChannels": "true",
-		"FileLevel": "", "IosLatestVersion": "", "LockTeammateNameDisplay": "false", "MaxFileSize": "104857600", "MaxNotificationsPerChannel": "1000",
-		"MaxPostSize": "16383", "MinimumHashtagLength": "3", "NoAccounts": "false", "PasswordMinimumLength": "5", "PostEditTimeLimit": "-1",
-		"ReportAProblemLink": "", "RestrictDirectMessage": "any", "SendEmailNotifications": "false", "SendPushNotifications": "true",
-		"ShowEmailAddress": "true", "ShowFullName": "true", "SiteName": "refchat", "SiteURL": "", "TeammateNameDisplay": "username",
-		"ThreadAutoFollow": "true", "TimeBetweenUserTypingUpdatesMilliseconds": "5000", "Version": version, "WebsocketPort": "80",
-		"WebsocketSecurePort": "443", "WebsocketURL": "",
+	v := map[string]string{"BuildNumber": version, "Version": version}
+	for line := range strings.FieldsSeq(clientDefaults) {
+		name, value, _ := strings.Cut(line, "=")
+		v[name] = value
 	}
 	for _, f := range flags {
 		if rel.atLeast(f.since) {
@@ -80,15 +132,19 @@ func (s *Server) ping(q *request) error {
 }
 
 // builtinRoles are the roles that this server gives, with the permissions that it checks.
-var builtinRoles = map[string][]string{
-	"system_admin":  {"manage_system", "create_team", "create_post", "read_channel", "create_bot", "create_user_access_token"},
-	"system_user":   {"create_team", "create_direct_channel", "create_group_channel", "list_public_teams", "join_public_teams", "view_members"},
-	"team_admin":    {"manage_team", "add_user_to_team", "view_team"},
-	"team_user":     {"list_team_channels", "join_public_channels", "read_public_channel", "view_team", "create_public_channel", "create_private_channel", "add_user_to_team"},
-	"channel_admin": {"manage_channel_roles"},
-	"channel_user": {"read_channel", "add_reaction", "remove_reaction", "upload_file", "create_post", "edit_post", "delete_post", "use_channel_mentions",
-		"manage_public_channel_members", "manage_private_channel_members"},
-}
+var builtinRoles = func() map[string][]string {
+	roles := map[string][]string{}
+	for line := range strings.Lines(`system_admin: manage_system create_team create_post read_channel create_bot create_user_access_token
+system_user: create_team create_direct_channel create_group_channel list_public_teams join_public_teams view_members
+team_admin: manage_team add_user_to_team view_team
+team_user: list_team_channels join_public_channels read_public_channel view_team create_public_channel create_private_channel add_user_to_team
+channel_admin: manage_channel_roles
+channel_user: read_channel add_reaction remove_reaction upload_file create_post edit_post delete_post use_channel_mentions manage_public_channel_members manage_private_channel_members`) {
+		name, permissions, _ := strings.Cut(line, ": ")
+		roles[name] = strings.Fields(permissions)
+	}
+	return roles
+}()
 
 func (s *Server) getRolesByNames(q *request, names []string) error {
 	out := []map[string]any{}

@@ -35,6 +35,24 @@ func compile(text string) (out []piece) {
 	}
 }
 
+// variables are those that have one word.
+var variables = map[string]func(b []byte, f *filling) []byte{
+	"now":  func(b []byte, _ *filling) []byte { return strconv.AppendInt(b, time.Now().UnixMilli(), 10) },
+	"new":  func(b []byte, f *filling) []byte { return f.s.fresh(b) },
+	"body": func(b []byte, f *filling) []byte { return append(b, f.r.body...) },
+	"size": func(b []byte, f *filling) []byte { return strconv.AppendInt(b, int64(fileSize(f.r.body)), 10) },
+	"bot":  func(b []byte, f *filling) []byte { return strconv.AppendBool(b, bytes.HasSuffix(f.it, []byte("bot"))) },
+}
+
+// fields are the variables that the name of one of the body's fields follows.
+var fields = map[string]func(b, body []byte, name string) []byte{
+	"l": func(b, body []byte, name string) []byte { return append(b, array(body, name)...) },
+	"o": func(b, body []byte, name string) []byte { return append(b, object(body, name)...) },
+	"i": func(b, body []byte, name string) []byte {
+		return strconv.AppendInt(b, integer(body, `"`+name+`":`), 10)
+	},
+}
+
 // variable reads one variable and returns its length.
 func variable(text string) (func([]byte, *filling) []byte, int) {
 	subject := func(text string) (func(*filling) []byte, int) {
@@ -54,28 +72,14 @@ func variable(text string) (func([]byte, *filling) []byte, int) {
 		}
 		return nil, 0
 	}
-	switch {
-	case strings.HasPrefix(text, "now"):
-		return func(b []byte, _ *filling) []byte { return strconv.AppendInt(b, time.Now().UnixMilli(), 10) }, 3
-	case strings.HasPrefix(text, "new"):
-		return func(b []byte, f *filling) []byte { return f.s.fresh(b) }, 3
-	case strings.HasPrefix(text, "l:"):
-		name, _, _ := strings.Cut(text[2:], ";")
-		return func(b []byte, f *filling) []byte { return append(b, array(f.r.body, name)...) }, 2 + len(name) + 1
-	case strings.HasPrefix(text, "o:"):
-		name, _, _ := strings.Cut(text[2:], ";")
-		return func(b []byte, f *filling) []byte { return append(b, object(f.r.body, name)...) }, 2 + len(name) + 1
-	case strings.HasPrefix(text, "i:"):
-		name, _, _ := strings.Cut(text[2:], ";")
-		return func(b []byte, f *filling) []byte {
-			return strconv.AppendInt(b, integer(f.r.body, `"`+name+`":`), 10)
-		}, 2 + len(name) + 1
-	case strings.HasPrefix(text, "body"):
-		return func(b []byte, f *filling) []byte { return append(b, f.r.body...) }, 4
-	case strings.HasPrefix(text, "size"):
-		return func(b []byte, f *filling) []byte { return strconv.AppendInt(b, int64(fileSize(f.r.body)), 10) }, 4
-	case strings.HasPrefix(text, "bot"):
-		return func(b []byte, f *filling) []byte { return strconv.AppendBool(b, bytes.HasSuffix(f.it, []byte("bot"))) }, 3
+	for name, fill := range variables {
+		if strings.HasPrefix(text, name) {
+			return fill, len(name)
+		}
+	}
+	if kind, rest, _ := strings.Cut(text, ":"); fields[kind] != nil {
+		name, _, _ := strings.Cut(rest, ";")
+		return func(b []byte, f *filling) []byte { return fields[kind](b, f.r.body, name) }, 2 + len(name) + 1
 	}
 	if of, n := subject(text); of != nil {
 		return func(b []byte, f *filling) []byte { return append(b, of(f)...) }, n

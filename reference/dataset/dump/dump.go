@@ -11,17 +11,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"plimsoll/internal/built"
 	"plimsoll/internal/files"
+	"plimsoll/internal/parallel"
 	"plimsoll/reference/dataset"
 )
 
@@ -263,20 +261,13 @@ func sumTree(ctx context.Context, dir string) ([]File, error) {
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	var next atomic.Int64
-	errs := make([]error, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for w := range errs {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(files) && errs[w] == nil; i = int(next.Add(1)) - 1 {
-				if errs[w] = ctx.Err(); errs[w] == nil {
-					errs[w] = sumFile(filepath.Join(dir, files[i].Path), &files[i])
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return files, errors.Join(errs...)
+	err = parallel.Each(len(files), func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return sumFile(filepath.Join(dir, files[i].Path), &files[i])
+	})
+	return files, err
 }
 
 func sumFile(path string, f *File) error {
