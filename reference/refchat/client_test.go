@@ -112,10 +112,40 @@ func want[T any](c *client, status int, method, path string, body any) T {
 
 type obj = map[string]any
 
+// get makes a GET that must succeed.
+func (c *client) get(path string) obj {
+	c.t.Helper()
+	return c.ok("GET", path, nil)
+}
+
+// ok makes a request that must succeed.
+func (c *client) ok(method, path string, body any) obj {
+	c.t.Helper()
+	return want[obj](c, 200, method, path, body)
+}
+
+// create makes a POST that must create something.
+func (c *client) create(path string, body any) obj {
+	c.t.Helper()
+	return want[obj](c, 201, "POST", path, body)
+}
+
+// forbidden makes a request that the caller may not make.
+func (c *client) forbidden(method, path string, body any) {
+	c.t.Helper()
+	c.fails(403, "api.context.permissions.app_error", method, path, body)
+}
+
+// shows is gives for a GET.
+func (c *client) shows(path string, values ...any) obj {
+	c.t.Helper()
+	return c.gives(200, "GET", path, nil, values...)
+}
+
 // made has a POST create something, and returns its id.
 func (c *client) made(path string, body any) string {
 	c.t.Helper()
-	return text(want[obj](c, 201, "POST", path, body)["id"])
+	return text(c.create(path, body)["id"])
 }
 
 // some is a value of which a test wants no more than that there is one.
@@ -202,6 +232,8 @@ func (c *client) fails(status int, id, method, path string, body any) {
 	}
 }
 
+func idOf(o obj) string { return text(o["id"]) }
+
 func text(v any) string {
 	s, _ := v.(string)
 	return s
@@ -218,7 +250,7 @@ func (c *client) login(name, password string) *client {
 	if err := json.Unmarshal(a.body, &u); err != nil {
 		c.t.Fatal(err)
 	}
-	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: text(u["id"])}
+	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: idOf(u)}
 }
 
 // world is a server with an administrator, two users ann and bob in one team and an open channel with both.
@@ -236,10 +268,10 @@ func newWorld(t testing.TB, cfg refchat.Config) *world {
 	w := &world{s: s, anon: newClient(t, s)}
 	w.admin = w.anon.login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
 	w.ann, w.bob = w.addUser("ann"), w.addUser("bob")
-	team := want[obj](w.admin, 201, "POST", "/teams", obj{"name": "crew", "display_name": "Crew", "type": "O", "allow_open_invite": true})
-	w.team = text(team["id"])
-	ch := want[obj](w.admin, 201, "POST", "/channels", obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
-	w.channel = text(ch["id"])
+	team := w.admin.create("/teams", obj{"name": "crew", "display_name": "Crew", "type": "O", "allow_open_invite": true})
+	w.team = idOf(team)
+	ch := w.admin.create("/channels", obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
+	w.channel = idOf(ch)
 	for _, c := range []*client{w.ann, w.bob} {
 		c.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": c.id})
 		c.made("/channels/"+w.channel+"/members", obj{"user_id": c.id})
@@ -247,10 +279,27 @@ func newWorld(t testing.TB, cfg refchat.Config) *world {
 	return w
 }
 
+// plainWorld is a world on PostgreSQL with a server as it comes.
+func plainWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+}
+
+// onWorlds runs a test in a world of each engine.
+func onWorlds(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	onBoth(t, func(t *testing.T, dsn string) { fn(t, newWorld(t, refchat.Config{DSN: dsn})) })
+}
+
 // faulty is a world whose server has a fault.
 func faulty(t testing.TB, fault string) *world {
 	t.Helper()
 	return newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{fault}})
+}
+
+func (w *world) metric(name string, labels ...string) float64 {
+	w.anon.t.Helper()
+	return w.anon.metric(name, labels...)
 }
 
 func (w *world) addUser(name string) *client {
@@ -262,9 +311,9 @@ func (w *world) addUser(name string) *client {
 // addBot makes a bot that is a member of team and channel.
 func (w *world) addBot(name string) *client {
 	w.anon.t.Helper()
-	b := want[obj](w.admin, 201, "POST", "/bots", obj{"username": name, "display_name": "A bot"})
+	b := w.admin.create("/bots", obj{"username": name, "display_name": "A bot"})
 	id := text(b["user_id"])
-	tok := want[obj](w.admin, 200, "POST", "/users/"+id+"/tokens", obj{"description": "test"})
+	tok := w.admin.ok("POST", "/users/"+id+"/tokens", obj{"description": "test"})
 	w.admin.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
 	w.admin.made("/channels/"+w.channel+"/members", obj{"user_id": id})
 	return &client{t: w.anon.t, url: w.anon.url, http: w.anon.http, token: text(tok["token"]), id: id}
@@ -272,7 +321,7 @@ func (w *world) addBot(name string) *client {
 
 func (c *client) post(channel, message string) obj {
 	c.t.Helper()
-	return want[obj](c, 201, "POST", "/posts", obj{"channel_id": channel, "message": message})
+	return c.create("/posts", obj{"channel_id": channel, "message": message})
 }
 
 // decode reads an object.
@@ -407,7 +456,7 @@ func (s *socket) sync(n int) []obj {
 	var before []obj
 	for try := range 50 {
 		mark := fmt.Sprintf("mark-%d-%d", n, try)
-		want[obj](s.c, 200, "PUT", "/users/me/preferences", []obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
+		s.c.ok("PUT", "/users/me/preferences", []obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
 		wait := time.After(300 * time.Millisecond)
 	reading:
 		for {

@@ -46,7 +46,7 @@ func TestSecretsStayOut(t *testing.T) {
 
 // TestFaultFree is the control of the tests below: no fault, no effect.
 func TestFaultFree(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	sock := w.bob.dial()
 	for i := range 200 {
 		w.ann.post(w.channel, fmt.Sprint(i))
@@ -60,7 +60,7 @@ func TestFaultFree(t *testing.T) {
 	if len(got) != 200 {
 		t.Errorf("%d of 200 messages", len(got))
 	}
-	if n := w.anon.metric("refchat_fault_cpu_seconds_total"); n != 0 {
+	if n := w.metric("refchat_fault_cpu_seconds_total"); n != 0 {
 		t.Errorf("burnt %v s", n)
 	}
 }
@@ -83,7 +83,7 @@ func TestFaultError(t *testing.T) {
 	if failed < 20 || failed > 65 {
 		t.Errorf("%d of 200 failed", failed)
 	}
-	if n := w.anon.metric("mattermost_api_time", "handler=getChannel", "status_code=500"); n != float64(failed) {
+	if n := w.metric("mattermost_api_time", "handler=getChannel", "status_code=500"); n != float64(failed) {
 		t.Errorf("metrics count %v failures, clients %d", n, failed)
 	}
 }
@@ -117,9 +117,9 @@ func TestFaultSlowPost(t *testing.T) {
 func TestFaultSlowQuery(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"slow-query:20ms"}})
-		before := w.anon.metric("refchat_db_statements_total")
+		before := w.metric("refchat_db_statements_total")
 		w.ann.send("GET", "/users/me/teams", nil)
-		if n := w.anon.metric("refchat_db_statements_total") - before; n != 1 {
+		if n := w.metric("refchat_db_statements_total") - before; n != 1 {
 			t.Fatalf("my teams took %v statements, want 1", n)
 		}
 		if d := shortest(3, func() { w.ann.send("GET", "/users/me/teams", nil) }); d < 20*time.Millisecond {
@@ -132,7 +132,7 @@ func TestFaultSlowQuery(t *testing.T) {
 func TestFaultPool(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"pool:1", "slow-query:5ms"}})
-		if n := w.anon.metric("go_sql_max_open_connections"); n != 1 {
+		if n := w.metric("go_sql_max_open_connections"); n != 1 {
 			t.Errorf("max open %v", n)
 		}
 		var wg sync.WaitGroup
@@ -140,7 +140,7 @@ func TestFaultPool(t *testing.T) {
 			wg.Go(func() { w.ann.send("GET", "/users/me/teams", nil) })
 		}
 		wg.Wait()
-		if n := w.anon.metric("go_sql_wait_count_total"); n == 0 {
+		if n := w.metric("go_sql_wait_count_total"); n == 0 {
 			t.Error("nobody waited for the only connection")
 		}
 	})
@@ -158,7 +158,7 @@ func TestFaultLock(t *testing.T) {
 	if d := time.Since(start); d < 160*time.Millisecond {
 		t.Errorf("eight requests through a section of 20 ms took %v", d)
 	}
-	if n := w.anon.metric("refchat_fault_wait_seconds_total", "fault=lock"); n < 0.16 {
+	if n := w.metric("refchat_fault_wait_seconds_total", "fault=lock"); n < 0.16 {
 		t.Errorf("the section's own account is %v s", n)
 	}
 }
@@ -171,7 +171,7 @@ func TestFaultHub(t *testing.T) {
 	for i := range 10 {
 		w.ann.post(w.channel, fmt.Sprint(i))
 	}
-	waiting := w.anon.metric("mattermost_websocket_broadcast_buffer_size")
+	waiting := w.metric("mattermost_websocket_broadcast_buffer_size")
 	got := messages(t, sock.sync(1))
 	if len(got) != 10 {
 		t.Errorf("%d of 10 messages", len(got))
@@ -227,9 +227,9 @@ func TestFaultCPU(t *testing.T) {
 		wg.Wait()
 	}
 	load(2 * time.Second) // the mean finds its level
-	cpu, burnt := w.anon.metric("process_cpu_seconds_total"), w.anon.metric("refchat_fault_cpu_seconds_total")
+	cpu, burnt := w.metric("process_cpu_seconds_total"), w.metric("refchat_fault_cpu_seconds_total")
 	load(3 * time.Second)
-	cpu, burnt = w.anon.metric("process_cpu_seconds_total")-cpu, w.anon.metric("refchat_fault_cpu_seconds_total")-burnt
+	cpu, burnt = w.metric("process_cpu_seconds_total")-cpu, w.metric("refchat_fault_cpu_seconds_total")-burnt
 	t.Logf("burnt %.1f %% on top", 100*burnt/(cpu-burnt))
 	// Neither 25 % nor 100 %, also on a machine that others use.
 	if share := burnt / (cpu - burnt); share < 0.35 || share > 0.75 {
@@ -240,22 +240,22 @@ func TestFaultCPU(t *testing.T) {
 // TestFaultWork measures the burn of a fixed number of requests.
 func TestFaultWork(t *testing.T) {
 	w := faulty(t, "work:4ms")
-	before := w.anon.metric("refchat_fault_cpu_seconds_total")
+	before := w.metric("refchat_fault_cpu_seconds_total")
 	for range 50 {
 		w.ann.send("GET", "/users/me/teams", nil)
 	}
 	// A request ends its burn at the first reading of the clock after its time: never before, and by thread time,
 	// so preemption does not make it longer.
-	if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.2 || burnt > 0.3 {
+	if burnt := w.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.2 || burnt > 0.3 {
 		t.Errorf("50 requests burnt %.4f s, want 0.2", burnt)
 	}
 	w = faulty(t, "work:4ms@createPost")
-	before = w.anon.metric("refchat_fault_cpu_seconds_total")
+	before = w.metric("refchat_fault_cpu_seconds_total")
 	for range 10 {
 		w.ann.send("GET", "/users/me/teams", nil)
 		w.ann.post(w.channel, "aye")
 	}
-	if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.04 || burnt > 0.06 {
+	if burnt := w.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.04 || burnt > 0.06 {
 		t.Errorf("10 posts and 10 other requests burnt %.4f s, want 0.04", burnt)
 	}
 }
@@ -282,15 +282,15 @@ func TestFaultWorkDelaysTheAnswer(t *testing.T) {
 		{"upgrade", 101, func(*testing.T) int { sock = w.ann.dialRaw(); return 101 }},
 		{"end of the WebSocket, then small", 200, func(t *testing.T) int {
 			sock.conn.Close()
-			waitFor(t, "the socket's end", func() bool { return w.anon.metric("mattermost_http_websockets_total") == 0 })
+			waitFor(t, "the socket's end", func() bool { return w.metric("mattermost_http_websockets_total") == 0 })
 			return w.ann.begun(t, "/users/me", "", "")
 		}},
 	} {
-		before := w.anon.metric("refchat_fault_cpu_seconds_total")
+		before := w.metric("refchat_fault_cpu_seconds_total")
 		if got := tt.request(t); got != tt.status {
 			t.Errorf("%s: status %d, want %d", tt.name, got, tt.status)
 		}
-		if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < work || burnt > 1.5*work {
+		if burnt := w.metric("refchat_fault_cpu_seconds_total") - before; burnt < work || burnt > 1.5*work {
 			t.Errorf("%s: %.3f s were burnt when the answer came, want %v", tt.name, burnt, work)
 		}
 	}
@@ -330,7 +330,7 @@ func TestFaultLimitAnswers429(t *testing.T) {
 			t.Fatalf("another handler: %d", a.status)
 		}
 	}
-	if n := w.anon.metric("refchat_requests_refused_total"); refused == 0 || n != float64(refused) {
+	if n := w.metric("refchat_requests_refused_total"); refused == 0 || n != float64(refused) {
 		t.Errorf("%d were refused, the server counts %v", refused, n)
 	}
 }
@@ -344,13 +344,13 @@ func TestFaultCacheGoesToTheDatabase(t *testing.T) {
 		for i := range 40 {
 			users = append(users, w.addUser("user"+string(rune('a'+i/10))+string(rune('a'+i%10))))
 		}
-		before := w.anon.metric("refchat_db_statements_total")
+		before := w.metric("refchat_db_statements_total")
 		for range 3 {
 			for _, u := range users {
 				u.send("GET", "/users/me", nil)
 			}
 		}
-		return w.anon.metric("refchat_db_statements_total") - before, w.anon.metric("refchat_cache_evicted_total")
+		return w.metric("refchat_db_statements_total") - before, w.metric("refchat_cache_evicted_total")
 	}
 	large, none := statements()
 	small, evicted := statements("cache:16")

@@ -13,7 +13,7 @@ func TestReleaseLines(t *testing.T) {
 	w := newWorld(t, refchat.Config{DSN: dsn, Version: "5.31.7", License: "none"})
 	w.addBot("liner-bot")
 	direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
-	all := num(want[obj](w.admin, 200, "GET", "/users/stats/filtered?include_bots=true", nil)["total_users_count"])
+	all := num(w.admin.get("/users/stats/filtered?include_bots=true")["total_users_count"])
 	for _, line := range []struct {
 		version            string
 		quirks             []string
@@ -39,7 +39,7 @@ func TestReleaseLines(t *testing.T) {
 			if got := admin.send("GET", "/channels/"+direct+"/posts", nil).status == 200; got != line.adminReadsDirect {
 				t.Errorf("an administrator reads a direct channel: %v", got)
 			}
-			if got := num(want[obj](ann, 200, "GET", "/users/stats", nil)["total_users_count"]) == all; got != line.statsCountBots {
+			if got := num(ann.get("/users/stats")["total_users_count"]) == all; got != line.statsCountBots {
 				t.Errorf("the statistics count bots: %v", got)
 			}
 			if id, _ := ann.dialRaw().event("hello")["data"].(obj)["connection_id"].(string); (id != "") != line.resumes {
@@ -51,8 +51,8 @@ func TestReleaseLines(t *testing.T) {
 					t.Errorf("GET %s: %d %s", path, a.status, a.body)
 				}
 			}
-			own := want[obj](ann, 200, "GET", "/channels/"+w.channel+"/members/"+ann.id, nil)
-			other := want[obj](ann, 200, "GET", "/channels/"+w.channel+"/members/"+w.bob.id, nil)
+			own := ann.get("/channels/" + w.channel + "/members/" + ann.id)
+			other := ann.get("/channels/" + w.channel + "/members/" + w.bob.id)
 			if num(own["last_update_at"]) <= 0 || num(own["last_viewed_at"]) < 0 {
 				t.Errorf("one's own membership: %v", own)
 			}

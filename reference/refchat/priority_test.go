@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"plimsoll/reference/refchat"
 )
 
 func prioritized(channel, message string, priority obj) obj {
@@ -14,10 +12,9 @@ func prioritized(channel, message string, priority obj) obj {
 }
 
 func TestPriority(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		p := want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "read this", obj{"priority": "urgent", "requested_ack": true}))
+		p := w.ann.create("/posts", prioritized(w.channel, "read this", obj{"priority": "urgent", "requested_ack": true}))
 		isUrgent := func(p obj) bool {
 			x, _ := p["metadata"].(obj)["priority"].(obj)
 			return x != nil && x["priority"] == "urgent" && x["requested_ack"] == true
@@ -29,14 +26,14 @@ func TestPriority(t *testing.T) {
 		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil || !isUrgent(got) {
 			t.Errorf("event %v", got)
 		}
-		at := "/users/me/posts/" + text(p["id"]) + "/ack"
+		at := "/users/me/posts/" + idOf(p) + "/ack"
 		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at", some)
 		if d := ann.event("post_acknowledgement_added")["data"].(obj); !strings.Contains(text(d["acknowledgement"]), w.bob.id) {
 			t.Errorf("event %v", d)
 		}
 		acks := func() int {
-			l := want[obj](w.ann, 200, "GET", "/channels/"+w.channel+"/posts?since="+"1", nil)
-			x := l["posts"].(obj)[text(p["id"])].(obj)
+			l := w.ann.get("/channels/" + w.channel + "/posts?since=" + "1")
+			x := l["posts"].(obj)[idOf(p)].(obj)
 			if !isUrgent(x) {
 				t.Errorf("listed %v", x)
 			}
@@ -47,7 +44,7 @@ func TestPriority(t *testing.T) {
 			t.Errorf("%d acknowledgements", n)
 		}
 		eve := w.addUser("eve")
-		eve.fails(403, "api.context.permissions.app_error", "POST", at, nil)
+		eve.forbidden("POST", at, nil)
 
 		w.ann.made("/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
 		for id, bad := range map[string]obj{
@@ -62,16 +59,15 @@ func TestPriority(t *testing.T) {
 }
 
 func TestReminder(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
 		p := w.ann.post(w.channel, "later")
-		at := "/users/me/posts/" + text(p["id"]) + "/reminder"
+		at := "/users/me/posts/" + idOf(p) + "/reminder"
 		for range 2 { // the second changes the time of the first
-			want[obj](w.bob, 200, "POST", at, obj{"target_time": time.Now().Add(10 * time.Minute).Unix()})
+			w.bob.ok("POST", at, obj{"target_time": time.Now().Add(10 * time.Minute).Unix()})
 			var e obj
 			if err := json.Unmarshal([]byte(text(bob.event("ephemeral_message")["data"].(obj)["post"])), &e); err != nil ||
-				e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), text(p["id"])) || !strings.Contains(text(e["message"]), "@ann") {
+				e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), idOf(p)) || !strings.Contains(text(e["message"]), "@ann") {
 				t.Errorf("ephemeral message %v", e)
 			}
 		}
@@ -100,10 +96,9 @@ func TestReminder(t *testing.T) {
 
 // TestPersistentNotification checks that notifications repeat until a user acts on the post.
 func TestPersistentNotification(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		p := want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		p := w.ann.create("/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
 		mark := 0
 		triggered := func(s *socket) (n int) {
 			mark++
@@ -133,7 +128,7 @@ func TestPersistentNotification(t *testing.T) {
 		if n := triggered(ann); n != 0 {
 			t.Errorf("the author was notified %d times", n)
 		}
-		want[obj](w.bob, 200, "POST", "/users/me/posts/"+text(p["id"])+"/ack", nil)
+		w.bob.ok("POST", "/users/me/posts/"+idOf(p)+"/ack", nil)
 		pass(10 * time.Minute)
 		if n := triggered(bob); n != 0 {
 			t.Errorf("%d notifications after the acknowledgement", n)

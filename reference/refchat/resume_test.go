@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"plimsoll/reference/refchat"
 )
 
 // connection returns the id that the server gave a fresh connection.
@@ -31,7 +29,7 @@ func (s *socket) leave(sockets float64) {
 // TestResume loses a socket and takes its connection up again: events sent meanwhile, and events sent before but not
 // received, come once, in order, under its old numbers.
 func TestResume(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	w.ann.dial()
 	bob := w.bob.dialRaw()
 	id := bob.connection()
@@ -65,11 +63,11 @@ func TestResume(t *testing.T) {
 			t.Fatalf("numbers %v, want 1, 2, 3, ...", numbers)
 		}
 	}
-	if n := w.anon.metric("mattermost_websocket_reconnects_total", "type=success"); n != 1 {
+	if n := w.metric("mattermost_websocket_reconnects_total", "type=success"); n != 1 {
 		t.Errorf("%v resumed", n)
 	}
 	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent again.
-	resumed := func(how string) float64 { return w.anon.metric("mattermost_websocket_reconnects_total", "type="+how) }
+	resumed := func(how string) float64 { return w.metric("mattermost_websocket_reconnects_total", "type="+how) }
 	third := back
 	for n := 1.0; resumed("lossless") == 0; n++ {
 		if n > 1 {
@@ -114,7 +112,7 @@ func TestResume(t *testing.T) {
 
 // TestResumeOverflow stays away while more comes than the server keeps.
 func TestResumeOverflow(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	w.ann.dial()
 	bob := w.bob.dialRaw()
 	id := bob.connection()
@@ -126,10 +124,10 @@ func TestResumeOverflow(t *testing.T) {
 	if back.connection() == id {
 		t.Error("resumed, although events were lost")
 	}
-	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=away"); n == 0 {
+	if n := w.metric("refchat_websocket_dropped_total", "reason=away"); n == 0 {
 		t.Error("nothing was counted as lost")
 	}
-	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=overflow"); n != 0 {
+	if n := w.metric("refchat_websocket_dropped_total", "reason=overflow"); n != 0 {
 		t.Errorf("%v events are said to be lost by a slow reader, and there was none", n)
 	}
 	holds(t, "old messages", messages(t, back.sync(1)), "#", 0)
@@ -138,7 +136,7 @@ func TestResumeOverflow(t *testing.T) {
 // TestShouldAck checks the mark that requests a confirmation from a mentioned user's client, and
 // confirms.
 func TestShouldAck(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	ann, bob := w.ann.dial(), w.bob.dial()
 	p := w.ann.post(w.channel, "ahoy @bob")
 	holds(t, "the author is asked", ann.event("posted"), "data.should_ack", nil)
@@ -151,7 +149,7 @@ func TestShouldAck(t *testing.T) {
 			t.Fatal(m)
 		}
 	}
-	if n := w.anon.metric("mattermost_notifications_total_ack"); n != 1 {
+	if n := w.metric("mattermost_notifications_total_ack"); n != 1 {
 		t.Errorf("%v confirmations", n)
 	}
 }

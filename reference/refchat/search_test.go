@@ -6,8 +6,6 @@ import (
 	"sort"
 	"testing"
 	"time"
-
-	"plimsoll/reference/refchat"
 )
 
 func (c *client) names(method, path string, body any, key string) []string {
@@ -21,8 +19,7 @@ func (c *client) names(method, path string, body any, key string) []string {
 }
 
 func TestSearchPosts(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		cabin := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 		direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		other := w.admin.made("/teams", obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})
@@ -45,12 +42,12 @@ func TestSearchPosts(t *testing.T) {
 			by[text(p.c.post(p.channel, p.message)["id"])] = p.name
 		}
 		gone := w.ann.post(w.channel, "anchor overboard")
-		want[obj](w.ann, 200, "DELETE", "/posts/"+text(gone["id"]), nil)
+		w.ann.ok("DELETE", "/posts/"+idOf(gone), nil)
 		search := func(c *client, path, terms string, more obj) []string {
 			t.Helper()
 			body := obj{"terms": terms}
 			maps.Copy(body, more)
-			l := want[obj](c, 200, "POST", path, body)
+			l := c.ok("POST", path, body)
 			out := []string{}
 			for _, id := range l["order"].([]any) {
 				out = append(out, by[text(id)])
@@ -101,13 +98,12 @@ func TestSearchPosts(t *testing.T) {
 			}
 		}
 		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", team, obj{"terms": " "})
-		w.bob.fails(403, "api.context.permissions.app_error", "POST", "/teams/"+other+"/posts/search", obj{"terms": "anchor"})
+		w.bob.forbidden("POST", "/teams/"+other+"/posts/search", obj{"terms": "anchor"})
 	})
 }
 
 func TestSearchChannelsAndUsers(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		for _, c := range []obj{
 			{"name": "galley", "display_name": "Galley", "type": "O", "purpose": "cooking and provisions"},
 			{"name": "galley-secrets", "display_name": "Galley secrets", "type": "P"},
@@ -118,7 +114,7 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 		}
 		eve := w.addUser("eve_100")
 		eve.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
-		group := want[obj](w.ann, 201, "POST", "/channels/group", []string{w.ann.id, w.bob.id, eve.id})
+		group := w.ann.create("/channels/group", []string{w.ann.id, w.bob.id, eve.id})
 		w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		for _, tt := range []struct {
 			method, path string
@@ -137,7 +133,7 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=bo", nil, "display_name", []string{"ann, bob, eve_100", "bob"}},
 			{"POST", "/channels/search?system_console=false", obj{"term": "gang"}, "name", []string{"gangway"}},
 			{"POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name", []string{"galley", "galley-secrets"}},
-			{"POST", "/channels/group/search", obj{"term": "bob ev"}, "id", []string{text(group["id"])}},
+			{"POST", "/channels/group/search", obj{"term": "bob ev"}, "id", []string{idOf(group)}},
 			{"POST", "/channels/group/search", obj{"term": "bob sysadmin"}, "id", []string{}},
 			{"POST", "/users/search", obj{"term": "ev"}, "username", []string{"eve_100"}},
 			{"POST", "/users/search", obj{"term": "@eve_1", "team_id": w.team}, "username", []string{"eve_100"}},
@@ -148,14 +144,14 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 				t.Errorf("%s %v: %v, want %v", tt.path, tt.body, got, tt.want)
 			}
 		}
-		w.ann.fails(403, "api.context.permissions.app_error", "POST", "/channels/search", obj{"term": "gang"})
+		w.ann.forbidden("POST", "/channels/search", obj{"term": "gang"})
 		if got := w.bob.names("POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name"); !slices.Equal(got, []string{"galley"}) {
 			t.Errorf("bob finds %v", got)
 		}
 		if got := w.admin.names("POST", "/channels/search", obj{"term": "gang"}, "name"); !slices.Equal(got, []string{"gangway"}) {
 			t.Errorf("the administrator finds %v", got)
 		}
-		l := want[obj](w.ann, 200, "GET", "/users/autocomplete?in_team="+w.team+"&in_channel="+w.channel+"&name=", nil)
+		l := w.ann.get("/users/autocomplete?in_team=" + w.team + "&in_channel=" + w.channel + "&name=")
 		if in, out := l["users"].([]any), l["out_of_channel"].([]any); len(in) != 3 || len(out) != 1 || out[0].(obj)["username"] != "eve_100" {
 			t.Errorf("autocomplete %v", l)
 		}

@@ -14,8 +14,7 @@ import (
 )
 
 func TestWebSocketEvents(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
 		holds(t, "status_change", bob.event("status_change"), "data.status", "online")
 		p := w.ann.post(w.channel, "ahoy @bob")
@@ -33,17 +32,17 @@ func TestWebSocketEvents(t *testing.T) {
 		holds(t, "channel_viewed", ann.event("channel_viewed"), "data.channel_id", w.channel)
 		noError(t, ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}))
 		holds(t, "typing", bob.event("typing"), "data.user_id", w.ann.id)
-		want[obj](w.bob, 200, "POST", "/reactions", obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
+		w.bob.ok("POST", "/reactions", obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
 		if e := ann.event("reaction_added"); !strings.Contains(text(e["data"].(obj)["reaction"]), `"emoji_name":"anchor"`) {
 			t.Errorf("reaction_added %v", e)
 		}
-		want[obj](w.bob, 200, "DELETE", "/users/me/posts/"+text(p["id"])+"/reactions/anchor", nil)
+		w.bob.ok("DELETE", "/users/me/posts/"+idOf(p)+"/reactions/anchor", nil)
 		ann.event("reaction_removed")
-		want[obj](w.ann, 200, "PUT", "/posts/"+text(p["id"])+"/patch", obj{"message": "avast"})
+		w.ann.ok("PUT", "/posts/"+idOf(p)+"/patch", obj{"message": "avast"})
 		if e := bob.event("post_edited"); !strings.Contains(text(e["data"].(obj)["post"]), "avast") {
 			t.Errorf("post_edited %v", e)
 		}
-		want[obj](w.ann, 200, "DELETE", "/posts/"+text(p["id"]), nil)
+		w.ann.ok("DELETE", "/posts/"+idOf(p), nil)
 		bob.event("post_deleted")
 		w.bob.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		ann.event("direct_added")
@@ -80,7 +79,7 @@ func TestWebSocketEvents(t *testing.T) {
 		w.ann.post(w.channel, "before")
 		eve.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		w.ann.post(w.channel, "during")
-		want[obj](w.ann, 200, "DELETE", "/channels/"+w.channel+"/members/"+eve.id, nil)
+		w.ann.ok("DELETE", "/channels/"+w.channel+"/members/"+eve.id, nil)
 		w.ann.post(w.channel, "after")
 		if got := messages(t, es.sync(1)); !slices.Equal(got, []string{"during"}) {
 			t.Errorf("eve heard %v", got)
@@ -132,7 +131,7 @@ func TestWebSocketAuthentication(t *testing.T) {
 // TestSlowConsumer fills the queue of a connection that does not read: it is closed and the loss counted, and others
 // do not notice.
 func TestSlowConsumer(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	d := websocket.Dialer{ReadBufferSize: 1024}
 	conn, _, err := d.Dial("ws"+strings.TrimPrefix(w.bob.url, "http")+"/api/v4/websocket", map[string][]string{"Authorization": {"Bearer " + w.bob.token}})
 	if err != nil {
@@ -142,7 +141,7 @@ func TestSlowConsumer(t *testing.T) {
 	ann := w.ann.dial()
 	big := strings.Repeat("x", 16000)
 	sent := 0
-	for w.anon.metric("refchat_websocket_dropped_total", "reason=overflow") == 0 {
+	for w.metric("refchat_websocket_dropped_total", "reason=overflow") == 0 {
 		if sent > 3000 {
 			t.Fatal("3000 posts of 16 kB did not fill the queue")
 		}
@@ -152,7 +151,7 @@ func TestSlowConsumer(t *testing.T) {
 		}
 	}
 	holds(t, "ann got", messages(t, ann.sync(1)), "#", sent)
-	if n := w.anon.metric("mattermost_http_websockets_total"); n != 1 {
+	if n := w.metric("mattermost_http_websockets_total"); n != 1 {
 		t.Errorf("%v connections are left, want ann's", n)
 	}
 }
@@ -200,7 +199,7 @@ func TestBus(t *testing.T) {
 		eve := w.addUser("eve")
 		eve2 := newClient(t, other)
 		eve2.token, eve2.id = eve.token, eve.id
-		eve2.fails(403, "api.context.permissions.app_error", "GET", "/channels/"+w.channel+"/posts", nil)
+		eve2.forbidden("GET", "/channels/"+w.channel+"/posts", nil)
 		w.ann.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
 		w.ann.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		for eve2.send("GET", "/channels/"+w.channel+"/posts", nil).status != 200 {
@@ -218,7 +217,7 @@ func TestBus(t *testing.T) {
 		}
 		// A server knows the pending ids that itself was sent.
 		draft := obj{"channel_id": w.channel, "message": "twice", "pending_post_id": eve.id + ":1600000000000"}
-		if a, b := want[obj](eve, 201, "POST", "/posts", draft), want[obj](eve2, 201, "POST", "/posts", draft); a["id"] == b["id"] {
+		if a, b := eve.create("/posts", draft), eve2.create("/posts", draft); a["id"] == b["id"] {
 			t.Error("a server knows the posts of another by their pending ids; the real one's do not exchange them")
 		}
 		for _, c := range []*client{w.anon, bob2} {
