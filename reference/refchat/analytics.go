@@ -10,8 +10,6 @@ type analyticsRow struct {
 	Value float64 `json:"value"`
 }
 
-var analyticsRoutes = []operation{{"GET /analytics/old admin", "getAnalytics", (*Server).getAnalytics}}
-
 // analytics counts channels by type, all posts, accounts without bots, and teams.
 func (st *store) analytics(ctx context.Context) (rows []analyticsRow, err error) {
 	defer st.timed("ChannelStore.AnalyticsTypeCount", &err)()

@@ -40,14 +40,6 @@ var bookmarkTable = table{"channelbookmarks", `id varchar(26) NOT NULL PRIMARY K
 	type varchar(8), originalid varchar(26), parentid varchar(26)`,
 	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat", "idx_channelbookmarks_delete_at: deleteat"}}
 
-var bookmarkRoutes = []operation{
-	{"GET /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5", "listChannelBookmarksForChannel", (*Server).getBookmarks},
-	{"POST /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5", "createChannelBookmark", with("channelBookmark", (*Server).createBookmark)},
-	{"PATCH /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5", "updateChannelBookmark", with("channelBookmarkPatch", (*Server).updateBookmark)},
-	{"POST /channels/{channel_id}/bookmarks/{bookmark_id}/sort_order bookmarks channel_id there channel bookmark since 9.5", "updateChannelBookmarkSortOrder", with("channelBookmarkSortOrder", (*Server).sortBookmark)},
-	{"DELETE /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5", "deleteChannelBookmark", (*Server).deleteBookmark},
-}
-
 var bookmarkKind = define(kind[bookmark]{
 	table: "channelbookmarks",
 	columns: "id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, " +
@@ -150,20 +142,21 @@ func (b *bookmark) check() error {
 	return nil
 }
 
-// bookmarkParam returns the bookmark of the bookmark_id parameter, which must be the channel's.
-func (s *Server) bookmarkParam(q *request) (*bookmark, error) {
+// findBookmark finds the bookmark of the path, which must be the channel's.
+func (s *Server) findBookmark(q *request) error {
 	id, err := q.idParam("bookmark_id")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b, err := bookmarkByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return nil, errFind("channel.bookmark.get", err, missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
+		return errFind("channel.bookmark.get", err, missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
 	}
 	if b.ChannelID != q.channelID {
-		return nil, errBody("channel_id")
+		return errBody("channel_id")
 	}
-	return b, s.withFile(q.ctx(), b)
+	q.bookmark = b
+	return s.withFile(q.ctx(), b)
 }
 
 // withFile fills in the file of a bookmark that has one.

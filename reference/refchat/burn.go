@@ -88,7 +88,10 @@ func (b *burner) measure(now time.Time) {
 		b.sumN = keep*b.sumN + float64(n)
 		b.cost.Store(math.Float64bits(max(0, b.sumNS/b.sumN)))
 	}
-	b.last, b.cpu, b.reqs, b.spent = now, cpu, reqs, spent
+	b.last = now
+	b.cpu = cpu
+	b.reqs = reqs
+	b.spent = spent
 }
 
 // spin uses ns nanoseconds of this thread's CPU time and returns how many it used.

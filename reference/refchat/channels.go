@@ -190,13 +190,12 @@ func (s *Server) getChannelsForUser(q *request) error {
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 
-// channelParam returns the channel_id parameter if the caller may read the channel.
-func (s *Server) channelParam(q *request) (string, error) {
-	id, err := q.idParam("channel_id")
-	if err != nil {
-		return "", err
+// mustReadChannelOfPath is mustReadChannel for the channel of the path.
+func (s *Server) mustReadChannelOfPath(q *request) (err error) {
+	if q.channelID, err = q.idParam("channel_id"); err != nil {
+		return err
 	}
-	return id, s.mustReadChannel(q.ctx(), q.sess, id)
+	return s.mustReadChannel(q.ctx(), q.sess, q.channelID)
 }
 
 func (s *Server) getChannelStats(q *request) error {

@@ -193,6 +193,18 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 	if system {
 		sender = "System"
 	}
+	s.hub.publish(postedEvent(p, c, body, sender, mentions, setOnline))
+	if p.RootID != "" && s.collapsed() {
+		err = s.threadUpdated(ctx, p.RootID, c.TeamID, mentions)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return body, nil
+}
+
+// postedEvent makes the event of a new post. The users that it mentions are asked to confirm it.
+func postedEvent(p *post, c *channel, body []byte, sender string, mentions []string, setOnline bool) *event {
 	fields := []any{"channel_display_name", c.DisplayName, "channel_name", c.Name, "channel_type", c.Type}
 	if len(p.Metadata.Files) > 0 {
 		fields = append(fields, "otherFile", "true")
@@ -211,13 +223,7 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 			e.ack[id] = true
 		}
 	}
-	s.hub.publish(e)
-	if p.RootID != "" && s.collapsed() {
-		if err := s.threadUpdated(ctx, p.RootID, c.TeamID, mentions); err != nil {
-			return nil, err
-		}
-	}
-	return body, nil
+	return e
 }
 
 // checkThread loads the thread of a reply; the root must be a root, in the same channel.
@@ -338,18 +344,17 @@ func (s *Server) attachFiles(ctx context.Context, p *post) error {
 	return nil
 }
 
-// postForCaller returns a post that the caller may read.
-func (s *Server) postForCaller(q *request) (*post, error) {
+// mustReadPost admits callers who may read the post of the path.
+func (s *Server) mustReadPost(q *request) error {
 	id, err := q.idParam("post_id")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p, err := postByID.one(q.ctx(), s.st, id)
-	if err != nil {
-		return nil, errFind("post.get", err, errNoPost)
+	if q.post, err = postByID.one(q.ctx(), s.st, id); err != nil {
+		return errFind("post.get", err, errNoPost)
 	}
-	if err := s.mustReadChannel(q.ctx(), q.sess, p.ChannelID); err != nil {
-		return p, err
+	if err := s.mustReadChannel(q.ctx(), q.sess, q.post.ChannelID); err != nil {
+		return err
 	}
-	return p, s.mayReadPosts(q.ctx(), q.sess, p.ChannelID)
+	return s.mayReadPosts(q.ctx(), q.sess, q.post.ChannelID)
 }

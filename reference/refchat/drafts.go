@@ -25,13 +25,6 @@ type draft struct {
 var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
 	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
 
-var draftRoutes = []operation{
-	{"POST /drafts since 7.7", "upsertDraft", with("draft", (*Server).upsertDraft)},
-	{"GET /users/{user_id}/teams/{team_id}/drafts own team since 7.7", "getDrafts", (*Server).getDrafts},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
-}
-
 var draftKind = define(kind[draft]{
 	table: "drafts", alias: "d",
 	columns: "createat, updateat, deleteat, userid, channelid, rootid, message, props, " +

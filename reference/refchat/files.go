@@ -240,7 +240,10 @@ func shrink(img image.Image, w int) image.Image {
 			for yy := y0; yy < max(y1, y0+1); yy++ {
 				for xx := x0; xx < max(x1, x0+1); xx++ {
 					cr, cg, cb, _ := img.At(xx, yy).RGBA()
-					r, g, b, n = r+cr>>8, g+cg>>8, b+cb>>8, n+1
+					r += cr >> 8
+					g += cg >> 8
+					b += cb >> 8
+					n++
 				}
 			}
 			dst.SetRGBA(x, y, color.RGBA{uint8(r / n), uint8(g / n), uint8(b / n), 255})
@@ -249,23 +252,24 @@ func shrink(img image.Image, w int) image.Image {
 	return dst
 }
 
-// fileForCaller returns a file that the caller uploaded or may see in a channel.
-func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
+// mustReadFile admits callers who uploaded the file of the path or may see it in a channel.
+func (s *Server) mustReadFile(q *request) error {
 	id, err := q.idParam("file_id")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f, err := fileByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return nil, errFind("file_info.get", err, missing("app.file_info.get.app_error", "Unable to get the file info."))
+		return errFind("file_info.get", err, missing("app.file_info.get.app_error", "Unable to get the file info."))
 	}
-	if f.CreatorID == q.sess.UserID {
-		return f, nil
+	q.file = f
+	switch {
+	case f.CreatorID == q.sess.UserID:
+		return nil
+	case f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess):
+		return errPermission
 	}
-	if f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess) {
-		return nil, errPermission
-	}
-	return f, s.mustReadChannel(q.ctx(), q.sess, f.ChannelID)
+	return s.mustReadChannel(q.ctx(), q.sess, f.ChannelID)
 }
 
 func (s *Server) getFile(q *request) error {

@@ -334,8 +334,8 @@ func (s *Server) changed(ctx context.Context, event string, p *post) ([]byte, er
 
 // mustBeAuthor admits the author of a post, and administrators. A post that is not there is refused, too, as the real
 // server hides existing ones.
-func (s *Server) mustBeAuthor(q *request) (err error) {
-	q.post, err = s.postForCaller(q)
+func (s *Server) mustBeAuthor(q *request) error {
+	err := s.mustReadPost(q)
 	switch {
 	case err != nil && statusOf(err) != http.StatusNotFound:
 		return err

@@ -13,17 +13,6 @@ import (
 
 // Profiles of users: a status in their own words, and attributes that administrators define.
 
-var profileRoutes = []operation{
-	{"PUT /users/{user_id}/status/custom own since 5.33", "updateUserCustomStatus", with("custom_status", (*Server).updateCustomStatus)},
-	{"DELETE /users/{user_id}/status/custom own since 5.33", "removeUserCustomStatus", (*Server).removeCustomStatus},
-	{"GET /users/stats", "getTotalUsersStats", (*Server).getUsersStats},
-	{"GET /users/stats/filtered admin since 5.26", "getTotalUsersStatsFiltered", (*Server).getFilteredUsersStats},
-	{"GET /custom_profile_attributes/fields attributes since 10.5", "listCPAFields", lists(attributeFields, "custom_profile_attributes.search_property_fields", without)},
-	{"POST /custom_profile_attributes/fields admin attributes since 10.5", "createCPAField", with("property_field", (*Server).createAttributeField)},
-	{"PATCH /custom_profile_attributes/values attributes since 10.5", "patchCPAValues", with("value", (*Server).patchAttributes)},
-	{"GET /users/{user_id}/custom_profile_attributes attributes user_id since 10.5", "listCPAValues", (*Server).getAttributes},
-}
-
 type customStatus struct {
 	Emoji     string    `json:"emoji"`
 	Text      string    `json:"text"`

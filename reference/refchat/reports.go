@@ -8,12 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-var reportRoutes = []operation{
-	{"GET /reports/users admin since 9.5", "getUsersForReporting", (*Server).getUserReport},
-	{"GET /reports/users/count admin since 9.5", "getUserCountForReporting", (*Server).getUserReportCount},
-	{"POST /client_perf since 9.9", "submitPerformanceReport", with("submitPerformanceReport", (*Server).clientPerformance)},
-}
-
 // userReport is one row of an administrator's report.
 type userReport struct {
 	user

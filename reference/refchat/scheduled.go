@@ -18,13 +18,6 @@ var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KE
 	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
 	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
 
-var scheduledRoutes = []operation{
-	{"POST /posts/schedule scheduling since 10.3", "createSchedulePost", with("schedule_post", (*Server).createScheduledPost)},
-	{"PUT /posts/schedule/{scheduled_post_id} scheduling since 10.3", "updateScheduledPost", with("schedule_post", (*Server).updateScheduledPost)},
-	{"DELETE /posts/schedule/{scheduled_post_id} scheduling since 10.3", "deleteScheduledPost", (*Server).deleteScheduledPost},
-	{"GET /posts/scheduled/team/{team_id} scheduling team since 10.3", "getTeamScheduledPosts", (*Server).getScheduledPosts},
-}
-
 var scheduledKind = define(kind[scheduledPost]{
 	table: "scheduledposts", alias: "p",
 	columns: "id, createat, updateat, userid, channelid, rootid, message, props, fileids, " +

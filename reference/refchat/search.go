@@ -34,16 +34,62 @@ type dateRange struct {
 	not      bool
 }
 
-// postFilters are the filters of a search's modifiers, by name as typed.
-type postFilters struct {
+// parsedSearch is a search as a user typed it.
+type parsedSearch struct {
+	words, not, tags, notTags []searchWord
+	// The modifiers' filters, with names.
 	in, notIn, from, notFrom []string
 	dates                    []dateRange
 }
 
 // parsePostSearch parses a user's search: words, "phrases", beginnings*, #hashtags, each excluded by a leading -, and
 // modifiers such as from:ann, in:town-square or before:2024-05-01, whose days begin offset seconds east of Greenwich.
-func parsePostSearch(text string, offset int) (words, not, tags, notTags []searchWord, f postFilters) {
-	var list []string
+func parsePostSearch(text string, offset int) (p parsedSearch) {
+	list := searchTokens(text)
+	for i := 0; i < len(list); i++ {
+		w, minus := strings.CutPrefix(list[i], "-")
+		if name, value, ok := strings.Cut(w, ":"); ok && isModifier(name) {
+			if value == "" && i+1 < len(list) { // "from: ann"
+				i++
+				value = list[i]
+			}
+			if value != "" {
+				p.filter(strings.ToLower(name), value, minus, offset)
+				continue
+			}
+		}
+		p.word(w, minus)
+	}
+	return p
+}
+
+// word adds a word or a phrase, which begins with a quotation mark.
+func (p *parsedSearch) word(w string, minus bool) {
+	phrase, isPhrase := strings.CutPrefix(w, `"`)
+	x := searchWord{prefix: !isPhrase && strings.HasSuffix(w, "*"), words: strings.FieldsFunc(phrase, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	})}
+	hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
+	to := &p.words
+	switch {
+	case hashtag && minus:
+		to = &p.notTags
+	case hashtag:
+		to = &p.tags
+	case minus:
+		to = &p.not
+	}
+	if isPhrase && len(x.words) > 0 || len(x.words) == 1 {
+		*to = append(*to, x)
+		return
+	}
+	for _, one := range x.words { // "ship-shape" is two words
+		*to = append(*to, searchWord{words: []string{one}})
+	}
+}
+
+// searchTokens splits a search at its spaces. A phrase is one token without its second quotation mark.
+func searchTokens(text string) (list []string) {
 	rest := text
 	for rest != "" {
 		before, after, quoted := strings.Cut(rest, `"`)
@@ -59,43 +105,7 @@ func parsePostSearch(text string, offset int) (words, not, tags, notTags []searc
 		list = append(append(list, strings.Fields(before)...), sign+`"`+phrase)
 		rest = next
 	}
-	for i := 0; i < len(list); i++ {
-		w, minus := strings.CutPrefix(list[i], "-")
-		if name, value, ok := strings.Cut(w, ":"); ok && isModifier(name) {
-			if value == "" && i+1 < len(list) { // "from: ann"
-				i++
-				value = list[i]
-			}
-			if value != "" {
-				f.add(strings.ToLower(name), value, minus, offset)
-				continue
-			}
-		}
-		phrase, isPhrase := strings.CutPrefix(w, `"`)
-		hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
-		x := searchWord{words: strings.FieldsFunc(phrase, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })}
-		x.prefix = !isPhrase && strings.HasSuffix(w, "*")
-		if len(x.words) == 0 {
-			continue
-		}
-		to := &words
-		switch {
-		case hashtag && minus:
-			to = &notTags
-		case hashtag:
-			to = &tags
-		case minus:
-			to = &not
-		}
-		if isPhrase || len(x.words) == 1 {
-			*to = append(*to, x)
-			continue
-		}
-		for _, one := range x.words { // "ship-shape" is two words
-			*to = append(*to, searchWord{words: []string{one}})
-		}
-	}
-	return words, not, tags, notTags, f
+	return list
 }
 
 func isModifier(name string) bool {
@@ -104,7 +114,7 @@ func isModifier(name string) bool {
 
 const day = 24 * time.Hour
 
-func (f *postFilters) add(name, value string, minus bool, offset int) {
+func (f *parsedSearch) filter(name, value string, minus bool, offset int) {
 	switch name {
 	case "in", "channel":
 		if minus {
@@ -269,20 +279,23 @@ func (s *Server) searchPosts(q *request, in *searchRequest) error {
 	}
 	teamID := q.teamID
 	ctx := q.ctx()
-	words, not, tags, notTags, f := parsePostSearch(in.Terms, in.TimeZoneOffset)
+	f := parsePostSearch(in.Terms, in.TimeZoneOffset)
 	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}
 	if err := s.resolve(ctx, q.sess.UserID, teamID, &f, &base); err != nil {
 		return err
 	}
 	var asked []postSearch
-	if len(words)+len(not) > 0 {
+	if len(f.words)+len(f.not) > 0 {
 		x := base
-		x.words, x.not = words, not
+		x.words = f.words
+		x.not = f.not
 		asked = append(asked, x)
 	}
-	if len(tags)+len(notTags) > 0 {
+	if len(f.tags)+len(f.notTags) > 0 {
 		x := base
-		x.hashtags, x.words, x.not = true, tags, notTags
+		x.hashtags = true
+		x.words = f.tags
+		x.not = f.notTags
 		asked = append(asked, x)
 	}
 	if asked == nil && len(f.in)+len(f.notIn)+len(f.from)+len(f.notFrom)+len(f.dates) > 0 {
@@ -298,7 +311,7 @@ func (s *Server) searchPosts(q *request, in *searchRequest) error {
 			return errStore("post.search", err)
 		}
 		for _, p := range list {
-			if !asked[i].hashtags || p.hasTag(tags) {
+			if !asked[i].hashtags || p.hasTag(f.tags) {
 				found = append(found, p)
 			}
 		}
@@ -329,7 +342,7 @@ func (p *post) hasTag(tags []searchWord) bool {
 }
 
 // resolve turns the names in filters into ids; an unknown name finds nothing.
-func (s *Server) resolve(ctx context.Context, userID, teamID string, f *postFilters, x *postSearch) error {
+func (s *Server) resolve(ctx context.Context, userID, teamID string, f *parsedSearch, x *postSearch) error {
 	for _, r := range []struct {
 		names []string
 		ids   *[]string

@@ -31,12 +31,6 @@ const (
 var sidebarChannelTable = table{"sidebarchannels", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
 	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
 
-var sidebarRoutes = []operation{
-	{"GET /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "getCategoriesForTeamForUser", (*Server).getCategories},
-	{"POST /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "createCategoryForTeamForUser", with("category", (*Server).createCategory)},
-	{"PUT /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "updateCategoriesForTeamForUser", with("category", (*Server).updateCategories)},
-}
-
 var categoryKind = define(kind[category]{
 	table: "sidebarcategories", alias: "c",
 	columns: "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed",

@@ -237,13 +237,12 @@ func (s *Server) getTeamStats(q *request) error {
 	return q.answer(x, errStore("team.stats", err))
 }
 
-// teamParam returns the team_id parameter if the caller is in the team.
-func (s *Server) teamParam(q *request) (string, error) {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return "", err
+// mustBeInTeamOfPath is mustBeInTeam for the team of the path.
+func (s *Server) mustBeInTeamOfPath(q *request) (err error) {
+	if q.teamID, err = q.idParam("team_id"); err != nil {
+		return err
 	}
-	return id, s.mustBeInTeam(q.ctx(), q.sess, id)
+	return s.mustBeInTeam(q.ctx(), q.sess, q.teamID)
 }
 
 func (s *Server) getTeamMember(q *request) error {

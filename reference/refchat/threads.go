@@ -143,16 +143,16 @@ func (s *Server) followThread(q *request) error   { return s.setFollowing(q, tru
 func (s *Server) unfollowThread(q *request) error { return s.setFollowing(q, false) }
 
 func (s *Server) setFollowing(q *request, on bool) error {
-	userID, teamID, root, ctx := q.userID, q.id, q.post, q.ctx()
-	if err := s.st.setFollowing(ctx, root.ID, userID, on); err != nil {
+	root, ctx := q.post, q.ctx()
+	to := broadcast{UserID: q.userID, TeamID: q.id}
+	if err := s.st.setFollowing(ctx, root.ID, q.userID, on); err != nil {
 		return errStore("thread.maintain_membership", err)
 	}
 	replies, err := repliesIn.find(ctx, s.st, root.ID)
 	if err != nil {
 		return errStore("thread.get", err)
 	}
-	s.publish("thread_follow_changed", broadcast{UserID: userID, TeamID: teamID},
-		"reply_count", replies, "state", on, "thread_id", root.ID)
+	s.publish("thread_follow_changed", to, "reply_count", replies, "state", on, "thread_id", root.ID)
 	return q.ok()
 }
 
@@ -162,7 +162,8 @@ func (s *Server) readThread(q *request) error {
 	if err != nil || at <= 0 {
 		return errURL("timestamp")
 	}
-	userID, teamID, root, ctx := q.userID, q.id, q.post, q.ctx()
+	root, ctx := q.post, q.ctx()
+	userID, teamID := q.userID, q.id
 	m, err := s.st.joinThread(ctx, root.ID, userID)
 	if err != nil {
 		return errStore("thread.maintain_membership", err)

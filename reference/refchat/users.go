@@ -313,16 +313,13 @@ func (s *Server) updatePreferences(q *request, list []preference) error {
 	return q.ok()
 }
 
-// own returns the user_id parameter if it is the caller's, or the caller is an administrator.
-func (s *Server) own(q *request) (string, error) {
-	id, err := q.idParam("user_id")
-	if err != nil {
-		return "", err
+// mustBeOwn admits the user of the path, and administrators.
+func (s *Server) mustBeOwn(q *request) (err error) {
+	q.userID, err = q.idParam("user_id")
+	if err == nil && q.userID != q.sess.UserID && !s.isAdmin(q.sess) {
+		err = errPermission
 	}
-	if id != q.sess.UserID && !s.isAdmin(q.sess) {
-		return "", errPermission
-	}
-	return id, nil
+	return err
 }
 
 func (s *Server) createBot(q *request, in *bot) error {
