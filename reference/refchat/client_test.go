@@ -56,15 +56,11 @@ func (c *client) send(method, path string, body any) answer {
 	var r io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		noError(c.t, err)
 		r = bytes.NewReader(b)
 	}
 	req, err := http.NewRequest(method, c.url+"/api/v4"+path, r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	return c.do(req)
 }
 
@@ -85,14 +81,10 @@ func (c *client) do(req *http.Request) answer {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	resp, err := c.http.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	return answer{resp.StatusCode, resp.Header, b}
 }
 
@@ -171,9 +163,7 @@ func holds(t testing.TB, what string, v any, values ...any) {
 		v = nil
 		err = json.Unmarshal(b, &v)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i := 0; i < len(values); i += 2 {
 		place := values[i].(string)
 		got := at(v, place)
@@ -356,13 +346,9 @@ func (c *client) upload(channel, name string, data []byte) answer {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req, err := http.NewRequest("POST", c.url+"/api/v4/files?channel_id="+channel, &buf)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	return c.do(req)
 }
@@ -392,9 +378,7 @@ func (c *client) dialRaw(query ...string) *socket {
 		h.Set("Authorization", "Bearer "+c.token)
 	}
 	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(c.url, "http")+"/api/v4/websocket?"+strings.Join(query, "&"), h)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	s := &socket{t: c.t, c: c, conn: conn, msgs: make(chan obj, 100000)}
 	go func() {
 		defer close(s.msgs)
@@ -479,6 +463,34 @@ func (s *socket) sync(n int) []obj {
 	return nil
 }
 
+// count returns how many events of a name came before the mark n; see sync.
+func (s *socket) count(n int, name string) (count int) {
+	s.t.Helper()
+	for _, e := range s.sync(n) {
+		if e["event"] == name {
+			count++
+		}
+	}
+	return count
+}
+
+// about returns the object that the next event of a name has, as text, in its data.
+func (s *socket) about(event, field string) obj {
+	s.t.Helper()
+	return decode(s.t, text(s.event(event)["data"].(obj)[field]))
+}
+
+// asked makes a request and returns its answer.
+func (s *socket) asked(seq int, action string, data obj) obj {
+	s.t.Helper()
+	noError(s.t, s.conn.WriteJSON(obj{"seq": seq, "action": action, "data": data}))
+	for {
+		if m := s.next(); num(m["seq_reply"]) == int64(seq) {
+			return m
+		}
+	}
+}
+
 // messages returns the texts of the posted events among events.
 func messages(t testing.TB, events []obj) []string {
 	t.Helper()
@@ -487,8 +499,7 @@ func messages(t testing.TB, events []obj) []string {
 		if e["event"] != "posted" {
 			continue
 		}
-		var p obj
-		noError(t, json.Unmarshal([]byte(text(e["data"].(obj)["post"])), &p))
+		p := decode(t, text(e["data"].(obj)["post"]))
 		if p["type"] == "" {
 			out = append(out, text(p["message"]))
 		}
@@ -501,14 +512,10 @@ func messages(t testing.TB, events []obj) []string {
 func (c *client) metric(name string, labels ...string) float64 {
 	c.t.Helper()
 	resp, err := c.http.Get(c.url + "/metrics")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	defer resp.Body.Close()
 	page, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	sum := 0.0
 	for line := range strings.Lines(string(page)) {
 		at := strings.LastIndexByte(line, ' ') + 1
@@ -522,9 +529,7 @@ func (c *client) metric(name string, labels ...string) float64 {
 			continue
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		noError(c.t, err)
 		sum += v
 	}
 	return sum

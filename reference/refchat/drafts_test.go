@@ -9,12 +9,6 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// about decodes the JSON text in an event's data.
-func (s *socket) about(event, field string) obj {
-	s.t.Helper()
-	return decode(s.t, text(s.event(event)["data"].(obj)[field]))
-}
-
 func TestDrafts(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
@@ -44,18 +38,14 @@ func TestDrafts(t *testing.T) {
 		hello := w.ann.dialRaw()
 		mine := text(hello.event("hello")["data"].(obj)["connection_id"])
 		req, err := http.NewRequest("POST", w.ann.url+"/api/v4/drafts", strings.NewReader(`{"channel_id":"`+w.channel+`","message":"psst"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		req.Header.Set("Connection-Id", mine)
 		if a := w.ann.do(req); a.status != 201 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		holds(t, "the other connection heard", ann.about("draft_created", "draft"), "message", "psst")
-		for _, e := range hello.sync(2) {
-			if e["event"] == "draft_created" {
-				t.Error("the connection that was named heard of its own draft")
-			}
+		if hello.count(2, "draft_created") > 0 {
+			t.Error("the connection that was named heard of its own draft")
 		}
 		eve := w.addUser("eve")
 		eve.forbidden("POST", "/drafts", obj{"channel_id": w.channel, "message": "x"})

@@ -95,9 +95,7 @@ func serve(t testing.TB, cfg refchat.Config) *refchat.Server {
 		cfg.Hash = "bcrypt:4"
 	}
 	s, err := refchat.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

@@ -1,7 +1,6 @@
 package refchat_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -22,15 +21,12 @@ func TestPriority(t *testing.T) {
 		if !isUrgent(p) {
 			t.Errorf("answer %v", p)
 		}
-		var got obj
-		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil || !isUrgent(got) {
+		if got := bob.about("posted", "post"); !isUrgent(got) {
 			t.Errorf("event %v", got)
 		}
 		at := "/users/me/posts/" + idOf(p) + "/ack"
 		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at", some)
-		if d := ann.event("post_acknowledgement_added")["data"].(obj); !strings.Contains(text(d["acknowledgement"]), w.bob.id) {
-			t.Errorf("event %v", d)
-		}
+		holds(t, "event", ann.about("post_acknowledgement_added", "acknowledgement"), "user_id", w.bob.id)
 		acks := func() int {
 			l := w.ann.get("/channels/" + w.channel + "/posts?since=" + "1")
 			x := l["posts"].(obj)[idOf(p)].(obj)
@@ -65,28 +61,19 @@ func TestReminder(t *testing.T) {
 		at := "/users/me/posts/" + idOf(p) + "/reminder"
 		for range 2 { // the second changes the time of the first
 			w.bob.ok("POST", at, obj{"target_time": time.Now().Add(10 * time.Minute).Unix()})
-			var e obj
-			if err := json.Unmarshal([]byte(text(bob.event("ephemeral_message")["data"].(obj)["post"])), &e); err != nil ||
-				e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), idOf(p)) || !strings.Contains(text(e["message"]), "@ann") {
+			e := bob.about("ephemeral_message", "post")
+			if e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), idOf(p)) || !strings.Contains(text(e["message"]), "@ann") {
 				t.Errorf("ephemeral message %v", e)
 			}
 		}
-		for _, e := range ann.sync(1) {
-			if e["event"] == "ephemeral_message" {
-				t.Error("another user was told")
-			}
+		if ann.count(1, "ephemeral_message") > 0 {
+			t.Error("another user was told")
 		}
 		// It comes when it is due, once.
 		for _, after := range []time.Duration{9 * time.Minute, 11 * time.Minute, 12 * time.Minute} {
 			noError(t, w.s.RemindOnce(t.Context(), time.Now().Add(after)))
 		}
-		n := 0
-		for _, e := range bob.sync(1) {
-			if e["event"] == "ephemeral_message" {
-				n++
-			}
-		}
-		if n != 1 {
+		if n := bob.count(1, "ephemeral_message"); n != 1 {
 			t.Errorf("reminded %d times", n)
 		}
 		w.bob.fails(400, "api.context.invalid_body_param.app_error", "POST", at, obj{"target_time": 1})
@@ -100,14 +87,9 @@ func TestPersistentNotification(t *testing.T) {
 		ann, bob := w.ann.dial(), w.bob.dial()
 		p := w.ann.create("/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
 		mark := 0
-		triggered := func(s *socket) (n int) {
+		triggered := func(s *socket) int {
 			mark++
-			for _, e := range s.sync(mark) {
-				if e["event"] == "persistent_notification_triggered" {
-					n++
-				}
-			}
-			return n
+			return s.count(mark, "persistent_notification_triggered")
 		}
 		now := time.Now()
 		pass := func(d time.Duration) {

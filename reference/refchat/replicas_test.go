@@ -18,9 +18,7 @@ func TestReplicas(t *testing.T) {
 		}
 		behind := database(t, engine)
 		first, err := refchat.New(t.Context(), refchat.Config{Listen: "127.0.0.1:0", DSN: behind, Hash: "bcrypt:4"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		first.Close() // its schema is there
 		w := newWorld(t, refchat.Config{DSN: dsn, DSNReplicas: []string{behind}})
 		u := w.ann

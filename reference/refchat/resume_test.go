@@ -143,12 +143,8 @@ func TestShouldAck(t *testing.T) {
 	if e := bob.event("posted"); e["data"].(obj)["should_ack"] != true || !strings.Contains(text(e["data"].(obj)["post"]), "ahoy") {
 		t.Errorf("the mentioned user is not asked: %v", e)
 	}
-	noError(t, bob.conn.WriteJSON(obj{"seq": 1, "action": "posted_notify_ack", "data": obj{"post_id": p["id"], "status": "success"}}))
-	for m := bob.next(); m["seq_reply"] != float64(1); m = bob.next() {
-		if m["status"] == "FAIL" {
-			t.Fatal(m)
-		}
-	}
+	m := bob.asked(1, "posted_notify_ack", obj{"post_id": p["id"], "status": "success"})
+	holds(t, "the confirmation", m, "status", "OK")
 	if n := w.metric("mattermost_notifications_total_ack"); n != 1 {
 		t.Errorf("%v confirmations", n)
 	}

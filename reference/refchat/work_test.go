@@ -159,9 +159,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	resp, err := http.Get(w.anon.url + "/debug/pprof/goroutine?debug=1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer resp.Body.Close()
 	if b, _ := io.ReadAll(resp.Body); !bytes.Contains(b, []byte("goroutine profile:")) {
 		t.Errorf("pprof: %.100s", b)
@@ -174,9 +172,7 @@ func TestHashes(t *testing.T) {
 	for i, hash := range []string{"bcrypt:4", "pbkdf2:1000", "pbkdf2:2000", "bcrypt:5"} {
 		func() {
 			s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: hash, Listen: "127.0.0.1:0"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan error, 1)
 			go func() { done <- s.Run(ctx) }()
@@ -208,18 +204,14 @@ func TestHashes(t *testing.T) {
 func TestAnAdministratorWithTheDefaultPasswordIsForLoopback(t *testing.T) {
 	dsn := database(t, "postgresql")
 	s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.Close()
 	_, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "0.0.0.0:0", AdminPassword: "One-of-my-own-1"})
 	if err == nil || !strings.Contains(err.Error(), "was made with it") {
 		t.Errorf("got %v", err)
 	}
 	s, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", AdminPassword: "One-of-my-own-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.Close()
 }
 

@@ -29,9 +29,7 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	dir, err := os.MkdirTemp("", "reset-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	noError(t, os.Chmod(dir, 0o755))
 	var s resetter
@@ -105,9 +103,7 @@ func resetExactly(t *testing.T, s resetter, way lab.Copying) {
 			t.Errorf("process before the reset %v, after %v: not restarted", pids, now)
 		}
 		have, err := dump.Tables(ctx, s.DSN("chat"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if got := dump.Compare(before, have); len(got) > 0 {
 			t.Errorf("reset %d: %v", try+1, got)
 		}

@@ -15,13 +15,10 @@ import (
 	"testing"
 	"time"
 
-	driver "github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"plimsoll/reference/dataset"
 	data "plimsoll/reference/dataset/refchat"
 	"plimsoll/reference/refchat"
+	"plimsoll/reference/refchat/databases"
 	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/postgresql"
 )
@@ -96,24 +93,8 @@ func onEngines(t *testing.T, do func(t *testing.T, dsn string)) {
 // connect opens a database for the test's own statements.
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	var db *sql.DB
-	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
-		conf, err := driver.ParseDSN(rest)
-		if err != nil {
-			t.Fatal("the DSN cannot be read")
-		}
-		c, err := driver.NewConnector(conf)
-		if err != nil {
-			t.Fatal("the DSN cannot be used")
-		}
-		db = sql.OpenDB(c)
-	} else {
-		conf, err := pgx.ParseConfig(dsn)
-		if err != nil {
-			t.Fatal("the DSN cannot be read")
-		}
-		db = stdlib.OpenDB(*conf)
-	}
+	db, _, err := databases.Open(t.Context(), dsn, databases.Options{})
+	noError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -121,13 +102,9 @@ func connect(t *testing.T, dsn string) *sql.DB {
 func population(t *testing.T, src string) *dataset.Population {
 	t.Helper()
 	s, err := dataset.ParseSpec([]byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := dataset.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return p
 }
 
@@ -164,18 +141,12 @@ type client struct {
 func (c *client) call(method, path string, in, out any) {
 	c.t.Helper()
 	b, err := json.Marshal(in)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+"/api/v4"+path, bytes.NewReader(b))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode >= 300 {
@@ -223,15 +194,11 @@ type postList struct {
 func TestServed(t *testing.T) {
 	spec, _ := dataset.Preset("tiny")
 	p, err := dataset.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	onEngines(t, func(t *testing.T, dsn string) {
 		phases := map[string]bool{}
 		res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4", Workers: 3, Progress: func(p data.Progress) { phases[p.Phase] = true }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if res.Rows["posts"] != 10_000 || res.Rows["users"] != 100 || res.Indexes < 30 || len(phases) != 5 {
 			t.Errorf("result %+v, phases %v", res, phases)
 		}
@@ -398,19 +365,13 @@ func TestEveryColumn(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 2000, history: 10d, files: 20%}")
 	onEngines(t, func(t *testing.T, dsn string) {
 		res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		db := connect(t, dsn)
 		for table := range res.Rows {
 			rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			names, err := rows.Columns()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			rows.Close()
 			for _, col := range names {
 				var n int
@@ -455,9 +416,7 @@ func schemaOf(t *testing.T, dsn string) map[string]string {
 			SELECT 'key ' || conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace`
 	}
 	rows, err := connect(t, dsn).QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	out := map[string]string{}
 	for rows.Next() {
@@ -543,15 +502,10 @@ func TestCheckFinds(t *testing.T) {
 	})
 }
 
-func TestBadDSN(t *testing.T) {
+func TestAnUnknownHash(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 100, history: 10d}")
-	for _, dsn := range []string{"", "oracle://x:secret@h/d", "postgres://x:secret@127.0.0.1:1/d", "mysql://x:secret@tcp(127.0.0.1:1)/d", "mysql://secret"} {
-		_, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
-		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", dsn, err)
-		}
-	}
-	if _, err := data.Load(t.Context(), "mysql://", p, data.Options{Hash: "rot13"}); err == nil || !strings.Contains(err.Error(), "rot13") {
+	_, err := data.Load(t.Context(), "mysql://", p, data.Options{Hash: "rot13"})
+	if err == nil || !strings.Contains(err.Error(), "rot13") {
 		t.Errorf("an unknown hash: %v", err)
 	}
 }
