@@ -45,8 +45,8 @@ var contents = map[FileKind]func() []byte{
 // Content returns a valid file of this kind of exactly Size bytes. It must not be changed.
 func (k FileKind) Content() []byte { return contents[k]() }
 
-// Preview returns the picture as JPEG with so many pixels of width and height, as servers make previews; nil for
-// other kinds.
+// Preview returns the picture as JPEG with so many pixels of width and height, as servers make
+// previews; nil for other kinds.
 func (k FileKind) Preview(side int) ([]byte, error) {
 	if k.Pixels() == 0 {
 		return nil, nil

@@ -96,7 +96,7 @@ func (i Instant) MarshalText() ([]byte, error) {
 	return []byte(time.UnixMilli(int64(i)).UTC().Format(time.RFC3339)), nil
 }
 
-// defaults are those of a spec; Channels follows from Users.
+// defaults returns a spec of defaults. Channels follows from Users.
 func defaults() Spec {
 	return Spec{
 		Seed: 1, Team: "plimsoll", Teams: 1, Types: Types{30_000, 70_000, 150_000, 750_000},
@@ -113,8 +113,8 @@ var presets = map[string]func(*Spec){
 	"seed-000": func(s *Spec) { s.Users, s.Posts, s.Teams, s.History = 20_000, 12_000_000, 5, 365 },
 }
 
-// Presets lists the names of the presets, smallest first: tiny (10 thousand posts), small (100 thousand), million, and
-// seed-000 (12 million, as the dumps of published performance comparisons).
+// Presets lists the names of the presets, smallest first: tiny (10 thousand posts), small (100
+// thousand), million, and seed-000 (12 million, as the dumps of published performance comparisons).
 func Presets() []string { return []string{"tiny", "small", "million", "seed-000"} }
 
 // Preset returns the spec of that name and whether there is one.
@@ -217,7 +217,8 @@ func (s Spec) String() string {
 	return string(b)
 }
 
-// Digest is the SHA-256 of the spec and of the version of the model, in hexadecimal: equal digests mean equal data.
+// Digest is the SHA-256 of the spec and of the version of the model, in hexadecimal: equal digests
+// mean equal data.
 func (s Spec) Digest() string {
 	sum := sha256.Sum256([]byte(modelVersion + "\n" + s.String()))
 	return hex.EncodeToString(sum[:])

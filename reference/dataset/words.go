@@ -1,6 +1,6 @@
 package dataset
 
-// words is the size of the vocabulary, that of the list that the release teams' load test uses.
+// words is the size of the vocabulary, as in the list of the release teams' load test.
 const words = 9895
 
 // vocabulary is a list of different pronounceable words of 2 to 15 letters, 7.5 on average.

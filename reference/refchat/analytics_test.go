@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// TestAnalytics: the statistics count all posts and channels of a type, and accounts without bots; for administrators.
+// TestAnalytics: the statistics count all posts and channels of a type, and accounts without bots;
+// for administrators.
 func TestAnalytics(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		counts := func() map[string]float64 {

@@ -87,8 +87,8 @@ func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) error {
 	})
 }
 
-// moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to; sql.ErrNoRows if it
-// is not there or there are not so many.
+// moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to;
+// sql.ErrNoRows if it is not there or there are not so many.
 func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int64) (list []*bookmark, err error) {
 	defer st.timed("ChannelBookmarkStore.UpdateSortOrder", &err)()
 	err = st.transact(ctx, func(tx *store) error {

@@ -13,8 +13,8 @@ func (s *Server) membersChanged(channelID, userID string, joined bool) {
 	s.hub.joinChannel(userID, channelID, joined)
 }
 
-// joinChannel makes a user a member and posts a message of the given system type, in the name of who did it. Joining
-// again changes nothing.
+// joinChannel makes a user a member and posts a message of the given system type, in the name of
+// who did it. Joining again changes nothing.
 func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string, admin bool, kind string) (*channelMember, error) {
 	if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil {
 		return m, nil

@@ -28,7 +28,8 @@ func (s *Server) channelsOfUser(ctx context.Context, userID string) (map[string]
 	return m, errStore("channel.get_members", err)
 }
 
-// mustReadChannel allows members of a channel and administrators: to read, post, react, upload and type.
+// mustReadChannel allows members of a channel and administrators: to read, post, react, upload and
+// type.
 func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID string) error {
 	if s.isAdmin(sess) {
 		return nil
@@ -160,7 +161,8 @@ func (s *Server) getChannel(q *request) error {
 	return q.reply(c)
 }
 
-// mustSeeChannel admits users who may know of a channel: its members, and for open channels the team.
+// mustSeeChannel admits users who may know of a channel: its members, and for open channels the
+// team.
 func (s *Server) mustSeeChannel(q *request, c *channel) error {
 	if c.Type == openChannel {
 		return s.mustBeInTeam(q.ctx(), q.sess, c.TeamID)

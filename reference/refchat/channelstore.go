@@ -22,7 +22,8 @@ var (
 	channelByName  = channelKind.query("ChannelStore.GetByName", "WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0")
 	publicChannels = channelKind.query("ChannelStore.GetPublicChannelsForTeam",
 		"WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0 "+byName+" LIMIT ? OFFSET ?")
-	// channelsOf are a user's channels in a team, with the direct and group ones of no team; with those deleted or without.
+	// channelsOf are a user's channels in a team, with the direct and group ones of no team; with
+	// those deleted or without.
 	channelsOf = map[bool]*query[channel]{
 		false: channelKind.query("ChannelStore.GetChannels", inChannelsOf+"AND c.deleteat = 0 "+byName),
 		true:  channelKind.query("ChannelStore.GetChannels", inChannelsOf+byName),
@@ -73,8 +74,8 @@ var (
 	dropMember = command{"ChannelStore.RemoveMember", "DELETE FROM channelmembers WHERE channelid = ? AND userid = ?"}
 )
 
-// memberRole is a member as a permission check reads it, with the roles that the schemes of the channel or its team
-// give. This server has no schemes.
+// memberRole is a member as a permission check reads it, with the roles that the schemes of the
+// channel or its team give. This server has no schemes.
 type memberRole struct {
 	SchemeAdmin bool
 	NotifyProps string
@@ -143,7 +144,8 @@ var (
 		WHERE userid = ? AND channelid = ?`
 )
 
-// markViewed marks all posts of channels as read by a user and returns the channels' times of last post.
+// markViewed marks all posts of channels as read by a user and returns the channels' times of last
+// post.
 func (st *store) markViewed(ctx context.Context, ids []string, userID string) (times map[string]int64, err error) {
 	defer st.timed("ChannelStore.UpdateLastViewedAt", &err)()
 	var list []*channel
@@ -182,8 +184,8 @@ func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (
 	return st.setThreads(ctx, "lastviewed = ?, unreadmentions = 0", millis(), userID, threads)
 }
 
-// setThreads changes a user's memberships of threads. Without threads the statement is sent all the same, as by the
-// real server.
+// setThreads changes a user's memberships of threads. Without threads the statement is sent all the
+// same, as by the real server.
 func (st *store) setThreads(ctx context.Context, set string, at int64, userID string, threads []string) error {
 	text := "UPDATE threadmemberships SET " + set + " WHERE userid = ? AND "
 	if len(threads) == 0 {
@@ -192,7 +194,8 @@ func (st *store) setThreads(ctx context.Context, set string, at int64, userID st
 	return st.run(ctx, text+"postid = ANY(?)", at, userID, threads)
 }
 
-// countMention counts a mention of a member, and notes it in the threads with newer replies that the member follows.
+// countMention counts a mention of a member, and notes it in the threads with newer replies that
+// the member follows.
 func (st *store) countMention(ctx context.Context, channelID, userID string, root bool) (err error) {
 	defer st.timed("ChannelStore.IncrementMentionCount", &err)()
 	now := millis()

@@ -15,7 +15,7 @@ func (s *Server) getChannelUnread(q *request) error {
 	return q.reply(x)
 }
 
-// channelView is what a client sends when its user opens a channel.
+// channelView names the channel that a client shows now, and the one before.
 type channelView struct {
 	ChannelID     string `json:"channel_id"`
 	PrevChannelID string `json:"prev_channel_id"`
@@ -48,8 +48,9 @@ func (s *Server) viewChannel(q *request, in *channelView) error {
 	return q.reply(map[string]any{"status": "OK", "last_viewed_at_times": times})
 }
 
-// markViewed is the common part of viewing and posting: it marks channels as read and notifies the user's own
-// connections. For a client without support for collapsed threads, the channels' threads count as read, too.
+// markViewed is the common part of viewing and posting: it marks channels as read and notifies the
+// user's own connections. For a client without support for collapsed threads, the channels' threads
+// count as read, too.
 func (s *Server) markViewed(ctx context.Context, ids []string, userID string, collapsed bool) (map[string]int64, error) {
 	times, err := s.st.markViewed(ctx, ids, userID)
 	if err != nil {

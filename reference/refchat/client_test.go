@@ -64,9 +64,9 @@ func (c *client) send(method, path string, body any) answer {
 	return c.do(req)
 }
 
-// written is the millisecond in which the latest write of any client was answered. The server's instants are
-// milliseconds, and lists are ordered by them: a write begins in a later one than the write before it, so that tests
-// know which came first.
+// written is the millisecond in which the latest write of any client was answered. The server's
+// instants are milliseconds, and lists are ordered by them: a write begins in a later one than the
+// write before it, so that tests know which came first.
 var written atomic.Int64
 
 func (c *client) do(req *http.Request) answer {
@@ -145,8 +145,9 @@ type anyValue struct{}
 
 var some anyValue
 
-// gives makes a request, checks its status and values in its answer, which it returns if that is an object: pairs of a
-// place and a value. A place is names and indices with dots between; # is how many there are.
+// gives makes a request, checks its status and values in its answer, which it returns if that is an
+// object: pairs of a place and a value. A place is names and indices with dots between; # is how
+// many there are.
 func (c *client) gives(status int, method, path string, body any, values ...any) obj {
 	c.t.Helper()
 	answer := want[any](c, status, method, path, body)
@@ -243,7 +244,8 @@ func (c *client) login(name, password string) *client {
 	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: idOf(u)}
 }
 
-// world is a server with an administrator, two users ann and bob in one team and an open channel with both.
+// world is a server with an administrator, two users ann and bob in one team and an open channel
+// with both.
 type world struct {
 	s             *refchat.Server
 	anon          *client
@@ -432,9 +434,9 @@ func waitFor(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// sync returns the messages up to now: the events of all requests that were answered before it was called. A change of
-// preferences marks the place, as its event takes the same way; it is repeated in case a fault ate it. n makes the mark
-// unique among this socket's.
+// sync returns the messages up to now: the events of all requests that were answered before it was
+// called. A change of preferences marks the place, as its event takes the same way; it is repeated
+// in case a fault ate it. n makes the mark unique among this socket's.
 func (s *socket) sync(n int) []obj {
 	s.t.Helper()
 	var before []obj
@@ -507,8 +509,8 @@ func messages(t testing.TB, events []obj) []string {
 	return out
 }
 
-// metric returns the sum of a metric over the series that have all given labels ("name=value"); for histograms their
-// count.
+// metric returns the sum of a metric over the series that have all given labels ("name=value"); for
+// histograms their count.
 func (c *client) metric(name string, labels ...string) float64 {
 	c.t.Helper()
 	resp, err := c.http.Get(c.url + "/metrics")

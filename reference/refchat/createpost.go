@@ -86,8 +86,8 @@ func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
 	return old, s.addMetadata(ctx, []*post{old})
 }
 
-// storePost does a client's post: checks its thread, stores it, notifies all members and marks the channel as read
-// for its author. It returns the post as JSON.
+// storePost does a client's post: checks its thread, stores it, notifies all members and marks the
+// channel as read for its author. It returns the post as JSON.
 func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline bool) ([]byte, error) {
 	u, err := s.user(ctx, p.UserID)
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 	return body, nil
 }
 
-// mayMention checks whether a user may mention a whole channel. This server lets every member, and queries the
-// database for each post, twice, because the real server does.
+// mayMention checks whether a user may mention a whole channel. This server lets every member, and
+// queries the database for each post, twice, because the real server does.
 func (s *Server) mayMention(ctx context.Context, c *channel, u *user) error {
 	_, err := roleOf.find(ctx, s.st, c.ID, u.ID)
 	return errStore("channel.get_member", err)
@@ -253,12 +253,12 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 	return thread, nil
 }
 
-// countMentions finds who a post names, counts that in their memberships and lets them follow the thread. thread is
-// nil for a root, otherwise begins with the root.
+// countMentions finds who a post names, counts that in their memberships and lets them follow the
+// thread. thread is nil for a root, otherwise begins with the root.
 func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread []*post, system bool) ([]string, error) {
 	var a *audience
-	// A message of the server mentions only the users in its properties: its text is not searched. So a channel that
-	// thousands join does not load all its members' profiles for each of them.
+	// A message of the server mentions only the users in its properties: its text is not searched. So
+	// a channel that thousands join does not load all its members' profiles for each of them.
 	if !system || thread != nil || c.Type == directChannel {
 		var err error
 		if a, err = s.audienceOf(ctx, c.ID); err != nil {
@@ -314,7 +314,8 @@ func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread 
 	return list, nil
 }
 
-// attachFiles gives uploaded files to a post; those that are not the author's, or taken, are left out.
+// attachFiles gives uploaded files to a post; those that are not the author's, or taken, are left
+// out.
 func (s *Server) attachFiles(ctx context.Context, p *post) error {
 	var got []string
 	for _, id := range p.FileIDs {

@@ -33,7 +33,7 @@ var draftKind = define(kind[draft]{
 
 var (
 	draftOf = draftKind.query("DraftStore.Get", "WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0")
-	// draftsOf are a user's drafts in a team's channels and in those of no team, the latest first.
+	// draftsOf selects a user's drafts in the channels of a team and of no team, the latest first.
 	draftsOf = draftKind.query("DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
 		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`)
 	saveDraft = command{"DraftStore.Upsert",
@@ -58,7 +58,7 @@ func (d *draft) check() error {
 	return nil
 }
 
-// withFiles fills in a draft's files: those of its author that no post has taken.
+// withFiles fills in the files of a draft that its author uploaded and no post has taken.
 func (s *Server) withFiles(ctx context.Context, d *draft) error {
 	d.Metadata = &postMetadata{}
 	if len(d.FileIDs) == 0 {
@@ -130,7 +130,8 @@ func (s *Server) getDrafts(q *request) error {
 	return q.reply(list)
 }
 
-// deleteDraft also succeeds where there is none: the wanted state is reached, as on the real server.
+// deleteDraft also succeeds where there is none: the wanted state is reached, as on the real
+// server.
 func (s *Server) deleteDraft(q *request) error {
 	ctx := q.ctx()
 	d, err := draftOf.one(ctx, s.st, q.userID, q.id, q.param("thread_id"))

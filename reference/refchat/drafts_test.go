@@ -113,8 +113,8 @@ func TestScheduledPosts(t *testing.T) {
 	})
 }
 
-// Older releases lack later operations, and a license that is missing is named as the real server names
-// it.
+// Older releases lack later operations, and a license that is missing is named as the real server
+// names it.
 func TestReleasesAndLicenses(t *testing.T) {
 	dsn := database(t, "postgresql")
 	old := newWorld(t, refchat.Config{DSN: dsn, Version: "5.37.10", License: "none"})

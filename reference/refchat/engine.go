@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// engine holds the SQL that differs between the databases. The protocol counts, not the product: MariaDB is
-// mysqlEngine.
+// engine holds the SQL that differs between the databases. The protocol counts, not the product:
+// MariaDB is mysqlEngine.
 type engine struct {
 	name         string
 	lock, unlock string            // of migrations, held by one server at a time
@@ -91,7 +91,8 @@ func onDuplicate(text string) string {
 	return insert + " ON DUPLICATE KEY UPDATE " + excluded.ReplaceAllString(sets, "= VALUES($1)")
 }
 
-// spread writes the lists among the arguments, each for a condition "= ANY(?)", as arguments of their own.
+// spread writes the lists among the arguments, each for a condition "= ANY(?)", as arguments of
+// their own.
 func spread(text string, args []any) (string, []any) {
 	var flat []any
 	for i, a := range args {

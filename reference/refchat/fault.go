@@ -187,7 +187,7 @@ func (f *faults) add(text string) error {
 	return nil
 }
 
-// readDuration reads a duration above 0 and at most so long.
+// readDuration reads a duration above 0, up to most.
 func readDuration(text string, most time.Duration, to *time.Duration) bool {
 	d, err := time.ParseDuration(text)
 	*to = d
@@ -213,7 +213,8 @@ func (f *faults) failing(share, handler string, panics bool) bool {
 	return err == nil && p > 0 && p <= 1
 }
 
-// fails reports whether a request of handler is to be answered with an error; it panics if that is planted.
+// fails reports whether a request of handler is to be answered with an error; it panics if that is
+// planted.
 func (f *faults) fails(handler string) bool {
 	for i := range f.errs {
 		if f.errs[i].hits(handler) {

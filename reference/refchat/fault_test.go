@@ -57,8 +57,8 @@ func TestFaultError(t *testing.T) {
 	}
 }
 
-// shortest returns the least time of n calls: the time that a fault adds to each shows even on a busy
-// machine.
+// shortest returns the least time of n calls: the time that a fault adds to each shows even on a
+// busy machine.
 func shortest(n int, fn func()) time.Duration {
 	best := time.Hour
 	for range n {
@@ -115,7 +115,8 @@ func TestFaultPool(t *testing.T) {
 	})
 }
 
-// TestFaultLock lets requests that need no database wait for each other, and Go's own account of mutexes see it.
+// TestFaultLock lets requests that need no database wait for each other, and Go's own account of
+// mutexes see it.
 func TestFaultLock(t *testing.T) {
 	w := faulty(t, "lock:20ms")
 	start := time.Now()
@@ -179,9 +180,9 @@ func TestFaultStall(t *testing.T) {
 	}
 }
 
-// TestFaultCPU checks the share by the server's own accounts: the burnt time against the rest of this process's CPU
-// time. This process is also the client and more, which the burner cannot separate from the server; the share holds
-// all the same.
+// TestFaultCPU checks the share by the server's own accounts: the burnt time against the rest of
+// this process's CPU time. This process is also the client and more, which the burner cannot
+// separate from the server; the share holds all the same.
 func TestFaultCPU(t *testing.T) {
 	w := faulty(t, "cpu:50%")
 	load := func(d time.Duration) {
@@ -213,8 +214,8 @@ func TestFaultWork(t *testing.T) {
 	for range 50 {
 		w.ann.send("GET", "/users/me/teams", nil)
 	}
-	// A request ends its burn at the first reading of the clock after its time: never before, and by thread time,
-	// so preemption does not make it longer.
+	// A request ends its burn at the first reading of the clock after its time: never before, and by
+	// thread time, so preemption does not make it longer.
 	if burnt := w.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.2 || burnt > 0.3 {
 		t.Errorf("50 requests burnt %.4f s, want 0.2", burnt)
 	}
@@ -229,9 +230,9 @@ func TestFaultWork(t *testing.T) {
 	}
 }
 
-// TestFaultWorkDelaysTheAnswer checks the burnt time when an answer begins to arrive: all of it, also where net/http
-// sends before the handler returns, and where a WebSocket keeps the handler for its whole life. And each request
-// burns once.
+// TestFaultWorkDelaysTheAnswer checks the burnt time when an answer begins to arrive: all of it,
+// also where net/http sends before the handler returns, and where a WebSocket keeps the handler for
+// its whole life. And each request burns once.
 func TestFaultWorkDelaysTheAnswer(t *testing.T) {
 	const work = 0.05 // s
 	w := faulty(t, "work:50ms")
@@ -300,8 +301,8 @@ func TestFaultLimitAnswers429(t *testing.T) {
 	}
 }
 
-// TestFaultCacheGoesToTheDatabase counts statements: the same requests take more with a cache that holds one entry a
-// shard.
+// TestFaultCacheGoesToTheDatabase counts statements: the same requests take more with a cache that
+// holds one entry a shard.
 func TestFaultCacheGoesToTheDatabase(t *testing.T) {
 	statements := func(faults ...string) (n, evicted float64) {
 		w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: faults})

@@ -41,7 +41,8 @@ type earlyFile struct {
 	data []byte
 }
 
-// uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in the query.
+// uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in
+// the query.
 func (s *Server) uploadFiles(q *request) error {
 	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
 	u := &upload{s: s, q: q, channelID: q.query("channel_id"), owner: q.sess.UserID, infos: []*fileInfo{}, clients: []string{}}

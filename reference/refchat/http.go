@@ -38,10 +38,10 @@ type request struct {
 	bookmark                      *bookmark
 }
 
-// burn carries out the faults work and cpu, once in a request's life: after the handler's queries, before the first
-// byte of its answer. Spins that came before the queries would all be spun before Go's scheduler handles the first
-// query's answer; a spin after the answer would delay only answers that fit into the buffer which net/http sends at
-// the end.
+// burn carries out the faults work and cpu, once in a request's life: after the handler's queries,
+// before the first byte of its answer. Spins that came before the queries would all be spun before
+// Go's scheduler handles the first query's answer; a spin after the answer would delay only answers
+// that fit into the buffer which net/http sends at the end.
 func (q *request) burn() {
 	if q.burner != nil {
 		q.burner.request(q.route.name)
@@ -347,8 +347,8 @@ func ipOf(r *http.Request) string {
 	return host
 }
 
-// router finds routes by method and path segments. http.ServeMux cannot hold this API: /teams/name/{n} and
-// /teams/{id}/stats are ambiguous there; here literal segments win.
+// router finds routes by method and path segments. http.ServeMux cannot hold this API:
+// /teams/name/{n} and /teams/{id}/stats are ambiguous there; here literal segments win.
 type router struct {
 	routes map[routerKey][]*route
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// textList is a flag that may be given several times.
+// textFlags is a flag that may be given several times.
 type textFlags []string
 
 func (t *textFlags) String() string { return fmt.Sprint([]string(*t)) }
@@ -23,10 +23,10 @@ func (t *textFlags) Set(s string) error {
 // ErrUsage is wrapped by errors of Main that are about its arguments.
 var ErrUsage = errors.New("usage")
 
-// Main is the command "refchat": it serves until ctx ends. c has what no flag sets. Secrets come through env: the DSN from the variable that
-// -dsn-env names, those of replicas from the one that -dsn-replicas-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
-// line "refchat: listening on http://ADDRESS" goes to stdout (and with -bus one "refchat: bus on ADDRESS" before it);
-// everything else to stderr.
+// Main is the command "refchat": it serves until ctx ends. c has what no flag sets. Secrets come
+// from the environment: the flags -dsn-env, -dsn-replicas-env and -admin-password-env name the
+// variables. When the server is ready, the line "refchat: listening on http://ADDRESS" goes to
+// stdout, with -bus after "refchat: bus on ADDRESS"; everything else goes to stderr.
 func (c Config) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	cfg := Config{Around: c.Around}
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)

@@ -10,11 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// buckets are Prometheus' defaults and three finer ones: most of this server's work ends below 5 ms.
+// buckets are Prometheus' defaults and three finer ones: most of this server's work ends below 5
+// ms.
 var buckets = append([]float64{0.0005, 0.001, 0.0025}, prometheus.DefBuckets...)
 
-// metrics holds the content of /metrics, in a registry of the server's own. The names mattermost_* are those that
-// existing dashboards and queries read; refchat_* are those that the real server does not count.
+// metrics holds the content of /metrics, in a registry of the server's own. The names mattermost_*
+// are those that existing dashboards and queries read; refchat_* are those that the real server
+// does not count.
 type metrics struct {
 	reg        *prometheus.Registry
 	apiTime    *prometheus.HistogramVec
@@ -56,7 +58,7 @@ type storeKey struct {
 	ok     bool
 }
 
-// runtimeMetrics are those about the waits of a Go program: mutexes, a core, garbage collection.
+// runtimeMetrics select the waits of a Go program: for mutexes, a core, garbage collection.
 var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
 	{Matcher: regexp.MustCompile(`^/sync/mutex/wait/total:seconds$`)},
 	{Matcher: regexp.MustCompile(`^/sched/latencies:seconds$`)},

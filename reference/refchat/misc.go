@@ -108,7 +108,8 @@ func (s *Server) getClientConfig(q *request) error {
 	return q.reply(s.client.values)
 }
 
-// getConfig answers an administrator with the settings that bound a load. It has none for metrics, which are always on.
+// getConfig answers an administrator with the settings that bound a load. It has none for metrics,
+// which are always on.
 func (s *Server) getConfig(q *request) error {
 	type section map[string]any
 	return q.reply(map[string]section{

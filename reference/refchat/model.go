@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The wire types: field names, order and omissions are those of the real API.
+// The wire types have the field names, the order and the omissions of the real API.
 
 type user struct {
 	ID                 string            `json:"id"`

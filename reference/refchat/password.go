@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// hasher makes password hashes of one kind and verifies those of every kind.
+// hasher makes password hashes of one kind and verifies hashes of every kind.
 type hasher struct {
 	kind string // bcrypt or pbkdf2
 	work int    // bcrypt cost, or PBKDF2 iterations
@@ -81,8 +81,8 @@ func (h hasher) verify(stored, password string) error {
 	return nil
 }
 
-// outdated reports whether a stored hash was made with other settings than h; the server then replaces it at login,
-// as the real one has done since it moved from bcrypt to PBKDF2.
+// outdated reports whether a stored hash was made with other settings than h; the server then
+// replaces it at login, as the real one has done since it moved from bcrypt to PBKDF2.
 func (h hasher) outdated(stored string) bool {
 	if h.kind == "bcrypt" {
 		cost, err := bcrypt.Cost([]byte(stored))
@@ -91,8 +91,8 @@ func (h hasher) outdated(stored string) bool {
 	return !strings.HasPrefix(stored, fmt.Sprintf("$pbkdf2$f=SHA256,w=%d,l=32$", h.work))
 }
 
-// HashPassword returns the value of the users table for a password. hash is as in [Config]; "" means
-// DefaultHash.
+// HashPassword returns the value of the users table for a password. hash is as in [Config]; ""
+// means DefaultHash.
 func HashPassword(hash, password string) (string, error) {
 	if hash == "" {
 		hash = DefaultHash

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// An author's own identifier of a post comes back in the answer and in the events, and is stored nowhere. Sent again
-// within 30 s it gives the post that there is.
+// An author's own identifier of a post comes back in the answer and in the events, and is stored
+// nowhere. Sent again within 30 s it gives the post that there is.
 func TestPendingPostIDs(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()

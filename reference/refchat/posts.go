@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// listOf makes the API's list of posts, in the given order, with the whole threads of its replies (not in the order).
+// listOf makes the API's list of posts, in the given order, with the whole threads of its replies
+// (not in the order).
 func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted bool) (*postList, error) {
 	l := &postList{Order: make([]string, 0, len(posts)), Posts: make(map[string]*post, len(posts))}
 	var roots []string
@@ -41,8 +42,8 @@ func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted boo
 	return l, s.addMetadata(ctx, all)
 }
 
-// addMetadata fills in files and reactions of posts that have some, and queries priorities and acknowledgements of
-// all roots, as the real server does since 7.7.
+// addMetadata fills in files and reactions of posts that have some, and queries priorities and
+// acknowledgements of all roots, as the real server does since 7.7.
 func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 	var files, reacted, roots []string
 	by := make(map[string]*post, len(posts))
@@ -158,7 +159,8 @@ func (s *Server) getPostsForChannel(q *request) error {
 	return s.replyPosts(q, list, as, since > 0 || before != "" || after != "", since == 0)
 }
 
-// replyPosts answers with a list of a channel's posts, which cursors gives the neighbors of its ends.
+// replyPosts answers with a list of a channel's posts, which cursors gives the neighbors of its
+// ends.
 func (s *Server) replyPosts(q *request, list []*post, as *threadView, counted, cursors bool) error {
 	ctx := q.ctx()
 	if err := s.introduceRoots(ctx, list, as); err != nil {
@@ -171,8 +173,8 @@ func (s *Server) replyPosts(q *request, list []*post, as *threadView, counted, c
 	return q.answer(l, err)
 }
 
-// getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the oldest unread post
-// with those around it, or the last page.
+// getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the
+// oldest unread post with those around it, or the last page.
 func (s *Server) getPostsAroundUnread(q *request) error {
 	if err := s.mayReadPosts(q.ctx(), q.sess, q.channelID); err != nil {
 		return err
@@ -332,8 +334,8 @@ func (s *Server) changed(ctx context.Context, event string, p *post) ([]byte, er
 	return body, err
 }
 
-// mustBeAuthor admits the author of a post, and administrators. A post that is not there is refused, too, as the real
-// server hides existing ones.
+// mustBeAuthor admits the author of a post, and administrators. A post that is not there is
+// refused, too, as the real server hides existing ones.
 func (s *Server) mustBeAuthor(q *request) error {
 	err := s.mustReadPost(q)
 	switch {

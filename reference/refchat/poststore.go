@@ -14,15 +14,15 @@ var postKind = define(kind[post]{
 		"originalid, message, type, props, hashtags, fileids, hasreactions",
 })
 
-// replyCount counts the replies of each post's thread as the real server does, by a subquery per row; a long thread is
-// thus read in quadratic time.
+// replyCount counts the replies of each post's thread as the real server does, by a subquery per
+// row; a long thread is thus read in quadratic time.
 const replyCount = `(SELECT COUNT(r.id) FROM posts r WHERE r.rootid = (CASE WHEN p.rootid = '' THEN p.id ELSE p.rootid END) AND r.deleteat = 0)`
 
 // countedKind are posts with the number of replies in their threads.
 var countedKind = postKind.with(", "+replyCount, "replycount", "")
 
-// rootKind are root posts with their threads as a user sees them: one statement, as the real server's, and no others
-// for replies. The user is the first argument.
+// rootKind are root posts with their threads as a user sees them: one statement, as the real
+// server's, and no others for replies. The user is the first argument.
 var rootKind = postKind.with(
 	", COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, FALSE)",
 	"replycount, lastreplyat, participants, isfollowing",
@@ -57,7 +57,8 @@ type postLists struct {
 }
 
 var (
-	// allPosts are the posts as they come. The replies of the newest are not counted, a habit of the real server.
+	// allPosts are the posts as they come. The replies of the newest are not counted, a habit of the
+	// real server.
 	allPosts = listsOf(postKind, countedKind, "")
 	// rootPosts are for clients that collapse threads.
 	rootPosts = listsOf(rootKind, rootKind, " AND p.rootid = ''")
@@ -76,8 +77,8 @@ func listsOf(newest, others *kind[post], only string) *postLists {
 	}
 }
 
-// threadView is the form in which a user lists posts: all as they come or, collapsed, roots alone, each with its thread
-// as the user sees it.
+// threadView is a user's form of lists of posts: all as they come or, collapsed, roots alone, each
+// with its thread as the user sees it.
 type threadView struct {
 	*postLists
 	collapsed bool
@@ -109,8 +110,8 @@ func (v *threadView) neighbor(ctx context.Context, st *store, channelID string, 
 	return id, unless(err, sql.ErrNoRows)
 }
 
-// savePost stores a new post and updates its thread and channel, statement by statement as the real server does.
-// counted is false for messages that do not count as unread, such as "joined".
+// savePost stores a new post and updates its thread and channel, statement by statement as the real
+// server does. counted is false for messages that do not count as unread, such as "joined".
 func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error) {
 	defer st.timed("PostStore.Save", &err)()
 	err = st.transact(ctx, func(tx *store) error {
@@ -192,11 +193,12 @@ func (st *store) countReply(ctx context.Context, p *post) error {
 	return err
 }
 
-// errThreadExists reports that another first reply made the thread's row at the same time. Neither counted the other,
-// so the later one begins again, and finds the row.
+// errThreadExists reports that another first reply made the thread's row at the same time. Neither
+// counted the other, so the later one begins again, and finds the row.
 var errThreadExists = errors.New("the thread's row was made meanwhile")
 
-// editPost stores the new text of a post and keeps the old version as a deleted row, as the real server does.
+// editPost stores the new text of a post and keeps the old version as a deleted row, as the real
+// server does.
 func (st *store) editPost(ctx context.Context, old, p *post) (err error) {
 	defer st.timed("PostStore.Update", &err)()
 	gone := *old

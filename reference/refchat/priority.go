@@ -34,8 +34,8 @@ const (
 // priorities reports whether posts have priorities.
 func (s *Server) priorities() bool { return s.client.values["PostPriority"] == "true" }
 
-// checkPriority refuses the same as the real server: a priority of a reply, and a post that goes on notifying without
-// urgency or without a user to notify.
+// checkPriority refuses the same as the real server: a priority of a reply, and a post that goes on
+// notifying without urgency or without a user to notify.
 func (s *Server) checkPriority(ctx context.Context, p *post) error {
 	if p.Metadata == nil || p.Metadata.Priority == nil {
 		return nil
@@ -99,7 +99,8 @@ var (
 	storeAcknowledgement = acknowledgementKind.upsert("postid, userid", "acknowledgedat")
 )
 
-// setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.
+// setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as
+// changed.
 func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) error {
 	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *store) error {
 		if err := tx.run(ctx, storeAcknowledgement, acknowledgementKind.content(x)...); err != nil {
@@ -181,8 +182,8 @@ func (st *store) setReminder(ctx context.Context, r *reminder) error {
 	})
 }
 
-// remind goes on notifying about posts and reminds users of theirs, until ctx ends. Each server looks every minute;
-// who deletes or updates the row first sends.
+// remind goes on notifying about posts and reminds users of theirs, until ctx ends. Each server
+// looks every minute; who deletes or updates the row first sends.
 func (s *Server) remind(ctx context.Context) {
 	for sleep(ctx, time.Minute) == nil {
 		if err := s.remindOnce(ctx, time.Now()); err != nil && ctx.Err() == nil {
@@ -238,8 +239,8 @@ func (st *store) dueReminders(ctx context.Context, now int64) (list []*reminder,
 	return list, nil
 }
 
-// duePersistent returns the posts about which to notify again, and counts that. A post that was acknowledged by any
-// user, replied to or deleted is left in peace.
+// duePersistent returns the posts about which to notify again, and counts that. A post that was
+// acknowledged by any user, replied to or deleted is left in peace.
 func (st *store) duePersistent(ctx context.Context, now int64) (list []*post, err error) {
 	defer st.timed("PostPersistentNotificationStore.Get", &err)()
 	before := now - persistentEvery.Milliseconds()

@@ -113,7 +113,8 @@ func (s *Server) getUsersStats(q *request) error {
 	return s.usersStats(q, s.has(QuirkStatsCountBots))
 }
 
-// getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays include_bots alone.
+// getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays
+// include_bots alone.
 func (s *Server) getFilteredUsersStats(q *request) error {
 	bots, _ := strconv.ParseBool(q.query("include_bots")) // as there, anything else is false
 	return s.usersStats(q, bots)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// limitFault answers 429 to requests beyond a rate: a bucket that fills by a token per 1/rate and holds those of a
-// second.
+// limitFault answers 429 to requests beyond a rate: a bucket that gets a token per 1/rate and holds
+// the tokens of one second.
 type limitFault struct {
 	rate    int    // requests per second; 0 limits nothing
 	handler string // "" for all

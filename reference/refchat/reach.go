@@ -21,8 +21,8 @@ func (c *Config) checkReach() error {
 	return nil
 }
 
-// loopback reports whether an address is of this host alone. A name is, if it is localhost; no host means all
-// addresses.
+// loopback reports whether an address is of this host alone. A name is, if it is localhost; no host
+// means all addresses.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -32,8 +32,9 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// profiles serves the profiles of net/http/pprof: to this host, and to others only with the administrator's name and
-// password (HTTP Basic), because they show the program's memory and cost its time.
+// profiles serves the profiles of net/http/pprof: to this host, and to others only with the
+// administrator's name and password (HTTP Basic), because they show the program's memory and cost
+// its time.
 func (s *Server) profiles(mux *http.ServeMux) {
 	for path, h := range map[string]http.HandlerFunc{
 		"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile, "/debug/pprof/trace": pprof.Trace,

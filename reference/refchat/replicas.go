@@ -11,7 +11,7 @@ import (
 // readersKey marks the context of a request whose statements may read from a replica.
 type readersKey struct{}
 
-// readers are the operations besides those of GET that only read.
+// readers are the operations that only read although their method is not GET.
 var readers = []string{"getUsersByIds", "getUsersByNames", "getUserStatusesByIds", "searchUsers", "searchChannelsForTeam", "searchAllChannels",
 	"searchGroupChannels", "searchPostsInTeam", "searchPostsInAllTeams", "getRolesByNames"}
 
@@ -33,8 +33,8 @@ func fromMaster(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readersKey{}, false)
 }
 
-// replica returns the store to read from by a statement outside transactions, in turn; nil for the one that is
-// written to.
+// replica returns the store to read from by a statement outside transactions, in turn; nil for the
+// one that is written to.
 func (st *store) replica(ctx context.Context, text string) *store {
 	if st.tx != nil || len(st.replicas) == 0 || !strings.HasPrefix(text, "SELECT") {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// TestReplicas: a replica that has nothing yet shows which reads go to it: lists of posts, and no write, no session, no
-// membership and no event.
+// TestReplicas: a replica that has nothing yet shows which reads go to it: lists of posts, and no
+// write, no session, no membership and no event.
 func TestReplicas(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		engine := "postgresql"
@@ -39,7 +39,8 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// A replica of another engine, or one that is not there, is refused at the start, without its address.
+// A replica of another engine, or one that is not there, is refused at the start, without its
+// address.
 func TestBadReplicas(t *testing.T) {
 	for _, tt := range []struct{ dsn, want string }{
 		{database(t, "mysql"), "it is a mysql, and the database a postgresql"},

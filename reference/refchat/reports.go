@@ -24,8 +24,8 @@ var reportColumns = map[string]string{"": "username", "Username": "username", "C
 
 const maxReportPage = 100
 
-// userReports reads one page behind (column value, id), in ascending order or, with desc, descending. Posts are
-// counted over all time.
+// userReports reads one page behind (column value, id), in ascending order or, with desc,
+// descending. Posts are counted over all time.
 func (st *store) userReports(ctx context.Context, column, fromValue, fromID string, desc bool, size int) ([]*userReport, error) {
 	op, order := ">", "ASC"
 	if desc {

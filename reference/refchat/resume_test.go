@@ -17,7 +17,8 @@ func (s *socket) connection() string {
 	return text(e["data"].(obj)["connection_id"])
 }
 
-// leave closes the socket and waits until the server has noticed: a connection is taken up again only then.
+// leave closes the socket and waits until the server has noticed: a connection is taken up again
+// only then.
 func (s *socket) leave(sockets float64) {
 	s.t.Helper()
 	s.conn.Close()
@@ -26,8 +27,8 @@ func (s *socket) leave(sockets float64) {
 	waitFor(s.t, fmt.Sprint("the server has ", sockets, " sockets"), func() bool { return s.c.metric("mattermost_http_websockets_total") == sockets })
 }
 
-// TestResume loses a socket and takes its connection up again: events sent meanwhile, and events sent before but not
-// received, come once, in order, under its old numbers.
+// TestResume loses a socket and takes its connection up again: events sent meanwhile, and events
+// sent before but not received, come once, in order, under its old numbers.
 func TestResume(t *testing.T) {
 	w := plainWorld(t)
 	w.ann.dial()
@@ -66,7 +67,8 @@ func TestResume(t *testing.T) {
 	if n := w.metric("mattermost_websocket_reconnects_total", "type=success"); n != 1 {
 		t.Errorf("%v resumed", n)
 	}
-	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent again.
+	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent
+	// again.
 	resumed := func(how string) float64 { return w.metric("mattermost_websocket_reconnects_total", "type="+how) }
 	third := back
 	for n := 1.0; resumed("lossless") == 0; n++ {

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// operation declares a route: its method, its path below /api/v4, the words of needs or the parameters that must be
-// identifiers, in the order in which they are checked, the word open if it needs no session, and since which release
-// there is one. Name is the handler label in metrics, as the real server names it.
+// operation declares a route: its method, its path below /api/v4, the words of needs or the
+// parameters that must be identifiers, in the order in which they are checked, the word open if it
+// needs no session, and since which release there is one. Name is the handler label in metrics, as
+// the real server names it.
 type operation struct {
 	call string
 	name string
@@ -22,7 +23,8 @@ type route struct {
 	segs  []string
 }
 
-// needs are the conditions that a route's words name, checked in their order before its handler runs.
+// needs are the conditions that a route's words name, checked in their order before its handler
+// runs.
 var needs = map[string]handler{
 	"own":     (*Server).mustBeOwn,
 	"team":    (*Server).mustBeInTeamOfPath,

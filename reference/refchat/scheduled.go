@@ -26,7 +26,7 @@ var scheduledKind = define(kind[scheduledPost]{
 
 var (
 	scheduledByID = scheduledKind.query("ScheduledPostStore.Get", "WHERE p.id = ?")
-	// scheduledOf are a user's scheduled posts in the channels of a team, or in those of no team.
+	// scheduledOf selects a user's scheduled posts in the channels of a team, or of no team.
 	scheduledOf = scheduledKind.query("ScheduledPostStore.GetScheduledPostsForUser", `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
 		ORDER BY p.scheduledat, p.createat`)
 	updateScheduled = command{"ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?"}
@@ -50,8 +50,8 @@ func (p *scheduledPost) check() error {
 	return p.draft.check()
 }
 
-// tellScheduled notifies a user's clients of a scheduled post, except the one on this connection ("" for
-// none).
+// tellScheduled notifies a user's clients of a scheduled post, except the one on this connection
+// ("" for none).
 func (s *Server) tellScheduled(name string, p *scheduledPost, connection string) {
 	s.publish(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, "scheduledPost", jsonText(p))
 }
@@ -177,8 +177,8 @@ func (s *Server) sendScheduled(ctx context.Context) {
 	}
 }
 
-// sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of several servers, one posts
-// each. A post that cannot be posted stays, with an error code.
+// sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of
+// several servers, one posts each. A post that cannot be posted stays, with an error code.
 func (s *Server) sendDue(ctx context.Context, now int64) error {
 	due, err := scheduledKind.rows(ctx, s.st, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
 	if err != nil {

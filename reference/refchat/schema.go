@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// SchemaVersion is the value of the name "schema" in a database's systems table; with another version the server
-// refuses it.
+// SchemaVersion is the value of the name "schema" in a database's systems table; with another
+// version the server refuses it.
 const SchemaVersion = "2"
 
-// table is one table with columns as the real schema types them on both engines: the words BOOL, TEXT and PROPS stand
-// for types that differ (see columns).
+// table is one table with columns as the real schema types them on both engines: the words BOOL,
+// TEXT and PROPS stand for types that differ (see columns).
 type table struct {
 	name    string
 	columns string
@@ -122,8 +122,8 @@ func Migrate(ctx context.Context, dsn string) error {
 	return migrate(ctx, db, eng)
 }
 
-// migrate makes the schema in an empty database and accepts one that is there. Servers that start together wait for
-// each other on an advisory lock.
+// migrate makes the schema in an empty database and accepts one that is there. Servers that start
+// together wait for each other on an advisory lock.
 func migrate(ctx context.Context, db *sql.DB, eng *engine) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

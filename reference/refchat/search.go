@@ -42,8 +42,9 @@ type parsedSearch struct {
 	dates                    []dateRange
 }
 
-// parsePostSearch parses a user's search: words, "phrases", beginnings*, #hashtags, each excluded by a leading -, and
-// modifiers such as from:ann, in:town-square or before:2024-05-01, whose days begin offset seconds east of Greenwich.
+// parsePostSearch parses a user's search: words, "phrases", beginnings*, #hashtags, each excluded
+// by a leading -, and modifiers such as from:ann, in:town-square or before:2024-05-01, whose days
+// begin offset seconds east of Greenwich.
 func parsePostSearch(text string, offset int) (p parsedSearch) {
 	list := searchTokens(text)
 	for i := 0; i < len(list); i++ {
@@ -88,7 +89,8 @@ func (p *parsedSearch) word(w string, minus bool) {
 	}
 }
 
-// searchTokens splits a search at its spaces. A phrase is one token without its second quotation mark.
+// searchTokens splits a search at its spaces. A phrase is one token without its second quotation
+// mark.
 func searchTokens(text string) (list []string) {
 	rest := text
 	for rest != "" {
@@ -145,8 +147,8 @@ func (f *parsedSearch) filter(name, value string, minus bool, offset int) {
 	f.dates = append(f.dates, d)
 }
 
-// innoStopWords are the words that InnoDB's full-text indexes leave out by default; a search for one would find
-// nothing.
+// innoStopWords are the words that InnoDB's full-text indexes leave out by default; a search for
+// one would find nothing.
 var innoStopWords = strings.Fields("a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where who will with und www")
 
 // tsquery writes a search in the language of PostgreSQL's to_tsquery.
@@ -181,7 +183,8 @@ func (x *postSearch) tsquery() string {
 	return strings.Join(parts, " & ")
 }
 
-// boolean writes a search in the language of MATCH ... AGAINST (... IN BOOLEAN MODE); "" finds nothing.
+// boolean writes a search in the language of MATCH ... AGAINST (... IN BOOLEAN MODE); "" finds
+// nothing.
 func (x *postSearch) boolean() string {
 	var parts []string
 	for _, w := range x.words {
@@ -208,7 +211,8 @@ func (x *postSearch) boolean() string {
 	return strings.Join(parts, " ")
 }
 
-// searchPosts finds the newest 100 posts that match, in the user's channels of the team (all teams if "").
+// searchPosts finds the newest 100 posts that match, in the user's channels of the team (all teams
+// if "").
 func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *postSearch) ([]*post, error) {
 	clause := "WHERE p.deleteat = 0 AND p.type NOT LIKE 'system_%'"
 	var args []any
@@ -329,7 +333,8 @@ func (s *Server) searchPosts(q *request, in *searchRequest) error {
 	}{postList: l})
 }
 
-// hasTag reports whether one of the post's hashtags is exactly one of those; the index has only their words.
+// hasTag reports whether one of the post's hashtags is exactly one of those; the index has only
+// their words.
 func (p *post) hasTag(tags []searchWord) bool {
 	for tag := range strings.FieldsSeq(p.Hashtags) {
 		for _, w := range tags {

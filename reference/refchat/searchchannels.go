@@ -11,8 +11,8 @@ func likeTerm(term string) string {
 	return strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(term))
 }
 
-// matching returns a condition that a channel's name, display name or purpose contains the term, or words that begin
-// like its words.
+// matching returns a condition that a channel's name, display name or purpose contains the term, or
+// words that begin like its words.
 func (st *store) matching(term string) (string, []any) {
 	words := strings.FieldsFunc(term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	if strings.TrimSpace(term) == "" {
@@ -34,8 +34,8 @@ func (st *store) channelsLike(ctx context.Context, teamID, term string, limit in
 	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
 }
 
-// allChannelsLike finds open and private channels of all teams; with a user, those of the user's teams without the
-// private ones that the user is not in.
+// allChannelsLike finds open and private channels of all teams. With a user, it searches the user's
+// teams and leaves out private channels that the user is not in.
 func (st *store) allChannelsLike(ctx context.Context, userID, term string) ([]*channel, error) {
 	clause, args := "WHERE c.type IN ('O', 'P') AND c.deleteat = 0", []any{}
 	if userID != "" {
@@ -54,7 +54,8 @@ func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string
 		cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
 }
 
-// myDirectLike are direct channels of a user with others of that name; their display name is the other's.
+// myDirectLike are direct channels of a user with others of that name; their display name is the
+// other's.
 var myDirectLike = channelKind.with(", u.username", "displayname", " JOIN channelmembers m ON m.channelid = c.id "+
 	"JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid",
 ).query("ChannelStore.AutocompleteInTeamForSearch", `WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?

@@ -45,8 +45,8 @@ type Config struct {
 	AdminPassword string       // default DefaultAdminPassword, on loopback only
 	Log           *slog.Logger // errors of the server; nil discards them
 
-	// Around wraps the API in what a study puts around a server, whose metrics it registers with those of the server;
-	// nil puts nothing there.
+	// Around lets a study wrap the API, and register metrics of its own with the server's; nil wraps
+	// nothing.
 	Around func(http.Handler, prometheus.Registerer) (http.Handler, error)
 }
 
@@ -91,9 +91,9 @@ type Server struct {
 	bgCancel context.CancelFunc
 }
 
-// New connects to the database, makes the schema where there is none, ensures the administrator and opens the
-// listeners, so that Addr is known; nothing is served before Run. The caller must call Run (with an ended context to
-// give up) or Close.
+// New connects to the database, makes the schema where there is none, ensures the administrator and
+// opens the listeners, so that Addr is known; nothing is served before Run. The caller must call
+// Run (with an ended context to give up) or Close.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.Listen = cmp.Or(cfg.Listen, DefaultListen)
 	cfg.Hash = cmp.Or(cfg.Hash, DefaultHash)
@@ -241,8 +241,8 @@ func (s *Server) Close() {
 
 const shutdownTime = 5 * time.Second
 
-// Run serves until ctx ends, then stops: no new connections, WebSockets closed, requests in progress finished (at
-// most five seconds), database closed. It returns nil after a requested stop.
+// Run serves until ctx ends, then stops: no new connections, WebSockets closed, requests in
+// progress finished (at most five seconds), database closed. It returns nil after a requested stop.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.Close()
 	mux := http.NewServeMux()

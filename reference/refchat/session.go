@@ -64,7 +64,7 @@ func (s *Server) touch(sess *session) {
 	})
 }
 
-// credentials are what a client logs in with.
+// credentials are the fields of a login.
 type credentials struct {
 	ID       string `json:"id"`
 	LoginID  string `json:"login_id"`

@@ -43,7 +43,8 @@ type placedChannel struct {
 }
 
 var (
-	// storeSection stores one of the three sections, which another request may make at the same moment.
+	// storeSection stores one of the three sections, which another request may make at the same
+	// moment.
 	storeSection = categoryKind.upsert("id", "type")
 	// placedOf are the sections of a user in a team, as often as they have channels.
 	placedOf = selects[placedChannel]("", categoryKind.columns+", placed", "SELECT "+categoryKind.selected+`, s.channelid
@@ -54,8 +55,9 @@ var (
 		WHERE m.userid = ? AND (c.teamid = ? OR c.teamid = '') AND c.deleteat = 0 ORDER BY c.displayname, c.id`)
 )
 
-// categories returns a user's sidebar in a team, and makes it with the three sections of every user if there is none.
-// The list is complete: channels that no section claims are in that of their kind.
+// categories returns a user's sidebar in a team, and makes it with the three sections of every user
+// if there is none. The list is complete: a channel that no section claims is in the section of its
+// kind.
 func (st *store) categories(ctx context.Context, userID, teamID string) (list []*category, err error) {
 	defer st.timed("ChannelStore.GetSidebarCategories", &err)()
 	if list, err = st.storedCategories(ctx, userID, teamID); err != nil {
@@ -131,7 +133,7 @@ func (st *store) storedCategories(ctx context.Context, userID, teamID string) ([
 
 var insertPlace = insertInto("sidebarchannels", "channelid, userid, categoryid, sortorder")
 
-// claim makes channels those of one section of a user's sidebar in a team, and of no other there.
+// claim moves channels to one section of a user's sidebar in a team.
 func (st *store) claim(ctx context.Context, c *category, others []*category) error {
 	var ids []string
 	for _, o := range others {
@@ -181,7 +183,8 @@ func (st *store) createCategory(ctx context.Context, c *category) error {
 	})
 }
 
-// updateCategories stores changed sections and returns them complete; sql.ErrNoRows if one of them is not the user's.
+// updateCategories stores changed sections and returns them complete; sql.ErrNoRows if one of them
+// is not the user's.
 func (st *store) updateCategories(ctx context.Context, userID, teamID string, changes []*category) (out []*category, err error) {
 	defer st.timed("ChannelStore.UpdateSidebarCategories", &err)()
 	err = st.transact(ctx, func(tx *store) error {

@@ -39,8 +39,8 @@ func TestSidebar(t *testing.T) {
 		if len(all) != 4 || all[1]["id"] != c["id"] || in[w.channel] != "Ship" || len(in) != 4 {
 			t.Errorf("with a category: %v", all)
 		}
-		// The channel goes on to the favorites, which are a preference in older clients; the category gets another
-		// name.
+		// The channel goes on to the favorites, which are a preference in older clients; the category
+		// gets another name.
 		all[0]["channel_ids"], all[1]["channel_ids"], all[1]["display_name"], all[1]["collapsed"] = []string{w.channel}, []string{dm}, "Hull", true
 		w.ann.gives(200, "PUT", path, all[:2], "#", 2, "1.display_name", "Hull")
 		ann.event("sidebar_category_updated")

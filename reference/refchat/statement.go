@@ -69,8 +69,8 @@ next:
 	return list
 }
 
-// fieldsOf returns a function that returns the places that a row is scanned into: those of the columns, or the whole of
-// what is no struct.
+// fieldsOf returns a function that returns where to scan a row: into the fields of the columns, or
+// into a T of one column.
 func fieldsOf[T any](columns []column) func(*T) []any {
 	return func(x *T) []any {
 		if columns == nil {
@@ -208,7 +208,8 @@ func (q *query[T]) find(ctx context.Context, st *store, args ...any) (x T, err e
 	return x, err
 }
 
-// A command is a statement that returns no rows, and the method of a store under which it is measured.
+// A command is a statement that returns no rows, and the method of a store under which it is
+// measured.
 type command struct{ method, text string }
 
 func (c *command) run(ctx context.Context, st *store, args ...any) (err error) {

@@ -11,7 +11,8 @@ const (
 	statusMinUpdateMS = 120_000 // between database updates of an unchanged status
 )
 
-// setOnline notes that a user acted. Changes are written to the database at once, mere activity every two minutes.
+// setOnline notes that a user acted. Changes are written to the database at once, mere activity
+// every two minutes.
 func (s *Server) setOnline(ctx context.Context, userID string) {
 	old, gen, ok := s.statuses.get(userID)
 	if !ok {
@@ -32,7 +33,7 @@ func (s *Server) setOnline(ctx context.Context, userID string) {
 	now := &status{UserID: userID, Status: online, LastActivityAt: millis()}
 	changed := old.Status != online
 	if !changed && now.LastActivityAt-old.LastActivityAt < statusMinUpdateMS {
-		return // the cached time stays that of the last write
+		return // the cached time is the time of the last write
 	}
 	s.statuses.set(userID, now)
 	if !changed {

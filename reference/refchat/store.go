@@ -15,8 +15,9 @@ import (
 	"plimsoll/reference/refchat/databases"
 )
 
-// store executes statements: each by itself, or all in one transaction. Statements are written once, for PostgreSQL but
-// with ? placeholders and lower-case names; engine.go has what MySQL gets. Safe for concurrent use.
+// store executes statements: each by itself, or all in one transaction. Statements are written
+// once, for PostgreSQL but with ? placeholders and lower-case names; engine.go has what MySQL gets.
+// Safe for concurrent use.
 type store struct {
 	*pool
 	tx *sql.Tx // nil outside of transactions
@@ -38,8 +39,8 @@ type pool struct {
 	prepared atomic.Int32
 }
 
-// prepared is one SQL text in this engine's dialect. On MySQL a text that is used often is prepared (once
-// per connection, which database/sql looks after); pgx prepares and caches by itself.
+// prepared is one SQL text in this engine's dialect. On MySQL a text that is used often is prepared
+// (once per connection, which database/sql looks after); pgx prepares and caches by itself.
 type prepared struct {
 	text string
 	uses atomic.Int32
@@ -104,8 +105,9 @@ func (p readied) QueryContext(ctx context.Context, _ string, args ...any) (*sql.
 	return p.Stmt.QueryContext(ctx, args...)
 }
 
-// ready returns the prepared statement to use, or nil to send the text. Preparing takes a connection of its own, so it
-// is not done by a caller that may hold one already: a small pool would wait for itself.
+// ready returns the prepared statement to use, or nil to send the text. Preparing takes a
+// connection of its own, so it is not done by a caller that may hold one already: a small pool
+// would wait for itself.
 func (st *store) ready(s *prepared) *sql.Stmt {
 	if st.eng != mysqlEngine {
 		return nil
@@ -124,8 +126,8 @@ func (st *store) ready(s *prepared) *sql.Stmt {
 	return nil
 }
 
-// begin returns where a statement runs, and applies the slow-query fault while a connection is held, as a slow statement
-// would.
+// begin returns where a statement runs, and applies the slow-query fault while a connection is
+// held, as a slow statement would.
 func (st *store) begin(ctx context.Context, s *prepared) (r runner, done func(), err error) {
 	st.met.statements.Inc()
 	slow := st.faults.slowQuery
@@ -219,7 +221,8 @@ func (st *store) strings(ctx context.Context, text string, args ...any) (list []
 	return list, err
 }
 
-// row runs a statement that returns at most one row and scans it into dest; no row is sql.ErrNoRows.
+// row runs a statement that returns at most one row and scans it into dest; no row is
+// sql.ErrNoRows.
 func (st *store) row(ctx context.Context, dest []any, text string, args ...any) error {
 	found := false
 	err := st.query(ctx, func(r *sql.Rows) error {
@@ -246,8 +249,8 @@ func unless(err, not error) error {
 	return err
 }
 
-// transact runs fn in a transaction, up to three times when the database chose it as a deadlock's victim or fn
-// returns [errThreadExists].
+// transact runs fn in a transaction, up to three times when the database chose it as a deadlock's
+// victim or fn returns [errThreadExists].
 func (st *store) transact(ctx context.Context, fn func(tx *store) error) error {
 	var err error
 	for range 3 {
@@ -277,8 +280,8 @@ func (st *store) transactOnce(ctx context.Context, fn func(tx *store) error) err
 	return tx.Commit()
 }
 
-// retryable reports whether err is one after which nothing was changed and another try may do: a deadlock, a
-// serialization failure, or a concurrent write that came first.
+// retryable reports whether err is one after which nothing was changed and another try may do: a
+// deadlock, a serialization failure, or a concurrent write that came first.
 func retryable(err error) bool {
 	if errors.Is(err, errThreadExists) {
 		return true
@@ -292,7 +295,8 @@ func retryable(err error) bool {
 	return false
 }
 
-// duplicate reports whether err is a violation of a unique index whose name contains part ("" for any).
+// duplicate reports whether err is a violation of a unique index whose name contains part ("" for
+// any).
 func duplicate(err error, part string) bool {
 	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pe.Code == "23505" && strings.Contains(pe.ConstraintName, part)
@@ -303,7 +307,8 @@ func duplicate(err error, part string) bool {
 	return false
 }
 
-// timed observes the duration and success of a store method: defer st.timed("PostStore.Save", &err)().
+// timed observes the duration and success of a store method: defer st.timed("PostStore.Save",
+// &err)().
 func (st *store) timed(method string, err *error) func() {
 	start := time.Now()
 	return func() {

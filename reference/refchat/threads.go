@@ -31,7 +31,8 @@ type threadList struct {
 	Threads             []*threadResponse `json:"threads"`
 }
 
-// collapsed reports whether users have an inbox of threads, and replies are read there instead of with their channel.
+// collapsed reports whether users have an inbox of threads, and replies are read there instead of
+// with their channel.
 func (s *Server) collapsed() bool { return s.client.values["CollapsedThreads"] == "always_on" }
 
 // threadQuery selects the threads of a user to list.
@@ -127,7 +128,8 @@ func (s *Server) getThread(q *request) error {
 	return q.answer(x, err)
 }
 
-// mustReadThread admits those who may read the channel of a thread's root, for calls that change their relation to it.
+// mustReadThread admits those who may read the channel of a thread's root, for calls that change
+// their relation to it.
 func (s *Server) mustReadThread(q *request) error {
 	id, err := q.idParam("thread_id")
 	if err != nil {
@@ -189,8 +191,8 @@ func (s *Server) readThread(q *request) error {
 	return q.reply(x)
 }
 
-// mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel each of the
-// other's replies is one.
+// mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel
+// each of the other's replies is one.
 func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, since int64) (int64, error) {
 	c, err := s.channel(ctx, root.ChannelID)
 	if err != nil {
@@ -222,8 +224,8 @@ func (s *Server) readAllThreads(q *request) error {
 	return q.ok()
 }
 
-// threadUpdated notifies each follower of a thread of a new reply, which mentions some, with the thread as that
-// follower sees it.
+// threadUpdated notifies each follower of a thread of a new reply, which mentions some, with the
+// thread as that follower sees it.
 func (s *Server) threadUpdated(ctx context.Context, rootID, teamID string, mentions []string) error {
 	followers, err := followersOf.list(ctx, s.st, rootID, true)
 	if err != nil {
@@ -296,7 +298,8 @@ func (s *Server) threadView(q *request) *threadView {
 	return &threadView{rootPosts, true, q.sess.UserID, v.Get("collapsedThreadsExtended") == "true"}
 }
 
-// introduceRoots fills in the profiles of those who took part in the threads of a list, if they are wanted.
+// introduceRoots fills in the profiles of those who took part in the threads of a list, if they are
+// wanted.
 func (s *Server) introduceRoots(ctx context.Context, list []*post, as *threadView) error {
 	if !as.extended {
 		return nil

@@ -61,7 +61,8 @@ func TestThreads(t *testing.T) {
 		w.ann.fails(400, "api.getThreadsForUser.bad_only_params", "GET", "/users/me/teams/"+w.team+"/threads?totalsOnly=true&threadsOnly=true", nil)
 		w.ann.forbidden("GET", "/users/"+w.bob.id+"/teams/"+w.team+"/threads", nil)
 
-		// Viewing the channel with a client that supports threads leaves them unread; reading one does not.
+		// Viewing the channel with a client that supports threads leaves them unread; reading one does
+		// not.
 		w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
 		at := fmt.Sprint("/users/me/teams/", w.team, "/threads/", roots[0])
 		w.ann.gives(200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil, "unread_replies", 0, "unread_mentions", 0, "id", roots[0])

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// Memberships that count in a user's inbox: of followed threads in the team's channels and in those of no team. The
-// statements name the tables tm (threadmemberships), t (threads), p (the root, of posts) and c (channels).
+// conditions selects the memberships that count in a user's inbox: of followed threads in channels
+// of the team and of no team. The statements name the tables tm (threadmemberships), t (threads), p
+// (the root, of posts) and c (channels).
 func (t threadQuery) conditions() (string, []any) {
 	text := "(c.teamid = ? OR c.teamid = '') AND tm.userid = ? AND tm.following = ?"
 	if !t.deleted {
@@ -19,8 +20,8 @@ func (t threadQuery) conditions() (string, []any) {
 
 const threadJoins = " LEFT JOIN threads t ON t.postid = tm.postid LEFT JOIN posts p ON p.id = tm.postid LEFT JOIN channels c ON c.id = t.channelid WHERE "
 
-// threadTotals counts a user's threads, those with unread replies, and unread mentions. The real server queries the
-// three in one statement.
+// threadTotals counts a user's threads, those with unread replies, and unread mentions. The real
+// server queries the three in one statement.
 func (st *store) threadTotals(ctx context.Context, t threadQuery, out *threadList) (err error) {
 	defer st.timed("ThreadStore.GetTotalThreads", &err)()
 	cond, args := t.conditions()
@@ -117,7 +118,8 @@ var (
 	isFollowing = "SELECT following FROM threadmemberships WHERE postid = ? AND userid = ?"
 )
 
-// follow makes a user follow a thread; mentioned counts an unread mention, author sets the thread as viewed.
+// follow makes a user follow a thread; mentioned counts an unread mention, author sets the thread
+// as viewed.
 func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) error {
 	m := &threadMember{PostID: rootID, UserID: userID, Following: true, LastUpdated: millis()}
 	m.UnreadMentions = int64(number(mentioned))
@@ -146,7 +148,8 @@ func (st *store) unfollowed(ctx context.Context, rootID, userID string) (bool, e
 	return !following, unless(err, sql.ErrNoRows)
 }
 
-// threadMember returns a user's relation to a thread. Without one, it has no more than their identifiers.
+// threadMember returns a user's relation to a thread. Without one, it has no more than their
+// identifiers.
 func (st *store) threadMember(ctx context.Context, rootID, userID string) (*threadMember, error) {
 	m := &threadMember{PostID: rootID, UserID: userID}
 	err := st.row(ctx, []any{&m.Following, &m.LastViewed, &m.UnreadMentions},
@@ -195,7 +198,8 @@ func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *thre
 	return m, err
 }
 
-// markThread stores a membership, then the time until which the thread was read: two statements, as by the real server.
+// markThread stores a membership, then the time until which the thread was read: two statements, as
+// by the real server.
 func (st *store) markThread(ctx context.Context, m *threadMember) (err error) {
 	defer st.timed("ThreadStore.MarkAsRead", &err)()
 	err = st.run(ctx, "UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",

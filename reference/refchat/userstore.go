@@ -47,7 +47,8 @@ var (
 		"SELECT termsofserviceid FROM usertermsofservice WHERE userid = ?")
 )
 
-// usersLike lists active users with a name, first or last name or nickname that begins with each word of the term.
+// usersLike lists active users with a name, first or last name or nickname that begins with each
+// word of the term.
 func (st *store) usersLike(ctx context.Context, term, teamID, channelID string, limit int) ([]*user, error) {
 	clause := ""
 	var args []any

@@ -14,8 +14,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// TestStatementsPerOperation checks doc.go's account of the database work against the executed statements. The
-// numbers are the real server's unless doc.go gives others.
+// TestStatementsPerOperation checks doc.go's account of the database work against the executed
+// statements. The numbers are the real server's unless doc.go gives others.
 func TestStatementsPerOperation(t *testing.T) {
 	// The account of the release whose source was read, without collapsed threads and priorities.
 	t.Run("5.37", func(t *testing.T) {
@@ -200,7 +200,8 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// An account that was made on loopback keeps its password when the server is opened to others: that is refused as well.
+// An account that was made on loopback keeps its password when the server is opened to others: that
+// is refused as well.
 func TestAnAdministratorWithTheDefaultPasswordIsForLoopback(t *testing.T) {
 	dsn := database(t, "postgresql")
 	s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0"})

@@ -107,8 +107,8 @@ func TestWebSocketAuthentication(t *testing.T) {
 	}
 }
 
-// TestSlowConsumer fills the queue of a connection that does not read: it is closed and the loss counted, and others
-// do not notice.
+// TestSlowConsumer fills the queue of a connection that does not read: it is closed and the loss
+// counted, and others do not notice.
 func TestSlowConsumer(t *testing.T) {
 	w := plainWorld(t)
 	d := websocket.Dialer{ReadBufferSize: 1024}
@@ -136,7 +136,8 @@ func TestSlowConsumer(t *testing.T) {
 // TestBus runs two servers on one database: events, changes of membership and cached values cross.
 func TestBus(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
-		// Each needs the other's address, so the second listener's is reserved by making the second server first.
+		// Each needs the other's address, so the second listener's is reserved by making the second
+		// server first.
 		two, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", BusListen: "127.0.0.1:0"})
 		noError(t, err)
 		addr2 := two.BusAddr()

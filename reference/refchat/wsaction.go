@@ -20,7 +20,8 @@ func (r *wsRequest) text(key string) string {
 	return v
 }
 
-// answer queues the reply to a request; a reader must not overtake the writer for long, so it waits for room.
+// answer queues the reply to a request; a reader must not overtake the writer for long, so it waits
+// for room.
 func (k *wsSocket) answer(r *wsRequest, data any, err error) {
 	out := struct {
 		Status   string    `json:"status"`

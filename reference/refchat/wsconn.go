@@ -27,8 +27,9 @@ const (
 
 var upgrader = websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: new(sync.Pool)}
 
-// wsConn is the hub's view of a client's connection. It outlives its socket for a while: events go on to queue up,
-// and a client that names the connection and the next number resumes it without a loss.
+// wsConn is the hub's view of a client's connection. It outlives its socket for a while: events go
+// on to queue up, and a client that names the connection and the next number resumes it without a
+// loss.
 type wsConn struct {
 	s      *Server
 	userID string // set before the connection is registered
@@ -178,8 +179,8 @@ func (c *wsConn) hello() *event {
 	return newEvent("hello", broadcast{UserID: c.userID}, fields...)
 }
 
-// rejoin makes k the connection's socket. Without the event that is wanted next, the client starts again under
-// another id.
+// rejoin makes k the connection's socket. Without the event that is wanted next, the client starts
+// again under another id.
 func (c *wsConn) rejoin(k *wsSocket, from int64) {
 	k.c, c.sock = c, k
 	result := "success"

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The table: which answer belongs to which path. A star in a path is an argument. In an answer stand
+// The table: which answer belongs to which path. A star in a path is an argument. In an answer
+// stand
 //
 //	$1 to $4   the arguments
 //	$a1 $p1 …  an id made from argument 1, always the same: the letter over its first byte (a to o) or second (p to z)
@@ -27,14 +28,15 @@ import (
 //	$hf:NAME;  the id of the object with that name
 //	$it        of a list: the string from the body's array; $hit and $nit as above
 //
-// A list is one answer for each string of the body's array (whole array elements, or all strings under Each).
+// A list is one answer for each string of the body's array (whole array elements, or all strings
+// under Each).
 type answer struct {
 	route  string // "METHOD /path below /api/v4"
 	status int    // 0 means 200
 	text   string
 	list   bool // text once for each string in the body, between brackets
-	// Of a list: only the strings under this name, for an array of objects; "#": as often as the number in the body,
-	// and once more.
+	// Of a list: only the strings under this name, for an array of objects; "#": as often as the
+	// number in the body, and once more.
 	each   string
 	header string // a further header line's name; its value is the template value
 	value  string
@@ -232,7 +234,8 @@ func table(version string) *node {
 	return root
 }
 
-// find walks the path below /api/v4/ and keeps its arguments in r. Names win over stars where both fit.
+// find walks the path below /api/v4/ and keeps its arguments in r. Names win over stars where both
+// fit.
 func (n *node) find(r *request, path []byte, args int) *compiled {
 	seg, rest, more := bytes.Cut(path, []byte{'/'})
 	follow := func(m *node, args int) *compiled {

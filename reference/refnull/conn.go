@@ -24,7 +24,8 @@ type request struct {
 	args                [4][]byte // of the path, where the table has a star
 }
 
-// serve answers one connection's requests until it ends. Requests that came together are answered together.
+// serve answers one connection's requests until it ends. Requests that came together are answered
+// together.
 func (s *Server) serve(ctx context.Context, c net.Conn) {
 	var (
 		in   = make([]byte, firstBuffer)
@@ -138,8 +139,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// parse reads one request from the beginning of b and returns its length; 0 if it is not complete, or the status
-// with which to refuse it.
+// parse reads one request from the beginning of b and returns its length; 0 if it is not complete,
+// or the status with which to refuse it.
 func parse(b []byte, r *request) (n, status int) {
 	if len(b) == 0 {
 		return 0, 0
@@ -182,7 +183,8 @@ func parse(b []byte, r *request) (n, status int) {
 	return n + length, 0
 }
 
-// header reads a header line and returns the status with which to refuse it, or 0; length is the body's.
+// header reads a header line and returns the status with which to refuse it, or 0; length is the
+// body's.
 func (r *request) header(line []byte, length *int) (status int) {
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestIdleConnectionsAreNotProbed looks at the server's side of an idle connection in the kernel's table: no timer of
-// keep-alive runs.
+// TestIdleConnectionsAreNotProbed looks at the server's side of an idle connection in the kernel's
+// table: no timer of keep-alive runs.
 func TestIdleConnectionsAreNotProbed(t *testing.T) {
 	s := start(t, Config{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))

@@ -79,7 +79,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// Every answer of the table is one JSON value, holds the requested ids, and no variable that was not filled.
+// Every answer of the table is one JSON value, holds the requested ids, and no variable that was
+// not filled.
 func TestTable(t *testing.T) {
 	s := start(t, Config{})
 	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b", "3333333333333333333333333c", "1600000000000"}
@@ -353,7 +354,8 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// Without a token in the handshake, the hello follows the challenge's answer, as the web app does it.
+// Without a token in the handshake, the hello follows the challenge's answer, as the web app does
+// it.
 func TestChallenge(t *testing.T) {
 	s := start(t, Config{})
 	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL(), "http")+"/api/v4/websocket", nil)

@@ -35,7 +35,7 @@ func compile(text string) (out []piece) {
 	}
 }
 
-// variables are those that have one word.
+// variables are the variables of one word.
 var variables = map[string]func(b []byte, f *filling) []byte{
 	"now":  func(b []byte, _ *filling) []byte { return strconv.AppendInt(b, time.Now().UnixMilli(), 10) },
 	"new":  func(b []byte, f *filling) []byte { return f.s.fresh(b) },

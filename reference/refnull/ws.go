@@ -69,8 +69,8 @@ func (x *sockets) pick(k int) *socket {
 	return x.list[k%len(x.list)]
 }
 
-// websocket shakes hands (RFC 6455, 4.2.2), sends hello, and answers every action until the connection ends. early
-// holds the bytes received behind the request.
+// websocket shakes hands (RFC 6455, 4.2.2), sends hello, and answers every action until the
+// connection ends. early holds the bytes received behind the request.
 func (s *Server) websocket(c net.Conn, out []byte, r *request, early []byte) {
 	if len(r.key) == 0 || !r.get {
 		_, _ = c.Write(append(out, appendHead(nil, 400, 0, -1, "Connection", "close")...))
@@ -129,7 +129,8 @@ func (w *socket) read(b []byte) {
 	}
 }
 
-// take handles one message of the client. Fragments get one answer each, which no client of this server sends.
+// take handles one message of the client. Fragments get one answer each, which no client of this
+// server sends.
 func (w *socket) take(op byte, fin bool, payload []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,8 +166,8 @@ func integer(b []byte, key string) (n int64) {
 	return n
 }
 
-// parseFrame reads one frame of a client (RFC 6455, 5.2) and takes its mask off in place. n is its length, 0 if it is
-// not complete, -1 if it is not a frame.
+// parseFrame reads one frame of a client (RFC 6455, 5.2) and takes its mask off in place. n is its
+// length, 0 if it is not complete, -1 if it is not a frame.
 func parseFrame(b []byte) (op byte, fin bool, payload []byte, n int) {
 	if len(b) < 6 {
 		return 0, false, nil, 0
@@ -210,7 +211,8 @@ func appendFrame(b []byte, op byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// push sends pings and posted events to all sockets, one after another and evenly over time, until ctx ends.
+// push sends pings and posted events to all sockets, one after another and evenly over time, until
+// ctx ends.
 func (s *Server) push(ctx context.Context) {
 	const tick = 10 * time.Millisecond
 	t := time.NewTicker(tick)
@@ -280,7 +282,8 @@ func (w *socket) event(s *Server, now time.Time) bool {
 	return w.write(*frame)
 }
 
-// write sends a frame. A client that does not read loses its connection: the deadline ends it. The lock is held.
+// write sends a frame. A client that does not read loses its connection: the deadline ends it. The
+// lock is held.
 func (w *socket) write(frame []byte) bool {
 	if err := w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return false

@@ -82,8 +82,8 @@ func (d *Dump) Files() string {
 // Digest is the SHA-256 of the manifest in hexadecimal; through the manifest it is one of all data.
 func (d *Dump) Digest() string { return d.digest }
 
-// Create makes the directory of a new dump beside dir, in which the caller puts data and attachments; [Seal] then
-// moves it to dir. So dir is whole or not there. Nothing may be at dir.
+// Create makes the directory of a new dump beside dir, in which the caller puts data and
+// attachments; [Seal] then moves it to dir. So dir is whole or not there. Nothing may be at dir.
 func Create(dir string) (data, files string, err error) {
 	if _, err := os.Lstat(dir); err == nil {
 		return "", "", fmt.Errorf("%s exists already; name another directory, or remove it", dir)
@@ -103,7 +103,8 @@ func Create(dir string) (data, files string, err error) {
 // Abandon removes the unfinished dump of Create.
 func Abandon(dir string) error { return os.RemoveAll(partOf(dir)) }
 
-// partOf names the unfinished dump of this process: two may make the same one at a time, and the first wins.
+// partOf names the unfinished dump of this process: two may make the same one at a time, and the
+// first wins.
 func partOf(dir string) string { return filepath.Clean(dir) + ".part-" + strconv.Itoa(os.Getpid()) }
 
 // abandoned lists the unfinished dumps of processes that were killed.
@@ -177,7 +178,8 @@ func Open(dir string) (*Dump, error) {
 	return d, nil
 }
 
-// For returns the dump of an engine: dir itself, or the directory in it of the engine's name. It is [Dump.Whole].
+// For returns the dump of an engine: dir itself, or the directory in it of the engine's name. It is
+// [Dump.Whole].
 func For(dir, engine string) (*Dump, error) {
 	d, err := Open(dir)
 	if errors.Is(err, ErrNoDump) {
@@ -197,8 +199,8 @@ func For(dir, engine string) (*Dump, error) {
 	return d, nil
 }
 
-// Whole returns an error if a file of the manifest is missing or has another size, as in a dump that was copied in
-// part. It reads no contents: [Dump.VerifyFiles] does.
+// Whole returns an error if a file of the manifest is missing or has another size, as in a dump
+// that was copied in part. It reads no contents: [Dump.VerifyFiles] does.
 func (d *Dump) Whole() error {
 	for _, f := range d.Manifest.Files {
 		found := "is missing"

@@ -48,7 +48,8 @@ func start(t *testing.T, engine, from string) server {
 	return s
 }
 
-// TestThereAndBack seals a server's data, moves it, starts another server with it, and then breaks data and files.
+// TestThereAndBack seals a server's data, moves it, starts another server with it, and then breaks
+// data and files.
 func TestThereAndBack(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {

@@ -23,7 +23,8 @@ type resetter interface {
 	PIDs() []int
 }
 
-// startWith starts a server on data with a way of resets; the test is skipped where this host lacks it.
+// startWith starts a server on data with a way of resets; the test is skipped where this host lacks
+// it.
 func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -48,8 +49,8 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 	return s
 }
 
-// TestResetIsExact writes to a database as a run does, resets it, and compares every cell of every table with the
-// state before: with a running server, and with a stopped one.
+// TestResetIsExact writes to a database as a run does, resets it, and compares every cell of every
+// table with the state before: with a running server, and with a stopped one.
 func TestResetIsExact(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {

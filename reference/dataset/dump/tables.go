@@ -66,7 +66,8 @@ func Tables(ctx context.Context, dsn string) ([]Table, error) {
 	return out, nil
 }
 
-// Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that hold tables of users.
+// Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that
+// hold tables of users.
 func Schemas(ctx context.Context, dsn string) ([]string, error) {
 	db, _, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
@@ -107,7 +108,8 @@ func query(table string, columns []string, my bool) string {
 	return "SELECT COUNT(*), " + times + ", COALESCE(SUM(" + hash + "), 0) FROM `" + strings.ReplaceAll(table, "`", "``") + "`"
 }
 
-// Compare returns how the tables of a database differ from those of a manifest, one line each.
+// Compare returns the differences between the tables of a manifest and of a database, one line
+// each.
 func Compare(want, have []Table) (problems []string) {
 	found := map[string]Table{}
 	for _, t := range have {

@@ -10,7 +10,8 @@ import (
 	"plimsoll/reference/dataset/dump"
 )
 
-// TestADumpThatWasCopiedInPart: a file that is missing or short is found before a server starts on the dump.
+// TestADumpThatWasCopiedInPart: a file that is missing or short is found before a server starts on
+// the dump.
 func TestADumpThatWasCopiedInPart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	data, _, err := dump.Create(dir)

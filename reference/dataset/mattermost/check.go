@@ -24,11 +24,11 @@ type Counts struct {
 // maxLine is the longest line that servers read.
 const maxLine = 16 << 20
 
-// order is that of the types of lines.
+// order lists the types of lines as they follow each other in a file.
 var order = []string{"version", "team", "channel", "user", "post", "direct_channel", "direct_post"}
 
-// Check reads a file as strictly as the documentation allows, and returns the first error with its line. It keeps the
-// names of teams, channels and users, and the memberships.
+// Check reads a file as strictly as the documentation allows, and returns the first error with its
+// line. It keeps the names of teams, channels and users, and the memberships.
 func Check(ctx context.Context, r io.Reader) (Counts, error) {
 	c := checker{channels: map[string]bool{}, members: map[string]bool{}, users: map[string]bool{}, teams: map[string]bool{}, direct: map[string]bool{}}
 	sc := bufio.NewScanner(r)
@@ -113,7 +113,8 @@ func (c *checker) line(n int, b []byte) error {
 	return c.object(l)
 }
 
-// required reports a field of t that the JSON object lacks. Those that may be left out are marked omitempty.
+// required reports a field of t that the JSON object lacks. Those that may be left out are marked
+// omitempty.
 func required(b json.RawMessage, t reflect.Type) error {
 	var have map[string]json.RawMessage
 	if err := json.Unmarshal(b, &have); err != nil {

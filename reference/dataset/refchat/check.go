@@ -37,8 +37,9 @@ var rules = []rule{
 		" AND f.postid <> '' AND (p.id IS NULL OR p.fileids NOT LIKE CONCAT('%', f.id, '%'))"},
 }
 
-// Check finds rows that contradict each other, in a sample of a thirty-second of the posts, channels and threads, and
-// returns its findings, one line each. It does so on any database of the server.
+// Check finds rows that contradict each other, in a sample of a thirty-second of the posts,
+// channels and threads, and returns its findings, one line each. It does so on any database of the
+// server.
 func Check(ctx context.Context, dsn string) (problems []string, err error) {
 	db, _, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// DefaultPassword is that of all users unless Options set another. It is not a secret: it opens only accounts that
-// were made for tests.
+// DefaultPassword is the password of all users unless Options set another. It is not a secret: it
+// opens only accounts that were made for tests.
 const DefaultPassword = "Password-1"
 
 // Options of [Load]. The zero value is ready.
 type Options struct {
 	Password string // of all users; default DefaultPassword
-	// How it is hashed, as of the server: bcrypt:COST or pbkdf2:ITERATIONS; default the server's own.
+	// The hash of the password, as the server takes it; default the server's own.
 	Hash     string
 	Workers  int            // connections that load at a time; default the number of CPUs
 	Progress func(Progress) // called now and then, from several goroutines but one at a time
@@ -146,7 +146,8 @@ func (c counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inParallel lets each worker take the next of n pieces of work with its own session; the first error stops all.
+// inParallel lets each worker take the next of n pieces of work with its own session; the first
+// error stops all.
 func inParallel(ctx context.Context, db *loader, workers, n int, do func(ctx context.Context, c *sql.Conn, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -37,7 +37,8 @@ type dbServer interface {
 	Stop(ctx context.Context) error
 }
 
-// engines are the databases that every test runs on. A machine that cannot start one fails all tests.
+// engines are the databases that every test runs on. A machine that cannot start one fails all
+// tests.
 var engines = map[string]dbServer{}
 
 func TestMain(m *testing.M) {
@@ -358,7 +359,8 @@ func postOf(t *testing.T, db *sql.DB, channel string) (id string) {
 	return id
 }
 
-// TestEveryColumn fails when the server's tables have columns that the loader leaves empty without a reason.
+// TestEveryColumn fails when the server's tables have columns that the loader leaves empty without
+// a reason.
 func TestEveryColumn(t *testing.T) {
 	// As the server does.
 	empty := map[string]bool{"users.authdata": true, "teams.schemeid": true, "channels.schemeid": true}
@@ -384,7 +386,8 @@ func TestEveryColumn(t *testing.T) {
 	})
 }
 
-// TestSchemaIsTheServers holds every index and key after a load to those of a database that the server made.
+// TestSchemaIsTheServers holds every index and key after a load to those of a database that the
+// server made.
 func TestSchemaIsTheServers(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 100, history: 10d}")
 	onEngines(t, func(t *testing.T, dsn string) {

@@ -19,12 +19,13 @@ import (
 	"plimsoll/reference/refchat/databases"
 )
 
-// engine is what loading differs in between the databases.
+// engine holds what differs between the databases in a load.
 type engine struct {
 	schema  string   // the expression of the schema in use
 	analyze string   // collects statistics of the tables that follow
 	heavy   []string // parts of the statements that take long, the longest last
-	// strip drops the indexes of tables and returns the work that makes them again, and what is left to do then.
+	// strip drops the indexes of tables and returns the work that makes them again, and what is left
+	// to do then.
 	strip func(ctx context.Context, db *sql.DB, tables []string) (work []build, last []string, err error)
 	copy  func(ctx context.Context, c *sql.Conn, s stream, r io.Reader) (rows int64, err error)
 	alone func(ctx context.Context, c *sql.Conn) error // ends what is left of the load besides c
@@ -139,8 +140,8 @@ func (l *loader) empty(ctx context.Context) error {
 	return nil
 }
 
-// mark sets the version of the schema to "loading", or to version and the name of the loaded data. None has a character
-// that would have to be escaped.
+// mark sets the version of the schema to "loading", or to version and the name of the loaded data.
+// None has a character that would have to be escaped.
 func (l *loader) mark(ctx context.Context, version, name string) error {
 	_, err := l.db.ExecContext(ctx, "UPDATE systems SET value = '"+version+"' WHERE name = 'schema'")
 	if err == nil && name != "" {

@@ -20,7 +20,8 @@ var mysql = &engine{
 	alone:   func(context.Context, *sql.Conn) error { return nil },
 }
 
-// allowInfile lets the server take LOAD DATA LOCAL INFILE, and reports whether it did not do so before.
+// allowInfile lets the server take LOAD DATA LOCAL INFILE, and reports whether it did not do so
+// before.
 func allowInfile(ctx context.Context, db *sql.DB) (changed bool, err error) {
 	var on bool
 	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.local_infile").Scan(&on); err != nil || on {
@@ -33,8 +34,8 @@ func allowInfile(ctx context.Context, db *sql.DB) (changed bool, err error) {
 	return true, nil
 }
 
-// stripMySQL makes one piece of work of each table: two statements on one table would wait for each other. InnoDB builds
-// one full-text index at a time, and all others in one pass.
+// stripMySQL makes one piece of work of each table: two statements on one table would wait for each
+// other. InnoDB builds one full-text index at a time, and all others in one pass.
 func stripMySQL(ctx context.Context, db *sql.DB, tables []string) (work []build, _ []string, err error) {
 	for _, t := range tables {
 		indexes, err := cells(ctx, db, `SELECT index_name, MAX(non_unique), MAX(index_type),

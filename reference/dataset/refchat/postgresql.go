@@ -20,8 +20,8 @@ var postgres = &engine{
 	alone:   endSessions,
 }
 
-// stripPostgres makes each index by itself, so that several of one table are built at a time; keys get theirs at the
-// end.
+// stripPostgres makes each index by itself, so that several of one table are built at a time; keys
+// get theirs at the end.
 func stripPostgres(ctx context.Context, db *sql.DB, tables []string) (work []build, last []string, err error) {
 	keys, err := cells(ctx, db, `SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid)
 		FROM pg_constraint c WHERE c.contype IN ('p', 'u') AND c.connamespace = current_schema()::regnamespace
@@ -43,7 +43,7 @@ func stripPostgres(ctx context.Context, db *sql.DB, tables []string) (work []bui
 		last = append(last, alter+" ADD CONSTRAINT "+name+" "+kind+" USING INDEX "+name)
 	}
 	for _, i := range indexes {
-		if _, err := db.ExecContext(ctx, "DROP INDEX IF EXISTS "+i[0]); err != nil { // those of keys are gone
+		if _, err := db.ExecContext(ctx, "DROP INDEX IF EXISTS "+i[0]); err != nil { // keys took theirs along
 			return nil, nil, err
 		}
 		work = append(work, build{name: "index " + i[0], statements: []string{i[1]}, indexes: 1})
@@ -61,8 +61,9 @@ func copyPostgres(ctx context.Context, c *sql.Conn, s stream, r io.Reader) (rows
 	return rows, err
 }
 
-// endSessions ends the other sessions of the load, and waits until they are gone: a COPY that was canceled may still be
-// on its way to the server, and would write into tables that the next load makes.
+// endSessions ends the other sessions of the load, and waits until they are gone: a COPY that was
+// canceled may still be on its way to the server, and would write into tables that the next load
+// makes.
 func endSessions(ctx context.Context, c *sql.Conn) error {
 	for {
 		var left int

@@ -7,8 +7,9 @@ import (
 	"plimsoll/reference/dataset"
 )
 
-// A stream is a part of a table's rows, in the text form that COPY and LOAD DATA share: columns separated by tabs, rows
-// ended by a newline. No text of a population has a character that would have to be escaped.
+// A stream is a part of a table's rows, in the text form that COPY and LOAD DATA share: columns
+// separated by tabs, rows ended by a newline. No text of a population has a character that would
+// have to be escaped.
 type stream struct {
 	table   string
 	columns string
@@ -16,7 +17,8 @@ type stream struct {
 	open    func() io.Reader
 }
 
-// reader calls next for more rows whenever its buffer is empty; next returns dst unchanged at the end.
+// reader calls next for more rows whenever its buffer is empty; next returns dst unchanged at the
+// end.
 type reader struct {
 	next func(dst []byte) []byte
 	buf  []byte
@@ -199,7 +201,8 @@ func memberRows(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []b
 	return l
 }
 
-// preferenceRows are those by which clients show a direct or group channel to its members.
+// preferenceRows appends the preferences by which clients show a direct or group channel to its
+// members.
 func preferenceRows(p *dataset.Population, dst []byte, i int) []byte {
 	c, l := p.Channel(i), line(dst)
 	if c.Team >= 0 {

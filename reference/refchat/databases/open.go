@@ -1,4 +1,5 @@
-// Package databases opens PostgreSQL and MySQL databases by their DSNs, and repeats no DSN, which holds a password.
+// Package databases opens PostgreSQL and MySQL databases by their DSNs, and repeats no DSN, which
+// holds a password.
 package databases
 
 import (
