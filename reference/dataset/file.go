@@ -32,7 +32,8 @@ func (k FileKind) Size() int {
 
 // MIME returns the type of such a file.
 func (k FileKind) MIME() string {
-	return map[FileKind]string{"png": "image/png", "jpg": "image/jpeg", "mp4": "video/mp4", "txt": "text/plain; charset=utf-8"}[k]
+	return map[FileKind]string{"png": "image/png", "jpg": "image/jpeg", "mp4": "video/mp4",
+		"txt": "text/plain; charset=utf-8"}[k]
 }
 
 // Pixels returns width and height of a picture (it is square), 0 for other kinds.

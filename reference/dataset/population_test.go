@@ -109,7 +109,8 @@ func TestGolden(t *testing.T) {
 	p := example(t)
 	sum := sha256.Sum256(renderAll(t, p, 2))
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\nspec %s\nrows %s\n\n%s\n", modelVersion, p.Spec().Digest(), hex.EncodeToString(sum[:]), p.Spec())
+	fmt.Fprintf(&b, "%s\nspec %s\nrows %s\n\n%s\n", modelVersion, p.Spec().Digest(),
+		hex.EncodeToString(sum[:]), p.Spec())
 	var c Chunk
 	p.Chunk(0, &c)
 	render(&c, &b, 12)
@@ -202,7 +203,8 @@ func TestIntegrity(t *testing.T) {
 				at = k
 			})
 			if post.Root < 0 && (n != post.Replies || at != c.LastReply(i)) {
-				t.Fatalf("post %d has %d replies up to %d, says %d up to %d", i, n, at, post.Replies, c.LastReply(i))
+				t.Fatalf("post %d has %d replies up to %d, says %d up to %d", i, n, at, post.Replies,
+					c.LastReply(i))
 			}
 			who := map[int]bool{}
 			before := post.At

@@ -144,7 +144,9 @@ func ParseSpec(src []byte) (Spec, error) {
 	if err := dec.Decode(&s); errors.Is(err, io.EOF) {
 		return Spec{}, errors.New("the spec is empty; it needs at least name, users and posts")
 	} else if err != nil {
-		return Spec{}, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "in type dataset.", "in a "))
+		return Spec{},
+			errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "in type dataset.",
+				"in a "))
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Spec{}, errors.New("the spec is followed by something else; write one spec per file")
@@ -168,10 +170,12 @@ func (s Spec) Check() error {
 		}
 	}
 	if !nameForm.MatchString(s.Name) {
-		bad("name: %q cannot be a name; want letters, digits, dot, underscore and dash, at most 64", s.Name)
+		bad("name: %q cannot be a name; want letters, digits, dot, underscore and dash, at most 64",
+			s.Name)
 	}
 	if !teamForm.MatchString(s.Team) {
-		bad("team: %q cannot be a team's name; want 2 to 10 lower-case letters, digits and dashes", s.Team)
+		bad("team: %q cannot be a team's name; want 2 to 10 lower-case letters, digits and dashes",
+			s.Team)
 	}
 	between("users", s.Users, 3, 1_000_000)
 	between("teams", s.Teams, 1, 100)
@@ -203,7 +207,8 @@ func (s Spec) Check() error {
 	// Users and channels are made in the hours before the history.
 	if first := int64(1+s.History) * 24 * hourMillis; int64(s.End) < first || int64(s.End) > 4_102_444_800_000 {
 		least, _ := Instant(first).MarshalText() // never fails
-		bad("end: want a time from %s, that is %d days of history and one more after 1970 began, to 2100", least, s.History)
+		bad("end: want a time from %s, that is %d days of history and one more after 1970 began, to 2100",
+			least, s.History)
 	}
 	return errors.Join(errs...)
 }

@@ -65,7 +65,8 @@ func (p *Population) Totals(ctx context.Context, workers int, done func(posts in
 func newTotals(p *Population) *Totals {
 	t := &Totals{p: p, who: map[seat]unread{}}
 	for r := range t.count {
-		t.count[r], t.roots[r], t.last[r] = make([]int32, len(p.channels)), make([]int32, len(p.channels)), make([]int64, len(p.channels))
+		t.count[r], t.roots[r], t.last[r] = make([]int32, len(p.channels)),
+			make([]int32, len(p.channels)), make([]int64, len(p.channels))
 	}
 	return t
 }

@@ -19,7 +19,8 @@ func TestAnalytics(t *testing.T) {
 		before := counts()
 		p := w.ann.create("/posts", obj{"channel_id": w.channel, "message": "one more"})
 		w.ann.ok("DELETE", "/posts/"+idOf(p), nil)
-		w.admin.made("/users", obj{"username": "fourth", "email": "fourth@example.com", "password": "Aa1!fourth-one"})
+		w.admin.made("/users",
+			obj{"username": "fourth", "email": "fourth@example.com", "password": "Aa1!fourth-one"})
 		w.admin.made("/bots", obj{"username": "a-bot"})
 		after := counts()
 		for name, more := range map[string]float64{"post_count": 1, "unique_user_count": 1, "channel_open_count": 0, "channel_private_count": 0, "team_count": 0} {

@@ -35,10 +35,12 @@ const (
 	bookmarkOwner = "bookmark" // creator of a file that was uploaded for one
 )
 
-var bookmarkTable = table{"channelbookmarks", `id varchar(26) NOT NULL PRIMARY KEY, ownerid varchar(26), channelid varchar(26), fileinfoid varchar(26), createat bigint,
+var bookmarkTable = table{"channelbookmarks",
+	`id varchar(26) NOT NULL PRIMARY KEY, ownerid varchar(26), channelid varchar(26), fileinfoid varchar(26), createat bigint,
 	updateat bigint, deleteat bigint, displayname varchar(64), sortorder integer, linkurl varchar(1024), imageurl varchar(1024), emoji varchar(64),
 	type varchar(8), originalid varchar(26), parentid varchar(26)`,
-	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat", "idx_channelbookmarks_delete_at: deleteat"}}
+	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat",
+		"idx_channelbookmarks_delete_at: deleteat"}}
 
 var bookmarkKind = define(kind[bookmark]{
 	table: "channelbookmarks",
@@ -47,12 +49,16 @@ var bookmarkKind = define(kind[bookmark]{
 })
 
 var (
-	bookmarksOf = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder")
+	bookmarksOf = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince",
+		"WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder")
 	// bookmarksSince are all that changed later, deleted ones included.
-	bookmarksSince = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat")
+	bookmarksSince = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince",
+		"WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat")
 	bookmarkByID   = bookmarkKind.query("ChannelBookmarkStore.Get", "WHERE id = ? AND deleteat = 0")
-	changeBookmark = command{"ChannelBookmarkStore.Update", "UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?"}
-	dropBookmark   = command{"ChannelBookmarkStore.Delete", "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?"}
+	changeBookmark = command{"ChannelBookmarkStore.Update",
+		"UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?"}
+	dropBookmark = command{"ChannelBookmarkStore.Delete",
+		"UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?"}
 )
 
 var errManyBookmarks = errors.New("bookmarks limit reached")
@@ -74,7 +80,8 @@ func (st *store) insertBookmark(ctx context.Context, b *bookmark, atEnd bool) er
 }
 
 func (st *store) saveBookmark(ctx context.Context, b *bookmark) error {
-	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *store) error { return tx.insertBookmark(ctx, b, true) })
+	return st.method(ctx, "ChannelBookmarkStore.Save",
+		func(tx *store) error { return tx.insertBookmark(ctx, b, true) })
 }
 
 // replaceBookmark deletes a bookmark for one of another owner.
@@ -119,7 +126,8 @@ func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int6
 
 func (b *bookmark) check() error {
 	bad := func(what string) error {
-		return badRequest("model.channel_bookmark.is_valid."+what+".app_error", "Invalid bookmark: "+what+".")
+		return badRequest("model.channel_bookmark.is_valid."+what+".app_error",
+			"Invalid bookmark: "+what+".")
 	}
 	isURL := func(s string) bool {
 		u, err := url.Parse(s)
@@ -150,7 +158,8 @@ func (s *Server) findBookmark(q *request) error {
 	}
 	b, err := bookmarkByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return errFind("channel.bookmark.get", err, missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
+		return errFind("channel.bookmark.get", err,
+			missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
 	}
 	if b.ChannelID != q.channelID {
 		return errBody("channel_id")
@@ -225,7 +234,8 @@ func (s *Server) createBookmark(q *request, b *bookmark) error {
 	if b.FileID != "" {
 		f, err := fileByID.one(ctx, s.st, b.FileID)
 		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != q.channelID || f.PostID != "" {
-			return badRequest("model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error", "Invalid file.")
+			return badRequest("model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error",
+				"Invalid file.")
 		}
 		b.File = f
 	}
@@ -278,7 +288,8 @@ func (s *Server) updateBookmark(q *request, in *bookmarkPatch) error {
 		Deleted *bookmark `json:"deleted,omitempty"`
 	}{Updated: &b}
 	if old.OwnerID == q.sess.UserID {
-		err = changeBookmark.run(q.ctx(), s.st, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.FileID, b.UpdateAt, b.ID)
+		err = changeBookmark.run(q.ctx(), s.st, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL,
+			b.Emoji, b.FileID, b.UpdateAt, b.ID)
 	} else {
 		old.DeleteAt = b.UpdateAt
 		old.File = nil
@@ -303,7 +314,8 @@ func (s *Server) sortBookmark(q *request, to *int64) error {
 	}
 	list, err := s.st.moveBookmark(q.ctx(), b.ChannelID, b.ID, *to)
 	if err != nil {
-		return errFind("channel.bookmark.update_sort", err, missing("app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark."))
+		return errFind("channel.bookmark.update_sort", err,
+			missing("app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark."))
 	}
 	if err := s.withFile(q.ctx(), list...); err != nil {
 		return err

@@ -71,7 +71,8 @@ func (s *Server) addChannelMember(q *request, in *newMembers) error {
 		return err
 	}
 	if c.Type == directChannel || c.Type == groupChannel {
-		return badRequest("api.channel.add_user_to_channel.type.app_error", "Can not add user to this channel type.")
+		return badRequest("api.channel.add_user_to_channel.type.app_error",
+			"Can not add user to this channel type.")
 	}
 	members := make([]*channelMember, 0, len(ids))
 	for _, userID := range ids {
@@ -92,7 +93,8 @@ func (s *Server) addChannelMember(q *request, in *newMembers) error {
 			return err
 		}
 		if _, ok := teams[c.TeamID]; !ok {
-			return missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
+			return missing("app.team.get_member.missing.app_error",
+				"No team member found for that user ID and team ID.")
 		}
 		kind := "system_join_channel"
 		if u.ID != q.sess.UserID {
@@ -117,7 +119,8 @@ func (s *Server) removeChannelMember(q *request) error {
 		return err
 	}
 	if c.Type == directChannel || c.Type == groupChannel || c.Name == defaultChannels[0].name {
-		return badRequest("api.channel.remove_channel_member.type.app_error", "Can not remove user from this channel type.")
+		return badRequest("api.channel.remove_channel_member.type.app_error",
+			"Can not remove user from this channel type.")
 	}
 	u, err := s.user(ctx, userID)
 	if err != nil {
@@ -162,7 +165,9 @@ func (s *Server) getChannelMembers(q *request) error {
 func (s *Server) getChannelMember(q *request) error {
 	m, err := memberOf.one(q.ctx(), s.st, q.channelID, q.id)
 	if err != nil {
-		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
+		return errFind("channel.get_member", err,
+			missing("app.channel.get_member.missing.app_error",
+				"No channel member found for that user ID and channel ID."))
 	}
 	s.shown(q.sess, m)
 	return q.reply(m)

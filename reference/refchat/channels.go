@@ -44,11 +44,13 @@ func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID s
 func (s *Server) createChannel(q *request, c *channel) error {
 	switch {
 	case c.Type != openChannel && c.Type != privateChannel:
-		return badRequest("api.channel.create_channel.direct_channel.app_error", "Must use createDirectChannel API service for direct message channel creation.")
+		return badRequest("api.channel.create_channel.direct_channel.app_error",
+			"Must use createDirectChannel API service for direct message channel creation.")
 	case !validID(c.TeamID):
 		return errBody("team_id")
 	case len(c.Name) < 2 || !slugForm.MatchString(c.Name) || strings.Contains(c.Name, "__"):
-		return badRequest("model.channel.is_valid.2_or_more.app_error", "Name must be 2 or more lowercase alphanumeric characters.")
+		return badRequest("model.channel.is_valid.2_or_more.app_error",
+			"Name must be 2 or more lowercase alphanumeric characters.")
 	case len(c.DisplayName) > 64:
 		return badRequest("model.channel.is_valid.display_name.app_error", "Invalid display name.")
 	}
@@ -61,7 +63,8 @@ func (s *Server) createChannel(q *request, c *channel) error {
 	m := newMember(c, q.sess.UserID, true)
 	err := s.st.insertChannel(ctx, c, []*channelMember{m})
 	if duplicate(err, "") {
-		return badRequest("store.sql_channel.save_channel.exists.app_error", "A channel with that name already exists on the same team.")
+		return badRequest("store.sql_channel.save_channel.exists.app_error",
+			"A channel with that name already exists on the same team.")
 	}
 	if err != nil {
 		return errStore("channel.save", err)
@@ -101,13 +104,15 @@ func (s *Server) createGroupChannel(q *request, ids []string) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	if len(ids) < 3 || len(ids) > 8 {
-		return badRequest("api.channel.create_group.bad_size.app_error", "Group message channels must contain at least 3 and no more than 8 users.")
+		return badRequest("api.channel.create_group.bad_size.app_error",
+			"Group message channels must contain at least 3 and no more than 8 users.")
 	}
 	var names []string
 	for _, id := range ids {
 		u, err := s.user(q.ctx(), id)
 		if err != nil {
-			return badRequest("api.channel.create_group.bad_user.app_error", "One of the provided users does not exist.")
+			return badRequest("api.channel.create_group.bad_user.app_error",
+				"One of the provided users does not exist.")
 		}
 		names = append(names, u.Username)
 	}
@@ -173,7 +178,8 @@ func (s *Server) mustSeeChannel(q *request, c *channel) error {
 func (s *Server) getChannelByName(q *request) error {
 	c, err := channelByName.one(q.ctx(), s.st, q.param("channel_name"), q.id)
 	if err != nil {
-		return errFind("channel.get_by_name", err, missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
+		return errFind("channel.get_by_name", err,
+			missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
 	}
 	if err := s.mustSeeChannel(q, c); err != nil {
 		return err

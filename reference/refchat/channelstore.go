@@ -18,8 +18,9 @@ const (
 )
 
 var (
-	channelByID    = channelKind.query("ChannelStore.Get", "WHERE c.id = ?")
-	channelByName  = channelKind.query("ChannelStore.GetByName", "WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0")
+	channelByID   = channelKind.query("ChannelStore.Get", "WHERE c.id = ?")
+	channelByName = channelKind.query("ChannelStore.GetByName",
+		"WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0")
 	publicChannels = channelKind.query("ChannelStore.GetPublicChannelsForTeam",
 		"WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0 "+byName+" LIMIT ? OFFSET ?")
 	// channelsOf are a user's channels in a team, with the direct and group ones of no team; with
@@ -65,13 +66,15 @@ var memberKind = define(kind[channelMember]{
 
 var (
 	memberOf   = memberKind.query("ChannelStore.GetMember", "WHERE m.channelid = ? AND m.userid = ?")
-	memberPage = memberKind.query("ChannelStore.GetMembers", "WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?")
+	memberPage = memberKind.query("ChannelStore.GetMembers",
+		"WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?")
 	// membersOf are a user's memberships in a team and in no team.
 	membersOf = memberKind.query("ChannelStore.GetMembersForUser",
 		"JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')")
 	allMembersOf = memberKind.query("ChannelStore.GetMembersForUserWithPagination",
 		"JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?")
-	dropMember = command{"ChannelStore.RemoveMember", "DELETE FROM channelmembers WHERE channelid = ? AND userid = ?"}
+	dropMember = command{"ChannelStore.RemoveMember",
+		"DELETE FROM channelmembers WHERE channelid = ? AND userid = ?"}
 )
 
 // memberRole is a member as a permission check reads it, with the roles that the schemes of the
@@ -84,7 +87,8 @@ type memberRole struct {
 }
 
 // roleOf reads the member of a channel for a permission check.
-var roleOf = selects[memberRole]("ChannelStore.GetMember", "schemeadmin, notifyprops, userrole, adminrole",
+var roleOf = selects[memberRole]("ChannelStore.GetMember",
+	"schemeadmin, notifyprops, userrole, adminrole",
 	`SELECT m.schemeadmin, m.notifyprops, COALESCE(cs.defaultchanneluserrole, ts.defaultchanneluserrole, ''),
 	COALESCE(cs.defaultchanneladminrole, ts.defaultchanneladminrole, '')
 	FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN schemes cs ON cs.id = c.schemeid
@@ -96,7 +100,8 @@ type channelRole struct {
 	SchemeAdmin bool
 }
 
-var channelRoles = selects[channelRole]("ChannelStore.GetAllChannelMembersForUser", "channelid, schemeadmin",
+var channelRoles = selects[channelRole]("ChannelStore.GetAllChannelMembersForUser",
+	"channelid, schemeadmin",
 	"SELECT channelid, schemeadmin FROM channelmembers WHERE userid = ?")
 
 // newMember is a member as joining makes one: everything so far is read.
@@ -204,7 +209,8 @@ func (st *store) countMention(ctx context.Context, channelID, userID string, roo
 	if err != nil {
 		return err
 	}
-	err = st.run(ctx, `UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?,
+	err = st.run(ctx,
+		`UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?,
 		lastupdateat = ? WHERE userid = ? AND channelid = ?`, number(root), now, userID, channelID)
 	if err != nil {
 		return err
@@ -223,5 +229,6 @@ func number(yes bool) int {
 // outgoingHook is one that a post in a team could fire.
 type outgoingHook struct{ ID, TriggerWords, CallbackURLs string }
 
-var hooksOfTeam = selects[outgoingHook]("WebhookStore.GetOutgoingByTeam", "id, triggerwords, callbackurls",
+var hooksOfTeam = selects[outgoingHook]("WebhookStore.GetOutgoingByTeam",
+	"id, triggerwords, callbackurls",
 	"SELECT id, triggerwords, callbackurls FROM outgoingwebhooks WHERE teamid = ? AND deleteat = 0")

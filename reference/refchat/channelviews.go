@@ -41,7 +41,9 @@ func (s *Server) viewChannel(q *request, in *channelView) error {
 	if len(ids) > 0 {
 		var err error
 		if times, err = s.markViewed(ctx, ids, q.userID, in.Collapsed); err != nil {
-			return errFind("channel.update_last_viewed_at", err, badRequest("app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time."))
+			return errFind("channel.update_last_viewed_at", err,
+				badRequest("app.channel.update_last_viewed_at.app_error",
+					"Unable to update the last viewed at time."))
 		}
 	}
 	s.touch(q.sess)

@@ -260,9 +260,11 @@ func newWorld(t testing.TB, cfg refchat.Config) *world {
 	w := &world{s: s, anon: newClient(t, s)}
 	w.admin = w.anon.login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
 	w.ann, w.bob = w.addUser("ann"), w.addUser("bob")
-	team := w.admin.create("/teams", obj{"name": "crew", "display_name": "Crew", "type": "O", "allow_open_invite": true})
+	team := w.admin.create("/teams",
+		obj{"name": "crew", "display_name": "Crew", "type": "O", "allow_open_invite": true})
 	w.team = idOf(team)
-	ch := w.admin.create("/channels", obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
+	ch := w.admin.create("/channels",
+		obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
 	w.channel = idOf(ch)
 	for _, c := range []*client{w.ann, w.bob} {
 		c.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": c.id})
@@ -296,7 +298,8 @@ func (w *world) metric(name string, labels ...string) float64 {
 
 func (w *world) addUser(name string) *client {
 	w.anon.t.Helper()
-	w.anon.made("/users", obj{"username": name, "email": name + "@example.com", "password": "Password-1"})
+	w.anon.made("/users",
+		obj{"username": name, "email": name + "@example.com", "password": "Password-1"})
 	return w.anon.login(name, "Password-1")
 }
 
@@ -442,7 +445,8 @@ func (s *socket) sync(n int) []obj {
 	var before []obj
 	for try := range 50 {
 		mark := fmt.Sprintf("mark-%d-%d", n, try)
-		s.c.ok("PUT", "/users/me/preferences", []obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
+		s.c.ok("PUT", "/users/me/preferences",
+			[]obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
 		wait := time.After(300 * time.Millisecond)
 	reading:
 		for {

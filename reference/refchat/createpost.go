@@ -37,7 +37,8 @@ func (s *Server) createPost(q *request, p *post) error {
 	case strings.HasPrefix(p.Type, "system_"):
 		return errBody("post.type")
 	case c.DeleteAt != 0:
-		return badRequest("api.post.create_post.can_not_post_to_deleted.error", "Can not post to deleted channel.")
+		return badRequest("api.post.create_post.can_not_post_to_deleted.error",
+			"Can not post to deleted channel.")
 	case utf8.RuneCountInString(p.Message) > maxMessage:
 		return badRequest("model.post.is_valid.msg.app_error", "Invalid message.")
 	}
@@ -205,7 +206,8 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 
 // postedEvent makes the event of a new post. The users that it mentions are asked to confirm it.
 func postedEvent(p *post, c *channel, body []byte, sender string, mentions []string, setOnline bool) *event {
-	fields := []any{"channel_display_name", c.DisplayName, "channel_name", c.Name, "channel_type", c.Type}
+	fields := []any{"channel_display_name", c.DisplayName, "channel_name", c.Name, "channel_type",
+		c.Type}
 	if len(p.Metadata.Files) > 0 {
 		fields = append(fields, "otherFile", "true")
 		if slices.ContainsFunc(p.Metadata.Files, func(f *fileInfo) bool { return strings.HasPrefix(f.MimeType, "image/") }) {
@@ -215,7 +217,8 @@ func postedEvent(p *post, c *channel, body []byte, sender string, mentions []str
 	if len(mentions) > 0 {
 		fields = append(fields, "mentions", jsonText(mentions))
 	}
-	fields = append(fields, "post", string(body), "sender_name", sender, "set_online", setOnline, "team_id", c.TeamID)
+	fields = append(fields, "post", string(body), "sender_name", sender, "set_online", setOnline,
+		"team_id", c.TeamID)
 	e := newEvent("posted", broadcast{ChannelID: c.ID}, fields...)
 	if len(mentions) > 0 {
 		e.ack = make(map[string]bool, len(mentions))

@@ -22,7 +22,8 @@ type draft struct {
 	Priority  map[string]any `json:"priority,omitempty"`
 }
 
-var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
+var draftTable = table{"drafts",
+	`createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
 	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
 
 var draftKind = define(kind[draft]{
@@ -32,13 +33,17 @@ var draftKind = define(kind[draft]{
 })
 
 var (
-	draftOf = draftKind.query("DraftStore.Get", "WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0")
+	draftOf = draftKind.query("DraftStore.Get",
+		"WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0")
 	// draftsOf selects a user's drafts in the channels of a team and of no team, the latest first.
-	draftsOf = draftKind.query("DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
+	draftsOf = draftKind.query("DraftStore.GetDraftsForUser",
+		`JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
 		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`)
 	saveDraft = command{"DraftStore.Upsert",
-		draftKind.upsert("userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority")}
-	dropDraft = command{"DraftStore.Delete", "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?"}
+		draftKind.upsert("userid, channelid, rootid",
+			"updateat, deleteat, message, props, fileids, priority")}
+	dropDraft = command{"DraftStore.Delete",
+		"DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?"}
 )
 
 // check refuses a draft that is too long or contains an invalid identifier.
@@ -91,7 +96,8 @@ func (s *Server) upsertDraft(q *request, d *draft) error {
 		return errBody("draft.channel_id")
 	}
 	if c.DeleteAt != 0 {
-		return badRequest("api.draft.create_draft.can_not_draft_to_deleted.error", "Can not save draft to deleted channel.")
+		return badRequest("api.draft.create_draft.can_not_draft_to_deleted.error",
+			"Can not save draft to deleted channel.")
 	}
 	if d.Message == "" { // emptied: there is no draft any more
 		if err := dropDraft.run(ctx, s.st, d.UserID, d.ChannelID, d.RootID); err != nil {

@@ -122,11 +122,13 @@ func upsert(table, columns, key, update string) string {
 	for c := range strings.SplitSeq(update, ", ") {
 		sets = append(sets, c+" = EXCLUDED."+c)
 	}
-	return insertInto(table, columns) + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
+	return insertInto(table,
+		columns) + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
 func insertInto(table, columns string) string {
-	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + marks(strings.Count(columns, ",")+1) + ")"
+	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + marks(strings.Count(columns,
+		",")+1) + ")"
 }
 
 // marks returns n placeholders.

@@ -98,7 +98,8 @@ var faultKinds = []faultKind{
 	}},
 	{"stall", "2s/30s", false, "the stall is DURATION/PERIOD, shorter than its period", func(f *faults, value, _ string) bool {
 		length, every, _ := strings.Cut(value, "/")
-		return readDuration(every, 1<<62, &f.stallEvery) && readDuration(length, f.stallEvery-1, &f.stallFor)
+		return readDuration(every, 1<<62, &f.stallEvery) && readDuration(length, f.stallEvery-1,
+			&f.stallFor)
 	}},
 	{"lock", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
 		return readDuration(value, time.Second, &f.lock.d)
@@ -170,7 +171,10 @@ func parseFaults(texts []string) (*faults, error) {
 func (f *faults) add(text string) error {
 	name, arg, _ := strings.Cut(text, ":")
 	value, handler, restricted := strings.Cut(arg, "@")
-	bad := func(what string) error { return fmt.Errorf("fault %q: %s: want %s", text, what, faultForms()) }
+	bad := func(what string) error {
+		return fmt.Errorf("fault %q: %s: want %s", text, what,
+			faultForms())
+	}
 	i := slices.IndexFunc(faultKinds, func(k faultKind) bool { return k.name == name })
 	switch {
 	case i < 0:

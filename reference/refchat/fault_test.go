@@ -13,7 +13,8 @@ import (
 
 func TestCheckFault(t *testing.T) {
 	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-query:5ms", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms", "work:8ms", "work:8ms@createPost",
-		"error:1%", "error:0.01@createPost", "panic:1%", "panic:1%@createPost", "limit:50", "limit:50@createPost", "cache:16"} {
+		"error:1%", "error:0.01@createPost", "panic:1%", "panic:1%@createPost", "limit:50",
+		"limit:50@createPost", "cache:16"} {
 		if err := refchat.CheckFault(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -94,7 +95,8 @@ func TestFaultSlowQuery(t *testing.T) {
 		if d := shortest(3, func() { w.ann.send("GET", "/users/me/teams", nil) }); d < 20*time.Millisecond {
 			t.Errorf("a statement took %v", d)
 		}
-		quick(t, "a request without statements", 20*time.Millisecond, func() { w.ann.send("GET", "/system/ping", nil) })
+		quick(t, "a request without statements", 20*time.Millisecond,
+			func() { w.ann.send("GET", "/system/ping", nil) })
 	})
 }
 
@@ -167,7 +169,8 @@ func TestFaultHotRow(t *testing.T) {
 		if d := time.Since(start); d < 160*time.Millisecond {
 			t.Errorf("eight posts that keep a row for 20 ms took %v", d)
 		}
-		quick(t, "a request that posts nothing", 20*time.Millisecond, func() { w.ann.send("GET", "/users/me/teams", nil) })
+		quick(t, "a request that posts nothing", 20*time.Millisecond,
+			func() { w.ann.send("GET", "/users/me/teams", nil) })
 	})
 }
 
@@ -199,7 +202,8 @@ func TestFaultCPU(t *testing.T) {
 	load(2 * time.Second) // the mean finds its level
 	cpu, burnt := w.metric("process_cpu_seconds_total"), w.metric("refchat_fault_cpu_seconds_total")
 	load(3 * time.Second)
-	cpu, burnt = w.metric("process_cpu_seconds_total")-cpu, w.metric("refchat_fault_cpu_seconds_total")-burnt
+	cpu, burnt = w.metric("process_cpu_seconds_total")-cpu,
+		w.metric("refchat_fault_cpu_seconds_total")-burnt
 	t.Logf("burnt %.1f %% on top", 100*burnt/(cpu-burnt))
 	// Neither 25 % nor 100 %, also on a machine that others use.
 	if share := burnt / (cpu - burnt); share < 0.35 || share > 0.75 {
@@ -246,13 +250,15 @@ func TestFaultWorkDelaysTheAnswer(t *testing.T) {
 	}{
 		{"small", 200, func(*testing.T) int { return w.ann.begun(t, "/users/me", "", "") }},
 		{"large", 200, func(*testing.T) int { return w.ann.begun(t, post, "", "") }},
-		{"not modified", 304, func(*testing.T) int { return w.ann.begun(t, "/users/me", "If-None-Match", tag) }},
+		{"not modified", 304,
+			func(*testing.T) int { return w.ann.begun(t, "/users/me", "If-None-Match", tag) }},
 		{"refused", 404, func(*testing.T) int { return w.ann.begun(t, "/no/such/thing", "", "") }},
 		{"no upgrade", 400, func(*testing.T) int { return w.ann.begun(t, "/websocket", "", "") }},
 		{"upgrade", 101, func(*testing.T) int { sock = w.ann.dialRaw(); return 101 }},
 		{"end of the WebSocket, then small", 200, func(t *testing.T) int {
 			sock.conn.Close()
-			waitFor(t, "the socket's end", func() bool { return w.metric("mattermost_http_websockets_total") == 0 })
+			waitFor(t, "the socket's end",
+				func() bool { return w.metric("mattermost_http_websockets_total") == 0 })
 			return w.ann.begun(t, "/users/me", "", "")
 		}},
 	} {
@@ -321,6 +327,7 @@ func TestFaultCacheGoesToTheDatabase(t *testing.T) {
 	large, none := statements()
 	small, evicted := statements("cache:16")
 	if small < large+60 || none != 0 || evicted == 0 {
-		t.Errorf("%v statements and %v evictions with small caches, %v and %v without", small, evicted, large, none)
+		t.Errorf("%v statements and %v evictions with small caches, %v and %v without", small, evicted,
+			large, none)
 	}
 }

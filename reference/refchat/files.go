@@ -183,7 +183,8 @@ func (s *Server) storeFile(ctx context.Context, userID, channelID, name string, 
 	if strings.HasPrefix(f.MimeType, "text/") && utf8.Valid(data) {
 		content := strings.ReplaceAll(string(data[:min(len(data), 32<<10)]), "\x00", "")
 		s.background(func(ctx context.Context) {
-			s.warn("saving a file's text", saveContent.run(ctx, s.st, strings.ToValidUTF8(content, ""), f.ID))
+			s.warn("saving a file's text",
+				saveContent.run(ctx, s.st, strings.ToValidUTF8(content, ""), f.ID))
 		})
 	}
 	out := *f
@@ -261,7 +262,8 @@ func (s *Server) mustReadFile(q *request) error {
 	}
 	f, err := fileByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return errFind("file_info.get", err, missing("app.file_info.get.app_error", "Unable to get the file info."))
+		return errFind("file_info.get", err,
+			missing("app.file_info.get.app_error", "Unable to get the file info."))
 	}
 	q.file = f
 	switch {
@@ -298,11 +300,13 @@ func (s *Server) sendFile(q *request, f *fileInfo, path, mimeType, disposition s
 }
 
 func (s *Server) getFileThumbnail(q *request) error {
-	return s.sendPreview(q, func(f *fileInfo) string { return f.ThumbnailPath }, "api.file.get_file_thumbnail.no_thumbnail.app_error")
+	return s.sendPreview(q, func(f *fileInfo) string { return f.ThumbnailPath },
+		"api.file.get_file_thumbnail.no_thumbnail.app_error")
 }
 
 func (s *Server) getFilePreview(q *request) error {
-	return s.sendPreview(q, func(f *fileInfo) string { return f.PreviewPath }, "api.file.get_file_preview.no_preview.app_error")
+	return s.sendPreview(q, func(f *fileInfo) string { return f.PreviewPath },
+		"api.file.get_file_preview.no_preview.app_error")
 }
 
 func (s *Server) sendPreview(q *request, path func(*fileInfo) string, errID string) error {

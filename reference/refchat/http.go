@@ -375,7 +375,8 @@ func newRouter(list []operation, rel release) *router {
 				if need := needs[w]; need != nil {
 					r.needs = append(r.needs, need)
 				} else if strings.HasSuffix(w, "_id") {
-					r.needs = append(r.needs, func(_ *Server, q *request) (err error) { q.id, err = q.idParam(w); return err })
+					r.needs = append(r.needs,
+						func(_ *Server, q *request) (err error) { q.id, err = q.idParam(w); return err })
 				}
 			}
 		}

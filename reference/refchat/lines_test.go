@@ -31,11 +31,13 @@ func TestReleaseLines(t *testing.T) {
 		{"10.5.0", nil, true, true, true, true, true, ""},
 		{"10.5.0", []string{refchat.QuirkHideTimes}, true, true, true, true, true, "hidden"},
 		{"11.0.0", nil, true, false, true, true, true, "hidden"},
-		{"11.0.0", []string{refchat.QuirkOmitTimes, refchat.QuirkDirectMembersOnly}, false, false, true, true, true, "omitted"},
+		{"11.0.0", []string{refchat.QuirkOmitTimes, refchat.QuirkDirectMembersOnly}, false, false, true,
+			true, true, "omitted"},
 	} {
 		t.Run(line.version, func(t *testing.T) {
 			s := serve(t, refchat.Config{DSN: dsn, Version: line.version, Quirks: line.quirks})
-			ann, admin := newClient(t, s).login("ann", "Password-1"), newClient(t, s).login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
+			ann, admin := newClient(t, s).login("ann", "Password-1"),
+				newClient(t, s).login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
 			if got := admin.send("GET", "/channels/"+direct+"/posts", nil).status == 200; got != line.adminReadsDirect {
 				t.Errorf("an administrator reads a direct channel: %v", got)
 			}

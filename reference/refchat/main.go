@@ -31,15 +31,23 @@ func (c Config) Main(ctx context.Context, args []string, env func(string) string
 	cfg := Config{Around: c.Around}
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
-	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN", "`name` of the environment variable with the DSN, postgres://... or mysql://...")
-	replicasEnv := fs.String("dsn-replicas-env", "REFCHAT_DSN_REPLICAS", "`name` of the environment variable with the DSNs of replicas to read from, spaces between")
-	adminEnv := fs.String("admin-password-env", "REFCHAT_ADMIN_PASSWORD", "`name` of the environment variable with the administrator's password")
+	fs.StringVar(&cfg.Listen, "listen", DefaultListen,
+		"`address` to serve on; port 0 picks a free one")
+	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN",
+		"`name` of the environment variable with the DSN, postgres://... or mysql://...")
+	replicasEnv := fs.String("dsn-replicas-env", "REFCHAT_DSN_REPLICAS",
+		"`name` of the environment variable with the DSNs of replicas to read from, spaces between")
+	adminEnv := fs.String("admin-password-env", "REFCHAT_ADMIN_PASSWORD",
+		"`name` of the environment variable with the administrator's password")
 	fs.StringVar(&cfg.AdminUser, "admin", DefaultAdminUser, "`name` of the administrator to ensure")
 	fs.StringVar(&cfg.Hash, "hash", DefaultHash, "password `hash`: bcrypt:COST or pbkdf2:ITERATIONS")
-	fs.StringVar(&cfg.Version, "version", DefaultVersion, "`version` of the real server to play: operations that came later are not there")
-	fs.StringVar(&cfg.License, "license", DefaultLicense, "`license` to play: none, professional or enterprise")
-	fs.Var((*textFlags)(&cfg.Quirks), "quirk", "behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(quirks, ", "))
+	fs.StringVar(&cfg.Version, "version", DefaultVersion,
+		"`version` of the real server to play: operations that came later are not there")
+	fs.StringVar(&cfg.License, "license", DefaultLicense,
+		"`license` to play: none, professional or enterprise")
+	fs.Var((*textFlags)(&cfg.Quirks), "quirk",
+		"behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(quirks,
+			", "))
 	fs.StringVar(&cfg.BusListen, "bus", "", "`address` for events of other servers on this database")
 	fs.StringVar(&cfg.FilesDir, "files", "", "`directory` for uploaded files, default a temporary one")
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")

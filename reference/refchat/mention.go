@@ -18,7 +18,8 @@ type audience struct {
 // audienceOf returns the members of a channel with the notification settings of their profiles and
 // memberships.
 func (s *Server) audienceOf(ctx context.Context, channelID string) (*audience, error) {
-	return s.audience.through(channelID, func() (*audience, error) { return s.st.loadAudience(fromMaster(ctx), channelID) })
+	return s.audience.through(channelID,
+		func() (*audience, error) { return s.st.loadAudience(fromMaster(ctx), channelID) })
 }
 
 func (st *store) loadAudience(ctx context.Context, channelID string) (a *audience, err error) {

@@ -80,7 +80,8 @@ func newMetrics(db *sql.DB) *metrics {
 		{&m.busGot, "refchat_bus_received_total", "Messages received from peers."},
 		{&m.busLost, "refchat_bus_lost_total", "Messages a peer will not get."},
 		{&m.statements, "refchat_db_statements_total", "SQL statements, BEGIN and COMMIT included."},
-		{&m.replicaReads, "refchat_replica_statements_total", "Statements that read from a replica; they are in refchat_statements_total too."},
+		{&m.replicaReads, "refchat_replica_statements_total",
+			"Statements that read from a replica; they are in refchat_statements_total too."},
 		{&m.burnt, "refchat_fault_cpu_seconds_total", "CPU time burnt by the faults cpu and work."},
 		{&m.refused, "refchat_requests_refused_total", "API requests answered with 429."},
 		{&m.evicted, "refchat_cache_evicted_total", "Entries that left a full cache for others."},
@@ -92,8 +93,10 @@ func newMetrics(db *sql.DB) *metrics {
 		to                **prometheus.CounterVec
 		name, label, help string
 	}{
-		{&m.published, "mattermost_websocket_event_total", "type", "Events published here; peers bring them to their connections too."},
-		{&m.broadcasts, "mattermost_websocket_broadcasts_total", "name", "Events written to connections."},
+		{&m.published, "mattermost_websocket_event_total", "type",
+			"Events published here; peers bring them to their connections too."},
+		{&m.broadcasts, "mattermost_websocket_broadcasts_total", "name",
+			"Events written to connections."},
 		{&m.wsDropped, "refchat_websocket_dropped_total", "reason",
 			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back)."},
 		{&m.wsResumed, "mattermost_websocket_reconnects_total", "type",
@@ -104,8 +107,10 @@ func newMetrics(db *sql.DB) *metrics {
 		*c.to = prometheus.NewCounterVec(prometheus.CounterOpts{Name: c.name, Help: c.help}, []string{c.label})
 		m.reg.MustRegister(*c.to)
 	}
-	m.apiTime = newTimes("mattermost_api_time", "Time to execute the API handler, in seconds.", "handler", "method", "status_code")
-	m.storeTime = newTimes("mattermost_db_store_time", "Time to execute the store method, in seconds.", "method", "success")
+	m.apiTime = newTimes("mattermost_api_time", "Time to execute the API handler, in seconds.",
+		"handler", "method", "status_code")
+	m.storeTime = newTimes("mattermost_db_store_time", "Time to execute the store method, in seconds.",
+		"method", "success")
 	m.websockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "mattermost_http_websockets_total", Help: "WebSocket connections now."})
 	for _, vec := range m.client {
 		m.reg.MustRegister(vec)

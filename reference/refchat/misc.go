@@ -101,7 +101,8 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 func (s *Server) getClientConfig(q *request) error {
 	switch format := q.query("format"); {
 	case format == "" && !s.release.atLeast(release{11, 0}):
-		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error", "New format for the client configuration is not supported yet. Please specify format=old in the query string.")
+		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error",
+			"New format for the client configuration is not supported yet. Please specify format=old in the query string.")
 	case format != "" && format != "old":
 		return errURL("format")
 	}
@@ -161,5 +162,6 @@ func (s *Server) getRolesByNames(q *request, names []string) error {
 }
 
 func (s *Server) getWebappPlugins(*request) error {
-	return newError(http.StatusNotImplemented, "app.plugin.disabled.app_error", "Plugins have been disabled.")
+	return newError(http.StatusNotImplemented, "app.plugin.disabled.app_error",
+		"Plugins have been disabled.")
 }

@@ -28,7 +28,8 @@ func parseHash(s string) (hasher, error) {
 	case kind == "bcrypt" && err == nil && n >= bcrypt.MinCost && n <= bcrypt.MaxCost:
 	case kind == "pbkdf2" && err == nil && n >= 1000 && n <= 10_000_000:
 	default:
-		return hasher{}, fmt.Errorf("hash %q: want bcrypt:COST (4 to 31) or pbkdf2:ITERATIONS (1000 to 10000000)", s)
+		return hasher{},
+			fmt.Errorf("hash %q: want bcrypt:COST (4 to 31) or pbkdf2:ITERATIONS (1000 to 10000000)", s)
 	}
 	return hasher{kind: kind, work: n}, nil
 }

@@ -10,7 +10,8 @@ import (
 func TestPendingPostIDs(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		draft := obj{"channel_id": w.channel, "message": "once", "pending_post_id": w.ann.id + ":1600000000000"}
+		draft := obj{"channel_id": w.channel, "message": "once",
+			"pending_post_id": w.ann.id + ":1600000000000"}
 		first := w.ann.gives(201, "POST", "/posts", draft, "pending_post_id", draft["pending_post_id"])
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			var got obj
@@ -20,7 +21,8 @@ func TestPendingPostIDs(t *testing.T) {
 			}
 		}
 		w.bob.shows("/posts/"+idOf(first), "pending_post_id", "")
-		w.ann.gives(201, "POST", "/posts", draft, "id", first["id"], "create_at", first["create_at"], "metadata", some)
+		w.ann.gives(201, "POST", "/posts", draft, "id", first["id"], "create_at", first["create_at"],
+			"metadata", some)
 		// One that was declined may be sent again: nothing of it is there.
 		draft["pending_post_id"], draft["root_id"] = w.ann.id+":1600000000001", w.ann.id
 		w.ann.fails(400, "api.post.create_post.root_id.app_error", "POST", "/posts", draft)

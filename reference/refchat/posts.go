@@ -195,7 +195,9 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	as := s.threadView(q)
 	m, err := memberOf.one(ctx, s.st, q.channelID, q.userID)
 	if err != nil {
-		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
+		return errFind("channel.get_member", err,
+			missing("app.channel.get_member.missing.app_error",
+				"No channel member found for that user ID and channel ID."))
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {

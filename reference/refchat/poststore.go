@@ -39,15 +39,18 @@ func textUsers(s string) (list []*user) {
 var (
 	postByID = countedKind.query("PostStore.GetSingle", "WHERE p.id = ? AND p.deleteat = 0")
 	// thread is the root and the replies of a thread, oldest first.
-	threadPosts = countedKind.query("PostStore.Get", "WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id")
+	threadPosts = countedKind.query("PostStore.Get",
+		"WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id")
 	// threadsOf are the whole threads of the given roots.
 	threadsOf = map[bool]*query[post]{true: threadsIn(countedKind), false: threadsIn(postKind)}
 	// repliesSince are the replies of a thread that changed since a time.
-	repliesSince = postKind.query("ThreadStore.GetPosts", "WHERE p.rootid = ? AND p.deleteat = 0 AND p.updateat >= ?")
+	repliesSince = postKind.query("ThreadStore.GetPosts",
+		"WHERE p.rootid = ? AND p.deleteat = 0 AND p.updateat >= ?")
 )
 
 func threadsIn(k *kind[post]) *query[post] {
-	return k.query("PostStore.GetParents", "WHERE (p.id = ANY(?) OR p.rootid = ANY(?)) AND p.deleteat = 0")
+	return k.query("PostStore.GetParents",
+		"WHERE (p.id = ANY(?) OR p.rootid = ANY(?)) AND p.deleteat = 0")
 }
 
 // postLists select the pages of a channel's posts, in one of two forms.
@@ -105,8 +108,9 @@ func (v *threadView) neighbor(ctx context.Context, st *store, channelID string, 
 		method, cmp, dir = "PostStore.GetPostIdBeforeTime", "<", "DESC"
 	}
 	defer st.timed(method, &err)()
-	err = st.row(ctx, []any{&id}, "SELECT p.id FROM posts p WHERE p.channelid = ? AND p.deleteat = 0"+v.only+
-		" AND p.createat "+cmp+" ? ORDER BY p.createat "+dir+" LIMIT 1", channelID, at)
+	err = st.row(ctx, []any{&id},
+		"SELECT p.id FROM posts p WHERE p.channelid = ? AND p.deleteat = 0"+v.only+
+			" AND p.createat "+cmp+" ? ORDER BY p.createat "+dir+" LIMIT 1", channelID, at)
 	return id, unless(err, sql.ErrNoRows)
 }
 
@@ -133,7 +137,8 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 		return err
 	}
 	isRoot := p.RootID == ""
-	err = st.run(ctx, `UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?,
+	err = st.run(ctx,
+		`UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?,
 		totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?`,
 		p.CreateAt, number(counted), number(counted && isRoot), p.ChannelID)
 	if err != nil || isRoot {
@@ -166,13 +171,15 @@ func (st *store) hotRow(ctx context.Context) error {
 func (st *store) countReply(ctx context.Context, p *post) error {
 	var replies int64
 	var people string
-	err := st.row(ctx, []any{&replies, &people}, "SELECT replycount, participants FROM threads WHERE postid = ?", p.RootID)
+	err := st.row(ctx, []any{&replies, &people},
+		"SELECT replycount, participants FROM threads WHERE postid = ?", p.RootID)
 	if err == nil {
 		list := textList(people)
 		if !slices.Contains(list, p.UserID) {
 			list = append(list, p.UserID)
 		}
-		return st.run(ctx, `UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat),
+		return st.run(ctx,
+			`UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat),
 			participants = ? WHERE postid = ?`, p.CreateAt, jsonText(list), p.RootID)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -206,7 +213,8 @@ func (st *store) editPost(ctx context.Context, old, p *post) (err error) {
 	gone.OriginalID = old.ID
 	gone.DeleteAt = p.UpdateAt
 	gone.UpdateAt = p.UpdateAt
-	err = st.run(ctx, "UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
+	err = st.run(ctx,
+		"UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
 		p.UpdateAt, p.EditAt, p.Message, jsonText(p.Props), p.Hashtags, p.IsPinned, p.ID)
 	if err != nil {
 		return err

@@ -61,14 +61,16 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 	case !x.PersistentNotifications:
 		return nil
 	case x.Priority != "urgent":
-		return bad("urgent_persistent_notification_post", "Only urgent posts may have persistent notifications.")
+		return bad("urgent_persistent_notification_post",
+			"Only urgent posts may have persistent notifications.")
 	}
 	a, err := s.audienceOf(ctx, p.ChannelID)
 	if err != nil {
 		return errStore("channel.audience", err)
 	}
 	if n := len(a.mentioned(p.Message, p.UserID)); n == 0 || n > mostPersistent {
-		return bad("persistent_notification_validation_error", "A post with persistent notifications must mention one to five members of the channel.")
+		return bad("persistent_notification_validation_error",
+			"A post with persistent notifications must mention one to five members of the channel.")
 	}
 	return nil
 }
@@ -87,9 +89,11 @@ var (
 	priorityKind = define(kind[postPriority]{
 		table: "postspriority", columns: "postid, channelid, priority, requestedack, persistentnotifications",
 	})
-	prioritiesOf = selects[postPriority]("PostPriorityStore.GetForPosts", "postid, priority, requestedack, persistentnotifications",
+	prioritiesOf = selects[postPriority]("PostPriorityStore.GetForPosts",
+		"postid, priority, requestedack, persistentnotifications",
 		"SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE postid = ANY(?)")
-	insertPersistent = insertInto("persistentnotifications", "postid, createat, lastsentat, deleteat, sentcount")
+	insertPersistent = insertInto("persistentnotifications",
+		"postid, createat, lastsentat, deleteat, sentcount")
 
 	acknowledgementKind = define(kind[acknowledgement]{
 		table: "postacknowledgements", columns: "postid, userid, acknowledgedat",
@@ -166,9 +170,11 @@ func (s *Server) ephemeral(userID string, p *post, message string) {
 var (
 	reminderKind  = define(kind[reminder]{table: "postreminders", columns: "postid, userid, targettime"})
 	storeReminder = reminderKind.upsert("postid, userid", "targettime")
-	reminders     = selects[reminder]("", "postid, userid", "SELECT postid, userid FROM postreminders WHERE targettime <= ?")
+	reminders     = selects[reminder]("", "postid, userid",
+		"SELECT postid, userid FROM postreminders WHERE targettime <= ?")
 	// authorOf names the author of a post, for a person to read.
-	authorOf = selects[string]("PostStore.GetPostReminderMetadata", "", `SELECT u.username FROM posts p JOIN users u ON u.id = p.userid
+	authorOf = selects[string]("PostStore.GetPostReminderMetadata", "",
+		`SELECT u.username FROM posts p JOIN users u ON u.id = p.userid
 		JOIN channels c ON c.id = p.channelid WHERE p.id = ?`)
 )
 

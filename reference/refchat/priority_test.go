@@ -13,7 +13,8 @@ func prioritized(channel, message string, priority obj) obj {
 func TestPriority(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		p := w.ann.create("/posts", prioritized(w.channel, "read this", obj{"priority": "urgent", "requested_ack": true}))
+		p := w.ann.create("/posts",
+			prioritized(w.channel, "read this", obj{"priority": "urgent", "requested_ack": true}))
 		isUrgent := func(p obj) bool {
 			x, _ := p["metadata"].(obj)["priority"].(obj)
 			return x != nil && x["priority"] == "urgent" && x["requested_ack"] == true
@@ -25,7 +26,8 @@ func TestPriority(t *testing.T) {
 			t.Errorf("event %v", got)
 		}
 		at := "/users/me/posts/" + idOf(p) + "/ack"
-		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at", some)
+		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at",
+			some)
 		holds(t, "event", ann.about("post_acknowledgement_added", "acknowledgement"), "user_id", w.bob.id)
 		acks := func() int {
 			l := w.ann.get("/channels/" + w.channel + "/posts?since=" + "1")
@@ -42,7 +44,9 @@ func TestPriority(t *testing.T) {
 		eve := w.addUser("eve")
 		eve.forbidden("POST", at, nil)
 
-		w.ann.made("/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		w.ann.made("/posts",
+			prioritized(w.channel, "come here @bob",
+				obj{"priority": "urgent", "persistent_notifications": true}))
 		for id, bad := range map[string]obj{
 			"priority_post_only_allowed_for_root_post": {"channel_id": w.channel, "root_id": p["id"], "message": "x", "metadata": obj{"priority": obj{"priority": "urgent"}}},
 			"urgent_persistent_notification_post":      prioritized(w.channel, "@bob", obj{"priority": "important", "persistent_notifications": true}),
@@ -50,7 +54,8 @@ func TestPriority(t *testing.T) {
 		} {
 			w.ann.fails(400, "api.post.post_priority."+id+".request_error", "POST", "/posts", bad)
 		}
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", "/posts", prioritized(w.channel, "x", obj{"priority": "very"}))
+		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", "/posts",
+			prioritized(w.channel, "x", obj{"priority": "very"}))
 	})
 }
 
@@ -77,7 +82,8 @@ func TestReminder(t *testing.T) {
 			t.Errorf("reminded %d times", n)
 		}
 		w.bob.fails(400, "api.context.invalid_body_param.app_error", "POST", at, obj{"target_time": 1})
-		w.bob.fails(404, "app.post.get.app_error", "POST", "/users/me/posts/"+w.channel+"/reminder", obj{"target_time": time.Now().Unix() + 600})
+		w.bob.fails(404, "app.post.get.app_error", "POST", "/users/me/posts/"+w.channel+"/reminder",
+			obj{"target_time": time.Now().Unix() + 600})
 	})
 }
 
@@ -85,7 +91,9 @@ func TestReminder(t *testing.T) {
 func TestPersistentNotification(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		p := w.ann.create("/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		p := w.ann.create("/posts",
+			prioritized(w.channel, "come here @bob",
+				obj{"priority": "urgent", "persistent_notifications": true}))
 		mark := 0
 		triggered := func(s *socket) int {
 			mark++

@@ -28,7 +28,8 @@ const (
 	recentStatusName = "recent_custom_statuses"
 )
 
-var statusDurations = []string{"thirty_minutes", "one_hour", "four_hours", "today", "this_week", "date_and_time"}
+var statusDurations = []string{"thirty_minutes", "one_hour", "four_hours", "today", "this_week",
+	"date_and_time"}
 
 // check makes a status complete, or refuses it.
 func (c *customStatus) check(now time.Time) error {
@@ -81,7 +82,8 @@ func (s *Server) setProp(ctx context.Context, userID, name, value string) error 
 	return nil
 }
 
-var setUserProps = command{"UserStore.Update", "UPDATE users SET props = ?, updateat = ? WHERE id = ?"}
+var setUserProps = command{"UserStore.Update",
+	"UPDATE users SET props = ?, updateat = ? WHERE id = ?"}
 
 // rememberStatus puts a status before the ones used earlier, which are a preference.
 func (s *Server) rememberStatus(ctx context.Context, userID string, c customStatus) error {
@@ -155,20 +157,24 @@ const (
 	maxAttributeLen = 64 // characters
 )
 
-var propertyFieldTable = table{"propertyfields", `id varchar(26) NOT NULL PRIMARY KEY, groupid varchar(26), name varchar(255), type varchar(32), attrs PROPS,
+var propertyFieldTable = table{"propertyfields",
+	`id varchar(26) NOT NULL PRIMARY KEY, groupid varchar(26), name varchar(255), type varchar(32), attrs PROPS,
 	targetid varchar(255), targettype varchar(255), createat bigint, updateat bigint, deleteat bigint`,
 	[]string{"UNIQUE idx_propertyfields_unique: groupid, targetid, name, deleteat"}}
 
-var propertyValueTable = table{"propertyvalues", `id varchar(26) NOT NULL PRIMARY KEY, targetid varchar(26), targettype varchar(255), groupid varchar(26),
+var propertyValueTable = table{"propertyvalues",
+	`id varchar(26) NOT NULL PRIMARY KEY, targetid varchar(26), targettype varchar(255), groupid varchar(26),
 	fieldid varchar(26), value varchar(2000), createat bigint, updateat bigint, deleteat bigint`,
-	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat", "idx_propertyvalues_targetid_groupid: targetid, groupid"}}
+	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat",
+		"idx_propertyvalues_targetid_groupid: targetid, groupid"}}
 
 var attributeKind = define(kind[attributeField]{
 	table:   "propertyfields",
 	columns: "id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat",
 })
 
-var attributeFields = attributeKind.query("PropertyFieldStore.SearchPropertyFields", "WHERE groupid = '"+attributeGroup+"' AND deleteat = 0 ORDER BY createat, id")
+var attributeFields = attributeKind.query("PropertyFieldStore.SearchPropertyFields",
+	"WHERE groupid = '"+attributeGroup+"' AND deleteat = 0 ORDER BY createat, id")
 
 // attribute is a user's value of a field, as JSON.
 type attribute struct{ FieldID, Value string }
@@ -176,7 +182,8 @@ type attribute struct{ FieldID, Value string }
 var (
 	attributesOf = selects[attribute]("PropertyValueStore.SearchPropertyValues", "fieldid, value",
 		"SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0")
-	storeAttribute = upsert("propertyvalues", "id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat",
+	storeAttribute = upsert("propertyvalues",
+		"id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat",
 		"groupid, targetid, fieldid, deleteat", "value, updateat")
 )
 
@@ -194,7 +201,8 @@ func (st *store) saveAttributes(ctx context.Context, userID string, values map[s
 
 func (s *Server) createAttributeField(q *request, f *attributeField) error {
 	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > 255 || f.Type != "text" {
-		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error", "Invalid property field: only named fields of type text are kept here.")
+		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error",
+			"Invalid property field: only named fields of type text are kept here.")
 	}
 	ctx := q.ctx()
 	list, err := attributeFields.list(ctx, s.st)
@@ -202,7 +210,9 @@ func (s *Server) createAttributeField(q *request, f *attributeField) error {
 		return errStore("custom_profile_attributes.count_property_fields", err)
 	}
 	if len(list) >= maxAttributes {
-		return newError(http.StatusUnprocessableEntity, "app.custom_profile_attributes.limit_reached.app_error", "Custom Profile Attributes field limit reached.")
+		return newError(http.StatusUnprocessableEntity,
+			"app.custom_profile_attributes.limit_reached.app_error",
+			"Custom Profile Attributes field limit reached.")
 	}
 	now := millis()
 	f = &attributeField{ID: newID(), GroupID: attributeGroup, Name: f.Name, Type: f.Type, Attrs: f.Attrs, CreateAt: now, UpdateAt: now}
@@ -214,7 +224,8 @@ func (s *Server) createAttributeField(q *request, f *attributeField) error {
 	}
 	err = attributeKind.save(ctx, s.st, "PropertyFieldStore.Create", f)
 	if duplicate(err, "") {
-		return newError(http.StatusUnprocessableEntity, "app.property_field.create.name_conflict.app_error", "A field of that name exists.")
+		return newError(http.StatusUnprocessableEntity,
+			"app.property_field.create.name_conflict.app_error", "A field of that name exists.")
 	}
 	if err != nil {
 		return errStore("custom_profile_attributes.create_property_field", err)
@@ -233,7 +244,8 @@ func (s *Server) patchAttributes(q *request, values *map[string]json.RawMessage)
 	}
 	for id, v := range in {
 		if !slices.ContainsFunc(fields, func(f *attributeField) bool { return f.ID == id }) {
-			return missing("app.custom_profile_attributes.property_field_not_found.app_error", "Custom Profile Attribute field not found.")
+			return missing("app.custom_profile_attributes.property_field_not_found.app_error",
+				"Custom Profile Attribute field not found.")
 		}
 		var text string
 		if json.Unmarshal(v, &text) != nil || utf8.RuneCountInString(text) > maxAttributeLen {
@@ -244,7 +256,8 @@ func (s *Server) patchAttributes(q *request, values *map[string]json.RawMessage)
 	if err := s.st.saveAttributes(ctx, q.sess.UserID, in); err != nil {
 		return errStore("custom_profile_attributes.property_value_upsert", err)
 	}
-	s.publish("custom_profile_attributes_values_updated", broadcast{}, "user_id", q.sess.UserID, "values", in)
+	s.publish("custom_profile_attributes_values_updated", broadcast{}, "user_id", q.sess.UserID,
+		"values", in)
 	return q.reply(in)
 }
 

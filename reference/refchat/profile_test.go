@@ -19,7 +19,8 @@ func TestCustomStatus(t *testing.T) {
 			return decode(t, v)
 		}
 		until := time.Now().Add(30 * time.Minute)
-		w.ann.ok("PUT", "/users/me/status/custom", obj{"emoji": "coffee", "text": "Back soon", "duration": "thirty_minutes", "expires_at": until})
+		w.ann.ok("PUT", "/users/me/status/custom",
+			obj{"emoji": "coffee", "text": "Back soon", "duration": "thirty_minutes", "expires_at": until})
 		holds(t, "bob sees the status", status(), "text", "Back soon", "emoji", "coffee")
 		if u := bob.event("user_updated")["data"].(obj)["user"].(obj); u["id"] != w.ann.id || !strings.Contains(text(u["props"].(obj)["customStatus"]), "Back soon") || u["notify_props"] != nil {
 			t.Errorf("event about %v", u)
@@ -37,7 +38,8 @@ func TestCustomStatus(t *testing.T) {
 			t.Errorf("after the removal: %v", s)
 		}
 		for _, bad := range []obj{{}, {"text": "x", "duration": "forever", "expires_at": until}, {"text": "x", "duration": "today", "expires_at": time.Now().Add(-time.Hour)}} {
-			w.ann.fails(400, "api.context.invalid_body_param.app_error", "PUT", "/users/me/status/custom", bad)
+			w.ann.fails(400, "api.context.invalid_body_param.app_error", "PUT", "/users/me/status/custom",
+				bad)
 		}
 		w.bob.forbidden("PUT", "/users/"+w.ann.id+"/status/custom", obj{"text": "x"})
 	})
@@ -49,7 +51,8 @@ func TestAttributes(t *testing.T) {
 		w.ann.forbidden("POST", "/custom_profile_attributes/fields", obj{"name": "deck", "type": "text"})
 		f := w.admin.create("/custom_profile_attributes/fields", obj{"name": " deck ", "type": "text"})
 		w.ann.shows("/custom_profile_attributes/fields", "#", 1, "0.name", "deck", "0.id", f["id"])
-		w.admin.fails(422, "app.property_field.create.name_conflict.app_error", "POST", "/custom_profile_attributes/fields", obj{"name": "deck", "type": "text"})
+		w.admin.fails(422, "app.property_field.create.name_conflict.app_error", "POST",
+			"/custom_profile_attributes/fields", obj{"name": "deck", "type": "text"})
 		id := idOf(f)
 		for _, v := range []string{"lower", "upper"} {
 			if got := w.ann.ok("PATCH", "/custom_profile_attributes/values", obj{id: v}); got[id] != v {
@@ -63,7 +66,8 @@ func TestAttributes(t *testing.T) {
 			}
 		}
 		w.ann.shows("/users/"+w.bob.id+"/custom_profile_attributes", "#", 0)
-		w.ann.fails(404, "app.custom_profile_attributes.property_field_not_found.app_error", "PATCH", "/custom_profile_attributes/values", obj{strings.Repeat("a", 26): "x"})
+		w.ann.fails(404, "app.custom_profile_attributes.property_field_not_found.app_error", "PATCH",
+			"/custom_profile_attributes/values", obj{strings.Repeat("a", 26): "x"})
 		w.ann.fails(400, "app.custom_profile_attributes.validate_value.app_error", "PATCH", "/custom_profile_attributes/values", obj{id: 7})
 	})
 }
@@ -75,7 +79,8 @@ func TestReports(t *testing.T) {
 		}
 		w.addBot("robot")
 		w.ann.forbidden("GET", "/reports/users", nil)
-		w.admin.fails(400, "api.getUsersForReporting.invalid_page_size", "GET", "/reports/users?page_size=101", nil)
+		w.admin.fails(400, "api.getUsersForReporting.invalid_page_size", "GET",
+			"/reports/users?page_size=101", nil)
 		for _, sort := range []string{"Username", "CreateAt"} {
 			var seen []string
 			path := "/reports/users?page_size=2&sort_column=" + sort
@@ -106,7 +111,8 @@ func TestReports(t *testing.T) {
 		}
 		w.ann.shows("/users/stats", "total_users_count", 3)
 		now := time.Now().UnixMilli()
-		report := obj{"version": "0.1.0", "start": now - 1000, "end": now, "labels": obj{"platform": "linux", "agent": "firefox"},
+		report := obj{"version": "0.1.0", "start": now - 1000, "end": now,
+			"labels":     obj{"platform": "linux", "agent": "firefox"},
 			"histograms": []obj{{"metric": "channel_switch", "value": 120}, {"metric": "unheard", "value": 1}}}
 		w.ann.ok("POST", "/client_perf", report)
 		if n := w.metric("mattermost_webapp_channel_switch", "platform=linux", "agent=firefox"); n != 1 {

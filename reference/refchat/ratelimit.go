@@ -41,5 +41,6 @@ func (l *limitFault) refuses(handler string, now time.Time) bool {
 // errTooMany is the answer to a request beyond the limit.
 func errTooMany(h http.Header) *apiError {
 	h.Set("Retry-After", "1")
-	return newError(http.StatusTooManyRequests, "api.context.rate_limit.app_error", "Too many requests.")
+	return newError(http.StatusTooManyRequests, "api.context.rate_limit.app_error",
+		"Too many requests.")
 }

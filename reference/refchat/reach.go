@@ -16,7 +16,8 @@ var errOpen = errors.New("other hosts reach this address, and the administrator 
 // checkReach refuses an address beyond loopback without a password of one's own.
 func (c *Config) checkReach() error {
 	if c.AdminPassword == DefaultAdminPassword && !loopback(c.Listen) {
-		return fmt.Errorf("-listen %s: %w; set another in REFCHAT_ADMIN_PASSWORD, or listen on 127.0.0.1", c.Listen, errOpen)
+		return fmt.Errorf("-listen %s: %w; set another in REFCHAT_ADMIN_PASSWORD, or listen on 127.0.0.1",
+			c.Listen, errOpen)
 	}
 	return nil
 }
@@ -43,7 +44,8 @@ func (s *Server) profiles(mux *http.ServeMux) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if !near(r) && !s.administers(r) {
 				w.Header().Set("WWW-Authenticate", `Basic realm="profiles"`)
-				http.Error(w, "profiles are for this host, or for the administrator's name and password", http.StatusUnauthorized)
+				http.Error(w, "profiles are for this host, or for the administrator's name and password",
+					http.StatusUnauthorized)
 				return
 			}
 			h(w, r)
@@ -59,5 +61,7 @@ func near(r *http.Request) bool {
 // administers reports whether a request has the configured administrator's name and password.
 func (s *Server) administers(r *http.Request) bool {
 	name, password, ok := r.BasicAuth()
-	return ok && subtle.ConstantTimeCompare([]byte(name), []byte(s.cfg.AdminUser))&subtle.ConstantTimeCompare([]byte(password), []byte(s.cfg.AdminPassword)) == 1
+	return ok && subtle.ConstantTimeCompare([]byte(name),
+		[]byte(s.cfg.AdminUser))&subtle.ConstantTimeCompare([]byte(password),
+		[]byte(s.cfg.AdminPassword)) == 1
 }

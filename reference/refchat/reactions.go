@@ -13,7 +13,8 @@ var reactionKind = define(kind[reaction]{
 })
 
 var (
-	reactionsOf   = reactionKind.query("ReactionStore.GetForPost", "WHERE postid = ANY(?) AND deleteat = 0 ORDER BY createat")
+	reactionsOf = reactionKind.query("ReactionStore.GetForPost",
+		"WHERE postid = ANY(?) AND deleteat = 0 ORDER BY createat")
 	storeReaction = reactionKind.upsert("postid, userid, emojiname", "updateat, deleteat")
 )
 
@@ -22,13 +23,15 @@ func (st *store) saveReaction(ctx context.Context, x *reaction) error {
 		if err := tx.run(ctx, storeReaction, reactionKind.content(x)...); err != nil {
 			return err
 		}
-		return tx.run(ctx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", true, x.UpdateAt, x.PostID)
+		return tx.run(ctx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", true,
+			x.UpdateAt, x.PostID)
 	})
 }
 
 func (st *store) deleteReaction(ctx context.Context, x *reaction) error {
 	return st.method(ctx, "ReactionStore.Delete", func(tx *store) error {
-		err := tx.run(ctx, "UPDATE reactions SET deleteat = ?, updateat = ? WHERE postid = ? AND userid = ? AND emojiname = ?",
+		err := tx.run(ctx,
+			"UPDATE reactions SET deleteat = ?, updateat = ? WHERE postid = ? AND userid = ? AND emojiname = ?",
 			x.UpdateAt, x.UpdateAt, x.PostID, x.UserID, x.EmojiName)
 		if err != nil {
 			return err
@@ -37,7 +40,8 @@ func (st *store) deleteReaction(ctx context.Context, x *reaction) error {
 		if err := tx.row(ctx, []any{&n}, "SELECT COUNT(*) FROM reactions WHERE postid = ? AND deleteat = 0", x.PostID); err != nil {
 			return err
 		}
-		return tx.run(ctx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", n > 0, x.UpdateAt, x.PostID)
+		return tx.run(ctx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", n > 0,
+			x.UpdateAt, x.PostID)
 	})
 }
 
@@ -46,7 +50,8 @@ func (s *Server) saveReaction(q *request, x *reaction) error {
 		return badRequest("api.reaction.save_reaction.invalid.app_error", "Reaction is not valid.")
 	}
 	if x.UserID != q.sess.UserID {
-		return forbidden("api.reaction.save_reaction.user_id.app_error", "You cannot save reaction for the other user.")
+		return forbidden("api.reaction.save_reaction.user_id.app_error",
+			"You cannot save reaction for the other user.")
 	}
 	ctx := q.ctx()
 	p, err := postByID.one(ctx, s.st, x.PostID)

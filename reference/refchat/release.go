@@ -21,7 +21,9 @@ func parseRelease(s string) (release, error) {
 			return release{major, minor}, nil
 		}
 	}
-	return release{}, fmt.Errorf("version %q: want MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1, as 10.11.0", s)
+	return release{},
+		fmt.Errorf("version %q: want MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1, as 10.11.0",
+			s)
 }
 
 // atLeast reports whether r is since or later; the zero release is before all.

@@ -12,7 +12,8 @@ import (
 type readersKey struct{}
 
 // readers are the operations that only read although their method is not GET.
-var readers = []string{"getUsersByIds", "getUsersByNames", "getUserStatusesByIds", "searchUsers", "searchChannelsForTeam", "searchAllChannels",
+var readers = []string{"getUsersByIds", "getUsersByNames", "getUserStatusesByIds", "searchUsers",
+	"searchChannelsForTeam", "searchAllChannels",
 	"searchGroupChannels", "searchPostsInTeam", "searchPostsInAllTeams", "getRolesByNames"}
 
 // reads reports whether a request only reads, so that a replica may answer it.

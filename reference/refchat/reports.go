@@ -40,8 +40,10 @@ func (st *store) userReports(ctx context.Context, column, fromValue, fromID stri
 			args[0], args[1] = n, n
 		}
 	}
-	find := selects[userReport]("UserStore.GetUserReport", "id, createat, updateat, username, email, firstname, lastname, nickname, "+
-		"roles, lastlogin, laststatusat, lastpostdate, daysactive, totalposts", `SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
+	find := selects[userReport]("UserStore.GetUserReport",
+		"id, createat, updateat, username, email, firstname, lastname, nickname, "+
+			"roles, lastlogin, laststatusat, lastpostdate, daysactive, totalposts",
+		`SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
 		(SELECT MAX(p.createat) FROM posts p WHERE p.userid = u.id), (SELECT COUNT(DISTINCT p.createat / 86400000) FROM posts p WHERE p.userid = u.id),
 		(SELECT COUNT(*) FROM posts p WHERE p.userid = u.id)
 		FROM users u LEFT JOIN bots b ON b.userid = u.id LEFT JOIN status s ON s.userid = u.id
@@ -53,7 +55,8 @@ func (s *Server) getUserReport(q *request) error {
 	v := q.r.URL.Query()
 	column, ok := reportColumns[v.Get("sort_column")]
 	if !ok {
-		return badRequest("model.user_report_options.is_valid.invalid_sort_column", "Invalid sort column.")
+		return badRequest("model.user_report_options.is_valid.invalid_sort_column",
+			"Invalid sort column.")
 	}
 	size := 50
 	if n, err := strconv.Atoi(v.Get("page_size")); err == nil {
@@ -78,7 +81,8 @@ var clientTimes = map[string]string{"TTFB": "time_to_first_byte", "TTLB": "time_
 func newClientTimes() map[string]*prometheus.HistogramVec {
 	m := map[string]*prometheus.HistogramVec{}
 	for kind, name := range clientTimes {
-		m[kind] = newTimes("mattermost_webapp_"+name, "Times that clients have reported, in seconds.", "platform", "agent")
+		m[kind] = newTimes("mattermost_webapp_"+name, "Times that clients have reported, in seconds.",
+			"platform", "agent")
 	}
 	return m
 }

@@ -24,7 +24,8 @@ func (s *socket) leave(sockets float64) {
 	s.conn.Close()
 	for range s.msgs { // to the end
 	}
-	waitFor(s.t, fmt.Sprint("the server has ", sockets, " sockets"), func() bool { return s.c.metric("mattermost_http_websockets_total") == sockets })
+	waitFor(s.t, fmt.Sprint("the server has ", sockets, " sockets"),
+		func() bool { return s.c.metric("mattermost_http_websockets_total") == sockets })
 }
 
 // TestResume loses a socket and takes its connection up again: events sent meanwhile, and events
@@ -69,7 +70,10 @@ func TestResume(t *testing.T) {
 	}
 	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent
 	// again.
-	resumed := func(how string) float64 { return w.metric("mattermost_websocket_reconnects_total", "type="+how) }
+	resumed := func(how string) float64 {
+		return w.metric("mattermost_websocket_reconnects_total",
+			"type="+how)
+	}
 	third := back
 	for n := 1.0; resumed("lossless") == 0; n++ {
 		if n > 1 {

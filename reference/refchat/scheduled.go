@@ -14,9 +14,11 @@ type scheduledPost struct {
 	ErrorCode   string `json:"error_code"`
 }
 
-var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, userid varchar(26), channelid varchar(26),
+var scheduledTable = table{"scheduledposts",
+	`id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, userid varchar(26), channelid varchar(26),
 	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
-	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
+	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat",
+		"idx_scheduledposts_scheduled_at: scheduledat"}}
 
 var scheduledKind = define(kind[scheduledPost]{
 	table: "scheduledposts", alias: "p",
@@ -27,25 +29,32 @@ var scheduledKind = define(kind[scheduledPost]{
 var (
 	scheduledByID = scheduledKind.query("ScheduledPostStore.Get", "WHERE p.id = ?")
 	// scheduledOf selects a user's scheduled posts in the channels of a team, or of no team.
-	scheduledOf = scheduledKind.query("ScheduledPostStore.GetScheduledPostsForUser", `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
+	scheduledOf = scheduledKind.query("ScheduledPostStore.GetScheduledPostsForUser",
+		`JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
 		ORDER BY p.scheduledat, p.createat`)
-	updateScheduled = command{"ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?"}
-	dropScheduled   = command{"ScheduledPostStore.PermanentlyDeleteScheduledPosts", "DELETE FROM scheduledposts WHERE id = ?"}
+	updateScheduled = command{"ScheduledPostStore.UpdatedScheduledPost",
+		"UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?"}
+	dropScheduled = command{"ScheduledPostStore.PermanentlyDeleteScheduledPosts",
+		"DELETE FROM scheduledposts WHERE id = ?"}
 	// claimScheduled marks a due post as being sent, unless another server was faster.
-	claimScheduled = command{"ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET processedat = ? WHERE id = ? AND processedat = 0"}
+	claimScheduled = command{"ScheduledPostStore.UpdatedScheduledPost",
+		"UPDATE scheduledposts SET processedat = ? WHERE id = ? AND processedat = 0"}
 )
 
 func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) error {
-	return updateScheduled.run(ctx, st, p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
+	return updateScheduled.run(ctx, st, p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs),
+		jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
 }
 
 // check refuses a post that could not be posted at its time.
 func (p *scheduledPost) check() error {
 	switch {
 	case p.Message == "" && len(p.FileIDs) == 0:
-		return badRequest("model.scheduled_post.is_valid.empty_post.app_error", "Cannot schedule an empty post.")
+		return badRequest("model.scheduled_post.is_valid.empty_post.app_error",
+			"Cannot schedule an empty post.")
 	case p.ScheduledAt < millis():
-		return badRequest("model.scheduled_post.is_valid.scheduled_at.app_error", "Invalid scheduled at time.")
+		return badRequest("model.scheduled_post.is_valid.scheduled_at.app_error",
+			"Invalid scheduled at time.")
 	}
 	return p.draft.check()
 }
@@ -78,7 +87,8 @@ func (s *Server) createScheduledPost(q *request, p *scheduledPost) error {
 	if c, err := s.channel(ctx, p.ChannelID); err != nil {
 		return err
 	} else if c.DeleteAt != 0 {
-		return badRequest("app.save_scheduled_post.channel_deleted.app_error", "Cannot schedule a post in an archived channel.")
+		return badRequest("app.save_scheduled_post.channel_deleted.app_error",
+			"Cannot schedule a post in an archived channel.")
 	}
 	if err := scheduledKind.save(ctx, s.st, "ScheduledPostStore.CreateScheduledPost", p); err != nil {
 		return errStore("save_scheduled_post.save", err)

@@ -111,7 +111,8 @@ func searchTokens(text string) (list []string) {
 }
 
 func isModifier(name string) bool {
-	return slices.Contains([]string{"from", "in", "channel", "before", "after", "on"}, strings.ToLower(name))
+	return slices.Contains([]string{"from", "in", "channel", "before", "after", "on"},
+		strings.ToLower(name))
 }
 
 const day = 24 * time.Hour
@@ -264,7 +265,8 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 		clause += " AND " + st.eng.matches(column)
 		args = append(args, expr)
 	}
-	return countedKind.list(ctx, st, "PostStore.Search", clause+" ORDER BY p.createat DESC LIMIT 100", args...)
+	return countedKind.list(ctx, st, "PostStore.Search", clause+" ORDER BY p.createat DESC LIMIT 100",
+		args...)
 }
 
 // searchRequest is a client's search of posts.
@@ -354,7 +356,8 @@ func (s *Server) resolve(ctx context.Context, userID, teamID string, f *parsedSe
 		find  func(string) (string, error)
 	}{
 		{f.in, &x.in, func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
-		{f.notIn, &x.notIn, func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
+		{f.notIn, &x.notIn,
+			func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
 		{f.from, &x.from, func(n string) (string, error) { return s.userNamed(ctx, n) }},
 		{f.notFrom, &x.notBy, func(n string) (string, error) { return s.userNamed(ctx, n) }},
 	} {

@@ -20,11 +20,14 @@ func (c *client) names(method, path string, body any, key string) []string {
 
 func TestSearchPosts(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
-		cabin := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+		cabin := w.ann.made("/channels",
+			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 		direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
-		other := w.admin.made("/teams", obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})
+		other := w.admin.made("/teams",
+			obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})
 		w.ann.made("/teams/"+other+"/members", obj{"team_id": other, "user_id": w.ann.id})
-		bay := w.ann.made("/channels", obj{"team_id": other, "name": "bay", "display_name": "Bay", "type": "O"})
+		bay := w.ann.made("/channels",
+			obj{"team_id": other, "name": "bay", "display_name": "Bay", "type": "O"})
 		by := map[string]string{}
 		for _, p := range []struct {
 			c             *client
@@ -122,23 +125,34 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 			key          string
 			want         []string
 		}{
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "gal"}, "name", []string{"galley"}},
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "ga"}, "name", []string{"galley", "gangway"}},
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provis"}, "name", []string{"galley"}},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "gal"}, "name",
+				[]string{"galley"}},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "ga"}, "name",
+				[]string{"galley", "gangway"}},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provis"}, "name",
+				[]string{"galley"}},
 			// words: only the index finds them.
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provisions cooking"}, "name", []string{"galley"}},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provisions cooking"}, "name",
+				[]string{"galley"}},
 			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "a%w_y"}, "name", []string{}},
 			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": ")("}, "name", []string{}},
-			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=gal", nil, "display_name", []string{"Galley", "Galley secrets"}},
-			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=bo", nil, "display_name", []string{"ann, bob, eve_100", "bob"}},
-			{"POST", "/channels/search?system_console=false", obj{"term": "gang"}, "name", []string{"gangway"}},
-			{"POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name", []string{"galley", "galley-secrets"}},
+			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=gal", nil, "display_name",
+				[]string{"Galley", "Galley secrets"}},
+			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=bo", nil, "display_name",
+				[]string{"ann, bob, eve_100", "bob"}},
+			{"POST", "/channels/search?system_console=false", obj{"term": "gang"}, "name",
+				[]string{"gangway"}},
+			{"POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name",
+				[]string{"galley", "galley-secrets"}},
 			{"POST", "/channels/group/search", obj{"term": "bob ev"}, "id", []string{idOf(group)}},
 			{"POST", "/channels/group/search", obj{"term": "bob sysadmin"}, "id", []string{}},
 			{"POST", "/users/search", obj{"term": "ev"}, "username", []string{"eve_100"}},
-			{"POST", "/users/search", obj{"term": "@eve_1", "team_id": w.team}, "username", []string{"eve_100"}},
-			{"POST", "/users/search", obj{"term": "eve", "in_channel_id": w.channel}, "username", []string{}},
-			{"POST", "/users/search", obj{"term": "bo", "in_channel_id": w.channel}, "username", []string{"bob"}},
+			{"POST", "/users/search", obj{"term": "@eve_1", "team_id": w.team}, "username",
+				[]string{"eve_100"}},
+			{"POST", "/users/search", obj{"term": "eve", "in_channel_id": w.channel}, "username",
+				[]string{}},
+			{"POST", "/users/search", obj{"term": "bo", "in_channel_id": w.channel}, "username",
+				[]string{"bob"}},
 		} {
 			if got := w.ann.names(tt.method, tt.path, tt.body, tt.key); !slices.Equal(got, tt.want) {
 				t.Errorf("%s %v: %v, want %v", tt.path, tt.body, got, tt.want)

@@ -14,7 +14,8 @@ func likeTerm(term string) string {
 // matching returns a condition that a channel's name, display name or purpose contains the term, or
 // words that begin like its words.
 func (st *store) matching(term string) (string, []any) {
-	words := strings.FieldsFunc(term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	words := strings.FieldsFunc(term,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	if strings.TrimSpace(term) == "" {
 		return "", nil
 	}
@@ -31,7 +32,9 @@ func (st *store) matching(term string) (string, []any) {
 // channelsLike finds open channels of a team.
 func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam",
+		"WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?",
+		append(append([]any{teamID}, more...), limit)...)
 }
 
 // allChannelsLike finds open and private channels of all teams. With a user, it searches the user's
@@ -44,21 +47,25 @@ func (st *store) allChannelsLike(ctx context.Context, userID, term string) ([]*c
 		args = append(args, userID, userID)
 	}
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.SearchAllChannels", clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchAllChannels",
+		clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
 }
 
 // myChannelsLike finds channels of a team that a user is in, and group channels.
 func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.AutocompleteInTeamForSearch", `JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
-		cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
+	return channelKind.list(ctx, st, "ChannelStore.AutocompleteInTeamForSearch",
+		`JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
+			cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
 }
 
 // myDirectLike are direct channels of a user with others of that name; their display name is the
 // other's.
-var myDirectLike = channelKind.with(", u.username", "displayname", " JOIN channelmembers m ON m.channelid = c.id "+
-	"JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid",
-).query("ChannelStore.AutocompleteInTeamForSearch", `WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?
+var myDirectLike = channelKind.with(", u.username", "displayname",
+	" JOIN channelmembers m ON m.channelid = c.id "+
+		"JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid",
+).query("ChannelStore.AutocompleteInTeamForSearch",
+	`WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?
 	AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`)
 
 // groupsLike finds a user's group channels whose members' names contain every word of the term.
@@ -70,7 +77,8 @@ func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channe
 		having = append(having, names+" LIKE ? ESCAPE '!'")
 		args = append(args, "%"+likeTerm(word)+"%")
 	}
-	return channelKind.list(ctx, st, "ChannelStore.SearchGroupChannels", `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
+	return channelKind.list(ctx, st, "ChannelStore.SearchGroupChannels",
+		`WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
 		(SELECT g.id FROM channels g JOIN channelmembers gm ON gm.channelid = g.id WHERE g.type = 'G' AND gm.userid = ?) mine
 		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+strings.Join(having, " AND ")+" LIMIT 50) found)", args...)
 }

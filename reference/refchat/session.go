@@ -91,7 +91,8 @@ func (s *Server) login(q *request, in *credentials) error {
 		return errStore("user.login", err)
 	}
 	if u.FailedAttempts >= maxAttempts {
-		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error", "Your account is locked because of too many failed password attempts. Please reset your password.")
+		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error",
+			"Your account is locked because of too many failed password attempts. Please reset your password.")
 	}
 	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
 		if err := setAttempts.run(ctx, s.st, u.FailedAttempts+1, u.ID); err != nil {
@@ -159,7 +160,8 @@ func (s *Server) audit(ctx context.Context, q *request, userID, info string) {
 		newID(), millis(), clip(userID, 26), clip(q.r.URL.Path, 512), clip(info, 1024), ipOf(q.r), sess))
 }
 
-var insertAudit = insertInto("audits", "id, createat, userid, action, extrainfo, ipaddress, sessionid")
+var insertAudit = insertInto("audits",
+	"id, createat, userid, action, extrainfo, ipaddress, sessionid")
 
 // clip cuts s to at most n bytes, for columns of the audit trail.
 func clip(s string, n int) string {
@@ -176,8 +178,9 @@ var sessionKind = define(kind[session]{
 
 var (
 	sessionByToken = sessionKind.query("SessionStore.Get", "WHERE token = ?")
-	touchSession   = command{"SessionStore.UpdateLastActivityAt", "UPDATE sessions SET lastactivityat = ? WHERE id = ?"}
-	removeSession  = command{"SessionStore.Remove", "DELETE FROM sessions WHERE id = ?"}
+	touchSession   = command{"SessionStore.UpdateLastActivityAt",
+		"UPDATE sessions SET lastactivityat = ? WHERE id = ?"}
+	removeSession = command{"SessionStore.Remove", "DELETE FROM sessions WHERE id = ?"}
 	// tokenOwner is a session with nothing but the owner of a personal access token.
 	tokenOwner = selects[session]("UserAccessTokenStore.GetByToken", "userid, roles",
 		`SELECT t.userid, u.roles FROM useraccesstokens t JOIN users u ON u.id = t.userid

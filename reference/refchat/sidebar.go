@@ -28,7 +28,8 @@ const (
 	sidebarStep       = 10 // between sort orders
 )
 
-var sidebarChannelTable = table{"sidebarchannels", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
+var sidebarChannelTable = table{"sidebarchannels",
+	`channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
 	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
 
 var categoryKind = define(kind[category]{
@@ -47,11 +48,13 @@ var (
 	// moment.
 	storeSection = categoryKind.upsert("id", "type")
 	// placedOf are the sections of a user in a team, as often as they have channels.
-	placedOf = selects[placedChannel]("", categoryKind.columns+", placed", "SELECT "+categoryKind.selected+`, s.channelid
+	placedOf = selects[placedChannel]("", categoryKind.columns+", placed",
+		"SELECT "+categoryKind.selected+`, s.channelid
 		FROM sidebarcategories c LEFT JOIN sidebarchannels s ON s.categoryid = c.id WHERE c.userid = ? AND c.teamid = ?
 		ORDER BY c.sortorder, c.id, s.sortorder`)
 	// sidebarChannels are a user's channels in a team and in no team.
-	sidebarChannels = selects[channel]("", "id, type", `SELECT c.id, c.type FROM channels c JOIN channelmembers m ON m.channelid = c.id
+	sidebarChannels = selects[channel]("", "id, type",
+		`SELECT c.id, c.type FROM channels c JOIN channelmembers m ON m.channelid = c.id
 		WHERE m.userid = ? AND (c.teamid = ? OR c.teamid = '') AND c.deleteat = 0 ORDER BY c.displayname, c.id`)
 )
 
@@ -205,7 +208,8 @@ func (st *store) updateCategories(ctx context.Context, userID, teamID string, ch
 			if c.Type != directCategory {
 				c.ChannelIDs, c.Muted = change.ChannelIDs, change.Muted
 			}
-			err := tx.run(ctx, "UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
+			err := tx.run(ctx,
+				"UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
 				c.DisplayName, c.Sorting, c.Muted, c.Collapsed, c.ID)
 			if err != nil {
 				return err
@@ -225,7 +229,8 @@ func (st *store) updateCategories(ctx context.Context, userID, teamID string, ch
 		}
 		out = out[:0]
 		for _, change := range changes {
-			out = append(out, all[slices.IndexFunc(all, func(c *category) bool { return c.ID == change.ID })])
+			out = append(out,
+				all[slices.IndexFunc(all, func(c *category) bool { return c.ID == change.ID })])
 		}
 		return nil
 	})
@@ -285,7 +290,8 @@ func (s *Server) keepOwn(ctx context.Context, userID string, list ...*category) 
 }
 
 func (c *category) valid() bool {
-	return len(c.DisplayName) <= 64 && slices.Contains([]string{"", "manual", "recent", "alpha"}, c.Sorting)
+	return len(c.DisplayName) <= 64 && slices.Contains([]string{"", "manual", "recent", "alpha"},
+		c.Sorting)
 }
 
 func (s *Server) createCategory(q *request, c *category) error {

@@ -33,7 +33,9 @@ func TestSidebar(t *testing.T) {
 		if len(all) != 3 || in[w.channel] != "Channels" || in[dm] != "Direct Messages" || len(in) != 4 {
 			t.Errorf("the first sidebar: %v", all)
 		}
-		c := w.ann.ok("POST", path, obj{"user_id": w.ann.id, "team_id": w.team, "display_name": "Ship", "channel_ids": []string{w.channel, strings.Repeat("a", 26)}})
+		c := w.ann.ok("POST", path,
+			obj{"user_id": w.ann.id, "team_id": w.team, "display_name": "Ship",
+				"channel_ids": []string{w.channel, strings.Repeat("a", 26)}})
 		holds(t, "event", ann.event("sidebar_category_created")["data"], "category_id", c["id"])
 		all, in = sidebar()
 		if len(all) != 4 || all[1]["id"] != c["id"] || in[w.channel] != "Ship" || len(in) != 4 {
@@ -41,7 +43,8 @@ func TestSidebar(t *testing.T) {
 		}
 		// The channel goes on to the favorites, which are a preference in older clients; the category
 		// gets another name.
-		all[0]["channel_ids"], all[1]["channel_ids"], all[1]["display_name"], all[1]["collapsed"] = []string{w.channel}, []string{dm}, "Hull", true
+		all[0]["channel_ids"], all[1]["channel_ids"], all[1]["display_name"],
+			all[1]["collapsed"] = []string{w.channel}, []string{dm}, "Hull", true
 		w.ann.gives(200, "PUT", path, all[:2], "#", 2, "1.display_name", "Hull")
 		ann.event("sidebar_category_updated")
 		all, in = sidebar()
@@ -67,6 +70,7 @@ func TestSidebar(t *testing.T) {
 		w.bob.shows(path, "categories.#", 3)
 		w.bob.forbidden("GET", "/users/"+w.ann.id+"/teams/"+w.team+"/channels/categories", nil)
 		w.bob.fails(400, "api.context.invalid_body_param.app_error", "PUT", path, []obj{c})
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", path, obj{"user_id": w.bob.id, "team_id": w.team, "display_name": "x"})
+		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", path,
+			obj{"user_id": w.bob.id, "team_id": w.team, "display_name": "x"})
 	})
 }

@@ -64,7 +64,8 @@ func (s *Server) team(ctx context.Context, id string) (*team, error) {
 }
 
 // defaultChannels exist in every team, and every member of the team is in them.
-var defaultChannels = []struct{ name, display string }{{"town-square", "Town Square"}, {"off-topic", "Off-Topic"}}
+var defaultChannels = []struct{ name, display string }{{"town-square", "Town Square"},
+	{"off-topic", "Off-Topic"}}
 
 func (s *Server) createTeam(q *request, in *team) error {
 	switch {
@@ -158,7 +159,8 @@ func (s *Server) addTeamMember(q *request, in *teamMember) error {
 func (s *Server) addTeamMembers(q *request) error {
 	var in []teamMember
 	if err := q.decode(&in, "members"); err != nil || len(in) == 0 {
-		return badRequest("api.team.add_members.too_many.error", "Parameter required to add user to team.")
+		return badRequest("api.team.add_members.too_many.error",
+			"Parameter required to add user to team.")
 	}
 	out := make([]*teamMember, 0, len(in))
 	for _, x := range in {
@@ -217,7 +219,8 @@ func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
 func (s *Server) getTeamByName(q *request) error {
 	t, err := teamByName.one(q.ctx(), s.st, q.param("team_name"))
 	if err != nil {
-		return errFind("team.get_by_name", err, missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
+		return errFind("team.get_by_name", err,
+			missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
 	}
 	return s.replyTeam(q, t)
 }
@@ -247,7 +250,10 @@ func (s *Server) mustBeInTeamOfPath(q *request) (err error) {
 
 func (s *Server) getTeamMember(q *request) error {
 	m, err := teamMemberOf.one(q.ctx(), s.st, q.teamID, q.id)
-	return q.answer(m, errFind("team.get_member", err, missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")))
+	return q.answer(m,
+		errFind("team.get_member", err,
+			missing("app.team.get_member.missing.app_error",
+				"No team member found for that user ID and team ID.")))
 }
 
 func (s *Server) getTeamsForUser(q *request) error {

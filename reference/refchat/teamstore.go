@@ -37,7 +37,8 @@ var (
 	teamMemberOf    = teamMemberKind.query("TeamStore.GetMember", "WHERE teamid = ? AND userid = ?")
 	teamMembersPage = teamMemberKind.query("TeamStore.GetMembers",
 		"WHERE teamid = ? AND deleteat = 0 ORDER BY userid LIMIT ? OFFSET ?")
-	saveTeamMember = command{"TeamStore.SaveMember", teamMemberKind.upsert("teamid, userid", "deleteat")}
+	saveTeamMember = command{"TeamStore.SaveMember",
+		teamMemberKind.upsert("teamid, userid", "deleteat")}
 )
 
 type teamStats struct {

@@ -51,11 +51,13 @@ func (s *Server) getThreads(q *request) error {
 	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
 	t := threadQuery{userID: q.userID, teamID: q.id, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
 	if t.before != "" && t.after != "" {
-		return badRequest("api.getThreadsForUser.bad_params", "The before and after parameters exclude each other.")
+		return badRequest("api.getThreadsForUser.bad_params",
+			"The before and after parameters exclude each other.")
 	}
 	totals, threads := !is("threadsOnly"), !is("totalsOnly")
 	if !totals && !threads {
-		return badRequest("api.getThreadsForUser.bad_only_params", "The totalsOnly and threadsOnly parameters exclude each other.")
+		return badRequest("api.getThreadsForUser.bad_only_params",
+			"The totalsOnly and threadsOnly parameters exclude each other.")
 	}
 	var err error
 	if x := v.Get("since"); x != "" {
@@ -122,7 +124,9 @@ func (s *Server) getThread(q *request) error {
 	ctx := q.ctx()
 	m, err := s.st.memberOfThread(ctx, q.id, q.userID)
 	if err != nil {
-		return errFind("thread.get_membership", err, missing("app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed."))
+		return errFind("thread.get_membership", err,
+			missing("app.user.get_thread_membership_for_user.not_found",
+				"Thread membership not found/followed."))
 	}
 	x, err := s.threadFor(ctx, m, q.param("team_id"), q.query("extended") == "true")
 	return q.answer(x, err)

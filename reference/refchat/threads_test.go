@@ -33,8 +33,10 @@ func TestThreads(t *testing.T) {
 			roots = append(roots, idOf(p))
 			w.bob.reply(w.channel, p["id"], "aye")
 			e := ann.event("thread_updated")
-			holds(t, "event", e, "data.previous_unread_replies", 0, "broadcast.user_id", w.ann.id, "broadcast.team_id", w.team)
-			holds(t, "its thread", decode(t, text(e["data"].(obj)["thread"])), "id", p["id"], "reply_count", 1, "unread_replies", 1)
+			holds(t, "event", e, "data.previous_unread_replies", 0, "broadcast.user_id", w.ann.id,
+				"broadcast.team_id", w.team)
+			holds(t, "its thread", decode(t, text(e["data"].(obj)["thread"])), "id", p["id"], "reply_count",
+				1, "unread_replies", 1)
 			bob.event("thread_updated") // the author of the reply gets the event, too
 		}
 		w.bob.reply(w.channel, roots[0], "and you, @ann?")
@@ -44,7 +46,8 @@ func TestThreads(t *testing.T) {
 		}
 		holds(t, "ann's inbox", all, "total", 3, "total_unread_threads", 3, "total_unread_mentions", 1)
 		first := all["threads"].([]any)[0].(obj)
-		holds(t, "thread", first, "reply_count", 2, "unread_replies", 2, "unread_mentions", 1, "post.message", "root 0", "participants.#", 2, "participants.0.username", some)
+		holds(t, "thread", first, "reply_count", 2, "unread_replies", 2, "unread_mentions", 1,
+			"post.message", "root 0", "participants.#", 2, "participants.0.username", some)
 		if ids, all = w.inbox(w.ann, "threadsOnly=true&per_page=1&before="+roots[0]); !slices.Equal(ids, roots[2:]) || num(all["total"]) != 0 {
 			t.Errorf("the page before: %v %v", ids, all)
 		}
@@ -57,16 +60,21 @@ func TestThreads(t *testing.T) {
 		if ids, _ = w.inbox(w.bob, "unread=true"); len(ids) != 0 {
 			t.Errorf("bob has unread threads %v", ids)
 		}
-		w.ann.fails(400, "api.getThreadsForUser.bad_params", "GET", "/users/me/teams/"+w.team+"/threads?before=x&after=y", nil)
-		w.ann.fails(400, "api.getThreadsForUser.bad_only_params", "GET", "/users/me/teams/"+w.team+"/threads?totalsOnly=true&threadsOnly=true", nil)
+		w.ann.fails(400, "api.getThreadsForUser.bad_params", "GET",
+			"/users/me/teams/"+w.team+"/threads?before=x&after=y", nil)
+		w.ann.fails(400, "api.getThreadsForUser.bad_only_params", "GET",
+			"/users/me/teams/"+w.team+"/threads?totalsOnly=true&threadsOnly=true", nil)
 		w.ann.forbidden("GET", "/users/"+w.bob.id+"/teams/"+w.team+"/threads", nil)
 
 		// Viewing the channel with a client that supports threads leaves them unread; reading one does
 		// not.
-		w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
+		w.ann.ok("POST", "/channels/members/me/view",
+			obj{"channel_id": w.channel, "collapsed_threads_supported": true})
 		at := fmt.Sprint("/users/me/teams/", w.team, "/threads/", roots[0])
-		w.ann.gives(200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil, "unread_replies", 0, "unread_mentions", 0, "id", roots[0])
-		holds(t, "thread_read_changed", ann.event("thread_read_changed")["data"], "thread_id", roots[0], "channel_id", w.channel, "unread_replies", 0, "previous_unread_mentions", 1)
+		w.ann.gives(200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil,
+			"unread_replies", 0, "unread_mentions", 0, "id", roots[0])
+		holds(t, "thread_read_changed", ann.event("thread_read_changed")["data"], "thread_id", roots[0],
+			"channel_id", w.channel, "unread_replies", 0, "previous_unread_mentions", 1)
 		if ids, _ = w.inbox(w.ann, "unread=true"); !slices.Equal(ids, []string{roots[2], roots[1]}) {
 			t.Errorf("unread after reading one: %v", ids)
 		}
@@ -79,13 +87,15 @@ func TestThreads(t *testing.T) {
 		if d := ann.event("thread_read_changed"); d["data"].(obj)["thread_id"] != roots[0] { // of read/1
 			t.Errorf("thread_read_changed %v", d)
 		}
-		holds(t, "thread_read_changed of all", ann.event("thread_read_changed")["data"], "thread_id", nil, "timestamp", some)
+		holds(t, "thread_read_changed of all", ann.event("thread_read_changed")["data"], "thread_id", nil,
+			"timestamp", some)
 		_, all = w.inbox(w.ann, "totalsOnly=true")
 		holds(t, "all read", all, "total", 3, "total_unread_threads", 0, "total_unread_mentions", 0)
 
 		// Who unfollows gets no more, except a mention; who follows does.
 		w.ann.ok("DELETE", at+"/following", nil)
-		holds(t, "thread_follow_changed", ann.event("thread_follow_changed")["data"], "thread_id", roots[0], "state", false, "reply_count", 2)
+		holds(t, "thread_follow_changed", ann.event("thread_follow_changed")["data"], "thread_id",
+			roots[0], "state", false, "reply_count", 2)
 		w.ann.fails(404, "app.user.get_threads_for_user.not_found", "GET", at, nil)
 		if ids, _ = w.inbox(w.ann, ""); slices.Contains(ids, roots[0]) {
 			t.Error("an unfollowed thread is in the inbox")
@@ -145,7 +155,8 @@ func TestThreadPages(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"perPage=201", "direction=sideways", "fromPost=" + replies[0], "perPage=x"} {
-			w.ann.fails(400, "api.context.invalid_url_param.app_error", "GET", "/posts/"+idOf(root)+"/thread?"+bad, nil)
+			w.ann.fails(400, "api.context.invalid_url_param.app_error", "GET",
+				"/posts/"+idOf(root)+"/thread?"+bad, nil)
 		}
 	})
 }
@@ -197,6 +208,7 @@ func TestFirstRepliesAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		w.ann.shows("/users/me/teams/"+w.team+"/threads/"+idOf(root), "reply_count", 2, "participants.#", 2)
+		w.ann.shows("/users/me/teams/"+w.team+"/threads/"+idOf(root), "reply_count", 2, "participants.#",
+			2)
 	})
 }

@@ -36,7 +36,8 @@ func (st *store) threadTotals(ctx context.Context, t threadQuery, out *threadLis
 	if err := st.row(ctx, []any{&out.Total}, "SELECT COUNT(tm.postid) FROM threadmemberships tm"+threadJoins+counted, args...); err != nil {
 		return err
 	}
-	return st.row(ctx, []any{&out.TotalUnreadMentions}, "SELECT COALESCE(SUM(tm.unreadmentions), 0) FROM threadmemberships tm"+threadJoins+cond, args...)
+	return st.row(ctx, []any{&out.TotalUnreadMentions},
+		"SELECT COALESCE(SUM(tm.unreadmentions), 0) FROM threadmemberships tm"+threadJoins+cond, args...)
 }
 
 var threadColumns = "t.postid, t.replycount, t.lastreplyat, t.participants, " + postKind.selected
@@ -135,7 +136,8 @@ func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, a
 		case err != nil || following && !mentioned && !author:
 			return err
 		}
-		return tx.run(ctx, `UPDATE threadmemberships SET following = ?, lastviewed = GREATEST(lastviewed, ?), lastupdated = ?,
+		return tx.run(ctx,
+			`UPDATE threadmemberships SET following = ?, lastviewed = GREATEST(lastviewed, ?), lastupdated = ?,
 			unreadmentions = unreadmentions + ? WHERE postid = ? AND userid = ?`,
 			true, m.LastViewed, m.LastUpdated, m.UnreadMentions, rootID, userID)
 	})
@@ -144,7 +146,8 @@ func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, a
 // unfollowed reports whether a user unfollowed a thread on purpose.
 func (st *store) unfollowed(ctx context.Context, rootID, userID string) (bool, error) {
 	following := true
-	err := st.measured(ctx, "ThreadStore.GetMembershipForUser", []any{&following}, isFollowing, rootID, userID)
+	err := st.measured(ctx, "ThreadStore.GetMembershipForUser", []any{&following}, isFollowing, rootID,
+		userID)
 	return !following, unless(err, sql.ErrNoRows)
 }
 
@@ -179,7 +182,8 @@ func (st *store) setFollowing(ctx context.Context, rootID, userID string, on boo
 		if err != nil {
 			return err
 		}
-		return tx.run(ctx, "UPDATE threadmemberships SET following = ?, lastviewed = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
+		return tx.run(ctx,
+			"UPDATE threadmemberships SET following = ?, lastviewed = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
 			on, m.LastViewed, now, rootID, userID)
 	})
 }
@@ -202,12 +206,14 @@ func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *thre
 // by the real server.
 func (st *store) markThread(ctx context.Context, m *threadMember) (err error) {
 	defer st.timed("ThreadStore.MarkAsRead", &err)()
-	err = st.run(ctx, "UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
+	err = st.run(ctx,
+		"UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
 		m.Following, m.UnreadMentions, millis(), m.PostID, m.UserID)
 	if err != nil {
 		return err
 	}
-	return st.run(ctx, "UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?", m.LastViewed, m.UserID, m.PostID)
+	return st.run(ctx, "UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?",
+		m.LastViewed, m.UserID, m.PostID)
 }
 
 // markAllThreads marks a user's threads of a team, and of no team, as read.
@@ -224,7 +230,8 @@ func (st *store) markAllThreads(ctx context.Context, userID, teamID string, now 
 
 var (
 	// repliesIn counts the replies of a thread; before the first, it has no row.
-	repliesIn   = selects[int64]("ThreadStore.Get", "", "SELECT replycount FROM threads WHERE postid = ?")
+	repliesIn = selects[int64]("ThreadStore.Get", "",
+		"SELECT replycount FROM threads WHERE postid = ?")
 	followersOf = selects[string]("ThreadStore.GetThreadFollowers", "",
 		"SELECT userid FROM threadmemberships WHERE postid = ? AND following = ?")
 )

@@ -92,7 +92,8 @@ func (s *Server) createUser(q *request, in *user) error {
 	case len(in.Email) > 128 || !emailForm.MatchString(in.Email):
 		return badRequest("model.user.is_valid.email.app_error", "Invalid email.")
 	case len(in.Password) < 5 || len(in.Password) > 72:
-		return badRequest("api.user.check_user_password.invalid.app_error", "Your password must contain at least 5 characters.")
+		return badRequest("api.user.check_user_password.invalid.app_error",
+			"Your password must contain at least 5 characters.")
 	}
 	hash, err := s.hash.hash(in.Password)
 	if err != nil {
@@ -110,16 +111,19 @@ func (s *Server) createUser(q *request, in *user) error {
 	return q.created(u.self())
 }
 
-var errUsername = badRequest("model.user.is_valid.username.app_error", "Username must begin with a letter, and contain "+
-	`between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+var errUsername = badRequest("model.user.is_valid.username.app_error",
+	"Username must begin with a letter, and contain "+
+		`between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
 
 // savedUser turns the store's answer to an insertion of a user into the API's.
 func savedUser(err error) error {
 	switch {
 	case duplicate(err, "username"):
-		return badRequest("app.user.save.username_exists.app_error", "An account with that username already exists.")
+		return badRequest("app.user.save.username_exists.app_error",
+			"An account with that username already exists.")
 	case duplicate(err, "email"):
-		return badRequest("app.user.save.email_exists.app_error", "An account with that email already exists.")
+		return badRequest("app.user.save.email_exists.app_error",
+			"An account with that email already exists.")
 	}
 	return errStore("user.save", err)
 }
@@ -277,7 +281,8 @@ func (s *Server) getProfileImage(q *request) error {
 	_, _ = h.Write([]byte(u.Username))
 	hue := h.Sum32() % 256
 	body, err := s.images.through(strconv.Itoa(int(hue)), func() ([]byte, error) {
-		pal := color.Palette{color.RGBA{uint8(hue), uint8(255 - hue), uint8(64 + hue/2), 255}, color.White}
+		pal := color.Palette{color.RGBA{uint8(hue), uint8(255 - hue), uint8(64 + hue/2), 255},
+			color.White}
 		img := image.NewPaletted(image.Rect(0, 0, 128, 128), pal)
 		for y := 32; y < 96; y++ {
 			for x := 32; x < 96; x++ {
@@ -300,7 +305,8 @@ func (s *Server) getProfileImage(q *request) error {
 func (s *Server) updatePreferences(q *request, list []preference) error {
 	for _, p := range list {
 		if p.UserID != q.userID {
-			return forbidden("api.preference.update_preferences.set.app_error", "Unable to set user preferences.")
+			return forbidden("api.preference.update_preferences.set.app_error",
+				"Unable to set user preferences.")
 		}
 		if p.Category == "" || len(p.Category) > 32 || len(p.Name) > 32 || len(p.Value) > 2000 {
 			return badRequest("model.preference.is_valid.category.app_error", "Invalid category.")
@@ -344,5 +350,6 @@ func (s *Server) createToken(q *request, in *accessToken) error {
 		return err
 	}
 	t := &accessToken{ID: newID(), Token: newID(), UserID: q.id, Description: clip(in.Description, 255), IsActive: true}
-	return q.answer(t, errStore("user_access_token.save", tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t)))
+	return q.answer(t,
+		errStore("user_access_token.save", tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t)))
 }

@@ -24,24 +24,28 @@ const (
 )
 
 var (
-	userByID      = userKind.query("UserStore.Get", "WHERE u.id = ?")
-	userByLogin   = userKind.query("UserStore.GetForLogin", "WHERE u.username = ? OR u.email = ? LIMIT 1")
+	userByID    = userKind.query("UserStore.Get", "WHERE u.id = ?")
+	userByLogin = userKind.query("UserStore.GetForLogin",
+		"WHERE u.username = ? OR u.email = ? LIMIT 1")
 	userByLoginID = userKind.query("UserStore.GetForLogin", "WHERE u.id = ?")
 	userByName    = userKind.query("UserStore.GetByUsername", "WHERE u.username = ?")
 	usersByIDs    = userKind.query("UserStore.GetProfileByIds", "WHERE u.id = ANY(?)")
-	usersByNames  = userKind.query("UserStore.GetProfilesByUsernames", "WHERE u.username = ANY(?) ORDER BY u.username")
-	usersInTeam   = userKind.query("UserStore.GetProfiles",
+	usersByNames  = userKind.query("UserStore.GetProfilesByUsernames",
+		"WHERE u.username = ANY(?) ORDER BY u.username")
+	usersInTeam = userKind.query("UserStore.GetProfiles",
 		"JOIN teammembers m ON m.userid = u.id AND m.deleteat = 0 WHERE m.teamid = ?"+userPage)
 	usersInServer = userKind.query("UserStore.GetAllProfiles", userPage[1:])
 	usersInOne    = userKind.query("UserStore.GetProfilesInChannel",
 		"JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ?"+userPage)
 	// usersOutside are the members of a team who are not in a channel.
-	usersOutside = userKind.query("UserStore.GetProfilesNotInChannel", inTeam+notIn+"WHERE c.userid IS NULL"+userPage)
+	usersOutside = userKind.query("UserStore.GetProfilesNotInChannel",
+		inTeam+notIn+"WHERE c.userid IS NULL"+userPage)
 
 	setPassword = command{"UserStore.UpdatePassword",
 		"UPDATE users SET password = ?, lastpasswordupdate = ?, updateat = ?, failedattempts = 0 WHERE id = ?"}
 	// setAttempts stores the number of failed logins since the last good one.
-	setAttempts = command{"UserStore.UpdateFailedPasswordAttempts", "UPDATE users SET failedattempts = ? WHERE id = ?"}
+	setAttempts = command{"UserStore.UpdateFailedPasswordAttempts",
+		"UPDATE users SET failedattempts = ? WHERE id = ?"}
 	// terms are the terms of service that a user accepted; there are none to accept.
 	terms = selects[string]("UserTermsOfServiceStore.GetByUser", "",
 		"SELECT termsofserviceid FROM usertermsofservice WHERE userid = ?")
@@ -85,7 +89,8 @@ func (st *store) insertBot(ctx context.Context, u *user, owner string) error {
 		if err := userKind.insert(ctx, tx, u); err != nil {
 			return err
 		}
-		return tx.run(ctx, insertInto("bots", "userid, description, ownerid, createat, updateat, deleteat"),
+		return tx.run(ctx,
+			insertInto("bots", "userid, description, ownerid, createat, updateat, deleteat"),
 			u.ID, u.BotDescription, owner, u.CreateAt, u.UpdateAt, 0)
 	})
 }
@@ -114,6 +119,8 @@ func (st *store) savePreferences(ctx context.Context, list []preference) error {
 var (
 	statusKind    = define(kind[status]{table: "status", columns: "userid, status, manual, lastactivityat"})
 	statusesByIDs = statusKind.query("StatusStore.GetByIds", "WHERE userid = ANY(?)")
-	saveStatus    = command{"StatusStore.SaveOrUpdate", statusKind.upsert("userid", "status, manual, lastactivityat")}
-	touchStatus   = command{"StatusStore.UpdateLastActivityAt", "UPDATE status SET lastactivityat = ? WHERE userid = ?"}
+	saveStatus    = command{"StatusStore.SaveOrUpdate",
+		statusKind.upsert("userid", "status, manual, lastactivityat")}
+	touchStatus = command{"StatusStore.UpdateLastActivityAt",
+		"UPDATE status SET lastactivityat = ? WHERE userid = ?"}
 )

@@ -51,7 +51,8 @@ func TestStatementsPerOperation(t *testing.T) {
 			root := w.ann.post(w.channel, "warm")
 			w.bob.post(w.channel, "warm")
 			bot.post(w.channel, "warm")
-			private := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+			private := w.ann.made("/channels",
+				obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 			w.ann.post(private, "warm")
 			reply := func(c *client) func() {
 				return func() {
@@ -76,9 +77,11 @@ func TestStatementsPerOperation(t *testing.T) {
 				{"post by a bot", func() { bot.post(w.channel, "x") }, 9},
 				{"post with a mention", func() { w.ann.post(w.channel, "@bob") }, 13 + extra},
 				{"reply to oneself", reply(w.ann), 10 + extra + 6 + 5 + 3},
-				{"view", func() { w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel}) }, 3 + extra},
+				{"view", func() { w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel}) },
+					3 + extra},
 				{"view with collapsed threads", func() {
-					w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
+					w.ann.ok("POST", "/channels/members/me/view",
+						obj{"channel_id": w.channel, "collapsed_threads_supported": true})
 				}, 1 + extra},
 				{"threads", get(team), 4},
 				{"threads, totals", get(team + "?totalsOnly=true"), 3},
@@ -89,18 +92,24 @@ func TestStatementsPerOperation(t *testing.T) {
 				{"follow a thread", put(thread + "/following"), 1 + 4 + 1},
 				{"read all threads", put(team + "/read"), 2},
 				{"search", search("/teams/"+w.team+"/posts/search", "warm"), 1 + 2},
-				{"search for words and hashtags", search("/teams/"+w.team+"/posts/search", "warm #warm"), 2 + 2},
-				{"search with modifiers", search("/teams/"+w.team+"/posts/search", "warm from:ann in:deck"), 3 + 2},
+				{"search for words and hashtags", search("/teams/"+w.team+"/posts/search", "warm #warm"),
+					2 + 2},
+				{"search with modifiers", search("/teams/"+w.team+"/posts/search", "warm from:ann in:deck"),
+					3 + 2},
 				{"acknowledge", func() { w.ann.ok("POST", "/users/me/posts/"+idOf(root)+"/ack", nil) }, 1 + 4},
 				{"remind", func() {
 					w.ann.ok("POST", "/users/me/posts/"+idOf(root)+"/reminder", obj{"target_time": 1 << 40})
 				}, 1 + 4 + 1},
-				{"channel search", func() { want[[]obj](w.ann, 200, "POST", "/teams/"+w.team+"/channels/search", obj{"term": "de"}) }, 1},
-				{"group search", func() { want[[]obj](w.ann, 200, "POST", "/channels/group/search", obj{"term": "de"}) }, 1},
-				{"user search", func() { want[[]obj](w.ann, 200, "POST", "/users/search", obj{"term": "bo"}) }, 1},
+				{"channel search",
+					func() { want[[]obj](w.ann, 200, "POST", "/teams/"+w.team+"/channels/search", obj{"term": "de"}) }, 1},
+				{"group search",
+					func() { want[[]obj](w.ann, 200, "POST", "/channels/group/search", obj{"term": "de"}) }, 1},
+				{"user search", func() { want[[]obj](w.ann, 200, "POST", "/users/search", obj{"term": "bo"}) },
+					1},
 				{"who am I", func() { w.ann.get("/users/me") }, 1},
 				{"ping", func() { w.ann.get("/system/ping") }, 0},
-				{"statuses", func() { want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id}) }, 0},
+				{"statuses",
+					func() { want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id}) }, 0},
 			} {
 				w.settle()
 				before := w.metric("refchat_db_statements_total")
@@ -153,7 +162,8 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("mattermost_http_websockets_total = %v, want 1", n)
 	}
 	for _, name := range []string{"mattermost_process_cpu_seconds_total", "mattermost_db_master_connections_total", "process_cpu_seconds_total",
-		"go_goroutines", "go_memstats_heap_inuse_bytes", "go_memstats_stack_inuse_bytes", "go_sql_max_open_connections", "process_resident_memory_bytes"} {
+		"go_goroutines", "go_memstats_heap_inuse_bytes", "go_memstats_stack_inuse_bytes",
+		"go_sql_max_open_connections", "process_resident_memory_bytes"} {
 		if w.metric(name) <= 0 {
 			t.Errorf("no %s", name)
 		}
@@ -228,7 +238,8 @@ func TestCommand(t *testing.T) {
 	done := make(chan error, 1)
 	dir := t.TempDir() + "/files"
 	go func() {
-		done <- refchat.Config{}.Main(ctx, []string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
+		done <- refchat.Config{}.Main(ctx,
+			[]string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
 	}()
 	var url string
 	if _, err := fmt.Fscanf(r, "refchat: listening on %s\n", &url); err != nil {
@@ -262,7 +273,8 @@ func TestCommand(t *testing.T) {
 		{"-hash=md5:1", `hash "md5:1"`},
 		{"-max-conns=-1", "max open connections"},
 	} {
-		err := refchat.Config{}.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard, io.Discard)
+		err := refchat.Config{}.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard,
+			io.Discard)
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s: %v, want %s", bad.arg, err, bad.want)
 		}

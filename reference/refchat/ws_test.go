@@ -20,7 +20,8 @@ func TestWebSocketEvents(t *testing.T) {
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			e := s.event("posted")
 			d := e["data"].(obj)
-			holds(t, name, d, "channel_name", "deck", "channel_display_name", "Deck", "channel_type", "O", "sender_name", "@ann",
+			holds(t, name, d, "channel_name", "deck", "channel_display_name", "Deck", "channel_type", "O",
+				"sender_name", "@ann",
 				"team_id", w.team, "mentions", `["`+w.bob.id+`"]`, "set_online", true)
 			holds(t, name, decode(t, text(d["post"])), "id", p["id"], "message", "ahoy @bob")
 			holds(t, "broadcast", e["broadcast"], "channel_id", w.channel, "user_id", "", "omit_users", nil)
@@ -28,7 +29,8 @@ func TestWebSocketEvents(t *testing.T) {
 		holds(t, "channel_viewed", ann.event("channel_viewed"), "data.channel_id", w.channel)
 		noError(t, ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}))
 		holds(t, "typing", bob.event("typing"), "data.user_id", w.ann.id)
-		w.bob.ok("POST", "/reactions", obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
+		w.bob.ok("POST", "/reactions",
+			obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
 		holds(t, "reaction_added", ann.about("reaction_added", "reaction"), "emoji_name", "anchor")
 		w.bob.ok("DELETE", "/users/me/posts/"+idOf(p)+"/reactions/anchor", nil)
 		ann.event("reaction_removed")
@@ -84,7 +86,8 @@ func TestWebSocketAuthentication(t *testing.T) {
 	w := newWorld(t, refchat.Config{DSN: dsn})
 	s := w.anon.dialRaw()
 	noError(t, s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}))
-	holds(t, "without a session", s.next(), "status", "FAIL", "error.id", "api.web_socket_router.not_authenticated.app_error")
+	holds(t, "without a session", s.next(), "status", "FAIL", "error.id",
+		"api.web_socket_router.not_authenticated.app_error")
 	noError(t, s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}))
 	var hello, ok bool
 	for !hello || !ok {
@@ -94,7 +97,8 @@ func TestWebSocketAuthentication(t *testing.T) {
 	}
 	m := s.asked(3, "get_statuses_by_ids", obj{"user_ids": []string{w.ann.id}})
 	holds(t, "statuses", m["data"], w.ann.id, "online")
-	holds(t, "unknown action", s.asked(4, "dance", nil), "status", "FAIL", "error.id", "api.web_socket_router.bad_action.app_error")
+	holds(t, "unknown action", s.asked(4, "dance", nil), "status", "FAIL", "error.id",
+		"api.web_socket_router.bad_action.app_error")
 	bad := w.anon.dialRaw()
 	noError(t, bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}))
 	select {
@@ -192,7 +196,8 @@ func TestBus(t *testing.T) {
 			}
 		}
 		// A server knows the pending ids that itself was sent.
-		draft := obj{"channel_id": w.channel, "message": "twice", "pending_post_id": eve.id + ":1600000000000"}
+		draft := obj{"channel_id": w.channel, "message": "twice",
+			"pending_post_id": eve.id + ":1600000000000"}
 		if a, b := eve.create("/posts", draft), eve2.create("/posts", draft); a["id"] == b["id"] {
 			t.Error("a server knows the posts of another by their pending ids; the real one's do not exchange them")
 		}

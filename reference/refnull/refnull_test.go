@@ -75,7 +75,8 @@ func TestFixed(t *testing.T) {
 	s := start(t, Config{Body: 77})
 	resp, body := do(t, http.DefaultClient, "GET", s.URL()+"/anything?x=y", "", "")
 	if resp.StatusCode != 200 || len(body) != 77 || !json.Valid(body) || resp.Header.Get("X-Refnull-Took") != "" {
-		t.Errorf("%s, %d bytes %q, took %q", resp.Status, len(body), body, resp.Header.Get("X-Refnull-Took"))
+		t.Errorf("%s, %d bytes %q, took %q", resp.Status, len(body), body,
+			resp.Header.Get("X-Refnull-Took"))
 	}
 }
 
@@ -83,7 +84,8 @@ func TestFixed(t *testing.T) {
 // not filled.
 func TestTable(t *testing.T) {
 	s := start(t, Config{})
-	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b", "3333333333333333333333333c", "1600000000000"}
+	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b",
+		"3333333333333333333333333c", "1600000000000"}
 	const me = "mememememememememememememe"
 	body := `{"login_id":"ann","username":"ann","name":"room","display_name":"Room","type":"O","channel_id":"cccc","root_id":"rrrr","message":"a \"b\"",` +
 		`"user_id":"uuuu","post_id":"pppp","emoji_name":"+1","file_ids":["x","y]"]}`
@@ -127,7 +129,8 @@ func TestTable(t *testing.T) {
 	if st := s.Stats(); len(st.Unknown) != 0 {
 		t.Errorf("unknown paths %v", st.Unknown)
 	}
-	do(t, http.DefaultClient, "GET", s.URL()+"/api/v4/channels/1111111111111111111111111a/novelty", me, "")
+	do(t, http.DefaultClient, "GET", s.URL()+"/api/v4/channels/1111111111111111111111111a/novelty", me,
+		"")
 	if st := s.Stats(); st.Unknown["GET /channels/*/novelty"] != 1 {
 		t.Errorf("unknown paths %v, want the new one", st.Unknown)
 	}

@@ -79,7 +79,8 @@ func variable(text string) (func([]byte, *filling) []byte, int) {
 	}
 	if kind, rest, _ := strings.Cut(text, ":"); fields[kind] != nil {
 		name, _, _ := strings.Cut(rest, ";")
-		return func(b []byte, f *filling) []byte { return fields[kind](b, f.r.body, name) }, 2 + len(name) + 1
+		return func(b []byte, f *filling) []byte { return fields[kind](b, f.r.body, name) },
+			2 + len(name) + 1
 	}
 	if of, n := subject(text); of != nil {
 		return func(b []byte, f *filling) []byte { return append(b, of(f)...) }, n

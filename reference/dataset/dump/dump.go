@@ -212,7 +212,8 @@ func (d *Dump) Whole() error {
 		case !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("looking for the files of a dump: %w", err)
 		}
-		return fmt.Errorf("%s is not whole: %s %s; copy it again, or remove it and make it again", d.Dir, f.Path, found)
+		return fmt.Errorf("%s is not whole: %s %s; copy it again, or remove it and make it again", d.Dir,
+			f.Path, found)
 	}
 	return nil
 }
@@ -234,7 +235,8 @@ func (d *Dump) VerifyFiles(ctx context.Context) (problems []string, err error) {
 		case !ok:
 			problems = append(problems, want.Path+" is missing")
 		case got.Bytes != want.Bytes:
-			problems = append(problems, fmt.Sprintf("%s has %d bytes, the manifest has %d", want.Path, got.Bytes, want.Bytes))
+			problems = append(problems,
+				fmt.Sprintf("%s has %d bytes, the manifest has %d", want.Path, got.Bytes, want.Bytes))
 		case got.SHA256 != want.SHA256:
 			problems = append(problems, want.Path+" has other contents than the manifest says")
 		}

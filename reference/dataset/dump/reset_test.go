@@ -87,7 +87,8 @@ func resetExactly(t *testing.T, s resetter, way lab.Copying) {
 	}
 	for try := range 2 {
 		for _, statement := range []string{
-			"INSERT INTO posts SELECT id + 100000, 'late' FROM posts", "UPDATE posts SET message = 'changed' WHERE id < 10", "DELETE FROM posts WHERE id = 2",
+			"INSERT INTO posts SELECT id + 100000, 'late' FROM posts",
+			"UPDATE posts SET message = 'changed' WHERE id < 10", "DELETE FROM posts WHERE id = 2",
 			"CREATE TABLE extra (id int)", "CREATE INDEX late ON posts (message)",
 		} {
 			exec(t, s.DSN("chat"), statement)

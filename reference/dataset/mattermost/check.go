@@ -81,7 +81,8 @@ func (c *checker) line(n int, b []byte) error {
 	case (n == 1) != (head.Type == "version"):
 		return errors.New("the version must be the first line, and only that")
 	case at < c.at:
-		return fmt.Errorf("a %s after a %s: want the order %s", head.Type, order[c.at], strings.Join(order, ", "))
+		return fmt.Errorf("a %s after a %s: want the order %s", head.Type, order[c.at],
+			strings.Join(order, ", "))
 	}
 	c.at = at
 	var l line
@@ -189,13 +190,15 @@ func (c *checker) object(l line) error {
 		if !c.channels[p.Team+" "+p.Channel] && p.Channel != "town-square" && p.Channel != "off-topic" || !c.teams[p.Team] {
 			return fmt.Errorf("post: there is no channel %s in team %s before it", p.Channel, p.Team)
 		}
-		return c.thread(p.body, p.Replies, func(u string) bool { return c.members[p.Team+" "+p.Channel+" "+u] })
+		return c.thread(p.body, p.Replies,
+			func(u string) bool { return c.members[p.Team+" "+p.Channel+" "+u] })
 	default:
 		p := l.DirectPost
 		if !c.direct[people(p.ChannelMembers)] {
 			return fmt.Errorf("direct_post: there is no direct channel of %v before it", p.ChannelMembers)
 		}
-		return c.thread(p.body, p.Replies, func(u string) bool { return slices.Contains(p.ChannelMembers, u) })
+		return c.thread(p.body, p.Replies,
+			func(u string) bool { return slices.Contains(p.ChannelMembers, u) })
 	}
 }
 
@@ -227,7 +230,8 @@ func (c *checker) user(u *user) error {
 		}
 		for _, ch := range t.Channels {
 			if !c.channels[t.Name+" "+ch.Name] {
-				return fmt.Errorf("user %s: there is no channel %s in team %s before it", u.Username, ch.Name, t.Name)
+				return fmt.Errorf("user %s: there is no channel %s in team %s before it", u.Username, ch.Name,
+					t.Name)
 			}
 			c.members[t.Name+" "+ch.Name+" "+u.Username] = true
 		}
@@ -276,7 +280,8 @@ func (c *checker) thread(root body, replies []body, member func(string) bool) er
 		for _, a := range b.Attachments {
 			c.n.Attachments++
 			if a.Path == "" || strings.HasPrefix(a.Path, "/") || strings.Contains(a.Path, "..") {
-				return fmt.Errorf("post %d of the thread: the attachment %q leads out of the directory", i, a.Path)
+				return fmt.Errorf("post %d of the thread: the attachment %q leads out of the directory", i,
+					a.Path)
 			}
 		}
 	}

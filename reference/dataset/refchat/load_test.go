@@ -340,15 +340,21 @@ func TestAsTheServer(t *testing.T) {
 			direct++
 		}
 		dm := p.ChannelID(direct).String()
-		same("users", "authservice, emailverified, nickname, roles, allowmarketing, props, notifyprops, lastpictureupdate, failedattempts, locale, timezone, lastlogin, deleteat",
+		same("users",
+			"authservice, emailverified, nickname, roles, allowmarketing, props, notifyprops, lastpictureupdate, failedattempts, locale, timezone, lastlogin, deleteat",
 			"id", u.ID, p.UserID(5).String())
-		same("teammembers", "roles, deleteat, schemeuser, schemeadmin, schemeguest", "userid", u.ID, p.UserID(5).String())
-		same("channels", "deleteat, teamid, type, displayname, header, purpose, extraupdateat", "id", ch.ID, dm)
-		same("channelmembers", "roles, notifyprops, schemeuser, schemeadmin, schemeguest", "channelid", ch.ID, dm)
+		same("teammembers", "roles, deleteat, schemeuser, schemeadmin, schemeguest", "userid", u.ID,
+			p.UserID(5).String())
+		same("channels", "deleteat, teamid, type, displayname, header, purpose, extraupdateat", "id",
+			ch.ID, dm)
+		same("channelmembers", "roles, notifyprops, schemeuser, schemeadmin, schemeguest", "channelid",
+			ch.ID, dm)
 		var c dataset.Chunk
 		p.Chunk(0, &c)
-		i := slices.IndexFunc(c.Posts, func(x dataset.Post) bool { return x.Root < 0 && x.Files == 0 && !x.Reacted })
-		same("posts", "editat, deleteat, ispinned, rootid, parentid, originalid, type, props, hashtags, fileids, hasreactions", "id",
+		i := slices.IndexFunc(c.Posts,
+			func(x dataset.Post) bool { return x.Root < 0 && x.Files == 0 && !x.Reacted })
+		same("posts",
+			"editat, deleteat, ispinned, rootid, parentid, originalid, type, props, hashtags, fileids, hasreactions", "id",
 			postOf(t, db, ch.ID), c.ID(i).String())
 	})
 }
@@ -477,13 +483,20 @@ func TestCheckFinds(t *testing.T) {
 		}
 		db := connect(t, dsn)
 		for _, c := range []struct{ breaks, undo, want string }{
-			{"UPDATE threads SET replycount = replycount + 1", "UPDATE threads SET replycount = replycount - 1", "number of replies"},
-			{"UPDATE threads SET lastreplyat = lastreplyat + 1", "UPDATE threads SET lastreplyat = lastreplyat - 1", "at another time"},
-			{"UPDATE channels SET totalmsgcount = totalmsgcount + 1", "UPDATE channels SET totalmsgcount = totalmsgcount - 1", "another number of posts"},
-			{"UPDATE channelmembers SET msgcount = msgcount + 9999", "UPDATE channelmembers SET msgcount = msgcount - 9999", "read more than there is"},
-			{"UPDATE posts SET rootid = id WHERE rootid <> ''", "UPDATE posts SET rootid = parentid WHERE rootid <> ''", "without a root"},
-			{"UPDATE posts SET hashtags = fileids, fileids = '[]' WHERE fileids <> '[]'", "UPDATE posts SET fileids = hashtags WHERE hashtags <> ''", "do not name them"},
-			{"UPDATE reactions SET postid = CONCAT('yy', SUBSTRING(postid, 3)), emojiname = postid", "UPDATE reactions SET postid = emojiname", "say they have none"},
+			{"UPDATE threads SET replycount = replycount + 1",
+				"UPDATE threads SET replycount = replycount - 1", "number of replies"},
+			{"UPDATE threads SET lastreplyat = lastreplyat + 1",
+				"UPDATE threads SET lastreplyat = lastreplyat - 1", "at another time"},
+			{"UPDATE channels SET totalmsgcount = totalmsgcount + 1",
+				"UPDATE channels SET totalmsgcount = totalmsgcount - 1", "another number of posts"},
+			{"UPDATE channelmembers SET msgcount = msgcount + 9999",
+				"UPDATE channelmembers SET msgcount = msgcount - 9999", "read more than there is"},
+			{"UPDATE posts SET rootid = id WHERE rootid <> ''",
+				"UPDATE posts SET rootid = parentid WHERE rootid <> ''", "without a root"},
+			{"UPDATE posts SET hashtags = fileids, fileids = '[]' WHERE fileids <> '[]'",
+				"UPDATE posts SET fileids = hashtags WHERE hashtags <> ''", "do not name them"},
+			{"UPDATE reactions SET postid = CONCAT('yy', SUBSTRING(postid, 3)), emojiname = postid",
+				"UPDATE reactions SET postid = emojiname", "say they have none"},
 			{"DELETE FROM teammembers", "", "not in the team"},
 			{"UPDATE users SET id = CONCAT('0', SUBSTRING(id, 2))", "", "no users"},
 			{"DELETE FROM channelmembers", "", "no member"},

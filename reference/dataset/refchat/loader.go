@@ -26,7 +26,8 @@ type engine struct {
 	heavy   []string // parts of the statements that take long, the longest last
 	// strip drops the indexes of tables and returns the work that makes them again, and what is left
 	// to do then.
-	strip func(ctx context.Context, db *sql.DB, tables []string) (work []build, last []string, err error)
+	strip func(ctx context.Context, db *sql.DB, tables []string) (work []build, last []string,
+		err error)
 	copy  func(ctx context.Context, c *sql.Conn, s stream, r io.Reader) (rows int64, err error)
 	alone func(ctx context.Context, c *sql.Conn) error // ends what is left of the load besides c
 }

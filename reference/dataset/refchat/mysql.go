@@ -28,8 +28,9 @@ func allowInfile(ctx context.Context, db *sql.DB) (changed bool, err error) {
 		return false, err
 	}
 	if _, err := db.ExecContext(ctx, "SET GLOBAL local_infile = 1"); err != nil {
-		return false, fmt.Errorf("the server refuses LOAD DATA LOCAL INFILE, and this account may not allow it; "+
-			"SET GLOBAL local_infile = 1: %w", err)
+		return false,
+			fmt.Errorf("the server refuses LOAD DATA LOCAL INFILE, and this account may not allow it; "+
+				"SET GLOBAL local_infile = 1: %w", err)
 	}
 	return true, nil
 }

@@ -108,13 +108,19 @@ func streams(p *dataset.Population, t *dataset.Totals, hash string) []stream {
 	per := func(all int) int64 { return int64(all) / int64(p.Chunks()) }
 	for k := range p.Chunks() {
 		s = append(s,
-			stream{"posts", "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, originalid, " +
-				"message, type, props, hashtags, fileids, hasreactions", posts, inChunk(p, k, postRow(p))},
-			stream{"threads", "postid, channelid, replycount, lastreplyat, participants", per(t.Counts.Threads), inChunk(p, k, threadRow(p))},
-			stream{"threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", per(t.Counts.Participants), inChunk(p, k, followRow(p))},
-			stream{"reactions", "userid, postid, emojiname, createat, updateat, deleteat", per(t.Counts.Reactions), inChunk(p, k, reactionRow(p))},
-			stream{"fileinfo", "id, creatorid, postid, channelid, createat, updateat, deleteat, path, thumbnailpath, previewpath, name, " +
-				"extension, size, mimetype, width, height, haspreviewimage, content", per(t.Counts.Files), inChunk(p, k, fileRow(p))},
+			stream{"posts",
+				"id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, originalid, " +
+					"message, type, props, hashtags, fileids, hasreactions", posts, inChunk(p, k, postRow(p))},
+			stream{"threads", "postid, channelid, replycount, lastreplyat, participants",
+				per(t.Counts.Threads), inChunk(p, k, threadRow(p))},
+			stream{"threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions",
+				per(t.Counts.Participants), inChunk(p, k, followRow(p))},
+			stream{"reactions", "userid, postid, emojiname, createat, updateat, deleteat",
+				per(t.Counts.Reactions), inChunk(p, k, reactionRow(p))},
+			stream{"fileinfo",
+				"id, creatorid, postid, channelid, createat, updateat, deleteat, path, thumbnailpath, previewpath, name, " +
+					"extension, size, mimetype, width, height, haspreviewimage, content", per(t.Counts.Files),
+				inChunk(p, k, fileRow(p))},
 		)
 	}
 	return s
@@ -152,11 +158,16 @@ func base(p *dataset.Population, t *dataset.Totals, hash string) []stream {
 			}
 			return l
 		})},
-		{"channels", "id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat, totalmsgcount, extraupdateat, " +
-			"creatorid, totalmsgcountroot", int64(channels), each(channels, func(dst []byte, i int) []byte { return channelRow(p, t, dst, i) })},
-		{"channelmembers", "channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat, schemeuser, schemeadmin, " +
-			"schemeguest, mentioncountroot, msgcountroot", int64(4 * channels), each(channels, func(dst []byte, i int) []byte { return memberRows(p, t, dst, i) })},
-		{"preferences", "userid, category, name, value", int64(2 * channels), each(channels, func(dst []byte, i int) []byte { return preferenceRows(p, dst, i) })},
+		{"channels",
+			"id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat, totalmsgcount, extraupdateat, " +
+				"creatorid, totalmsgcountroot", int64(channels),
+			each(channels, func(dst []byte, i int) []byte { return channelRow(p, t, dst, i) })},
+		{"channelmembers",
+			"channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat, schemeuser, schemeadmin, " +
+				"schemeguest, mentioncountroot, msgcountroot", int64(4 * channels),
+			each(channels, func(dst []byte, i int) []byte { return memberRows(p, t, dst, i) })},
+		{"preferences", "userid, category, name, value", int64(2 * channels),
+			each(channels, func(dst []byte, i int) []byte { return preferenceRows(p, dst, i) })},
 		{"sidebarcategories", "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed", int64(3 * users), each(p.Teams(), func(dst []byte, i int) []byte {
 			l, t := line(dst), p.Team(i)
 			for k := range t.Members {
