@@ -35,13 +35,6 @@ const (
 	bookmarkOwner = "bookmark" // creator of a file that was uploaded for one
 )
 
-var bookmarkTable = table{"channelbookmarks",
-	`id varchar(26) NOT NULL PRIMARY KEY, ownerid varchar(26), channelid varchar(26), fileinfoid varchar(26), createat bigint,
-	updateat bigint, deleteat bigint, displayname varchar(64), sortorder integer, linkurl varchar(1024), imageurl varchar(1024), emoji varchar(64),
-	type varchar(8), originalid varchar(26), parentid varchar(26)`,
-	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat",
-		"idx_channelbookmarks_delete_at: deleteat"}}
-
 var bookmarkKind = define(kind[bookmark]{
 	table: "channelbookmarks",
 	columns: "id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, " +

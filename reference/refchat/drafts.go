@@ -22,10 +22,6 @@ type draft struct {
 	Priority  map[string]any `json:"priority,omitempty"`
 }
 
-var draftTable = table{"drafts",
-	`createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
-	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
-
 var draftKind = define(kind[draft]{
 	table: "drafts", alias: "d",
 	columns: "createat, updateat, deleteat, userid, channelid, rootid, message, props, " +

@@ -157,17 +157,6 @@ const (
 	maxAttributeLen = 64 // characters
 )
 
-var propertyFieldTable = table{"propertyfields",
-	`id varchar(26) NOT NULL PRIMARY KEY, groupid varchar(26), name varchar(255), type varchar(32), attrs PROPS,
-	targetid varchar(255), targettype varchar(255), createat bigint, updateat bigint, deleteat bigint`,
-	[]string{"UNIQUE idx_propertyfields_unique: groupid, targetid, name, deleteat"}}
-
-var propertyValueTable = table{"propertyvalues",
-	`id varchar(26) NOT NULL PRIMARY KEY, targetid varchar(26), targettype varchar(255), groupid varchar(26),
-	fieldid varchar(26), value varchar(2000), createat bigint, updateat bigint, deleteat bigint`,
-	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat",
-		"idx_propertyvalues_targetid_groupid: targetid, groupid"}}
-
 var attributeKind = define(kind[attributeField]{
 	table:   "propertyfields",
 	columns: "id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat",

@@ -14,12 +14,6 @@ type scheduledPost struct {
 	ErrorCode   string `json:"error_code"`
 }
 
-var scheduledTable = table{"scheduledposts",
-	`id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, userid varchar(26), channelid varchar(26),
-	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
-	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat",
-		"idx_scheduledposts_scheduled_at: scheduledat"}}
-
 var scheduledKind = define(kind[scheduledPost]{
 	table: "scheduledposts", alias: "p",
 	columns: "id, createat, updateat, userid, channelid, rootid, message, props, fileids, " +

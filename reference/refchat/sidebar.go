@@ -28,10 +28,6 @@ const (
 	sidebarStep       = 10 // between sort orders
 )
 
-var sidebarChannelTable = table{"sidebarchannels",
-	`channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
-	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
-
 var categoryKind = define(kind[category]{
 	table: "sidebarcategories", alias: "c",
 	columns: "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed",

@@ -10,7 +10,7 @@
 //
 // # Paths
 //
-//	/api/v4/...      answers from a table, see routes in api.go; a path that is not in it gets an empty object
+//	/api/v4/...      answers from a table, see api.txt; a path that is not in it gets an empty object
 //	                 (GET) or {"status":"OK"} and is counted in /refnull/stats
 //	/api/v4/websocket  a WebSocket: hello, replies to every action, pings, and posted events at Config.Push
 //	/refnull/stats   counts, unknown paths, and quantiles of the times that delayed requests took; ?reset clears them

@@ -97,7 +97,7 @@ func New(cfg Config) (*Server, error) {
 	case cfg.Push < 0 || cfg.Push > 1000:
 		return nil, fmt.Errorf("%w: push: %v events/s for each connection, want 0 to 1000", ErrUsage, cfg.Push)
 	}
-	s := &Server{cfg: cfg, routes: table(cfg.Version)}
+	s := &Server{cfg: cfg, routes: routes(cfg.Version)}
 	s.serial.Store(uint64(cfg.Number) << numberShift)
 	s.body = make([]byte, 0, cfg.Body)
 	s.body = append(s.body, '"')
