@@ -89,7 +89,7 @@ func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (
 	if err := db.mark(ctx, loading, ""); err != nil {
 		return res, fmt.Errorf("marking the database: %w", err)
 	}
-	all := streams(p, totals, hash)
+	all := (&rows{p, totals, hash}).streams()
 	var tables []string
 	for _, s := range all {
 		if !slices.Contains(tables, s.table) {
