@@ -33,27 +33,21 @@ func Tables(ctx context.Context, dsn string) ([]Table, error) {
 	if my {
 		schema = "DATABASE()"
 	}
-	rows, err := db.QueryContext(ctx, `SELECT c.table_name, c.column_name FROM information_schema.columns c JOIN information_schema.tables t
+	cells, err := databases.Cells(ctx, db, `SELECT c.table_name, c.column_name
+		FROM information_schema.columns c JOIN information_schema.tables t
 		ON t.table_schema = c.table_schema AND t.table_name = c.table_name AND t.table_type = 'BASE TABLE'
 		WHERE c.table_schema = `+schema+` ORDER BY c.table_name, c.ordinal_position`)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tables: %w", err)
 	}
-	defer rows.Close()
 	columns := map[string][]string{}
 	var names []string
-	for rows.Next() {
-		var table, column string
-		if err := rows.Scan(&table, &column); err != nil {
-			return nil, fmt.Errorf("listing the tables: %w", err)
-		}
+	for _, c := range cells {
+		table := c[0]
 		if columns[table] == nil {
 			names = append(names, table)
 		}
-		columns[table] = append(columns[table], column)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("listing the tables: %w", err)
+		columns[table] = append(columns[table], c[1])
 	}
 	var out []Table
 	for _, name := range names {
@@ -68,27 +62,22 @@ func Tables(ctx context.Context, dsn string) ([]Table, error) {
 
 // Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that
 // hold tables of users.
-func Schemas(ctx context.Context, dsn string) ([]string, error) {
+func Schemas(ctx context.Context, dsn string) (names []string, err error) {
 	db, _, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, `SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_type = 'BASE TABLE'
-		AND table_schema NOT IN ('pg_catalog', 'information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1`)
+	cells, err := databases.Cells(ctx, db, `SELECT DISTINCT table_schema FROM information_schema.tables
+		WHERE table_type = 'BASE TABLE' AND table_schema NOT IN
+		('pg_catalog', 'information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1`)
 	if err != nil {
 		return nil, fmt.Errorf("listing the schemas: %w", err)
 	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("listing the schemas: %w", err)
-		}
-		names = append(names, name)
+	for _, c := range cells {
+		names = append(names, c[0])
 	}
-	return names, rows.Err()
+	return names, nil
 }
 
 // query reads one table whole. NULL and the empty text stay distinct.

@@ -95,33 +95,8 @@ func (l *loader) close(ctx context.Context) error {
 	return errors.Join(err, l.db.Close())
 }
 
-// querier is the common interface of *sql.DB and *sql.Conn.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// cells returns the rows of a query as text.
-func cells(ctx context.Context, db querier, query string, args ...any) (list [][]string, err error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	for err == nil && rows.Next() {
-		row := make([]string, len(names))
-		to := make([]any, len(names))
-		for i := range row {
-			to[i] = &row[i]
-		}
-		err = rows.Scan(to...)
-		list = append(list, row)
-	}
-	return list, errors.Join(err, rows.Err())
-}
-
-func (l *loader) tables(ctx context.Context, db querier) (names []string, err error) {
-	rows, err := cells(ctx, db, "SELECT table_name FROM information_schema.tables WHERE table_schema = "+l.schema+
+func (l *loader) tables(ctx context.Context, db databases.Querier) (names []string, err error) {
+	rows, err := databases.Cells(ctx, db, "SELECT table_name FROM information_schema.tables WHERE table_schema = "+l.schema+
 		" AND table_type = 'BASE TABLE' ORDER BY table_name")
 	for _, r := range rows {
 		names = append(names, r[0])
@@ -171,7 +146,7 @@ func (l *loader) settle(ctx context.Context, tables, last []string) error {
 			return err
 		}
 	}
-	answers, err := cells(ctx, l.db, l.analyze+strings.Join(tables, ", "))
+	answers, err := databases.Cells(ctx, l.db, l.analyze+strings.Join(tables, ", "))
 	for _, a := range answers { // of MySQL: table, op, kind, text
 		if strings.EqualFold(a[2], "error") {
 			return fmt.Errorf("table %s: %s", a[0], a[3])

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	driver "github.com/go-sql-driver/mysql"
+
+	"plimsoll/reference/refchat/databases"
 )
 
 var mysql = &engine{
@@ -39,7 +41,7 @@ func allowInfile(ctx context.Context, db *sql.DB) (changed bool, err error) {
 // other. InnoDB builds one full-text index at a time, and all others in one pass.
 func stripMySQL(ctx context.Context, db *sql.DB, tables []string) (work []build, _ []string, err error) {
 	for _, t := range tables {
-		indexes, err := cells(ctx, db, `SELECT index_name, MAX(non_unique), MAX(index_type),
+		indexes, err := databases.Cells(ctx, db, `SELECT index_name, MAX(non_unique), MAX(index_type),
 			GROUP_CONCAT(CONCAT('`+"`', column_name, '`'"+`, COALESCE(CONCAT('(', sub_part, ')'), '')) ORDER BY seq_in_index)
 			FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name <> 'PRIMARY'
 			GROUP BY index_name ORDER BY index_name`, t)

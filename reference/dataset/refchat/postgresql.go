@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"plimsoll/reference/refchat/databases"
 )
 
 var postgres = &engine{
@@ -23,13 +25,13 @@ var postgres = &engine{
 // stripPostgres makes each index by itself, so that several of one table are built at a time; keys
 // get theirs at the end.
 func stripPostgres(ctx context.Context, db *sql.DB, tables []string) (work []build, last []string, err error) {
-	keys, err := cells(ctx, db, `SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid)
+	keys, err := databases.Cells(ctx, db, `SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid)
 		FROM pg_constraint c WHERE c.contype IN ('p', 'u') AND c.connamespace = current_schema()::regnamespace
 		AND c.conrelid::regclass::text = ANY($1)`, tables)
 	if err != nil {
 		return nil, nil, err
 	}
-	indexes, err := cells(ctx, db, `SELECT quote_ident(indexname), indexdef FROM pg_indexes
+	indexes, err := databases.Cells(ctx, db, `SELECT quote_ident(indexname), indexdef FROM pg_indexes
 		WHERE schemaname = current_schema() AND tablename = ANY($1)`, tables)
 	if err != nil {
 		return nil, nil, err

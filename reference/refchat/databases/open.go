@@ -81,3 +81,28 @@ func open(dsn string, opt Options) (*sql.DB, Engine, error) {
 	}
 	return nil, "", ErrDSN
 }
+
+// Querier is the common interface of *sql.DB and *sql.Conn.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Cells returns the rows of a query as text.
+func Cells(ctx context.Context, db Querier, query string, args ...any) (list [][]string, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	for err == nil && rows.Next() {
+		row := make([]string, len(names))
+		to := make([]any, len(names))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		err = rows.Scan(to...)
+		list = append(list, row)
+	}
+	return list, errors.Join(err, rows.Err())
+}
