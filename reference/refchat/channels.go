@@ -17,7 +17,7 @@ func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
 
 // channelsOfUser returns the channels that a user is in; the map is shared and not to be changed.
 func (s *Server) channelsOfUser(ctx context.Context, userID string) (map[string]bool, error) {
-	m, err := s.roles.through(userID, func() (map[string]bool, error) {
+	m, err := s.inChannels.through(userID, func() (map[string]bool, error) {
 		list, err := channelRoles.list(fromMaster(ctx), s.st, userID)
 		m := make(map[string]bool, len(list))
 		for _, r := range list {

@@ -74,17 +74,17 @@ type Server struct {
 	quirks  []string // of the release, and those that were asked for
 	license license
 
-	sessions *cache[*session]
-	users    *cache[*user]
-	teams    *cache[*team]
-	channels *cache[*channel]
-	roles    *cache[map[string]bool] // channels of a user
-	inTeams  *cache[map[string]bool] // teams of a user → is team admin
-	audience *cache[*audience]       // members of a channel, for mentions
-	statuses *cache[*status]
-	pending  *cache[string] // pending post id → post id, "" while it is being stored
-	images   *cache[[]byte]
-	shared   map[string]dropper
+	sessions   *cache[*session]
+	users      *cache[*user]
+	teams      *cache[*team]
+	channels   *cache[*channel]
+	inChannels *cache[map[string]bool] // channels of a user
+	inTeams    *cache[map[string]bool] // teams of a user → is team admin
+	audience   *cache[*audience]       // members of a channel, for mentions
+	statuses   *cache[*status]
+	pending    *cache[string] // pending post id → post id, "" while it is being stored
+	images     *cache[[]byte]
+	shared     map[string]dropper
 
 	bg       sync.WaitGroup // work that outlives its request
 	bgCtx    context.Context
@@ -164,13 +164,13 @@ func (s *Server) makeCaches() {
 	s.users = cacheOf[*user](s, 30*time.Minute, 20000)
 	s.teams = cacheOf[*team](s, 30*time.Minute, 20000)
 	s.channels = cacheOf[*channel](s, 15*time.Minute, 25000)
-	s.roles = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
+	s.inChannels = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
 	s.inTeams = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
 	s.audience = cacheOf[*audience](s, 30*time.Minute, 5000)
 	s.statuses = newCache[*status](24*time.Hour, 100000)
 	s.pending = newCache[string](30*time.Second, 25000)
 	s.images = newCache[[]byte](time.Hour, 256)
-	s.shared = map[string]dropper{dropUser: s.users, dropChannel: s.channels, dropRoles: s.roles, dropInTeams: s.inTeams,
+	s.shared = map[string]dropper{dropUser: s.users, dropChannel: s.channels, dropRoles: s.inChannels, dropInTeams: s.inTeams,
 		dropAudience: s.audience, dropSession: s.sessions, dropStatus: s.statuses, "team": s.teams}
 }
 
