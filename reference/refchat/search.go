@@ -117,20 +117,20 @@ func isModifier(name string) bool {
 
 const day = 24 * time.Hour
 
-func (f *parsedSearch) filter(name, value string, minus bool, offset int) {
+func (p *parsedSearch) filter(name, value string, minus bool, offset int) {
 	switch name {
 	case "in", "channel":
 		if minus {
-			f.notIn = append(f.notIn, value)
+			p.notIn = append(p.notIn, value)
 		} else {
-			f.in = append(f.in, value)
+			p.in = append(p.in, value)
 		}
 		return
 	case "from":
 		if minus {
-			f.notFrom = append(f.notFrom, value)
+			p.notFrom = append(p.notFrom, value)
 		} else {
-			f.from = append(f.from, value)
+			p.from = append(p.from, value)
 		}
 		return
 	}
@@ -145,7 +145,7 @@ func (f *parsedSearch) filter(name, value string, minus bool, offset int) {
 	case "after":
 		d.from, d.to = at.Add(day).UnixMilli(), 1<<62
 	}
-	f.dates = append(f.dates, d)
+	p.dates = append(p.dates, d)
 }
 
 // innoStopWords are the words that InnoDB's full-text indexes leave out by default; a search for
