@@ -149,7 +149,7 @@ func TestPermissions(t *testing.T) {
 			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 		w.bob.forbidden("GET", "/channels/"+idOf(private), nil)
 		w.bob.forbidden("POST", "/channels/"+idOf(private)+"/members", obj{"user_id": w.bob.id})
-		w.ann.fails(400, "api.context.invalid_url_param.app_error", "GET", "/channels/short", nil)
+		w.ann.badURL("GET", "/channels/short", nil)
 		w.ann.fails(400, "store.sql_channel.save_channel.exists.app_error", "POST", "/channels",
 			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 		w.admin.fails(400, "app.team.save.existing.app_error", "POST", "/teams",

@@ -128,6 +128,18 @@ func (c *client) forbidden(method, path string, body any) {
 	c.fails(403, "api.context.permissions.app_error", method, path, body)
 }
 
+// badBody makes a request whose body must be refused.
+func (c *client) badBody(method, path string, body any) {
+	c.t.Helper()
+	c.fails(400, "api.context.invalid_body_param.app_error", method, path, body)
+}
+
+// badURL makes a request whose address must be refused.
+func (c *client) badURL(method, path string, body any) {
+	c.t.Helper()
+	c.fails(400, "api.context.invalid_url_param.app_error", method, path, body)
+}
+
 // shows is gives for a GET.
 func (c *client) shows(path string, values ...any) obj {
 	c.t.Helper()

@@ -54,7 +54,7 @@ func TestPriority(t *testing.T) {
 		} {
 			w.ann.fails(400, "api.post.post_priority."+id+".request_error", "POST", "/posts", bad)
 		}
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", "/posts",
+		w.ann.badBody("POST", "/posts",
 			prioritized(w.channel, "x", obj{"priority": "very"}))
 	})
 }
@@ -81,7 +81,7 @@ func TestReminder(t *testing.T) {
 		if n := bob.count(1, "ephemeral_message"); n != 1 {
 			t.Errorf("reminded %d times", n)
 		}
-		w.bob.fails(400, "api.context.invalid_body_param.app_error", "POST", at, obj{"target_time": 1})
+		w.bob.badBody("POST", at, obj{"target_time": 1})
 		w.bob.fails(404, "app.post.get.app_error", "POST", "/users/me/posts/"+w.channel+"/reminder",
 			obj{"target_time": time.Now().Unix() + 600})
 	})

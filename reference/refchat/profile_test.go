@@ -38,7 +38,7 @@ func TestCustomStatus(t *testing.T) {
 			t.Errorf("after the removal: %v", s)
 		}
 		for _, bad := range []obj{{}, {"text": "x", "duration": "forever", "expires_at": until}, {"text": "x", "duration": "today", "expires_at": time.Now().Add(-time.Hour)}} {
-			w.ann.fails(400, "api.context.invalid_body_param.app_error", "PUT", "/users/me/status/custom",
+			w.ann.badBody("PUT", "/users/me/status/custom",
 				bad)
 		}
 		w.bob.forbidden("PUT", "/users/"+w.ann.id+"/status/custom", obj{"text": "x"})
@@ -119,6 +119,6 @@ func TestReports(t *testing.T) {
 			t.Errorf("%v reports of a channel switch, want 1", n)
 		}
 		report["end"] = now - 400_000
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", "/client_perf", report)
+		w.ann.badBody("POST", "/client_perf", report)
 	})
 }

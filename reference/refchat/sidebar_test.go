@@ -43,8 +43,10 @@ func TestSidebar(t *testing.T) {
 		}
 		// The channel goes on to the favorites, which are a preference in older clients; the category
 		// gets another name.
-		all[0]["channel_ids"], all[1]["channel_ids"], all[1]["display_name"],
-			all[1]["collapsed"] = []string{w.channel}, []string{dm}, "Hull", true
+		all[0]["channel_ids"] = []string{w.channel}
+		all[1]["channel_ids"] = []string{dm}
+		all[1]["display_name"] = "Hull"
+		all[1]["collapsed"] = true
 		w.ann.gives(200, "PUT", path, all[:2], "#", 2, "1.display_name", "Hull")
 		ann.event("sidebar_category_updated")
 		all, in = sidebar()
@@ -69,8 +71,8 @@ func TestSidebar(t *testing.T) {
 		}
 		w.bob.shows(path, "categories.#", 3)
 		w.bob.forbidden("GET", "/users/"+w.ann.id+"/teams/"+w.team+"/channels/categories", nil)
-		w.bob.fails(400, "api.context.invalid_body_param.app_error", "PUT", path, []obj{c})
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", path,
+		w.bob.badBody("PUT", path, []obj{c})
+		w.ann.badBody("POST", path,
 			obj{"user_id": w.bob.id, "team_id": w.team, "display_name": "x"})
 	})
 }

@@ -82,7 +82,7 @@ func TestThreads(t *testing.T) {
 		holds(t, "after reading one", all, "threads.0.unread_replies", 0, "threads.1.unread_replies", 1)
 		x := w.ann.ok("PUT", at+"/read/1", nil) // unread again
 		holds(t, "read until long ago", x, "unread_replies", 2, "unread_mentions", 1)
-		w.ann.fails(400, "api.context.invalid_url_param.app_error", "PUT", at+"/read/0", nil)
+		w.ann.badURL("PUT", at+"/read/0", nil)
 		w.ann.ok("PUT", "/users/me/teams/"+w.team+"/threads/read", nil)
 		if d := ann.event("thread_read_changed"); d["data"].(obj)["thread_id"] != roots[0] { // of read/1
 			t.Errorf("thread_read_changed %v", d)
@@ -155,7 +155,7 @@ func TestThreadPages(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"perPage=201", "direction=sideways", "fromPost=" + replies[0], "perPage=x"} {
-			w.ann.fails(400, "api.context.invalid_url_param.app_error", "GET",
+			w.ann.badURL("GET",
 				"/posts/"+idOf(root)+"/thread?"+bad, nil)
 		}
 	})
