@@ -4,10 +4,12 @@ import (
 	"strconv"
 )
 
-// chunkSize is how many posts a chunk has, except the last one. Threads do not leave their chunk.
+// chunkSize is the number of posts in each chunk but the last one. Threads do not leave their
+// chunk.
 const chunkSize = 1 << 16
 
-// longEvery is the distance of the roots of long threads; a reply in longShare joins the one before it.
+// longEvery is the distance of the roots of long threads; a reply in longShare joins the one before
+// it.
 const (
 	longEvery = 4096
 	longShare = 20
@@ -45,7 +47,7 @@ func (p *Population) Chunk(k int, c *Chunk) {
 	c.Posts, c.after, c.last = c.Posts[:0], c.after[:0], c.last[:0]
 	for i := range n {
 		r := newStream(p.spec.Seed, kindPost, uint64(c.First+i))
-		r.next() // which is that of the time
+		r.next() // the clock takes it
 		post := Post{At: p.clock.at(c.First + i), Root: -1, Mention: -1}
 		if i%longEvery != 0 && r.chance(int(p.spec.Replies)) {
 			to := i - 1 - r.zipf(i)
@@ -130,7 +132,8 @@ type Reaction struct {
 	At    int64 // after the post's, and at most an hour later
 }
 
-// AppendReactions appends the reactions to the i-th post, all by different members, in the order of their times.
+// AppendReactions appends the reactions to the i-th post, all by different members, in the order of
+// their times.
 func (c *Chunk) AppendReactions(dst []Reaction, i int) []Reaction {
 	post := &c.Posts[i]
 	if !post.Reacted {
@@ -151,7 +154,8 @@ func (c *Chunk) AppendReactions(dst []Reaction, i int) []Reaction {
 	return dst
 }
 
-// UpdateAt returns when the i-th post was last touched: by itself, its last reply or its last reaction.
+// UpdateAt returns when the i-th post was last touched: by itself, its last reply or its last
+// reaction.
 func (c *Chunk) UpdateAt(i int, reactions []Reaction) int64 {
 	at := c.Posts[c.last[i]].At
 	if c.Posts[i].Root >= 0 {
@@ -163,7 +167,8 @@ func (c *Chunk) UpdateAt(i int, reactions []Reaction) int64 {
 	return at
 }
 
-// A File is an attachment of a post. All files of a kind have the same content; see [FileKind.Content].
+// A File is an attachment of a post. All files of a kind have the same content; see
+// [FileKind.Content].
 type File struct {
 	ID   ID
 	Kind FileKind

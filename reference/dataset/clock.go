@@ -7,8 +7,10 @@ import (
 
 const hourMillis = 3_600_000
 
-// day is how many posts there are in each hour of a working day (UTC), in parts: a flat night, a lunch, an evening.
-var day = [24]uint64{4, 3, 2, 2, 3, 5, 12, 30, 70, 100, 105, 95, 65, 85, 100, 100, 95, 75, 45, 30, 22, 16, 10, 6}
+// day holds the share of posts in each hour of a working day (UTC): a flat night, a lunch, an
+// evening.
+var day = [24]uint64{4, 3, 2, 2, 3, 5, 12, 30, 70, 100, 105, 95, 65, 85, 100, 100, 95, 75, 45, 30,
+	22, 16, 10, 6}
 
 // weekend divides the posts of Saturdays and Sundays.
 const weekend = 6

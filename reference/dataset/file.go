@@ -32,7 +32,8 @@ func (k FileKind) Size() int {
 
 // MIME returns the type of such a file.
 func (k FileKind) MIME() string {
-	return map[FileKind]string{"png": "image/png", "jpg": "image/jpeg", "mp4": "video/mp4", "txt": "text/plain; charset=utf-8"}[k]
+	return map[FileKind]string{"png": "image/png", "jpg": "image/jpeg", "mp4": "video/mp4",
+		"txt": "text/plain; charset=utf-8"}[k]
 }
 
 // Pixels returns width and height of a picture (it is square), 0 for other kinds.
@@ -45,8 +46,8 @@ var contents = map[FileKind]func() []byte{
 // Content returns a valid file of this kind of exactly Size bytes. It must not be changed.
 func (k FileKind) Content() []byte { return contents[k]() }
 
-// Preview returns the picture as JPEG with so many pixels of width and height, as servers make previews; nil for
-// other kinds.
+// Preview returns the picture as JPEG with so many pixels of width and height, as servers make
+// previews; nil for other kinds.
 func (k FileKind) Preview(side int) ([]byte, error) {
 	if k.Pixels() == 0 {
 		return nil, nil

@@ -192,7 +192,8 @@ func (p *Population) Users() int { return p.spec.Users }
 // Channels returns the number of channels.
 func (p *Population) Channels() int { return len(p.channels) }
 
-// before is a time shortly before the history: teams, users and channels are made in this order, a millisecond apart.
+// before is a time shortly before the history: teams, users and channels are made in this order, a
+// millisecond apart.
 func (p *Population) before(n int) int64 {
 	return p.clock.start - int64(len(p.teams)+p.spec.Users+len(p.channels)) + int64(n)
 }
@@ -216,7 +217,8 @@ func (p *Population) Team(t int) Team {
 // TeamID returns the identifier of team t.
 func (p *Population) TeamID(t int) ID { return newID(p.spec.Seed, kindTeam, uint64(t)) }
 
-// TeamMember returns the k-th member of team t. Members of a team are members of the teams before it.
+// TeamMember returns the k-th member of team t. Members of a team are members of the teams before
+// it.
 func (*Population) TeamMember(_, k int) int { return k }
 
 // UserID returns the identifier of user u.
@@ -306,7 +308,8 @@ func triangle(n int) int {
 	return lo
 }
 
-// ReadTo is how far a member has read: everything, or everything before a post's number. See [Population.ReadTo].
+// ReadTo says how far a member has read: everything, or everything before a post's number. See
+// [Population.ReadTo].
 type ReadTo int
 
 // How far members have read.
@@ -316,7 +319,8 @@ const (
 	ReadOld                  // 10 %: up to the last five percent of the posts, at most 50,000
 )
 
-// ReadTo returns how far the k-th member of channel c has read, unless they posted since: [Totals.Seat] knows.
+// ReadTo returns how far the k-th member of channel c has read, unless they posted since:
+// [Totals.Seat] knows.
 func (p *Population) ReadTo(c, k int) ReadTo {
 	r := newStream(p.spec.Seed, kindMember, uint64(c)<<24^uint64(k)|1<<63)
 	switch x := r.below(100); {

@@ -26,14 +26,18 @@ var update = flag.Bool("update", false, "write the golden files")
 func example(t testing.TB) *Population {
 	t.Helper()
 	s, err := ParseSpec([]byte("{name: example, users: 300, teams: 3, posts: 70000, channels: 700, history: 60d, seed: 9}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := New(s)
+	noError(t, err)
+	return p
+}
+
+// noError ends a test by an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // render writes all properties of the first n posts of a chunk.
@@ -63,9 +67,7 @@ func renderAll(t testing.TB, p *Population, workers int) []byte {
 		})
 	}
 	totals, err := p.Totals(t.Context(), workers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	wg.Wait()
 	var all bytes.Buffer
 	for i := range parts {
@@ -96,9 +98,7 @@ func TestSameWithAnyParallelism(t *testing.T) {
 	s := p.Spec()
 	s.Seed++
 	other, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if sha256.Sum256(renderAll(t, other, 2)) == one {
 		t.Error("another seed gives the same bytes")
 	}
@@ -109,7 +109,8 @@ func TestGolden(t *testing.T) {
 	p := example(t)
 	sum := sha256.Sum256(renderAll(t, p, 2))
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\nspec %s\nrows %s\n\n%s\n", modelVersion, p.Spec().Digest(), hex.EncodeToString(sum[:]), p.Spec())
+	fmt.Fprintf(&b, "%s\nspec %s\nrows %s\n\n%s\n", modelVersion, p.Spec().Digest(),
+		hex.EncodeToString(sum[:]), p.Spec())
 	var c Chunk
 	p.Chunk(0, &c)
 	render(&c, &b, 12)
@@ -120,9 +121,7 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if !bytes.Equal(b.Bytes(), want) {
 		t.Errorf("the model gives other data; if that is meant, change modelVersion and run with -update\n%s", b.Bytes())
 	}
@@ -204,7 +203,8 @@ func TestIntegrity(t *testing.T) {
 				at = k
 			})
 			if post.Root < 0 && (n != post.Replies || at != c.LastReply(i)) {
-				t.Fatalf("post %d has %d replies up to %d, says %d up to %d", i, n, at, post.Replies, c.LastReply(i))
+				t.Fatalf("post %d has %d replies up to %d, says %d up to %d", i, n, at, post.Replies,
+					c.LastReply(i))
 			}
 			who := map[int]bool{}
 			before := post.At
@@ -238,9 +238,7 @@ func TestIntegrity(t *testing.T) {
 func TestTotals(t *testing.T) {
 	p := example(t)
 	totals, err := p.Totals(t.Context(), 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	type sum struct{ posts, roots, last int }
 	want := map[int32]sum{}
 	read := map[int32]sum{}                 // before the old cut
@@ -362,9 +360,7 @@ func TestConstantMemory(t *testing.T) {
 	race.SkipBudget(t)
 	s, _ := Preset("seed-000")
 	p, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var c Chunk
 	k := 0
 	next := func() {
@@ -391,9 +387,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s has %d bytes, want %d", k, len(b), k.Size())
 		}
 		small, err := k.Preview(120)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if k.Pixels() == 0 {
 			if small != nil {
 				t.Errorf("%s has a preview", k)
@@ -420,37 +414,12 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-func BenchmarkStructure(b *testing.B) {
-	p := example(b)
-	var c Chunk
-	for b.Loop() {
-		p.Chunk(0, &c)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/chunkSize, "ns/post")
-}
-
-func BenchmarkText(b *testing.B) {
-	p := example(b)
-	var c Chunk
-	p.Chunk(0, &c)
-	var dst []byte
-	n := 0
-	for b.Loop() {
-		dst = c.AppendText(dst[:0], n%chunkSize)
-		n++
-	}
-}
-
 // TestGroupsDiffer makes so many groups of ten people that chance alone would repeat some.
 func TestGroupsDiffer(t *testing.T) {
 	s, err := ParseSpec([]byte("{name: groups, users: 10, channels: 120, posts: 10, types: {group: 100%, direct: 0%, private: 0%, public: 0%}}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	seen := map[string]bool{}
 	for c := range p.channels {
 		if ch := &p.channels[c]; ch.typ == Group {

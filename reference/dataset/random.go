@@ -23,7 +23,8 @@ const (
 	kindStatus
 )
 
-// mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits that looks random.
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits that
+// looks random.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -54,8 +55,9 @@ func (s *stream) below(n int) int {
 // chance reports true for p parts of a million.
 func (s *stream) chance(p int) bool { return s.below(1_000_000) < p }
 
-// zipf returns k in [0, n), where k is about twice as likely as 2k: the octaves of k+1 are equally likely, and all
-// numbers of an octave. Only whole numbers are computed with, so that all machines agree.
+// zipf returns k in [0, n), where k is about twice as likely as 2k: the octaves of k+1 are equally
+// likely, and all numbers of an octave. Only whole numbers are computed with, so that all machines
+// agree.
 func (s *stream) zipf(n int) int {
 	octaves := bits.Len(uint(n))
 	for {
@@ -90,8 +92,8 @@ func newID(seed uint64, k kind, n uint64) (id ID) {
 	return id
 }
 
-// A permutation is a bijection of [0, n): a Feistel network of four rounds on the next even power of two, walked until
-// it comes back into the range.
+// A permutation is a bijection of [0, n): a Feistel network of four rounds on the next even power
+// of two, walked until it comes back into the range.
 type permutation struct {
 	n    uint64
 	half uint // bits of one half

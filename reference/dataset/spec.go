@@ -96,7 +96,7 @@ func (i Instant) MarshalText() ([]byte, error) {
 	return []byte(time.UnixMilli(int64(i)).UTC().Format(time.RFC3339)), nil
 }
 
-// defaults are those of a spec; Channels follows from Users.
+// defaults returns a spec of defaults. Channels follows from Users.
 func defaults() Spec {
 	return Spec{
 		Seed: 1, Team: "plimsoll", Teams: 1, Types: Types{30_000, 70_000, 150_000, 750_000},
@@ -113,8 +113,8 @@ var presets = map[string]func(*Spec){
 	"seed-000": func(s *Spec) { s.Users, s.Posts, s.Teams, s.History = 20_000, 12_000_000, 5, 365 },
 }
 
-// Presets lists the names of the presets, smallest first: tiny (10 thousand posts), small (100 thousand), million, and
-// seed-000 (12 million, as the dumps of published performance comparisons).
+// Presets lists the names of the presets, smallest first: tiny (10 thousand posts), small (100
+// thousand), million, and seed-000 (12 million, as the dumps of published performance comparisons).
 func Presets() []string { return []string{"tiny", "small", "million", "seed-000"} }
 
 // Preset returns the spec of that name and whether there is one.
@@ -144,7 +144,9 @@ func ParseSpec(src []byte) (Spec, error) {
 	if err := dec.Decode(&s); errors.Is(err, io.EOF) {
 		return Spec{}, errors.New("the spec is empty; it needs at least name, users and posts")
 	} else if err != nil {
-		return Spec{}, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "in type dataset.", "in a "))
+		return Spec{},
+			errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "in type dataset.",
+				"in a "))
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Spec{}, errors.New("the spec is followed by something else; write one spec per file")
@@ -168,10 +170,12 @@ func (s Spec) Check() error {
 		}
 	}
 	if !nameForm.MatchString(s.Name) {
-		bad("name: %q cannot be a name; want letters, digits, dot, underscore and dash, at most 64", s.Name)
+		bad("name: %q cannot be a name; want letters, digits, dot, underscore and dash, at most 64",
+			s.Name)
 	}
 	if !teamForm.MatchString(s.Team) {
-		bad("team: %q cannot be a team's name; want 2 to 10 lower-case letters, digits and dashes", s.Team)
+		bad("team: %q cannot be a team's name; want 2 to 10 lower-case letters, digits and dashes",
+			s.Team)
 	}
 	between("users", s.Users, 3, 1_000_000)
 	between("teams", s.Teams, 1, 100)
@@ -203,7 +207,8 @@ func (s Spec) Check() error {
 	// Users and channels are made in the hours before the history.
 	if first := int64(1+s.History) * 24 * hourMillis; int64(s.End) < first || int64(s.End) > 4_102_444_800_000 {
 		least, _ := Instant(first).MarshalText() // never fails
-		bad("end: want a time from %s, that is %d days of history and one more after 1970 began, to 2100", least, s.History)
+		bad("end: want a time from %s, that is %d days of history and one more after 1970 began, to 2100",
+			least, s.History)
 	}
 	return errors.Join(errs...)
 }
@@ -217,7 +222,8 @@ func (s Spec) String() string {
 	return string(b)
 }
 
-// Digest is the SHA-256 of the spec and of the version of the model, in hexadecimal: equal digests mean equal data.
+// Digest is the SHA-256 of the spec and of the version of the model, in hexadecimal: equal digests
+// mean equal data.
 func (s Spec) Digest() string {
 	sum := sha256.Sum256([]byte(modelVersion + "\n" + s.String()))
 	return hex.EncodeToString(sum[:])

@@ -52,13 +52,9 @@ func TestParseSpec(t *testing.T) {
 // TestFirstEnd: the earliest history that is allowed has no time before 1970.
 func TestFirstEnd(t *testing.T) {
 	s, err := ParseSpec([]byte("name: a\nusers: 100\nposts: 1000\nhistory: 2d\nend: 1970-01-04T00:00:00Z\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var c Chunk
 	p.Chunk(0, &c)
 	if at := p.Team(0).CreateAt; at < 0 || c.Posts[0].At < at {
@@ -104,13 +100,9 @@ func FuzzParseSpec(f *testing.F) {
 // TestExample holds the example to its promise: it shows the defaults.
 func TestExample(t *testing.T) {
 	src, err := os.ReadFile("../../examples/datasets/example.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	got, err := ParseSpec(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	want, err := ParseSpec([]byte("{name: example, users: 500, posts: 50000}"))
 	if err != nil || got != want {
 		t.Errorf("the example is\n%s\nthe defaults are\n%s", got, want)

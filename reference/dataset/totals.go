@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Totals are the numbers that servers keep about the posts of each channel. They do not change after
-// [Population.Totals] returns them.
+// Totals are the numbers that servers keep about the posts of each channel. They do not change
+// after [Population.Totals] returns them.
 type Totals struct {
 	p     *Population
 	count [3][]int32 // by ReadTo and channel: posts before the cut
@@ -32,9 +32,9 @@ type unread struct {
 	posted          [3]bool  // has posted since
 }
 
-// Totals reads all posts, without their texts, in so many goroutines: about four million posts a second and core.
-// It keeps 48 bytes per channel and goroutine. done, which may be nil, is called with the number of posts counted
-// so far.
+// Totals reads all posts, without their texts, in so many goroutines: about four million posts a
+// second and core. It keeps 48 bytes per channel and goroutine. done, which may be nil, is called
+// with the number of posts counted so far.
 func (p *Population) Totals(ctx context.Context, workers int, done func(posts int)) (*Totals, error) {
 	parts := make([]*Totals, max(workers, 1))
 	var next, counted atomic.Int64
@@ -65,7 +65,8 @@ func (p *Population) Totals(ctx context.Context, workers int, done func(posts in
 func newTotals(p *Population) *Totals {
 	t := &Totals{p: p, who: map[seat]unread{}}
 	for r := range t.count {
-		t.count[r], t.roots[r], t.last[r] = make([]int32, len(p.channels)), make([]int32, len(p.channels)), make([]int64, len(p.channels))
+		t.count[r], t.roots[r], t.last[r] = make([]int32, len(p.channels)),
+			make([]int32, len(p.channels)), make([]int64, len(p.channels))
 	}
 	return t
 }
@@ -161,8 +162,8 @@ func (t *Totals) merge(o *Totals) {
 	a.Files += b.Files
 }
 
-// Channel returns the number of posts in channel c, how many of them are roots, and the time of the last one (that of
-// the channel's creation without posts).
+// Channel returns the number of posts in channel c, how many of them are roots, and the time of the
+// last one, or of the channel's creation.
 func (t *Totals) Channel(c int) (posts, roots int, last int64) {
 	last = t.last[ReadAll][c]
 	if last == 0 {

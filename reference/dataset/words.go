@@ -1,6 +1,6 @@
 package dataset
 
-// words is the size of the vocabulary, that of the list that the release teams' load test uses.
+// words is the size of the vocabulary, as in the list of the release teams' load test.
 const words = 9895
 
 // vocabulary is a list of different pronounceable words of 2 to 15 letters, 7.5 on average.
@@ -48,10 +48,13 @@ func (v *vocabulary) appendWords(dst []byte, r *stream, n int) []byte {
 func capital(w string) string { return string(w[0]-'a'+'A') + w[1:] }
 
 // Emojis are the names that texts and reactions use.
-var Emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave", "ok_hand", "thinking", "100"}
+var Emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave",
+	"ok_hand", "thinking", "100"}
 
 // links are the addresses in texts; no server answers there.
 var links = []string{
-	"https://example.com/", "https://example.com/wiki/release-notes", "https://example.org/issues/20999", "https://example.org/build/latest.html",
-	"https://www.example.com/watch?v=a1b2c3d4e5f", "https://www.example.com/watch?v=z9y8x7w6v5u", "https://docs.example.net/guide/install.html",
+	"https://example.com/", "https://example.com/wiki/release-notes",
+	"https://example.org/issues/20999", "https://example.org/build/latest.html",
+	"https://www.example.com/watch?v=a1b2c3d4e5f", "https://www.example.com/watch?v=z9y8x7w6v5u",
+	"https://docs.example.net/guide/install.html",
 }

@@ -10,22 +10,21 @@ type analyticsRow struct {
 	Value float64 `json:"value"`
 }
 
-var analyticsRoutes = []operation{{"GET /analytics/old admin", "getAnalytics", (*Server).getAnalytics}}
-
 // analytics counts channels by type, all posts, accounts without bots, and teams.
 func (st *store) analytics(ctx context.Context) (rows []analyticsRow, err error) {
 	defer st.timed("ChannelStore.AnalyticsTypeCount", &err)()
 	count := func(name, query string, args ...any) {
 		var n int64
 		if err == nil {
-			err = st.row(ctx, nil, []any{&n}, query, args...)
+			err = st.row(ctx, []any{&n}, query, args...)
 		}
 		rows = append(rows, analyticsRow{name, float64(n)})
 	}
 	count("channel_open_count", "SELECT COUNT(*) FROM channels WHERE type = ?", "O")
 	count("channel_private_count", "SELECT COUNT(*) FROM channels WHERE type = ?", "P")
 	count("post_count", "SELECT COUNT(*) FROM posts")
-	count("unique_user_count", "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0 AND b.userid IS NULL")
+	count("unique_user_count",
+		"SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0 AND b.userid IS NULL")
 	count("team_count", "SELECT COUNT(*) FROM teams")
 	return rows, err
 }

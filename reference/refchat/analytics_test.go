@@ -2,14 +2,12 @@ package refchat_test
 
 import (
 	"testing"
-
-	"plimsoll/reference/refchat"
 )
 
-// TestAnalytics: the statistics count all posts and channels of a type, and accounts without bots; for administrators.
+// TestAnalytics: the statistics count all posts and channels of a type, and accounts without bots;
+// for administrators.
 func TestAnalytics(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		counts := func() map[string]float64 {
 			out := map[string]float64{}
 			for _, row := range want[[]obj](w.admin, 200, "GET", "/analytics/old?name=standard", nil) {
@@ -17,11 +15,12 @@ func TestAnalytics(t *testing.T) {
 			}
 			return out
 		}
-		w.ann.fails(403, "api.context.permissions.app_error", "GET", "/analytics/old", nil)
+		w.ann.forbidden("GET", "/analytics/old", nil)
 		before := counts()
-		p := want[obj](w.ann, 201, "POST", "/posts", obj{"channel_id": w.channel, "message": "one more"})
-		want[obj](w.ann, 200, "DELETE", "/posts/"+text(p["id"]), nil)
-		w.admin.made("/users", obj{"username": "fourth", "email": "fourth@example.com", "password": "Aa1!fourth-one"})
+		p := w.ann.create("/posts", obj{"channel_id": w.channel, "message": "one more"})
+		w.ann.ok("DELETE", "/posts/"+idOf(p), nil)
+		w.admin.made("/users",
+			obj{"username": "fourth", "email": "fourth@example.com", "password": "Aa1!fourth-one"})
 		w.admin.made("/bots", obj{"username": "a-bot"})
 		after := counts()
 		for name, more := range map[string]float64{"post_count": 1, "unique_user_count": 1, "channel_open_count": 0, "channel_private_count": 0, "team_count": 0} {

@@ -18,7 +18,7 @@ type bookmark struct {
 	DeleteAt    int64     `json:"delete_at"`
 	ChannelID   string    `json:"channel_id"`
 	OwnerID     string    `json:"owner_id"`
-	FileID      string    `json:"file_id"`
+	FileID      string    `json:"file_id" db:"fileinfoid"`
 	DisplayName string    `json:"display_name"`
 	SortOrder   int64     `json:"sort_order"`
 	LinkURL     string    `json:"link_url,omitempty"`
@@ -35,76 +35,65 @@ const (
 	bookmarkOwner = "bookmark" // creator of a file that was uploaded for one
 )
 
-var bookmarkTable = table{"channelbookmarks", `id varchar(26) NOT NULL PRIMARY KEY, ownerid varchar(26), channelid varchar(26), fileinfoid varchar(26), createat bigint,
-	updateat bigint, deleteat bigint, displayname varchar(64), sortorder integer, linkurl varchar(1024), imageurl varchar(1024), emoji varchar(64),
-	type varchar(8), originalid varchar(26), parentid varchar(26)`,
-	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat", "idx_channelbookmarks_delete_at: deleteat"}}
-
-var bookmarkRoutes = []operation{
-	{"GET /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5", "listChannelBookmarksForChannel", (*Server).getBookmarks},
-	{"POST /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5", "createChannelBookmark", (*Server).createBookmark},
-	{"PATCH /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5", "updateChannelBookmark", (*Server).updateBookmark},
-	{"POST /channels/{channel_id}/bookmarks/{bookmark_id}/sort_order bookmarks channel_id there channel bookmark since 9.5", "updateChannelBookmarkSortOrder", (*Server).sortBookmark},
-	{"DELETE /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5", "deleteChannelBookmark", (*Server).deleteBookmark},
-}
-
 var bookmarkKind = define(kind[bookmark]{
 	table: "channelbookmarks",
 	columns: "id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, " +
 		"sortorder, linkurl, imageurl, emoji, type, originalid, parentid",
-	fields: func(b *bookmark) []any {
-		return []any{&b.ID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt, &b.ChannelID, &b.OwnerID, &b.FileID,
-			&b.DisplayName, &b.SortOrder, &b.LinkURL, &b.ImageURL, &b.Emoji, &b.Type, &b.OriginalID,
-			&b.ParentID}
-	},
 })
 
 var (
-	bookmarksOf = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder")
+	bookmarksOf = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince",
+		"WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder")
 	// bookmarksSince are all that changed later, deleted ones included.
-	bookmarksSince = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince", "WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat")
+	bookmarksSince = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince",
+		"WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat")
 	bookmarkByID   = bookmarkKind.query("ChannelBookmarkStore.Get", "WHERE id = ? AND deleteat = 0")
-	changeBookmark = command{"ChannelBookmarkStore.Update", "UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?"}
-	dropBookmark   = command{"ChannelBookmarkStore.Delete", "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?"}
+	changeBookmark = command{"ChannelBookmarkStore.Update",
+		"UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?"}
+	dropBookmark = command{"ChannelBookmarkStore.Delete",
+		"UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?"}
 )
 
 var errManyBookmarks = errors.New("bookmarks limit reached")
 
 // insertBookmark stores a bookmark; atEnd puts it behind the others.
-func (st *store) insertBookmark(ctx context.Context, tx *sql.Tx, b *bookmark, atEnd bool) error {
+func (st *store) insertBookmark(ctx context.Context, b *bookmark, atEnd bool) error {
 	if atEnd {
 		var n int64
-		if err := st.row(ctx, tx, []any{&n, &b.SortOrder}, "SELECT COUNT(*), COALESCE(MAX(sortorder), -1) + 1 FROM channelbookmarks WHERE channelid = ? AND deleteat = 0", b.ChannelID); err != nil {
+		err := st.row(ctx, []any{&n, &b.SortOrder}, `SELECT COUNT(*), COALESCE(MAX(sortorder), -1) + 1
+			FROM channelbookmarks WHERE channelid = ? AND deleteat = 0`, b.ChannelID)
+		if err != nil {
 			return err
 		}
 		if n >= maxBookmarks {
 			return errManyBookmarks
 		}
 	}
-	return bookmarkKind.insert(ctx, st, tx, b)
+	return bookmarkKind.insert(ctx, st, b)
 }
 
 func (st *store) saveBookmark(ctx context.Context, b *bookmark) error {
-	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *sql.Tx) error { return st.insertBookmark(ctx, tx, b, true) })
+	return st.method(ctx, "ChannelBookmarkStore.Save",
+		func(tx *store) error { return tx.insertBookmark(ctx, b, true) })
 }
 
 // replaceBookmark deletes a bookmark for one of another owner.
 func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) error {
-	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *sql.Tx) error {
-		if err := st.run(ctx, tx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID); err != nil {
+	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *store) error {
+		if err := tx.run(ctx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID); err != nil {
 			return err
 		}
-		return st.insertBookmark(ctx, tx, b, false)
+		return tx.insertBookmark(ctx, b, false)
 	})
 }
 
-// moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to; sql.ErrNoRows if it
-// is not there or there are not so many.
+// moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to;
+// sql.ErrNoRows if it is not there or there are not so many.
 func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int64) (list []*bookmark, err error) {
 	defer st.timed("ChannelBookmarkStore.UpdateSortOrder", &err)()
-	err = st.transact(ctx, func(tx *sql.Tx) error {
+	err = st.transact(ctx, func(tx *store) error {
 		var err error
-		if list, err = bookmarkKind.in(ctx, st, tx, "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder, createat FOR UPDATE", channelID); err != nil {
+		if list, err = bookmarkKind.rows(ctx, tx, "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder, createat FOR UPDATE", channelID); err != nil {
 			return err
 		}
 		from := slices.IndexFunc(list, func(b *bookmark) bool { return b.ID == id })
@@ -119,7 +108,7 @@ func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int6
 				continue
 			}
 			b.SortOrder, b.UpdateAt = int64(i), now
-			if err := st.run(ctx, tx, "UPDATE channelbookmarks SET sortorder = ?, updateat = ? WHERE id = ?", b.SortOrder, now, b.ID); err != nil {
+			if err := tx.run(ctx, "UPDATE channelbookmarks SET sortorder = ?, updateat = ? WHERE id = ?", b.SortOrder, now, b.ID); err != nil {
 				return err
 			}
 		}
@@ -130,7 +119,8 @@ func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int6
 
 func (b *bookmark) check() error {
 	bad := func(what string) error {
-		return badRequest("model.channel_bookmark.is_valid."+what+".app_error", "Invalid bookmark: "+what+".")
+		return badRequest("model.channel_bookmark.is_valid."+what+".app_error",
+			"Invalid bookmark: "+what+".")
 	}
 	isURL := func(s string) bool {
 		u, err := url.Parse(s)
@@ -153,20 +143,22 @@ func (b *bookmark) check() error {
 	return nil
 }
 
-// bookmarkParam returns the bookmark of the bookmark_id parameter, which must be the channel's.
-func (s *Server) bookmarkParam(q *request) (*bookmark, error) {
+// findBookmark finds the bookmark of the path, which must be the channel's.
+func (s *Server) findBookmark(q *request) error {
 	id, err := q.idParam("bookmark_id")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b, err := bookmarkByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return nil, errFind("channel.bookmark.get", err, missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
+		return errFind("channel.bookmark.get", err,
+			missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
 	}
 	if b.ChannelID != q.channelID {
-		return nil, errBody("channel_id")
+		return errBody("channel_id")
 	}
-	return b, s.withFile(q.ctx(), b)
+	q.bookmark = b
+	return s.withFile(q.ctx(), b)
 }
 
 // withFile fills in the file of a bookmark that has one.
@@ -218,13 +210,16 @@ func (s *Server) getBookmarks(q *request) error {
 	return q.reply(list)
 }
 
-func (s *Server) createBookmark(q *request) error {
-	var b bookmark
-	if err := q.decode(&b, "channelBookmark"); err != nil {
-		return err
-	}
+func (s *Server) createBookmark(q *request, b *bookmark) error {
 	now := millis()
-	b.ID, b.ChannelID, b.OwnerID, b.CreateAt, b.UpdateAt, b.DeleteAt, b.OriginalID, b.File = newID(), q.channelID, q.sess.UserID, now, now, 0, "", nil
+	b.ID = newID()
+	b.ChannelID = q.channelID
+	b.OwnerID = q.sess.UserID
+	b.CreateAt = now
+	b.UpdateAt = now
+	b.DeleteAt = 0
+	b.OriginalID = ""
+	b.File = nil
 	if err := b.check(); err != nil {
 		return err
 	}
@@ -232,42 +227,50 @@ func (s *Server) createBookmark(q *request) error {
 	if b.FileID != "" {
 		f, err := fileByID.one(ctx, s.st, b.FileID)
 		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != q.channelID || f.PostID != "" {
-			return badRequest("model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error", "Invalid file.")
+			return badRequest("model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error",
+				"Invalid file.")
 		}
 		b.File = f
 	}
-	if err := s.st.saveBookmark(ctx, &b); errors.Is(err, errManyBookmarks) {
-		return &apiError{ID: "app.channel.bookmark.save.app_error", Message: "Bookmarks limit reached.", StatusCode: http.StatusInternalServerError, cause: err}
-	} else if err != nil {
+	err := s.st.saveBookmark(ctx, b)
+	if errors.Is(err, errManyBookmarks) {
+		return &apiError{ID: "app.channel.bookmark.save.app_error", Message: "Bookmarks limit reached.",
+			StatusCode: http.StatusInternalServerError, cause: err}
+	}
+	if err != nil {
 		return errStore("channel.bookmark.save", err)
 	}
-	s.tellBookmark(q, "channel_bookmark_created", q.channelID, "bookmark", &b)
-	return q.created(&b)
+	s.tellBookmark(q, "channel_bookmark_created", q.channelID, "bookmark", b)
+	return q.created(b)
+}
+
+// bookmarkPatch has the new values of a bookmark's fields.
+type bookmarkPatch struct {
+	FileID      *string `json:"file_id"`
+	DisplayName *string `json:"display_name"`
+	SortOrder   *int64  `json:"sort_order"`
+	LinkURL     *string `json:"link_url"`
+	ImageURL    *string `json:"image_url"`
+	Emoji       *string `json:"emoji"`
+}
+
+// change replaces a value by a new one, if there is one.
+func change[T any](value, by *T) {
+	if by != nil {
+		*value = *by
+	}
 }
 
 // updateBookmark changes the caller's bookmark; another's is replaced by one of the caller's.
-func (s *Server) updateBookmark(q *request) error {
+func (s *Server) updateBookmark(q *request, in *bookmarkPatch) error {
 	old := q.bookmark
-	var in struct {
-		FileID      *string `json:"file_id"`
-		DisplayName *string `json:"display_name"`
-		SortOrder   *int64  `json:"sort_order"`
-		LinkURL     *string `json:"link_url"`
-		ImageURL    *string `json:"image_url"`
-		Emoji       *string `json:"emoji"`
-	}
-	if err := q.decode(&in, "channelBookmarkPatch"); err != nil {
-		return err
-	}
 	b := *old
-	for dst, v := range map[*string]*string{&b.FileID: in.FileID, &b.DisplayName: in.DisplayName, &b.LinkURL: in.LinkURL, &b.ImageURL: in.ImageURL, &b.Emoji: in.Emoji} {
-		if v != nil {
-			*dst = *v
-		}
-	}
-	if in.SortOrder != nil {
-		b.SortOrder = *in.SortOrder
-	}
+	change(&b.FileID, in.FileID)
+	change(&b.DisplayName, in.DisplayName)
+	change(&b.SortOrder, in.SortOrder)
+	change(&b.LinkURL, in.LinkURL)
+	change(&b.ImageURL, in.ImageURL)
+	change(&b.Emoji, in.Emoji)
 	b.UpdateAt = millis()
 	err := b.check()
 	if err != nil {
@@ -278,10 +281,15 @@ func (s *Server) updateBookmark(q *request) error {
 		Deleted *bookmark `json:"deleted,omitempty"`
 	}{Updated: &b}
 	if old.OwnerID == q.sess.UserID {
-		err = changeBookmark.run(q.ctx(), s.st, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.FileID, b.UpdateAt, b.ID)
+		err = changeBookmark.run(q.ctx(), s.st, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL,
+			b.Emoji, b.FileID, b.UpdateAt, b.ID)
 	} else {
-		old.DeleteAt, old.File = b.UpdateAt, nil
-		b.ID, b.OriginalID, b.OwnerID, b.CreateAt = newID(), old.ID, q.sess.UserID, b.UpdateAt
+		old.DeleteAt = b.UpdateAt
+		old.File = nil
+		b.ID = newID()
+		b.OriginalID = old.ID
+		b.OwnerID = q.sess.UserID
+		b.CreateAt = b.UpdateAt
 		out.Deleted = old
 		err = s.st.replaceBookmark(q.ctx(), old, &b)
 	}
@@ -292,15 +300,15 @@ func (s *Server) updateBookmark(q *request) error {
 	return q.reply(out)
 }
 
-func (s *Server) sortBookmark(q *request) error {
+func (s *Server) sortBookmark(q *request, to *int64) error {
 	b := q.bookmark
-	var to int64
-	if err := q.decode(&to, "channelBookmarkSortOrder"); err != nil || to < 0 {
+	if *to < 0 {
 		return errBody("channelBookmarkSortOrder")
 	}
-	list, err := s.st.moveBookmark(q.ctx(), b.ChannelID, b.ID, to)
+	list, err := s.st.moveBookmark(q.ctx(), b.ChannelID, b.ID, *to)
 	if err != nil {
-		return errFind("channel.bookmark.update_sort", err, missing("app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark."))
+		return errFind("channel.bookmark.update_sort", err,
+			missing("app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark."))
 	}
 	if err := s.withFile(q.ctx(), list...); err != nil {
 		return err

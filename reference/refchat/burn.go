@@ -10,19 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// burner makes every request cost a given share of CPU time more than it does: a planted slowdown of known size. The
-// share is of this process's own CPU time, user and system, the burn left out. Burning also makes the rest dearer
-// (caches, locked threads): cpu:25% raised cost(app) by 28.6 % of the base (se 1.9), of which the burn was 25.6 % (se 0.4)
-// of the arm's own time, and that time 2.5 % more than the base's (14 pairs of a duet on two shared cores).
+// burner makes every request cost a given share of CPU time more than it does: a planted slowdown
+// of known size. The share is of this process's own CPU time, user and system, the burn left out.
+// Burning also makes the rest dearer (caches, locked threads): cpu:25% raised cost(app) by 28.6 %
+// of the base (se 1.9), of which the burn was 25.6 % (se 0.4) of the arm's own time, and that time
+// 2.5 % more than the base's (14 pairs of a duet on two shared cores).
 //
-// It measures the process's CPU time continuously, subtracts its own burn, and divides by the requests of the same
-// time: both sums fade with a time constant of two seconds, so the mean follows the load and busy moments weigh as
-// much as they are. Each request then spins for the mean times the share, in thread CPU time, so that being preempted
-// does not shorten the burn. Garbage collection, event delivery and database drivers are in the mean, the database's
-// own process is not.
+// It measures the process's CPU time continuously, subtracts its own burn, and divides by the
+// requests of the same time: both sums fade with a time constant of two seconds, so the mean
+// follows the load and busy moments weigh as much as they are. Each request then spins for the mean
+// times the share, in thread CPU time, so that being preempted does not shorten the burn. Garbage
+// collection, event delivery and database drivers are in the mean, the database's own process is
+// not.
 //
-// With work, it also spins for that CPU time on each request, or on those of one handler: a cost that does not follow
-// the speed of the machine.
+// With work, it also spins for that CPU time on each request, or on those of one handler: a cost
+// that does not follow the speed of the machine.
 type burner struct {
 	share    float64
 	work     time.Duration
@@ -88,7 +90,10 @@ func (b *burner) measure(now time.Time) {
 		b.sumN = keep*b.sumN + float64(n)
 		b.cost.Store(math.Float64bits(max(0, b.sumNS/b.sumN)))
 	}
-	b.last, b.cpu, b.reqs, b.spent = now, cpu, reqs, spent
+	b.last = now
+	b.cpu = cpu
+	b.reqs = reqs
+	b.spent = spent
 }
 
 // spin uses ns nanoseconds of this thread's CPU time and returns how many it used.

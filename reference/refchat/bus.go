@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// busMessage is one line of JSON between servers on one database: an event to deliver, a cached value to drop, or a
-// user's connections to move. N numbers the messages of one sender to one peer; a gap is a loss.
+// busMessage is one line of JSON between servers on one database: an event to deliver, a cached
+// value to drop, or a user's connections to move. N numbers the messages of one sender to one peer;
+// a gap is a loss.
 type busMessage struct {
 	From    string          `json:"from,omitempty"` // the first line: who is speaking
 	N       uint64          `json:"n,omitempty"`
@@ -40,8 +41,8 @@ const (
 	busWriteWait  = 10 * time.Second
 )
 
-// bus connects this server to its peers. Each server dials every peer and only writes there; it reads from those that
-// dial it. A nil bus sends nothing.
+// bus connects this server to its peers. Each server dials every peer and only writes there; it
+// reads from those that dial it. A nil bus sends nothing.
 type bus struct {
 	s     *Server
 	ln    net.Listener

@@ -8,8 +8,9 @@ import (
 
 const cacheShards = 16
 
-// cache is a bounded map with a time to live, safe for concurrent use. A value that was loaded while its key's shard
-// was being invalidated is used by its loader but not kept, so an invalidation is never undone by an older read.
+// cache is a bounded map with a time to live, safe for concurrent use. A value that was loaded
+// while its key's shard was being invalidated is used by its loader but not kept, so an
+// invalidation is never undone by an older read.
 type cache[V any] struct {
 	ttl    time.Duration
 	max    int // per shard
@@ -54,8 +55,8 @@ func (c *cache[V]) get(key string) (v V, gen uint64, ok bool) {
 	return e.v, gen, ok
 }
 
-// put keeps v, which was read because get had nothing, unless the shard was invalidated since gen was read, or the
-// key was set meanwhile: v is no newer than that.
+// put keeps v, which was read because get had nothing, unless the shard was invalidated since gen
+// was read, or the key was set meanwhile: v is no newer than that.
 func (c *cache[V]) put(key string, v V, gen uint64) {
 	s := c.shard(key)
 	s.mu.Lock()
@@ -136,7 +137,8 @@ func (c *cache[V]) clear() {
 	}
 }
 
-// through returns key's value from the cache or from load, which it then keeps. Errors are not kept.
+// through returns key's value from the cache or from load, which it then keeps. Errors are not
+// kept.
 func (c *cache[V]) through(key string, load func() (V, error)) (V, error) {
 	v, gen, ok := c.get(key)
 	if ok {

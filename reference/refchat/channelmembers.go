@@ -13,8 +13,8 @@ func (s *Server) membersChanged(channelID, userID string, joined bool) {
 	s.hub.joinChannel(userID, channelID, joined)
 }
 
-// joinChannel makes a user a member and posts a message of the given system type, in the name of who did it. Joining
-// again changes nothing.
+// joinChannel makes a user a member and posts a message of the given system type, in the name of
+// who did it. Joining again changes nothing.
 func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string, admin bool, kind string) (*channelMember, error) {
 	if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil {
 		return m, nil
@@ -41,22 +41,20 @@ func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string
 		p.UserID, p.Message = by, u.Username+" added to the channel."
 		p.Props["addedUserId"], p.Props["addedUsername"] = u.ID, u.Username
 	}
-	if _, err := s.publishPost(ctx, p, c, u, false); err != nil {
-		s.log.Warn("posting a join message", "err", err)
-	}
+	_, err = s.publishPost(ctx, p, c, u, false)
+	s.warn("posting a join message", err)
 	return m, nil
 }
 
+// newMembers are users to add to a channel.
+type newMembers struct {
+	UserID  string   `json:"user_id"`
+	UserIDs []string `json:"user_ids"`
+}
+
 // addChannelMember adds one user, or with user_ids many.
-func (s *Server) addChannelMember(q *request) error {
+func (s *Server) addChannelMember(q *request, in *newMembers) error {
 	id := q.id
-	var in struct {
-		UserID  string   `json:"user_id"`
-		UserIDs []string `json:"user_ids"`
-	}
-	if err := q.decode(&in, "user_id"); err != nil {
-		return err
-	}
 	ids := in.UserIDs
 	if len(ids) == 0 {
 		ids = []string{in.UserID}
@@ -64,10 +62,8 @@ func (s *Server) addChannelMember(q *request) error {
 	if len(ids) > 1000 {
 		return errBody("user_ids")
 	}
-	for _, id := range ids {
-		if !validID(id) {
-			return errBody("user_id")
-		}
+	if err := validIDs(ids, "user_id"); err != nil {
+		return err
 	}
 	ctx := q.ctx()
 	c, err := s.channel(ctx, id)
@@ -75,7 +71,8 @@ func (s *Server) addChannelMember(q *request) error {
 		return err
 	}
 	if c.Type == directChannel || c.Type == groupChannel {
-		return badRequest("api.channel.add_user_to_channel.type.app_error", "Can not add user to this channel type.")
+		return badRequest("api.channel.add_user_to_channel.type.app_error",
+			"Can not add user to this channel type.")
 	}
 	members := make([]*channelMember, 0, len(ids))
 	for _, userID := range ids {
@@ -96,7 +93,8 @@ func (s *Server) addChannelMember(q *request) error {
 			return err
 		}
 		if _, ok := teams[c.TeamID]; !ok {
-			return missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
+			return missing("app.team.get_member.missing.app_error",
+				"No team member found for that user ID and team ID.")
 		}
 		kind := "system_join_channel"
 		if u.ID != q.sess.UserID {
@@ -121,7 +119,8 @@ func (s *Server) removeChannelMember(q *request) error {
 		return err
 	}
 	if c.Type == directChannel || c.Type == groupChannel || c.Name == defaultChannels[0].name {
-		return badRequest("api.channel.remove_channel_member.type.app_error", "Can not remove user from this channel type.")
+		return badRequest("api.channel.remove_channel_member.type.app_error",
+			"Can not remove user from this channel type.")
 	}
 	u, err := s.user(ctx, userID)
 	if err != nil {
@@ -138,9 +137,8 @@ func (s *Server) removeChannelMember(q *request) error {
 	if userID == q.sess.UserID {
 		p.Type, p.Message, p.Props = "system_leave_channel", u.Username+" has left the channel.", map[string]any{"username": u.Username}
 	}
-	if _, err := s.publishPost(ctx, p, c, u, false); err != nil {
-		s.log.Warn("posting a leave message", "err", err)
-	}
+	_, err = s.publishPost(ctx, p, c, u, false)
+	s.warn("posting a leave message", err)
 	return q.ok()
 }
 
@@ -157,19 +155,19 @@ func (s *Server) replyMembers(q *request, find *query[channelMember], args ...an
 
 // getAllChannelMembersForUser is one page of a user's memberships in all teams.
 func (s *Server) getAllChannelMembersForUser(q *request) error {
-	page, per := q.page()
-	return s.replyMembers(q, allMembersOf, q.userID, per, page*per)
+	return s.replyMembers(q, allMembersOf, q.paged(q.userID)...)
 }
 
 func (s *Server) getChannelMembers(q *request) error {
-	page, per := q.page()
-	return s.replyMembers(q, memberPage, q.channelID, per, page*per)
+	return s.replyMembers(q, memberPage, q.paged(q.channelID)...)
 }
 
 func (s *Server) getChannelMember(q *request) error {
 	m, err := memberOf.one(q.ctx(), s.st, q.channelID, q.id)
 	if err != nil {
-		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
+		return errFind("channel.get_member", err,
+			missing("app.channel.get_member.missing.app_error",
+				"No channel member found for that user ID and channel ID."))
 	}
 	s.shown(q.sess, m)
 	return q.reply(m)

@@ -10,53 +10,47 @@ import (
 	"strings"
 )
 
-// channelRole is the role of a member in a channel.
-type channelRole struct{ admin bool }
-
 func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
 	c, err := s.channels.through(id, func() (*channel, error) { return channelByID.one(fromMaster(ctx), s.st, id) })
-	if err != nil {
-		return nil, errFind("channel.get", err, errNoChannel)
-	}
-	return c, nil
+	return c, errFind("channel.get", err, errNoChannel)
 }
 
-// rolesOf returns a user's roles by channel; the map is shared and not to be changed.
-func (s *Server) rolesOf(ctx context.Context, userID string) (map[string]channelRole, error) {
-	m, err := s.roles.through(userID, func() (map[string]channelRole, error) { return s.st.channelRoles(fromMaster(ctx), userID) })
-	if err != nil {
-		return nil, errStore("channel.get_members", err)
-	}
-	return m, nil
+// channelsOfUser returns the channels that a user is in; the map is shared and not to be changed.
+func (s *Server) channelsOfUser(ctx context.Context, userID string) (map[string]bool, error) {
+	m, err := s.inChannels.through(userID, func() (map[string]bool, error) {
+		list, err := channelRoles.list(fromMaster(ctx), s.st, userID)
+		m := make(map[string]bool, len(list))
+		for _, r := range list {
+			m[r.ChannelID] = true
+		}
+		return m, err
+	})
+	return m, errStore("channel.get_members", err)
 }
 
-// mustReadChannel allows members of a channel and administrators: to read, post, react, upload and type.
+// mustReadChannel allows members of a channel and administrators: to read, post, react, upload and
+// type.
 func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID string) error {
 	if s.isAdmin(sess) {
 		return nil
 	}
-	m, err := s.rolesOf(ctx, sess.UserID)
-	if err != nil {
-		return err
+	m, err := s.channelsOfUser(ctx, sess.UserID)
+	if err == nil && !m[channelID] {
+		err = errPermission
 	}
-	if _, ok := m[channelID]; !ok {
-		return errPermission
-	}
-	return nil
+	return err
 }
 
-func (s *Server) createChannel(q *request) error {
-	var c channel
-	if err := q.decode(&c, "channel"); err != nil {
-		return err
-	}
+func (s *Server) createChannel(q *request, c *channel) error {
 	switch {
 	case c.Type != openChannel && c.Type != privateChannel:
-		return badRequest("api.channel.create_channel.direct_channel.app_error", "Must use createDirectChannel API service for direct message channel creation.")
+		return badRequest("api.channel.create_channel.direct_channel.app_error",
+			"Must use createDirectChannel API service for direct message channel creation.")
 	case !validID(c.TeamID):
 		return errBody("team_id")
 	case len(c.Name) < 2 || !slugForm.MatchString(c.Name) || strings.Contains(c.Name, "__"):
-		return badRequest("model.channel.is_valid.2_or_more.app_error", "Name must be 2 or more lowercase alphanumeric characters.")
+		return badRequest("model.channel.is_valid.2_or_more.app_error",
+			"Name must be 2 or more lowercase alphanumeric characters.")
 	case len(c.DisplayName) > 64:
 		return badRequest("model.channel.is_valid.display_name.app_error", "Invalid display name.")
 	}
@@ -64,25 +58,24 @@ func (s *Server) createChannel(q *request) error {
 	if err := s.mustBeInTeam(ctx, q.sess, c.TeamID); err != nil {
 		return err
 	}
-	c.Header, c.Purpose = clip(c.Header, 1024), clip(c.Purpose, 250)
-	c.CreatorID, c.DeleteAt, c.TotalMsgCount, c.TotalMsgCountRoot = q.sess.UserID, 0, 0, 0
-	c.SchemeID, c.Props, c.GroupConstrained, c.Shared, c.PolicyID = nil, nil, nil, nil, nil
-	m := newMember(&c, q.sess.UserID, true)
-	err := s.st.insertChannel(ctx, &c, []*channelMember{m})
+	c = &channel{TeamID: c.TeamID, Type: c.Type, DisplayName: c.DisplayName, Name: c.Name,
+		Header: clip(c.Header, 1024), Purpose: clip(c.Purpose, 250), CreatorID: q.sess.UserID}
+	m := newMember(c, q.sess.UserID, true)
+	err := s.st.insertChannel(ctx, c, []*channelMember{m})
 	if duplicate(err, "") {
-		return badRequest("store.sql_channel.save_channel.exists.app_error", "A channel with that name already exists on the same team.")
+		return badRequest("store.sql_channel.save_channel.exists.app_error",
+			"A channel with that name already exists on the same team.")
 	}
 	if err != nil {
 		return errStore("channel.save", err)
 	}
 	s.membersChanged(c.ID, q.sess.UserID, true)
 	s.publish("channel_created", broadcast{UserID: q.sess.UserID}, "channel_id", c.ID, "team_id", c.TeamID)
-	return q.created(&c)
+	return q.created(c)
 }
 
-func (s *Server) createDirectChannel(q *request) error {
-	var ids []string
-	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) != 2 || !validID(ids[0]) || !validID(ids[1]) {
+func (s *Server) createDirectChannel(q *request, ids []string) error {
+	if len(ids) != 2 || !validID(ids[0]) || !validID(ids[1]) {
 		return errBody("user_ids")
 	}
 	if !slices.Contains(ids, q.sess.UserID) && !s.isAdmin(q.sess) {
@@ -103,33 +96,30 @@ func (s *Server) createDirectChannel(q *request) error {
 // directName is the name of the direct channel of two users.
 func directName(a, b string) string { return min(a, b) + "__" + max(a, b) }
 
-func (s *Server) createGroupChannel(q *request) error {
-	ids, err := q.list("user_ids")
-	if err != nil {
+func (s *Server) createGroupChannel(q *request, ids []string) error {
+	if err := validIDs(ids, "user_id"); err != nil {
 		return err
-	}
-	for _, id := range ids {
-		if !validID(id) {
-			return errBody("user_id")
-		}
 	}
 	ids = append(ids, q.sess.UserID)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	if len(ids) < 3 || len(ids) > 8 {
-		return badRequest("api.channel.create_group.bad_size.app_error", "Group message channels must contain at least 3 and no more than 8 users.")
+		return badRequest("api.channel.create_group.bad_size.app_error",
+			"Group message channels must contain at least 3 and no more than 8 users.")
 	}
 	var names []string
 	for _, id := range ids {
 		u, err := s.user(q.ctx(), id)
 		if err != nil {
-			return badRequest("api.channel.create_group.bad_user.app_error", "One of the provided users does not exist.")
+			return badRequest("api.channel.create_group.bad_user.app_error",
+				"One of the provided users does not exist.")
 		}
 		names = append(names, u.Username)
 	}
 	slices.Sort(names)
 	sum := sha1.Sum([]byte(strings.Join(ids, "")))
-	c := &channel{Type: groupChannel, Name: hex.EncodeToString(sum[:]), DisplayName: clip(strings.Join(names, ", "), 64), CreatorID: q.sess.UserID}
+	c := &channel{Type: groupChannel, Name: hex.EncodeToString(sum[:]), CreatorID: q.sess.UserID}
+	c.DisplayName = clip(strings.Join(names, ", "), 64)
 	event := func(c *channel) *event {
 		return newEvent("group_added", broadcast{ChannelID: c.ID}, "teammate_ids", jsonText(ids))
 	}
@@ -176,7 +166,8 @@ func (s *Server) getChannel(q *request) error {
 	return q.reply(c)
 }
 
-// mustSeeChannel admits users who may know of a channel: its members, and for open channels the team.
+// mustSeeChannel admits users who may know of a channel: its members, and for open channels the
+// team.
 func (s *Server) mustSeeChannel(q *request, c *channel) error {
 	if c.Type == openChannel {
 		return s.mustBeInTeam(q.ctx(), q.sess, c.TeamID)
@@ -187,18 +178,13 @@ func (s *Server) mustSeeChannel(q *request, c *channel) error {
 func (s *Server) getChannelByName(q *request) error {
 	c, err := channelByName.one(q.ctx(), s.st, q.param("channel_name"), q.id)
 	if err != nil {
-		return errFind("channel.get_by_name", err, missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
+		return errFind("channel.get_by_name", err,
+			missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
 	}
 	if err := s.mustSeeChannel(q, c); err != nil {
 		return err
 	}
 	return q.reply(c)
-}
-
-func (s *Server) getPublicChannels(q *request) error {
-	page, per := q.page()
-	list, err := publicChannels.list(q.ctx(), s.st, q.teamID, per, page*per)
-	return q.answer(list, errStore("channel.get_public", err))
 }
 
 func (s *Server) getChannelsForTeamForUser(q *request) error {
@@ -212,13 +198,12 @@ func (s *Server) getChannelsForUser(q *request) error {
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 
-// channelParam returns the channel_id parameter if the caller may read the channel.
-func (s *Server) channelParam(q *request) (string, error) {
-	id, err := q.idParam("channel_id")
-	if err != nil {
-		return "", err
+// mustReadChannelOfPath is mustReadChannel for the channel of the path.
+func (s *Server) mustReadChannelOfPath(q *request) (err error) {
+	if q.channelID, err = q.idParam("channel_id"); err != nil {
+		return err
 	}
-	return id, s.mustReadChannel(q.ctx(), q.sess, id)
+	return s.mustReadChannel(q.ctx(), q.sess, q.channelID)
 }
 
 func (s *Server) getChannelStats(q *request) error {

@@ -6,19 +6,23 @@ import (
 )
 
 func (s *Server) getChannelUnread(q *request) error {
-	x, err := s.st.unread(q.ctx(), q.channelID, q.userID)
-	return q.answer(x, errFind("channel.get_unread", err, missing("app.channel.get_unread.app_error", "Unable to get the channel unread messages.")))
+	x, err := unreadIn.one(q.ctx(), s.st, q.channelID, q.userID)
+	if err != nil {
+		return errFind("channel.get_unread", err,
+			missing("app.channel.get_unread.app_error", "Unable to get the channel unread messages."))
+	}
+	x.ChannelID = q.channelID
+	return q.reply(x)
 }
 
-func (s *Server) viewChannel(q *request) error {
-	var in struct {
-		ChannelID     string `json:"channel_id"`
-		PrevChannelID string `json:"prev_channel_id"`
-		Collapsed     bool   `json:"collapsed_threads_supported"`
-	}
-	if err := q.decode(&in, "channel_view"); err != nil {
-		return err
-	}
+// channelView names the channel that a client shows now, and the one before.
+type channelView struct {
+	ChannelID     string `json:"channel_id"`
+	PrevChannelID string `json:"prev_channel_id"`
+	Collapsed     bool   `json:"collapsed_threads_supported"`
+}
+
+func (s *Server) viewChannel(q *request, in *channelView) error {
 	if in.ChannelID != "" && !validID(in.ChannelID) {
 		return errBody("channel_view.channel_id")
 	}
@@ -37,15 +41,18 @@ func (s *Server) viewChannel(q *request) error {
 	if len(ids) > 0 {
 		var err error
 		if times, err = s.markViewed(ctx, ids, q.userID, in.Collapsed); err != nil {
-			return errFind("channel.update_last_viewed_at", err, badRequest("app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time."))
+			return errFind("channel.update_last_viewed_at", err,
+				badRequest("app.channel.update_last_viewed_at.app_error",
+					"Unable to update the last viewed at time."))
 		}
 	}
 	s.touch(q.sess)
 	return q.reply(map[string]any{"status": "OK", "last_viewed_at_times": times})
 }
 
-// markViewed is the common part of viewing and posting: it marks channels as read and notifies the user's own
-// connections. For a client without support for collapsed threads, the channels' threads count as read, too.
+// markViewed is the common part of viewing and posting: it marks channels as read and notifies the
+// user's own connections. For a client without support for collapsed threads, the channels' threads
+// count as read, too.
 func (s *Server) markViewed(ctx context.Context, ids []string, userID string, collapsed bool) (map[string]int64, error) {
 	times, err := s.st.markViewed(ctx, ids, userID)
 	if err != nil {

@@ -56,21 +56,17 @@ func (c *client) send(method, path string, body any) answer {
 	var r io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		noError(c.t, err)
 		r = bytes.NewReader(b)
 	}
 	req, err := http.NewRequest(method, c.url+"/api/v4"+path, r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	return c.do(req)
 }
 
-// written is the millisecond in which the latest write of any client was answered. The server's instants are
-// milliseconds, and lists are ordered by them: a write begins in a later one than the write before it, so that tests
-// know which came first.
+// written is the millisecond in which the latest write of any client was answered. The server's
+// instants are milliseconds, and lists are ordered by them: a write begins in a later one than the
+// write before it, so that tests know which came first.
 var written atomic.Int64
 
 func (c *client) do(req *http.Request) answer {
@@ -85,14 +81,10 @@ func (c *client) do(req *http.Request) answer {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	resp, err := c.http.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	return answer{resp.StatusCode, resp.Header, b}
 }
 
@@ -112,10 +104,52 @@ func want[T any](c *client, status int, method, path string, body any) T {
 
 type obj = map[string]any
 
+// get makes a GET that must succeed.
+func (c *client) get(path string) obj {
+	c.t.Helper()
+	return c.ok("GET", path, nil)
+}
+
+// ok makes a request that must succeed.
+func (c *client) ok(method, path string, body any) obj {
+	c.t.Helper()
+	return want[obj](c, 200, method, path, body)
+}
+
+// create makes a POST that must create something.
+func (c *client) create(path string, body any) obj {
+	c.t.Helper()
+	return want[obj](c, 201, "POST", path, body)
+}
+
+// forbidden makes a request that the caller may not make.
+func (c *client) forbidden(method, path string, body any) {
+	c.t.Helper()
+	c.fails(403, "api.context.permissions.app_error", method, path, body)
+}
+
+// badBody makes a request whose body must be refused.
+func (c *client) badBody(method, path string, body any) {
+	c.t.Helper()
+	c.fails(400, "api.context.invalid_body_param.app_error", method, path, body)
+}
+
+// badURL makes a request whose address must be refused.
+func (c *client) badURL(method, path string, body any) {
+	c.t.Helper()
+	c.fails(400, "api.context.invalid_url_param.app_error", method, path, body)
+}
+
+// shows is gives for a GET.
+func (c *client) shows(path string, values ...any) obj {
+	c.t.Helper()
+	return c.gives(200, "GET", path, nil, values...)
+}
+
 // made has a POST create something, and returns its id.
 func (c *client) made(path string, body any) string {
 	c.t.Helper()
-	return text(want[obj](c, 201, "POST", path, body)["id"])
+	return text(c.create(path, body)["id"])
 }
 
 // some is a value of which a test wants no more than that there is one.
@@ -123,8 +157,9 @@ type anyValue struct{}
 
 var some anyValue
 
-// gives makes a request, checks its status and values in its answer, which it returns if that is an object: pairs of a
-// place and a value. A place is names and indices with dots between; # is how many there are.
+// gives makes a request, checks its status and values in its answer, which it returns if that is an
+// object: pairs of a place and a value. A place is names and indices with dots between; # is how
+// many there are.
 func (c *client) gives(status int, method, path string, body any, values ...any) obj {
 	c.t.Helper()
 	answer := want[any](c, status, method, path, body)
@@ -141,9 +176,7 @@ func holds(t testing.TB, what string, v any, values ...any) {
 		v = nil
 		err = json.Unmarshal(b, &v)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i := 0; i < len(values); i += 2 {
 		place := values[i].(string)
 		got := at(v, place)
@@ -202,6 +235,8 @@ func (c *client) fails(status int, id, method, path string, body any) {
 	}
 }
 
+func idOf(o obj) string { return text(o["id"]) }
+
 func text(v any) string {
 	s, _ := v.(string)
 	return s
@@ -218,10 +253,11 @@ func (c *client) login(name, password string) *client {
 	if err := json.Unmarshal(a.body, &u); err != nil {
 		c.t.Fatal(err)
 	}
-	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: text(u["id"])}
+	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: idOf(u)}
 }
 
-// world is a server with an administrator, two users ann and bob in one team and an open channel with both.
+// world is a server with an administrator, two users ann and bob in one team and an open channel
+// with both.
 type world struct {
 	s             *refchat.Server
 	anon          *client
@@ -236,15 +272,29 @@ func newWorld(t testing.TB, cfg refchat.Config) *world {
 	w := &world{s: s, anon: newClient(t, s)}
 	w.admin = w.anon.login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
 	w.ann, w.bob = w.addUser("ann"), w.addUser("bob")
-	team := want[obj](w.admin, 201, "POST", "/teams", obj{"name": "crew", "display_name": "Crew", "type": "O", "allow_open_invite": true})
-	w.team = text(team["id"])
-	ch := want[obj](w.admin, 201, "POST", "/channels", obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
-	w.channel = text(ch["id"])
+	team := w.admin.create("/teams",
+		obj{"name": "crew", "display_name": "Crew", "type": "O", "allow_open_invite": true})
+	w.team = idOf(team)
+	ch := w.admin.create("/channels",
+		obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
+	w.channel = idOf(ch)
 	for _, c := range []*client{w.ann, w.bob} {
 		c.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": c.id})
 		c.made("/channels/"+w.channel+"/members", obj{"user_id": c.id})
 	}
 	return w
+}
+
+// plainWorld is a world on PostgreSQL with a server as it comes.
+func plainWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+}
+
+// onWorlds runs a test in a world of each engine.
+func onWorlds(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	onBoth(t, func(t *testing.T, dsn string) { fn(t, newWorld(t, refchat.Config{DSN: dsn})) })
 }
 
 // faulty is a world whose server has a fault.
@@ -253,18 +303,24 @@ func faulty(t testing.TB, fault string) *world {
 	return newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{fault}})
 }
 
+func (w *world) metric(name string, labels ...string) float64 {
+	w.anon.t.Helper()
+	return w.anon.metric(name, labels...)
+}
+
 func (w *world) addUser(name string) *client {
 	w.anon.t.Helper()
-	w.anon.made("/users", obj{"username": name, "email": name + "@example.com", "password": "Password-1"})
+	w.anon.made("/users",
+		obj{"username": name, "email": name + "@example.com", "password": "Password-1"})
 	return w.anon.login(name, "Password-1")
 }
 
 // addBot makes a bot that is a member of team and channel.
 func (w *world) addBot(name string) *client {
 	w.anon.t.Helper()
-	b := want[obj](w.admin, 201, "POST", "/bots", obj{"username": name, "display_name": "A bot"})
+	b := w.admin.create("/bots", obj{"username": name, "display_name": "A bot"})
 	id := text(b["user_id"])
-	tok := want[obj](w.admin, 200, "POST", "/users/"+id+"/tokens", obj{"description": "test"})
+	tok := w.admin.ok("POST", "/users/"+id+"/tokens", obj{"description": "test"})
 	w.admin.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
 	w.admin.made("/channels/"+w.channel+"/members", obj{"user_id": id})
 	return &client{t: w.anon.t, url: w.anon.url, http: w.anon.http, token: text(tok["token"]), id: id}
@@ -272,7 +328,7 @@ func (w *world) addBot(name string) *client {
 
 func (c *client) post(channel, message string) obj {
 	c.t.Helper()
-	return want[obj](c, 201, "POST", "/posts", obj{"channel_id": channel, "message": message})
+	return c.create("/posts", obj{"channel_id": channel, "message": message})
 }
 
 // decode reads an object.
@@ -307,13 +363,9 @@ func (c *client) upload(channel, name string, data []byte) answer {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req, err := http.NewRequest("POST", c.url+"/api/v4/files?channel_id="+channel, &buf)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	return c.do(req)
 }
@@ -343,9 +395,7 @@ func (c *client) dialRaw(query ...string) *socket {
 		h.Set("Authorization", "Bearer "+c.token)
 	}
 	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(c.url, "http")+"/api/v4/websocket?"+strings.Join(query, "&"), h)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	s := &socket{t: c.t, c: c, conn: conn, msgs: make(chan obj, 100000)}
 	go func() {
 		defer close(s.msgs)
@@ -399,15 +449,16 @@ func waitFor(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// sync returns the messages up to now: the events of all requests that were answered before it was called. A change of
-// preferences marks the place, as its event takes the same way; it is repeated in case a fault ate it. n makes the mark
-// unique among this socket's.
+// sync returns the messages up to now: the events of all requests that were answered before it was
+// called. A change of preferences marks the place, as its event takes the same way; it is repeated
+// in case a fault ate it. n makes the mark unique among this socket's.
 func (s *socket) sync(n int) []obj {
 	s.t.Helper()
 	var before []obj
 	for try := range 50 {
 		mark := fmt.Sprintf("mark-%d-%d", n, try)
-		want[obj](s.c, 200, "PUT", "/users/me/preferences", []obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
+		s.c.ok("PUT", "/users/me/preferences",
+			[]obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
 		wait := time.After(300 * time.Millisecond)
 	reading:
 		for {
@@ -430,6 +481,34 @@ func (s *socket) sync(n int) []obj {
 	return nil
 }
 
+// count returns how many events of a name came before the mark n; see sync.
+func (s *socket) count(n int, name string) (count int) {
+	s.t.Helper()
+	for _, e := range s.sync(n) {
+		if e["event"] == name {
+			count++
+		}
+	}
+	return count
+}
+
+// about returns the object that the next event of a name has, as text, in its data.
+func (s *socket) about(event, field string) obj {
+	s.t.Helper()
+	return decode(s.t, text(s.event(event)["data"].(obj)[field]))
+}
+
+// asked makes a request and returns its answer.
+func (s *socket) asked(seq int, action string, data obj) obj {
+	s.t.Helper()
+	noError(s.t, s.conn.WriteJSON(obj{"seq": seq, "action": action, "data": data}))
+	for {
+		if m := s.next(); num(m["seq_reply"]) == int64(seq) {
+			return m
+		}
+	}
+}
+
 // messages returns the texts of the posted events among events.
 func messages(t testing.TB, events []obj) []string {
 	t.Helper()
@@ -438,8 +517,7 @@ func messages(t testing.TB, events []obj) []string {
 		if e["event"] != "posted" {
 			continue
 		}
-		var p obj
-		noError(t, json.Unmarshal([]byte(text(e["data"].(obj)["post"])), &p))
+		p := decode(t, text(e["data"].(obj)["post"]))
 		if p["type"] == "" {
 			out = append(out, text(p["message"]))
 		}
@@ -447,19 +525,15 @@ func messages(t testing.TB, events []obj) []string {
 	return out
 }
 
-// metric returns the sum of a metric over the series that have all given labels ("name=value"); for histograms their
-// count.
+// metric returns the sum of a metric over the series that have all given labels ("name=value"); for
+// histograms their count.
 func (c *client) metric(name string, labels ...string) float64 {
 	c.t.Helper()
 	resp, err := c.http.Get(c.url + "/metrics")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	defer resp.Body.Close()
 	page, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	sum := 0.0
 	for line := range strings.Lines(string(page)) {
 		at := strings.LastIndexByte(line, ' ') + 1
@@ -473,9 +547,7 @@ func (c *client) metric(name string, labels ...string) float64 {
 			continue
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		noError(c.t, err)
 		sum += v
 	}
 	return sum

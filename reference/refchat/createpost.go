@@ -15,16 +15,12 @@ import (
 const maxMessage = 16383 // characters
 
 // createPost is the operation that a load test is about. doc.go lists its statements.
-func (s *Server) createPost(q *request) error {
-	var p post
-	if err := q.decode(&p, "post"); err != nil {
-		return err
-	}
+func (s *Server) createPost(q *request, p *post) error {
 	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
-	if d := s.faults.slowPost.delay(); d > 0 {
+	if d := s.faults.slowPost; d > 0 {
 		if err := sleep(ctx, d); err != nil {
 			return err
 		}
@@ -41,15 +37,16 @@ func (s *Server) createPost(q *request) error {
 	case strings.HasPrefix(p.Type, "system_"):
 		return errBody("post.type")
 	case c.DeleteAt != 0:
-		return badRequest("api.post.create_post.can_not_post_to_deleted.error", "Can not post to deleted channel.")
+		return badRequest("api.post.create_post.can_not_post_to_deleted.error",
+			"Can not post to deleted channel.")
 	case utf8.RuneCountInString(p.Message) > maxMessage:
 		return badRequest("model.post.is_valid.msg.app_error", "Invalid message.")
 	}
 	p.UserID = q.sess.UserID
-	if err := s.checkPriority(ctx, &p); err != nil {
+	if err := s.checkPriority(ctx, p); err != nil {
 		return err
 	}
-	old, err := s.claimPending(ctx, &p)
+	old, err := s.claimPending(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -57,7 +54,7 @@ func (s *Server) createPost(q *request) error {
 		return q.created(old)
 	}
 	setOnline := q.query("set_online") != "false"
-	body, err := s.storePost(ctx, &p, c, setOnline)
+	body, err := s.storePost(ctx, p, c, setOnline)
 	if err != nil {
 		if p.PendingPostID != "" {
 			s.pending.drop(p.PendingPostID)
@@ -90,14 +87,20 @@ func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
 	return old, s.addMetadata(ctx, []*post{old})
 }
 
-// storePost does a client's post: checks its thread, stores it, notifies all members and marks the channel as read
-// for its author. It returns the post as JSON.
+// storePost does a client's post: checks its thread, stores it, notifies all members and marks the
+// channel as read for its author. It returns the post as JSON.
 func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline bool) ([]byte, error) {
 	u, err := s.user(ctx, p.UserID)
 	if err != nil {
 		return nil, err
 	}
-	p.ID, p.EditAt, p.DeleteAt, p.IsPinned, p.OriginalID, p.ReplyCount, p.HasReactions = "", 0, 0, false, "", 0, false
+	// What the server alone decides, whatever the client sent.
+	p.EditAt = 0
+	p.DeleteAt = 0
+	p.IsPinned = false
+	p.OriginalID = ""
+	p.ReplyCount = 0
+	p.HasReactions = false
 	if p.Props == nil {
 		p.Props = map[string]any{}
 	}
@@ -116,26 +119,22 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 	}
 	if c.Type == openChannel {
 		s.background(func(ctx context.Context) { // hooks are not fired: there is no way to make one
-			if _, err := s.st.outgoingHooks(ctx, c.TeamID); err != nil {
-				s.log.Warn("looking for hooks", "err", err)
-			}
+			_, err := hooksOfTeam.list(ctx, s.st, c.TeamID)
+			s.warn("looking for hooks", err)
 		})
 	}
 	if _, hook := p.Props["from_webhook"]; !hook && !u.IsBot {
-		if _, err := s.markViewed(ctx, []string{c.ID}, u.ID, true); err != nil {
-			s.log.Warn("marking a channel as viewed", "err", err)
-		}
+		_, err := s.markViewed(ctx, []string{c.ID}, u.ID, true)
+		s.warn("marking a channel as viewed", err)
 	}
 	return body, nil
 }
 
-// mayMention checks whether a user may mention a whole channel. This server lets every member, and queries the
-// database for each post, twice, because the real server does.
+// mayMention checks whether a user may mention a whole channel. This server lets every member, and
+// queries the database for each post, twice, because the real server does.
 func (s *Server) mayMention(ctx context.Context, c *channel, u *user) error {
-	if _, err := s.st.memberRole(ctx, c.ID, u.ID); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return errStore("channel.get_member", err)
-	}
-	return nil
+	_, err := roleOf.find(ctx, s.st, c.ID, u.ID)
+	return errStore("channel.get_member", err)
 }
 
 // publishPost stores a post of any type, counts its mentions and sends its event.
@@ -195,7 +194,20 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 	if system {
 		sender = "System"
 	}
-	fields := []any{"channel_display_name", c.DisplayName, "channel_name", c.Name, "channel_type", c.Type}
+	s.hub.publish(postedEvent(p, c, body, sender, mentions, setOnline))
+	if p.RootID != "" && s.collapsed() {
+		err = s.threadUpdated(ctx, p.RootID, c.TeamID, mentions)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return body, nil
+}
+
+// postedEvent makes the event of a new post. The users that it mentions are asked to confirm it.
+func postedEvent(p *post, c *channel, body []byte, sender string, mentions []string, setOnline bool) *event {
+	fields := []any{"channel_display_name", c.DisplayName, "channel_name", c.Name, "channel_type",
+		c.Type}
 	if len(p.Metadata.Files) > 0 {
 		fields = append(fields, "otherFile", "true")
 		if slices.ContainsFunc(p.Metadata.Files, func(f *fileInfo) bool { return strings.HasPrefix(f.MimeType, "image/") }) {
@@ -205,7 +217,8 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 	if len(mentions) > 0 {
 		fields = append(fields, "mentions", jsonText(mentions))
 	}
-	fields = append(fields, "post", string(body), "sender_name", sender, "set_online", setOnline, "team_id", c.TeamID)
+	fields = append(fields, "post", string(body), "sender_name", sender, "set_online", setOnline,
+		"team_id", c.TeamID)
 	e := newEvent("posted", broadcast{ChannelID: c.ID}, fields...)
 	if len(mentions) > 0 {
 		e.ack = make(map[string]bool, len(mentions))
@@ -213,13 +226,7 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 			e.ack[id] = true
 		}
 	}
-	s.hub.publish(e)
-	if p.RootID != "" && s.collapsed() {
-		if err := s.threadUpdated(ctx, p.RootID, c.TeamID, mentions); err != nil {
-			return nil, err
-		}
-	}
-	return body, nil
+	return e
 }
 
 // checkThread loads the thread of a reply; the root must be a root, in the same channel.
@@ -249,12 +256,12 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 	return thread, nil
 }
 
-// countMentions finds who a post names, counts that in their memberships and lets them follow the thread. thread is
-// nil for a root, otherwise begins with the root.
+// countMentions finds who a post names, counts that in their memberships and lets them follow the
+// thread. thread is nil for a root, otherwise begins with the root.
 func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread []*post, system bool) ([]string, error) {
 	var a *audience
-	// A message of the server mentions only the users in its properties: its text is not searched. So a channel that
-	// thousands join does not load all its members' profiles for each of them.
+	// A message of the server mentions only the users in its properties: its text is not searched. So
+	// a channel that thousands join does not load all its members' profiles for each of them.
 	if !system || thread != nil || c.Type == directChannel {
 		var err error
 		if a, err = s.audienceOf(ctx, c.ID); err != nil {
@@ -288,10 +295,11 @@ func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread 
 		}
 		for _, id := range slices.Sorted(maps.Keys(people)) {
 			if !named[id] {
-				if no, err := s.st.unfollowed(ctx, p.RootID, id); err != nil || no {
-					if err != nil {
-						return nil, errStore("thread.get_membership", err)
-					}
+				no, err := s.st.unfollowed(ctx, p.RootID, id)
+				if err != nil {
+					return nil, errStore("thread.get_membership", err)
+				}
+				if no {
 					continue
 				}
 			}
@@ -309,7 +317,8 @@ func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread 
 	return list, nil
 }
 
-// attachFiles gives uploaded files to a post; those that are not the author's, or taken, are left out.
+// attachFiles gives uploaded files to a post; those that are not the author's, or taken, are left
+// out.
 func (s *Server) attachFiles(ctx context.Context, p *post) error {
 	var got []string
 	for _, id := range p.FileIDs {
@@ -339,18 +348,17 @@ func (s *Server) attachFiles(ctx context.Context, p *post) error {
 	return nil
 }
 
-// postForCaller returns a post that the caller may read.
-func (s *Server) postForCaller(q *request) (*post, error) {
+// mustReadPost admits callers who may read the post of the path.
+func (s *Server) mustReadPost(q *request) error {
 	id, err := q.idParam("post_id")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p, err := postByID.one(q.ctx(), s.st, id)
-	if err != nil {
-		return nil, errFind("post.get", err, errNoPost)
+	if q.post, err = postByID.one(q.ctx(), s.st, id); err != nil {
+		return errFind("post.get", err, errNoPost)
 	}
-	if err := s.mustReadChannel(q.ctx(), q.sess, p.ChannelID); err != nil {
-		return p, err
+	if err := s.mustReadChannel(q.ctx(), q.sess, q.post.ChannelID); err != nil {
+		return err
 	}
-	return p, s.mayReadPosts(q.ctx(), q.sess, p.ChannelID)
+	return s.mayReadPosts(q.ctx(), q.sess, q.post.ChannelID)
 }

@@ -22,34 +22,24 @@ type draft struct {
 	Priority  map[string]any `json:"priority,omitempty"`
 }
 
-var draftTable = table{"drafts", `createat bigint, updateat bigint, deleteat bigint, userid varchar(26) NOT NULL, channelid varchar(26) NOT NULL,
-	rootid varchar(26) NOT NULL, message TEXT, props PROPS, fileids varchar(300), priority TEXT, PRIMARY KEY (userid, channelid, rootid)`, nil}
-
-var draftRoutes = []operation{
-	{"POST /drafts since 7.7", "upsertDraft", (*Server).upsertDraft},
-	{"GET /users/{user_id}/teams/{team_id}/drafts own team since 7.7", "getDrafts", (*Server).getDrafts},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
-	{"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own channel_id since 7.7", "deleteDraft", (*Server).deleteDraft},
-}
-
 var draftKind = define(kind[draft]{
 	table: "drafts", alias: "d",
 	columns: "createat, updateat, deleteat, userid, channelid, rootid, message, props, " +
 		"fileids, priority",
-	fields: func(d *draft) []any {
-		return []any{&d.CreateAt, &d.UpdateAt, &d.DeleteAt, &d.UserID, &d.ChannelID, &d.RootID, &d.Message,
-			encoded[map[string]any]{&d.Props, textAny}, encoded[[]string]{&d.FileIDs, textList},
-			encoded[map[string]any]{&d.Priority, textAny}}
-	},
 })
 
 var (
-	draftOf = draftKind.query("DraftStore.Get", "WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0")
-	// draftsOf are a user's drafts in a team's channels and in those of no team, the latest first.
-	draftsOf = draftKind.query("DraftStore.GetDraftsForUser", `JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
+	draftOf = draftKind.query("DraftStore.Get",
+		"WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0")
+	// draftsOf selects a user's drafts in the channels of a team and of no team, the latest first.
+	draftsOf = draftKind.query("DraftStore.GetDraftsForUser",
+		`JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
 		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`)
-	saveDraft = command{"DraftStore.Upsert", upsert("drafts", draftKind.columns, "userid, channelid, rootid", "updateat, deleteat, message, props, fileids, priority")}
-	dropDraft = command{"DraftStore.Delete", "DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?"}
+	saveDraft = command{"DraftStore.Upsert",
+		draftKind.upsert("userid, channelid, rootid",
+			"updateat, deleteat, message, props, fileids, priority")}
+	dropDraft = command{"DraftStore.Delete",
+		"DELETE FROM drafts WHERE userid = ? AND channelid = ? AND rootid = ?"}
 )
 
 // check refuses a draft that is too long or contains an invalid identifier.
@@ -69,7 +59,7 @@ func (d *draft) check() error {
 	return nil
 }
 
-// withFiles fills in a draft's files: those of its author that no post has taken.
+// withFiles fills in the files of a draft that its author uploaded and no post has taken.
 func (s *Server) withFiles(ctx context.Context, d *draft) error {
 	d.Metadata = &postMetadata{}
 	if len(d.FileIDs) == 0 {
@@ -87,13 +77,10 @@ func (s *Server) withFiles(ctx context.Context, d *draft) error {
 	return nil
 }
 
-func (s *Server) upsertDraft(q *request) error {
-	var d draft
-	if err := q.decode(&d, "draft"); err != nil {
-		return err
-	}
+func (s *Server) upsertDraft(q *request, d *draft) error {
 	ctx := q.ctx()
-	d.UserID, d.DeleteAt = q.sess.UserID, 0
+	d.UserID = q.sess.UserID
+	d.DeleteAt = 0
 	if err := s.mustReadChannel(ctx, q.sess, d.ChannelID); err != nil {
 		return err
 	}
@@ -105,7 +92,8 @@ func (s *Server) upsertDraft(q *request) error {
 		return errBody("draft.channel_id")
 	}
 	if c.DeleteAt != 0 {
-		return badRequest("api.draft.create_draft.can_not_draft_to_deleted.error", "Can not save draft to deleted channel.")
+		return badRequest("api.draft.create_draft.can_not_draft_to_deleted.error",
+			"Can not save draft to deleted channel.")
 	}
 	if d.Message == "" { // emptied: there is no draft any more
 		if err := dropDraft.run(ctx, s.st, d.UserID, d.ChannelID, d.RootID); err != nil {
@@ -121,14 +109,14 @@ func (s *Server) upsertDraft(q *request) error {
 	if d.Props == nil {
 		d.Props = map[string]any{}
 	}
-	if err := saveDraft.run(ctx, s.st, draftKind.content(&d)...); err != nil {
+	if err := saveDraft.run(ctx, s.st, draftKind.content(d)...); err != nil {
 		return errStore("draft.save", err)
 	}
-	if err := s.withFiles(ctx, &d); err != nil {
+	if err := s.withFiles(ctx, d); err != nil {
 		return err
 	}
-	s.publish("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(&d))
-	return q.created(&d)
+	s.publish("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(d))
+	return q.created(d)
 }
 
 func (s *Server) getDrafts(q *request) error {
@@ -144,7 +132,8 @@ func (s *Server) getDrafts(q *request) error {
 	return q.reply(list)
 }
 
-// deleteDraft also succeeds where there is none: the wanted state is reached, as on the real server.
+// deleteDraft also succeeds where there is none: the wanted state is reached, as on the real
+// server.
 func (s *Server) deleteDraft(q *request) error {
 	ctx := q.ctx()
 	d, err := draftOf.one(ctx, s.st, q.userID, q.id, q.param("thread_id"))

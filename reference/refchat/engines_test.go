@@ -20,7 +20,8 @@ type dbServer interface {
 	Stop(ctx context.Context) error
 }
 
-// engines are the two databases that every test runs on. A machine that cannot start one fails all tests.
+// engines are the two databases that every test runs on. A machine that cannot start one fails all
+// tests.
 var engines = map[string]dbServer{}
 
 func TestMain(m *testing.M) {
@@ -87,7 +88,8 @@ func onBoth(t *testing.T, fn func(t *testing.T, dsn string)) {
 	}
 }
 
-// serve runs a server until the test ends. Hashes are as cheap as they come, unless cfg sets another.
+// serve runs a server until the test ends. Hashes are as cheap as they come, unless cfg sets
+// another.
 func serve(t testing.TB, cfg refchat.Config) *refchat.Server {
 	t.Helper()
 	cfg.Listen = "127.0.0.1:0"
@@ -95,9 +97,7 @@ func serve(t testing.TB, cfg refchat.Config) *refchat.Server {
 		cfg.Hash = "bcrypt:4"
 	}
 	s, err := refchat.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

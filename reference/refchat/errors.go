@@ -36,23 +36,30 @@ func forbidden(id, message string) *apiError  { return newError(http.StatusForbi
 func missing(id, message string) *apiError    { return newError(http.StatusNotFound, id, message) }
 
 func errBody(name string) *apiError {
-	return badRequest("api.context.invalid_body_param.app_error", "Invalid or missing "+name+" in request body.")
+	return badRequest("api.context.invalid_body_param.app_error",
+		"Invalid or missing "+name+" in request body.")
 }
 
 func errURL(name string) *apiError {
-	return badRequest("api.context.invalid_url_param.app_error", "Invalid or missing "+name+" parameter in request URL.")
+	return badRequest("api.context.invalid_url_param.app_error",
+		"Invalid or missing "+name+" parameter in request URL.")
 }
 
 // The answers of many operations.
 var (
-	errPermission = forbidden("api.context.permissions.app_error", "You do not have the appropriate permissions.")
-	errSession    = newError(http.StatusUnauthorized, "api.context.session_expired.app_error", "Invalid or expired session, please login again.")
-	errNoPage     = missing("api.context.404.app_error", "Sorry, we could not find the page.")
-	errNoUser     = missing("app.user.missing_account.const", "Unable to find the user.")
-	errNoChannel  = missing("app.channel.get.existing.app_error", "Unable to find the existing channel.")
-	errNoTeam     = missing("app.team.get.find.app_error", "Unable to find the existing team.")
-	errNoPost     = missing("app.post.get.app_error", "Unable to get the post.")
-	errLogin      = newError(http.StatusUnauthorized, "api.user.login.invalid_credentials_email_username", "Enter a valid email or username and/or password.")
+	errPermission = forbidden("api.context.permissions.app_error",
+		"You do not have the appropriate permissions.")
+	errSession = newError(http.StatusUnauthorized, "api.context.session_expired.app_error",
+		"Invalid or expired session, please login again.")
+	errNoPage    = missing("api.context.404.app_error", "Sorry, we could not find the page.")
+	errNoUser    = missing("app.user.missing_account.const", "Unable to find the user.")
+	errNoChannel = missing("app.channel.get.existing.app_error",
+		"Unable to find the existing channel.")
+	errNoTeam = missing("app.team.get.find.app_error", "Unable to find the existing team.")
+	errNoPost = missing("app.post.get.app_error", "Unable to get the post.")
+	errLogin  = newError(http.StatusUnauthorized,
+		"api.user.login.invalid_credentials_email_username",
+		"Enter a valid email or username and/or password.")
 )
 
 // errStore is the answer to a request that the database failed; nil if it did not.

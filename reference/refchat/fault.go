@@ -1,7 +1,6 @@
 package refchat
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,23 +12,20 @@ import (
 
 // faults are the planted faults. The zero value has none.
 type faults struct {
-	cpu        float64       // share of a request's average CPU to burn on top
-	work       time.Duration // CPU time that a request burns on top
-	workOf     string        // handler whose requests do; "" for all
-	slowPost   delayFault
-	slowQuery  delayFault
+	cpu        float64       // share of a request's average CPU time to burn on top
+	work       time.Duration // CPU time to burn on top
+	workOf     string        // the handler whose requests burn it; "" for all
+	slowPost   time.Duration
+	slowQuery  time.Duration
 	pool       int // connections; 0 for the configured number
 	stallFor   time.Duration
 	stallEvery time.Duration
-	drop       chance
-	dup        chance
-	reorder    chance
-	errs       []errorFault
 	lock       serial
-	hub        time.Duration // that each posted event costs a hub's goroutine, asleep
-	hotRow     time.Duration // that a post's transaction keeps the row which all of them update
+	hub        time.Duration // sleep of a hub's goroutine before each posted event
+	hotRow     time.Duration // how long a post's transaction keeps the row that all of them update
 	limit      limitFault
 	cache      int // entries of each cache; 0 for its own number
+	errs       []errorFault
 }
 
 // serial is a section that one request at a time is in, for d, asleep: contention without CPU time.
@@ -49,56 +45,105 @@ func (s *serial) pass() time.Duration {
 	return s.d
 }
 
-// delayFault delays with a probability.
-type delayFault struct {
-	d time.Duration
-	p chance
-}
-
-func (f *delayFault) delay() time.Duration {
-	if f.d == 0 || !f.p.hit() {
-		return 0
-	}
-	return f.d
-}
-
+// errorFault fails a share of the requests of a handler.
 type errorFault struct {
-	p       chance
+	share   float64
 	handler string // "" for all
 	panics  bool   // it panics instead of an answer
+	mu      *sync.Mutex
+	rng     *rand.Rand
 }
 
-// chance is a coin of known bias and seed, safe for concurrent use.
-type chance struct {
-	p   float64
-	mu  *sync.Mutex
-	rng *rand.Rand
-}
-
-func newChance(p float64, seed, stream uint64) chance {
-	return chance{p: p, mu: new(sync.Mutex), rng: rand.New(rand.NewPCG(seed, stream))}
-}
-
-func (c *chance) hit() bool {
-	if c.p <= 0 {
+func (e *errorFault) hits(handler string) bool {
+	if e.handler != "" && e.handler != handler {
 		return false
 	}
-	if c.p >= 1 {
-		return true
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rng.Float64() < c.p
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.rng.Float64() < e.share
 }
 
-const faultUsage = "want cpu:25%, work:5ms[@handler], slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, limit:N[@handler], cache:N, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
+// faultKind is one fault that can be planted.
+type faultKind struct {
+	name, example string
+	ofHandler     bool   // "@" and a handler's name may follow
+	want          string // the sentence about a value that plant does not accept
+	plant         func(f *faults, value, handler string) bool
+}
+
+const (
+	wantDelay = "the delay is a duration above 0, at most 1m"
+	wantTime  = "the time is a duration above 0, at most 1s"
+	wantShare = "the share is above 0 and at most 100%"
+)
+
+var faultKinds = []faultKind{
+	{"cpu", "25%", false, "the share is a percentage above 0%, at most 1000%", func(f *faults, value, _ string) bool {
+		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+		f.cpu = n / 100
+		return err == nil && strings.HasSuffix(value, "%") && n > 0 && n <= 1000
+	}},
+	{"work", "5ms", true, wantTime, func(f *faults, value, handler string) bool {
+		f.workOf = handler
+		return readDuration(value, time.Second, &f.work)
+	}},
+	{"slow-post", "20ms", false, wantDelay, func(f *faults, value, _ string) bool {
+		return readDuration(value, time.Minute, &f.slowPost)
+	}},
+	{"slow-query", "5ms", false, wantDelay, func(f *faults, value, _ string) bool {
+		return readDuration(value, time.Minute, &f.slowQuery)
+	}},
+	{"pool", "N", false, "the number of connections is 1 to 10000", func(f *faults, value, _ string) bool {
+		return readNumber(value, 1, 10_000, &f.pool)
+	}},
+	{"stall", "2s/30s", false, "the stall is DURATION/PERIOD, shorter than its period", func(f *faults, value, _ string) bool {
+		length, every, _ := strings.Cut(value, "/")
+		return readDuration(every, 1<<62, &f.stallEvery) && readDuration(length, f.stallEvery-1,
+			&f.stallFor)
+	}},
+	{"lock", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
+		return readDuration(value, time.Second, &f.lock.d)
+	}},
+	{"hub", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
+		return readDuration(value, time.Second, &f.hub)
+	}},
+	{"hot-row", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
+		return readDuration(value, time.Second, &f.hotRow)
+	}},
+	{"limit", "N", true, "the rate is 1 to 1000000 requests a second", func(f *faults, value, handler string) bool {
+		f.limit.handler = handler
+		return readNumber(value, 1, 1_000_000, &f.limit.rate)
+	}},
+	{"cache", "N", false, "the number of entries is 16 to 1000000", func(f *faults, value, _ string) bool {
+		return readNumber(value, 16, 1_000_000, &f.cache)
+	}},
+	{"error", "1%", true, wantShare, func(f *faults, value, handler string) bool {
+		return f.failing(value, handler, false)
+	}},
+	{"panic", "1%", true, wantShare, func(f *faults, value, handler string) bool {
+		return f.failing(value, handler, true)
+	}},
+}
+
+// faultForms lists the forms of all faults.
+func faultForms() string {
+	var list []string
+	for _, k := range faultKinds {
+		form := k.name + ":" + k.example
+		if k.ofHandler {
+			form += "[@handler]"
+		}
+		list = append(list, form)
+	}
+	return strings.Join(list, ", ")
+}
 
 // CheckFault returns an error if the text of one fault is invalid. The faults are:
 //
-//	cpu:25%              burn that share of a request's average CPU time, user and system, on top, in the request's goroutine
+//	cpu:25%              burn that share of a request's average CPU, user and system, on top, in its goroutine
 //	work:5ms[@handler]   burn so much CPU time on top, independent of the request's own
-//	slow-post:20ms[@p]   wait before a post is stored, for a share p of them (default all)
-//	slow-query:5ms[@p]   wait before a SQL statement, while it holds its connection
+//	slow-post:20ms       wait before a post is stored
+//	slow-query:5ms       wait before a SQL statement, while it holds its connection
 //	pool:N               at most N database connections
 //	stall:2s/30s         requests that arrive in the last 2 s of each 30 s wait for its end
 //	lock:5ms             requests pass one mutex that each holds for so long, asleep
@@ -106,134 +151,78 @@ const faultUsage = "want cpu:25%, work:5ms[@handler], slow-post:20ms[@10%], slow
 //	hot-row:5ms          a post's transaction updates a row that all of them update, and keeps it for so long
 //	limit:N[@handler]    answer 429 beyond N requests a second, of all or of one handler, with a burst of a second's
 //	cache:N              each cache holds at most N entries (at least 16)
-//	drop-event:1%        do not send a posted event to a connection
-//	dup-event:1%         send a posted event twice
-//	reorder-event:1%     send a posted event after the connection's next one of the same channel (or 3 s later)
 //	error:1%[@handler]   answer 500, to all requests or to one handler's ("createPost")
 //	panic:1%[@handler]   panic in the request, which the server survives and logs
 //
-// The event faults act before events are numbered, so that the numbers do not show them. Shares are written as 25% or
-// 0.25. Chance is decided by a generator with Config.FaultSeed.
-func CheckFault(text string) error {
-	return new(faults).add(text, 0)
-}
+// Shares of error and panic are written as 25% or 0.25.
+func CheckFault(text string) error { return new(faults).add(text) }
 
 // parseFaults reads all texts; the first bad one is the error.
-func parseFaults(texts []string, seed uint64) (*faults, error) {
+func parseFaults(texts []string) (*faults, error) {
 	f := &faults{}
 	for _, t := range texts {
-		if err := f.add(t, seed); err != nil {
+		if err := f.add(t); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
 }
 
-// streams number the generators of the faults that chance decides; those of errors follow.
-var streams = map[string]uint64{"slow-post": 1, "slow-query": 2, "drop-event": 3, "dup-event": 4, "reorder-event": 5}
-
-func (f *faults) add(text string, seed uint64) error {
+func (f *faults) add(text string) error {
 	name, arg, _ := strings.Cut(text, ":")
-	value, at, hasAt := strings.Cut(arg, "@")
-	bad := func(what string) error { return fmt.Errorf("fault %q: %s: %s", text, what, faultUsage) }
-	switch {
-	case hasAt && at == "":
-		return bad("nothing after @")
-	case hasAt && !slices.Contains([]string{"slow-post", "slow-query", "error", "panic", "limit", "work"}, name):
-		return bad("no @ here")
-	case hasAt && !strings.HasPrefix(name, "slow-") && !isHandler(at):
-		return bad("no handler is named " + strconv.Quote(at))
+	value, handler, restricted := strings.Cut(arg, "@")
+	bad := func(what string) error {
+		return fmt.Errorf("fault %q: %s: want %s", text, what,
+			faultForms())
 	}
-	switch name {
-	case "cpu":
-		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
-		if err != nil || !strings.HasSuffix(value, "%") || !(n > 0 && n <= 1000) {
-			return bad("the share is a percentage above 0%, at most 1000%")
-		}
-		f.cpu = n / 100
-	case "slow-post", "slow-query":
-		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 || d > time.Minute {
-			return bad("the delay is a duration above 0, at most 1m")
-		}
-		p, err := parseShare(cmp.Or(at, "1"))
-		if err != nil {
-			return bad(err.Error())
-		}
-		to := map[string]*delayFault{"slow-post": &f.slowPost, "slow-query": &f.slowQuery}[name]
-		*to = delayFault{d, newChance(p, seed, streams[name])}
-	case "pool":
-		if f.pool = number(value, 1, 10_000); f.pool == 0 {
-			return bad("the number of connections is 1 to 10000")
-		}
-	case "limit":
-		if f.limit.rate, f.limit.handler = float64(number(value, 1, 1_000_000)), at; f.limit.rate == 0 {
-			return bad("the rate is 1 to 1000000 requests a second")
-		}
-	case "cache":
-		if f.cache = number(value, 16, 1_000_000); f.cache == 0 {
-			return bad("the number of entries is 16 to 1000000")
-		}
-	case "lock", "hub", "hot-row", "work":
-		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 || d > time.Second {
-			return bad("the time is a duration above 0, at most 1s")
-		}
-		*map[string]*time.Duration{"lock": &f.lock.d, "hub": &f.hub, "hot-row": &f.hotRow, "work": &f.work}[name] = d
-		if name == "work" {
-			f.workOf = at
-		}
-	case "stall":
-		a, b, _ := strings.Cut(value, "/")
-		d, err1 := time.ParseDuration(a)
-		every, err2 := time.ParseDuration(b)
-		if err1 != nil || err2 != nil || d <= 0 || every <= d {
-			return bad("the stall is DURATION/PERIOD, shorter than its period")
-		}
-		f.stallFor, f.stallEvery = d, every
-	case "drop-event", "dup-event", "reorder-event", "error", "panic":
-		p, err := parseShare(value)
-		if err != nil {
-			return bad(err.Error())
-		}
-		if to := map[string]*chance{"drop-event": &f.drop, "dup-event": &f.dup, "reorder-event": &f.reorder}[name]; to != nil {
-			*to = newChance(p, seed, streams[name])
-			return nil
-		}
-		f.errs = append(f.errs, errorFault{newChance(p, seed, 6+uint64(len(f.errs))), at, name == "panic"})
-	default:
+	i := slices.IndexFunc(faultKinds, func(k faultKind) bool { return k.name == name })
+	switch {
+	case i < 0:
 		return bad("unknown fault")
+	case restricted && handler == "":
+		return bad("nothing after @")
+	case restricted && !faultKinds[i].ofHandler:
+		return bad("no @ here")
+	case restricted && !isHandler(handler):
+		return bad("no handler is named " + strconv.Quote(handler))
+	case !faultKinds[i].plant(f, value, handler):
+		return bad(faultKinds[i].want)
 	}
 	return nil
 }
 
-// number reads a number from least to most; 0 is none.
-func number(s string, least, most int) int {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < least || n > most {
-		return 0
-	}
-	return n
+// readDuration reads a duration above 0, up to most.
+func readDuration(text string, most time.Duration, to *time.Duration) bool {
+	d, err := time.ParseDuration(text)
+	*to = d
+	return err == nil && d > 0 && d <= most
 }
 
-// parseShare reads "1%" or "0.01" as a probability above 0, at most 1.
-func parseShare(s string) (float64, error) {
-	num, pct := strings.CutSuffix(s, "%")
-	p, err := strconv.ParseFloat(num, 64)
-	if pct {
+// readNumber reads a number from least to most.
+func readNumber(text string, least, most int, to *int) bool {
+	n, err := strconv.Atoi(text)
+	*to = n
+	return err == nil && n >= least && n <= most
+}
+
+// failing plants errors for a share above 0, at most 1, written "1%" or "0.01".
+func (f *faults) failing(share, handler string, panics bool) bool {
+	number, percent := strings.CutSuffix(share, "%")
+	p, err := strconv.ParseFloat(number, 64)
+	if percent {
 		p /= 100
 	}
-	if err != nil || !(p > 0 && p <= 1) {
-		return 0, fmt.Errorf("the share %q is not above 0 and at most 100%%", s)
-	}
-	return p, nil
+	rng := rand.New(rand.NewPCG(1, uint64(len(f.errs))))
+	f.errs = append(f.errs, errorFault{p, handler, panics, new(sync.Mutex), rng})
+	return err == nil && p > 0 && p <= 1
 }
 
-// fails reports whether a request of handler is to be answered with an error; it panics if that is planted.
+// fails reports whether a request of handler is to be answered with an error; it panics if that is
+// planted.
 func (f *faults) fails(handler string) bool {
 	for i := range f.errs {
-		if e := &f.errs[i]; (e.handler == "" || e.handler == handler) && e.p.hit() {
-			if e.panics {
+		if f.errs[i].hits(handler) {
+			if f.errs[i].panics {
 				panic("planted fault")
 			}
 			return true

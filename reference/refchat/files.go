@@ -11,6 +11,7 @@ import (
 	_ "image/png"
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,98 +23,129 @@ import (
 
 const maxPixels = 24_000_000 // of a picture that thumbnails are made of
 
-// uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in the query.
+// upload is a request that stores files.
+type upload struct {
+	s         *Server
+	q         *request
+	channelID string
+	owner     string
+	allowed   bool // the caller may read the channel
+	infos     []*fileInfo
+	clients   []string
+	early     []earlyFile
+}
+
+// earlyFile is a file that came before the name of its channel.
+type earlyFile struct {
+	name string
+	data []byte
+}
+
+// uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in
+// the query.
 func (s *Server) uploadFiles(q *request) error {
 	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
-	channelID := q.query("channel_id")
-	kind, params, _ := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
-	infos, clients := []*fileInfo{}, []string{}
-	ctx := q.ctx()
-	owner := q.sess.UserID
+	u := &upload{s: s, q: q, channelID: q.query("channel_id"), owner: q.sess.UserID, infos: []*fileInfo{}, clients: []string{}}
 	if q.query("bookmark") == "true" {
-		owner = bookmarkOwner
+		u.owner = bookmarkOwner
 	}
-	allowed := false
-	store := func(name string, r io.Reader) error {
-		if !allowed {
-			if channelID == "" {
-				return errBody("channel_id")
-			}
-			if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
-				return err
-			}
-			allowed = true
-		}
-		f, err := s.storeFile(ctx, owner, channelID, name, r)
-		if err == nil {
-			infos = append(infos, f)
-		}
+	kind, params, _ := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	var err error
+	switch {
+	case kind != "multipart/form-data":
+		err = u.raw()
+	case params["boundary"] == "":
+		err = errBody("boundary")
+	default:
+		err = u.form()
+	}
+	if err != nil {
 		return err
 	}
-	if kind != "multipart/form-data" {
-		if err := store(q.query("filename"), q.r.Body); err != nil {
-			return err
-		}
-		if id := q.query("client_id"); id != "" {
-			clients = append(clients, id)
-		}
-		return q.created(map[string]any{"file_infos": infos, "client_ids": clients})
+	return q.created(map[string]any{"file_infos": u.infos, "client_ids": u.clients})
+}
+
+// raw stores the whole body as one file.
+func (u *upload) raw() error {
+	if id := u.q.query("client_id"); id != "" {
+		u.clients = append(u.clients, id)
 	}
-	if params["boundary"] == "" {
-		return errBody("boundary")
-	}
-	mr, err := q.r.MultipartReader()
+	return u.store(u.q.query("filename"), u.q.r.Body)
+}
+
+// form stores the files of a form, which may name the channel behind them.
+func (u *upload) form() error {
+	parts, err := u.q.r.MultipartReader()
 	if err != nil {
 		return errBody("multipart")
 	}
-	type early struct { // files that come before the channel_id field
-		name string
-		data []byte
-	}
-	var waiting []early
 	for {
-		part, err := mr.NextPart()
+		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return errBody("multipart")
 		}
-		switch {
-		case part.FileName() != "" && channelID != "":
-			if err := store(part.FileName(), part); err != nil {
-				return err
-			}
-		case part.FileName() != "":
-			b, err := io.ReadAll(part)
-			if err != nil {
-				return errBody("files")
-			}
-			waiting = append(waiting, early{part.FileName(), b})
-		case part.FormName() == "channel_id", part.FormName() == "client_ids":
-			b, err := io.ReadAll(io.LimitReader(part, 1024))
-			if err != nil {
-				return errBody(part.FormName())
-			}
-			if part.FormName() == "channel_id" {
-				channelID = string(b)
-			} else {
-				clients = append(clients, string(b))
-			}
-		}
-	}
-	for _, w := range waiting {
-		if err := store(w.name, bytes.NewReader(w.data)); err != nil {
+		if err := u.part(part); err != nil {
 			return err
 		}
 	}
-	if channelID == "" {
+	for _, f := range u.early {
+		if err := u.store(f.name, bytes.NewReader(f.data)); err != nil {
+			return err
+		}
+	}
+	return u.allow()
+}
+
+func (u *upload) part(part *multipart.Part) error {
+	name, field := part.FileName(), part.FormName()
+	switch {
+	case name != "" && u.channelID != "":
+		return u.store(name, part)
+	case name != "":
+		b, err := io.ReadAll(part)
+		if err != nil {
+			return errBody("files")
+		}
+		u.early = append(u.early, earlyFile{name, b})
+	case field == "channel_id", field == "client_ids":
+		b, err := io.ReadAll(io.LimitReader(part, 1024))
+		if err != nil {
+			return errBody(field)
+		}
+		if field == "channel_id" {
+			u.channelID = string(b)
+		} else {
+			u.clients = append(u.clients, string(b))
+		}
+	}
+	return nil
+}
+
+// allow admits those who may read the channel.
+func (u *upload) allow() error {
+	if u.allowed {
+		return nil
+	}
+	if u.channelID == "" {
 		return errBody("channel_id")
 	}
-	if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
+	err := u.s.mustReadChannel(u.q.ctx(), u.q.sess, u.channelID)
+	u.allowed = err == nil
+	return err
+}
+
+func (u *upload) store(name string, r io.Reader) error {
+	if err := u.allow(); err != nil {
 		return err
 	}
-	return q.created(map[string]any{"file_infos": infos, "client_ids": clients})
+	f, err := u.s.storeFile(u.q.ctx(), u.owner, u.channelID, name, r)
+	if err == nil {
+		u.infos = append(u.infos, f)
+	}
+	return err
 }
 
 // storeFile writes one file and its row. Pictures get their dimensions, a thumbnail and a preview.
@@ -151,7 +183,8 @@ func (s *Server) storeFile(ctx context.Context, userID, channelID, name string, 
 	if strings.HasPrefix(f.MimeType, "text/") && utf8.Valid(data) {
 		content := strings.ReplaceAll(string(data[:min(len(data), 32<<10)]), "\x00", "")
 		s.background(func(ctx context.Context) {
-			s.warn("saving a file's text", saveContent.run(ctx, s.st, strings.ToValidUTF8(content, ""), f.ID))
+			s.warn("saving a file's text",
+				saveContent.run(ctx, s.st, strings.ToValidUTF8(content, ""), f.ID))
 		})
 	}
 	out := *f
@@ -209,7 +242,10 @@ func shrink(img image.Image, w int) image.Image {
 			for yy := y0; yy < max(y1, y0+1); yy++ {
 				for xx := x0; xx < max(x1, x0+1); xx++ {
 					cr, cg, cb, _ := img.At(xx, yy).RGBA()
-					r, g, b, n = r+cr>>8, g+cg>>8, b+cb>>8, n+1
+					r += cr >> 8
+					g += cg >> 8
+					b += cb >> 8
+					n++
 				}
 			}
 			dst.SetRGBA(x, y, color.RGBA{uint8(r / n), uint8(g / n), uint8(b / n), 255})
@@ -218,23 +254,25 @@ func shrink(img image.Image, w int) image.Image {
 	return dst
 }
 
-// fileForCaller returns a file that the caller uploaded or may see in a channel.
-func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
+// mustReadFile admits callers who uploaded the file of the path or may see it in a channel.
+func (s *Server) mustReadFile(q *request) error {
 	id, err := q.idParam("file_id")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f, err := fileByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return nil, errFind("file_info.get", err, missing("app.file_info.get.app_error", "Unable to get the file info."))
+		return errFind("file_info.get", err,
+			missing("app.file_info.get.app_error", "Unable to get the file info."))
 	}
-	if f.CreatorID == q.sess.UserID {
-		return f, nil
+	q.file = f
+	switch {
+	case f.CreatorID == q.sess.UserID:
+		return nil
+	case f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess):
+		return errPermission
 	}
-	if f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess) {
-		return nil, errPermission
-	}
-	return f, s.mustReadChannel(q.ctx(), q.sess, f.ChannelID)
+	return s.mustReadChannel(q.ctx(), q.sess, f.ChannelID)
 }
 
 func (s *Server) getFile(q *request) error {
@@ -262,11 +300,13 @@ func (s *Server) sendFile(q *request, f *fileInfo, path, mimeType, disposition s
 }
 
 func (s *Server) getFileThumbnail(q *request) error {
-	return s.sendPreview(q, func(f *fileInfo) string { return f.ThumbnailPath }, "api.file.get_file_thumbnail.no_thumbnail.app_error")
+	return s.sendPreview(q, func(f *fileInfo) string { return f.ThumbnailPath },
+		"api.file.get_file_thumbnail.no_thumbnail.app_error")
 }
 
 func (s *Server) getFilePreview(q *request) error {
-	return s.sendPreview(q, func(f *fileInfo) string { return f.PreviewPath }, "api.file.get_file_preview.no_preview.app_error")
+	return s.sendPreview(q, func(f *fileInfo) string { return f.PreviewPath },
+		"api.file.get_file_preview.no_preview.app_error")
 }
 
 func (s *Server) sendPreview(q *request, path func(*fileInfo) string, errID string) error {

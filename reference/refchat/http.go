@@ -38,10 +38,10 @@ type request struct {
 	bookmark                      *bookmark
 }
 
-// burn carries out the faults work and cpu, once in a request's life: after the handler's queries, before the first
-// byte of its answer. Spins that came before the queries would all be spun before Go's scheduler handles the first
-// query's answer; a spin after the answer would delay only answers that fit into the buffer which net/http sends at
-// the end.
+// burn carries out the faults work and cpu, once in a request's life: after the handler's queries,
+// before the first byte of its answer. Spins that came before the queries would all be spun before
+// Go's scheduler handles the first query's answer; a spin after the answer would delay only answers
+// that fit into the buffer which net/http sends at the end.
 func (q *request) burn() {
 	if q.burner != nil {
 		q.burner.request(q.route.name)
@@ -97,12 +97,47 @@ func (q *request) decode(v any, what string) error {
 	return nil
 }
 
-// list reads a body that is a list of texts, and not an empty one.
-func (q *request) list(what string) (list []string, err error) {
-	if err := q.decode(&list, what); err != nil || len(list) == 0 {
-		return nil, errBody(what)
+// handler answers a request.
+type handler = func(*Server, *request) error
+
+// with makes a handler of one that takes the JSON body of its requests; what is its name in errors.
+func with[T any](what string, fn func(*Server, *request, *T) error) handler {
+	return func(s *Server, q *request) error {
+		in := new(T)
+		if err := q.decode(in, what); err != nil {
+			return err
+		}
+		return fn(s, q, in)
 	}
-	return list, nil
+}
+
+// withList is with for a list, which must not be empty.
+func withList[T any](what string, fn func(*Server, *request, []T) error) handler {
+	return with(what, func(s *Server, q *request, in *[]T) error {
+		if len(*in) == 0 {
+			return errBody(what)
+		}
+		return fn(s, q, *in)
+	})
+}
+
+// lists makes a handler that answers with the rows of a query; op names it in errors.
+func lists[T any](find *query[T], op string, args func(*request) []any) handler {
+	return func(s *Server, q *request) error {
+		list, err := find.list(q.ctx(), s.st, args(q)...)
+		return q.answer(list, errStore(op, err))
+	}
+}
+
+// Arguments of queries that lists answers with.
+func without(*request) []any      { return nil }
+func ofUser(q *request) []any     { return []any{q.userID} }
+func pageOfTeam(q *request) []any { return q.paged(q.teamID) }
+
+// paged returns arguments, followed by the limit and the offset of the wanted page.
+func (q *request) paged(args ...any) []any {
+	page, per := q.page()
+	return append(args, per, page*per)
 }
 
 // ctx ends with the request.
@@ -312,8 +347,8 @@ func ipOf(r *http.Request) string {
 	return host
 }
 
-// router finds routes by method and path segments. http.ServeMux cannot hold this API: /teams/name/{n} and
-// /teams/{id}/stats are ambiguous there; here literal segments win.
+// router finds routes by method and path segments. http.ServeMux cannot hold this API:
+// /teams/name/{n} and /teams/{id}/stats are ambiguous there; here literal segments win.
 type router struct {
 	routes map[routerKey][]*route
 }
@@ -340,7 +375,8 @@ func newRouter(list []operation, rel release) *router {
 				if need := needs[w]; need != nil {
 					r.needs = append(r.needs, need)
 				} else if strings.HasSuffix(w, "_id") {
-					r.needs = append(r.needs, func(_ *Server, q *request) (err error) { q.id, err = q.idParam(w); return err })
+					r.needs = append(r.needs,
+						func(_ *Server, q *request) (err error) { q.id, err = q.idParam(w); return err })
 				}
 			}
 		}

@@ -19,12 +19,13 @@ type broadcast struct {
 	UserID    string          `json:"user_id"`
 	ChannelID string          `json:"channel_id"`
 	TeamID    string          `json:"team_id"`
-	// OmitConn is the connection of the client that caused the event, where its request named it: it knows already.
+	// OmitConn is the connection of the client that caused the event, where its request named it: it
+	// knows already.
 	OmitConn string `json:"omit_connection_id,omitempty"`
 }
 
-// event is one message for WebSockets, encoded once; each connection adds its own sequence number (see
-// wsConn.writeEvent).
+// event is one message for WebSockets, encoded once; each connection adds its own sequence number
+// (see wsConn.writeEvent).
 type event struct {
 	name   string
 	to     broadcast
@@ -70,8 +71,8 @@ func (e *event) unimportant() bool {
 	return e.name == "typing" || e.name == "status_change" || e.name == "channel_viewed"
 }
 
-// hub holds the connections of this server and brings events to them. It has one shard per processor; a user's
-// connections live in one shard, whose goroutine alone touches its maps.
+// hub holds the connections of this server and brings events to them. It has one shard per
+// processor; a user's connections live in one shard, whose goroutine alone touches its maps.
 type hub struct {
 	s      *Server
 	seed   maphash.Seed
@@ -197,39 +198,24 @@ func (sh *hubShard) send(e *event, conns map[*wsConn]struct{}) {
 	}
 }
 
-// offer queues an event, unless a fault or a full queue is in the way.
+// offer queues an event, unless a full queue is in the way.
 func (sh *hubShard) offer(c *wsConn, e *event) {
 	met := c.s.met
-	n, late := 1, false
-	if e.name == "posted" {
-		f := c.s.faults
-		if f.drop.hit() {
-			met.wsDropped.WithLabelValues("fault").Inc()
-			return
-		}
-		if f.dup.hit() {
-			n = 2
-		}
-		late = f.reorder.hit()
-	}
 	if e.unimportant() && len(c.queue) > wsQueue/2 {
 		met.wsDropped.WithLabelValues("skipped").Inc()
 		return
 	}
-	for range n {
-		select {
-		case c.queue <- wsItem{ev: e, late: late}:
-		default: // too slow, or away too long: such a connection cannot be resumed
-			reason := "overflow"
-			if c.sock == nil { // its client may be gone for good: these are not waited for
-				reason = "away"
-			}
-			met.wsDropped.WithLabelValues(reason).Add(float64(len(c.queue) + 1))
-			sh.remove(c)
-			if c.sock != nil {
-				c.sock.close()
-			}
-			return
+	select {
+	case c.queue <- wsItem{ev: e}:
+	default: // too slow, or away too long: such a connection cannot be resumed
+		reason := "overflow"
+		if c.sock == nil { // its client may be gone for good: these are not waited for
+			reason = "away"
+		}
+		met.wsDropped.WithLabelValues(reason).Add(float64(len(c.queue) + 1))
+		sh.remove(c)
+		if c.sock != nil {
+			c.sock.close()
 		}
 	}
 }
@@ -256,8 +242,8 @@ func (sh *hubShard) reap(now time.Time) {
 	}
 }
 
-// register makes a connection known; the user's own events from now on follow hello, and those of channels and teams that
-// come after place.
+// register makes a connection known. From now on it gets the user's own events, after hello; place
+// adds the events of channels and teams.
 func (h *hub) register(k *wsSocket) {
 	h.count(1)
 	h.do(h.shard(k.c.userID), func(sh *hubShard) {
@@ -266,7 +252,8 @@ func (h *hub) register(k *wsSocket) {
 	})
 }
 
-// place adds a connection to channels and teams. Joins that happened since register are there already.
+// place adds a connection to channels and teams. Joins that happened since register are there
+// already.
 func (h *hub) place(c *wsConn, channels, teams []string) {
 	h.do(h.shard(c.userID), func(sh *hubShard) {
 		if _, here := sh.byUser[c.userID][c]; !here {
@@ -288,7 +275,8 @@ func (h *hub) place(c *wsConn, channels, teams []string) {
 	})
 }
 
-// resume gives a socket to the user's connection of that id, if it waits for one here; see [wsConn.rejoin].
+// resume gives a socket to the user's connection of that id, if it waits for one here; see
+// [wsConn.rejoin].
 func (h *hub) resume(k *wsSocket, userID, id string, from int64) bool {
 	found := make(chan bool, 1)
 	h.do(h.shard(userID), func(sh *hubShard) {
@@ -310,8 +298,8 @@ func (h *hub) resume(k *wsSocket, userID, id string, from int64) bool {
 	}
 }
 
-// leave takes a socket whose goroutines have ended from its connection, which waits for another. It reports through
-// last whether it was its user's last one.
+// leave takes a socket whose goroutines have ended from its connection, which waits for another. It
+// reports through last whether it was its user's last one.
 func (h *hub) leave(k *wsSocket, last func()) {
 	h.do(h.shard(k.c.userID), func(sh *hubShard) {
 		k.c.sock, k.c.away = nil, time.Now()
@@ -332,8 +320,8 @@ func (c *wsConn) enter(sh *hubShard, channelID string) {
 	put(sh.channels, channelID, c)
 }
 
-// joinChannel notifies this server's and the peers' connections of a user that the user joined or left
-// a channel.
+// joinChannel notifies this server's and the peers' connections of a user that the user joined or
+// left a channel.
 func (h *hub) joinChannel(userID, channelID string, joined bool) {
 	h.applyJoin(userID, channelID, "", joined)
 	h.s.bus.send(busMessage{User: userID, Channel: channelID, Left: !joined})

@@ -13,7 +13,7 @@ func TestReleaseLines(t *testing.T) {
 	w := newWorld(t, refchat.Config{DSN: dsn, Version: "5.31.7", License: "none"})
 	w.addBot("liner-bot")
 	direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
-	all := num(want[obj](w.admin, 200, "GET", "/users/stats/filtered?include_bots=true", nil)["total_users_count"])
+	all := num(w.admin.get("/users/stats/filtered?include_bots=true")["total_users_count"])
 	for _, line := range []struct {
 		version            string
 		quirks             []string
@@ -31,15 +31,17 @@ func TestReleaseLines(t *testing.T) {
 		{"10.5.0", nil, true, true, true, true, true, ""},
 		{"10.5.0", []string{refchat.QuirkHideTimes}, true, true, true, true, true, "hidden"},
 		{"11.0.0", nil, true, false, true, true, true, "hidden"},
-		{"11.0.0", []string{refchat.QuirkOmitTimes, refchat.QuirkDirectMembersOnly}, false, false, true, true, true, "omitted"},
+		{"11.0.0", []string{refchat.QuirkOmitTimes, refchat.QuirkDirectMembersOnly}, false, false, true,
+			true, true, "omitted"},
 	} {
 		t.Run(line.version, func(t *testing.T) {
 			s := serve(t, refchat.Config{DSN: dsn, Version: line.version, Quirks: line.quirks})
-			ann, admin := newClient(t, s).login("ann", "Password-1"), newClient(t, s).login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
+			ann, admin := newClient(t, s).login("ann", "Password-1"),
+				newClient(t, s).login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
 			if got := admin.send("GET", "/channels/"+direct+"/posts", nil).status == 200; got != line.adminReadsDirect {
 				t.Errorf("an administrator reads a direct channel: %v", got)
 			}
-			if got := num(want[obj](ann, 200, "GET", "/users/stats", nil)["total_users_count"]) == all; got != line.statsCountBots {
+			if got := num(ann.get("/users/stats")["total_users_count"]) == all; got != line.statsCountBots {
 				t.Errorf("the statistics count bots: %v", got)
 			}
 			if id, _ := ann.dialRaw().event("hello")["data"].(obj)["connection_id"].(string); (id != "") != line.resumes {
@@ -51,8 +53,8 @@ func TestReleaseLines(t *testing.T) {
 					t.Errorf("GET %s: %d %s", path, a.status, a.body)
 				}
 			}
-			own := want[obj](ann, 200, "GET", "/channels/"+w.channel+"/members/"+ann.id, nil)
-			other := want[obj](ann, 200, "GET", "/channels/"+w.channel+"/members/"+w.bob.id, nil)
+			own := ann.get("/channels/" + w.channel + "/members/" + ann.id)
+			other := ann.get("/channels/" + w.channel + "/members/" + w.bob.id)
 			if num(own["last_update_at"]) <= 0 || num(own["last_viewed_at"]) < 0 {
 				t.Errorf("one's own membership: %v", own)
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// textList is a flag that may be given several times.
+// textFlags is a flag that may be given several times.
 type textFlags []string
 
 func (t *textFlags) String() string { return fmt.Sprint([]string(*t)) }
@@ -23,29 +23,36 @@ func (t *textFlags) Set(s string) error {
 // ErrUsage is wrapped by errors of Main that are about its arguments.
 var ErrUsage = errors.New("usage")
 
-// Main is the command "refchat": it serves until ctx ends. c has what no flag sets. Secrets come through env: the DSN from the variable that
-// -dsn-env names, those of replicas from the one that -dsn-replicas-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
-// line "refchat: listening on http://ADDRESS" goes to stdout (and with -bus one "refchat: bus on ADDRESS" before it);
-// everything else to stderr.
+// Main is the command "refchat": it serves until ctx ends. c has what no flag sets. Secrets come
+// from the environment: the flags -dsn-env, -dsn-replicas-env and -admin-password-env name the
+// variables. When the server is ready, the line "refchat: listening on http://ADDRESS" goes to
+// stdout, with -bus after "refchat: bus on ADDRESS"; everything else goes to stderr.
 func (c Config) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	cfg := Config{Around: c.Around}
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
-	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN", "`name` of the environment variable with the DSN, postgres://... or mysql://...")
-	replicasEnv := fs.String("dsn-replicas-env", "REFCHAT_DSN_REPLICAS", "`name` of the environment variable with the DSNs of replicas to read from, spaces between")
-	adminEnv := fs.String("admin-password-env", "REFCHAT_ADMIN_PASSWORD", "`name` of the environment variable with the administrator's password")
+	fs.StringVar(&cfg.Listen, "listen", DefaultListen,
+		"`address` to serve on; port 0 picks a free one")
+	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN",
+		"`name` of the environment variable with the DSN, postgres://... or mysql://...")
+	replicasEnv := fs.String("dsn-replicas-env", "REFCHAT_DSN_REPLICAS",
+		"`name` of the environment variable with the DSNs of replicas to read from, spaces between")
+	adminEnv := fs.String("admin-password-env", "REFCHAT_ADMIN_PASSWORD",
+		"`name` of the environment variable with the administrator's password")
 	fs.StringVar(&cfg.AdminUser, "admin", DefaultAdminUser, "`name` of the administrator to ensure")
 	fs.StringVar(&cfg.Hash, "hash", DefaultHash, "password `hash`: bcrypt:COST or pbkdf2:ITERATIONS")
-	fs.StringVar(&cfg.Version, "version", DefaultVersion, "`version` of the real server to play: operations that came later are not there")
-	fs.StringVar(&cfg.License, "license", DefaultLicense, "`license` to play: none, professional or enterprise")
-	fs.Var((*textFlags)(&cfg.Quirks), "quirk", "behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(quirks, ", "))
+	fs.StringVar(&cfg.Version, "version", DefaultVersion,
+		"`version` of the real server to play: operations that came later are not there")
+	fs.StringVar(&cfg.License, "license", DefaultLicense,
+		"`license` to play: none, professional or enterprise")
+	fs.Var((*textFlags)(&cfg.Quirks), "quirk",
+		"behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(quirks,
+			", "))
 	fs.StringVar(&cfg.BusListen, "bus", "", "`address` for events of other servers on this database")
 	fs.StringVar(&cfg.FilesDir, "files", "", "`directory` for uploaded files, default a temporary one")
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")
-	fs.Uint64Var(&cfg.FaultSeed, "fault-seed", 1, "seed of the faults' chance")
 	fs.Var((*textFlags)(&cfg.BusPeers), "peer", "bus `address` of another server (repeatable)")
-	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): cpu:25%, work:5ms[@handler], slow-post:20ms[@p], slow-query:5ms[@p], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, limit:N[@handler], cache:N, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler], panic:1%[@handler]")
+	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): "+faultForms())
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(stdout)
 		fs.Usage()

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// audience is who is in a channel, as mentions see it. It is shared and not changed after it was made.
+// audience holds the members of a channel and the words that mention them. It is shared and does
+// not change.
 type audience struct {
 	members  []string
 	keywords map[string][]string // "@name" and other mention keywords → members
@@ -14,18 +15,20 @@ type audience struct {
 	comments map[string]string   // members who want to be notified of replies: "any" or "root"
 }
 
-// audience returns the members of a channel with their profiles' and memberships' notification settings.
+// audienceOf returns the members of a channel with the notification settings of their profiles and
+// memberships.
 func (s *Server) audienceOf(ctx context.Context, channelID string) (*audience, error) {
-	return s.audience.through(channelID, func() (*audience, error) { return s.st.loadAudience(fromMaster(ctx), channelID) })
+	return s.audience.through(channelID,
+		func() (*audience, error) { return s.st.loadAudience(fromMaster(ctx), channelID) })
 }
 
 func (st *store) loadAudience(ctx context.Context, channelID string) (a *audience, err error) {
 	defer st.timed("UserStore.GetAllProfilesInChannel", &err)()
-	users, err := userKind.in(ctx, st, nil, "JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0", channelID)
+	users, err := userKind.rows(ctx, st, "JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0", channelID)
 	if err != nil {
 		return nil, err
 	}
-	members, err := memberKind.in(ctx, st, nil, "WHERE m.channelid = ?", channelID)
+	members, err := memberKind.rows(ctx, st, "WHERE m.channelid = ?", channelID)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +66,8 @@ func (a *audience) add(keyword, userID string) {
 	}
 }
 
-// maxNotified is the real server's MaxNotificationsPerChannel: larger channels cannot be mentioned as a whole.
+// maxNotified is the real server's MaxNotificationsPerChannel: larger channels cannot be mentioned
+// as a whole.
 const maxNotified = 1000
 
 // mentioned returns the members that a message names, the author excepted.

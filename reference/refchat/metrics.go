@@ -10,11 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// buckets are Prometheus' defaults and three finer ones: most of this server's work ends below 5 ms.
+// buckets are Prometheus' defaults and three finer ones: most of this server's work ends below 5
+// ms.
 var buckets = append([]float64{0.0005, 0.001, 0.0025}, prometheus.DefBuckets...)
 
-// metrics holds the content of /metrics, in a registry of the server's own. The names mattermost_* are those that
-// existing dashboards and queries read; refchat_* are those that the real server does not count.
+// metrics holds the content of /metrics, in a registry of the server's own. The names mattermost_*
+// are those that existing dashboards and queries read; refchat_* are those that the real server
+// does not count.
 type metrics struct {
 	reg        *prometheus.Registry
 	apiTime    *prometheus.HistogramVec
@@ -56,7 +58,7 @@ type storeKey struct {
 	ok     bool
 }
 
-// runtimeMetrics are those about the waits of a Go program: mutexes, a core, garbage collection.
+// runtimeMetrics select the waits of a Go program: for mutexes, a core, garbage collection.
 var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
 	{Matcher: regexp.MustCompile(`^/sync/mutex/wait/total:seconds$`)},
 	{Matcher: regexp.MustCompile(`^/sched/latencies:seconds$`)},
@@ -78,7 +80,8 @@ func newMetrics(db *sql.DB) *metrics {
 		{&m.busGot, "refchat_bus_received_total", "Messages received from peers."},
 		{&m.busLost, "refchat_bus_lost_total", "Messages a peer will not get."},
 		{&m.statements, "refchat_db_statements_total", "SQL statements, BEGIN and COMMIT included."},
-		{&m.replicaReads, "refchat_replica_statements_total", "Statements that read from a replica; they are in refchat_statements_total too."},
+		{&m.replicaReads, "refchat_replica_statements_total",
+			"Statements that read from a replica; they are in refchat_statements_total too."},
 		{&m.burnt, "refchat_fault_cpu_seconds_total", "CPU time burnt by the faults cpu and work."},
 		{&m.refused, "refchat_requests_refused_total", "API requests answered with 429."},
 		{&m.evicted, "refchat_cache_evicted_total", "Entries that left a full cache for others."},
@@ -90,10 +93,12 @@ func newMetrics(db *sql.DB) *metrics {
 		to                **prometheus.CounterVec
 		name, label, help string
 	}{
-		{&m.published, "mattermost_websocket_event_total", "type", "Events published here; peers bring them to their connections too."},
-		{&m.broadcasts, "mattermost_websocket_broadcasts_total", "name", "Events written to connections."},
+		{&m.published, "mattermost_websocket_event_total", "type",
+			"Events published here; peers bring them to their connections too."},
+		{&m.broadcasts, "mattermost_websocket_broadcasts_total", "name",
+			"Events written to connections."},
 		{&m.wsDropped, "refchat_websocket_dropped_total", "reason",
-			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back), fault."},
+			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back)."},
 		{&m.wsResumed, "mattermost_websocket_reconnects_total", "type",
 			"Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."},
 		{&m.faultTime, "refchat_fault_wait_seconds_total", "fault",
@@ -102,8 +107,10 @@ func newMetrics(db *sql.DB) *metrics {
 		*c.to = prometheus.NewCounterVec(prometheus.CounterOpts{Name: c.name, Help: c.help}, []string{c.label})
 		m.reg.MustRegister(*c.to)
 	}
-	m.apiTime = newTimes("mattermost_api_time", "Time to execute the API handler, in seconds.", "handler", "method", "status_code")
-	m.storeTime = newTimes("mattermost_db_store_time", "Time to execute the store method, in seconds.", "method", "success")
+	m.apiTime = newTimes("mattermost_api_time", "Time to execute the API handler, in seconds.",
+		"handler", "method", "status_code")
+	m.storeTime = newTimes("mattermost_db_store_time", "Time to execute the store method, in seconds.",
+		"method", "success")
 	m.websockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "mattermost_http_websockets_total", Help: "WebSocket connections now."})
 	for _, vec := range m.client {
 		m.reg.MustRegister(vec)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The wire types: field names, order and omissions are those of the real API.
+// The wire types have the field names, the order and the omissions of the real API.
 
 type user struct {
 	ID                 string            `json:"id"`
@@ -79,12 +79,12 @@ type team struct {
 type teamMember struct {
 	TeamID        string `json:"team_id"`
 	UserID        string `json:"user_id"`
-	Roles         string `json:"roles"`
+	Roles         string `json:"roles" db:"-"`
 	DeleteAt      int64  `json:"delete_at"`
 	SchemeGuest   bool   `json:"scheme_guest"`
 	SchemeUser    bool   `json:"scheme_user"`
 	SchemeAdmin   bool   `json:"scheme_admin"`
-	ExplicitRoles string `json:"explicit_roles"`
+	ExplicitRoles string `json:"explicit_roles" db:"roles"`
 }
 
 type teamUnread struct {
@@ -129,7 +129,7 @@ const (
 type channelMember struct {
 	ChannelID        string            `json:"channel_id"`
 	UserID           string            `json:"user_id"`
-	Roles            string            `json:"roles"`
+	Roles            string            `json:"roles" db:"-"`
 	LastViewedAt     memberTime        `json:"last_viewed_at,omitzero"`
 	MsgCount         int64             `json:"msg_count"`
 	MentionCount     int64             `json:"mention_count"`
@@ -140,7 +140,7 @@ type channelMember struct {
 	SchemeGuest      bool              `json:"scheme_guest"`
 	SchemeUser       bool              `json:"scheme_user"`
 	SchemeAdmin      bool              `json:"scheme_admin"`
-	ExplicitRoles    string            `json:"explicit_roles"`
+	ExplicitRoles    string            `json:"explicit_roles" db:"roles"`
 }
 
 type channelUnread struct {
@@ -284,6 +284,16 @@ func validID(s string) bool {
 	return true
 }
 
+// validIDs refuses a list of which one is no identifier, as the field of a body.
+func validIDs(ids []string, field string) error {
+	for _, id := range ids {
+		if !validID(id) {
+			return errBody(field)
+		}
+	}
+	return nil
+}
+
 // millis is the API's clock: milliseconds since 1970.
 func millis() int64 { return time.Now().UnixMilli() }
 
@@ -311,17 +321,8 @@ func jsonText(v any) string {
 }
 
 // textMap decodes a text column into a map; unreadable text gives an empty map.
-func textMap(s string) map[string]string {
-	m := map[string]string{}
-	if s != "" && s != "{}" {
-		_ = json.Unmarshal([]byte(s), &m)
-	}
-	return m
-}
-
-// textAny is textMap for arbitrary values.
-func textAny(s string) map[string]any {
-	m := map[string]any{}
+func textMap[V any](s string) map[string]V {
+	m := map[string]V{}
 	if s != "" && s != "{}" {
 		_ = json.Unmarshal([]byte(s), &m)
 	}

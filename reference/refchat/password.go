@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// hasher makes password hashes of one kind and verifies those of every kind.
+// hasher makes password hashes of one kind and verifies hashes of every kind.
 type hasher struct {
 	kind string // bcrypt or pbkdf2
 	work int    // bcrypt cost, or PBKDF2 iterations
@@ -28,7 +28,8 @@ func parseHash(s string) (hasher, error) {
 	case kind == "bcrypt" && err == nil && n >= bcrypt.MinCost && n <= bcrypt.MaxCost:
 	case kind == "pbkdf2" && err == nil && n >= 1000 && n <= 10_000_000:
 	default:
-		return hasher{}, fmt.Errorf("hash %q: want bcrypt:COST (4 to 31) or pbkdf2:ITERATIONS (1000 to 10000000)", s)
+		return hasher{},
+			fmt.Errorf("hash %q: want bcrypt:COST (4 to 31) or pbkdf2:ITERATIONS (1000 to 10000000)", s)
 	}
 	return hasher{kind: kind, work: n}, nil
 }
@@ -81,8 +82,8 @@ func (h hasher) verify(stored, password string) error {
 	return nil
 }
 
-// outdated reports whether a stored hash was made with other settings than h; the server then replaces it at login,
-// as the real one has done since it moved from bcrypt to PBKDF2.
+// outdated reports whether a stored hash was made with other settings than h; the server then
+// replaces it at login, as the real one has done since it moved from bcrypt to PBKDF2.
 func (h hasher) outdated(stored string) bool {
 	if h.kind == "bcrypt" {
 		cost, err := bcrypt.Cost([]byte(stored))
@@ -91,8 +92,8 @@ func (h hasher) outdated(stored string) bool {
 	return !strings.HasPrefix(stored, fmt.Sprintf("$pbkdf2$f=SHA256,w=%d,l=32$", h.work))
 }
 
-// HashPassword returns the value of the users table for a password. hash is as in [Config]; "" means
-// DefaultHash.
+// HashPassword returns the value of the users table for a password. hash is as in [Config]; ""
+// means DefaultHash.
 func HashPassword(hash, password string) (string, error) {
 	if hash == "" {
 		hash = DefaultHash

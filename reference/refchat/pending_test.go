@@ -3,17 +3,15 @@ package refchat_test
 import (
 	"encoding/json"
 	"testing"
-
-	"plimsoll/reference/refchat"
 )
 
-// An author's own identifier of a post comes back in the answer and in the events, and is stored nowhere. Sent again
-// within 30 s it gives the post that there is.
+// An author's own identifier of a post comes back in the answer and in the events, and is stored
+// nowhere. Sent again within 30 s it gives the post that there is.
 func TestPendingPostIDs(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		draft := obj{"channel_id": w.channel, "message": "once", "pending_post_id": w.ann.id + ":1600000000000"}
+		draft := obj{"channel_id": w.channel, "message": "once",
+			"pending_post_id": w.ann.id + ":1600000000000"}
 		first := w.ann.gives(201, "POST", "/posts", draft, "pending_post_id", draft["pending_post_id"])
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			var got obj
@@ -22,14 +20,15 @@ func TestPendingPostIDs(t *testing.T) {
 				t.Errorf("%s got an event of %v with %v", name, got["id"], got["pending_post_id"])
 			}
 		}
-		w.bob.gives(200, "GET", "/posts/"+text(first["id"]), nil, "pending_post_id", "")
-		w.ann.gives(201, "POST", "/posts", draft, "id", first["id"], "create_at", first["create_at"], "metadata", some)
+		w.bob.shows("/posts/"+idOf(first), "pending_post_id", "")
+		w.ann.gives(201, "POST", "/posts", draft, "id", first["id"], "create_at", first["create_at"],
+			"metadata", some)
 		// One that was declined may be sent again: nothing of it is there.
 		draft["pending_post_id"], draft["root_id"] = w.ann.id+":1600000000001", w.ann.id
 		w.ann.fails(400, "api.post.create_post.root_id.app_error", "POST", "/posts", draft)
 		delete(draft, "root_id")
 		draft["message"] = "another"
-		if p := want[obj](w.ann, 201, "POST", "/posts", draft); p["id"] == first["id"] || p["message"] != "another" {
+		if p := w.ann.create("/posts", draft); p["id"] == first["id"] || p["message"] != "another" {
 			t.Errorf("after it was declined: %v", p)
 		}
 		ann.event("posted")

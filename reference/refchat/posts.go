@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// listOf makes the API's list of posts, in the given order, with the whole threads of its replies (not in the order).
+// listOf makes the API's list of posts, in the given order, with the whole threads of its replies
+// (not in the order).
 func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted bool) (*postList, error) {
 	l := &postList{Order: make([]string, 0, len(posts)), Posts: make(map[string]*post, len(posts))}
 	var roots []string
@@ -41,8 +42,8 @@ func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted boo
 	return l, s.addMetadata(ctx, all)
 }
 
-// addMetadata fills in files and reactions of posts that have some, and queries priorities and acknowledgements of
-// all roots, as the real server does since 7.7.
+// addMetadata fills in files and reactions of posts that have some, and queries priorities and
+// acknowledgements of all roots, as the real server does since 7.7.
 func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 	var files, reacted, roots []string
 	by := make(map[string]*post, len(posts))
@@ -80,12 +81,12 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 	if len(roots) == 0 || !s.priorities() {
 		return nil
 	}
-	priorities, err := s.st.priorities(ctx, roots)
+	priorities, err := prioritiesOf.list(ctx, s.st, roots)
 	if err != nil {
 		return errStore("post.get_priority", err)
 	}
-	for id, x := range priorities {
-		by[id].Metadata.Priority = x
+	for _, x := range priorities {
+		by[x.PostID].Metadata.Priority = x
 	}
 	acks, err := acknowledgements.list(ctx, s.st, roots)
 	if err != nil {
@@ -107,10 +108,7 @@ func (s *Server) setCursors(ctx context.Context, l *postList, channelID string, 
 	if l.NextPostID, err = as.neighbor(ctx, s.st, channelID, newest.CreateAt, false); err == nil {
 		l.PrevPostID, err = as.neighbor(ctx, s.st, channelID, oldest.CreateAt, true)
 	}
-	if err != nil {
-		return errStore("post.get_neighbor", err)
-	}
-	return nil
+	return errStore("post.get_neighbor", err)
 }
 
 func (s *Server) getPostsForChannel(q *request) error {
@@ -161,7 +159,8 @@ func (s *Server) getPostsForChannel(q *request) error {
 	return s.replyPosts(q, list, as, since > 0 || before != "" || after != "", since == 0)
 }
 
-// replyPosts answers with a list of a channel's posts, which cursors gives the neighbors of its ends.
+// replyPosts answers with a list of a channel's posts, which cursors gives the neighbors of its
+// ends.
 func (s *Server) replyPosts(q *request, list []*post, as *threadView, counted, cursors bool) error {
 	ctx := q.ctx()
 	if err := s.introduceRoots(ctx, list, as); err != nil {
@@ -174,8 +173,8 @@ func (s *Server) replyPosts(q *request, list []*post, as *threadView, counted, c
 	return q.answer(l, err)
 }
 
-// getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the oldest unread post
-// with those around it, or the last page.
+// getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the
+// oldest unread post with those around it, or the last page.
 func (s *Server) getPostsAroundUnread(q *request) error {
 	if err := s.mayReadPosts(q.ctx(), q.sess, q.channelID); err != nil {
 		return err
@@ -190,13 +189,15 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	nBefore, nAfter := limit("limit_before"), limit("limit_after")
 	if nAfter == 0 {
-		return badRequest("api.context.invalid_url_param.app_error", "Invalid or missing limit_after parameter in request URL.")
+		return errURL("limit_after")
 	}
 	ctx := q.ctx()
 	as := s.threadView(q)
 	m, err := memberOf.one(ctx, s.st, q.channelID, q.userID)
 	if err != nil {
-		return errFind("channel.get_member", err, missing("app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID."))
+		return errFind("channel.get_member", err,
+			missing("app.channel.get_member.missing.app_error",
+				"No channel member found for that user ID and channel ID."))
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
@@ -280,16 +281,15 @@ func (s *Server) threadPage(ctx context.Context, p *post, page threadPage) ([]*p
 	return s.st.threadPage(ctx, p, page)
 }
 
-func (s *Server) patchPost(q *request) error {
+// postPatch is a change of a post.
+type postPatch struct {
+	Message  *string         `json:"message"`
+	Props    *map[string]any `json:"props"`
+	IsPinned *bool           `json:"is_pinned"`
+}
+
+func (s *Server) patchPost(q *request, in *postPatch) error {
 	old := q.post
-	var in struct {
-		Message  *string         `json:"message"`
-		Props    *map[string]any `json:"props"`
-		IsPinned *bool           `json:"is_pinned"`
-	}
-	if err := q.decode(&in, "post"); err != nil {
-		return err
-	}
 	p := *old
 	if in.Message != nil {
 		if utf8.RuneCountInString(*in.Message) > maxMessage {
@@ -301,12 +301,8 @@ func (s *Server) patchPost(q *request) error {
 		p.Message = *in.Message
 		p.Hashtags = hashtags(p.Message)
 	}
-	if in.Props != nil {
-		p.Props = *in.Props
-	}
-	if in.IsPinned != nil {
-		p.IsPinned = *in.IsPinned
-	}
+	change(&p.Props, in.Props)
+	change(&p.IsPinned, in.IsPinned)
 	p.UpdateAt = millis()
 	ctx := q.ctx()
 	if err := s.st.editPost(ctx, old, &p); err != nil {
@@ -340,10 +336,10 @@ func (s *Server) changed(ctx context.Context, event string, p *post) ([]byte, er
 	return body, err
 }
 
-// mustBeAuthor admits the author of a post, and administrators. A post that is not there is refused, too, as the real
-// server hides existing ones.
-func (s *Server) mustBeAuthor(q *request) (err error) {
-	q.post, err = s.postForCaller(q)
+// mustBeAuthor admits the author of a post, and administrators. A post that is not there is
+// refused, too, as the real server hides existing ones.
+func (s *Server) mustBeAuthor(q *request) error {
+	err := s.mustReadPost(q)
 	switch {
 	case err != nil && statusOf(err) != http.StatusNotFound:
 		return err

@@ -12,36 +12,21 @@ var postKind = define(kind[post]{
 	table: "posts", alias: "p",
 	columns: "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, " +
 		"originalid, message, type, props, hashtags, fileids, hasreactions",
-	fields: func(p *post) []any {
-		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID, &p.ChannelID,
-			&p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, encoded[map[string]any]{&p.Props, textAny},
-			&p.Hashtags, encoded[[]string]{&p.FileIDs, textList}, &p.HasReactions}
-	},
 })
 
-// replyCount counts the replies of each post's thread as the real server does, by a subquery per row; a long thread is
-// thus read in quadratic time.
+// replyCount counts the replies of each post's thread as the real server does, by a subquery per
+// row; a long thread is thus read in quadratic time.
 const replyCount = `(SELECT COUNT(r.id) FROM posts r WHERE r.rootid = (CASE WHEN p.rootid = '' THEN p.id ELSE p.rootid END) AND r.deleteat = 0)`
 
 // countedKind are posts with the number of replies in their threads.
-var countedKind = func() *kind[post] {
-	k := *postKind
-	k.more, k.fields = ", "+replyCount, func(p *post) []any { return append(postKind.fields(p), &p.ReplyCount) }
-	return define(k)
-}()
+var countedKind = postKind.with(", "+replyCount, "replycount", "")
 
-// rootKind are root posts with their threads as a user sees them: one statement, as the real server's, and no others for
-// replies. The user is the first argument.
-var rootKind = func() *kind[post] {
-	k := *postKind
-	k.more = ", COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, FALSE)"
-	k.join = " LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ?"
-	k.fields = func(p *post) []any {
-		p.IsFollowing = new(bool)
-		return append(postKind.fields(p), &p.ReplyCount, &p.LastReplyAt, encoded[[]*user]{&p.Participants, textUsers}, p.IsFollowing)
-	}
-	return define(k)
-}()
+// rootKind are root posts with their threads as a user sees them: one statement, as the real
+// server's, and no others for replies. The user is the first argument.
+var rootKind = postKind.with(
+	", COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, FALSE)",
+	"replycount, lastreplyat, participants, isfollowing",
+	" LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ?")
 
 // textUsers is textList for users of whom only the identifiers are known.
 func textUsers(s string) (list []*user) {
@@ -54,15 +39,18 @@ func textUsers(s string) (list []*user) {
 var (
 	postByID = countedKind.query("PostStore.GetSingle", "WHERE p.id = ? AND p.deleteat = 0")
 	// thread is the root and the replies of a thread, oldest first.
-	threadPosts = countedKind.query("PostStore.Get", "WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id")
+	threadPosts = countedKind.query("PostStore.Get",
+		"WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id")
 	// threadsOf are the whole threads of the given roots.
 	threadsOf = map[bool]*query[post]{true: threadsIn(countedKind), false: threadsIn(postKind)}
 	// repliesSince are the replies of a thread that changed since a time.
-	repliesSince = postKind.query("ThreadStore.GetPosts", "WHERE p.rootid = ? AND p.deleteat = 0 AND p.updateat >= ?")
+	repliesSince = postKind.query("ThreadStore.GetPosts",
+		"WHERE p.rootid = ? AND p.deleteat = 0 AND p.updateat >= ?")
 )
 
 func threadsIn(k *kind[post]) *query[post] {
-	return k.query("PostStore.GetParents", "WHERE (p.id = ANY(?) OR p.rootid = ANY(?)) AND p.deleteat = 0")
+	return k.query("PostStore.GetParents",
+		"WHERE (p.id = ANY(?) OR p.rootid = ANY(?)) AND p.deleteat = 0")
 }
 
 // postLists select the pages of a channel's posts, in one of two forms.
@@ -72,7 +60,8 @@ type postLists struct {
 }
 
 var (
-	// allPosts are the posts as they come. The replies of the newest are not counted, a habit of the real server.
+	// allPosts are the posts as they come. The replies of the newest are not counted, a habit of the
+	// real server.
 	allPosts = listsOf(postKind, countedKind, "")
 	// rootPosts are for clients that collapse threads.
 	rootPosts = listsOf(rootKind, rootKind, " AND p.rootid = ''")
@@ -91,8 +80,8 @@ func listsOf(newest, others *kind[post], only string) *postLists {
 	}
 }
 
-// threadView is the form in which a user lists posts: all as they come or, collapsed, roots alone, each with its thread
-// as the user sees it.
+// threadView is a user's form of lists of posts: all as they come or, collapsed, roots alone, each
+// with its thread as the user sees it.
 type threadView struct {
 	*postLists
 	collapsed bool
@@ -119,61 +108,59 @@ func (v *threadView) neighbor(ctx context.Context, st *store, channelID string, 
 		method, cmp, dir = "PostStore.GetPostIdBeforeTime", "<", "DESC"
 	}
 	defer st.timed(method, &err)()
-	err = st.row(ctx, nil, []any{&id}, "SELECT p.id FROM posts p WHERE p.channelid = ? AND p.deleteat = 0"+v.only+" AND p.createat "+cmp+" ? ORDER BY p.createat "+dir+" LIMIT 1", channelID, at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, err
+	err = st.row(ctx, []any{&id},
+		"SELECT p.id FROM posts p WHERE p.channelid = ? AND p.deleteat = 0"+v.only+
+			" AND p.createat "+cmp+" ? ORDER BY p.createat "+dir+" LIMIT 1", channelID, at)
+	return id, unless(err, sql.ErrNoRows)
 }
 
-// savePost stores a new post and updates its thread and channel, statement by statement as the real server does.
-// counted is false for messages that do not count as unread, such as "joined".
+// savePost stores a new post and updates its thread and channel, statement by statement as the real
+// server does. counted is false for messages that do not count as unread, such as "joined".
 func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error) {
 	defer st.timed("PostStore.Save", &err)()
-	err = st.transact(ctx, func(tx *sql.Tx) error {
-		if err := postKind.insert(ctx, st, tx, p); err != nil {
+	err = st.transact(ctx, func(tx *store) error {
+		if err := postKind.insert(ctx, tx, p); err != nil {
 			return err
 		}
-		if err := st.hotRow(ctx, tx); err != nil {
+		if err := tx.hotRow(ctx); err != nil {
 			return err
 		}
 		if p.RootID == "" {
 			if p.Metadata == nil || p.Metadata.Priority == nil {
 				return nil
 			}
-			return st.savePriority(ctx, tx, p, p.Metadata.Priority)
+			return tx.savePriority(ctx, p, p.Metadata.Priority)
 		}
-		return st.countReply(ctx, tx, p)
+		return tx.countReply(ctx, p)
 	})
 	if err != nil {
 		return err
 	}
-	n, root := 0, 0
-	if counted {
-		n = 1
-		if p.RootID == "" {
-			root = 1
-		}
-	}
-	if err := st.run(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?, totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?",
-		p.CreateAt, n, root, p.ChannelID); err != nil {
+	isRoot := p.RootID == ""
+	err = st.run(ctx,
+		`UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?,
+		totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?`,
+		p.CreateAt, number(counted), number(counted && isRoot), p.ChannelID)
+	if err != nil || isRoot {
 		return err
 	}
-	if p.RootID == "" {
-		return nil
-	}
-	if err := st.run(ctx, nil, "UPDATE posts SET updateat = ? WHERE id = ?", p.CreateAt, p.RootID); err != nil {
+	if err := st.run(ctx, "UPDATE posts SET updateat = ? WHERE id = ?", p.CreateAt, p.RootID); err != nil {
 		return err
 	}
-	return st.row(ctx, nil, []any{&p.ReplyCount}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID)
+	return st.row(ctx, []any{&p.ReplyCount}, repliesOf, p.RootID)
 }
 
+var (
+	repliesOf    = "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0"
+	insertThread = insertInto("threads", "postid, channelid, replycount, lastreplyat, participants")
+)
+
 // hotRow is the fault of that name.
-func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
+func (st *store) hotRow(ctx context.Context) error {
 	if st.faults.hotRow == 0 {
 		return nil
 	}
-	if err := st.run(ctx, tx, upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
+	if err := st.run(ctx, upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
 		return err
 	}
 	st.met.faultTime.WithLabelValues("hot-row").Add(st.faults.hotRow.Seconds())
@@ -181,28 +168,31 @@ func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
 }
 
 // countReply keeps the thread's row: its replies, the time of the last one and who took part.
-func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
+func (st *store) countReply(ctx context.Context, p *post) error {
 	var replies int64
 	var people string
-	err := st.row(ctx, tx, []any{&replies, &people}, "SELECT replycount, participants FROM threads WHERE postid = ?", p.RootID)
+	err := st.row(ctx, []any{&replies, &people},
+		"SELECT replycount, participants FROM threads WHERE postid = ?", p.RootID)
 	if err == nil {
 		list := textList(people)
 		if !slices.Contains(list, p.UserID) {
 			list = append(list, p.UserID)
 		}
-		return st.run(ctx, tx, "UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat), participants = ? WHERE postid = ?", p.CreateAt, jsonText(list), p.RootID)
+		return st.run(ctx,
+			`UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat),
+			participants = ? WHERE postid = ?`, p.CreateAt, jsonText(list), p.RootID)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	list, err := st.strings(ctx, tx, "SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?", p.RootID, p.RootID)
+	list, err := st.strings(ctx, "SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?", p.RootID, p.RootID)
 	if err != nil {
 		return err
 	}
-	if err := st.row(ctx, tx, []any{&replies}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID); err != nil {
+	if err := st.row(ctx, []any{&replies}, repliesOf, p.RootID); err != nil {
 		return err
 	}
-	_, err = st.exec(ctx, tx, "INSERT INTO threads (postid, channelid, replycount, lastreplyat, participants) VALUES (?,?,?,?,?)",
+	err = st.run(ctx, insertThread,
 		p.RootID, p.ChannelID, replies, p.CreateAt, jsonText(list))
 	if duplicate(err, "") {
 		return errThreadExists
@@ -210,79 +200,46 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 	return err
 }
 
-// errThreadExists reports that another first reply made the thread's row at the same time. Neither counted the other,
-// so the later one begins again, and finds the row.
+// errThreadExists reports that another first reply made the thread's row at the same time. Neither
+// counted the other, so the later one begins again, and finds the row.
 var errThreadExists = errors.New("the thread's row was made meanwhile")
 
-// follow makes a user follow a thread; mentioned counts an unread mention, author sets the thread as viewed.
-func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) error {
-	now := millis()
-	return st.method(ctx, "ThreadStore.MaintainMembership", func(tx *sql.Tx) error {
-		var following bool
-		err := st.row(ctx, tx, []any{&following}, "SELECT following FROM threadmemberships WHERE postid = ? AND userid = ?", rootID, userID)
-		n := 0
-		if mentioned {
-			n = 1
-		}
-		viewed := int64(0)
-		if author {
-			viewed = now
-		}
-		switch {
-		case err == nil && following && !mentioned && !author:
-			return nil
-		case err == nil:
-			_, err = st.exec(ctx, tx, "UPDATE threadmemberships SET following = ?, lastviewed = GREATEST(lastviewed, ?), lastupdated = ?, unreadmentions = unreadmentions + ? WHERE postid = ? AND userid = ?",
-				true, viewed, now, n, rootID, userID)
-		case errors.Is(err, sql.ErrNoRows):
-			_, err = st.exec(ctx, tx, upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastupdated"),
-				rootID, userID, true, viewed, now, n)
-		}
-		return err
-	})
-}
-
-// followed reports whether a user unfollowed a thread on purpose.
-func (st *store) unfollowed(ctx context.Context, rootID, userID string) (no bool, err error) {
-	defer st.timed("ThreadStore.GetMembershipForUser", &err)()
-	var following bool
-	err = st.row(ctx, nil, []any{&following}, "SELECT following FROM threadmemberships WHERE postid = ? AND userid = ?", rootID, userID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return !following, err
-}
-
-// editPost stores the new text of a post and keeps the old version as a deleted row, as the real server does.
+// editPost stores the new text of a post and keeps the old version as a deleted row, as the real
+// server does.
 func (st *store) editPost(ctx context.Context, old, p *post) (err error) {
 	defer st.timed("PostStore.Update", &err)()
 	gone := *old
-	gone.ID, gone.OriginalID, gone.DeleteAt, gone.UpdateAt = newID(), old.ID, p.UpdateAt, p.UpdateAt
-	if err := st.run(ctx, nil, "UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
-		p.UpdateAt, p.EditAt, p.Message, jsonText(p.Props), p.Hashtags, p.IsPinned, p.ID); err != nil {
+	gone.ID = newID()
+	gone.OriginalID = old.ID
+	gone.DeleteAt = p.UpdateAt
+	gone.UpdateAt = p.UpdateAt
+	err = st.run(ctx,
+		"UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
+		p.UpdateAt, p.EditAt, p.Message, jsonText(p.Props), p.Hashtags, p.IsPinned, p.ID)
+	if err != nil {
 		return err
 	}
-	if err := st.run(ctx, nil, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat) WHERE id = ?", p.UpdateAt, p.ChannelID); err != nil {
+	if err := st.run(ctx, "UPDATE channels SET lastpostat = GREATEST(?, lastpostat) WHERE id = ?", p.UpdateAt, p.ChannelID); err != nil {
 		return err
 	}
-	return postKind.insert(ctx, st, nil, &gone)
+	return postKind.insert(ctx, st, &gone)
 }
 
 // deletePost marks a post and its replies as deleted.
 func (st *store) deletePost(ctx context.Context, p *post, at int64, by string) error {
-	return st.method(ctx, "PostStore.Delete", func(tx *sql.Tx) error {
+	return st.method(ctx, "PostStore.Delete", func(tx *store) error {
 		props := map[string]any{}
 		maps.Copy(props, p.Props)
 		props["deleteBy"] = by
-		if err := st.run(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ?, props = ? WHERE id = ?", at, at, jsonText(props), p.ID); err != nil {
+		if err := tx.run(ctx, "UPDATE posts SET deleteat = ?, updateat = ?, props = ? WHERE id = ?", at, at, jsonText(props), p.ID); err != nil {
 			return err
 		}
 		if p.RootID == "" {
-			if err := st.run(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ? WHERE rootid = ? AND deleteat = 0", at, at, p.ID); err != nil {
+			if err := tx.run(ctx, "UPDATE posts SET deleteat = ?, updateat = ? WHERE rootid = ? AND deleteat = 0", at, at, p.ID); err != nil {
 				return err
 			}
-			return st.run(ctx, tx, "DELETE FROM threads WHERE postid = ?", p.ID)
+			return tx.run(ctx, "DELETE FROM threads WHERE postid = ?", p.ID)
 		}
-		return st.run(ctx, tx, "UPDATE threads SET replycount = replycount - 1 WHERE postid = ?", p.RootID)
+		return tx.run(ctx, "UPDATE threads SET replycount = replycount - 1 WHERE postid = ?", p.RootID)
 	})
 }

@@ -11,6 +11,8 @@ import (
 
 // postPriority is the priority that an author gives a root post.
 type postPriority struct {
+	PostID                  string `json:"-"`
+	ChannelID               string `json:"-"`
 	Priority                string `json:"priority"`
 	RequestedAck            bool   `json:"requested_ack"`
 	PersistentNotifications bool   `json:"persistent_notifications,omitempty"`
@@ -32,8 +34,8 @@ const (
 // priorities reports whether posts have priorities.
 func (s *Server) priorities() bool { return s.client.values["PostPriority"] == "true" }
 
-// checkPriority refuses the same as the real server: a priority of a reply, and a post that goes on notifying without
-// urgency or without a user to notify.
+// checkPriority refuses the same as the real server: a priority of a reply, and a post that goes on
+// notifying without urgency or without a user to notify.
 func (s *Server) checkPriority(ctx context.Context, p *post) error {
 	if p.Metadata == nil || p.Metadata.Priority == nil {
 		return nil
@@ -59,54 +61,56 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 	case !x.PersistentNotifications:
 		return nil
 	case x.Priority != "urgent":
-		return bad("urgent_persistent_notification_post", "Only urgent posts may have persistent notifications.")
+		return bad("urgent_persistent_notification_post",
+			"Only urgent posts may have persistent notifications.")
 	}
 	a, err := s.audienceOf(ctx, p.ChannelID)
 	if err != nil {
 		return errStore("channel.audience", err)
 	}
 	if n := len(a.mentioned(p.Message, p.UserID)); n == 0 || n > mostPersistent {
-		return bad("persistent_notification_validation_error", "A post with persistent notifications must mention one to five members of the channel.")
+		return bad("persistent_notification_validation_error",
+			"A post with persistent notifications must mention one to five members of the channel.")
 	}
 	return nil
 }
 
 // savePriority stores a new post's priority, in its transaction.
-func (st *store) savePriority(ctx context.Context, tx *sql.Tx, p *post, x *postPriority) error {
-	if err := st.run(ctx, tx, "INSERT INTO postspriority (postid, channelid, priority, requestedack, persistentnotifications) VALUES (?,?,?,?,?)",
-		p.ID, p.ChannelID, x.Priority, x.RequestedAck, x.PersistentNotifications); err != nil || !x.PersistentNotifications {
+func (st *store) savePriority(ctx context.Context, p *post, x *postPriority) error {
+	x.PostID = p.ID
+	x.ChannelID = p.ChannelID
+	if err := priorityKind.insert(ctx, st, x); err != nil || !x.PersistentNotifications {
 		return err
 	}
-	return st.run(ctx, tx, "INSERT INTO persistentnotifications (postid, createat, lastsentat, deleteat, sentcount) VALUES (?,?,?,?,?)", p.ID, p.CreateAt, p.CreateAt, 0, 0)
+	return st.run(ctx, insertPersistent, p.ID, p.CreateAt, p.CreateAt, 0, 0)
 }
 
-// priorities returns the priorities of those posts that have one.
-func (st *store) priorities(ctx context.Context, posts []string) (by map[string]*postPriority, err error) {
-	defer st.timed("PostPriorityStore.GetForPosts", &err)()
-	by = map[string]*postPriority{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		var id string
-		x := &postPriority{}
-		err := r.Scan(&id, &x.Priority, &x.RequestedAck, &x.PersistentNotifications)
-		by[id] = x
-		return err
-	}, "SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE postid = ANY(?)", posts)
-	return by, err
-}
+var (
+	priorityKind = define(kind[postPriority]{
+		table: "postspriority", columns: "postid, channelid, priority, requestedack, persistentnotifications",
+	})
+	prioritiesOf = selects[postPriority]("PostPriorityStore.GetForPosts",
+		"postid, priority, requestedack, persistentnotifications",
+		"SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE postid = ANY(?)")
+	insertPersistent = insertInto("persistentnotifications",
+		"postid, createat, lastsentat, deleteat, sentcount")
 
-var acknowledgements = define(kind[acknowledgement]{
-	table: "postacknowledgements", columns: "postid, userid, acknowledgedat",
-	fields: func(x *acknowledgement) []any { return []any{&x.PostID, &x.UserID, &x.AcknowledgedAt} },
-}).query("PostAcknowledgementStore.GetForPosts", "WHERE acknowledgedat <> 0 AND postid = ANY(?) ORDER BY acknowledgedat")
+	acknowledgementKind = define(kind[acknowledgement]{
+		table: "postacknowledgements", columns: "postid, userid, acknowledgedat",
+	})
+	acknowledgements = acknowledgementKind.query("PostAcknowledgementStore.GetForPosts",
+		"WHERE acknowledgedat <> 0 AND postid = ANY(?) ORDER BY acknowledgedat")
+	storeAcknowledgement = acknowledgementKind.upsert("postid, userid", "acknowledgedat")
+)
 
-// setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.
+// setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as
+// changed.
 func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) error {
-	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *sql.Tx) error {
-		if err := st.run(ctx, tx, upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
-			x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
+	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *store) error {
+		if err := tx.run(ctx, storeAcknowledgement, acknowledgementKind.content(x)...); err != nil {
 			return err
 		}
-		return st.run(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
+		return tx.run(ctx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
 	})
 }
 
@@ -119,22 +123,32 @@ func (s *Server) acknowledge(q *request) error {
 	return q.reply(x)
 }
 
+// reminder is a post of which to remind a user.
+type reminder struct {
+	PostID     string `json:"-"`
+	UserID     string `json:"-"`
+	TargetTime int64  `json:"target_time"` // Unix seconds
+}
+
 // setReminder stores when to remind the user of a post, and notifies the user alone.
-func (s *Server) setReminder(q *request) error {
+func (s *Server) setReminder(q *request, in *reminder) error {
 	p := q.post
-	var in struct {
-		TargetTime int64 `json:"target_time"` // Unix seconds
-	}
-	if err := q.decode(&in, "target_time"); err != nil || in.TargetTime < time.Now().Unix() {
+	if in.TargetTime < time.Now().Unix() {
 		return errBody("target_time")
 	}
 	ctx := q.ctx()
-	if err := s.st.setReminder(ctx, p.ID, q.userID, in.TargetTime); err != nil {
+	in.PostID = p.ID
+	in.UserID = q.userID
+	if err := s.st.setReminder(ctx, in); err != nil {
 		return errStore("post.set_reminder", err)
 	}
-	where, err := s.st.reminderPlace(ctx, p.ID)
+	author, err := authorOf.find(ctx, s.st, p.ID)
 	if err != nil {
 		return errStore("post.get_reminder_metadata", err)
+	}
+	where := "a post"
+	if author != "" {
+		where = "@" + author
 	}
 	at := time.Unix(in.TargetTime, 0).UTC().Format(time.RFC1123)
 	s.ephemeral(q.userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
@@ -153,28 +167,29 @@ func (s *Server) ephemeral(userID string, p *post, message string) {
 	s.publish("ephemeral_message", broadcast{UserID: userID}, "post", jsonText(e))
 }
 
-func (st *store) setReminder(ctx context.Context, postID, userID string, at int64) error {
-	return st.method(ctx, "PostStore.SetPostReminder", func(tx *sql.Tx) error {
+var (
+	reminderKind  = define(kind[reminder]{table: "postreminders", columns: "postid, userid, targettime"})
+	storeReminder = reminderKind.upsert("postid, userid", "targettime")
+	reminders     = selects[reminder]("", "postid, userid",
+		"SELECT postid, userid FROM postreminders WHERE targettime <= ?")
+	// authorOf names the author of a post, for a person to read.
+	authorOf = selects[string]("PostStore.GetPostReminderMetadata", "",
+		`SELECT u.username FROM posts p JOIN users u ON u.id = p.userid
+		JOIN channels c ON c.id = p.channelid WHERE p.id = ?`)
+)
+
+func (st *store) setReminder(ctx context.Context, r *reminder) error {
+	return st.method(ctx, "PostStore.SetPostReminder", func(tx *store) error {
 		var n int
-		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(id) FROM posts WHERE id = ?", postID); err != nil {
+		if err := tx.row(ctx, []any{&n}, "SELECT COUNT(id) FROM posts WHERE id = ?", r.PostID); err != nil {
 			return err
 		}
-		return st.run(ctx, tx, upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
+		return tx.run(ctx, storeReminder, reminderKind.content(r)...)
 	})
 }
 
-// reminderPlace names the author of a post, for a person to read.
-func (st *store) reminderPlace(ctx context.Context, postID string) (name string, err error) {
-	defer st.timed("PostStore.GetPostReminderMetadata", &err)()
-	err = st.row(ctx, nil, []any{&name}, `SELECT u.username FROM posts p JOIN users u ON u.id = p.userid JOIN channels c ON c.id = p.channelid WHERE p.id = ?`, postID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "a post", nil
-	}
-	return "@" + name, err
-}
-
-// remind goes on notifying about posts and reminds users of theirs, until ctx ends. Each server looks every minute;
-// who deletes or updates the row first sends.
+// remind goes on notifying about posts and reminds users of theirs, until ctx ends. Each server
+// looks every minute; who deletes or updates the row first sends.
 func (s *Server) remind(ctx context.Context) {
 	for sleep(ctx, time.Minute) == nil {
 		if err := s.remindOnce(ctx, time.Now()); err != nil && ctx.Err() == nil {
@@ -189,8 +204,8 @@ func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, r := range due {
-		if p, err := postByID.one(ctx, s.st, r.postID); err == nil {
-			s.ephemeral(r.userID, p, "Reminder of /pl/"+p.ID+".")
+		if p, err := postByID.one(ctx, s.st, r.PostID); err == nil {
+			s.ephemeral(r.UserID, p, "Reminder of /pl/"+p.ID+".")
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -211,22 +226,15 @@ func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-type reminder struct{ postID, userID string }
-
 // dueReminders returns and deletes the reminders whose time has come.
-func (st *store) dueReminders(ctx context.Context, now int64) (list []reminder, err error) {
+func (st *store) dueReminders(ctx context.Context, now int64) (list []*reminder, err error) {
 	defer st.timed("PostStore.GetPostReminders", &err)()
-	var due []reminder
-	if err := st.query(ctx, nil, func(r *sql.Rows) error {
-		var x reminder
-		err := r.Scan(&x.postID, &x.userID)
-		due = append(due, x)
-		return err
-	}, "SELECT postid, userid FROM postreminders WHERE targettime <= ?", now); err != nil {
+	due, err := reminders.rows(ctx, st, now)
+	if err != nil {
 		return nil, err
 	}
 	for _, x := range due {
-		ok, err := st.changes(ctx, "DELETE FROM postreminders WHERE postid = ? AND userid = ?", x.postID, x.userID)
+		ok, err := st.changes(ctx, "DELETE FROM postreminders WHERE postid = ? AND userid = ?", x.PostID, x.UserID)
 		if err != nil {
 			return nil, err
 		}
@@ -237,12 +245,12 @@ func (st *store) dueReminders(ctx context.Context, now int64) (list []reminder, 
 	return list, nil
 }
 
-// duePersistent returns the posts about which to notify again, and counts that. A post that was acknowledged by any
-// user, replied to or deleted is left in peace.
+// duePersistent returns the posts about which to notify again, and counts that. A post that was
+// acknowledged by any user, replied to or deleted is left in peace.
 func (st *store) duePersistent(ctx context.Context, now int64) (list []*post, err error) {
 	defer st.timed("PostPersistentNotificationStore.Get", &err)()
 	before := now - persistentEvery.Milliseconds()
-	posts, err := postKind.in(ctx, st, nil, `JOIN persistentnotifications n ON n.postid = p.id WHERE p.deleteat = 0 AND n.deleteat = 0 AND n.lastsentat <= ? AND n.sentcount < ?
+	posts, err := postKind.rows(ctx, st, `JOIN persistentnotifications n ON n.postid = p.id WHERE p.deleteat = 0 AND n.deleteat = 0 AND n.lastsentat <= ? AND n.sentcount < ?
 		AND NOT EXISTS (SELECT 1 FROM postacknowledgements a WHERE a.postid = p.id AND a.acknowledgedat <> 0)
 		AND NOT EXISTS (SELECT 1 FROM posts r WHERE r.rootid = p.id AND r.deleteat = 0)`, before, mostPersistently)
 	if err != nil {

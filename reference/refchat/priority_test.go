@@ -1,12 +1,9 @@
 package refchat_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
-
-	"plimsoll/reference/refchat"
 )
 
 func prioritized(channel, message string, priority obj) obj {
@@ -14,10 +11,10 @@ func prioritized(channel, message string, priority obj) obj {
 }
 
 func TestPriority(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		p := want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "read this", obj{"priority": "urgent", "requested_ack": true}))
+		p := w.ann.create("/posts",
+			prioritized(w.channel, "read this", obj{"priority": "urgent", "requested_ack": true}))
 		isUrgent := func(p obj) bool {
 			x, _ := p["metadata"].(obj)["priority"].(obj)
 			return x != nil && x["priority"] == "urgent" && x["requested_ack"] == true
@@ -25,18 +22,16 @@ func TestPriority(t *testing.T) {
 		if !isUrgent(p) {
 			t.Errorf("answer %v", p)
 		}
-		var got obj
-		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil || !isUrgent(got) {
+		if got := bob.about("posted", "post"); !isUrgent(got) {
 			t.Errorf("event %v", got)
 		}
-		at := "/users/me/posts/" + text(p["id"]) + "/ack"
-		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at", some)
-		if d := ann.event("post_acknowledgement_added")["data"].(obj); !strings.Contains(text(d["acknowledgement"]), w.bob.id) {
-			t.Errorf("event %v", d)
-		}
+		at := "/users/me/posts/" + idOf(p) + "/ack"
+		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at",
+			some)
+		holds(t, "event", ann.about("post_acknowledgement_added", "acknowledgement"), "user_id", w.bob.id)
 		acks := func() int {
-			l := want[obj](w.ann, 200, "GET", "/channels/"+w.channel+"/posts?since="+"1", nil)
-			x := l["posts"].(obj)[text(p["id"])].(obj)
+			l := w.ann.get("/channels/" + w.channel + "/posts?since=" + "1")
+			x := l["posts"].(obj)[idOf(p)].(obj)
 			if !isUrgent(x) {
 				t.Errorf("listed %v", x)
 			}
@@ -47,9 +42,11 @@ func TestPriority(t *testing.T) {
 			t.Errorf("%d acknowledgements", n)
 		}
 		eve := w.addUser("eve")
-		eve.fails(403, "api.context.permissions.app_error", "POST", at, nil)
+		eve.forbidden("POST", at, nil)
 
-		w.ann.made("/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		w.ann.made("/posts",
+			prioritized(w.channel, "come here @bob",
+				obj{"priority": "urgent", "persistent_notifications": true}))
 		for id, bad := range map[string]obj{
 			"priority_post_only_allowed_for_root_post": {"channel_id": w.channel, "root_id": p["id"], "message": "x", "metadata": obj{"priority": obj{"priority": "urgent"}}},
 			"urgent_persistent_notification_post":      prioritized(w.channel, "@bob", obj{"priority": "important", "persistent_notifications": true}),
@@ -57,62 +54,50 @@ func TestPriority(t *testing.T) {
 		} {
 			w.ann.fails(400, "api.post.post_priority."+id+".request_error", "POST", "/posts", bad)
 		}
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", "/posts", prioritized(w.channel, "x", obj{"priority": "very"}))
+		w.ann.badBody("POST", "/posts",
+			prioritized(w.channel, "x", obj{"priority": "very"}))
 	})
 }
 
 func TestReminder(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
 		p := w.ann.post(w.channel, "later")
-		at := "/users/me/posts/" + text(p["id"]) + "/reminder"
+		at := "/users/me/posts/" + idOf(p) + "/reminder"
 		for range 2 { // the second changes the time of the first
-			want[obj](w.bob, 200, "POST", at, obj{"target_time": time.Now().Add(10 * time.Minute).Unix()})
-			var e obj
-			if err := json.Unmarshal([]byte(text(bob.event("ephemeral_message")["data"].(obj)["post"])), &e); err != nil ||
-				e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), text(p["id"])) || !strings.Contains(text(e["message"]), "@ann") {
+			w.bob.ok("POST", at, obj{"target_time": time.Now().Add(10 * time.Minute).Unix()})
+			e := bob.about("ephemeral_message", "post")
+			if e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), idOf(p)) || !strings.Contains(text(e["message"]), "@ann") {
 				t.Errorf("ephemeral message %v", e)
 			}
 		}
-		for _, e := range ann.sync(1) {
-			if e["event"] == "ephemeral_message" {
-				t.Error("another user was told")
-			}
+		if ann.count(1, "ephemeral_message") > 0 {
+			t.Error("another user was told")
 		}
 		// It comes when it is due, once.
 		for _, after := range []time.Duration{9 * time.Minute, 11 * time.Minute, 12 * time.Minute} {
 			noError(t, w.s.RemindOnce(t.Context(), time.Now().Add(after)))
 		}
-		n := 0
-		for _, e := range bob.sync(1) {
-			if e["event"] == "ephemeral_message" {
-				n++
-			}
-		}
-		if n != 1 {
+		if n := bob.count(1, "ephemeral_message"); n != 1 {
 			t.Errorf("reminded %d times", n)
 		}
-		w.bob.fails(400, "api.context.invalid_body_param.app_error", "POST", at, obj{"target_time": 1})
-		w.bob.fails(404, "app.post.get.app_error", "POST", "/users/me/posts/"+w.channel+"/reminder", obj{"target_time": time.Now().Unix() + 600})
+		w.bob.badBody("POST", at, obj{"target_time": 1})
+		w.bob.fails(404, "app.post.get.app_error", "POST", "/users/me/posts/"+w.channel+"/reminder",
+			obj{"target_time": time.Now().Unix() + 600})
 	})
 }
 
 // TestPersistentNotification checks that notifications repeat until a user acts on the post.
 func TestPersistentNotification(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
-		p := want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		p := w.ann.create("/posts",
+			prioritized(w.channel, "come here @bob",
+				obj{"priority": "urgent", "persistent_notifications": true}))
 		mark := 0
-		triggered := func(s *socket) (n int) {
+		triggered := func(s *socket) int {
 			mark++
-			for _, e := range s.sync(mark) {
-				if e["event"] == "persistent_notification_triggered" {
-					n++
-				}
-			}
-			return n
+			return s.count(mark, "persistent_notification_triggered")
 		}
 		now := time.Now()
 		pass := func(d time.Duration) {
@@ -133,7 +118,7 @@ func TestPersistentNotification(t *testing.T) {
 		if n := triggered(ann); n != 0 {
 			t.Errorf("the author was notified %d times", n)
 		}
-		want[obj](w.bob, 200, "POST", "/users/me/posts/"+text(p["id"])+"/ack", nil)
+		w.bob.ok("POST", "/users/me/posts/"+idOf(p)+"/ack", nil)
 		pass(10 * time.Minute)
 		if n := triggered(bob); n != 0 {
 			t.Errorf("%d notifications after the acknowledgement", n)

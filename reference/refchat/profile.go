@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -13,17 +12,6 @@ import (
 )
 
 // Profiles of users: a status in their own words, and attributes that administrators define.
-
-var profileRoutes = []operation{
-	{"PUT /users/{user_id}/status/custom own since 5.33", "updateUserCustomStatus", (*Server).updateCustomStatus},
-	{"DELETE /users/{user_id}/status/custom own since 5.33", "removeUserCustomStatus", (*Server).removeCustomStatus},
-	{"GET /users/stats", "getTotalUsersStats", (*Server).getUsersStats},
-	{"GET /users/stats/filtered admin since 5.26", "getTotalUsersStatsFiltered", (*Server).getFilteredUsersStats},
-	{"GET /custom_profile_attributes/fields attributes since 10.5", "listCPAFields", (*Server).getAttributeFields},
-	{"POST /custom_profile_attributes/fields admin attributes since 10.5", "createCPAField", (*Server).createAttributeField},
-	{"PATCH /custom_profile_attributes/values attributes since 10.5", "patchCPAValues", (*Server).patchAttributes},
-	{"GET /users/{user_id}/custom_profile_attributes attributes user_id since 10.5", "listCPAValues", (*Server).getAttributes},
-}
 
 type customStatus struct {
 	Emoji     string    `json:"emoji"`
@@ -40,7 +28,8 @@ const (
 	recentStatusName = "recent_custom_statuses"
 )
 
-var statusDurations = []string{"thirty_minutes", "one_hour", "four_hours", "today", "this_week", "date_and_time"}
+var statusDurations = []string{"thirty_minutes", "one_hour", "four_hours", "today", "this_week",
+	"date_and_time"}
 
 // check makes a status complete, or refuses it.
 func (c *customStatus) check(now time.Time) error {
@@ -60,11 +49,7 @@ func (c *customStatus) check(now time.Time) error {
 	return nil
 }
 
-func (s *Server) updateCustomStatus(q *request) error {
-	var c customStatus
-	if err := q.decode(&c, "custom_status"); err != nil {
-		return err
-	}
+func (s *Server) updateCustomStatus(q *request, c *customStatus) error {
 	if err := c.check(time.Now()); err != nil {
 		return err
 	}
@@ -72,7 +57,7 @@ func (s *Server) updateCustomStatus(q *request) error {
 	if err := s.setProp(ctx, q.userID, statusProp, jsonText(c)); err != nil {
 		return err
 	}
-	s.warn("remembering a custom status", s.rememberStatus(ctx, q.userID, c))
+	s.warn("remembering a custom status", s.rememberStatus(ctx, q.userID, *c))
 	return q.ok()
 }
 
@@ -97,7 +82,8 @@ func (s *Server) setProp(ctx context.Context, userID, name, value string) error 
 	return nil
 }
 
-var setUserProps = command{"UserStore.Update", "UPDATE users SET props = ?, updateat = ? WHERE id = ?"}
+var setUserProps = command{"UserStore.Update",
+	"UPDATE users SET props = ?, updateat = ? WHERE id = ?"}
 
 // rememberStatus puts a status before the ones used earlier, which are a preference.
 func (s *Server) rememberStatus(ctx context.Context, userID string, c customStatus) error {
@@ -129,7 +115,8 @@ func (s *Server) getUsersStats(q *request) error {
 	return s.usersStats(q, s.has(QuirkStatsCountBots))
 }
 
-// getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays include_bots alone.
+// getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays
+// include_bots alone.
 func (s *Server) getFilteredUsersStats(q *request) error {
 	bots, _ := strconv.ParseBool(q.query("include_bots")) // as there, anything else is false
 	return s.usersStats(q, bots)
@@ -142,12 +129,11 @@ func (s *Server) usersStats(q *request, bots bool) error {
 
 // countUsers counts active accounts, with the bots or without.
 func (st *store) countUsers(ctx context.Context, bots bool) (n int64, err error) {
-	defer st.timed("UserStore.Count", &err)()
 	query := "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0"
 	if !bots {
 		query += " AND b.userid IS NULL"
 	}
-	err = st.row(ctx, nil, []any{&n}, query)
+	err = st.measured(ctx, "UserStore.Count", []any{&n}, query)
 	return n, err
 }
 
@@ -171,44 +157,30 @@ const (
 	maxAttributeLen = 64 // characters
 )
 
-var propertyFieldTable = table{"propertyfields", `id varchar(26) NOT NULL PRIMARY KEY, groupid varchar(26), name varchar(255), type varchar(32), attrs PROPS,
-	targetid varchar(255), targettype varchar(255), createat bigint, updateat bigint, deleteat bigint`,
-	[]string{"UNIQUE idx_propertyfields_unique: groupid, targetid, name, deleteat"}}
-
-var propertyValueTable = table{"propertyvalues", `id varchar(26) NOT NULL PRIMARY KEY, targetid varchar(26), targettype varchar(255), groupid varchar(26),
-	fieldid varchar(26), value varchar(2000), createat bigint, updateat bigint, deleteat bigint`,
-	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat", "idx_propertyvalues_targetid_groupid: targetid, groupid"}}
-
 var attributeKind = define(kind[attributeField]{
 	table:   "propertyfields",
 	columns: "id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat",
-	fields: func(f *attributeField) []any {
-		return []any{&f.ID, &f.GroupID, &f.Name, &f.Type, encoded[map[string]any]{&f.Attrs, textAny}, &f.TargetID, &f.TargetType,
-			&f.CreateAt, &f.UpdateAt, &f.DeleteAt}
-	},
 })
 
-var attributeFields = attributeKind.query("PropertyFieldStore.SearchPropertyFields", "WHERE groupid = '"+attributeGroup+"' AND deleteat = 0 ORDER BY createat, id")
+var attributeFields = attributeKind.query("PropertyFieldStore.SearchPropertyFields",
+	"WHERE groupid = '"+attributeGroup+"' AND deleteat = 0 ORDER BY createat, id")
 
-func (st *store) attributesOf(ctx context.Context, userID string) (values map[string]json.RawMessage, err error) {
-	defer st.timed("PropertyValueStore.SearchPropertyValues", &err)()
-	values = map[string]json.RawMessage{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		var field, value string
-		err := r.Scan(&field, &value)
-		values[field] = json.RawMessage(value)
-		return err
-	}, "SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0", userID, attributeGroup)
-	return values, err
-}
+// attribute is a user's value of a field, as JSON.
+type attribute struct{ FieldID, Value string }
 
-func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) (err error) {
-	defer st.timed("PropertyValueStore.Upsert", &err)()
-	text := upsert("propertyvalues", "id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat", "groupid, targetid, fieldid, deleteat", "value, updateat")
-	return st.transact(ctx, func(tx *sql.Tx) error {
+var (
+	attributesOf = selects[attribute]("PropertyValueStore.SearchPropertyValues", "fieldid, value",
+		"SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0")
+	storeAttribute = upsert("propertyvalues",
+		"id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat",
+		"groupid, targetid, fieldid, deleteat", "value, updateat")
+)
+
+func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) error {
+	return st.method(ctx, "PropertyValueStore.Upsert", func(tx *store) error {
 		now := millis()
 		for field, v := range values {
-			if err := st.run(ctx, tx, text, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
+			if err := tx.run(ctx, storeAttribute, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
 				return err
 			}
 		}
@@ -216,18 +188,10 @@ func (st *store) saveAttributes(ctx context.Context, userID string, values map[s
 	})
 }
 
-func (s *Server) getAttributeFields(q *request) error {
-	list, err := attributeFields.list(q.ctx(), s.st)
-	return q.answer(list, errStore("custom_profile_attributes.search_property_fields", err))
-}
-
-func (s *Server) createAttributeField(q *request) error {
-	var f attributeField
-	if err := q.decode(&f, "property_field"); err != nil {
-		return err
-	}
+func (s *Server) createAttributeField(q *request, f *attributeField) error {
 	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > 255 || f.Type != "text" {
-		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error", "Invalid property field: only named fields of type text are kept here.")
+		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error",
+			"Invalid property field: only named fields of type text are kept here.")
 	}
 	ctx := q.ctx()
 	list, err := attributeFields.list(ctx, s.st)
@@ -235,33 +199,33 @@ func (s *Server) createAttributeField(q *request) error {
 		return errStore("custom_profile_attributes.count_property_fields", err)
 	}
 	if len(list) >= maxAttributes {
-		return newError(http.StatusUnprocessableEntity, "app.custom_profile_attributes.limit_reached.app_error", "Custom Profile Attributes field limit reached.")
+		return newError(http.StatusUnprocessableEntity,
+			"app.custom_profile_attributes.limit_reached.app_error",
+			"Custom Profile Attributes field limit reached.")
 	}
 	now := millis()
-	f.ID, f.GroupID, f.TargetID, f.TargetType, f.CreateAt, f.UpdateAt, f.DeleteAt = newID(), attributeGroup, "", "", now, now, 0
+	f = &attributeField{ID: newID(), GroupID: attributeGroup, Name: f.Name, Type: f.Type, Attrs: f.Attrs, CreateAt: now, UpdateAt: now}
 	if f.Attrs == nil {
 		f.Attrs = map[string]any{}
 	}
 	if len(jsonText(f.Attrs)) > 8000 {
 		return errBody("property_field")
 	}
-	err = attributeKind.save(ctx, s.st, "PropertyFieldStore.Create", &f)
+	err = attributeKind.save(ctx, s.st, "PropertyFieldStore.Create", f)
 	if duplicate(err, "") {
-		return newError(http.StatusUnprocessableEntity, "app.property_field.create.name_conflict.app_error", "A field of that name exists.")
+		return newError(http.StatusUnprocessableEntity,
+			"app.property_field.create.name_conflict.app_error", "A field of that name exists.")
 	}
 	if err != nil {
 		return errStore("custom_profile_attributes.create_property_field", err)
 	}
-	s.publish("custom_profile_attributes_field_created", broadcast{}, "field", &f)
-	return q.created(&f)
+	s.publish("custom_profile_attributes_field_created", broadcast{}, "field", f)
+	return q.created(f)
 }
 
 // patchAttributes changes the caller's own values, by field.
-func (s *Server) patchAttributes(q *request) error {
-	var in map[string]json.RawMessage
-	if err := q.decode(&in, "value"); err != nil {
-		return err
-	}
+func (s *Server) patchAttributes(q *request, values *map[string]json.RawMessage) error {
+	in := *values
 	ctx := q.ctx()
 	fields, err := attributeFields.list(ctx, s.st)
 	if err != nil {
@@ -269,7 +233,8 @@ func (s *Server) patchAttributes(q *request) error {
 	}
 	for id, v := range in {
 		if !slices.ContainsFunc(fields, func(f *attributeField) bool { return f.ID == id }) {
-			return missing("app.custom_profile_attributes.property_field_not_found.app_error", "Custom Profile Attribute field not found.")
+			return missing("app.custom_profile_attributes.property_field_not_found.app_error",
+				"Custom Profile Attribute field not found.")
 		}
 		var text string
 		if json.Unmarshal(v, &text) != nil || utf8.RuneCountInString(text) > maxAttributeLen {
@@ -280,7 +245,8 @@ func (s *Server) patchAttributes(q *request) error {
 	if err := s.st.saveAttributes(ctx, q.sess.UserID, in); err != nil {
 		return errStore("custom_profile_attributes.property_value_upsert", err)
 	}
-	s.publish("custom_profile_attributes_values_updated", broadcast{}, "user_id", q.sess.UserID, "values", in)
+	s.publish("custom_profile_attributes_values_updated", broadcast{}, "user_id", q.sess.UserID,
+		"values", in)
 	return q.reply(in)
 }
 
@@ -288,6 +254,10 @@ func (s *Server) getAttributes(q *request) error {
 	if _, err := s.user(q.ctx(), q.id); err != nil {
 		return err
 	}
-	values, err := s.st.attributesOf(q.ctx(), q.id)
+	list, err := attributesOf.list(q.ctx(), s.st, q.id, attributeGroup)
+	values := map[string]json.RawMessage{}
+	for _, x := range list {
+		values[x.FieldID] = json.RawMessage(x.Value)
+	}
 	return q.answer(values, errStore("custom_profile_attributes.get_property_values", err))
 }

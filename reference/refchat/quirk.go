@@ -7,27 +7,28 @@ import (
 	"strings"
 )
 
-// Quirks are what releases of the real server do differently with the same operation, for [Config].Quirks. A release
-// that is known to have one has it by its version; where a range ends is often unknown, so each can be asked for.
+// Quirks are differences between releases of the real server in the same operation, for
+// [Config].Quirks. A release that is known to have one has it by its version; where a range ends is
+// often unknown, so each can be asked for.
 const (
 	// QuirkDirectMembersOnly refuses the posts of direct and group channels to everyone who is not a
 	// member, administrators included, with status 403. Seen on 9.11; 5.37 and 10.5 answer.
 	QuirkDirectMembersOnly = "direct-members-only"
-	// QuirkStatsCountBots counts bots in GET /users/stats, while the report on users leaves them out. Seen on 9.11
-	// and 10.5, and in the source of 5.26 to 5.36 (app/user.go, GetTotalUsersStats).
+	// QuirkStatsCountBots counts bots in GET /users/stats, while the report on users leaves them out.
+	// Seen on 9.11 and 10.5, and in the source of 5.26 to 5.36 (app/user.go, GetTotalUsersStats).
 	QuirkStatsCountBots = "stats-count-bots"
-	// QuirkHideTimes hides when others have looked at a channel: last_viewed_at and last_update_at of memberships are
-	// -1 for all but the member. Since 10.12, 10.11.4 and 10.5.12 (mattermost/mattermost#33835, CVE-2025-55074); seen up
-	// to 11.6.
+	// QuirkHideTimes hides when others have looked at a channel: last_viewed_at and last_update_at of
+	// memberships are -1 for all but the member. Since 10.12, 10.11.4 and 10.5.12
+	// (mattermost/mattermost#33835, CVE-2025-55074); seen up to 11.6.
 	QuirkHideTimes = "hide-member-times"
-	// QuirkOmitTimes leaves these two fields out instead. In the source after 11.6 (model/channel_member.go); the
-	// release is not known.
+	// QuirkOmitTimes leaves these two fields out instead. In the source after 11.6
+	// (model/channel_member.go); the release is not known.
 	QuirkOmitTimes = "omit-member-times"
 )
 
 var quirks = []string{QuirkDirectMembersOnly, QuirkStatsCountBots, QuirkHideTimes, QuirkOmitTimes}
 
-// quirksOf returns those that a release is known to have.
+// quirksOf returns the quirks that a release is known to have.
 func quirksOf(r release) (list []string) {
 	if r == (release{9, 11}) {
 		list = append(list, QuirkDirectMembersOnly)
@@ -64,7 +65,7 @@ const (
 // IsZero reports whether the field is left out of an answer; a moment of 0 is not.
 func (t memberTime) IsZero() bool { return t == omittedTime }
 
-// shown are memberships as the caller sees them.
+// shown hides from the caller when other members have looked, where the release does so.
 func (s *Server) shown(sess *session, list ...*channelMember) {
 	var t memberTime
 	switch {
@@ -82,8 +83,8 @@ func (s *Server) shown(sess *session, list ...*channelMember) {
 	}
 }
 
-// mayReadPosts refuses an administrator who is not a member of a direct or group channel, where the release does
-// so. mustReadChannel checked all others.
+// mayReadPosts refuses an administrator who is not a member of a direct or group channel, where the
+// release does so. mustReadChannel checked all others.
 func (s *Server) mayReadPosts(ctx context.Context, sess *session, channelID string) error {
 	if !s.has(QuirkDirectMembersOnly) || !s.isAdmin(sess) {
 		return nil
@@ -95,12 +96,9 @@ func (s *Server) mayReadPosts(ctx context.Context, sess *session, channelID stri
 	if ch.Type != directChannel && ch.Type != groupChannel {
 		return nil
 	}
-	in, err := s.rolesOf(ctx, sess.UserID)
-	if err != nil {
-		return err
+	in, err := s.channelsOfUser(ctx, sess.UserID)
+	if err == nil && !in[channelID] {
+		err = errPermission
 	}
-	if _, member := in[channelID]; !member {
-		return errPermission
-	}
-	return nil
+	return err
 }

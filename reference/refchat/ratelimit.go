@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// limitFault answers 429 to requests beyond a rate: a bucket that fills by a token per 1/rate and holds those of a
-// second.
+// limitFault answers 429 to requests beyond a rate: a bucket that gets a token per 1/rate and holds
+// the tokens of one second.
 type limitFault struct {
-	rate    float64 // per second; 0 limits nothing
-	handler string  // "" for all
+	rate    int    // requests per second; 0 limits nothing
+	handler string // "" for all
 
 	mu     sync.Mutex
 	tokens float64
@@ -24,10 +24,11 @@ func (l *limitFault) refuses(handler string, now time.Time) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	rate := float64(l.rate)
 	if l.last.IsZero() {
-		l.tokens = l.rate
+		l.tokens = rate
 	} else {
-		l.tokens = min(l.rate, l.tokens+l.rate*now.Sub(l.last).Seconds())
+		l.tokens = min(rate, l.tokens+rate*now.Sub(l.last).Seconds())
 	}
 	l.last = now
 	if l.tokens < 1 {
@@ -40,5 +41,6 @@ func (l *limitFault) refuses(handler string, now time.Time) bool {
 // errTooMany is the answer to a request beyond the limit.
 func errTooMany(h http.Header) *apiError {
 	h.Set("Retry-After", "1")
-	return newError(http.StatusTooManyRequests, "api.context.rate_limit.app_error", "Too many requests.")
+	return newError(http.StatusTooManyRequests, "api.context.rate_limit.app_error",
+		"Too many requests.")
 }

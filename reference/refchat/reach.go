@@ -16,13 +16,14 @@ var errOpen = errors.New("other hosts reach this address, and the administrator 
 // checkReach refuses an address beyond loopback without a password of one's own.
 func (c *Config) checkReach() error {
 	if c.AdminPassword == DefaultAdminPassword && !loopback(c.Listen) {
-		return fmt.Errorf("-listen %s: %w; set another in REFCHAT_ADMIN_PASSWORD, or listen on 127.0.0.1", c.Listen, errOpen)
+		return fmt.Errorf("-listen %s: %w; set another in REFCHAT_ADMIN_PASSWORD, or listen on 127.0.0.1",
+			c.Listen, errOpen)
 	}
 	return nil
 }
 
-// loopback reports whether an address is of this host alone. A name is, if it is localhost; no host means all
-// addresses.
+// loopback reports whether an address is of this host alone. A name is, if it is localhost; no host
+// means all addresses.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -32,8 +33,9 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// profiles serves the profiles of net/http/pprof: to this host, and to others only with the administrator's name and
-// password (HTTP Basic), because they show the program's memory and cost its time.
+// profiles serves the profiles of net/http/pprof: to this host, and to others only with the
+// administrator's name and password (HTTP Basic), because they show the program's memory and cost
+// its time.
 func (s *Server) profiles(mux *http.ServeMux) {
 	for path, h := range map[string]http.HandlerFunc{
 		"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile, "/debug/pprof/trace": pprof.Trace,
@@ -42,7 +44,8 @@ func (s *Server) profiles(mux *http.ServeMux) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if !near(r) && !s.administers(r) {
 				w.Header().Set("WWW-Authenticate", `Basic realm="profiles"`)
-				http.Error(w, "profiles are for this host, or for the administrator's name and password", http.StatusUnauthorized)
+				http.Error(w, "profiles are for this host, or for the administrator's name and password",
+					http.StatusUnauthorized)
 				return
 			}
 			h(w, r)
@@ -58,5 +61,7 @@ func near(r *http.Request) bool {
 // administers reports whether a request has the configured administrator's name and password.
 func (s *Server) administers(r *http.Request) bool {
 	name, password, ok := r.BasicAuth()
-	return ok && subtle.ConstantTimeCompare([]byte(name), []byte(s.cfg.AdminUser))&subtle.ConstantTimeCompare([]byte(password), []byte(s.cfg.AdminPassword)) == 1
+	return ok && subtle.ConstantTimeCompare([]byte(name),
+		[]byte(s.cfg.AdminUser))&subtle.ConstantTimeCompare([]byte(password),
+		[]byte(s.cfg.AdminPassword)) == 1
 }

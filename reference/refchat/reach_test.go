@@ -49,7 +49,8 @@ func TestProfilesAreForThisHostAndItsAdministrator(t *testing.T) {
 			}
 			mux.ServeHTTP(w, r)
 			if w.Code != tt.want {
-				t.Errorf("%s of %s by %s %q through %q: %d, want %d", path, tt.from, tt.name, tt.password, tt.via, w.Code, tt.want)
+				t.Errorf("%s of %s by %s %q through %q: %d, want %d", path, tt.from, tt.name, tt.password,
+					tt.via, w.Code, tt.want)
 			}
 		}
 	}

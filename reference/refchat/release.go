@@ -10,7 +10,8 @@ import (
 // release is a version of the real server, as far as the API differs by it: major and minor.
 type release struct{ major, minor int }
 
-// parseRelease reads "10.11.2", "10.11.0-rc1" or "10.11"; a version without two numbers is an error.
+// parseRelease reads "10.11.2", "10.11.0-rc1" or "10.11"; a version without two numbers is an
+// error.
 func parseRelease(s string) (release, error) {
 	parts := strings.SplitN(s, ".", 3)
 	if len(parts) >= 2 {
@@ -20,7 +21,9 @@ func parseRelease(s string) (release, error) {
 			return release{major, minor}, nil
 		}
 	}
-	return release{}, fmt.Errorf("version %q: want MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1, as 10.11.0", s)
+	return release{},
+		fmt.Errorf("version %q: want MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1, as 10.11.0",
+			s)
 }
 
 // atLeast reports whether r is since or later; the zero release is before all.
@@ -28,7 +31,8 @@ func (r release) atLeast(since release) bool {
 	return cmp.Or(cmp.Compare(r.major, since.major), cmp.Compare(r.minor, since.minor)) >= 0
 }
 
-// license is a tier of the real server's licenses. A server plays one; features of a higher tier refuse, as there.
+// license is a tier of the real server's licenses. A server plays one; features of a higher tier
+// refuse, as there.
 type license int
 
 const (
@@ -66,8 +70,8 @@ func (l license) values(admin bool) map[string]string {
 	return v
 }
 
-// mustHold refuses operations that need a higher license than the server plays, with the answer that the real server
-// gives there.
+// mustHold refuses operations that need a higher license than the server plays, with the answer
+// that the real server gives there.
 func (s *Server) mustHold(l license, status int, id string) error {
 	if s.license >= l {
 		return nil
@@ -75,7 +79,8 @@ func (s *Server) mustHold(l license, status int, id string) error {
 	return newError(status, id, "Your license does not support this feature.")
 }
 
-// flags are the settings in the client configuration that came with a release, and their values here.
+// flags are the settings in the client configuration that came with a release, and their values
+// here.
 var flags = []struct {
 	since       release
 	name, value string
@@ -97,8 +102,8 @@ var flags = []struct {
 	{release{10, 11}, "FeatureFlagCustomProfileAttributes", "true"},
 }
 
-// reliable reports whether connections of the WebSocket can be taken up again: releases since 5.35 have the setting
-// EnableReliableWebSockets, and since 5.38 it is on (mattermost/mattermost#17890).
+// reliable reports whether connections of the WebSocket can be taken up again: releases since 5.35
+// have the setting EnableReliableWebSockets, and since 5.38 it is on (mattermost/mattermost#17890).
 func (s *Server) reliable() bool { return s.release.atLeast(release{5, 38}) }
 
 // getClientLicense requires format=old in every release, as seen up to 11.6.

@@ -11,8 +11,9 @@ import (
 // readersKey marks the context of a request whose statements may read from a replica.
 type readersKey struct{}
 
-// readers are the operations besides those of GET that only read.
-var readers = []string{"getUsersByIds", "getUsersByNames", "getUserStatusesByIds", "searchUsers", "searchChannelsForTeam", "searchAllChannels",
+// readers are the operations that only read although their method is not GET.
+var readers = []string{"getUsersByIds", "getUsersByNames", "getUserStatusesByIds", "searchUsers",
+	"searchChannelsForTeam", "searchAllChannels",
 	"searchGroupChannels", "searchPostsInTeam", "searchPostsInAllTeams", "getRolesByNames"}
 
 // reads reports whether a request only reads, so that a replica may answer it.
@@ -33,10 +34,10 @@ func fromMaster(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readersKey{}, false)
 }
 
-// replica returns the store to read from by a statement outside transactions, in turn; nil for the one that is
-// written to.
+// replica returns the store to read from by a statement outside transactions, in turn; nil for the
+// one that is written to.
 func (st *store) replica(ctx context.Context, text string) *store {
-	if len(st.replicas) == 0 || !strings.HasPrefix(text, "SELECT") {
+	if st.tx != nil || len(st.replicas) == 0 || !strings.HasPrefix(text, "SELECT") {
 		return nil
 	}
 	if may, _ := ctx.Value(readersKey{}).(bool); !may {
@@ -53,9 +54,9 @@ func (st *store) openReplicas(ctx context.Context, dsns []string, maxOpen int) e
 		if err != nil {
 			return fmt.Errorf("replica %d: %w", i, err)
 		}
-		st.replicas = append(st.replicas, &store{db: db, eng: eng, faults: st.faults, met: st.met, later: st.later})
+		st.replicas = append(st.replicas, &store{pool: &pool{db: db, eng: eng, faults: st.faults, met: st.met, later: st.later}})
 		if eng != st.eng {
-			return fmt.Errorf("replica %d: it is a %s, and the database a %s", i, eng, st.eng)
+			return fmt.Errorf("replica %d: it is a %s, and the database a %s", i, eng.name, st.eng.name)
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// TestReplicas: a replica that has nothing yet shows which reads go to it: lists of posts, and no write, no session, no
-// membership and no event.
+// TestReplicas: a replica that has nothing yet shows which reads go to it: lists of posts, and no
+// write, no session, no membership and no event.
 func TestReplicas(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		engine := "postgresql"
@@ -18,9 +18,7 @@ func TestReplicas(t *testing.T) {
 		}
 		behind := database(t, engine)
 		first, err := refchat.New(t.Context(), refchat.Config{Listen: "127.0.0.1:0", DSN: behind, Hash: "bcrypt:4"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		first.Close() // its schema is there
 		w := newWorld(t, refchat.Config{DSN: dsn, DSNReplicas: []string{behind}})
 		u := w.ann
@@ -41,7 +39,8 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// A replica of another engine, or one that is not there, is refused at the start, without its address.
+// A replica of another engine, or one that is not there, is refused at the start, without its
+// address.
 func TestBadReplicas(t *testing.T) {
 	for _, tt := range []struct{ dsn, want string }{
 		{database(t, "mysql"), "it is a mysql, and the database a postgresql"},

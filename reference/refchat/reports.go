@@ -2,22 +2,15 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-var reportRoutes = []operation{
-	{"GET /reports/users admin since 9.5", "getUsersForReporting", (*Server).getUserReport},
-	{"GET /reports/users/count admin since 9.5", "getUserCountForReporting", (*Server).getUserReportCount},
-	{"POST /client_perf since 9.9", "submitPerformanceReport", (*Server).clientPerformance},
-}
-
 // userReport is one row of an administrator's report.
 type userReport struct {
-	*user
+	user
 	LastLogin    int64  `json:"last_login,omitempty"`
 	LastStatusAt *int64 `json:"last_status_at,omitempty"`
 	LastPostDate *int64 `json:"last_post_date,omitempty"`
@@ -31,10 +24,9 @@ var reportColumns = map[string]string{"": "username", "Username": "username", "C
 
 const maxReportPage = 100
 
-// userReports reads one page behind (column value, id), in ascending order or, with desc, descending. Posts are
-// counted over all time.
-func (st *store) userReports(ctx context.Context, column, fromValue, fromID string, desc bool, size int) (list []*userReport, err error) {
-	defer st.timed("UserStore.GetUserReport", &err)()
+// userReports reads one page behind (column value, id), in ascending order or, with desc,
+// descending. Posts are counted over all time.
+func (st *store) userReports(ctx context.Context, column, fromValue, fromID string, desc bool, size int) ([]*userReport, error) {
 	op, order := ">", "ASC"
 	if desc {
 		op, order = "<", "DESC"
@@ -48,34 +40,23 @@ func (st *store) userReports(ctx context.Context, column, fromValue, fromID stri
 			args[0], args[1] = n, n
 		}
 	}
-	list = []*userReport{}
-	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &userReport{user: &user{}}
-		var seen, posted sql.NullInt64
-		var days, posts int
-		list = append(list, x)
-		err := r.Scan(&x.ID, &x.CreateAt, &x.UpdateAt, &x.Username, &x.Email, &x.FirstName, &x.LastName, &x.Nickname, &x.Roles, &x.LastLogin, &seen, &posted, &days, &posts)
-		if seen.Valid {
-			x.LastStatusAt = &seen.Int64
-		}
-		if posted.Valid {
-			x.LastPostDate = &posted.Int64
-		}
-		x.DaysActive, x.TotalPosts = &days, &posts
-		return err
-	}, `SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
+	find := selects[userReport]("UserStore.GetUserReport",
+		"id, createat, updateat, username, email, firstname, lastname, nickname, "+
+			"roles, lastlogin, laststatusat, lastpostdate, daysactive, totalposts",
+		`SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
 		(SELECT MAX(p.createat) FROM posts p WHERE p.userid = u.id), (SELECT COUNT(DISTINCT p.createat / 86400000) FROM posts p WHERE p.userid = u.id),
 		(SELECT COUNT(*) FROM posts p WHERE p.userid = u.id)
 		FROM users u LEFT JOIN bots b ON b.userid = u.id LEFT JOIN status s ON s.userid = u.id
-		WHERE `+where+" ORDER BY u."+column+" "+order+", u.id "+order+" LIMIT ?", append(args, size)...)
-	return list, err
+		WHERE `+where+" ORDER BY u."+column+" "+order+", u.id "+order+" LIMIT ?")
+	return find.list(ctx, st, append(args, size)...)
 }
 
 func (s *Server) getUserReport(q *request) error {
 	v := q.r.URL.Query()
 	column, ok := reportColumns[v.Get("sort_column")]
 	if !ok {
-		return badRequest("model.user_report_options.is_valid.invalid_sort_column", "Invalid sort column.")
+		return badRequest("model.user_report_options.is_valid.invalid_sort_column",
+			"Invalid sort column.")
 	}
 	size := 50
 	if n, err := strconv.Atoi(v.Get("page_size")); err == nil {
@@ -100,27 +81,26 @@ var clientTimes = map[string]string{"TTFB": "time_to_first_byte", "TTLB": "time_
 func newClientTimes() map[string]*prometheus.HistogramVec {
 	m := map[string]*prometheus.HistogramVec{}
 	for kind, name := range clientTimes {
-		m[kind] = newTimes("mattermost_webapp_"+name, "Times that clients have reported, in seconds.", "platform", "agent")
+		m[kind] = newTimes("mattermost_webapp_"+name, "Times that clients have reported, in seconds.",
+			"platform", "agent")
 	}
 	return m
 }
 
-// clientPerformance records a client's own measurements.
-func (s *Server) clientPerformance(q *request) error {
-	type sample struct {
+// performance has a client's own measurements.
+type performance struct {
+	Version    string            `json:"version"`
+	Labels     map[string]string `json:"labels"`
+	Start      float64           `json:"start"`
+	End        float64           `json:"end"`
+	Histograms []struct {
 		Metric string  `json:"metric"`
 		Value  float64 `json:"value"`
-	}
-	var in struct {
-		Version    string            `json:"version"`
-		Labels     map[string]string `json:"labels"`
-		Start      float64           `json:"start"`
-		End        float64           `json:"end"`
-		Histograms []sample          `json:"histograms"`
-	}
-	if err := q.decode(&in, "submitPerformanceReport"); err != nil {
-		return err
-	}
+	} `json:"histograms"`
+}
+
+// clientPerformance records a client's own measurements.
+func (s *Server) clientPerformance(q *request, in *performance) error {
 	if !strings.HasPrefix(in.Version, "0.1.") && !strings.HasPrefix(in.Version, "0.0.") || in.Start > in.End || in.End < float64(millis()-300_000) {
 		return errBody("submitPerformanceReport")
 	}

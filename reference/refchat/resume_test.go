@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"plimsoll/reference/refchat"
 )
 
 // connection returns the id that the server gave a fresh connection.
@@ -19,19 +17,21 @@ func (s *socket) connection() string {
 	return text(e["data"].(obj)["connection_id"])
 }
 
-// leave closes the socket and waits until the server has noticed: a connection is taken up again only then.
+// leave closes the socket and waits until the server has noticed: a connection is taken up again
+// only then.
 func (s *socket) leave(sockets float64) {
 	s.t.Helper()
 	s.conn.Close()
 	for range s.msgs { // to the end
 	}
-	waitFor(s.t, fmt.Sprint("the server has ", sockets, " sockets"), func() bool { return s.c.metric("mattermost_http_websockets_total") == sockets })
+	waitFor(s.t, fmt.Sprint("the server has ", sockets, " sockets"),
+		func() bool { return s.c.metric("mattermost_http_websockets_total") == sockets })
 }
 
-// TestResume loses a socket and takes its connection up again: events sent meanwhile, and events sent before but not
-// received, come once, in order, under its old numbers.
+// TestResume loses a socket and takes its connection up again: events sent meanwhile, and events
+// sent before but not received, come once, in order, under its old numbers.
 func TestResume(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	w.ann.dial()
 	bob := w.bob.dialRaw()
 	id := bob.connection()
@@ -65,11 +65,15 @@ func TestResume(t *testing.T) {
 			t.Fatalf("numbers %v, want 1, 2, 3, ...", numbers)
 		}
 	}
-	if n := w.anon.metric("mattermost_websocket_reconnects_total", "type=success"); n != 1 {
+	if n := w.metric("mattermost_websocket_reconnects_total", "type=success"); n != 1 {
 		t.Errorf("%v resumed", n)
 	}
-	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent again.
-	resumed := func(how string) float64 { return w.anon.metric("mattermost_websocket_reconnects_total", "type="+how) }
+	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent
+	// again.
+	resumed := func(how string) float64 {
+		return w.metric("mattermost_websocket_reconnects_total",
+			"type="+how)
+	}
 	third := back
 	for n := 1.0; resumed("lossless") == 0; n++ {
 		if n > 1 {
@@ -114,7 +118,7 @@ func TestResume(t *testing.T) {
 
 // TestResumeOverflow stays away while more comes than the server keeps.
 func TestResumeOverflow(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	w.ann.dial()
 	bob := w.bob.dialRaw()
 	id := bob.connection()
@@ -126,10 +130,10 @@ func TestResumeOverflow(t *testing.T) {
 	if back.connection() == id {
 		t.Error("resumed, although events were lost")
 	}
-	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=away"); n == 0 {
+	if n := w.metric("refchat_websocket_dropped_total", "reason=away"); n == 0 {
 		t.Error("nothing was counted as lost")
 	}
-	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=overflow"); n != 0 {
+	if n := w.metric("refchat_websocket_dropped_total", "reason=overflow"); n != 0 {
 		t.Errorf("%v events are said to be lost by a slow reader, and there was none", n)
 	}
 	holds(t, "old messages", messages(t, back.sync(1)), "#", 0)
@@ -138,20 +142,16 @@ func TestResumeOverflow(t *testing.T) {
 // TestShouldAck checks the mark that requests a confirmation from a mentioned user's client, and
 // confirms.
 func TestShouldAck(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	ann, bob := w.ann.dial(), w.bob.dial()
 	p := w.ann.post(w.channel, "ahoy @bob")
 	holds(t, "the author is asked", ann.event("posted"), "data.should_ack", nil)
 	if e := bob.event("posted"); e["data"].(obj)["should_ack"] != true || !strings.Contains(text(e["data"].(obj)["post"]), "ahoy") {
 		t.Errorf("the mentioned user is not asked: %v", e)
 	}
-	noError(t, bob.conn.WriteJSON(obj{"seq": 1, "action": "posted_notify_ack", "data": obj{"post_id": p["id"], "status": "success"}}))
-	for m := bob.next(); m["seq_reply"] != float64(1); m = bob.next() {
-		if m["status"] == "FAIL" {
-			t.Fatal(m)
-		}
-	}
-	if n := w.anon.metric("mattermost_notifications_total_ack"); n != 1 {
+	m := bob.asked(1, "posted_notify_ack", obj{"post_id": p["id"], "status": "success"})
+	holds(t, "the confirmation", m, "status", "OK")
+	if n := w.metric("mattermost_notifications_total_ack"); n != 1 {
 		t.Errorf("%v confirmations", n)
 	}
 }

@@ -14,72 +14,64 @@ type scheduledPost struct {
 	ErrorCode   string `json:"error_code"`
 }
 
-var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, userid varchar(26), channelid varchar(26),
-	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
-	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
-
-var scheduledRoutes = []operation{
-	{"POST /posts/schedule scheduling since 10.3", "createSchedulePost", (*Server).createScheduledPost},
-	{"PUT /posts/schedule/{scheduled_post_id} scheduling since 10.3", "updateScheduledPost", (*Server).updateScheduledPost},
-	{"DELETE /posts/schedule/{scheduled_post_id} scheduling since 10.3", "deleteScheduledPost", (*Server).deleteScheduledPost},
-	{"GET /posts/scheduled/team/{team_id} scheduling team since 10.3", "getTeamScheduledPosts", (*Server).getScheduledPosts},
-}
-
 var scheduledKind = define(kind[scheduledPost]{
 	table: "scheduledposts", alias: "p",
 	columns: "id, createat, updateat, userid, channelid, rootid, message, props, fileids, " +
 		"priority, scheduledat, processedat, errorcode",
-	fields: func(p *scheduledPost) []any {
-		return []any{&p.ID, &p.CreateAt, &p.UpdateAt, &p.UserID, &p.ChannelID, &p.RootID, &p.Message,
-			encoded[map[string]any]{&p.Props, textAny}, encoded[[]string]{&p.FileIDs, textList},
-			encoded[map[string]any]{&p.Priority, textAny}, &p.ScheduledAt, &p.ProcessedAt,
-			&p.ErrorCode}
-	},
 })
 
 var (
 	scheduledByID = scheduledKind.query("ScheduledPostStore.Get", "WHERE p.id = ?")
-	// scheduledOf are a user's scheduled posts in the channels of a team, or in those of no team.
-	scheduledOf = scheduledKind.query("ScheduledPostStore.GetScheduledPostsForUser", `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
+	// scheduledOf selects a user's scheduled posts in the channels of a team, or of no team.
+	scheduledOf = scheduledKind.query("ScheduledPostStore.GetScheduledPostsForUser",
+		`JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
 		ORDER BY p.scheduledat, p.createat`)
-	updateScheduled = command{"ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?"}
-	dropScheduled   = command{"ScheduledPostStore.PermanentlyDeleteScheduledPosts", "DELETE FROM scheduledposts WHERE id = ?"}
+	updateScheduled = command{"ScheduledPostStore.UpdatedScheduledPost",
+		"UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?"}
+	dropScheduled = command{"ScheduledPostStore.PermanentlyDeleteScheduledPosts",
+		"DELETE FROM scheduledposts WHERE id = ?"}
 	// claimScheduled marks a due post as being sent, unless another server was faster.
-	claimScheduled = command{"ScheduledPostStore.UpdatedScheduledPost", "UPDATE scheduledposts SET processedat = ? WHERE id = ? AND processedat = 0"}
+	claimScheduled = command{"ScheduledPostStore.UpdatedScheduledPost",
+		"UPDATE scheduledposts SET processedat = ? WHERE id = ? AND processedat = 0"}
 )
 
 func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) error {
-	return updateScheduled.run(ctx, st, p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
+	return updateScheduled.run(ctx, st, p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs),
+		jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
 }
 
 // check refuses a post that could not be posted at its time.
 func (p *scheduledPost) check() error {
 	switch {
 	case p.Message == "" && len(p.FileIDs) == 0:
-		return badRequest("model.scheduled_post.is_valid.empty_post.app_error", "Cannot schedule an empty post.")
+		return badRequest("model.scheduled_post.is_valid.empty_post.app_error",
+			"Cannot schedule an empty post.")
 	case p.ScheduledAt < millis():
-		return badRequest("model.scheduled_post.is_valid.scheduled_at.app_error", "Invalid scheduled at time.")
+		return badRequest("model.scheduled_post.is_valid.scheduled_at.app_error",
+			"Invalid scheduled at time.")
 	}
 	return p.draft.check()
 }
 
-// tellScheduled notifies a user's clients of a scheduled post, except the one on this connection ("" for
-// none).
+// tellScheduled notifies a user's clients of a scheduled post, except the one on this connection
+// ("" for none).
 func (s *Server) tellScheduled(name string, p *scheduledPost, connection string) {
 	s.publish(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, "scheduledPost", jsonText(p))
 }
 
-func (s *Server) createScheduledPost(q *request) error {
-	var p scheduledPost
-	if err := q.decode(&p, "schedule_post"); err != nil {
-		return err
-	}
+func (s *Server) createScheduledPost(q *request, p *scheduledPost) error {
 	ctx := q.ctx()
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
 	now := millis()
-	p.ID, p.UserID, p.CreateAt, p.UpdateAt, p.DeleteAt, p.ProcessedAt, p.ErrorCode = newID(), q.sess.UserID, now, now, 0, 0, ""
+	p.ID = newID()
+	p.UserID = q.sess.UserID
+	p.CreateAt = now
+	p.UpdateAt = now
+	p.DeleteAt = 0
+	p.ProcessedAt = 0
+	p.ErrorCode = ""
 	if p.Props == nil {
 		p.Props = map[string]any{}
 	}
@@ -89,13 +81,14 @@ func (s *Server) createScheduledPost(q *request) error {
 	if c, err := s.channel(ctx, p.ChannelID); err != nil {
 		return err
 	} else if c.DeleteAt != 0 {
-		return badRequest("app.save_scheduled_post.channel_deleted.app_error", "Cannot schedule a post in an archived channel.")
+		return badRequest("app.save_scheduled_post.channel_deleted.app_error",
+			"Cannot schedule a post in an archived channel.")
 	}
-	if err := scheduledKind.save(ctx, s.st, "ScheduledPostStore.CreateScheduledPost", &p); err != nil {
+	if err := scheduledKind.save(ctx, s.st, "ScheduledPostStore.CreateScheduledPost", p); err != nil {
 		return errStore("save_scheduled_post.save", err)
 	}
-	s.tellScheduled("scheduled_post_created", &p, q.connection())
-	return q.created(&p)
+	s.tellScheduled("scheduled_post_created", p, q.connection())
+	return q.created(p)
 }
 
 // ownScheduled returns the caller's scheduled post that the path names.
@@ -114,11 +107,7 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 	return p, nil
 }
 
-func (s *Server) updateScheduledPost(q *request) error {
-	var in scheduledPost
-	if err := q.decode(&in, "schedule_post"); err != nil {
-		return err
-	}
+func (s *Server) updateScheduledPost(q *request, in *scheduledPost) error {
 	if in.ID != q.param("scheduled_post_id") {
 		return errURL("scheduled_post_id")
 	}
@@ -126,7 +115,12 @@ func (s *Server) updateScheduledPost(q *request) error {
 	if err != nil {
 		return err
 	}
-	p.Message, p.FileIDs, p.ScheduledAt, p.UpdateAt, p.ProcessedAt, p.ErrorCode = in.Message, in.FileIDs, in.ScheduledAt, millis(), 0, ""
+	p.Message = in.Message
+	p.FileIDs = in.FileIDs
+	p.ScheduledAt = in.ScheduledAt
+	p.UpdateAt = millis()
+	p.ProcessedAt = 0
+	p.ErrorCode = ""
 	if in.Priority != nil {
 		p.Priority = in.Priority
 	}
@@ -187,10 +181,10 @@ func (s *Server) sendScheduled(ctx context.Context) {
 	}
 }
 
-// sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of several servers, one posts
-// each. A post that cannot be posted stays, with an error code.
+// sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of
+// several servers, one posts each. A post that cannot be posted stays, with an error code.
 func (s *Server) sendDue(ctx context.Context, now int64) error {
-	due, err := scheduledKind.in(ctx, s.st, nil, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
+	due, err := scheduledKind.rows(ctx, s.st, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
 	if err != nil {
 		return err
 	}

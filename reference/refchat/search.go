@@ -34,16 +34,64 @@ type dateRange struct {
 	not      bool
 }
 
-// postFilters are the filters of a search's modifiers, by name as typed.
-type postFilters struct {
+// parsedSearch is a search as a user typed it.
+type parsedSearch struct {
+	words, not, tags, notTags []searchWord
+	// The modifiers' filters, with names.
 	in, notIn, from, notFrom []string
 	dates                    []dateRange
 }
 
-// parsePostSearch parses a user's search: words, "phrases", beginnings*, #hashtags, each excluded by a leading -, and
-// modifiers such as from:ann, in:town-square or before:2024-05-01, whose days begin offset seconds east of Greenwich.
-func parsePostSearch(text string, offset int) (words, not, tags, notTags []searchWord, f postFilters) {
-	var list []string
+// parsePostSearch parses a user's search: words, "phrases", beginnings*, #hashtags, each excluded
+// by a leading -, and modifiers such as from:ann, in:town-square or before:2024-05-01, whose days
+// begin offset seconds east of Greenwich.
+func parsePostSearch(text string, offset int) (p parsedSearch) {
+	list := searchTokens(text)
+	for i := 0; i < len(list); i++ {
+		w, minus := strings.CutPrefix(list[i], "-")
+		if name, value, ok := strings.Cut(w, ":"); ok && isModifier(name) {
+			if value == "" && i+1 < len(list) { // "from: ann"
+				i++
+				value = list[i]
+			}
+			if value != "" {
+				p.filter(strings.ToLower(name), value, minus, offset)
+				continue
+			}
+		}
+		p.word(w, minus)
+	}
+	return p
+}
+
+// word adds a word or a phrase, which begins with a quotation mark.
+func (p *parsedSearch) word(w string, minus bool) {
+	phrase, isPhrase := strings.CutPrefix(w, `"`)
+	x := searchWord{prefix: !isPhrase && strings.HasSuffix(w, "*"), words: strings.FieldsFunc(phrase, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	})}
+	hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
+	to := &p.words
+	switch {
+	case hashtag && minus:
+		to = &p.notTags
+	case hashtag:
+		to = &p.tags
+	case minus:
+		to = &p.not
+	}
+	if isPhrase && len(x.words) > 0 || len(x.words) == 1 {
+		*to = append(*to, x)
+		return
+	}
+	for _, one := range x.words { // "ship-shape" is two words
+		*to = append(*to, searchWord{words: []string{one}})
+	}
+}
+
+// searchTokens splits a search at its spaces. A phrase is one token without its second quotation
+// mark.
+func searchTokens(text string) (list []string) {
 	rest := text
 	for rest != "" {
 		before, after, quoted := strings.Cut(rest, `"`)
@@ -59,65 +107,30 @@ func parsePostSearch(text string, offset int) (words, not, tags, notTags []searc
 		list = append(append(list, strings.Fields(before)...), sign+`"`+phrase)
 		rest = next
 	}
-	for i := 0; i < len(list); i++ {
-		w, minus := strings.CutPrefix(list[i], "-")
-		if name, value, ok := strings.Cut(w, ":"); ok && isModifier(name) {
-			if value == "" && i+1 < len(list) { // "from: ann"
-				i++
-				value = list[i]
-			}
-			if value != "" {
-				f.add(strings.ToLower(name), value, minus, offset)
-				continue
-			}
-		}
-		phrase, isPhrase := strings.CutPrefix(w, `"`)
-		hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
-		x := searchWord{words: strings.FieldsFunc(phrase, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })}
-		x.prefix = !isPhrase && strings.HasSuffix(w, "*")
-		if len(x.words) == 0 {
-			continue
-		}
-		to := &words
-		switch {
-		case hashtag && minus:
-			to = &notTags
-		case hashtag:
-			to = &tags
-		case minus:
-			to = &not
-		}
-		if isPhrase || len(x.words) == 1 {
-			*to = append(*to, x)
-			continue
-		}
-		for _, one := range x.words { // "ship-shape" is two words
-			*to = append(*to, searchWord{words: []string{one}})
-		}
-	}
-	return words, not, tags, notTags, f
+	return list
 }
 
 func isModifier(name string) bool {
-	return slices.Contains([]string{"from", "in", "channel", "before", "after", "on"}, strings.ToLower(name))
+	return slices.Contains([]string{"from", "in", "channel", "before", "after", "on"},
+		strings.ToLower(name))
 }
 
 const day = 24 * time.Hour
 
-func (f *postFilters) add(name, value string, minus bool, offset int) {
+func (p *parsedSearch) filter(name, value string, minus bool, offset int) {
 	switch name {
 	case "in", "channel":
 		if minus {
-			f.notIn = append(f.notIn, value)
+			p.notIn = append(p.notIn, value)
 		} else {
-			f.in = append(f.in, value)
+			p.in = append(p.in, value)
 		}
 		return
 	case "from":
 		if minus {
-			f.notFrom = append(f.notFrom, value)
+			p.notFrom = append(p.notFrom, value)
 		} else {
-			f.from = append(f.from, value)
+			p.from = append(p.from, value)
 		}
 		return
 	}
@@ -132,18 +145,15 @@ func (f *postFilters) add(name, value string, minus bool, offset int) {
 	case "after":
 		d.from, d.to = at.Add(day).UnixMilli(), 1<<62
 	}
-	f.dates = append(f.dates, d)
+	p.dates = append(p.dates, d)
 }
 
-// innoStopWords are the words that InnoDB's full-text indexes leave out by default; a search for one would find
-// nothing.
+// innoStopWords are the words that InnoDB's full-text indexes leave out by default; a search for
+// one would find nothing.
 var innoStopWords = strings.Fields("a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where who will with und www")
 
-// expression writes a search for an engine's full-text index; "" finds nothing.
-func (x *postSearch) expression(eng engine) string {
-	if eng == mysqlEngine {
-		return x.boolean()
-	}
+// tsquery writes a search in the language of PostgreSQL's to_tsquery.
+func (x *postSearch) tsquery() string {
 	one := func(w searchWord) string {
 		if w.prefix {
 			return w.words[0] + ":*"
@@ -174,7 +184,8 @@ func (x *postSearch) expression(eng engine) string {
 	return strings.Join(parts, " & ")
 }
 
-// boolean is expression in the language of MATCH ... AGAINST (... IN BOOLEAN MODE).
+// boolean writes a search in the language of MATCH ... AGAINST (... IN BOOLEAN MODE); "" finds
+// nothing.
 func (x *postSearch) boolean() string {
 	var parts []string
 	for _, w := range x.words {
@@ -201,16 +212,20 @@ func (x *postSearch) boolean() string {
 	return strings.Join(parts, " ")
 }
 
-// searchPosts finds the newest 100 posts that match, in the user's channels of the team (all teams if "").
+// searchPosts finds the newest 100 posts that match, in the user's channels of the team (all teams
+// if "").
 func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *postSearch) ([]*post, error) {
 	clause := "WHERE p.deleteat = 0 AND p.type NOT LIKE 'system_%'"
 	var args []any
-	ids := func(column string, list []string, not bool) string {
-		args = append(args, list)
-		if not {
-			return " AND NOT (" + column + " = ANY(?))"
+	ids := func(column string, list, not []string) {
+		if len(list) > 0 {
+			clause += " AND " + column + " = ANY(?)"
+			args = append(args, list)
 		}
-		return " AND " + column + " = ANY(?)"
+		if len(not) > 0 {
+			clause += " AND NOT (" + column + " = ANY(?))"
+			args = append(args, not)
+		}
 	}
 	if len(x.from) > 0 || len(x.notBy) > 0 {
 		clause += " AND p.userid IN (SELECT u.id FROM users u, teammembers tm WHERE u.id = tm.userid"
@@ -218,12 +233,7 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 			clause += " AND tm.teamid = ?"
 			args = append(args, teamID)
 		}
-		if len(x.from) > 0 {
-			clause += ids("u.id", x.from, false)
-		}
-		if len(x.notBy) > 0 {
-			clause += ids("u.id", x.notBy, true)
-		}
+		ids("u.id", x.from, x.notBy)
 		clause += ")"
 	}
 	clause += " AND p.channelid IN (SELECT c.id FROM channels c, channelmembers m WHERE c.id = m.channelid AND m.userid = ?"
@@ -235,12 +245,7 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 	if !x.deleted {
 		clause += " AND c.deleteat = 0"
 	}
-	if len(x.in) > 0 {
-		clause += ids("c.id", x.in, false)
-	}
-	if len(x.notIn) > 0 {
-		clause += ids("c.id", x.notIn, true)
-	}
+	ids("c.id", x.in, x.notIn)
 	clause += ")"
 	var dates strings.Builder
 	for _, d := range x.dates {
@@ -253,52 +258,50 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 		column = "p.hashtags"
 	}
 	if len(x.words) > 0 || len(x.not) > 0 {
-		expr := x.expression(st.eng)
+		expr := st.eng.expression(x)
 		if expr == "" {
 			return nil, nil
 		}
-		if st.eng == postgresEngine {
-			clause += " AND to_tsvector('english', " + column + ") @@ to_tsquery('english', ?)"
-		} else {
-			clause += " AND MATCH (" + column + ") AGAINST (? IN BOOLEAN MODE)"
-		}
+		clause += " AND " + st.eng.matches(column)
 		args = append(args, expr)
 	}
-	return countedKind.list(ctx, st, "PostStore.Search", clause+" ORDER BY p.createat DESC LIMIT 100", args...)
+	return countedKind.list(ctx, st, "PostStore.Search", clause+" ORDER BY p.createat DESC LIMIT 100",
+		args...)
 }
 
-func (s *Server) searchPostsInTeam(q *request) error {
-	return s.searchPosts(q, q.teamID)
+// searchRequest is a client's search of posts.
+type searchRequest struct {
+	Terms          string `json:"terms"`
+	IsOrSearch     bool   `json:"is_or_search"`
+	TimeZoneOffset int    `json:"time_zone_offset"`
+	Page           int    `json:"page"`
+	IncludeDeleted bool   `json:"include_deleted_channels"`
 }
 
-func (s *Server) searchPostsInAllTeams(q *request) error { return s.searchPosts(q, "") }
-
-func (s *Server) searchPosts(q *request, teamID string) error {
-	var in struct {
-		Terms          string `json:"terms"`
-		IsOrSearch     bool   `json:"is_or_search"`
-		TimeZoneOffset int    `json:"time_zone_offset"`
-		Page           int    `json:"page"`
-		IncludeDeleted bool   `json:"include_deleted_channels"`
-	}
-	if err := q.decode(&in, "search"); err != nil || strings.TrimSpace(in.Terms) == "" {
+// searchPosts searches a team, or all of the caller's where the path names none.
+func (s *Server) searchPosts(q *request, in *searchRequest) error {
+	if strings.TrimSpace(in.Terms) == "" {
 		return errBody("terms")
 	}
+	teamID := q.teamID
 	ctx := q.ctx()
-	words, not, tags, notTags, f := parsePostSearch(in.Terms, in.TimeZoneOffset)
+	f := parsePostSearch(in.Terms, in.TimeZoneOffset)
 	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}
 	if err := s.resolve(ctx, q.sess.UserID, teamID, &f, &base); err != nil {
 		return err
 	}
 	var asked []postSearch
-	if len(words)+len(not) > 0 {
+	if len(f.words)+len(f.not) > 0 {
 		x := base
-		x.words, x.not = words, not
+		x.words = f.words
+		x.not = f.not
 		asked = append(asked, x)
 	}
-	if len(tags)+len(notTags) > 0 {
+	if len(f.tags)+len(f.notTags) > 0 {
 		x := base
-		x.hashtags, x.words, x.not = true, tags, notTags
+		x.hashtags = true
+		x.words = f.tags
+		x.not = f.notTags
 		asked = append(asked, x)
 	}
 	if asked == nil && len(f.in)+len(f.notIn)+len(f.from)+len(f.notFrom)+len(f.dates) > 0 {
@@ -314,7 +317,7 @@ func (s *Server) searchPosts(q *request, teamID string) error {
 			return errStore("post.search", err)
 		}
 		for _, p := range list {
-			if !asked[i].hashtags || p.hasTag(tags) {
+			if !asked[i].hashtags || p.hasTag(f.tags) {
 				found = append(found, p)
 			}
 		}
@@ -332,7 +335,8 @@ func (s *Server) searchPosts(q *request, teamID string) error {
 	}{postList: l})
 }
 
-// hasTag reports whether one of the post's hashtags is exactly one of those; the index has only their words.
+// hasTag reports whether one of the post's hashtags is exactly one of those; the index has only
+// their words.
 func (p *post) hasTag(tags []searchWord) bool {
 	for tag := range strings.FieldsSeq(p.Hashtags) {
 		for _, w := range tags {
@@ -345,14 +349,15 @@ func (p *post) hasTag(tags []searchWord) bool {
 }
 
 // resolve turns the names in filters into ids; an unknown name finds nothing.
-func (s *Server) resolve(ctx context.Context, userID, teamID string, f *postFilters, x *postSearch) error {
+func (s *Server) resolve(ctx context.Context, userID, teamID string, f *parsedSearch, x *postSearch) error {
 	for _, r := range []struct {
 		names []string
 		ids   *[]string
 		find  func(string) (string, error)
 	}{
 		{f.in, &x.in, func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
-		{f.notIn, &x.notIn, func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
+		{f.notIn, &x.notIn,
+			func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
 		{f.from, &x.from, func(n string) (string, error) { return s.userNamed(ctx, n) }},
 		{f.notFrom, &x.notBy, func(n string) (string, error) { return s.userNamed(ctx, n) }},
 	} {

@@ -2,32 +2,33 @@ package refchat_test
 
 import (
 	"maps"
-	"slices"
 	"sort"
+	"strings"
 	"testing"
 	"time"
-
-	"plimsoll/reference/refchat"
 )
 
-func (c *client) names(method, path string, body any, key string) []string {
+// names returns a field of all things in an answer, sorted.
+func (c *client) names(method, path string, body any, key string) string {
 	c.t.Helper()
-	out := []string{}
+	var out []string
 	for _, x := range want[[]obj](c, 200, method, path, body) {
 		out = append(out, text(x[key]))
 	}
 	sort.Strings(out)
-	return out
+	return strings.Join(out, "; ")
 }
 
 func TestSearchPosts(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
-		cabin := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+	onWorlds(t, func(t *testing.T, w *world) {
+		cabin := w.ann.made("/channels",
+			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 		direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
-		other := w.admin.made("/teams", obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})
+		other := w.admin.made("/teams",
+			obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})
 		w.ann.made("/teams/"+other+"/members", obj{"team_id": other, "user_id": w.ann.id})
-		bay := w.ann.made("/channels", obj{"team_id": other, "name": "bay", "display_name": "Bay", "type": "O"})
+		bay := w.ann.made("/channels",
+			obj{"team_id": other, "name": "bay", "display_name": "Bay", "type": "O"})
 		by := map[string]string{}
 		for _, p := range []struct {
 			c             *client
@@ -45,20 +46,20 @@ func TestSearchPosts(t *testing.T) {
 			by[text(p.c.post(p.channel, p.message)["id"])] = p.name
 		}
 		gone := w.ann.post(w.channel, "anchor overboard")
-		want[obj](w.ann, 200, "DELETE", "/posts/"+text(gone["id"]), nil)
-		search := func(c *client, path, terms string, more obj) []string {
+		w.ann.ok("DELETE", "/posts/"+idOf(gone), nil)
+		search := func(c *client, path, terms string, more obj) string {
 			t.Helper()
 			body := obj{"terms": terms}
 			maps.Copy(body, more)
-			l := want[obj](c, 200, "POST", path, body)
-			out := []string{}
+			l := c.ok("POST", path, body)
+			var out []string
 			for _, id := range l["order"].([]any) {
 				out = append(out, by[text(id)])
 			}
 			if _, ok := l["matches"]; !ok {
 				t.Errorf("no matches in %v", l)
 			}
-			return out
+			return strings.Join(out, " ")
 		}
 		team, all := "/teams/"+w.team+"/posts/search", "/posts/search"
 		today := time.Now().UTC().Format("2006-01-02")
@@ -66,48 +67,47 @@ func TestSearchPosts(t *testing.T) {
 			c           *client
 			path, terms string
 			more        obj
-			want        []string
+			want        string
 		}{
-			{w.ann, team, "anchor", nil, []string{"b3", "b2", "a2", "b1", "a1"}},
-			{w.bob, team, "anchor", nil, []string{"b3", "b2", "b1", "a1"}},
-			{w.ann, all, "anchor", nil, []string{"b3", "a3", "b2", "a2", "b1", "a1"}},
-			{w.ann, team, "anchor stowed", nil, []string{"b3", "b1", "a1"}},
-			{w.ann, team, "rope drawings", obj{"is_or_search": true}, []string{"a2", "b1"}},
-			{w.ann, team, "stowed -rope", nil, []string{"b3", "a1"}},
-			{w.ann, team, `"anchor chains"`, nil, []string{"b1"}},
-			{w.ann, team, `"chains anchor"`, nil, []string{}},
-			{w.ann, team, "draw*", nil, []string{"a2"}},
-			{w.ann, team, "anchor from:bob", nil, []string{"b3", "b2", "b1"}},
-			{w.ann, team, "anchor -from:bob", nil, []string{"a2", "a1"}},
-			{w.ann, team, "anchor from: @bob in:deck", nil, []string{"b3", "b1"}},
-			{w.ann, team, "anchor in:cabin", nil, []string{"a2"}},
-			{w.bob, team, "anchor in:cabin", nil, []string{}},
-			{w.ann, team, "anchor -in:deck", nil, []string{"b2", "a2"}},
-			{w.ann, team, "in:@bob", nil, []string{"b2"}},
-			{w.ann, team, "from:nobody anchor", nil, []string{}},
-			{w.ann, team, "#rigging", nil, []string{"a1"}},
-			{w.ann, team, "anchor on:" + today, nil, []string{"b3", "b2", "a2", "b1", "a1"}},
-			{w.ann, team, "anchor -on:" + today, nil, []string{}},
-			{w.ann, team, "anchor before:" + today, nil, []string{}},
-			{w.ann, team, "anchor after:2020-01-31", nil, []string{"b3", "b2", "a2", "b1", "a1"}},
-			{w.ann, team, "anchor after:" + today, nil, []string{}},
-			{w.ann, team, "the", nil, []string{}},
-			{w.ann, team, "the anchor stowed", nil, []string{"b3", "b1", "a1"}},
-			{w.ann, team, `+- ' ( ":*" & | !`, nil, []string{}},
-			{w.ann, team, "anchor", obj{"page": 1}, []string{}},
+			{w.ann, team, "anchor", nil, "b3 b2 a2 b1 a1"},
+			{w.bob, team, "anchor", nil, "b3 b2 b1 a1"},
+			{w.ann, all, "anchor", nil, "b3 a3 b2 a2 b1 a1"},
+			{w.ann, team, "anchor stowed", nil, "b3 b1 a1"},
+			{w.ann, team, "rope drawings", obj{"is_or_search": true}, "a2 b1"},
+			{w.ann, team, "stowed -rope", nil, "b3 a1"},
+			{w.ann, team, `"anchor chains"`, nil, "b1"},
+			{w.ann, team, `"chains anchor"`, nil, ""},
+			{w.ann, team, "draw*", nil, "a2"},
+			{w.ann, team, "anchor from:bob", nil, "b3 b2 b1"},
+			{w.ann, team, "anchor -from:bob", nil, "a2 a1"},
+			{w.ann, team, "anchor from: @bob in:deck", nil, "b3 b1"},
+			{w.ann, team, "anchor in:cabin", nil, "a2"},
+			{w.bob, team, "anchor in:cabin", nil, ""},
+			{w.ann, team, "anchor -in:deck", nil, "b2 a2"},
+			{w.ann, team, "in:@bob", nil, "b2"},
+			{w.ann, team, "from:nobody anchor", nil, ""},
+			{w.ann, team, "#rigging", nil, "a1"},
+			{w.ann, team, "anchor on:" + today, nil, "b3 b2 a2 b1 a1"},
+			{w.ann, team, "anchor -on:" + today, nil, ""},
+			{w.ann, team, "anchor before:" + today, nil, ""},
+			{w.ann, team, "anchor after:2020-01-31", nil, "b3 b2 a2 b1 a1"},
+			{w.ann, team, "anchor after:" + today, nil, ""},
+			{w.ann, team, "the", nil, ""},
+			{w.ann, team, "the anchor stowed", nil, "b3 b1 a1"},
+			{w.ann, team, `+- ' ( ":*" & | !`, nil, ""},
+			{w.ann, team, "anchor", obj{"page": 1}, ""},
 		} {
-			if got := search(tt.c, tt.path, tt.terms, tt.more); !slices.Equal(got, tt.want) {
-				t.Errorf("%s %q %v: %v, want %v", tt.path, tt.terms, tt.more, got, tt.want)
+			if got := search(tt.c, tt.path, tt.terms, tt.more); got != tt.want {
+				t.Errorf("%s %q %v: %q, want %q", tt.path, tt.terms, tt.more, got, tt.want)
 			}
 		}
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", team, obj{"terms": " "})
-		w.bob.fails(403, "api.context.permissions.app_error", "POST", "/teams/"+other+"/posts/search", obj{"terms": "anchor"})
+		w.ann.badBody("POST", team, obj{"terms": " "})
+		w.bob.forbidden("POST", "/teams/"+other+"/posts/search", obj{"terms": "anchor"})
 	})
 }
 
 func TestSearchChannelsAndUsers(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		for _, c := range []obj{
 			{"name": "galley", "display_name": "Galley", "type": "O", "purpose": "cooking and provisions"},
 			{"name": "galley-secrets", "display_name": "Galley secrets", "type": "P"},
@@ -118,44 +118,44 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 		}
 		eve := w.addUser("eve_100")
 		eve.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
-		group := want[obj](w.ann, 201, "POST", "/channels/group", []string{w.ann.id, w.bob.id, eve.id})
+		group := w.ann.create("/channels/group", []string{w.ann.id, w.bob.id, eve.id})
 		w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		for _, tt := range []struct {
 			method, path string
 			body         any
 			key          string
-			want         []string
+			want         string
 		}{
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "gal"}, "name", []string{"galley"}},
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "ga"}, "name", []string{"galley", "gangway"}},
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provis"}, "name", []string{"galley"}},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "gal"}, "name", "galley"},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "ga"}, "name", "galley; gangway"},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provis"}, "name", "galley"},
 			// words: only the index finds them.
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provisions cooking"}, "name", []string{"galley"}},
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "a%w_y"}, "name", []string{}},
-			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": ")("}, "name", []string{}},
-			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=gal", nil, "display_name", []string{"Galley", "Galley secrets"}},
-			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=bo", nil, "display_name", []string{"ann, bob, eve_100", "bob"}},
-			{"POST", "/channels/search?system_console=false", obj{"term": "gang"}, "name", []string{"gangway"}},
-			{"POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name", []string{"galley", "galley-secrets"}},
-			{"POST", "/channels/group/search", obj{"term": "bob ev"}, "id", []string{text(group["id"])}},
-			{"POST", "/channels/group/search", obj{"term": "bob sysadmin"}, "id", []string{}},
-			{"POST", "/users/search", obj{"term": "ev"}, "username", []string{"eve_100"}},
-			{"POST", "/users/search", obj{"term": "@eve_1", "team_id": w.team}, "username", []string{"eve_100"}},
-			{"POST", "/users/search", obj{"term": "eve", "in_channel_id": w.channel}, "username", []string{}},
-			{"POST", "/users/search", obj{"term": "bo", "in_channel_id": w.channel}, "username", []string{"bob"}},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "provisions cooking"}, "name", "galley"},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": "a%w_y"}, "name", ""},
+			{"POST", "/teams/" + w.team + "/channels/search", obj{"term": ")("}, "name", ""},
+			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=gal", nil, "display_name", "Galley; Galley secrets"},
+			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=bo", nil, "display_name", "ann, bob, eve_100; bob"},
+			{"POST", "/channels/search?system_console=false", obj{"term": "gang"}, "name", "gangway"},
+			{"POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name", "galley; galley-secrets"},
+			{"POST", "/channels/group/search", obj{"term": "bob ev"}, "id", idOf(group)},
+			{"POST", "/channels/group/search", obj{"term": "bob sysadmin"}, "id", ""},
+			{"POST", "/users/search", obj{"term": "ev"}, "username", "eve_100"},
+			{"POST", "/users/search", obj{"term": "@eve_1", "team_id": w.team}, "username", "eve_100"},
+			{"POST", "/users/search", obj{"term": "eve", "in_channel_id": w.channel}, "username", ""},
+			{"POST", "/users/search", obj{"term": "bo", "in_channel_id": w.channel}, "username", "bob"},
 		} {
-			if got := w.ann.names(tt.method, tt.path, tt.body, tt.key); !slices.Equal(got, tt.want) {
-				t.Errorf("%s %v: %v, want %v", tt.path, tt.body, got, tt.want)
+			if got := w.ann.names(tt.method, tt.path, tt.body, tt.key); got != tt.want {
+				t.Errorf("%s %v: %q, want %q", tt.path, tt.body, got, tt.want)
 			}
 		}
-		w.ann.fails(403, "api.context.permissions.app_error", "POST", "/channels/search", obj{"term": "gang"})
-		if got := w.bob.names("POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name"); !slices.Equal(got, []string{"galley"}) {
+		w.ann.forbidden("POST", "/channels/search", obj{"term": "gang"})
+		if got := w.bob.names("POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name"); got != "galley" {
 			t.Errorf("bob finds %v", got)
 		}
-		if got := w.admin.names("POST", "/channels/search", obj{"term": "gang"}, "name"); !slices.Equal(got, []string{"gangway"}) {
+		if got := w.admin.names("POST", "/channels/search", obj{"term": "gang"}, "name"); got != "gangway" {
 			t.Errorf("the administrator finds %v", got)
 		}
-		l := want[obj](w.ann, 200, "GET", "/users/autocomplete?in_team="+w.team+"&in_channel="+w.channel+"&name=", nil)
+		l := w.ann.get("/users/autocomplete?in_team=" + w.team + "&in_channel=" + w.channel + "&name=")
 		if in, out := l["users"].([]any), l["out_of_channel"].([]any); len(in) != 3 || len(out) != 1 || out[0].(obj)["username"] != "eve_100" {
 			t.Errorf("autocomplete %v", l)
 		}

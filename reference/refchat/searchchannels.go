@@ -11,10 +11,11 @@ func likeTerm(term string) string {
 	return strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(term))
 }
 
-// matching returns a condition that a channel's name, display name or purpose contains the term, or words that begin
-// like its words.
+// matching returns a condition that a channel's name, display name or purpose contains the term, or
+// words that begin like its words.
 func (st *store) matching(term string) (string, []any) {
-	words := strings.FieldsFunc(term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	words := strings.FieldsFunc(term,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	if strings.TrimSpace(term) == "" {
 		return "", nil
 	}
@@ -22,13 +23,8 @@ func (st *store) matching(term string) (string, []any) {
 	cond := "lower(c.name) LIKE ? ESCAPE '!' OR lower(c.displayname) LIKE ? ESCAPE '!' OR lower(c.purpose) LIKE ? ESCAPE '!'"
 	args := []any{like, like, like}
 	if len(words) > 0 {
-		if st.eng == postgresEngine {
-			cond += " OR to_tsvector('english', c.name || ' ' || c.displayname || ' ' || c.purpose) @@ to_tsquery('english', ?)"
-			args = append(args, strings.Join(words, ":* & ")+":*")
-		} else {
-			cond += " OR MATCH (c.name, c.displayname, c.purpose) AGAINST (? IN BOOLEAN MODE)"
-			args = append(args, "+"+strings.Join(words, "* +")+"*")
-		}
+		cond += " OR " + st.eng.matches("c.name, c.displayname, c.purpose")
+		args = append(args, st.eng.beginnings(words))
 	}
 	return " AND (" + cond + ")", args
 }
@@ -36,11 +32,13 @@ func (st *store) matching(term string) (string, []any) {
 // channelsLike finds open channels of a team.
 func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam", "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam",
+		"WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?",
+		append(append([]any{teamID}, more...), limit)...)
 }
 
-// allChannelsLike finds open and private channels of all teams; with a user, those of the user's teams without the
-// private ones that the user is not in.
+// allChannelsLike finds open and private channels of all teams. With a user, it searches the user's
+// teams and leaves out private channels that the user is not in.
 func (st *store) allChannelsLike(ctx context.Context, userID, term string) ([]*channel, error) {
 	clause, args := "WHERE c.type IN ('O', 'P') AND c.deleteat = 0", []any{}
 	if userID != "" {
@@ -49,24 +47,26 @@ func (st *store) allChannelsLike(ctx context.Context, userID, term string) ([]*c
 		args = append(args, userID, userID)
 	}
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.SearchAllChannels", clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
+	return channelKind.list(ctx, st, "ChannelStore.SearchAllChannels",
+		clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
 }
 
 // myChannelsLike finds channels of a team that a user is in, and group channels.
 func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.AutocompleteInTeamForSearch", `JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
-		cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
+	return channelKind.list(ctx, st, "ChannelStore.AutocompleteInTeamForSearch",
+		`JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
+			cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
 }
 
-// myDirectLike are direct channels of a user with others of that name; their display name is the other's.
-var myDirectLike = func() *query[channel] {
-	k := *channelKind
-	k.more, k.fields = ", u.username", func(c *channel) []any { return append(channelKind.fields(c), &c.DisplayName) }
-	k.join = " JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid"
-	return define(k).query("ChannelStore.AutocompleteInTeamForSearch", `WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?
-		AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`)
-}()
+// myDirectLike are direct channels of a user with others of that name; their display name is the
+// other's.
+var myDirectLike = channelKind.with(", u.username", "displayname",
+	" JOIN channelmembers m ON m.channelid = c.id "+
+		"JOIN channelmembers o ON o.channelid = c.id JOIN users u ON u.id = o.userid",
+).query("ChannelStore.AutocompleteInTeamForSearch",
+	`WHERE c.type = 'D' AND m.userid = ? AND u.id <> ?
+	AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`)
 
 // groupsLike finds a user's group channels whose members' names contain every word of the term.
 func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channel, error) {
@@ -77,50 +77,36 @@ func (st *store) groupsLike(ctx context.Context, userID, term string) ([]*channe
 		having = append(having, names+" LIKE ? ESCAPE '!'")
 		args = append(args, "%"+likeTerm(word)+"%")
 	}
-	return channelKind.list(ctx, st, "ChannelStore.SearchGroupChannels", `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
+	return channelKind.list(ctx, st, "ChannelStore.SearchGroupChannels",
+		`WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
 		(SELECT g.id FROM channels g JOIN channelmembers gm ON gm.channelid = g.id WHERE g.type = 'G' AND gm.userid = ?) mine
 		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+strings.Join(having, " AND ")+" LIMIT 50) found)", args...)
 }
 
-func searchTerm(q *request) (string, error) {
-	var in struct {
-		Term string `json:"term"`
-	}
-	err := q.decode(&in, "channel_search")
-	return in.Term, err
+// channelSearch is a client's search of channels.
+type channelSearch struct {
+	Term string `json:"term"`
 }
 
-func (s *Server) searchTeamChannels(q *request) error {
-	term, err := searchTerm(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.channelsLike(q.ctx(), q.teamID, term, 100)
+func (s *Server) searchTeamChannels(q *request, in *channelSearch) error {
+	list, err := s.st.channelsLike(q.ctx(), q.teamID, in.Term, 100)
 	return q.answer(list, errStore("channel.search", err))
 }
 
 // searchAllChannels is for administrators, and with system_console=false for all users.
-func (s *Server) searchAllChannels(q *request) error {
-	term, err := searchTerm(q)
-	if err != nil {
-		return err
-	}
+func (s *Server) searchAllChannels(q *request, in *channelSearch) error {
 	userID := ""
 	if q.query("system_console") == "false" {
 		userID = q.sess.UserID
 	} else if !s.isAdmin(q.sess) {
 		return errPermission
 	}
-	list, err := s.st.allChannelsLike(q.ctx(), userID, term)
+	list, err := s.st.allChannelsLike(q.ctx(), userID, in.Term)
 	return q.answer(list, errStore("channel.search", err))
 }
 
-func (s *Server) searchGroupChannels(q *request) error {
-	term, err := searchTerm(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.groupsLike(q.ctx(), q.sess.UserID, term)
+func (s *Server) searchGroupChannels(q *request, in *channelSearch) error {
+	list, err := s.st.groupsLike(q.ctx(), q.sess.UserID, in.Term)
 	return q.answer(list, errStore("channel.search_group", err))
 }
 

@@ -34,7 +34,6 @@ type Config struct {
 	DSNReplicas   []string     // copies of the database, of the same engine, from which it reads; secrets
 	Hash          string       // of new passwords: bcrypt:COST or pbkdf2:ITERATIONS, default DefaultHash
 	Faults        []string     // see CheckFault
-	FaultSeed     uint64       // of the faults' chance
 	Version       string       // of the real server that is played: it lacks later operations; default DefaultVersion
 	License       string       // that is played: none, professional or enterprise; default DefaultLicense
 	Quirks        []string     // beyond those that Version is known to have, see QuirkDirectMembersOnly and its neighbors
@@ -46,8 +45,8 @@ type Config struct {
 	AdminPassword string       // default DefaultAdminPassword, on loopback only
 	Log           *slog.Logger // errors of the server; nil discards them
 
-	// Around wraps the API in what a study puts around a server, whose metrics it registers with those of the server;
-	// nil puts nothing there.
+	// Around lets a study wrap the API, and register metrics of its own with the server's; nil wraps
+	// nothing.
 	Around func(http.Handler, prometheus.Registerer) (http.Handler, error)
 }
 
@@ -75,26 +74,26 @@ type Server struct {
 	quirks  []string // of the release, and those that were asked for
 	license license
 
-	sessions *cache[*session]
-	users    *cache[*user]
-	teams    *cache[*team]
-	channels *cache[*channel]
-	roles    *cache[map[string]channelRole] // channels of a user
-	inTeams  *cache[map[string]bool]        // teams of a user → is team admin
-	audience *cache[*audience]              // members of a channel, for mentions
-	statuses *cache[*status]
-	pending  *cache[string] // pending post id → post id, "" while it is being stored
-	images   *cache[[]byte]
-	shared   map[string]dropper
+	sessions   *cache[*session]
+	users      *cache[*user]
+	teams      *cache[*team]
+	channels   *cache[*channel]
+	inChannels *cache[map[string]bool] // channels of a user
+	inTeams    *cache[map[string]bool] // teams of a user → is team admin
+	audience   *cache[*audience]       // members of a channel, for mentions
+	statuses   *cache[*status]
+	pending    *cache[string] // pending post id → post id, "" while it is being stored
+	images     *cache[[]byte]
+	shared     map[string]dropper
 
 	bg       sync.WaitGroup // work that outlives its request
 	bgCtx    context.Context
 	bgCancel context.CancelFunc
 }
 
-// New connects to the database, makes the schema where there is none, ensures the administrator and opens the
-// listeners, so that Addr is known; nothing is served before Run. The caller must call Run (with an ended context to
-// give up) or Close.
+// New connects to the database, makes the schema where there is none, ensures the administrator and
+// opens the listeners, so that Addr is known; nothing is served before Run. The caller must call
+// Run (with an ended context to give up) or Close.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.Listen = cmp.Or(cfg.Listen, DefaultListen)
 	cfg.Hash = cmp.Or(cfg.Hash, DefaultHash)
@@ -106,7 +105,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.checkReach(); err != nil {
 		return nil, err
 	}
-	f, err := parseFaults(cfg.Faults, cfg.FaultSeed)
+	f, err := parseFaults(cfg.Faults)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.met = newMetrics(db)
 	// The set-up is spared the faults.
-	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background}
+	s.st = &store{pool: &pool{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background}}
 	if err := s.st.openReplicas(ctx, cfg.DSNReplicas, conns); err != nil {
 		s.st.close()
 		return nil, err
@@ -165,13 +164,13 @@ func (s *Server) makeCaches() {
 	s.users = cacheOf[*user](s, 30*time.Minute, 20000)
 	s.teams = cacheOf[*team](s, 30*time.Minute, 20000)
 	s.channels = cacheOf[*channel](s, 15*time.Minute, 25000)
-	s.roles = cacheOf[map[string]channelRole](s, 30*time.Minute, 50000)
+	s.inChannels = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
 	s.inTeams = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
 	s.audience = cacheOf[*audience](s, 30*time.Minute, 5000)
 	s.statuses = newCache[*status](24*time.Hour, 100000)
 	s.pending = newCache[string](30*time.Second, 25000)
 	s.images = newCache[[]byte](time.Hour, 256)
-	s.shared = map[string]dropper{dropUser: s.users, dropChannel: s.channels, dropRoles: s.roles, dropInTeams: s.inTeams,
+	s.shared = map[string]dropper{dropUser: s.users, dropChannel: s.channels, dropRoles: s.inChannels, dropInTeams: s.inTeams,
 		dropAudience: s.audience, dropSession: s.sessions, dropStatus: s.statuses, "team": s.teams}
 }
 
@@ -242,8 +241,8 @@ func (s *Server) Close() {
 
 const shutdownTime = 5 * time.Second
 
-// Run serves until ctx ends, then stops: no new connections, WebSockets closed, requests in progress finished (at
-// most five seconds), database closed. It returns nil after a requested stop.
+// Run serves until ctx ends, then stops: no new connections, WebSockets closed, requests in
+// progress finished (at most five seconds), database closed. It returns nil after a requested stop.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.Close()
 	mux := http.NewServeMux()

@@ -1,6 +1,7 @@
 package refchat
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,11 +33,11 @@ func (s *Server) session(ctx context.Context, token string) (*session, error) {
 }
 
 func (s *Server) loadSession(ctx context.Context, token string) (*session, error) {
-	sess, err := s.st.sessionByToken(ctx, token)
+	sess, err := sessionByToken.one(ctx, s.st, token)
 	if errors.Is(err, sql.ErrNoRows) {
-		var owner, roles string
-		if owner, roles, err = s.st.tokenOwner(ctx, token); err == nil {
-			sess = &session{UserID: owner, Roles: roles, Token: token, Props: map[string]string{"type": "UserAccessToken"}}
+		if sess, err = tokenOwner.one(ctx, s.st, token, true); err == nil {
+			sess.Token = token
+			sess.Props = map[string]string{"type": "UserAccessToken"}
 			err = s.st.saveSession(ctx, sess)
 		}
 	}
@@ -63,22 +64,21 @@ func (s *Server) touch(sess *session) {
 	})
 }
 
-func (s *Server) login(q *request) error {
-	var in struct {
-		ID       string `json:"id"`
-		LoginID  string `json:"login_id"`
-		Password string `json:"password"`
-		DeviceID string `json:"device_id"`
-	}
-	if err := q.decode(&in, "login"); err != nil {
-		return err
-	}
+// credentials are the fields of a login.
+type credentials struct {
+	ID       string `json:"id"`
+	LoginID  string `json:"login_id"`
+	Password string `json:"password"`
+}
+
+func (s *Server) login(q *request, in *credentials) error {
 	ctx := q.ctx()
 	s.audit(ctx, q, in.ID, "attempt - login_id="+in.LoginID)
 	if in.Password == "" {
 		return badRequest("api.user.login.blank_pwd.app_error", "Password field must not be blank")
 	}
-	find, names := userByLogin, []any{strings.ToLower(in.LoginID), strings.ToLower(in.LoginID)}
+	name := strings.ToLower(in.LoginID)
+	find, names := userByLogin, []any{name, name}
 	if in.ID != "" {
 		find, names = userByLoginID, []any{in.ID}
 	}
@@ -91,7 +91,8 @@ func (s *Server) login(q *request) error {
 		return errStore("user.login", err)
 	}
 	if u.FailedAttempts >= maxAttempts {
-		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error", "Your account is locked because of too many failed password attempts. Please reset your password.")
+		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error",
+			"Your account is locked because of too many failed password attempts. Please reset your password.")
 	}
 	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
 		if err := setAttempts.run(ctx, s.st, u.FailedAttempts+1, u.ID); err != nil {
@@ -130,7 +131,7 @@ func (s *Server) login(q *request) error {
 		http.SetCookie(q.w, &http.Cookie{Name: "MMUSERID", Value: u.ID, Path: "/", MaxAge: age, Expires: expires})
 		http.SetCookie(q.w, &http.Cookie{Name: "MMCSRF", Value: sess.Props["csrf"], Path: "/", MaxAge: age, Expires: expires})
 	}
-	if err := s.st.termsAccepted(ctx, u.ID); err != nil {
+	if _, err := terms.find(ctx, s.st, u.ID); err != nil {
 		return errStore("terms.get", err)
 	}
 	return q.reply(u.self())
@@ -155,12 +156,12 @@ func (s *Server) audit(ctx context.Context, q *request, userID, info string) {
 	if q.sess != nil {
 		sess = q.sess.ID
 	}
-	_, err := s.st.exec(ctx, nil, "INSERT INTO audits (id, createat, userid, action, extrainfo, ipaddress, sessionid) VALUES (?,?,?,?,?,?,?)",
-		newID(), millis(), clip(userID, 26), clip(q.r.URL.Path, 512), clip(info, 1024), ipOf(q.r), sess)
-	if err != nil {
-		s.log.Warn("writing an audit", "err", err)
-	}
+	s.warn("writing an audit", s.st.run(ctx, insertAudit,
+		newID(), millis(), clip(userID, 26), clip(q.r.URL.Path, 512), clip(info, 1024), ipOf(q.r), sess))
 }
+
+var insertAudit = insertInto("audits",
+	"id, createat, userid, action, extrainfo, ipaddress, sessionid")
 
 // clip cuts s to at most n bytes, for columns of the audit trail.
 func clip(s string, n int) string {
@@ -170,37 +171,27 @@ func clip(s string, n int) string {
 	return string([]rune(s[:n-3]))
 }
 
-func (st *store) sessionByToken(ctx context.Context, token string) (x *session, err error) {
-	defer st.timed("SessionStore.Get", &err)()
-	x = &session{}
-	var props string
-	err = st.row(ctx, nil, []any{&x.ID, &x.Token, &x.CreateAt, &x.ExpiresAt, &x.LastActivityAt, &x.UserID, &x.Roles, &props},
-		"SELECT id, token, createat, expiresat, lastactivityat, userid, roles, props FROM sessions WHERE token = ?", token)
-	x.Props = textMap(props)
-	return x, err
-}
-
-// saveSession stores a new session; an empty Token is drawn.
-func (st *store) saveSession(ctx context.Context, x *session) (err error) {
-	defer st.timed("SessionStore.Save", &err)()
-	x.ID = newID()
-	if x.Token == "" {
-		x.Token = newID()
-	}
-	x.CreateAt = millis()
-	x.LastActivityAt = x.CreateAt
-	return st.run(ctx, nil, "INSERT INTO sessions (id, token, createat, expiresat, lastactivityat, userid, deviceid, roles, isoauth, expirednotify, props) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-		x.ID, x.Token, x.CreateAt, x.ExpiresAt, x.LastActivityAt, x.UserID, "", x.Roles, false, false, jsonText(x.Props))
-}
+var sessionKind = define(kind[session]{
+	table: "sessions", columns: "id, token, createat, expiresat, lastactivityat, userid, roles, props",
+	fixed: ", deviceid, isoauth, expirednotify", values: []any{"", false, false},
+})
 
 var (
-	touchSession  = command{"SessionStore.UpdateLastActivityAt", "UPDATE sessions SET lastactivityat = ? WHERE id = ?"}
+	sessionByToken = sessionKind.query("SessionStore.Get", "WHERE token = ?")
+	touchSession   = command{"SessionStore.UpdateLastActivityAt",
+		"UPDATE sessions SET lastactivityat = ? WHERE id = ?"}
 	removeSession = command{"SessionStore.Remove", "DELETE FROM sessions WHERE id = ?"}
+	// tokenOwner is a session with nothing but the owner of a personal access token.
+	tokenOwner = selects[session]("UserAccessTokenStore.GetByToken", "userid, roles",
+		`SELECT t.userid, u.roles FROM useraccesstokens t JOIN users u ON u.id = t.userid
+		WHERE t.token = ? AND t.isactive = ? AND u.deleteat = 0`)
 )
 
-func (st *store) tokenOwner(ctx context.Context, token string) (userID, roles string, err error) {
-	defer st.timed("UserAccessTokenStore.GetByToken", &err)()
-	err = st.row(ctx, nil, []any{&userID, &roles}, `SELECT t.userid, u.roles FROM useraccesstokens t JOIN users u ON u.id = t.userid
-		WHERE t.token = ? AND t.isactive = ? AND u.deleteat = 0`, token, true)
-	return userID, roles, err
+// saveSession stores a new session; an empty Token is drawn.
+func (st *store) saveSession(ctx context.Context, x *session) error {
+	x.ID = newID()
+	x.Token = cmp.Or(x.Token, newID())
+	x.CreateAt = millis()
+	x.LastActivityAt = x.CreateAt
+	return sessionKind.save(ctx, st, "SessionStore.Save", x)
 }

@@ -28,113 +28,126 @@ const (
 	sidebarStep       = 10 // between sort orders
 )
 
-var sidebarChannelTable = table{"sidebarchannels", `channelid varchar(26) NOT NULL, userid varchar(26) NOT NULL, categoryid varchar(128) NOT NULL, sortorder bigint,
-	PRIMARY KEY (channelid, userid, categoryid)`, []string{"idx_sidebarchannels_categoryid: categoryid"}}
+var categoryKind = define(kind[category]{
+	table: "sidebarcategories", alias: "c",
+	columns: "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed",
+})
 
-var sidebarRoutes = []operation{
-	{"GET /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "getCategoriesForTeamForUser", (*Server).getCategories},
-	{"POST /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "createCategoryForTeamForUser", (*Server).createCategory},
-	{"PUT /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26", "updateCategoriesForTeamForUser", (*Server).updateCategories},
+// placedChannel is a section with one of its channels, or nil without any.
+type placedChannel struct {
+	category
+	Placed *string
 }
 
-// categories returns a user's sidebar in a team, and makes it with the three sections of every user if there is none.
-// The list is complete: channels that no section claims are in that of their kind.
-func (st *store) categories(ctx context.Context, tx *sql.Tx, userID, teamID string) (list []*category, err error) {
+var (
+	// storeSection stores one of the three sections, which another request may make at the same
+	// moment.
+	storeSection = categoryKind.upsert("id", "type")
+	// placedOf are the sections of a user in a team, as often as they have channels.
+	placedOf = selects[placedChannel]("", categoryKind.columns+", placed",
+		"SELECT "+categoryKind.selected+`, s.channelid
+		FROM sidebarcategories c LEFT JOIN sidebarchannels s ON s.categoryid = c.id WHERE c.userid = ? AND c.teamid = ?
+		ORDER BY c.sortorder, c.id, s.sortorder`)
+	// sidebarChannels are a user's channels in a team and in no team.
+	sidebarChannels = selects[channel]("", "id, type",
+		`SELECT c.id, c.type FROM channels c JOIN channelmembers m ON m.channelid = c.id
+		WHERE m.userid = ? AND (c.teamid = ? OR c.teamid = '') AND c.deleteat = 0 ORDER BY c.displayname, c.id`)
+)
+
+// categories returns a user's sidebar in a team, and makes it with the three sections of every user
+// if there is none. The list is complete: a channel that no section claims is in the section of its
+// kind.
+func (st *store) categories(ctx context.Context, userID, teamID string) (list []*category, err error) {
 	defer st.timed("ChannelStore.GetSidebarCategories", &err)()
-	if list, err = st.storedCategories(ctx, tx, userID, teamID); err != nil {
+	if list, err = st.storedCategories(ctx, userID, teamID); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		for i, kind := range []string{favoritesCategory, channelsCategory, directCategory} {
-			c := &category{ID: kind + "_" + userID + "_" + teamID, UserID: userID, TeamID: teamID, SortOrder: int64(i * sidebarStep), Type: kind,
-				DisplayName: []string{"Favorites", "Channels", "Direct Messages"}[i], ChannelIDs: []string{}}
-			if kind == directCategory {
-				c.Sorting = "recent"
-			}
-			// Another request may make the same at this moment.
-			if err := st.insertCategory(ctx, tx, upsert("sidebarcategories", categoryColumns, "id", "type"), c); err != nil {
+		list = firstCategories(userID, teamID)
+		for _, c := range list {
+			if err := st.run(ctx, storeSection, categoryKind.content(c)...); err != nil {
 				return nil, err
 			}
-			list = append(list, c)
 		}
 	}
+	channels, err := sidebarChannels.rows(ctx, st, userID, teamID)
+	if err != nil {
+		return nil, err
+	}
 	claimed := map[string]bool{}
-	by := map[string]*category{}
 	for _, c := range list {
-		if c.Type != customCategory {
-			by[c.Type] = c
-		}
 		for _, id := range c.ChannelIDs {
 			claimed[id] = true
 		}
 	}
 	free := map[string][]string{}
-	err = st.query(ctx, tx, func(r *sql.Rows) error {
-		var id, kind string
-		err := r.Scan(&id, &kind)
+	for _, c := range channels {
 		section := channelsCategory
-		if kind == directChannel || kind == groupChannel {
+		if c.Type == directChannel || c.Type == groupChannel {
 			section = directCategory
 		}
-		if !claimed[id] {
-			free[section] = append(free[section], id)
+		if !claimed[c.ID] {
+			free[section] = append(free[section], c.ID)
 		}
-		return err
-	}, `SELECT c.id, c.type FROM channels c JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ? AND (c.teamid = ? OR c.teamid = '')
-		AND c.deleteat = 0 ORDER BY c.displayname, c.id`, userID, teamID)
-	for section, ids := range free {
-		if c := by[section]; c != nil {
+	}
+	for _, c := range list {
+		if ids := free[c.Type]; len(ids) > 0 {
 			c.ChannelIDs = append(ids, c.ChannelIDs...)
+		}
+	}
+	return list, nil
+}
+
+// firstCategories are the sections of every user.
+func firstCategories(userID, teamID string) []*category {
+	list := []*category{
+		{Type: favoritesCategory, DisplayName: "Favorites"},
+		{Type: channelsCategory, DisplayName: "Channels"},
+		{Type: directCategory, DisplayName: "Direct Messages", Sorting: "recent"},
+	}
+	for i, c := range list {
+		c.ID = c.Type + "_" + userID + "_" + teamID
+		c.UserID = userID
+		c.TeamID = teamID
+		c.SortOrder = int64(i * sidebarStep)
+		c.ChannelIDs = []string{}
+	}
+	return list
+}
+
+func (st *store) storedCategories(ctx context.Context, userID, teamID string) ([]*category, error) {
+	placed, err := placedOf.rows(ctx, st, userID, teamID)
+	list := []*category{}
+	for _, x := range placed {
+		if n := len(list); n == 0 || list[n-1].ID != x.ID {
+			x.ChannelIDs = []string{}
+			list = append(list, &x.category)
+		}
+		if c := list[len(list)-1]; x.Placed != nil {
+			c.ChannelIDs = append(c.ChannelIDs, *x.Placed)
 		}
 	}
 	return list, err
 }
 
-func (st *store) storedCategories(ctx context.Context, tx *sql.Tx, userID, teamID string) ([]*category, error) {
-	list := []*category{}
-	err := st.query(ctx, tx, func(r *sql.Rows) error {
-		c := &category{ChannelIDs: []string{}}
-		var channel sql.NullString
-		if err := r.Scan(&c.ID, &c.UserID, &c.TeamID, &c.SortOrder, &c.Sorting, &c.Type, &c.DisplayName, &c.Muted, &c.Collapsed, &channel); err != nil {
-			return err
-		}
-		if n := len(list); n > 0 && list[n-1].ID == c.ID {
-			c = list[n-1]
-		} else {
-			list = append(list, c)
-		}
-		if channel.Valid {
-			c.ChannelIDs = append(c.ChannelIDs, channel.String)
-		}
-		return nil
-	}, `SELECT c.id, c.userid, c.teamid, c.sortorder, c.sorting, c.type, c.displayname, c.muted, c.collapsed, s.channelid
-		FROM sidebarcategories c LEFT JOIN sidebarchannels s ON s.categoryid = c.id WHERE c.userid = ? AND c.teamid = ?
-		ORDER BY c.sortorder, c.id, s.sortorder`, userID, teamID)
-	return list, err
-}
+var insertPlace = insertInto("sidebarchannels", "channelid, userid, categoryid, sortorder")
 
-const categoryColumns = "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed"
-
-func (st *store) insertCategory(ctx context.Context, tx *sql.Tx, text string, c *category) error {
-	return st.run(ctx, tx, text, c.ID, c.UserID, c.TeamID, c.SortOrder, c.Sorting, c.Type, c.DisplayName, c.Muted, c.Collapsed)
-}
-
-// claim makes channels those of one section of a user's sidebar in a team, and of no other there.
-func (st *store) claim(ctx context.Context, tx *sql.Tx, c *category, others []*category) error {
+// claim moves channels to one section of a user's sidebar in a team.
+func (st *store) claim(ctx context.Context, c *category, others []*category) error {
 	var ids []string
 	for _, o := range others {
 		ids = append(ids, o.ID)
 	}
 	if len(ids) > 0 && len(c.ChannelIDs) > 0 {
-		if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE categoryid = ANY(?) AND channelid = ANY(?)", ids, c.ChannelIDs); err != nil {
+		if err := st.run(ctx, "DELETE FROM sidebarchannels WHERE categoryid = ANY(?) AND channelid = ANY(?)", ids, c.ChannelIDs); err != nil {
 			return err
 		}
 	}
-	if err := st.run(ctx, tx, "DELETE FROM sidebarchannels WHERE categoryid = ?", c.ID); err != nil {
+	if err := st.run(ctx, "DELETE FROM sidebarchannels WHERE categoryid = ?", c.ID); err != nil {
 		return err
 	}
 	for i, id := range c.ChannelIDs {
-		if err := st.run(ctx, tx, "INSERT INTO sidebarchannels (channelid, userid, categoryid, sortorder) VALUES (?,?,?,?)", id, c.UserID, c.ID, i*sidebarStep); err != nil {
+		if err := st.run(ctx, insertPlace, id, c.UserID, c.ID, i*sidebarStep); err != nil {
 			return err
 		}
 	}
@@ -143,8 +156,8 @@ func (st *store) claim(ctx context.Context, tx *sql.Tx, c *category, others []*c
 
 // createCategory stores a new section behind the favorites, or first where those are not.
 func (st *store) createCategory(ctx context.Context, c *category) error {
-	return st.method(ctx, "ChannelStore.CreateSidebarCategory", func(tx *sql.Tx) error {
-		list, err := st.categories(ctx, tx, c.UserID, c.TeamID)
+	return st.method(ctx, "ChannelStore.CreateSidebarCategory", func(tx *store) error {
+		list, err := tx.categories(ctx, c.UserID, c.TeamID)
 		if err != nil {
 			return err
 		}
@@ -153,15 +166,15 @@ func (st *store) createCategory(ctx context.Context, c *category) error {
 			at = 1
 		}
 		c.SortOrder = int64(len(list)+1) * sidebarStep
-		if err := st.insertCategory(ctx, tx, insertInto("sidebarcategories", categoryColumns), c); err != nil {
+		if err := categoryKind.insert(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := st.claim(ctx, tx, c, list); err != nil {
+		if err := tx.claim(ctx, c, list); err != nil {
 			return err
 		}
 		for i, x := range slices.Insert(list, at, c) {
 			x.SortOrder = int64(i) * sidebarStep
-			if err := st.run(ctx, tx, "UPDATE sidebarcategories SET sortorder = ? WHERE id = ?", x.SortOrder, x.ID); err != nil {
+			if err := tx.run(ctx, "UPDATE sidebarcategories SET sortorder = ? WHERE id = ?", x.SortOrder, x.ID); err != nil {
 				return err
 			}
 		}
@@ -169,11 +182,12 @@ func (st *store) createCategory(ctx context.Context, c *category) error {
 	})
 }
 
-// updateCategories stores changed sections and returns them complete; sql.ErrNoRows if one of them is not the user's.
+// updateCategories stores changed sections and returns them complete; sql.ErrNoRows if one of them
+// is not the user's.
 func (st *store) updateCategories(ctx context.Context, userID, teamID string, changes []*category) (out []*category, err error) {
 	defer st.timed("ChannelStore.UpdateSidebarCategories", &err)()
-	err = st.transact(ctx, func(tx *sql.Tx) error {
-		list, err := st.categories(ctx, tx, userID, teamID)
+	err = st.transact(ctx, func(tx *store) error {
+		list, err := tx.categories(ctx, userID, teamID)
 		if err != nil {
 			return err
 		}
@@ -190,26 +204,29 @@ func (st *store) updateCategories(ctx context.Context, userID, teamID string, ch
 			if c.Type != directCategory {
 				c.ChannelIDs, c.Muted = change.ChannelIDs, change.Muted
 			}
-			if err := st.run(ctx, tx, "UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
-				c.DisplayName, c.Sorting, c.Muted, c.Collapsed, c.ID); err != nil {
+			err := tx.run(ctx,
+				"UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
+				c.DisplayName, c.Sorting, c.Muted, c.Collapsed, c.ID)
+			if err != nil {
 				return err
 			}
 			if c.Type != directCategory {
-				if err := st.claim(ctx, tx, &c, list); err != nil {
+				if err := tx.claim(ctx, &c, list); err != nil {
 					return err
 				}
 			}
-			if err := st.saveFavorites(ctx, tx, list[i], &c); err != nil {
+			if err := tx.saveFavorites(ctx, list[i], &c); err != nil {
 				return err
 			}
 		}
-		all, err := st.categories(ctx, tx, userID, teamID)
+		all, err := tx.categories(ctx, userID, teamID)
 		if err != nil {
 			return err
 		}
 		out = out[:0]
 		for _, change := range changes {
-			out = append(out, all[slices.IndexFunc(all, func(c *category) bool { return c.ID == change.ID })])
+			out = append(out,
+				all[slices.IndexFunc(all, func(c *category) bool { return c.ID == change.ID })])
 		}
 		return nil
 	})
@@ -217,13 +234,13 @@ func (st *store) updateCategories(ctx context.Context, userID, teamID string, ch
 }
 
 // saveFavorites keeps the preferences, which older clients read, in step with the favorites.
-func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *category) error {
+func (st *store) saveFavorites(ctx context.Context, old, now *category) error {
 	gone := now.ChannelIDs
 	if now.Type == favoritesCategory {
 		gone = old.ChannelIDs
 	}
 	if len(gone) > 0 {
-		if err := st.run(ctx, tx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND name = ANY(?)", now.UserID, gone); err != nil {
+		if err := st.run(ctx, "DELETE FROM preferences WHERE userid = ? AND category = 'favorite_channel' AND name = ANY(?)", now.UserID, gone); err != nil {
 			return err
 		}
 	}
@@ -231,7 +248,7 @@ func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *catego
 		return nil
 	}
 	for _, id := range now.ChannelIDs {
-		if err := st.run(ctx, tx, storePreference, now.UserID, "favorite_channel", id, "true"); err != nil {
+		if err := st.run(ctx, storePreference, now.UserID, "favorite_channel", id, "true"); err != nil {
 			return err
 		}
 	}
@@ -239,7 +256,7 @@ func (st *store) saveFavorites(ctx context.Context, tx *sql.Tx, old, now *catego
 }
 
 func (s *Server) getCategories(q *request) error {
-	list, err := s.st.categories(q.ctx(), nil, q.userID, q.teamID)
+	list, err := s.st.categories(q.ctx(), q.userID, q.teamID)
 	if err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
@@ -252,14 +269,14 @@ func (s *Server) getCategories(q *request) error {
 
 // keepOwn leaves of each section's channels those that the user is in.
 func (s *Server) keepOwn(ctx context.Context, userID string, list ...*category) error {
-	mine, err := s.rolesOf(ctx, userID)
+	mine, err := s.channelsOfUser(ctx, userID)
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
 		kept := []string{}
 		for _, id := range c.ChannelIDs {
-			if _, ok := mine[id]; ok && !slices.Contains(kept, id) {
+			if mine[id] && !slices.Contains(kept, id) {
 				kept = append(kept, id)
 			}
 		}
@@ -269,29 +286,32 @@ func (s *Server) keepOwn(ctx context.Context, userID string, list ...*category) 
 }
 
 func (c *category) valid() bool {
-	return len(c.DisplayName) <= 64 && slices.Contains([]string{"", "manual", "recent", "alpha"}, c.Sorting)
+	return len(c.DisplayName) <= 64 && slices.Contains([]string{"", "manual", "recent", "alpha"},
+		c.Sorting)
 }
 
-func (s *Server) createCategory(q *request) error {
-	var c category
-	if err := q.decode(&c, "category"); err != nil || c.UserID != q.userID || c.TeamID != q.teamID || !c.valid() {
+func (s *Server) createCategory(q *request, c *category) error {
+	if c.UserID != q.userID || c.TeamID != q.teamID || !c.valid() {
 		return errBody("category")
 	}
 	ctx := q.ctx()
-	if err := s.keepOwn(ctx, q.userID, &c); err != nil {
+	if err := s.keepOwn(ctx, q.userID, c); err != nil {
 		return err
 	}
-	c.ID, c.Type, c.Sorting, c.Collapsed = newID(), customCategory, "", false
-	if err := s.st.createCategory(ctx, &c); err != nil {
+	c.ID = newID()
+	c.Type = customCategory
+	c.Sorting = ""
+	c.Collapsed = false
+	if err := s.st.createCategory(ctx, c); err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
 	s.publish("sidebar_category_created", broadcast{UserID: q.userID, TeamID: q.teamID}, "category_id", c.ID)
-	return q.reply(&c)
+	return q.reply(c)
 }
 
-func (s *Server) updateCategories(q *request) error {
-	var list []*category
-	if err := q.decode(&list, "category"); err != nil || slices.ContainsFunc(list, func(c *category) bool { return c == nil || !c.valid() }) {
+func (s *Server) updateCategories(q *request, in *[]*category) error {
+	list := *in
+	if slices.ContainsFunc(list, func(c *category) bool { return c == nil || !c.valid() }) {
 		return errBody("category")
 	}
 	ctx := q.ctx()

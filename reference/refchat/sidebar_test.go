@@ -3,13 +3,10 @@ package refchat_test
 import (
 	"strings"
 	"testing"
-
-	"plimsoll/reference/refchat"
 )
 
 func TestSidebar(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann := w.ann.dial()
 		dm := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		path := "/users/me/teams/" + w.team + "/channels/categories"
@@ -36,15 +33,20 @@ func TestSidebar(t *testing.T) {
 		if len(all) != 3 || in[w.channel] != "Channels" || in[dm] != "Direct Messages" || len(in) != 4 {
 			t.Errorf("the first sidebar: %v", all)
 		}
-		c := want[obj](w.ann, 200, "POST", path, obj{"user_id": w.ann.id, "team_id": w.team, "display_name": "Ship", "channel_ids": []string{w.channel, strings.Repeat("a", 26)}})
+		c := w.ann.ok("POST", path,
+			obj{"user_id": w.ann.id, "team_id": w.team, "display_name": "Ship",
+				"channel_ids": []string{w.channel, strings.Repeat("a", 26)}})
 		holds(t, "event", ann.event("sidebar_category_created")["data"], "category_id", c["id"])
 		all, in = sidebar()
 		if len(all) != 4 || all[1]["id"] != c["id"] || in[w.channel] != "Ship" || len(in) != 4 {
 			t.Errorf("with a category: %v", all)
 		}
-		// The channel goes on to the favorites, which are a preference in older clients; the category gets another
-		// name.
-		all[0]["channel_ids"], all[1]["channel_ids"], all[1]["display_name"], all[1]["collapsed"] = []string{w.channel}, []string{dm}, "Hull", true
+		// The channel goes on to the favorites, which are a preference in older clients; the category
+		// gets another name.
+		all[0]["channel_ids"] = []string{w.channel}
+		all[1]["channel_ids"] = []string{dm}
+		all[1]["display_name"] = "Hull"
+		all[1]["collapsed"] = true
 		w.ann.gives(200, "PUT", path, all[:2], "#", 2, "1.display_name", "Hull")
 		ann.event("sidebar_category_updated")
 		all, in = sidebar()
@@ -67,9 +69,10 @@ func TestSidebar(t *testing.T) {
 		if _, in = sidebar(); in[w.channel] != "Channels" || favorite() {
 			t.Errorf("the channel went back to %s, favorite: %v", in[w.channel], favorite())
 		}
-		w.bob.gives(200, "GET", path, nil, "categories.#", 3)
-		w.bob.fails(403, "api.context.permissions.app_error", "GET", "/users/"+w.ann.id+"/teams/"+w.team+"/channels/categories", nil)
-		w.bob.fails(400, "api.context.invalid_body_param.app_error", "PUT", path, []obj{c})
-		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", path, obj{"user_id": w.bob.id, "team_id": w.team, "display_name": "x"})
+		w.bob.shows(path, "categories.#", 3)
+		w.bob.forbidden("GET", "/users/"+w.ann.id+"/teams/"+w.team+"/channels/categories", nil)
+		w.bob.badBody("PUT", path, []obj{c})
+		w.ann.badBody("POST", path,
+			obj{"user_id": w.bob.id, "team_id": w.team, "display_name": "x"})
 	})
 }

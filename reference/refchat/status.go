@@ -11,7 +11,8 @@ const (
 	statusMinUpdateMS = 120_000 // between database updates of an unchanged status
 )
 
-// setOnline notes that a user acted. Changes are written to the database at once, mere activity every two minutes.
+// setOnline notes that a user acted. Changes are written to the database at once, mere activity
+// every two minutes.
 func (s *Server) setOnline(ctx context.Context, userID string) {
 	old, gen, ok := s.statuses.get(userID)
 	if !ok {
@@ -32,7 +33,7 @@ func (s *Server) setOnline(ctx context.Context, userID string) {
 	now := &status{UserID: userID, Status: online, LastActivityAt: millis()}
 	changed := old.Status != online
 	if !changed && now.LastActivityAt-old.LastActivityAt < statusMinUpdateMS {
-		return // the cached time stays that of the last write
+		return // the cached time is the time of the last write
 	}
 	s.statuses.set(userID, now)
 	if !changed {
@@ -53,7 +54,7 @@ func (s *Server) setOffline(ctx context.Context, userID string) {
 }
 
 func (s *Server) saveStatus(ctx context.Context, x *status) {
-	s.warn("saving a status", saveStatus.run(ctx, s.st, x.UserID, x.Status, x.Manual, x.LastActivityAt))
+	s.warn("saving a status", saveStatus.run(ctx, s.st, statusKind.content(x)...))
 	s.bus.send(busMessage{Drop: dropStatus, Key: x.UserID})
 	s.publish("status_change", broadcast{UserID: x.UserID}, "status", x.Status, "user_id", x.UserID)
 }
@@ -94,15 +95,9 @@ func (s *Server) statusesOf(ctx context.Context, ids []string) ([]*status, error
 	return out, nil
 }
 
-func (s *Server) getStatuses(q *request) error {
-	ids, err := q.list("user_ids")
-	if err != nil {
+func (s *Server) getStatuses(q *request, ids []string) error {
+	if err := validIDs(ids, "user_ids"); err != nil {
 		return err
-	}
-	for _, id := range ids {
-		if !validID(id) {
-			return errBody("user_ids")
-		}
 	}
 	list, err := s.statusesOf(q.ctx(), ids)
 	return q.answer(list, err)

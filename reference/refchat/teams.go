@@ -31,10 +31,7 @@ func (s *Server) teamsOfUser(ctx context.Context, userID string) (map[string]boo
 		}
 		return m, nil
 	})
-	if err != nil {
-		return nil, errStore("team.get_member", err)
-	}
-	return m, nil
+	return m, errStore("team.get_member", err)
 }
 
 // mustBeInTeam allows members of a team and administrators.
@@ -43,13 +40,10 @@ func (s *Server) mustBeInTeam(ctx context.Context, sess *session, teamID string)
 		return nil
 	}
 	m, err := s.teamsOfUser(ctx, sess.UserID)
-	if err != nil {
-		return err
+	if _, ok := m[teamID]; !ok && err == nil {
+		err = errPermission
 	}
-	if _, ok := m[teamID]; !ok {
-		return errPermission
-	}
-	return nil
+	return err
 }
 
 // mustManageTeam allows administrators of the team or the system.
@@ -58,48 +52,41 @@ func (s *Server) mustManageTeam(ctx context.Context, sess *session, teamID strin
 		return nil
 	}
 	m, err := s.teamsOfUser(ctx, sess.UserID)
-	if err != nil {
-		return err
+	if err == nil && !m[teamID] {
+		err = errPermission
 	}
-	if !m[teamID] {
-		return errPermission
-	}
-	return nil
+	return err
 }
 
 func (s *Server) team(ctx context.Context, id string) (*team, error) {
 	t, err := s.teams.through(id, func() (*team, error) { return teamByID.one(fromMaster(ctx), s.st, id) })
-	if err != nil {
-		return nil, errFind("team.get", err, errNoTeam)
-	}
-	return t, nil
+	return t, errFind("team.get", err, errNoTeam)
 }
 
 // defaultChannels exist in every team, and every member of the team is in them.
-var defaultChannels = []struct{ name, display string }{{"town-square", "Town Square"}, {"off-topic", "Off-Topic"}}
+var defaultChannels = []struct{ name, display string }{{"town-square", "Town Square"},
+	{"off-topic", "Off-Topic"}}
 
-func (s *Server) createTeam(q *request) error {
-	var t team
-	if err := q.decode(&t, "team"); err != nil {
-		return err
-	}
+func (s *Server) createTeam(q *request, in *team) error {
 	switch {
-	case len(t.Name) < 2 || !slugForm.MatchString(t.Name):
+	case len(in.Name) < 2 || !slugForm.MatchString(in.Name):
 		return badRequest("model.team.is_valid.url.app_error", "Invalid URL Identifier.")
-	case t.DisplayName == "" || len(t.DisplayName) > 64:
+	case in.DisplayName == "" || len(in.DisplayName) > 64:
 		return badRequest("model.team.is_valid.name.app_error", "Invalid name.")
-	case t.Type != "O" && t.Type != "I":
+	case in.Type != "O" && in.Type != "I":
 		return badRequest("model.team.is_valid.type.app_error", "Invalid type.")
 	}
 	ctx := q.ctx()
 	now := millis()
-	t.ID, t.CreateAt, t.UpdateAt, t.DeleteAt, t.InviteID = newID(), now, now, 0, newID()
-	t.Description, t.CompanyName, t.AllowedDomains = clip(t.Description, 255), clip(t.CompanyName, 64), clip(t.AllowedDomains, 1000)
-	t.SchemeID, t.GroupConstrained, t.PolicyID = nil, nil, nil
+	t := &team{
+		ID: newID(), CreateAt: now, UpdateAt: now, DisplayName: in.DisplayName, Name: in.Name, Description: clip(in.Description, 255),
+		Email: in.Email, Type: in.Type, CompanyName: clip(in.CompanyName, 64), AllowedDomains: clip(in.AllowedDomains, 1000),
+		InviteID: newID(), AllowOpenInvite: in.AllowOpenInvite,
+	}
 	if u, err := s.user(ctx, q.sess.UserID); err == nil && t.Email == "" {
 		t.Email = u.Email
 	}
-	err := teamKind.save(ctx, s.st, "TeamStore.Save", &t)
+	err := teamKind.save(ctx, s.st, "TeamStore.Save", t)
 	if duplicate(err, "") {
 		return badRequest("app.team.save.existing.app_error", "Must call update for existing team.")
 	}
@@ -115,7 +102,7 @@ func (s *Server) createTeam(q *request) error {
 	if _, err := s.joinTeam(ctx, t.ID, q.sess.UserID, true); err != nil {
 		return err
 	}
-	return q.created(&t)
+	return q.created(t)
 }
 
 // joinTeam makes a user a member of a team and its default channels. Joining again changes nothing.
@@ -130,7 +117,7 @@ func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bo
 		return nil, errStore("team.get_member", err)
 	}
 	m := &teamMember{TeamID: teamID, UserID: userID, SchemeUser: true, SchemeAdmin: asAdmin, Roles: memberRoles("team", asAdmin)}
-	if err := saveTeamMember.run(ctx, s.st, m.TeamID, m.UserID, "", 0, true, m.SchemeAdmin, false); err != nil {
+	if err := saveTeamMember.run(ctx, s.st, teamMemberKind.content(m)...); err != nil {
 		return nil, errStore("team.save_member", err)
 	}
 	s.invalidate(dropInTeams, userID)
@@ -155,11 +142,7 @@ func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bo
 	return m, nil
 }
 
-func (s *Server) addTeamMember(q *request) error {
-	var in teamMember
-	if err := q.decode(&in, "team_member"); err != nil {
-		return err
-	}
+func (s *Server) addTeamMember(q *request, in *teamMember) error {
 	if in.TeamID != q.id {
 		return errBody("team_id")
 	}
@@ -176,7 +159,8 @@ func (s *Server) addTeamMember(q *request) error {
 func (s *Server) addTeamMembers(q *request) error {
 	var in []teamMember
 	if err := q.decode(&in, "members"); err != nil || len(in) == 0 {
-		return badRequest("api.team.add_members.too_many.error", "Parameter required to add user to team.")
+		return badRequest("api.team.add_members.too_many.error",
+			"Parameter required to add user to team.")
 	}
 	out := make([]*teamMember, 0, len(in))
 	for _, x := range in {
@@ -210,12 +194,11 @@ func (s *Server) addToTeam(ctx context.Context, sess *session, teamID, userID st
 }
 
 func (s *Server) getTeams(q *request) error {
-	page, per := q.page()
 	all := openTeams
 	if s.isAdmin(q.sess) {
 		all = teams
 	}
-	list, err := all.list(q.ctx(), s.st, per, page*per)
+	list, err := all.list(q.ctx(), s.st, q.paged()...)
 	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
 }
 
@@ -236,7 +219,8 @@ func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
 func (s *Server) getTeamByName(q *request) error {
 	t, err := teamByName.one(q.ctx(), s.st, q.param("team_name"))
 	if err != nil {
-		return errFind("team.get_by_name", err, missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
+		return errFind("team.get_by_name", err,
+			missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
 	}
 	return s.replyTeam(q, t)
 }
@@ -251,28 +235,25 @@ func (s *Server) replyTeam(q *request, t *team) error {
 }
 
 func (s *Server) getTeamStats(q *request) error {
-	total, active, err := s.st.teamStats(q.ctx(), q.teamID)
-	return q.answer(map[string]any{"team_id": q.teamID, "total_member_count": total, "active_member_count": active}, errStore("team.stats", err))
+	x, err := statsOfTeam.find(q.ctx(), s.st, q.teamID)
+	x.TeamID = q.teamID
+	return q.answer(x, errStore("team.stats", err))
 }
 
-// teamParam returns the team_id parameter if the caller is in the team.
-func (s *Server) teamParam(q *request) (string, error) {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return "", err
+// mustBeInTeamOfPath is mustBeInTeam for the team of the path.
+func (s *Server) mustBeInTeamOfPath(q *request) (err error) {
+	if q.teamID, err = q.idParam("team_id"); err != nil {
+		return err
 	}
-	return id, s.mustBeInTeam(q.ctx(), q.sess, id)
-}
-
-func (s *Server) getTeamMembers(q *request) error {
-	page, per := q.page()
-	list, err := teamMembersPage.list(q.ctx(), s.st, q.teamID, per, page*per)
-	return q.answer(list, errStore("team.get_members", err))
+	return s.mustBeInTeam(q.ctx(), q.sess, q.teamID)
 }
 
 func (s *Server) getTeamMember(q *request) error {
 	m, err := teamMemberOf.one(q.ctx(), s.st, q.teamID, q.id)
-	return q.answer(m, errFind("team.get_member", err, missing("app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")))
+	return q.answer(m,
+		errFind("team.get_member", err,
+			missing("app.team.get_member.missing.app_error",
+				"No team member found for that user ID and team ID.")))
 }
 
 func (s *Server) getTeamsForUser(q *request) error {
@@ -280,12 +261,7 @@ func (s *Server) getTeamsForUser(q *request) error {
 	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
 }
 
-func (s *Server) getTeamMembersForUser(q *request) error {
-	list, err := teamMembersOf.list(q.ctx(), s.st, q.userID)
-	return q.answer(list, errStore("team.get_members", err))
-}
-
 func (s *Server) getTeamsUnread(q *request) error {
-	list, err := s.st.teamsUnread(q.ctx(), q.userID, q.query("exclude_team"))
+	list, err := unreadByTeam.list(q.ctx(), s.st, q.userID, q.query("exclude_team"))
 	return q.answer(list, errStore("team.get_unread", err))
 }

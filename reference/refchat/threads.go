@@ -31,15 +31,8 @@ type threadList struct {
 	Threads             []*threadResponse `json:"threads"`
 }
 
-// threadMember is the relation of a user to a thread.
-type threadMember struct {
-	postID, userID string
-	following      bool
-	viewed         int64
-	mentions       int64
-}
-
-// collapsed reports whether users have an inbox of threads, and replies are read there instead of with their channel.
+// collapsed reports whether users have an inbox of threads, and replies are read there instead of
+// with their channel.
 func (s *Server) collapsed() bool { return s.client.values["CollapsedThreads"] == "always_on" }
 
 // threadQuery selects the threads of a user to list.
@@ -58,11 +51,13 @@ func (s *Server) getThreads(q *request) error {
 	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
 	t := threadQuery{userID: q.userID, teamID: q.id, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
 	if t.before != "" && t.after != "" {
-		return badRequest("api.getThreadsForUser.bad_params", "The before and after parameters exclude each other.")
+		return badRequest("api.getThreadsForUser.bad_params",
+			"The before and after parameters exclude each other.")
 	}
 	totals, threads := !is("threadsOnly"), !is("totalsOnly")
 	if !totals && !threads {
-		return badRequest("api.getThreadsForUser.bad_only_params", "The totalsOnly and threadsOnly parameters exclude each other.")
+		return badRequest("api.getThreadsForUser.bad_only_params",
+			"The totalsOnly and threadsOnly parameters exclude each other.")
 	}
 	var err error
 	if x := v.Get("since"); x != "" {
@@ -115,7 +110,7 @@ func (s *Server) introduce(ctx context.Context, x *threadResponse, extended bool
 // threadFor returns a thread as a follower sees it; not found if the user does not follow it.
 func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, extended bool) (*threadResponse, error) {
 	none := missing("app.user.get_threads_for_user.not_found", "Thread not found/followed.")
-	if !m.following {
+	if !m.Following {
 		return nil, none
 	}
 	x, err := s.st.threadOf(ctx, m, teamID)
@@ -127,15 +122,18 @@ func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, 
 
 func (s *Server) getThread(q *request) error {
 	ctx := q.ctx()
-	m, err := s.st.threadMember(ctx, q.id, q.userID)
+	m, err := s.st.memberOfThread(ctx, q.id, q.userID)
 	if err != nil {
-		return errFind("thread.get_membership", err, missing("app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed."))
+		return errFind("thread.get_membership", err,
+			missing("app.user.get_thread_membership_for_user.not_found",
+				"Thread membership not found/followed."))
 	}
 	x, err := s.threadFor(ctx, m, q.param("team_id"), q.query("extended") == "true")
 	return q.answer(x, err)
 }
 
-// mustReadThread admits those who may read the channel of a thread's root, for calls that change their relation to it.
+// mustReadThread admits those who may read the channel of a thread's root, for calls that change
+// their relation to it.
 func (s *Server) mustReadThread(q *request) error {
 	id, err := q.idParam("thread_id")
 	if err != nil {
@@ -151,16 +149,16 @@ func (s *Server) followThread(q *request) error   { return s.setFollowing(q, tru
 func (s *Server) unfollowThread(q *request) error { return s.setFollowing(q, false) }
 
 func (s *Server) setFollowing(q *request, on bool) error {
-	userID, teamID, root, ctx := q.userID, q.id, q.post, q.ctx()
-	if err := s.st.setFollowing(ctx, root.ID, userID, on); err != nil {
+	root, ctx := q.post, q.ctx()
+	to := broadcast{UserID: q.userID, TeamID: q.id}
+	if err := s.st.setFollowing(ctx, root.ID, q.userID, on); err != nil {
 		return errStore("thread.maintain_membership", err)
 	}
-	replies, err := s.st.replyCount(ctx, root.ID)
+	replies, err := repliesIn.find(ctx, s.st, root.ID)
 	if err != nil {
 		return errStore("thread.get", err)
 	}
-	s.publish("thread_follow_changed", broadcast{UserID: userID, TeamID: teamID},
-		"reply_count", replies, "state", on, "thread_id", root.ID)
+	s.publish("thread_follow_changed", to, "reply_count", replies, "state", on, "thread_id", root.ID)
 	return q.ok()
 }
 
@@ -170,7 +168,8 @@ func (s *Server) readThread(q *request) error {
 	if err != nil || at <= 0 {
 		return errURL("timestamp")
 	}
-	userID, teamID, root, ctx := q.userID, q.id, q.post, q.ctx()
+	root, ctx := q.post, q.ctx()
+	userID, teamID := q.userID, q.id
 	m, err := s.st.joinThread(ctx, root.ID, userID)
 	if err != nil {
 		return errStore("thread.maintain_membership", err)
@@ -179,8 +178,10 @@ func (s *Server) readThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	was := m.mentions
-	m.following, m.viewed, m.mentions = true, at, before
+	was := m.UnreadMentions
+	m.Following = true
+	m.LastViewed = at
+	m.UnreadMentions = before
 	if err := s.st.markThread(ctx, m); err != nil {
 		return errStore("thread.mark_as_read", err)
 	}
@@ -194,8 +195,8 @@ func (s *Server) readThread(q *request) error {
 	return q.reply(x)
 }
 
-// mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel each of the
-// other's replies is one.
+// mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel
+// each of the other's replies is one.
 func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, since int64) (int64, error) {
 	c, err := s.channel(ctx, root.ChannelID)
 	if err != nil {
@@ -227,15 +228,16 @@ func (s *Server) readAllThreads(q *request) error {
 	return q.ok()
 }
 
-// threadUpdated notifies each follower of a thread of a new reply, which mentions some, with the thread as that
-// follower sees it.
+// threadUpdated notifies each follower of a thread of a new reply, which mentions some, with the
+// thread as that follower sees it.
 func (s *Server) threadUpdated(ctx context.Context, rootID, teamID string, mentions []string) error {
-	followers, err := s.st.followersOf(ctx, rootID)
+	followers, err := followersOf.list(ctx, s.st, rootID, true)
 	if err != nil {
 		return errStore("thread.get_followers", err)
 	}
-	for _, id := range followers {
-		m, err := s.st.threadMember(ctx, rootID, id)
+	for _, follower := range followers {
+		id := *follower
+		m, err := s.st.memberOfThread(ctx, rootID, id)
 		if err != nil {
 			return errStore("thread.get_membership", err)
 		}
@@ -300,7 +302,8 @@ func (s *Server) threadView(q *request) *threadView {
 	return &threadView{rootPosts, true, q.sess.UserID, v.Get("collapsedThreadsExtended") == "true"}
 }
 
-// introduceRoots fills in the profiles of those who took part in the threads of a list, if they are wanted.
+// introduceRoots fills in the profiles of those who took part in the threads of a list, if they are
+// wanted.
 func (s *Server) introduceRoots(ctx context.Context, list []*post, as *threadView) error {
 	if !as.extended {
 		return nil

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// Memberships that count in a user's inbox: of followed threads in the team's channels and in those of no team. The
-// statements name the tables tm (threadmemberships), t (threads), p (the root, of posts) and c (channels).
+// conditions selects the memberships that count in a user's inbox: of followed threads in channels
+// of the team and of no team. The statements name the tables tm (threadmemberships), t (threads), p
+// (the root, of posts) and c (channels).
 func (t threadQuery) conditions() (string, []any) {
 	text := "(c.teamid = ? OR c.teamid = '') AND tm.userid = ? AND tm.following = ?"
 	if !t.deleted {
@@ -19,12 +20,12 @@ func (t threadQuery) conditions() (string, []any) {
 
 const threadJoins = " LEFT JOIN threads t ON t.postid = tm.postid LEFT JOIN posts p ON p.id = tm.postid LEFT JOIN channels c ON c.id = t.channelid WHERE "
 
-// threadTotals counts a user's threads, those with unread replies, and unread mentions. The real server queries the
-// three in one statement.
+// threadTotals counts a user's threads, those with unread replies, and unread mentions. The real
+// server queries the three in one statement.
 func (st *store) threadTotals(ctx context.Context, t threadQuery, out *threadList) (err error) {
 	defer st.timed("ThreadStore.GetTotalThreads", &err)()
 	cond, args := t.conditions()
-	if err := st.row(ctx, nil, []any{&out.TotalUnreadThreads}, `SELECT COUNT(DISTINCT p.rootid) FROM posts p LEFT JOIN threadmemberships tm ON tm.postid = p.rootid
+	if err := st.row(ctx, []any{&out.TotalUnreadThreads}, `SELECT COUNT(DISTINCT p.rootid) FROM posts p LEFT JOIN threadmemberships tm ON tm.postid = p.rootid
 		LEFT JOIN channels c ON c.id = p.channelid WHERE `+cond+" AND p.createat >= tm.lastviewed", args...); err != nil {
 		return err
 	}
@@ -32,18 +33,23 @@ func (st *store) threadTotals(ctx context.Context, t threadQuery, out *threadLis
 	if t.unread {
 		counted += " AND tm.lastviewed < t.lastreplyat"
 	}
-	if err := st.row(ctx, nil, []any{&out.Total}, "SELECT COUNT(tm.postid) FROM threadmemberships tm"+threadJoins+counted, args...); err != nil {
+	if err := st.row(ctx, []any{&out.Total}, "SELECT COUNT(tm.postid) FROM threadmemberships tm"+threadJoins+counted, args...); err != nil {
 		return err
 	}
-	return st.row(ctx, nil, []any{&out.TotalUnreadMentions}, "SELECT COALESCE(SUM(tm.unreadmentions), 0) FROM threadmemberships tm"+threadJoins+cond, args...)
+	return st.row(ctx, []any{&out.TotalUnreadMentions},
+		"SELECT COALESCE(SUM(tm.unreadmentions), 0) FROM threadmemberships tm"+threadJoins+cond, args...)
 }
 
 var threadColumns = "t.postid, t.replycount, t.lastreplyat, t.participants, " + postKind.selected
 
 func threadFields(x *threadResponse) []any {
 	x.Post = &post{}
-	return slices.Concat([]any{&x.ID, &x.ReplyCount, &x.LastReplyAt, encoded[[]string]{&x.people, textList}},
-		postKind.fields(x.Post), []any{&x.UnreadReplies})
+	thread := []any{&x.ID, &x.ReplyCount, &x.LastReplyAt, place(&x.people)}
+	return slices.Concat(thread, postKind.fields(x.Post), []any{&x.UnreadReplies})
+}
+
+func threadFieldsOfMember(x *threadResponse) []any {
+	return append(threadFields(x), &x.LastViewedAt, &x.UnreadMentions)
 }
 
 func countReplies(x *threadResponse) { x.Post.ReplyCount = x.ReplyCount }
@@ -68,86 +74,153 @@ func (st *store) threadsFor(ctx context.Context, t threadQuery) (list []*threadR
 	if t.unread {
 		cond += " AND tm.lastviewed < t.lastreplyat"
 	}
-	return collect(ctx, st, nil, func(x *threadResponse) []any {
-		return append(threadFields(x), &x.LastViewedAt, &x.UnreadMentions)
-	}, countReplies, "SELECT "+threadColumns+`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = tm.postid AND r.createat >= tm.lastviewed AND r.deleteat = 0), tm.lastviewed, tm.unreadmentions
-		FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid LEFT JOIN threadmemberships tm ON tm.postid = t.postid
-		WHERE `+cond+" ORDER BY t.lastreplyat "+order+" LIMIT ?", append(args, t.per)...)
+	find := query[threadResponse]{fields: threadFieldsOfMember, then: countReplies, text: "SELECT " + threadColumns +
+		`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = tm.postid AND r.createat >= tm.lastviewed AND r.deleteat = 0),
+		tm.lastviewed, tm.unreadmentions FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid
+		LEFT JOIN threadmemberships tm ON tm.postid = t.postid WHERE ` + cond + " ORDER BY t.lastreplyat " + order + " LIMIT ?"}
+	return find.rows(ctx, st, append(args, t.per)...)
 }
 
+var threadByID = &query[threadResponse]{method: "ThreadStore.GetThreadForUser", fields: threadFields, then: countReplies,
+	text: "SELECT " + threadColumns + `, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = t.postid AND r.createat >= ? AND r.deleteat = 0)
+		FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid
+		WHERE (c.teamid = ? OR c.teamid = '') AND t.postid = ?`}
+
 // threadOf returns one thread as a member sees it.
-func (st *store) threadOf(ctx context.Context, m *threadMember, teamID string) (x *threadResponse, err error) {
-	defer st.timed("ThreadStore.GetThreadForUser", &err)()
-	x, err = first(collect(ctx, st, nil, threadFields, countReplies, "SELECT "+threadColumns+`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = t.postid AND r.createat >= ? AND r.deleteat = 0)
-		FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid WHERE (c.teamid = ? OR c.teamid = '') AND t.postid = ?`,
-		m.viewed, teamID, m.postID))
+func (st *store) threadOf(ctx context.Context, m *threadMember, teamID string) (*threadResponse, error) {
+	x, err := threadByID.one(ctx, st, m.LastViewed, teamID, m.PostID)
 	if err != nil {
 		return nil, err
 	}
-	x.LastViewedAt, x.UnreadMentions = m.viewed, m.mentions
+	x.LastViewedAt = m.LastViewed
+	x.UnreadMentions = m.UnreadMentions
 	return x, nil
 }
 
-func (st *store) threadMember(ctx context.Context, rootID, userID string) (m *threadMember, err error) {
-	defer st.timed("ThreadStore.GetMembershipForUser", &err)()
-	return st.selectThreadMember(ctx, nil, rootID, userID)
+// threadMember is the relation of a user to a thread.
+type threadMember struct {
+	PostID, UserID string
+	Following      bool
+	LastViewed     int64
+	LastUpdated    int64
+	UnreadMentions int64
 }
 
-func (st *store) selectThreadMember(ctx context.Context, tx *sql.Tx, rootID, userID string) (*threadMember, error) {
-	m := &threadMember{postID: rootID, userID: userID}
-	err := st.row(ctx, tx, []any{&m.following, &m.viewed, &m.mentions},
+var threadMemberKind = define(kind[threadMember]{
+	table: "threadmemberships", columns: "postid, userid, following, lastviewed, lastupdated, unreadmentions",
+})
+
+var (
+	// Three ways of storing a new membership differ in what they do to one that was stored meanwhile.
+	saveFollower     = threadMemberKind.upsert("postid, userid", "following, lastupdated")
+	saveThreadMember = threadMemberKind.upsert("postid, userid", "following, lastviewed, lastupdated")
+	saveThreadReader = threadMemberKind.upsert("postid, userid", "following")
+
+	isFollowing = "SELECT following FROM threadmemberships WHERE postid = ? AND userid = ?"
+)
+
+// follow makes a user follow a thread; mentioned counts an unread mention, author sets the thread
+// as viewed.
+func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) error {
+	m := &threadMember{PostID: rootID, UserID: userID, Following: true, LastUpdated: millis()}
+	m.UnreadMentions = int64(number(mentioned))
+	if author {
+		m.LastViewed = m.LastUpdated
+	}
+	return st.method(ctx, "ThreadStore.MaintainMembership", func(tx *store) error {
+		var following bool
+		err := tx.row(ctx, []any{&following}, isFollowing, rootID, userID)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return tx.run(ctx, saveFollower, threadMemberKind.content(m)...)
+		case err != nil || following && !mentioned && !author:
+			return err
+		}
+		return tx.run(ctx,
+			`UPDATE threadmemberships SET following = ?, lastviewed = GREATEST(lastviewed, ?), lastupdated = ?,
+			unreadmentions = unreadmentions + ? WHERE postid = ? AND userid = ?`,
+			true, m.LastViewed, m.LastUpdated, m.UnreadMentions, rootID, userID)
+	})
+}
+
+// unfollowed reports whether a user unfollowed a thread on purpose.
+func (st *store) unfollowed(ctx context.Context, rootID, userID string) (bool, error) {
+	following := true
+	err := st.measured(ctx, "ThreadStore.GetMembershipForUser", []any{&following}, isFollowing, rootID,
+		userID)
+	return !following, unless(err, sql.ErrNoRows)
+}
+
+// threadMember returns a user's relation to a thread. Without one, it has no more than their
+// identifiers.
+func (st *store) threadMember(ctx context.Context, rootID, userID string) (*threadMember, error) {
+	m := &threadMember{PostID: rootID, UserID: userID}
+	err := st.row(ctx, []any{&m.Following, &m.LastViewed, &m.UnreadMentions},
 		"SELECT following, lastviewed, unreadmentions FROM threadmemberships WHERE postid = ? AND userid = ?", rootID, userID)
 	return m, err
+}
+
+// memberOfThread is threadMember as a store's method.
+func (st *store) memberOfThread(ctx context.Context, rootID, userID string) (m *threadMember, err error) {
+	defer st.timed("ThreadStore.GetMembershipForUser", &err)()
+	return st.threadMember(ctx, rootID, userID)
 }
 
 // setFollowing lets a user follow a thread, which then counts as viewed, or no more.
 func (st *store) setFollowing(ctx context.Context, rootID, userID string, on bool) error {
 	now := millis()
-	return st.method(ctx, "ThreadStore.MaintainMembership", func(tx *sql.Tx) error {
-		m, err := st.selectThreadMember(ctx, tx, rootID, userID)
+	return st.method(ctx, "ThreadStore.MaintainMembership", func(tx *store) error {
+		m, err := tx.threadMember(ctx, rootID, userID)
+		m.Following = on
+		m.LastUpdated = now
 		if on {
-			m.viewed = now
+			m.LastViewed = now
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			return st.run(ctx, tx, upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following, lastviewed, lastupdated"),
-				rootID, userID, on, m.viewed, now, 0)
+			return tx.run(ctx, saveThreadMember, threadMemberKind.content(m)...)
 		}
 		if err != nil {
 			return err
 		}
-		return st.run(ctx, tx, "UPDATE threadmemberships SET following = ?, lastviewed = ?, lastupdated = ? WHERE postid = ? AND userid = ?", on, m.viewed, now, rootID, userID)
+		return tx.run(ctx,
+			"UPDATE threadmemberships SET following = ?, lastviewed = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
+			on, m.LastViewed, now, rootID, userID)
 	})
 }
 
 // joinThread returns a user's membership of a thread, and makes one if there is none.
 func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *threadMember, err error) {
-	defer st.timed("ThreadStore.MaintainMembership", &err)()
-	err = st.transact(ctx, func(tx *sql.Tx) (err error) {
-		m, err = st.selectThreadMember(ctx, tx, rootID, userID)
+	err = st.method(ctx, "ThreadStore.MaintainMembership", func(tx *store) (err error) {
+		m, err = tx.threadMember(ctx, rootID, userID)
 		if errors.Is(err, sql.ErrNoRows) {
-			_, err = st.exec(ctx, tx, upsert("threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", "postid, userid", "following"),
-				rootID, userID, true, 0, millis(), 0)
+			m.Following = true
+			m.LastUpdated = millis()
+			return tx.run(ctx, saveThreadReader, threadMemberKind.content(m)...)
 		}
 		return err
 	})
 	return m, err
 }
 
-// markThread stores a membership, then the time until which the thread was read: two statements, as by the real server.
+// markThread stores a membership, then the time until which the thread was read: two statements, as
+// by the real server.
 func (st *store) markThread(ctx context.Context, m *threadMember) (err error) {
 	defer st.timed("ThreadStore.MarkAsRead", &err)()
-	if err := st.run(ctx, nil, "UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
-		m.following, m.mentions, millis(), m.postID, m.userID); err != nil {
+	err = st.run(ctx,
+		"UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
+		m.Following, m.UnreadMentions, millis(), m.PostID, m.UserID)
+	if err != nil {
 		return err
 	}
-	return st.run(ctx, nil, "UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?", m.viewed, m.userID, m.postID)
+	return st.run(ctx, "UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?",
+		m.LastViewed, m.UserID, m.PostID)
 }
 
 // markAllThreads marks a user's threads of a team, and of no team, as read.
 func (st *store) markAllThreads(ctx context.Context, userID, teamID string, now int64) (err error) {
 	defer st.timed("ThreadStore.MarkAllAsRead", &err)()
-	ids, err := st.strings(ctx, nil, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid
-		WHERE (c.teamid = ? OR c.teamid = '') AND tm.userid = ?`, teamID, userID)
+	ids, err := st.strings(ctx, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid
+		JOIN channels c ON c.id = t.channelid WHERE (c.teamid = ? OR c.teamid = '') AND tm.userid = ?`, teamID, userID)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -155,20 +228,13 @@ func (st *store) markAllThreads(ctx context.Context, userID, teamID string, now 
 	return st.setThreads(ctx, "lastviewed = ?, unreadmentions = 0", now, userID, ids)
 }
 
-// replyCount returns the number of replies in a thread, 0 before the first.
-func (st *store) replyCount(ctx context.Context, rootID string) (n int64, err error) {
-	defer st.timed("ThreadStore.Get", &err)()
-	err = st.row(ctx, nil, []any{&n}, "SELECT replycount FROM threads WHERE postid = ?", rootID)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return n, err
-}
-
-func (st *store) followersOf(ctx context.Context, rootID string) (ids []string, err error) {
-	defer st.timed("ThreadStore.GetThreadFollowers", &err)()
-	return st.strings(ctx, nil, "SELECT userid FROM threadmemberships WHERE postid = ? AND following = ?", rootID, true)
-}
+var (
+	// repliesIn counts the replies of a thread; before the first, it has no row.
+	repliesIn = selects[int64]("ThreadStore.Get", "",
+		"SELECT replycount FROM threads WHERE postid = ?")
+	followersOf = selects[string]("ThreadStore.GetThreadFollowers", "",
+		"SELECT userid FROM threadmemberships WHERE postid = ? AND following = ?")
+)
 
 // threadPage returns the root and one page of the replies of a thread, and whether there are more.
 func (st *store) threadPage(ctx context.Context, root *post, page threadPage) (list []*post, more bool, err error) {
@@ -192,7 +258,7 @@ func (st *store) threadPage(ctx context.Context, root *post, page threadPage) (l
 		clause += " LIMIT ?"
 		args = append(args, page.per+1)
 	}
-	list, err = countedKind.in(ctx, st, nil, clause, args...)
+	list, err = countedKind.rows(ctx, st, clause, args...)
 	if page.per > 0 && len(list) > page.per {
 		list, more = list[:page.per], true
 	}

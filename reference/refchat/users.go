@@ -80,50 +80,52 @@ func (s *Server) ensureAdmin(ctx context.Context) error {
 
 func (s *Server) user(ctx context.Context, id string) (*user, error) {
 	u, err := s.users.through(id, func() (*user, error) { return userByID.one(fromMaster(ctx), s.st, id) })
-	if err != nil {
-		return nil, errFind("user.get", err, errNoUser)
-	}
-	return u, nil
+	return u, errFind("user.get", err, errNoUser)
 }
 
-func (s *Server) createUser(q *request) error {
-	var in user
-	if err := q.decode(&in, "user"); err != nil {
-		return err
-	}
-	in.Username, in.Email = strings.ToLower(in.Username), strings.ToLower(in.Email)
+func (s *Server) createUser(q *request, in *user) error {
+	in.Username = strings.ToLower(in.Username)
+	in.Email = strings.ToLower(in.Email)
 	switch {
 	case !nameForm.MatchString(in.Username):
-		return badRequest("model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+		return errUsername
 	case len(in.Email) > 128 || !emailForm.MatchString(in.Email):
 		return badRequest("model.user.is_valid.email.app_error", "Invalid email.")
 	case len(in.Password) < 5 || len(in.Password) > 72:
-		return badRequest("api.user.check_user_password.invalid.app_error", "Your password must contain at least 5 characters.")
+		return badRequest("api.user.check_user_password.invalid.app_error",
+			"Your password must contain at least 5 characters.")
 	}
 	hash, err := s.hash.hash(in.Password)
 	if err != nil {
 		return err
 	}
 	u := newUser(in.Username, in.Email, hash)
-	u.Nickname, u.FirstName, u.LastName, u.Position = clip(in.Nickname, 64), clip(in.FirstName, 64), clip(in.LastName, 64), clip(in.Position, 128)
-	if err := s.saveNewUser(userKind.save(q.ctx(), s.st, "UserStore.Save", u)); err != nil {
+	u.Nickname = clip(in.Nickname, 64)
+	u.FirstName = clip(in.FirstName, 64)
+	u.LastName = clip(in.LastName, 64)
+	u.Position = clip(in.Position, 128)
+	if err := savedUser(userKind.save(q.ctx(), s.st, "UserStore.Save", u)); err != nil {
 		return err
 	}
 	s.publish("new_user", broadcast{}, "user_id", u.ID)
 	return q.created(u.self())
 }
 
-// saveNewUser turns the store's answer to an insertion of a user into the API's.
-func (s *Server) saveNewUser(err error) error {
+var errUsername = badRequest("model.user.is_valid.username.app_error",
+	"Username must begin with a letter, and contain "+
+		`between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+
+// savedUser turns the store's answer to an insertion of a user into the API's.
+func savedUser(err error) error {
 	switch {
 	case duplicate(err, "username"):
-		return badRequest("app.user.save.username_exists.app_error", "An account with that username already exists.")
+		return badRequest("app.user.save.username_exists.app_error",
+			"An account with that username already exists.")
 	case duplicate(err, "email"):
-		return badRequest("app.user.save.email_exists.app_error", "An account with that email already exists.")
-	case err != nil:
-		return errStore("user.save", err)
+		return badRequest("app.user.save.email_exists.app_error",
+			"An account with that email already exists.")
 	}
-	return nil
+	return errStore("user.save", err)
 }
 
 func (s *Server) getUser(q *request) error {
@@ -132,7 +134,7 @@ func (s *Server) getUser(q *request) error {
 		return err
 	}
 	if q.id == q.sess.UserID {
-		if err := s.st.termsAccepted(q.ctx(), q.id); err != nil {
+		if _, err := terms.find(q.ctx(), s.st, q.id); err != nil {
 			return errStore("terms.get", err)
 		}
 	}
@@ -165,7 +167,6 @@ func (s *Server) getUsers(q *request) error {
 	if err := s.mayLookIn(q, teamID, channelID); err != nil {
 		return err
 	}
-	page, per := q.page()
 	find, args := usersInServer, []any{}
 	outside := v.Get("not_in_channel")
 	switch {
@@ -181,15 +182,11 @@ func (s *Server) getUsers(q *request) error {
 	case teamID != "":
 		find, args = usersInTeam, []any{teamID}
 	}
-	list, err := find.list(ctx, s.st, append(args, per, page*per)...)
+	list, err := find.list(ctx, s.st, q.paged(args...)...)
 	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
 
-func (s *Server) getUsersByIDs(q *request) error {
-	ids, err := q.list("user_ids")
-	if err != nil {
-		return err
-	}
+func (s *Server) getUsersByIDs(q *request, ids []string) error {
 	since, _ := strconv.ParseInt(q.query("since"), 10, 64)
 	out := make([]*user, 0, len(ids))
 	var missing []string
@@ -218,11 +215,7 @@ func (s *Server) getUsersByIDs(q *request) error {
 	return q.reply(out)
 }
 
-func (s *Server) getUsersByNames(q *request) error {
-	names, err := q.list("usernames")
-	if err != nil {
-		return err
-	}
+func (s *Server) getUsersByNames(q *request, names []string) error {
 	list, err := usersByNames.list(q.ctx(), s.st, names)
 	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
@@ -253,16 +246,15 @@ func (s *Server) autocompleteUsers(q *request) error {
 	return q.reply(out)
 }
 
-func (s *Server) searchUsers(q *request) error {
-	var in struct {
-		Term      string `json:"term"`
-		TeamID    string `json:"team_id"`
-		ChannelID string `json:"in_channel_id"`
-		Limit     int    `json:"limit"`
-	}
-	if err := q.decode(&in, "props"); err != nil {
-		return err
-	}
+// userSearch is a client's search of users.
+type userSearch struct {
+	Term      string `json:"term"`
+	TeamID    string `json:"team_id"`
+	ChannelID string `json:"in_channel_id"`
+	Limit     int    `json:"limit"`
+}
+
+func (s *Server) searchUsers(q *request, in *userSearch) error {
 	if in.Term == "" {
 		return errBody("term")
 	}
@@ -289,7 +281,8 @@ func (s *Server) getProfileImage(q *request) error {
 	_, _ = h.Write([]byte(u.Username))
 	hue := h.Sum32() % 256
 	body, err := s.images.through(strconv.Itoa(int(hue)), func() ([]byte, error) {
-		pal := color.Palette{color.RGBA{uint8(hue), uint8(255 - hue), uint8(64 + hue/2), 255}, color.White}
+		pal := color.Palette{color.RGBA{uint8(hue), uint8(255 - hue), uint8(64 + hue/2), 255},
+			color.White}
 		img := image.NewPaletted(image.Rect(0, 0, 128, 128), pal)
 		for y := 32; y < 96; y++ {
 			for x := 32; x < 96; x++ {
@@ -309,19 +302,11 @@ func (s *Server) getProfileImage(q *request) error {
 	return q.write(http.StatusOK, "image/png", body)
 }
 
-func (s *Server) getPreferences(q *request) error {
-	list, err := preferencesOf.list(q.ctx(), s.st, q.userID)
-	return q.answer(list, errStore("preference.get_all", err))
-}
-
-func (s *Server) updatePreferences(q *request) error {
-	var list []preference
-	if err := q.decode(&list, "preferences"); err != nil || len(list) == 0 {
-		return errBody("preferences")
-	}
+func (s *Server) updatePreferences(q *request, list []preference) error {
 	for _, p := range list {
 		if p.UserID != q.userID {
-			return forbidden("api.preference.update_preferences.set.app_error", "Unable to set user preferences.")
+			return forbidden("api.preference.update_preferences.set.app_error",
+				"Unable to set user preferences.")
 		}
 		if p.Category == "" || len(p.Category) > 32 || len(p.Name) > 32 || len(p.Value) > 2000 {
 			return badRequest("model.preference.is_valid.category.app_error", "Invalid category.")
@@ -334,53 +319,37 @@ func (s *Server) updatePreferences(q *request) error {
 	return q.ok()
 }
 
-// own returns the user_id parameter if it is the caller's, or the caller is an administrator.
-func (s *Server) own(q *request) (string, error) {
-	id, err := q.idParam("user_id")
-	if err != nil {
-		return "", err
+// mustBeOwn admits the user of the path, and administrators.
+func (s *Server) mustBeOwn(q *request) (err error) {
+	q.userID, err = q.idParam("user_id")
+	if err == nil && q.userID != q.sess.UserID && !s.isAdmin(q.sess) {
+		err = errPermission
 	}
-	if id != q.sess.UserID && !s.isAdmin(q.sess) {
-		return "", errPermission
-	}
-	return id, nil
+	return err
 }
 
-func (s *Server) createBot(q *request) error {
-	var in bot
-	if err := q.decode(&in, "bot"); err != nil {
-		return err
-	}
+func (s *Server) createBot(q *request, in *bot) error {
 	if !nameForm.MatchString(in.Username) {
-		return badRequest("model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+		return errUsername
 	}
 	u := newUser(in.Username, in.Username+"@localhost", "")
 	u.FirstName = clip(in.DisplayName, 64)
 	u.BotDescription = clip(in.Description, 1024)
-	if err := s.saveNewUser(s.st.insertBot(q.ctx(), u, q.sess.UserID)); err != nil {
+	if err := savedUser(s.st.insertBot(q.ctx(), u, q.sess.UserID)); err != nil {
 		return err
 	}
 	return q.created(bot{UserID: u.ID, Username: u.Username, DisplayName: u.FirstName, Description: u.BotDescription,
 		OwnerID: q.sess.UserID, CreateAt: u.CreateAt, UpdateAt: u.UpdateAt})
 }
 
-func (s *Server) createToken(q *request) error {
-	if !s.isAdmin(q.sess) { // the real default too: only administrators, until a role is granted it
-		return errPermission
-	}
-	var in accessToken
-	if err := q.decode(&in, "user_access_token"); err != nil {
-		return err
-	}
+func (s *Server) createToken(q *request, in *accessToken) error {
 	if in.Description == "" {
 		return errBody("description")
 	}
 	if _, err := s.user(q.ctx(), q.id); err != nil {
 		return err
 	}
-	t := accessToken{ID: newID(), Token: newID(), UserID: q.id, Description: clip(in.Description, 255), IsActive: true}
-	if err := insertToken.run(q.ctx(), s.st, t.ID, t.Token, t.UserID, t.Description, true); err != nil {
-		return errStore("user_access_token.save", err)
-	}
-	return q.reply(t)
+	t := &accessToken{ID: newID(), Token: newID(), UserID: q.id, Description: clip(in.Description, 255), IsActive: true}
+	return q.answer(t,
+		errStore("user_access_token.save", tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t)))
 }

@@ -14,8 +14,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// TestStatementsPerOperation checks doc.go's account of the database work against the executed statements. The
-// numbers are the real server's unless doc.go gives others.
+// TestStatementsPerOperation checks doc.go's account of the database work against the executed
+// statements. The numbers are the real server's unless doc.go gives others.
 func TestStatementsPerOperation(t *testing.T) {
 	// The account of the release whose source was read, without collapsed threads and priorities.
 	t.Run("5.37", func(t *testing.T) {
@@ -31,14 +31,14 @@ func TestStatementsPerOperation(t *testing.T) {
 			{"post by a user", func() { w.ann.post(w.channel, "x") }, 12},
 			{"reply to oneself", reply, 12 + 6 + 5},
 			{"thread, a page", func() {
-				want[obj](w.ann, 200, "GET", "/posts/"+text(root["id"])+"/thread?perPage=60&direction=down", nil)
+				w.ann.get("/posts/" + idOf(root) + "/thread?perPage=60&direction=down")
 			}, 2},
 		} {
 			w.settle()
-			before := w.anon.metric("refchat_db_statements_total")
+			before := w.metric("refchat_db_statements_total")
 			op.fn()
 			w.settle()
-			if n := w.anon.metric("refchat_db_statements_total") - before; n != op.want {
+			if n := w.metric("refchat_db_statements_total") - before; n != op.want {
 				t.Errorf("%s: %v statements, want %v", op.name, n, op.want)
 			}
 		}
@@ -51,7 +51,8 @@ func TestStatementsPerOperation(t *testing.T) {
 			root := w.ann.post(w.channel, "warm")
 			w.bob.post(w.channel, "warm")
 			bot.post(w.channel, "warm")
-			private := w.ann.made("/channels", obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+			private := w.ann.made("/channels",
+				obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
 			w.ann.post(private, "warm")
 			reply := func(c *client) func() {
 				return func() {
@@ -60,11 +61,11 @@ func TestStatementsPerOperation(t *testing.T) {
 			}
 			reply(w.ann)()
 			team := "/users/me/teams/" + w.team + "/threads"
-			thread := team + "/" + text(root["id"])
-			get := func(path string) func() { return func() { want[obj](w.ann, 200, "GET", path, nil) } }
-			put := func(path string) func() { return func() { want[obj](w.ann, 200, "PUT", path, nil) } }
+			thread := team + "/" + idOf(root)
+			get := func(path string) func() { return func() { w.ann.get(path) } }
+			put := func(path string) func() { return func() { w.ann.ok("PUT", path, nil) } }
 			search := func(path, terms string) func() {
-				return func() { want[obj](w.ann, 200, "POST", path, obj{"terms": terms}) }
+				return func() { w.ann.ok("POST", path, obj{"terms": terms}) }
 			}
 			for _, op := range []struct {
 				name string
@@ -76,37 +77,45 @@ func TestStatementsPerOperation(t *testing.T) {
 				{"post by a bot", func() { bot.post(w.channel, "x") }, 9},
 				{"post with a mention", func() { w.ann.post(w.channel, "@bob") }, 13 + extra},
 				{"reply to oneself", reply(w.ann), 10 + extra + 6 + 5 + 3},
-				{"view", func() { want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel}) }, 3 + extra},
+				{"view", func() { w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel}) },
+					3 + extra},
 				{"view with collapsed threads", func() {
-					want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
+					w.ann.ok("POST", "/channels/members/me/view",
+						obj{"channel_id": w.channel, "collapsed_threads_supported": true})
 				}, 1 + extra},
 				{"threads", get(team), 4},
 				{"threads, totals", get(team + "?totalsOnly=true"), 3},
 				{"threads, without totals", get(team + "?threadsOnly=true"), 1},
 				{"thread as its follower sees it", get(thread), 2},
-				{"thread, a page", get("/posts/" + text(root["id"]) + "/thread?perPage=60&direction=down"), 2 + 2},
+				{"thread, a page", get("/posts/" + idOf(root) + "/thread?perPage=60&direction=down"), 2 + 2},
 				{"read a thread", put(thread + "/read/1"), 1 + 3 + 2 + 2 + 1},
 				{"follow a thread", put(thread + "/following"), 1 + 4 + 1},
 				{"read all threads", put(team + "/read"), 2},
 				{"search", search("/teams/"+w.team+"/posts/search", "warm"), 1 + 2},
-				{"search for words and hashtags", search("/teams/"+w.team+"/posts/search", "warm #warm"), 2 + 2},
-				{"search with modifiers", search("/teams/"+w.team+"/posts/search", "warm from:ann in:deck"), 3 + 2},
-				{"acknowledge", func() { want[obj](w.ann, 200, "POST", "/users/me/posts/"+text(root["id"])+"/ack", nil) }, 1 + 4},
+				{"search for words and hashtags", search("/teams/"+w.team+"/posts/search", "warm #warm"),
+					2 + 2},
+				{"search with modifiers", search("/teams/"+w.team+"/posts/search", "warm from:ann in:deck"),
+					3 + 2},
+				{"acknowledge", func() { w.ann.ok("POST", "/users/me/posts/"+idOf(root)+"/ack", nil) }, 1 + 4},
 				{"remind", func() {
-					want[obj](w.ann, 200, "POST", "/users/me/posts/"+text(root["id"])+"/reminder", obj{"target_time": 1 << 40})
+					w.ann.ok("POST", "/users/me/posts/"+idOf(root)+"/reminder", obj{"target_time": 1 << 40})
 				}, 1 + 4 + 1},
-				{"channel search", func() { want[[]obj](w.ann, 200, "POST", "/teams/"+w.team+"/channels/search", obj{"term": "de"}) }, 1},
-				{"group search", func() { want[[]obj](w.ann, 200, "POST", "/channels/group/search", obj{"term": "de"}) }, 1},
-				{"user search", func() { want[[]obj](w.ann, 200, "POST", "/users/search", obj{"term": "bo"}) }, 1},
-				{"who am I", func() { want[obj](w.ann, 200, "GET", "/users/me", nil) }, 1},
-				{"ping", func() { want[obj](w.ann, 200, "GET", "/system/ping", nil) }, 0},
-				{"statuses", func() { want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id}) }, 0},
+				{"channel search",
+					func() { want[[]obj](w.ann, 200, "POST", "/teams/"+w.team+"/channels/search", obj{"term": "de"}) }, 1},
+				{"group search",
+					func() { want[[]obj](w.ann, 200, "POST", "/channels/group/search", obj{"term": "de"}) }, 1},
+				{"user search", func() { want[[]obj](w.ann, 200, "POST", "/users/search", obj{"term": "bo"}) },
+					1},
+				{"who am I", func() { w.ann.get("/users/me") }, 1},
+				{"ping", func() { w.ann.get("/system/ping") }, 0},
+				{"statuses",
+					func() { want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id}) }, 0},
 			} {
 				w.settle()
-				before := w.anon.metric("refchat_db_statements_total")
+				before := w.metric("refchat_db_statements_total")
 				op.fn()
 				w.settle()
-				if n := w.anon.metric("refchat_db_statements_total") - before; n != op.want {
+				if n := w.metric("refchat_db_statements_total") - before; n != op.want {
 					t.Errorf("%s: %v statements, want %v", op.name, n, op.want)
 				}
 			}
@@ -118,7 +127,7 @@ func TestStatementsPerOperation(t *testing.T) {
 func (w *world) settle() {
 	last := -1.0
 	for range 200 {
-		n := w.anon.metric("refchat_db_statements_total")
+		n := w.metric("refchat_db_statements_total")
 		if n == last {
 			return
 		}
@@ -129,39 +138,38 @@ func (w *world) settle() {
 }
 
 func TestMetrics(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	w.bob.dial()
 	w.ann.post(w.channel, "x")
-	posts := w.anon.metric("mattermost_post_total")
-	calls := w.anon.metric("mattermost_api_time", "handler=createPost", "method=POST", "status_code=201")
-	stored := w.anon.metric("mattermost_db_store_time", "method=PostStore.Save", "success=true")
-	requests := w.anon.metric("mattermost_http_requests_total")
+	posts := w.metric("mattermost_post_total")
+	calls := w.metric("mattermost_api_time", "handler=createPost", "method=POST", "status_code=201")
+	stored := w.metric("mattermost_db_store_time", "method=PostStore.Save", "success=true")
+	requests := w.metric("mattermost_http_requests_total")
 	for range 5 {
 		w.ann.post(w.channel, "x")
 	}
 	for name, got := range map[string]float64{
-		"mattermost_post_total":          w.anon.metric("mattermost_post_total") - posts,
-		"mattermost_api_time":            w.anon.metric("mattermost_api_time", "handler=createPost", "method=POST", "status_code=201") - calls,
-		"mattermost_db_store_time":       w.anon.metric("mattermost_db_store_time", "method=PostStore.Save", "success=true") - stored,
-		"mattermost_http_requests_total": w.anon.metric("mattermost_http_requests_total") - requests,
+		"mattermost_post_total":          w.metric("mattermost_post_total") - posts,
+		"mattermost_api_time":            w.metric("mattermost_api_time", "handler=createPost", "method=POST", "status_code=201") - calls,
+		"mattermost_db_store_time":       w.metric("mattermost_db_store_time", "method=PostStore.Save", "success=true") - stored,
+		"mattermost_http_requests_total": w.metric("mattermost_http_requests_total") - requests,
 	} {
 		if got != 5 {
 			t.Errorf("%s rose by %v, want 5", name, got)
 		}
 	}
-	if n := w.anon.metric("mattermost_http_websockets_total"); n != 1 {
+	if n := w.metric("mattermost_http_websockets_total"); n != 1 {
 		t.Errorf("mattermost_http_websockets_total = %v, want 1", n)
 	}
 	for _, name := range []string{"mattermost_process_cpu_seconds_total", "mattermost_db_master_connections_total", "process_cpu_seconds_total",
-		"go_goroutines", "go_memstats_heap_inuse_bytes", "go_memstats_stack_inuse_bytes", "go_sql_max_open_connections", "process_resident_memory_bytes"} {
-		if w.anon.metric(name) <= 0 {
+		"go_goroutines", "go_memstats_heap_inuse_bytes", "go_memstats_stack_inuse_bytes",
+		"go_sql_max_open_connections", "process_resident_memory_bytes"} {
+		if w.metric(name) <= 0 {
 			t.Errorf("no %s", name)
 		}
 	}
 	resp, err := http.Get(w.anon.url + "/debug/pprof/goroutine?debug=1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer resp.Body.Close()
 	if b, _ := io.ReadAll(resp.Body); !bytes.Contains(b, []byte("goroutine profile:")) {
 		t.Errorf("pprof: %.100s", b)
@@ -174,9 +182,7 @@ func TestHashes(t *testing.T) {
 	for i, hash := range []string{"bcrypt:4", "pbkdf2:1000", "pbkdf2:2000", "bcrypt:5"} {
 		func() {
 			s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: hash, Listen: "127.0.0.1:0"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan error, 1)
 			go func() { done <- s.Run(ctx) }()
@@ -204,22 +210,19 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// An account that was made on loopback keeps its password when the server is opened to others: that is refused as well.
+// An account that was made on loopback keeps its password when the server is opened to others: that
+// is refused as well.
 func TestAnAdministratorWithTheDefaultPasswordIsForLoopback(t *testing.T) {
 	dsn := database(t, "postgresql")
 	s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.Close()
 	_, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "0.0.0.0:0", AdminPassword: "One-of-my-own-1"})
 	if err == nil || !strings.Contains(err.Error(), "was made with it") {
 		t.Errorf("got %v", err)
 	}
 	s, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", AdminPassword: "One-of-my-own-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.Close()
 }
 
@@ -235,7 +238,8 @@ func TestCommand(t *testing.T) {
 	done := make(chan error, 1)
 	dir := t.TempDir() + "/files"
 	go func() {
-		done <- refchat.Config{}.Main(ctx, []string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
+		done <- refchat.Config{}.Main(ctx,
+			[]string{"-listen=127.0.0.1:0", "-dsn-env=MY_DSN", "-hash=bcrypt:4", "-files=" + dir, "-version=9.9.9", "-max-conns=7"}, env, wr, &stderr)
 	}()
 	var url string
 	if _, err := fmt.Fscanf(r, "refchat: listening on %s\n", &url); err != nil {
@@ -269,7 +273,8 @@ func TestCommand(t *testing.T) {
 		{"-hash=md5:1", `hash "md5:1"`},
 		{"-max-conns=-1", "max open connections"},
 	} {
-		err := refchat.Config{}.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard, io.Discard)
+		err := refchat.Config{}.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard,
+			io.Discard)
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s: %v, want %s", bad.arg, err, bad.want)
 		}

@@ -1,7 +1,6 @@
 package refchat_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,36 +13,30 @@ import (
 )
 
 func TestWebSocketEvents(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn})
+	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
 		holds(t, "status_change", bob.event("status_change"), "data.status", "online")
 		p := w.ann.post(w.channel, "ahoy @bob")
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			e := s.event("posted")
 			d := e["data"].(obj)
-			var got obj
-			noError(t, json.Unmarshal([]byte(text(d["post"])), &got))
-			if got["id"] != p["id"] || got["message"] != "ahoy @bob" || d["channel_name"] != "deck" || d["channel_display_name"] != "Deck" ||
-				d["channel_type"] != "O" || d["sender_name"] != "@ann" || d["team_id"] != w.team || d["mentions"] != `["`+w.bob.id+`"]` || d["set_online"] != true {
-				t.Errorf("%s got %v", name, e)
-			}
+			holds(t, name, d, "channel_name", "deck", "channel_display_name", "Deck", "channel_type", "O",
+				"sender_name", "@ann",
+				"team_id", w.team, "mentions", `["`+w.bob.id+`"]`, "set_online", true)
+			holds(t, name, decode(t, text(d["post"])), "id", p["id"], "message", "ahoy @bob")
 			holds(t, "broadcast", e["broadcast"], "channel_id", w.channel, "user_id", "", "omit_users", nil)
 		}
 		holds(t, "channel_viewed", ann.event("channel_viewed"), "data.channel_id", w.channel)
 		noError(t, ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}))
 		holds(t, "typing", bob.event("typing"), "data.user_id", w.ann.id)
-		want[obj](w.bob, 200, "POST", "/reactions", obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
-		if e := ann.event("reaction_added"); !strings.Contains(text(e["data"].(obj)["reaction"]), `"emoji_name":"anchor"`) {
-			t.Errorf("reaction_added %v", e)
-		}
-		want[obj](w.bob, 200, "DELETE", "/users/me/posts/"+text(p["id"])+"/reactions/anchor", nil)
+		w.bob.ok("POST", "/reactions",
+			obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
+		holds(t, "reaction_added", ann.about("reaction_added", "reaction"), "emoji_name", "anchor")
+		w.bob.ok("DELETE", "/users/me/posts/"+idOf(p)+"/reactions/anchor", nil)
 		ann.event("reaction_removed")
-		want[obj](w.ann, 200, "PUT", "/posts/"+text(p["id"])+"/patch", obj{"message": "avast"})
-		if e := bob.event("post_edited"); !strings.Contains(text(e["data"].(obj)["post"]), "avast") {
-			t.Errorf("post_edited %v", e)
-		}
-		want[obj](w.ann, 200, "DELETE", "/posts/"+text(p["id"]), nil)
+		w.ann.ok("PUT", "/posts/"+idOf(p)+"/patch", obj{"message": "avast"})
+		holds(t, "post_edited", bob.about("post_edited", "post"), "message", "avast")
+		w.ann.ok("DELETE", "/posts/"+idOf(p), nil)
 		bob.event("post_deleted")
 		w.bob.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		ann.event("direct_added")
@@ -80,7 +73,7 @@ func TestWebSocketEvents(t *testing.T) {
 		w.ann.post(w.channel, "before")
 		eve.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		w.ann.post(w.channel, "during")
-		want[obj](w.ann, 200, "DELETE", "/channels/"+w.channel+"/members/"+eve.id, nil)
+		w.ann.ok("DELETE", "/channels/"+w.channel+"/members/"+eve.id, nil)
 		w.ann.post(w.channel, "after")
 		if got := messages(t, es.sync(1)); !slices.Equal(got, []string{"during"}) {
 			t.Errorf("eve heard %v", got)
@@ -93,7 +86,8 @@ func TestWebSocketAuthentication(t *testing.T) {
 	w := newWorld(t, refchat.Config{DSN: dsn})
 	s := w.anon.dialRaw()
 	noError(t, s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}))
-	holds(t, "without a session", s.next(), "status", "FAIL", "error.id", "api.web_socket_router.not_authenticated.app_error")
+	holds(t, "without a session", s.next(), "status", "FAIL", "error.id",
+		"api.web_socket_router.not_authenticated.app_error")
 	noError(t, s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}))
 	var hello, ok bool
 	for !hello || !ok {
@@ -101,22 +95,10 @@ func TestWebSocketAuthentication(t *testing.T) {
 		hello = hello || m["event"] == "hello"
 		ok = ok || m["status"] == "OK" && m["seq_reply"] == float64(2)
 	}
-	noError(t, s.conn.WriteJSON(obj{"seq": 3, "action": "get_statuses_by_ids", "data": obj{"user_ids": []string{w.ann.id}}}))
-	for {
-		if m := s.next(); m["seq_reply"] == float64(3) {
-			if m["data"].(obj)[w.ann.id] != "online" {
-				t.Errorf("statuses %v", m)
-			}
-			break
-		}
-	}
-	noError(t, s.conn.WriteJSON(obj{"seq": 4, "action": "dance"}))
-	for {
-		if m := s.next(); m["seq_reply"] == float64(4) {
-			holds(t, "unknown action", m, "status", "FAIL", "error.id", "api.web_socket_router.bad_action.app_error")
-			break
-		}
-	}
+	m := s.asked(3, "get_statuses_by_ids", obj{"user_ids": []string{w.ann.id}})
+	holds(t, "statuses", m["data"], w.ann.id, "online")
+	holds(t, "unknown action", s.asked(4, "dance", nil), "status", "FAIL", "error.id",
+		"api.web_socket_router.bad_action.app_error")
 	bad := w.anon.dialRaw()
 	noError(t, bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}))
 	select {
@@ -129,20 +111,18 @@ func TestWebSocketAuthentication(t *testing.T) {
 	}
 }
 
-// TestSlowConsumer fills the queue of a connection that does not read: it is closed and the loss counted, and others
-// do not notice.
+// TestSlowConsumer fills the queue of a connection that does not read: it is closed and the loss
+// counted, and others do not notice.
 func TestSlowConsumer(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	w := plainWorld(t)
 	d := websocket.Dialer{ReadBufferSize: 1024}
 	conn, _, err := d.Dial("ws"+strings.TrimPrefix(w.bob.url, "http")+"/api/v4/websocket", map[string][]string{"Authorization": {"Bearer " + w.bob.token}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	ann := w.ann.dial()
 	big := strings.Repeat("x", 16000)
 	sent := 0
-	for w.anon.metric("refchat_websocket_dropped_total", "reason=overflow") == 0 {
+	for w.metric("refchat_websocket_dropped_total", "reason=overflow") == 0 {
 		if sent > 3000 {
 			t.Fatal("3000 posts of 16 kB did not fill the queue")
 		}
@@ -152,7 +132,7 @@ func TestSlowConsumer(t *testing.T) {
 		}
 	}
 	holds(t, "ann got", messages(t, ann.sync(1)), "#", sent)
-	if n := w.anon.metric("mattermost_http_websockets_total"); n != 1 {
+	if n := w.metric("mattermost_http_websockets_total"); n != 1 {
 		t.Errorf("%v connections are left, want ann's", n)
 	}
 }
@@ -160,11 +140,10 @@ func TestSlowConsumer(t *testing.T) {
 // TestBus runs two servers on one database: events, changes of membership and cached values cross.
 func TestBus(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
-		// Each needs the other's address, so the second listener's is reserved by making the second server first.
+		// Each needs the other's address, so the second listener's is reserved by making the second
+		// server first.
 		two, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", BusListen: "127.0.0.1:0"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		addr2 := two.BusAddr()
 		two.Close()
 		w := newWorld(t, refchat.Config{DSN: dsn, BusListen: "127.0.0.1:0", BusPeers: []string{addr2}})
@@ -200,7 +179,7 @@ func TestBus(t *testing.T) {
 		eve := w.addUser("eve")
 		eve2 := newClient(t, other)
 		eve2.token, eve2.id = eve.token, eve.id
-		eve2.fails(403, "api.context.permissions.app_error", "GET", "/channels/"+w.channel+"/posts", nil)
+		eve2.forbidden("GET", "/channels/"+w.channel+"/posts", nil)
 		w.ann.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
 		w.ann.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		for eve2.send("GET", "/channels/"+w.channel+"/posts", nil).status != 200 {
@@ -217,8 +196,9 @@ func TestBus(t *testing.T) {
 			}
 		}
 		// A server knows the pending ids that itself was sent.
-		draft := obj{"channel_id": w.channel, "message": "twice", "pending_post_id": eve.id + ":1600000000000"}
-		if a, b := want[obj](eve, 201, "POST", "/posts", draft), want[obj](eve2, 201, "POST", "/posts", draft); a["id"] == b["id"] {
+		draft := obj{"channel_id": w.channel, "message": "twice",
+			"pending_post_id": eve.id + ":1600000000000"}
+		if a, b := eve.create("/posts", draft), eve2.create("/posts", draft); a["id"] == b["id"] {
 			t.Error("a server knows the posts of another by their pending ids; the real one's do not exchange them")
 		}
 		for _, c := range []*client{w.anon, bob2} {

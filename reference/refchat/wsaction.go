@@ -20,7 +20,8 @@ func (r *wsRequest) text(key string) string {
 	return v
 }
 
-// answer queues the reply to a request; a reader must not overtake the writer for long, so it waits for room.
+// answer queues the reply to a request; a reader must not overtake the writer for long, so it waits
+// for room.
 func (k *wsSocket) answer(r *wsRequest, data any, err error) {
 	out := struct {
 		Status   string    `json:"status"`
@@ -32,7 +33,8 @@ func (k *wsSocket) answer(r *wsRequest, data any, err error) {
 		out.Status, out.Data = "FAIL", nil
 		if out.Error, _ = errors.AsType[*apiError](err); out.Error == nil || out.Error.StatusCode >= 500 && out.Error.cause != nil {
 			k.s.log.Error("websocket request", "action", r.Action, "err", err)
-			out.Error = newError(http.StatusInternalServerError, "api.internal.app_error", "Internal Server Error")
+			out.Error = newError(http.StatusInternalServerError, "api.internal.app_error",
+				"Internal Server Error")
 		}
 	}
 	b, err := json.Marshal(out)
@@ -117,7 +119,8 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 func (k *wsSocket) typing(ctx context.Context, r *wsRequest) error {
 	id := r.text("channel_id")
 	if !validID(id) || k.s.mustReadChannel(ctx, k.sess, id) != nil {
-		return badRequest("api.websocket_handler.invalid_param.app_error", "Invalid channel_id parameter.")
+		return badRequest("api.websocket_handler.invalid_param.app_error",
+			"Invalid channel_id parameter.")
 	}
 	k.s.typing(id, r.text("parent_id"), k.sess.UserID)
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// The real server's limits, except wsHold.
+// The real server's limits.
 const (
 	wsQueue     = 256             // events and replies waiting for a connection
 	wsReplay    = 128             // sent events that a client may request again
@@ -23,13 +23,13 @@ const (
 	wsPongWait  = 100 * time.Second
 	wsPingEvery = 60 * time.Second
 	wsAuthWait  = 5 * time.Second
-	wsHold      = 3 * time.Second // at most, how long the reorder fault keeps an event back
 )
 
 var upgrader = websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: new(sync.Pool)}
 
-// wsConn is the hub's view of a client's connection. It outlives its socket for a while: events go on to queue up,
-// and a client that names the connection and the next number resumes it without a loss.
+// wsConn is the hub's view of a client's connection. It outlives its socket for a while: events go
+// on to queue up, and a client that names the connection and the next number resumes it without a
+// loss.
 type wsConn struct {
 	s      *Server
 	userID string // set before the connection is registered
@@ -47,7 +47,6 @@ type wsConn struct {
 	// The socket's writer; while there is none, the hub's goroutine.
 	seq   int64            // the next number
 	sent  [wsReplay]*event // the events numbered below seq, each at its number modulo wsReplay
-	held  []heldEvent      // by the reorder fault, at most one of a channel
 	frame []byte
 }
 
@@ -67,12 +66,6 @@ type wsSocket struct {
 type wsItem struct {
 	ev    *event
 	reply []byte
-	late  bool // the reorder fault: hold it back
-}
-
-type heldEvent struct {
-	ev    *event
-	until time.Time
 }
 
 func newConn(s *Server) *wsConn {
@@ -150,7 +143,7 @@ func (k *wsSocket) start(sess *session) {
 	}
 	ctx, cancel := context.WithTimeout(s.bgCtx, 30*time.Second)
 	defer cancel()
-	roles, err := s.rolesOf(ctx, sess.UserID)
+	channels, err := s.channelsOfUser(ctx, sess.UserID)
 	if err != nil {
 		s.log.Warn("placing a connection", "err", err)
 		k.close()
@@ -162,7 +155,7 @@ func (k *wsSocket) start(sess *session) {
 		k.close()
 		return
 	}
-	s.hub.place(k.c, slices.Collect(maps.Keys(roles)), slices.Collect(maps.Keys(teams)))
+	s.hub.place(k.c, slices.Collect(maps.Keys(channels)), slices.Collect(maps.Keys(teams)))
 	s.setOnline(ctx, sess.UserID)
 }
 
@@ -186,8 +179,8 @@ func (c *wsConn) hello() *event {
 	return newEvent("hello", broadcast{UserID: c.userID}, fields...)
 }
 
-// rejoin makes k the connection's socket. Without the event that is wanted next, the client starts again under
-// another id.
+// rejoin makes k the connection's socket. Without the event that is wanted next, the client starts
+// again under another id.
 func (c *wsConn) rejoin(k *wsSocket, from int64) {
 	k.c, c.sock = c, k
 	result := "success"
@@ -216,53 +209,20 @@ func (k *wsSocket) writeLoop() {
 			err = k.writeNumbered(c.sent[n%wsReplay], n)
 		}
 	}
-	var release <-chan time.Time
-	if len(c.held) > 0 {
-		release = time.After(0)
-	}
 	for err == nil {
 		select {
 		case <-k.done:
 			return
 		case it := <-c.queue:
-			switch {
-			case it.ev == nil:
+			if it.ev == nil {
 				err = k.write(it.reply)
-			case it.late && c.heldOf(it.ev.to.ChannelID) < 0:
-				c.held = append(c.held, heldEvent{it.ev, time.Now().Add(wsHold)})
-				release = time.After(time.Until(c.held[0].until))
-			default:
-				if err = k.writeEvent(it.ev); err == nil && it.ev.name == "posted" && len(c.held) > 0 {
-					err = k.release(c.heldOf(it.ev.to.ChannelID))
-				}
-			}
-		case <-release:
-			release = nil
-			for len(c.held) > 0 && !time.Now().Before(c.held[0].until) && err == nil {
-				err = k.release(0)
-			}
-			if len(c.held) > 0 {
-				release = time.After(time.Until(c.held[0].until))
+			} else {
+				err = k.writeEvent(it.ev)
 			}
 		case <-ping.C:
 			err = k.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(wsWriteWait))
 		}
 	}
-}
-
-// heldOf returns the index of the event of a channel that is held back, or -1.
-func (c *wsConn) heldOf(channelID string) int {
-	return slices.IndexFunc(c.held, func(h heldEvent) bool { return h.ev.to.ChannelID == channelID })
-}
-
-// release writes a held event; none if i is -1.
-func (k *wsSocket) release(i int) error {
-	if i < 0 {
-		return nil
-	}
-	e := k.c.held[i].ev
-	k.c.held = slices.Delete(k.c.held, i, i+1)
-	return k.writeEvent(e)
 }
 
 // writeEvent gives an event the connection's next number, and keeps it.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// field returns the string that a flat JSON object has under a name, as it is written there (escapes are kept), or
-// nothing. It finds the first such name, at any depth.
+// field returns the string that a flat JSON object has under a name, as it is written there
+// (escapes are kept), or nothing. It finds the first such name, at any depth.
 func field(body []byte, name string) []byte {
 	v, _, _ := cutString(member(body, name))
 	return v
@@ -80,7 +80,8 @@ func member(body []byte, name string) []byte {
 	return nil
 }
 
-// each calls f for every string of an array, or with a name for the string under it in every object of an array.
+// each calls f for every string of an array, or with a name for the string under it in every object
+// of an array.
 func each(body []byte, name string, f func([]byte)) {
 	if name == "#" {
 		for range min(integer(body, ""), 100) + 1 {

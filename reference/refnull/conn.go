@@ -24,7 +24,8 @@ type request struct {
 	args                [4][]byte // of the path, where the table has a star
 }
 
-// serve answers one connection's requests until it ends. Requests that came together are answered together.
+// serve answers one connection's requests until it ends. Requests that came together are answered
+// together.
 func (s *Server) serve(ctx context.Context, c net.Conn) {
 	var (
 		in   = make([]byte, firstBuffer)
@@ -138,8 +139,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// parse reads one request from the beginning of b and returns its length; 0 if it is not complete, or the status
-// with which to refuse it.
+// parse reads one request from the beginning of b and returns its length; 0 if it is not complete,
+// or the status with which to refuse it.
 func parse(b []byte, r *request) (n, status int) {
 	if len(b) == 0 {
 		return 0, 0
@@ -167,56 +168,8 @@ func parse(b []byte, r *request) (n, status int) {
 	length := 0
 	for len(rest) > 0 {
 		line, rest = cutLine(rest)
-		colon := bytes.IndexByte(line, ':')
-		if colon <= 0 {
-			return 0, 400
-		}
-		// By length first: most header lines are none of ours.
-		switch name := line[:colon]; colon {
-		case 7:
-			if is(name, "upgrade") {
-				r.upgrade = is(value(line, colon), "websocket")
-			}
-		case 10:
-			if is(name, "connection") {
-				v := value(line, colon)
-				r.close = is(v, "close") || r.close && !is(v, "keep-alive")
-			}
-		case 13:
-			if is(name, "authorization") {
-				if v := value(line, colon); len(v) > 7 && is(v[:7], "bearer ") {
-					r.token = v[7:]
-				}
-			}
-		case 14:
-			if is(name, "content-length") {
-				v := value(line, colon)
-				if len(v) == 0 || len(v) > 9 {
-					return 0, 413
-				}
-				length = 0
-				for _, c := range v {
-					if c < '0' || c > '9' {
-						return 0, 400
-					}
-					length = length*10 + int(c-'0')
-				}
-			}
-		case 15:
-			if is(name, "x-refnull-delay") {
-				d, err := time.ParseDuration(string(value(line, colon)))
-				if err != nil || d < 0 || d > maxDelay {
-					return 0, 400
-				}
-				r.delay = d
-			}
-		case 17:
-			switch {
-			case is(name, "transfer-encoding"):
-				return 0, 411
-			case is(name, "sec-websocket-key"):
-				r.key = value(line, colon)
-			}
+		if status := r.header(line, &length); status != 0 {
+			return 0, status
 		}
 	}
 	n = head + 4
@@ -228,6 +181,68 @@ func parse(b []byte, r *request) (n, status int) {
 	}
 	r.body = b[n : n+length]
 	return n + length, 0
+}
+
+// header reads a header line and returns the status with which to refuse it, or 0; length is the
+// body's.
+func (r *request) header(line []byte, length *int) (status int) {
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 {
+		return 400
+	}
+	// By length first: most header lines are none of ours.
+	switch name := line[:colon]; colon {
+	case 7:
+		if is(name, "upgrade") {
+			r.upgrade = is(value(line, colon), "websocket")
+		}
+	case 10:
+		if is(name, "connection") {
+			v := value(line, colon)
+			r.close = is(v, "close") || r.close && !is(v, "keep-alive")
+		}
+	case 13:
+		if is(name, "authorization") {
+			if v := value(line, colon); len(v) > 7 && is(v[:7], "bearer ") {
+				r.token = v[7:]
+			}
+		}
+	case 14:
+		if is(name, "content-length") {
+			return readLength(value(line, colon), length)
+		}
+	case 15:
+		if is(name, "x-refnull-delay") {
+			d, err := time.ParseDuration(string(value(line, colon)))
+			if err != nil || d < 0 || d > maxDelay {
+				return 400
+			}
+			r.delay = d
+		}
+	case 17:
+		switch {
+		case is(name, "transfer-encoding"):
+			return 411
+		case is(name, "sec-websocket-key"):
+			r.key = value(line, colon)
+		}
+	}
+	return 0
+}
+
+// readLength reads a Content-Length and returns the status with which to refuse it, or 0.
+func readLength(v []byte, length *int) (status int) {
+	if len(v) == 0 || len(v) > 9 {
+		return 413
+	}
+	*length = 0
+	for _, c := range v {
+		if c < '0' || c > '9' {
+			return 400
+		}
+		*length = *length*10 + int(c-'0')
+	}
+	return 0
 }
 
 // cutLine cuts the first line off, without its end.

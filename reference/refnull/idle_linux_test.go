@@ -8,14 +8,12 @@ import (
 	"testing"
 )
 
-// TestIdleConnectionsAreNotProbed looks at the server's side of an idle connection in the kernel's table: no timer of
-// keep-alive runs.
+// TestIdleConnectionsAreNotProbed looks at the server's side of an idle connection in the kernel's
+// table: no timer of keep-alive runs.
 func TestIdleConnectionsAreNotProbed(t *testing.T) {
 	s := start(t, Config{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	if _, err := conn.Write([]byte("GET /api/v4/system/ping HTTP/1.1\r\nHost: null\r\n\r\n")); err != nil {
 		t.Fatal(err)
@@ -27,9 +25,7 @@ func TestIdleConnectionsAreNotProbed(t *testing.T) {
 		return strings.ToUpper(strconv.FormatUint(uint64(a.(*net.TCPAddr).Port)|0x10000, 16))[1:]
 	}
 	table, err := os.ReadFile("/proc/self/net/tcp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	found := false
 	for line := range strings.Lines(string(table)) { // sl, local, remote, state, queues, timer: proc_net_tcp in the kernel's documentation
 		f := strings.Fields(line)

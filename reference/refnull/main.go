@@ -20,14 +20,19 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	var cfg Config
 	fs := flag.NewFlagSet("refnull", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&cfg.Listen, "listen", "127.0.0.1:8075", "`address` to serve on; port 0 picks a free one")
-	fs.DurationVar(&cfg.Delay, "delay", 0, "keep every answer back for so `long`; the header X-Refnull-Delay does it for one request")
+	fs.StringVar(&cfg.Listen, "listen", "127.0.0.1:8075",
+		"`address` to serve on; port 0 picks a free one")
+	fs.DurationVar(&cfg.Delay, "delay", 0,
+		"keep every answer back for so `long`; the header X-Refnull-Delay does it for one request")
 	fs.IntVar(&cfg.Body, "body", DefaultBody, "`bytes` of the answer outside of the API")
 	fs.BoolVar(&cfg.TLS, "tls", false, "serve TLS, with a certificate of its own making")
-	cert := fs.String("cert", "", "with -tls: write the certificate to this `file`, for clients to trust")
-	stall := fs.String("stall", "", "stop answering once: `FOR@AT`, such as 2s@20s; AT counts from the first request")
+	cert := fs.String("cert", "",
+		"with -tls: write the certificate to this `file`, for clients to trust")
+	stall := fs.String("stall", "",
+		"stop answering once: `FOR@AT`, such as 2s@20s; AT counts from the first request")
 	fs.Float64Var(&cfg.Push, "push", 0, "posted `events` per second to every WebSocket")
-	fs.IntVar(&cfg.Number, "number", 0, "`number` of this server among several of one test, whose ids differ")
+	fs.IntVar(&cfg.Number, "number", 0,
+		"`number` of this server among several of one test, whose ids differ")
 	fs.StringVar(&cfg.Version, "version", DefaultVersion, "`version` to report")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(stdout)

@@ -10,9 +10,7 @@ func TestNumber(t *testing.T) {
 	seen := map[string]int{}
 	for number := range 3 {
 		s, err := New(Config{Number: number})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		s.ln.Close()
 		for range 1000 {
 			id := string(s.fresh(nil))

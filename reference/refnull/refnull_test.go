@@ -24,12 +24,18 @@ import (
 	"plimsoll/internal/race"
 )
 
-func start(t *testing.T, cfg Config) *Server {
+// noError ends a test by an error.
+func noError(t testing.TB, err error) {
 	t.Helper()
-	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func start(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	s, err := New(cfg)
+	noError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -50,9 +56,7 @@ func start(t *testing.T, cfg Config) *Server {
 func do(t *testing.T, c *http.Client, method, url, token, body string, header ...string) (*http.Response, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -60,14 +64,10 @@ func do(t *testing.T, c *http.Client, method, url, token, body string, header ..
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return resp, b
 }
 
@@ -75,18 +75,21 @@ func TestFixed(t *testing.T) {
 	s := start(t, Config{Body: 77})
 	resp, body := do(t, http.DefaultClient, "GET", s.URL()+"/anything?x=y", "", "")
 	if resp.StatusCode != 200 || len(body) != 77 || !json.Valid(body) || resp.Header.Get("X-Refnull-Took") != "" {
-		t.Errorf("%s, %d bytes %q, took %q", resp.Status, len(body), body, resp.Header.Get("X-Refnull-Took"))
+		t.Errorf("%s, %d bytes %q, took %q", resp.Status, len(body), body,
+			resp.Header.Get("X-Refnull-Took"))
 	}
 }
 
-// Every answer of the table is one JSON value, holds the requested ids, and no variable that was not filled.
+// Every answer of the table is one JSON value, holds the requested ids, and no variable that was
+// not filled.
 func TestTable(t *testing.T) {
 	s := start(t, Config{})
-	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b", "3333333333333333333333333c", "1600000000000"}
+	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b",
+		"3333333333333333333333333c", "1600000000000"}
 	const me = "mememememememememememememe"
 	body := `{"login_id":"ann","username":"ann","name":"room","display_name":"Room","type":"O","channel_id":"cccc","root_id":"rrrr","message":"a \"b\"",` +
 		`"user_id":"uuuu","post_id":"pppp","emoji_name":"+1","file_ids":["x","y]"]}`
-	for _, a := range answers {
+	for _, a := range readAnswers() {
 		t.Run(a.route, func(t *testing.T) {
 			method, path, _ := strings.Cut(a.route, " ")
 			n := 0
@@ -103,11 +106,7 @@ func TestTable(t *testing.T) {
 				send = `[{"team_id":"t","user_id":"x"},{"team_id":"t","user_id":"y"}]`
 			}
 			resp, got := do(t, http.DefaultClient, method, s.URL()+"/api/v4"+path, me, send)
-			want := a.status
-			if want == 0 {
-				want = 200
-			}
-			if resp.StatusCode != want || !json.Valid(got) || bytes.ContainsAny(got, "$") {
+			if resp.StatusCode != a.status || !json.Valid(got) || bytes.ContainsAny(got, "$") {
 				t.Fatalf("%s: %s", resp.Status, got)
 			}
 			if a.list {
@@ -126,7 +125,8 @@ func TestTable(t *testing.T) {
 	if st := s.Stats(); len(st.Unknown) != 0 {
 		t.Errorf("unknown paths %v", st.Unknown)
 	}
-	do(t, http.DefaultClient, "GET", s.URL()+"/api/v4/channels/1111111111111111111111111a/novelty", me, "")
+	do(t, http.DefaultClient, "GET", s.URL()+"/api/v4/channels/1111111111111111111111111a/novelty", me,
+		"")
 	if st := s.Stats(); st.Unknown["GET /channels/*/novelty"] != 1 {
 		t.Errorf("unknown paths %v, want the new one", st.Unknown)
 	}
@@ -193,9 +193,7 @@ func TestUpload(t *testing.T) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("files", "a.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := io.WriteString(part, "twelve bytes"); err != nil {
 		t.Fatal(err)
 	}
@@ -212,9 +210,7 @@ func TestUpload(t *testing.T) {
 func TestPipelined(t *testing.T) {
 	s := start(t, Config{Body: 10})
 	c, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	for _, part := range []string{"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nab", "cGET /3 HTTP/1.1\r\nHost: x\r\nconnec", "tion: Close\r\n\r\n"} {
@@ -309,9 +305,7 @@ func TestWebSocket(t *testing.T) {
 	s := start(t, Config{Push: 100, ping: 50 * time.Millisecond})
 	url := "ws" + strings.TrimPrefix(s.URL(), "http") + "/api/v4/websocket"
 	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), url, http.Header{"Authorization": {"Bearer t"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	pings := 0
@@ -359,13 +353,12 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// Without a token in the handshake, the hello follows the challenge's answer, as the web app does it.
+// Without a token in the handshake, the hello follows the challenge's answer, as the web app does
+// it.
 func TestChallenge(t *testing.T) {
 	s := start(t, Config{})
 	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL(), "http")+"/api/v4/websocket", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	if err := c.WriteMessage(websocket.TextMessage, []byte(`{"seq":1,"action":"authentication_challenge","data":{"token":"t"}}`)); err != nil {
@@ -445,9 +438,7 @@ func TestMain_usage(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	race.SkipBudget(t)
 	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer s.ln.Close()
 	in := []byte("GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUser-Agent: x\r\nAuthorization: Bearer abc\r\n\r\n")
 	out := make([]byte, 0, 4096)

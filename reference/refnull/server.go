@@ -22,10 +22,10 @@ import (
 	"time"
 )
 
-// DefaultBody is the length of the fixed answer unless configured: that of a small API answer.
+// DefaultBody is the length of the fixed answer unless configured, as long as a small API answer.
 const DefaultBody = 203
 
-// DefaultVersion is that of the real server that the answers are like.
+// DefaultVersion is the version of the real server whose answers the table imitates.
 const DefaultVersion = "11.0.0"
 
 var versionRE = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
@@ -41,8 +41,8 @@ type Config struct {
 	Push     float64       // posted events per second to every WebSocket
 	ping     time.Duration // between two pings of a WebSocket; 0 means one minute, and tests alone set another
 	Version  string        // that it reports; default DefaultVersion
-	// Of several servers that one test uses, each has a number of its own: then no two make the same id. The ids of the
-	// first are those of a server that is alone.
+	// Number tells apart several servers of one test, so that no two make the same id. Number 0 makes
+	// the ids of a server that is alone.
 	Number int
 }
 
@@ -68,7 +68,8 @@ type Server struct {
 	wg       sync.WaitGroup
 }
 
-// New listens and returns a server that Run makes answer. A configuration that makes no sense is an ErrUsage.
+// New listens and returns a server that Run makes answer. A configuration that makes no sense is an
+// ErrUsage.
 func New(cfg Config) (*Server, error) {
 	if cfg.Listen == "" {
 		cfg.Listen = "127.0.0.1:0"
@@ -96,7 +97,7 @@ func New(cfg Config) (*Server, error) {
 	case cfg.Push < 0 || cfg.Push > 1000:
 		return nil, fmt.Errorf("%w: push: %v events/s for each connection, want 0 to 1000", ErrUsage, cfg.Push)
 	}
-	s := &Server{cfg: cfg, routes: table(cfg.Version)}
+	s := &Server{cfg: cfg, routes: routes(cfg.Version)}
 	s.serial.Store(uint64(cfg.Number) << numberShift)
 	s.body = make([]byte, 0, cfg.Body)
 	s.body = append(s.body, '"')

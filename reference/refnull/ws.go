@@ -69,15 +69,16 @@ func (x *sockets) pick(k int) *socket {
 	return x.list[k%len(x.list)]
 }
 
-// websocket shakes hands (RFC 6455, 4.2.2), sends hello, and answers every action until the connection ends. early
-// holds the bytes received behind the request.
+// websocket shakes hands (RFC 6455, 4.2.2), sends hello, and answers every action until the
+// connection ends. early holds the bytes received behind the request.
 func (s *Server) websocket(c net.Conn, out []byte, r *request, early []byte) {
 	if len(r.key) == 0 || !r.get {
 		_, _ = c.Write(append(out, appendHead(nil, 400, 0, -1, "Connection", "close")...))
 		return
 	}
 	sum := sha1.Sum(append(bytes.Clone(r.key), "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...))
-	out = append(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "...)
+	out = append(out,
+		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "...)
 	out = base64.StdEncoding.AppendEncode(out, sum[:])
 	out = append(out, "\r\n\r\n"...)
 	w := &socket{conn: c}
@@ -95,7 +96,8 @@ func (s *Server) websocket(c net.Conn, out []byte, r *request, early []byte) {
 // hello appends the first event. The lock is not needed before other goroutines have the socket.
 func (w *socket) hello(out []byte) []byte {
 	w.seq = 1
-	return appendFrame(out, 1, []byte(`{"event":"hello","data":{"connection_id":"null","server_hostname":"null","server_version":"11.0.0.null"},"broadcast":{"omit_users":null,"user_id":"","channel_id":"","team_id":"","connection_id":"","omit_connection_id":""},"seq":0}`))
+	return appendFrame(out, 1,
+		[]byte(`{"event":"hello","data":{"connection_id":"null","server_hostname":"null","server_version":"11.0.0.null"},"broadcast":{"omit_users":null,"user_id":"","channel_id":"","team_id":"","connection_id":"","omit_connection_id":""},"seq":0}`))
 }
 
 // read answers the client's messages.
@@ -129,7 +131,8 @@ func (w *socket) read(b []byte) {
 	}
 }
 
-// take handles one message of the client. Fragments get one answer each, which no client of this server sends.
+// take handles one message of the client. Fragments get one answer each, which no client of this
+// server sends.
 func (w *socket) take(op byte, fin bool, payload []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,8 +168,8 @@ func integer(b []byte, key string) (n int64) {
 	return n
 }
 
-// parseFrame reads one frame of a client (RFC 6455, 5.2) and takes its mask off in place. n is its length, 0 if it is
-// not complete, -1 if it is not a frame.
+// parseFrame reads one frame of a client (RFC 6455, 5.2) and takes its mask off in place. n is its
+// length, 0 if it is not complete, -1 if it is not a frame.
 func parseFrame(b []byte) (op byte, fin bool, payload []byte, n int) {
 	if len(b) < 6 {
 		return 0, false, nil, 0
@@ -210,7 +213,8 @@ func appendFrame(b []byte, op byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// push sends pings and posted events to all sockets, one after another and evenly over time, until ctx ends.
+// push sends pings and posted events to all sockets, one after another and evenly over time, until
+// ctx ends.
 func (s *Server) push(ctx context.Context) {
 	const tick = 10 * time.Millisecond
 	t := time.NewTicker(tick)
@@ -259,7 +263,8 @@ func (w *socket) event(s *Server, now time.Time) bool {
 	}
 	buf := pool.Get().(*[]byte)
 	defer pool.Put(buf)
-	b := append((*buf)[:0], `{"event":"posted","data":{"channel_display_name":"c","channel_name":"null-000","channel_type":"O","post":"{\"id\":\"`...)
+	b := append((*buf)[:0],
+		`{"event":"posted","data":{"channel_display_name":"c","channel_name":"null-000","channel_type":"O","post":"{\"id\":\"`...)
 	b = s.fresh(b)
 	b = append(b, `\",\"create_at\":`...)
 	b = strconv.AppendInt(b, now.UnixMilli(), 10)
@@ -267,7 +272,8 @@ func (w *socket) event(s *Server, now time.Time) bool {
 	b = append(append(b, 'u'), teamID[1:]...)
 	b = append(b, `\",\"channel_id\":\"`...)
 	b = append(append(b, 'c'), teamID[1:]...)
-	b = append(b, `\",\"root_id\":\"\",\"message\":\"nothing to say, and that in as many words as usual\",\"type\":\"\",\"props\":{},\"hashtags\":\"\",\"metadata\":{}}","sender_name":"@nobody","team_id":""},"broadcast":{"omit_users":null,"user_id":"","channel_id":"`...)
+	b = append(b,
+		`\",\"root_id\":\"\",\"message\":\"nothing to say, and that in as many words as usual\",\"type\":\"\",\"props\":{},\"hashtags\":\"\",\"metadata\":{}}","sender_name":"@nobody","team_id":""},"broadcast":{"omit_users":null,"user_id":"","channel_id":"`...)
 	b = append(append(b, 'c'), teamID[1:]...)
 	b = append(b, `","team_id":""},"seq":`...)
 	b = strconv.AppendInt(b, w.seq, 10)
@@ -280,7 +286,8 @@ func (w *socket) event(s *Server, now time.Time) bool {
 	return w.write(*frame)
 }
 
-// write sends a frame. A client that does not read loses its connection: the deadline ends it. The lock is held.
+// write sends a frame. A client that does not read loses its connection: the deadline ends it. The
+// lock is held.
 func (w *socket) write(frame []byte) bool {
 	if err := w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return false

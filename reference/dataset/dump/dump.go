@@ -11,17 +11,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"plimsoll/internal/built"
 	"plimsoll/internal/files"
+	"plimsoll/internal/parallel"
 	"plimsoll/reference/dataset"
 )
 
@@ -84,8 +82,8 @@ func (d *Dump) Files() string {
 // Digest is the SHA-256 of the manifest in hexadecimal; through the manifest it is one of all data.
 func (d *Dump) Digest() string { return d.digest }
 
-// Create makes the directory of a new dump beside dir, in which the caller puts data and attachments; [Seal] then
-// moves it to dir. So dir is whole or not there. Nothing may be at dir.
+// Create makes the directory of a new dump beside dir, in which the caller puts data and
+// attachments; [Seal] then moves it to dir. So dir is whole or not there. Nothing may be at dir.
 func Create(dir string) (data, files string, err error) {
 	if _, err := os.Lstat(dir); err == nil {
 		return "", "", fmt.Errorf("%s exists already; name another directory, or remove it", dir)
@@ -105,7 +103,8 @@ func Create(dir string) (data, files string, err error) {
 // Abandon removes the unfinished dump of Create.
 func Abandon(dir string) error { return os.RemoveAll(partOf(dir)) }
 
-// partOf names the unfinished dump of this process: two may make the same one at a time, and the first wins.
+// partOf names the unfinished dump of this process: two may make the same one at a time, and the
+// first wins.
 func partOf(dir string) string { return filepath.Clean(dir) + ".part-" + strconv.Itoa(os.Getpid()) }
 
 // abandoned lists the unfinished dumps of processes that were killed.
@@ -179,7 +178,8 @@ func Open(dir string) (*Dump, error) {
 	return d, nil
 }
 
-// For returns the dump of an engine: dir itself, or the directory in it of the engine's name. It is [Dump.Whole].
+// For returns the dump of an engine: dir itself, or the directory in it of the engine's name. It is
+// [Dump.Whole].
 func For(dir, engine string) (*Dump, error) {
 	d, err := Open(dir)
 	if errors.Is(err, ErrNoDump) {
@@ -199,8 +199,8 @@ func For(dir, engine string) (*Dump, error) {
 	return d, nil
 }
 
-// Whole returns an error if a file of the manifest is missing or has another size, as in a dump that was copied in
-// part. It reads no contents: [Dump.VerifyFiles] does.
+// Whole returns an error if a file of the manifest is missing or has another size, as in a dump
+// that was copied in part. It reads no contents: [Dump.VerifyFiles] does.
 func (d *Dump) Whole() error {
 	for _, f := range d.Manifest.Files {
 		found := "is missing"
@@ -212,7 +212,8 @@ func (d *Dump) Whole() error {
 		case !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("looking for the files of a dump: %w", err)
 		}
-		return fmt.Errorf("%s is not whole: %s %s; copy it again, or remove it and make it again", d.Dir, f.Path, found)
+		return fmt.Errorf("%s is not whole: %s %s; copy it again, or remove it and make it again", d.Dir,
+			f.Path, found)
 	}
 	return nil
 }
@@ -234,7 +235,8 @@ func (d *Dump) VerifyFiles(ctx context.Context) (problems []string, err error) {
 		case !ok:
 			problems = append(problems, want.Path+" is missing")
 		case got.Bytes != want.Bytes:
-			problems = append(problems, fmt.Sprintf("%s has %d bytes, the manifest has %d", want.Path, got.Bytes, want.Bytes))
+			problems = append(problems,
+				fmt.Sprintf("%s has %d bytes, the manifest has %d", want.Path, got.Bytes, want.Bytes))
 		case got.SHA256 != want.SHA256:
 			problems = append(problems, want.Path+" has other contents than the manifest says")
 		}
@@ -263,20 +265,13 @@ func sumTree(ctx context.Context, dir string) ([]File, error) {
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	var next atomic.Int64
-	errs := make([]error, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for w := range errs {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(files) && errs[w] == nil; i = int(next.Add(1)) - 1 {
-				if errs[w] = ctx.Err(); errs[w] == nil {
-					errs[w] = sumFile(filepath.Join(dir, files[i].Path), &files[i])
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return files, errors.Join(errs...)
+	err = parallel.Each(len(files), func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return sumFile(filepath.Join(dir, files[i].Path), &files[i])
+	})
+	return files, err
 }
 
 func sumFile(path string, f *File) error {

@@ -34,9 +34,7 @@ func start(t *testing.T, engine, from string) server {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	dir, err := os.MkdirTemp("", "dump-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	noError(t, os.Chmod(dir, 0o755))
 	var s server
@@ -45,14 +43,13 @@ func start(t *testing.T, engine, from string) server {
 	} else {
 		s, err = mysql.Start(ctx, mysql.Config{Dir: dir, Data: from})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
 	return s
 }
 
-// TestThereAndBack seals a server's data, moves it, starts another server with it, and then breaks data and files.
+// TestThereAndBack seals a server's data, moves it, starts another server with it, and then breaks
+// data and files.
 func TestThereAndBack(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
@@ -70,17 +67,13 @@ func TestThereAndBack(t *testing.T) {
 				exec(t, s.DSN("chat"), statement)
 			}
 			tables, err := dump.Tables(t.Context(), s.DSN("chat"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			dir := filepath.Join(t.TempDir(), "d")
 			for _, pid := range []int{1 << 30, os.Getppid()} { // a killed program's, and one that is still at it
 				noError(t, os.Mkdir(fmt.Sprint(dir, ".part-", pid), 0o755))
 			}
 			data, _, err := dump.Create(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if parts, err := filepath.Glob(dir + ".part-*"); err != nil || len(parts) != 2 {
 				t.Errorf("unfinished dumps %v, want that of this process and that of the other", parts)
 			}
@@ -89,9 +82,7 @@ func TestThereAndBack(t *testing.T) {
 				t.Error("an unfinished dump can be opened")
 			}
 			d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: engine, Database: "chat", Tables: tables})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if _, _, err := dump.Create(dir); err == nil {
 				t.Error("a dump may be made over another")
 			}
@@ -111,9 +102,7 @@ func TestThereAndBack(t *testing.T) {
 			compare := func() string {
 				t.Helper()
 				have, err := dump.Tables(t.Context(), other.DSN("chat"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				return strings.Join(dump.Compare(again.Manifest.Tables, have), "\n")
 			}
 			if got := compare(); got != "" {
@@ -148,9 +137,7 @@ func breakFiles(t *testing.T, d *dump.Dump) {
 	}
 	path := filepath.Join(d.Dir, large.Path)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer f.Close()
 	find := func(want string) {
 		t.Helper()
@@ -188,11 +175,6 @@ func TestOpenErrors(t *testing.T) {
 		noError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(content), 0o644))
 		if _, err := dump.Open(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("manifest %q: %v", content, err)
-		}
-	}
-	for _, dsn := range []string{"", "postgres://x:secret@127.0.0.1:1/d", "mysql://x:secret@tcp(127.0.0.1:1)/d", "mysql://secret"} {
-		if _, err := dump.Tables(t.Context(), dsn); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", dsn, err)
 		}
 	}
 	if err := dump.CheckSpace(filepath.Join(dir, "not", "yet"), 1); err != nil {

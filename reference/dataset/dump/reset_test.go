@@ -23,15 +23,14 @@ type resetter interface {
 	PIDs() []int
 }
 
-// startWith starts a server on data with a way of resets; the test is skipped where this host lacks it.
+// startWith starts a server on data with a way of resets; the test is skipped where this host lacks
+// it.
 func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	dir, err := os.MkdirTemp("", "reset-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	noError(t, os.Chmod(dir, 0o755))
 	var s resetter
@@ -50,8 +49,8 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 	return s
 }
 
-// TestResetIsExact writes to a database as a run does, resets it, and compares every cell of every table with the
-// state before: with a running server, and with a stopped one.
+// TestResetIsExact writes to a database as a run does, resets it, and compares every cell of every
+// table with the state before: with a running server, and with a stopped one.
 func TestResetIsExact(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
@@ -88,7 +87,8 @@ func resetExactly(t *testing.T, s resetter, way lab.Copying) {
 	}
 	for try := range 2 {
 		for _, statement := range []string{
-			"INSERT INTO posts SELECT id + 100000, 'late' FROM posts", "UPDATE posts SET message = 'changed' WHERE id < 10", "DELETE FROM posts WHERE id = 2",
+			"INSERT INTO posts SELECT id + 100000, 'late' FROM posts",
+			"UPDATE posts SET message = 'changed' WHERE id < 10", "DELETE FROM posts WHERE id = 2",
 			"CREATE TABLE extra (id int)", "CREATE INDEX late ON posts (message)",
 		} {
 			exec(t, s.DSN("chat"), statement)
@@ -105,9 +105,7 @@ func resetExactly(t *testing.T, s resetter, way lab.Copying) {
 			t.Errorf("process before the reset %v, after %v: not restarted", pids, now)
 		}
 		have, err := dump.Tables(ctx, s.DSN("chat"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if got := dump.Compare(before, have); len(got) > 0 {
 			t.Errorf("reset %d: %v", try+1, got)
 		}

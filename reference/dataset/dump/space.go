@@ -8,7 +8,8 @@ import (
 	"plimsoll/internal/linux"
 )
 
-// CheckSpace reports an error if the file system of dir, which need not exist yet, has less than so many bytes free.
+// CheckSpace reports an error if the file system of dir, which need not exist yet, has less than so
+// many bytes free.
 func CheckSpace(dir string, need int64) error {
 	at, err := filepath.Abs(dir)
 	if err != nil {

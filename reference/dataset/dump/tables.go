@@ -2,16 +2,13 @@ package dump
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
+
+	"plimsoll/reference/refchat/databases"
 )
 
 // A Table describes a table's rows.
@@ -24,40 +21,33 @@ type Table struct {
 	Checksum string `json:"checksum"`
 }
 
-var errDSN = errors.New(`reading the DSN: want postgres://user:password@host:port/database or mysql://user:password@tcp(host:port)/database`)
-
 // Tables reads all tables of a database, every row of them: about 400,000 rows a second.
 func Tables(ctx context.Context, dsn string) ([]Table, error) {
-	db, my, err := open(dsn)
+	db, engine, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
+	my := engine == databases.MySQL
 	schema := "current_schema()"
 	if my {
 		schema = "DATABASE()"
 	}
-	rows, err := db.QueryContext(ctx, `SELECT c.table_name, c.column_name FROM information_schema.columns c JOIN information_schema.tables t
+	cells, err := databases.Cells(ctx, db, `SELECT c.table_name, c.column_name
+		FROM information_schema.columns c JOIN information_schema.tables t
 		ON t.table_schema = c.table_schema AND t.table_name = c.table_name AND t.table_type = 'BASE TABLE'
 		WHERE c.table_schema = `+schema+` ORDER BY c.table_name, c.ordinal_position`)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tables: %w", err)
 	}
-	defer rows.Close()
 	columns := map[string][]string{}
 	var names []string
-	for rows.Next() {
-		var table, column string
-		if err := rows.Scan(&table, &column); err != nil {
-			return nil, fmt.Errorf("listing the tables: %w", err)
-		}
+	for _, c := range cells {
+		table := c[0]
 		if columns[table] == nil {
 			names = append(names, table)
 		}
-		columns[table] = append(columns[table], column)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("listing the tables: %w", err)
+		columns[table] = append(columns[table], c[1])
 	}
 	var out []Table
 	for _, name := range names {
@@ -70,51 +60,24 @@ func Tables(ctx context.Context, dsn string) ([]Table, error) {
 	return out, nil
 }
 
-// Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that hold tables of users.
-func Schemas(ctx context.Context, dsn string) ([]string, error) {
-	db, _, err := open(dsn)
+// Schemas returns the schemas of a PostgreSQL database, or the databases of a MySQL server, that
+// hold tables of users.
+func Schemas(ctx context.Context, dsn string) (names []string, err error) {
+	db, _, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, `SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_type = 'BASE TABLE'
-		AND table_schema NOT IN ('pg_catalog', 'information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1`)
+	cells, err := databases.Cells(ctx, db, `SELECT DISTINCT table_schema FROM information_schema.tables
+		WHERE table_type = 'BASE TABLE' AND table_schema NOT IN
+		('pg_catalog', 'information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1`)
 	if err != nil {
 		return nil, fmt.Errorf("listing the schemas: %w", err)
 	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("listing the schemas: %w", err)
-		}
-		names = append(names, name)
+	for _, c := range cells {
+		names = append(names, c[0])
 	}
-	return names, rows.Err()
-}
-
-func open(dsn string) (db *sql.DB, my bool, err error) {
-	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
-		conf, err := mysql.ParseDSN(rest)
-		if err != nil {
-			return nil, true, errDSN
-		}
-		conf.Timeout, conf.Logger = 10*time.Second, &mysql.NopLogger{} // failures come back as errors
-		connector, err := mysql.NewConnector(conf)
-		if err != nil {
-			return nil, true, errDSN
-		}
-		return sql.OpenDB(connector), true, nil
-	}
-	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return nil, false, errDSN
-	}
-	conf, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return nil, false, errDSN
-	}
-	return stdlib.OpenDB(*conf), false, nil
+	return names, nil
 }
 
 // query reads one table whole. NULL and the empty text stay distinct.
@@ -134,7 +97,8 @@ func query(table string, columns []string, my bool) string {
 	return "SELECT COUNT(*), " + times + ", COALESCE(SUM(" + hash + "), 0) FROM `" + strings.ReplaceAll(table, "`", "``") + "`"
 }
 
-// Compare returns how the tables of a database differ from those of a manifest, one line each.
+// Compare returns the differences between the tables of a manifest and of a database, one line
+// each.
 func Compare(want, have []Table) (problems []string) {
 	found := map[string]Table{}
 	for _, t := range have {
@@ -147,9 +111,12 @@ func Compare(want, have []Table) (problems []string) {
 		case !ok:
 			problems = append(problems, "table "+w.Name+" is missing")
 		case h.Rows != w.Rows:
-			problems = append(problems, fmt.Sprintf("table %s has %d rows, the manifest says %d", w.Name, h.Rows, w.Rows))
+			problems = append(problems,
+				fmt.Sprintf("table %s has %d rows, the manifest says %d", w.Name, h.Rows, w.Rows))
 		case h.First != w.First || h.Last != w.Last:
-			problems = append(problems, fmt.Sprintf("table %s spans the times %d to %d, the manifest says %d to %d", w.Name, h.First, h.Last, w.First, w.Last))
+			problems = append(problems,
+				fmt.Sprintf("table %s spans the times %d to %d, the manifest says %d to %d", w.Name, h.First,
+					h.Last, w.First, w.Last))
 		case h.Checksum != w.Checksum:
 			problems = append(problems, "table "+w.Name+" has other contents than the manifest says")
 		}

@@ -10,19 +10,16 @@ import (
 	"plimsoll/reference/dataset/dump"
 )
 
-// TestADumpThatWasCopiedInPart: a file that is missing or short is found before a server starts on the dump.
+// TestADumpThatWasCopiedInPart: a file that is missing or short is found before a server starts on
+// the dump.
 func TestADumpThatWasCopiedInPart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	data, _, err := dump.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	rows := []byte("rows")
 	noError(t, errors.Join(os.Mkdir(data, 0o755), os.WriteFile(filepath.Join(data, "table"), rows, 0o644)))
 	d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: "mysql"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := dump.For(dir, "mysql"); err != nil {
 		t.Errorf("the whole dump: %v", err)
 	}

@@ -24,13 +24,13 @@ type Counts struct {
 // maxLine is the longest line that servers read.
 const maxLine = 16 << 20
 
-// order is that of the types of lines.
+// order lists the types of lines as they follow each other in a file.
 var order = []string{"version", "team", "channel", "user", "post", "direct_channel", "direct_post"}
 
-// Check reads a file as strictly as the documentation allows, and returns the first error with its line. It keeps the
-// names of teams, channels and users, and the memberships.
+// Check reads a file as strictly as the documentation allows, and returns the first error with its
+// line. It keeps the names of teams, channels and users, and the memberships.
 func Check(ctx context.Context, r io.Reader) (Counts, error) {
-	c := checker{channels: map[string]bool{}, members: map[string]bool{}, users: map[string]bool{}, teams: map[string]bool{}, direct: map[string]bool{}}
+	c := checker{seen: map[string]bool{}}
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 1<<20), maxLine)
 	n := 0
@@ -53,13 +53,11 @@ func Check(ctx context.Context, r io.Reader) (Counts, error) {
 }
 
 type checker struct {
-	n        Counts
-	at       int // index in order of the type of the last line
-	teams    map[string]bool
-	channels map[string]bool // "team channel"
-	users    map[string]bool
-	members  map[string]bool // "team channel user"
-	direct   map[string]bool // sorted members
+	n  Counts
+	at int // index in order of the type of the last line
+	// What the lines before have: "team T", "channel T C", "user U", "direct channel U V …" with its
+	// members sorted, and "member T C U".
+	seen map[string]bool
 }
 
 var (
@@ -81,7 +79,8 @@ func (c *checker) line(n int, b []byte) error {
 	case (n == 1) != (head.Type == "version"):
 		return errors.New("the version must be the first line, and only that")
 	case at < c.at:
-		return fmt.Errorf("a %s after a %s: want the order %s", head.Type, order[c.at], strings.Join(order, ", "))
+		return fmt.Errorf("a %s after a %s: want the order %s", head.Type, order[c.at],
+			strings.Join(order, ", "))
 	}
 	c.at = at
 	var l line
@@ -113,7 +112,8 @@ func (c *checker) line(n int, b []byte) error {
 	return c.object(l)
 }
 
-// required reports a field of t that the JSON object lacks. Those that may be left out are marked omitempty.
+// required reports a field of t that the JSON object lacks. Those that may be left out are marked
+// omitempty.
 func required(b json.RawMessage, t reflect.Type) error {
 	var have map[string]json.RawMessage
 	if err := json.Unmarshal(b, &have); err != nil {
@@ -158,11 +158,11 @@ func (c *checker) object(l line) error {
 	switch {
 	case l.Team != nil:
 		c.n.Teams++
-		return fresh(c.teams, "team", l.Team.Name, nameForm)
+		return c.fresh("team", l.Team.Name, nameForm)
 	case l.Channel != nil:
 		c.n.Channels++
 		x := l.Channel
-		if !c.teams[x.Team] {
+		if !c.seen["team "+x.Team] {
 			return fmt.Errorf("channel %s: there is no team %q before it", x.Name, x.Team)
 		}
 		if x.Type != "O" && x.Type != "P" {
@@ -174,7 +174,7 @@ func (c *checker) object(l line) error {
 		if !nameForm.MatchString(x.Name) {
 			return fmt.Errorf("channel %q: not a name", x.Name)
 		}
-		return fresh(c.channels, "channel", x.Team+" "+x.Name, nil)
+		return c.fresh("channel", x.Team+" "+x.Name, nil)
 	case l.User != nil:
 		return c.user(l.User)
 	case l.DirectChannel != nil:
@@ -182,53 +182,58 @@ func (c *checker) object(l line) error {
 		if err := c.people(l.DirectChannel.Members); err != nil {
 			return err
 		}
-		return fresh(c.direct, "direct channel", people(l.DirectChannel.Members), nil)
+		return c.fresh("direct channel", people(l.DirectChannel.Members), nil)
 	case l.Post != nil:
 		p := l.Post
-		if !c.channels[p.Team+" "+p.Channel] && p.Channel != "town-square" && p.Channel != "off-topic" || !c.teams[p.Team] {
+		if !c.seen["channel "+p.Team+" "+p.Channel] && p.Channel != "town-square" && p.Channel != "off-topic" || !c.seen["team "+p.Team] {
 			return fmt.Errorf("post: there is no channel %s in team %s before it", p.Channel, p.Team)
 		}
-		return c.thread(p.body, p.Replies, func(u string) bool { return c.members[p.Team+" "+p.Channel+" "+u] })
+		return c.thread(p.body, p.Replies,
+			func(u string) bool { return c.seen["member "+p.Team+" "+p.Channel+" "+u] })
 	default:
 		p := l.DirectPost
-		if !c.direct[people(p.ChannelMembers)] {
+		if !c.seen["direct channel "+people(p.ChannelMembers)] {
 			return fmt.Errorf("direct_post: there is no direct channel of %v before it", p.ChannelMembers)
 		}
-		return c.thread(p.body, p.Replies, func(u string) bool { return slices.Contains(p.ChannelMembers, u) })
+		return c.thread(p.body, p.Replies,
+			func(u string) bool { return slices.Contains(p.ChannelMembers, u) })
 	}
 }
 
-func fresh(seen map[string]bool, what, name string, form *regexp.Regexp) error {
+// fresh notes a thing, which must be new and, with a form, have that form of name.
+func (c *checker) fresh(what, name string, form *regexp.Regexp) error {
 	if form != nil && !form.MatchString(name) {
 		return fmt.Errorf("%s %q: not a name", what, name)
 	}
-	if seen[name] {
-		return fmt.Errorf("%s %s is there twice", what, name)
+	key := what + " " + name
+	if c.seen[key] {
+		return fmt.Errorf("%s is there twice", key)
 	}
-	seen[name] = true
+	c.seen[key] = true
 	return nil
 }
 
 func (c *checker) user(u *user) error {
 	c.n.Users++
-	if err := fresh(c.users, "user", u.Username, userForm); err != nil {
+	if err := c.fresh("user", u.Username, userForm); err != nil {
 		return err
 	}
 	if !strings.Contains(u.Email, "@") || len(u.Password) < 5 {
 		return fmt.Errorf("user %s: invalid email or password", u.Username)
 	}
 	for _, t := range u.Teams {
-		if !c.teams[t.Name] {
+		if !c.seen["team "+t.Name] {
 			return fmt.Errorf("user %s: there is no team %q before it", u.Username, t.Name)
 		}
 		for _, name := range []string{"town-square", "off-topic"} {
-			c.members[t.Name+" "+name+" "+u.Username] = true
+			c.seen["member "+t.Name+" "+name+" "+u.Username] = true
 		}
 		for _, ch := range t.Channels {
-			if !c.channels[t.Name+" "+ch.Name] {
-				return fmt.Errorf("user %s: there is no channel %s in team %s before it", u.Username, ch.Name, t.Name)
+			if !c.seen["channel "+t.Name+" "+ch.Name] {
+				return fmt.Errorf("user %s: there is no channel %s in team %s before it", u.Username, ch.Name,
+					t.Name)
 			}
-			c.members[t.Name+" "+ch.Name+" "+u.Username] = true
+			c.seen["member "+t.Name+" "+ch.Name+" "+u.Username] = true
 		}
 	}
 	return nil
@@ -245,7 +250,7 @@ func (c *checker) people(names []string) error {
 		return fmt.Errorf("%d members: want 2 to 8", n)
 	}
 	for i, u := range names {
-		if !c.users[u] || slices.Contains(names[:i], u) {
+		if !c.seen["user "+u] || slices.Contains(names[:i], u) {
 			return fmt.Errorf("member %q is not known, or there twice", u)
 		}
 	}
@@ -268,14 +273,15 @@ func (c *checker) thread(root body, replies []body, member func(string) bool) er
 		last = b.CreateAt
 		for _, r := range b.Reactions {
 			c.n.Reactions++
-			if !c.users[r.User] || r.EmojiName == "" || len(r.EmojiName) > 64 || r.CreateAt < b.CreateAt {
+			if !c.seen["user "+r.User] || r.EmojiName == "" || len(r.EmojiName) > 64 || r.CreateAt < b.CreateAt {
 				return fmt.Errorf("post %d of the thread: the reaction %+v is older than the post, or of an unknown user", i, r)
 			}
 		}
 		for _, a := range b.Attachments {
 			c.n.Attachments++
 			if a.Path == "" || strings.HasPrefix(a.Path, "/") || strings.Contains(a.Path, "..") {
-				return fmt.Errorf("post %d of the thread: the attachment %q leads out of the directory", i, a.Path)
+				return fmt.Errorf("post %d of the thread: the attachment %q leads out of the directory", i,
+					a.Path)
 			}
 		}
 	}

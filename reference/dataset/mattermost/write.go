@@ -19,13 +19,14 @@ type Options struct {
 	Progress    func(posts int) // called after each chunk of posts with the number written so far; may be nil
 }
 
-// DefaultPassword is not a secret: it opens only accounts that were made for tests. Servers' default rules accept
-// it.
+// DefaultPassword is not a secret: it opens only accounts that were made for tests. Servers'
+// default rules accept it.
 const DefaultPassword = "Password-1"
 
 const attachmentsDir = "attachments"
 
-// WriteAttachments writes the attachments of every population into a directory "attachments" in dir: 1 MB.
+// WriteAttachments writes the attachments of every population into a directory "attachments" in
+// dir: 1 MB.
 func WriteAttachments(dir string) error {
 	dir = filepath.Join(dir, attachmentsDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -3,9 +3,9 @@ package refchat
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"plimsoll/reference/refchat"
+	"plimsoll/reference/refchat/databases"
 )
 
 // A rule counts rows that contradict others.
@@ -15,37 +15,50 @@ type rule struct{ name, count string }
 func inSample(column string) string { return column + " >= 'y' AND " + column + " < 'z'" }
 
 var rules = []rule{
-	{"posts in channels that are not there", "SELECT COUNT(*) FROM posts p LEFT JOIN channels c ON c.id = p.channelid WHERE " + inSample("p.id") + " AND c.id IS NULL"},
-	{"posts whose author is no member of the channel", "SELECT COUNT(*) FROM posts p LEFT JOIN channelmembers m ON m.channelid = p.channelid AND m.userid = p.userid WHERE " +
-		inSample("p.id") + " AND p.type = '' AND m.userid IS NULL"},
-	{"replies without a root before them in the same channel", "SELECT COUNT(*) FROM posts p LEFT JOIN posts r ON r.id = p.rootid AND r.channelid = p.channelid AND r.rootid = '' AND r.createat <= p.createat WHERE " +
-		inSample("p.id") + " AND p.rootid <> '' AND p.deleteat = 0 AND r.id IS NULL"},
-	{"threads whose number of replies is wrong", "SELECT COUNT(*) FROM threads t WHERE " + inSample("t.postid") +
-		" AND t.replycount <> (SELECT COUNT(*) FROM posts p WHERE p.rootid = t.postid AND p.deleteat = 0)"},
-	{"threads whose last reply is at another time", "SELECT COUNT(*) FROM threads t WHERE " + inSample("t.postid") +
-		" AND t.lastreplyat <> (SELECT MAX(p.createat) FROM posts p WHERE p.rootid = t.postid)"},
-	{"channels with another number of posts than they say", "SELECT COUNT(*) FROM channels c WHERE " + inSample("c.id") +
-		" AND c.totalmsgcount <> (SELECT COUNT(*) FROM posts p WHERE p.channelid = c.id AND p.deleteat = 0 AND p.type = '')"},
-	{"members who have read more than there is", "SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid WHERE " + inSample("m.channelid") +
-		" AND (m.msgcount > c.totalmsgcount OR m.msgcountroot > c.totalmsgcountroot)"},
-	{"members who are no users", "SELECT COUNT(*) FROM channelmembers m LEFT JOIN users u ON u.id = m.userid WHERE " + inSample("m.channelid") + " AND u.id IS NULL"},
-	{"members of a team's channel who are not in the team", "SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN teammembers t ON t.teamid = c.teamid AND t.userid = m.userid WHERE " +
-		inSample("m.channelid") + " AND c.teamid <> '' AND t.userid IS NULL"},
-	{"reactions to posts that say they have none", "SELECT COUNT(*) FROM reactions r LEFT JOIN posts p ON p.id = r.postid WHERE " + inSample("r.postid") +
-		" AND r.deleteat = 0 AND (p.id IS NULL OR NOT p.hasreactions)"},
-	{"files of posts that do not name them", "SELECT COUNT(*) FROM fileinfo f LEFT JOIN posts p ON p.id = f.postid WHERE " + inSample("f.id") +
-		" AND f.postid <> '' AND (p.id IS NULL OR p.fileids NOT LIKE CONCAT('%', f.id, '%'))"},
+	{"posts in channels that are not there",
+		"SELECT COUNT(*) FROM posts p LEFT JOIN channels c ON c.id = p.channelid WHERE " + inSample("p.id") + " AND c.id IS NULL"},
+	{"posts whose author is no member of the channel",
+		"SELECT COUNT(*) FROM posts p LEFT JOIN channelmembers m ON m.channelid = p.channelid AND m.userid = p.userid WHERE " +
+			inSample("p.id") + " AND p.type = '' AND m.userid IS NULL"},
+	{"replies without a root before them in the same channel",
+		"SELECT COUNT(*) FROM posts p LEFT JOIN posts r ON r.id = p.rootid AND r.channelid = p.channelid AND r.rootid = '' AND r.createat <= p.createat WHERE " +
+			inSample("p.id") + " AND p.rootid <> '' AND p.deleteat = 0 AND r.id IS NULL"},
+	{"threads whose number of replies is wrong",
+		"SELECT COUNT(*) FROM threads t WHERE " + inSample("t.postid") +
+			" AND t.replycount <> (SELECT COUNT(*) FROM posts p WHERE p.rootid = t.postid AND p.deleteat = 0)"},
+	{"threads whose last reply is at another time",
+		"SELECT COUNT(*) FROM threads t WHERE " + inSample("t.postid") +
+			" AND t.lastreplyat <> (SELECT MAX(p.createat) FROM posts p WHERE p.rootid = t.postid)"},
+	{"channels with another number of posts than they say",
+		"SELECT COUNT(*) FROM channels c WHERE " + inSample("c.id") +
+			" AND c.totalmsgcount <> (SELECT COUNT(*) FROM posts p WHERE p.channelid = c.id AND p.deleteat = 0 AND p.type = '')"},
+	{"members who have read more than there is",
+		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid WHERE " + inSample("m.channelid") +
+			" AND (m.msgcount > c.totalmsgcount OR m.msgcountroot > c.totalmsgcountroot)"},
+	{"members who are no users",
+		"SELECT COUNT(*) FROM channelmembers m LEFT JOIN users u ON u.id = m.userid WHERE " + inSample("m.channelid") + " AND u.id IS NULL"},
+	{"members of a team's channel who are not in the team",
+		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN teammembers t ON t.teamid = c.teamid AND t.userid = m.userid WHERE " +
+			inSample("m.channelid") + " AND c.teamid <> '' AND t.userid IS NULL"},
+	{"reactions to posts that say they have none",
+		"SELECT COUNT(*) FROM reactions r LEFT JOIN posts p ON p.id = r.postid WHERE " + inSample("r.postid") +
+			" AND r.deleteat = 0 AND (p.id IS NULL OR NOT p.hasreactions)"},
+	{"files of posts that do not name them",
+		"SELECT COUNT(*) FROM fileinfo f LEFT JOIN posts p ON p.id = f.postid WHERE " + inSample("f.id") +
+			" AND f.postid <> '' AND (p.id IS NULL OR p.fileids NOT LIKE CONCAT('%', f.id, '%'))"},
 }
 
-// Check finds rows that contradict each other, in a sample of a thirty-second of the posts, channels and threads, and
-// returns its findings, one line each. It does so on any database of the server.
+// Check finds rows that contradict each other, in a sample of a thirty-second of the posts,
+// channels and threads, and returns its findings, one line each. It does so on any database of the
+// server.
 func Check(ctx context.Context, dsn string) (problems []string, err error) {
-	db, err := open(ctx, dsn, Options{Memory: 64 << 20})
+	db, _, err := databases.Open(ctx, dsn, databases.Options{})
 	if err != nil {
 		return nil, err
 	}
-	defer db.close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
-	version, err := db.value(ctx, "SELECT value FROM systems WHERE name = 'schema'")
+	defer db.Close()
+	var version string
+	err = db.QueryRowContext(ctx, "SELECT value FROM systems WHERE name = 'schema'").Scan(&version)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("this is no database of the reference chat server: %w", err)
@@ -55,23 +68,13 @@ func Check(ctx context.Context, dsn string) (problems []string, err error) {
 		return nil, fmt.Errorf("the database has schema %q, this program knows %q", version, refchat.SchemaVersion)
 	}
 	for _, r := range rules {
-		n, err := db.value(ctx, r.count)
-		if err != nil {
+		var n int64
+		if err := db.QueryRowContext(ctx, r.count).Scan(&n); err != nil {
 			return nil, fmt.Errorf("looking for %s: %w", r.name, err)
 		}
-		if n != "0" {
-			problems = append(problems, n+" "+r.name)
+		if n > 0 {
+			problems = append(problems, fmt.Sprint(n, " ", r.name))
 		}
 	}
 	return problems, nil
-}
-
-// value returns the only cell of a query's only row.
-func (db *postgres) value(ctx context.Context, query string) (s string, err error) {
-	i := strings.Index(query, " FROM ")
-	return s, db.conn.QueryRow(ctx, query[:i]+"::text"+query[i:]).Scan(&s)
-}
-
-func (m *mysql) value(ctx context.Context, query string) (s string, err error) {
-	return s, m.db.QueryRowContext(ctx, query).Scan(&s)
 }

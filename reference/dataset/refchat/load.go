@@ -2,12 +2,12 @@ package refchat
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,17 +16,16 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// DefaultPassword is that of all users unless Options set another. It is not a secret: it opens only accounts that
-// were made for tests.
+// DefaultPassword is the password of all users unless Options set another. It is not a secret: it
+// opens only accounts that were made for tests.
 const DefaultPassword = "Password-1"
 
 // Options of [Load]. The zero value is ready.
 type Options struct {
 	Password string // of all users; default DefaultPassword
-	// How it is hashed, as of the server: bcrypt:COST or pbkdf2:ITERATIONS; default the server's own.
+	// The hash of the password, as the server takes it; default the server's own.
 	Hash     string
 	Workers  int            // connections that load at a time; default the number of CPUs
-	Memory   int64          // bytes that one index of PostgreSQL may be sorted in; default 256 MiB
 	Progress func(Progress) // called now and then, from several goroutines but one at a time
 }
 
@@ -47,49 +46,12 @@ type Result struct {
 	Settings map[string]string `json:"settings"` // of the sessions that loaded; nothing of them stays
 }
 
-// loader is one of the two engines; its parts are of one piece, so it is larger than an interface should be.
-//
-//nolint:interfacebloat // two implementations, both here
-type loader interface {
-	// empty reports an error if the database has tables.
-	empty(ctx context.Context) error
-	// mark sets the version of the schema to "loading", or to version and the name of the loaded data.
-	mark(ctx context.Context, version, name string) error
-	// strip drops the indexes of tables and returns the work that makes them again, the longest first.
-	strip(ctx context.Context, tables []string) (work []build, indexes int, err error)
-	// session returns a connection of its own that copies rows and builds indexes.
-	session(ctx context.Context) (session, error)
-	// settle brings the statistics of all tables up to date.
-	settle(ctx context.Context, tables []string) error
-	// drop removes all tables.
-	drop(ctx context.Context) error
-	settings() map[string]string
-	value(ctx context.Context, query string) (string, error)
-	close(ctx context.Context) error
-}
-
-type session interface {
-	copy(ctx context.Context, s stream, r io.Reader) (rows int64, err error)
-	exec(ctx context.Context, statement string) error
-	close()
-}
-
-// build is one statement, or several that follow each other, that may run concurrently with others.
-type build struct {
-	name       string
-	statements []string
-	indexes    int
-}
-
 const loading = "loading"
 
 // Load fills an empty database. An error leaves it empty again.
 func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (res Result, err error) {
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
-	}
-	if opt.Memory <= 0 {
-		opt.Memory = 256 << 20
 	}
 	if opt.Password == "" {
 		opt.Password = DefaultPassword
@@ -98,7 +60,7 @@ func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (
 	if err != nil {
 		return res, err
 	}
-	db, err := open(ctx, dsn, opt)
+	db, err := open(ctx, dsn)
 	if err != nil {
 		return res, err
 	}
@@ -127,49 +89,38 @@ func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (
 	if err := db.mark(ctx, loading, ""); err != nil {
 		return res, fmt.Errorf("marking the database: %w", err)
 	}
-	all := streams(p, totals, hash)
+	all := (&rows{p, totals, hash}).streams()
 	var tables []string
 	for _, s := range all {
 		if !slices.Contains(tables, s.table) {
 			tables = append(tables, s.table)
 		}
 	}
-	work, indexes, err := db.strip(ctx, tables)
+	work, last, err := db.strip(ctx, db.db, tables)
 	if err != nil {
 		return res, fmt.Errorf("dropping the indexes: %w", err)
 	}
+	db.byWeight(work)
 	began := time.Now()
 	if res.Rows, res.Bytes, err = copyAll(ctx, db, all, opt.Workers, tell); err != nil {
 		return res, err
 	}
 	res.Load = time.Since(began)
 	began = time.Now()
-	if err := buildAll(ctx, db, work, indexes, opt.Workers, tell); err != nil {
+	if res.Indexes, err = buildAll(ctx, db, work, opt.Workers, tell); err != nil {
 		return res, err
 	}
-	res.Indexes, res.Build = indexes, time.Since(began)
+	res.Build = time.Since(began)
 	began = time.Now()
 	tell("statistics", 0, 1)
-	if err := db.settle(ctx, tables); err != nil {
+	if err := db.settle(ctx, tables, last); err != nil {
 		return res, fmt.Errorf("collecting statistics: %w", err)
 	}
-	res.Settle, res.Settings = time.Since(began), db.settings()
+	res.Settle = time.Since(began)
+	res.Settings = db.settings
 	spec := p.Spec()
 	return res, db.mark(ctx, refchat.SchemaVersion, spec.Name+" "+spec.Digest())
 }
-
-// open finds the engine of a DSN.
-func open(ctx context.Context, dsn string, opt Options) (loader, error) {
-	switch {
-	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
-		return openPostgres(ctx, dsn, opt)
-	case strings.HasPrefix(dsn, "mysql://"):
-		return openMySQL(ctx, dsn)
-	}
-	return nil, errDSN
-}
-
-var errDSN = errors.New(`reading the DSN: want postgres://user:password@host:port/database or mysql://user:password@tcp(host:port)/database`)
 
 // reporter makes a progress function that several goroutines may call.
 func reporter(f func(Progress)) func(phase string, done, all int64) {
@@ -195,22 +146,23 @@ func (c counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inParallel lets each worker take the next of n pieces of work with its own session; the first error stops all.
-func inParallel(ctx context.Context, db loader, workers, n int, do func(ctx context.Context, s session, i int) error) error {
+// inParallel lets each worker take the next of n pieces of work with its own session; the first
+// error stops all.
+func inParallel(ctx context.Context, db *loader, workers, n int, do func(ctx context.Context, c *sql.Conn, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(workers, n) {
 		wg.Go(func() {
-			s, err := db.session(ctx)
+			c, err := db.db.Conn(ctx)
 			if err != nil {
 				cancel(fmt.Errorf("connecting: %w", err))
 				return
 			}
-			defer s.close()
+			defer c.Close()
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := do(ctx, s, i); err != nil {
+				if err := do(ctx, c, i); err != nil {
 					cancel(err)
 				}
 			}
@@ -220,16 +172,16 @@ func inParallel(ctx context.Context, db loader, workers, n int, do func(ctx cont
 	return context.Cause(ctx)
 }
 
-func copyAll(ctx context.Context, db loader, all []stream, workers int, tell func(string, int64, int64)) (map[string]int64, int64, error) {
+func copyAll(ctx context.Context, db *loader, all []stream, workers int, tell func(string, int64, int64)) (map[string]int64, int64, error) {
 	var bytes, done, expected atomic.Int64
 	for _, s := range all {
 		expected.Add(s.rows)
 	}
 	rows := map[string]int64{}
 	var mu sync.Mutex
-	err := inParallel(ctx, db, workers, len(all), func(ctx context.Context, ses session, i int) error {
+	err := inParallel(ctx, db, workers, len(all), func(ctx context.Context, c *sql.Conn, i int) error {
 		s := all[i]
-		n, err := ses.copy(ctx, s, counter{s.open(), &bytes})
+		n, err := db.copy(ctx, c, s, counter{s.open(), &bytes})
 		if err != nil {
 			return fmt.Errorf("loading table %s: %w", s.table, err)
 		}
@@ -242,12 +194,17 @@ func copyAll(ctx context.Context, db loader, all []stream, workers int, tell fun
 	return rows, bytes.Load(), err
 }
 
-func buildAll(ctx context.Context, db loader, work []build, indexes, workers int, tell func(string, int64, int64)) error {
+// buildAll makes all indexes and returns how many.
+func buildAll(ctx context.Context, db *loader, work []build, workers int, tell func(string, int64, int64)) (int, error) {
+	indexes := 0
+	for _, b := range work {
+		indexes += b.indexes
+	}
 	var done atomic.Int64
 	tell("indexes", 0, int64(indexes))
-	return inParallel(ctx, db, workers, len(work), func(ctx context.Context, ses session, i int) error {
+	return indexes, inParallel(ctx, db, workers, len(work), func(ctx context.Context, c *sql.Conn, i int) error {
 		for _, statement := range work[i].statements {
-			if err := ses.exec(ctx, statement); err != nil {
+			if _, err := c.ExecContext(ctx, statement); err != nil {
 				return fmt.Errorf("building %s: %w", work[i].name, err)
 			}
 		}

@@ -15,13 +15,10 @@ import (
 	"testing"
 	"time"
 
-	driver "github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"plimsoll/reference/dataset"
 	data "plimsoll/reference/dataset/refchat"
 	"plimsoll/reference/refchat"
+	"plimsoll/reference/refchat/databases"
 	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/postgresql"
 )
@@ -40,7 +37,8 @@ type dbServer interface {
 	Stop(ctx context.Context) error
 }
 
-// engines are the databases that every test runs on. A machine that cannot start one fails all tests.
+// engines are the databases that every test runs on. A machine that cannot start one fails all
+// tests.
 var engines = map[string]dbServer{}
 
 func TestMain(m *testing.M) {
@@ -96,24 +94,8 @@ func onEngines(t *testing.T, do func(t *testing.T, dsn string)) {
 // connect opens a database for the test's own statements.
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	var db *sql.DB
-	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
-		conf, err := driver.ParseDSN(rest)
-		if err != nil {
-			t.Fatal("the DSN cannot be read")
-		}
-		c, err := driver.NewConnector(conf)
-		if err != nil {
-			t.Fatal("the DSN cannot be used")
-		}
-		db = sql.OpenDB(c)
-	} else {
-		conf, err := pgx.ParseConfig(dsn)
-		if err != nil {
-			t.Fatal("the DSN cannot be read")
-		}
-		db = stdlib.OpenDB(*conf)
-	}
+	db, _, err := databases.Open(t.Context(), dsn, databases.Options{})
+	noError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -121,13 +103,9 @@ func connect(t *testing.T, dsn string) *sql.DB {
 func population(t *testing.T, src string) *dataset.Population {
 	t.Helper()
 	s, err := dataset.ParseSpec([]byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := dataset.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return p
 }
 
@@ -164,18 +142,12 @@ type client struct {
 func (c *client) call(method, path string, in, out any) {
 	c.t.Helper()
 	b, err := json.Marshal(in)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+"/api/v4"+path, bytes.NewReader(b))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode >= 300 {
@@ -223,15 +195,11 @@ type postList struct {
 func TestServed(t *testing.T) {
 	spec, _ := dataset.Preset("tiny")
 	p, err := dataset.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	onEngines(t, func(t *testing.T, dsn string) {
 		phases := map[string]bool{}
 		res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4", Workers: 3, Progress: func(p data.Progress) { phases[p.Phase] = true }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if res.Rows["posts"] != 10_000 || res.Rows["users"] != 100 || res.Indexes < 30 || len(phases) != 5 {
 			t.Errorf("result %+v, phases %v", res, phases)
 		}
@@ -372,15 +340,21 @@ func TestAsTheServer(t *testing.T) {
 			direct++
 		}
 		dm := p.ChannelID(direct).String()
-		same("users", "authservice, emailverified, nickname, roles, allowmarketing, props, notifyprops, lastpictureupdate, failedattempts, locale, timezone, lastlogin, deleteat",
+		same("users",
+			"authservice, emailverified, nickname, roles, allowmarketing, props, notifyprops, lastpictureupdate, failedattempts, locale, timezone, lastlogin, deleteat",
 			"id", u.ID, p.UserID(5).String())
-		same("teammembers", "roles, deleteat, schemeuser, schemeadmin, schemeguest", "userid", u.ID, p.UserID(5).String())
-		same("channels", "deleteat, teamid, type, displayname, header, purpose, extraupdateat", "id", ch.ID, dm)
-		same("channelmembers", "roles, notifyprops, schemeuser, schemeadmin, schemeguest", "channelid", ch.ID, dm)
+		same("teammembers", "roles, deleteat, schemeuser, schemeadmin, schemeguest", "userid", u.ID,
+			p.UserID(5).String())
+		same("channels", "deleteat, teamid, type, displayname, header, purpose, extraupdateat", "id",
+			ch.ID, dm)
+		same("channelmembers", "roles, notifyprops, schemeuser, schemeadmin, schemeguest", "channelid",
+			ch.ID, dm)
 		var c dataset.Chunk
 		p.Chunk(0, &c)
-		i := slices.IndexFunc(c.Posts, func(x dataset.Post) bool { return x.Root < 0 && x.Files == 0 && !x.Reacted })
-		same("posts", "editat, deleteat, ispinned, rootid, parentid, originalid, type, props, hashtags, fileids, hasreactions", "id",
+		i := slices.IndexFunc(c.Posts,
+			func(x dataset.Post) bool { return x.Root < 0 && x.Files == 0 && !x.Reacted })
+		same("posts",
+			"editat, deleteat, ispinned, rootid, parentid, originalid, type, props, hashtags, fileids, hasreactions", "id",
 			postOf(t, db, ch.ID), c.ID(i).String())
 	})
 }
@@ -391,26 +365,21 @@ func postOf(t *testing.T, db *sql.DB, channel string) (id string) {
 	return id
 }
 
-// TestEveryColumn fails when the server's tables have columns that the loader leaves empty without a reason.
+// TestEveryColumn fails when the server's tables have columns that the loader leaves empty without
+// a reason.
 func TestEveryColumn(t *testing.T) {
 	// As the server does.
 	empty := map[string]bool{"users.authdata": true, "teams.schemeid": true, "channels.schemeid": true}
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 2000, history: 10d, files: 20%}")
 	onEngines(t, func(t *testing.T, dsn string) {
 		res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		db := connect(t, dsn)
 		for table := range res.Rows {
 			rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			names, err := rows.Columns()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			rows.Close()
 			for _, col := range names {
 				var n int
@@ -423,7 +392,8 @@ func TestEveryColumn(t *testing.T) {
 	})
 }
 
-// TestSchemaIsTheServers holds every index and key after a load to those of a database that the server made.
+// TestSchemaIsTheServers holds every index and key after a load to those of a database that the
+// server made.
 func TestSchemaIsTheServers(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 100, history: 10d}")
 	onEngines(t, func(t *testing.T, dsn string) {
@@ -455,9 +425,7 @@ func schemaOf(t *testing.T, dsn string) map[string]string {
 			SELECT 'key ' || conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace`
 	}
 	rows, err := connect(t, dsn).QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	out := map[string]string{}
 	for rows.Next() {
@@ -515,13 +483,20 @@ func TestCheckFinds(t *testing.T) {
 		}
 		db := connect(t, dsn)
 		for _, c := range []struct{ breaks, undo, want string }{
-			{"UPDATE threads SET replycount = replycount + 1", "UPDATE threads SET replycount = replycount - 1", "number of replies"},
-			{"UPDATE threads SET lastreplyat = lastreplyat + 1", "UPDATE threads SET lastreplyat = lastreplyat - 1", "at another time"},
-			{"UPDATE channels SET totalmsgcount = totalmsgcount + 1", "UPDATE channels SET totalmsgcount = totalmsgcount - 1", "another number of posts"},
-			{"UPDATE channelmembers SET msgcount = msgcount + 9999", "UPDATE channelmembers SET msgcount = msgcount - 9999", "read more than there is"},
-			{"UPDATE posts SET rootid = id WHERE rootid <> ''", "UPDATE posts SET rootid = parentid WHERE rootid <> ''", "without a root"},
-			{"UPDATE posts SET hashtags = fileids, fileids = '[]' WHERE fileids <> '[]'", "UPDATE posts SET fileids = hashtags WHERE hashtags <> ''", "do not name them"},
-			{"UPDATE reactions SET postid = CONCAT('yy', SUBSTRING(postid, 3)), emojiname = postid", "UPDATE reactions SET postid = emojiname", "say they have none"},
+			{"UPDATE threads SET replycount = replycount + 1",
+				"UPDATE threads SET replycount = replycount - 1", "number of replies"},
+			{"UPDATE threads SET lastreplyat = lastreplyat + 1",
+				"UPDATE threads SET lastreplyat = lastreplyat - 1", "at another time"},
+			{"UPDATE channels SET totalmsgcount = totalmsgcount + 1",
+				"UPDATE channels SET totalmsgcount = totalmsgcount - 1", "another number of posts"},
+			{"UPDATE channelmembers SET msgcount = msgcount + 9999",
+				"UPDATE channelmembers SET msgcount = msgcount - 9999", "read more than there is"},
+			{"UPDATE posts SET rootid = id WHERE rootid <> ''",
+				"UPDATE posts SET rootid = parentid WHERE rootid <> ''", "without a root"},
+			{"UPDATE posts SET hashtags = fileids, fileids = '[]' WHERE fileids <> '[]'",
+				"UPDATE posts SET fileids = hashtags WHERE hashtags <> ''", "do not name them"},
+			{"UPDATE reactions SET postid = CONCAT('yy', SUBSTRING(postid, 3)), emojiname = postid",
+				"UPDATE reactions SET postid = emojiname", "say they have none"},
 			{"DELETE FROM teammembers", "", "not in the team"},
 			{"UPDATE users SET id = CONCAT('0', SUBSTRING(id, 2))", "", "no users"},
 			{"DELETE FROM channelmembers", "", "no member"},
@@ -543,15 +518,10 @@ func TestCheckFinds(t *testing.T) {
 	})
 }
 
-func TestBadDSN(t *testing.T) {
+func TestAnUnknownHash(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 100, history: 10d}")
-	for _, dsn := range []string{"", "oracle://x:secret@h/d", "postgres://x:secret@127.0.0.1:1/d", "mysql://x:secret@tcp(127.0.0.1:1)/d", "mysql://secret"} {
-		_, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
-		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", dsn, err)
-		}
-	}
-	if _, err := data.Load(t.Context(), "mysql://", p, data.Options{Hash: "rot13"}); err == nil || !strings.Contains(err.Error(), "rot13") {
+	_, err := data.Load(t.Context(), "mysql://", p, data.Options{Hash: "rot13"})
+	if err == nil || !strings.Contains(err.Error(), "rot13") {
 		t.Errorf("an unknown hash: %v", err)
 	}
 }

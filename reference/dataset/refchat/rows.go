@@ -7,8 +7,9 @@ import (
 	"plimsoll/reference/dataset"
 )
 
-// A stream is a part of a table's rows, in the text form that COPY and LOAD DATA share: columns separated by tabs, rows
-// ended by a newline. No text of a population has a character that would have to be escaped.
+// A stream is a part of a table's rows, in the text form that COPY and LOAD DATA share: columns
+// separated by tabs, rows ended by a newline. No text of a population has a character that would
+// have to be escaped.
 type stream struct {
 	table   string
 	columns string
@@ -16,10 +17,10 @@ type stream struct {
 	open    func() io.Reader
 }
 
-// reader calls next for more rows whenever its buffer is empty; next returns dst unchanged at the end.
+// reader calls next for more rows whenever its buffer is empty; next appends nothing at the end.
 type reader struct {
-	next func(dst []byte) []byte
-	buf  []byte
+	next func(l *line)
+	buf  line
 	at   int
 }
 
@@ -27,12 +28,12 @@ const readAhead = 256 << 10 // bytes of rows made at a time
 
 func (r *reader) Read(p []byte) (int, error) {
 	if r.at == len(r.buf) {
-		r.buf, r.at = r.buf[:0], 0
-		for len(r.buf) < readAhead {
+		r.buf = r.buf[:0]
+		r.at = 0
+		for more := true; more && len(r.buf) < readAhead; {
 			before := len(r.buf)
-			if r.buf = r.next(r.buf); len(r.buf) == before {
-				break
-			}
+			r.next(&r.buf)
+			more = len(r.buf) > before
 		}
 		if len(r.buf) == 0 {
 			return 0, io.EOF
@@ -44,14 +45,13 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 // each makes the reader of a table with n things, of which row appends the rows.
-func each(n int, row func(dst []byte, i int) []byte) func() io.Reader {
+func each(n int, row func(l *line, i int)) func() io.Reader {
 	return func() io.Reader {
 		i := 0
-		return &reader{next: func(dst []byte) []byte {
-			for before := len(dst); i < n && len(dst) == before; i++ { // a thing may have no row
-				dst = row(dst, i)
+		return &reader{next: func(l *line) {
+			for before := len(*l); i < n && len(*l) == before; i++ { // a thing may have no row
+				row(l, i)
 			}
-			return dst
 		}}
 	}
 }
@@ -92,6 +92,18 @@ func (l *line) end(cells ...any) {
 	(*l)[len(*l)-1] = '\n'
 }
 
+// list appends a cell with a list of identifiers.
+func (l *line) list(ids []dataset.ID) {
+	b := append(*l, '[')
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), id[:]...), '"')
+	}
+	*l = append(b, "]\t"...)
+}
+
 // Values that the server writes for a new user and a new member; TestAsTheServer compares.
 const (
 	userNotify   = `{"channel":"true","comments":"never","desktop":"mention","desktop_sound":"true","email":"true","first_name":"false","mention_keys":"","push":"mention","push_status":"away"}`
@@ -99,175 +111,167 @@ const (
 	timezone     = `{"automaticTimezone":"","manualTimezone":"","useAutomaticTimezone":"true"}`
 )
 
-// streams are all rows of a population. hash is the password of every user.
-func streams(p *dataset.Population, t *dataset.Totals, hash string) []stream {
-	s := base(p, t, hash)
-	posts := int64(p.Spec().Posts) / int64(p.Chunks())
-	per := func(all int) int64 { return int64(all) / int64(p.Chunks()) }
-	for k := range p.Chunks() {
+// rows are the rows of a population. hash is the password of every user.
+type rows struct {
+	*dataset.Population
+	totals *dataset.Totals
+	hash   string
+}
+
+func (r *rows) streams() []stream {
+	s := r.base()
+	n := r.totals.Counts
+	per := func(all int) int64 { return int64(all) / int64(r.Chunks()) }
+	for k := range r.Chunks() {
 		s = append(s,
 			stream{"posts", "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, originalid, " +
-				"message, type, props, hashtags, fileids, hasreactions", posts, inChunk(p, k, postRow(p))},
-			stream{"threads", "postid, channelid, replycount, lastreplyat, participants", per(t.Counts.Threads), inChunk(p, k, threadRow(p))},
-			stream{"threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions", per(t.Counts.Participants), inChunk(p, k, followRow(p))},
-			stream{"reactions", "userid, postid, emojiname, createat, updateat, deleteat", per(t.Counts.Reactions), inChunk(p, k, reactionRow(p))},
+				"message, type, props, hashtags, fileids, hasreactions", per(n.Posts), r.inChunk(k, r.post)},
+			stream{"threads", "postid, channelid, replycount, lastreplyat, participants", per(n.Threads), r.inChunk(k, r.thread)},
+			stream{"threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions",
+				per(n.Participants), r.inChunk(k, r.followers)},
+			stream{"reactions", "userid, postid, emojiname, createat, updateat, deleteat", per(n.Reactions), r.inChunk(k, r.reactions)},
 			stream{"fileinfo", "id, creatorid, postid, channelid, createat, updateat, deleteat, path, thumbnailpath, previewpath, name, " +
-				"extension, size, mimetype, width, height, haspreviewimage, content", per(t.Counts.Files), inChunk(p, k, fileRow(p))},
+				"extension, size, mimetype, width, height, haspreviewimage, content", per(n.Files), r.inChunk(k, r.files)},
 		)
 	}
 	return s
 }
 
 // base are the tables whose size does not depend on the number of posts.
-func base(p *dataset.Population, t *dataset.Totals, hash string) []stream {
-	users, channels := p.Users(), p.Channels()
+func (r *rows) base() []stream {
+	users, channels, teams := r.Users(), r.Channels(), r.Teams()
 	return []stream{
 		{"users", "id, createat, updateat, deleteat, username, password, authservice, email, emailverified, nickname, firstname, lastname, " +
 			"position, roles, allowmarketing, props, notifyprops, lastpasswordupdate, lastpictureupdate, failedattempts, locale, timezone, lastlogin",
-			int64(users), each(users, func(dst []byte, i int) []byte {
-				u, l := p.User(i), line(dst)
-				l.end(u.ID, u.CreateAt, u.CreateAt, 0, u.Name, hash, "", u.MailAddress, false, "",
-					u.FirstName, u.LastName, u.Position, "system_user", false, "{}", userNotify, u.CreateAt,
-					0, 0, "en", timezone, 0)
-				return l
-			})},
-		{"status", "userid, status, manual, lastactivityat", int64(users), each(users, func(dst []byte, i int) []byte {
-			u, l := p.User(i), line(dst)
-			l.end(u.ID, "offline", false, u.LastActive)
-			return l
-		})},
+			int64(users), each(users, r.user)},
+		{"status", "userid, status, manual, lastactivityat", int64(users), each(users, r.status)},
 		{"teams", "id, createat, updateat, deleteat, displayname, name, description, email, type, companyname, alloweddomains, inviteid, allowopeninvite",
-			int64(p.Teams()), each(p.Teams(), func(dst []byte, i int) []byte {
-				t, l := p.Team(i), line(dst)
-				l.end(t.ID, t.CreateAt, t.CreateAt, 0, t.DisplayName, t.Name, "", "", "O", "", "",
-					t.InviteID, true)
-				return l
-			})},
-		{"teammembers", "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest", int64(users), each(p.Teams(), func(dst []byte, i int) []byte {
-			t, l := p.Team(i), line(dst)
-			for k := range t.Members {
-				l.end(t.ID, p.UserID(p.TeamMember(i, k)), "", 0, true, k == 0, false)
-			}
-			return l
-		})},
+			int64(teams), each(teams, r.team)},
+		{"teammembers", "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest", int64(users), each(teams, r.teamMembers)},
 		{"channels", "id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat, totalmsgcount, extraupdateat, " +
-			"creatorid, totalmsgcountroot", int64(channels), each(channels, func(dst []byte, i int) []byte { return channelRow(p, t, dst, i) })},
+			"creatorid, totalmsgcountroot", int64(channels), each(channels, r.channel)},
 		{"channelmembers", "channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat, schemeuser, schemeadmin, " +
-			"schemeguest, mentioncountroot, msgcountroot", int64(4 * channels), each(channels, func(dst []byte, i int) []byte { return memberRows(p, t, dst, i) })},
-		{"preferences", "userid, category, name, value", int64(2 * channels), each(channels, func(dst []byte, i int) []byte { return preferenceRows(p, dst, i) })},
-		{"sidebarcategories", "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed", int64(3 * users), each(p.Teams(), func(dst []byte, i int) []byte {
-			l, t := line(dst), p.Team(i)
-			for k := range t.Members {
-				u := p.TeamMember(i, k)
-				for n, c := range [3][3]string{{"favorites", "", "Favorites"}, {"channels", "", "Channels"}, {"direct_messages", "recent", "Direct Messages"}} {
-					l.end(p.Category(c[0], u, i), p.UserID(u), t.ID, int64(10*n), c[1], c[0], c[2], false,
-						false)
-				}
-			}
-			return l
-		})},
+			"schemeguest, mentioncountroot, msgcountroot", int64(4 * channels), each(channels, r.members)},
+		{"preferences", "userid, category, name, value", int64(2 * channels), each(channels, r.preferences)},
+		{"sidebarcategories", "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed", int64(3 * users), each(teams, r.sidebars)},
 	}
 }
 
-func channelRow(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []byte {
-	c, l := p.Channel(i), line(dst)
-	posts, roots, last := t.Channel(i)
+func (r *rows) user(l *line, i int) {
+	u := r.User(i)
+	l.end(u.ID, u.CreateAt, u.CreateAt, 0, u.Name, r.hash, "", u.MailAddress, false, "", u.FirstName, u.LastName,
+		u.Position, "system_user", false, "{}", userNotify, u.CreateAt, 0, 0, "en", timezone, 0)
+}
+
+func (r *rows) status(l *line, i int) {
+	u := r.User(i)
+	l.end(u.ID, "offline", false, u.LastActive)
+}
+
+func (r *rows) team(l *line, i int) {
+	t := r.Team(i)
+	l.end(t.ID, t.CreateAt, t.CreateAt, 0, t.DisplayName, t.Name, "", "", "O", "", "", t.InviteID, true)
+}
+
+func (r *rows) teamMembers(l *line, i int) {
+	t := r.Team(i)
+	for k := range t.Members {
+		l.end(t.ID, r.UserID(r.TeamMember(i, k)), "", 0, true, k == 0, false)
+	}
+}
+
+func (r *rows) sidebars(l *line, i int) {
+	t := r.Team(i)
+	for k := range t.Members {
+		u := r.TeamMember(i, k)
+		id := r.UserID(u)
+		l.end(r.Category("favorites", u, i), id, t.ID, 0, "", "favorites", "Favorites", false, false)
+		l.end(r.Category("channels", u, i), id, t.ID, 10, "", "channels", "Channels", false, false)
+		l.end(r.Category("direct_messages", u, i), id, t.ID, 20, "recent", "direct_messages", "Direct Messages", false, false)
+	}
+}
+
+func (r *rows) channel(l *line, i int) {
+	c := r.Channel(i)
+	posts, roots, last := r.totals.Channel(i)
 	name, display, creator := c.Name, c.DisplayName, ""
-	if c.Made() {
-		creator = p.UserID(c.Creator).String()
-	} else if c.Team < 0 {
-		name, display = personal(p, i, c)
-		creator = p.UserID(c.Creator).String()
+	if c.Team < 0 {
+		name, display = personal(r.Population, i, c)
+	}
+	if c.Made() || c.Team < 0 {
+		creator = r.UserID(c.Creator).String()
 	}
 	l.add(c.ID, c.CreateAt, c.CreateAt, 0)
 	if c.Team >= 0 {
-		l.add(p.TeamID(c.Team))
+		l.add(r.TeamID(c.Team))
 	} else {
 		l.add("")
 	}
 	l.end(c.Type.Letter(), display, name, c.Header, c.Purpose, last, posts, 0, creator, roots)
-	return l
 }
 
-func memberRows(p *dataset.Population, t *dataset.Totals, dst []byte, i int) []byte {
-	c, l := p.Channel(i), line(dst)
+func (r *rows) members(l *line, i int) {
+	c := r.Channel(i)
 	for k := range c.Members {
-		s := t.Seat(i, k)
-		l.end(c.ID, p.UserID(p.Member(i, k)), "", s.ViewedAt, s.Posts, s.UnreadMentions, memberNotify,
+		s := r.totals.Seat(i, k)
+		l.end(c.ID, r.UserID(r.Member(i, k)), "", s.ViewedAt, s.Posts, s.UnreadMentions, memberNotify,
 			s.ViewedAt, true, c.Made() && k == 0, false, s.UnreadInRoot, s.Roots)
 	}
-	return l
 }
 
-// preferenceRows are those by which clients show a direct or group channel to its members.
-func preferenceRows(p *dataset.Population, dst []byte, i int) []byte {
-	c, l := p.Channel(i), line(dst)
-	if c.Team >= 0 {
-		return dst
-	}
+// preferences appends the preferences by which clients show a direct or group channel to its
+// members.
+func (r *rows) preferences(l *line, i int) {
+	c := r.Channel(i)
 	for k := range c.Members {
-		l.add(p.UserID(p.Member(i, k)))
-		if c.Type == dataset.Direct {
-			l.add("direct_channel_show", p.UserID(p.Member(i, 1-k)))
-		} else {
-			l.add("group_channel_show", c.ID)
+		switch id := r.UserID(r.Member(i, k)); c.Type {
+		case dataset.Direct:
+			l.end(id, "direct_channel_show", r.UserID(r.Member(i, 1-k)), "true")
+		case dataset.Group:
+			l.end(id, "group_channel_show", c.ID, "true")
+		default:
+			return
 		}
-		l.end("true")
 	}
-	return l
 }
 
 // inChunk makes the reader of a chunk's rows. The chunk is computed when it is first read from.
-func inChunk(p *dataset.Population, k int, row func(dst []byte, c *dataset.Chunk, i int) []byte) func() io.Reader {
+func (r *rows) inChunk(k int, row func(l *line, c *dataset.Chunk, i int)) func() io.Reader {
 	return func() io.Reader {
 		var c *dataset.Chunk
 		i := 0
-		return &reader{next: func(dst []byte) []byte {
+		return &reader{next: func(l *line) {
 			if c == nil {
 				c = &dataset.Chunk{}
-				p.Chunk(k, c)
+				r.Chunk(k, c)
 			}
-			for before := len(dst); i < len(c.Posts) && len(dst) == before; i++ {
-				dst = row(dst, c, i)
+			for before := len(*l); i < len(c.Posts) && len(*l) == before; i++ {
+				row(l, c, i)
 			}
-			return dst
 		}}
 	}
 }
 
-func postRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []byte {
-	return func(dst []byte, c *dataset.Chunk, i int) []byte {
-		post, l := &c.Posts[i], line(dst)
-		var reactions []dataset.Reaction
-		if post.Reacted {
-			reactions = c.AppendReactions(nil, i)
-		}
-		l.add(c.ID(i), post.At, c.UpdateAt(i, reactions), 0, 0, false, p.UserID(int(post.Author)),
-			p.ChannelID(int(post.Channel)))
-		if post.Root >= 0 {
-			root := c.ID(int(post.Root))
-			l.add(root, root)
-		} else {
-			l.add("", "")
-		}
-		l.add("")
-		l = append(c.AppendText(l, i), '\t')
-		l.add("", "{}", "")
-		if post.Files == 0 {
-			l.add("[]")
-		} else {
-			l = append(l, '[')
-			for n, f := range c.AppendFiles(nil, i) {
-				if n > 0 {
-					l = append(l, ',')
-				}
-				l = append(append(append(l, '"'), f.ID[:]...), '"')
-			}
-			l.add("]")
-		}
-		l.end(post.Reacted)
-		return l
+func (r *rows) post(l *line, c *dataset.Chunk, i int) {
+	post := &c.Posts[i]
+	reactions := c.AppendReactions(nil, i)
+	l.add(c.ID(i), post.At, c.UpdateAt(i, reactions), 0, 0, false, r.UserID(int(post.Author)),
+		r.ChannelID(int(post.Channel)))
+	if post.Root >= 0 {
+		root := c.ID(int(post.Root))
+		l.add(root, root)
+	} else {
+		l.add("", "")
 	}
+	l.add("")
+	*l = append(c.AppendText(*l, i), '\t')
+	l.add("", "{}", "")
+	var files []dataset.ID
+	for _, f := range c.AppendFiles(nil, i) {
+		files = append(files, f.ID)
+	}
+	l.list(files)
+	l.end(post.Reacted)
 }
 
 // participants returns who wrote in a thread, in the order of their first posts.
@@ -283,67 +287,48 @@ func participants(c *dataset.Chunk, root int) []int32 {
 	return list
 }
 
-func threadRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []byte {
-	return func(dst []byte, c *dataset.Chunk, i int) []byte {
-		post, l := &c.Posts[i], line(dst)
-		if post.Replies == 0 {
-			return dst
-		}
-		l.add(c.ID(i), p.ChannelID(int(post.Channel)), post.Replies, c.Posts[c.LastReply(i)].At)
-		l = append(l, '[')
-		for n, u := range participants(c, i) {
-			if n > 0 {
-				l = append(l, ',')
-			}
-			id := p.UserID(int(u))
-			l = append(append(append(l, '"'), id[:]...), '"')
-		}
-		l.end("]")
-		return l
+func (r *rows) thread(l *line, c *dataset.Chunk, i int) {
+	post := &c.Posts[i]
+	if post.Replies == 0 {
+		return
+	}
+	l.add(c.ID(i), r.ChannelID(int(post.Channel)), post.Replies, c.Posts[c.LastReply(i)].At)
+	var users []dataset.ID
+	for _, u := range participants(c, i) {
+		users = append(users, r.UserID(int(u)))
+	}
+	l.list(users)
+	l.end()
+}
+
+func (r *rows) followers(l *line, c *dataset.Chunk, i int) {
+	if c.Posts[i].Replies == 0 {
+		return
+	}
+	id, last := c.ID(i), c.Posts[c.LastReply(i)].At
+	for _, u := range participants(c, i) {
+		l.end(id, r.UserID(int(u)), true, last, last, 0)
 	}
 }
 
-func followRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []byte {
-	return func(dst []byte, c *dataset.Chunk, i int) []byte {
-		post, l := &c.Posts[i], line(dst)
-		if post.Replies == 0 {
-			return dst
-		}
-		id, last := c.ID(i), c.Posts[c.LastReply(i)].At
-		for _, u := range participants(c, i) {
-			l.end(id, p.UserID(int(u)), true, last, last, 0)
-		}
-		return l
+func (r *rows) reactions(l *line, c *dataset.Chunk, i int) {
+	id := c.ID(i)
+	for _, x := range c.AppendReactions(nil, i) {
+		l.end(r.UserID(x.User), id, x.Emoji, x.At, x.At, 0)
 	}
 }
 
-func reactionRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []byte {
-	return func(dst []byte, c *dataset.Chunk, i int) []byte {
-		if !c.Posts[i].Reacted {
-			return dst
+func (r *rows) files(l *line, c *dataset.Chunk, i int) {
+	post := &c.Posts[i]
+	for _, f := range c.AppendFiles(nil, i) {
+		l.add(f.ID, r.UserID(int(post.Author)), c.ID(i), r.ChannelID(int(post.Channel)), post.At,
+			post.At, 0, filePath(f.Kind))
+		side := f.Kind.Pixels()
+		if side > 0 {
+			l.add(thumbPath(f.Kind), previewPath(f.Kind))
+		} else {
+			l.add("", "")
 		}
-		l, id := line(dst), c.ID(i)
-		for _, r := range c.AppendReactions(nil, i) {
-			l.end(p.UserID(r.User), id, r.Emoji, r.At, r.At, 0)
-		}
-		return l
-	}
-}
-
-func fileRow(p *dataset.Population) func(dst []byte, c *dataset.Chunk, i int) []byte {
-	return func(dst []byte, c *dataset.Chunk, i int) []byte {
-		post, l := &c.Posts[i], line(dst)
-		for _, f := range c.AppendFiles(nil, i) {
-			l.add(f.ID, p.UserID(int(post.Author)), c.ID(i), p.ChannelID(int(post.Channel)), post.At,
-				post.At, 0, filePath(f.Kind))
-			side := f.Kind.Pixels()
-			if side > 0 {
-				l.add(thumbPath(f.Kind), previewPath(f.Kind))
-			} else {
-				l.add("", "")
-			}
-			l.end(f.Name, string(f.Kind), int64(f.Kind.Size()), f.Kind.MIME(), side, side, side > 0, "")
-		}
-		return l
+		l.end(f.Name, string(f.Kind), int64(f.Kind.Size()), f.Kind.MIME(), side, side, side > 0, "")
 	}
 }
