@@ -15,15 +15,16 @@ import (
 
 // Sizing reads the runs of a stored ladder of load steps and draws the conclusions: grades, advice and the limiter.
 // load opens a run of the store.
-func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id string) (*record.Run, error)) (report.SizingDocument, error) {
-	d := report.SizingDocument{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool, Search: z.Capacity, PlanText: z.Plan,
+func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id string) (*record.Run, error)) (report.Document, error) {
+	d := &report.Sizing{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool, Search: z.Capacity, PlanText: z.Plan,
 		Complete: z.State == record.Sealed && len(z.Steps) == len(z.Planned) && len(z.Steps) > 0, Why: z.Why}
+	doc := report.Document{Sizing: d}
 	if !d.Complete && d.Why == "" {
 		d.Why = fmt.Sprintf("%d of %d steps were done", len(z.Steps), len(z.Planned))
 	}
 	p, err := Plan(z.Plan)
 	if err != nil {
-		return d, fmt.Errorf("the stored plan of %s: %w", z.ID, err)
+		return doc, fmt.Errorf("the stored plan of %s: %w", z.ID, err)
 	}
 	d.Plan = p
 	var steps []sizing.Step
@@ -32,17 +33,17 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 	for _, step := range z.Steps {
 		r, err := load(step.Run)
 		if err != nil {
-			return d, err
+			return doc, err
 		}
 		x := c.Of(r)
 		runs = append(runs, x)
 		s, err := x.Step(ctx, step.Users)
 		if err != nil {
-			return d, fmt.Errorf("run %s: %w", step.Run, err)
+			return doc, fmt.Errorf("run %s: %w", step.Run, err)
 		}
 		changed, err := r.VerifyNumbers()
 		if err != nil {
-			return d, fmt.Errorf("run %s: %w", step.Run, err)
+			return doc, fmt.Errorf("run %s: %w", step.Run, err)
 		}
 		if digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil || digest != step.Digest || len(changed) > 0 {
 			s.Valid, s.Why = false, "the run was changed since it was sealed"
@@ -50,12 +51,12 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 		users, unread := r.Users()
 		d.Audited(step.Run, step.Users, users, unread)
 		if r.Manifest.InDigests && z.Undigested {
-			return d, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps", z.ID, record.ErrAltered)
+			return doc, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps", z.ID, record.ErrAltered)
 		}
 		steps = append(steps, s)
 		signals, err := x.Drift(ctx)
 		if err != nil {
-			return d, fmt.Errorf("run %s: %w", step.Run, err)
+			return doc, fmt.Errorf("run %s: %w", step.Run, err)
 		}
 		if s.Valid && Seen(signals) {
 			d.Drift = append(d.Drift, report.StepDrift{Users: step.Users, Signals: signals})
@@ -66,7 +67,7 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 			d.Setup = append(d.Setup, record.Row{Name: "Database", Value: ServerOf(t)})
 		}
 	}
-	auditOthers(&d, z, load)
+	auditOthers(d, z, load)
 	for _, o := range p.Prices {
 		if o.Name == p.Sizing.Offer {
 			machine.Name, machine.Memory = o.Name, float64(o.Memory)
@@ -84,7 +85,7 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 	d.Result = sizing.Size(steps, machine, p.Prices)
 	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
 	d.Limit(l, p.Prices)
-	return d, err
+	return doc, err
 }
 
 // unwatched names the roles of which no measured step has seen the CPU; ok is false where app and database were watched,
@@ -103,7 +104,7 @@ func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 
 // auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that were repeated. One
 // that cannot be read is no reason to have no report.
-func auditOthers(d *report.SizingDocument, z *record.Sizing, load func(id string) (*record.Run, error)) {
+func auditOthers(d *report.Sizing, z *record.Sizing, load func(id string) (*record.Run, error)) {
 	others := z.Repeated
 	if z.Search != "" {
 		others = append([]record.SizingStep{{Run: z.Search}}, others...)

@@ -110,11 +110,11 @@ func (p *Protocol) canaryTexts(d Document) []string {
 		what = fmt.Sprintf("a null server on the generator's host, asked before each %s; the target, which others run, may be on other hosts", each)
 	}
 	out := []string{fmt.Sprintf("The canary (%s) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
-		what, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all), sig(float64(p.CanaryFirst), 4),
-		sig(float64(p.CanaryLast), 4))}
+		what, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all), sig(p.CanaryFirst, 4),
+		sig(p.CanaryLast, 4))}
 	for _, c := range p.Canary {
 		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", prefix(d.engineLabel(c.Engine)), d.armLabel(c.Arm), d.armLabel(baseName(d)),
-			percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), count(c.Pairs, "pair", "pairs"))
+			percent(c.Effect), percent(c.Lo), percent(c.Hi), count(c.Pairs, "pair", "pairs"))
 		switch {
 		case c.Moved:
 			text += "the environment was another one for this arm, by more than 2 %."
@@ -137,7 +137,7 @@ func (d Document) canaryWarnings() []string {
 	for _, c := range d.Protocol.Canary {
 		if c.Moved {
 			out = append(out, fmt.Sprintf("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
-				prefix(d.engineLabel(c.Engine)), percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), d.armLabel(c.Arm)))
+				prefix(d.engineLabel(c.Engine)), percent(c.Effect), percent(c.Lo), percent(c.Hi), d.armLabel(c.Arm)))
 		}
 	}
 	return out

@@ -12,10 +12,22 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then
-// databases against the first; those that were not judged with the reason alone. Effects, their intervals and margins are ratios minus one, or percentage points where
-// effect_unit is pp. Unknown values are empty.
+// CSV writes the main table of a document for other programs; unknown values are empty. Of verdicts it has the primary
+// endpoints, one a line.
 func CSV(w io.Writer, d Document) error {
+	switch d.Subject() {
+	case Ladder:
+		return writeCSV(w, d.Sizing.csvRows())
+	case Releases:
+		return writeCSV(w, d.Trend.csvRows())
+	}
+	return writeCSV(w, d.endpointRows())
+}
+
+// endpointRows has the primary endpoints of all verdicts: first new arms against base, then databases against the first;
+// those that were not judged with the reason alone. Effects, their intervals and margins are ratios minus one, or
+// percentage points where effect_unit is pp.
+func (d Document) endpointRows() [][]string {
 	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict", "indicative", "base", "new", "base_at_least", "new_at_least",
 		"effect", "effect_lo", "effect_hi", "effect_level", "effect_unit", "margin", "could_find", "pairs", "pairs_needed", "p", "holm_p", "reason"}}
 	add := func(f NamedVerdict, against string) {
@@ -45,7 +57,7 @@ func CSV(w io.Writer, d Document) error {
 	for _, f := range d.Databases {
 		add(f, d.Engines[0].Label)
 	}
-	return writeCSV(w, rows)
+	return rows
 }
 
 // Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that
@@ -118,11 +130,11 @@ func operations(n int64) string {
 }
 
 // figure writes a number with all its digits; one that is not known is empty.
-func figure(v float64) string {
+func figure[F ~float64](v F) string {
 	if !known(v) {
 		return ""
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return strconv.FormatFloat(float64(v), 'g', -1, 64)
 }
 
 func writeCSV(w io.Writer, rows [][]string) error {

@@ -2,12 +2,11 @@
 //
 // # One document, several forms
 //
-// [From] turns an [Input] (a comparison, its judgments, its runs) into a [Document]: plain data, in the order in
-// which it is read. [Markdown], [FullMarkdown], [HTML], [JSON], [CSV], [Pairs], [JUnit], [Comment] and [Screen] write
-// that document, [Document.Answer] draws the verdicts and [Graphs] the curves. [FromRows] makes one of numbers that were
-// [Given]. Releases over many comparisons are a [TrendDocument], load steps a [SizingDocument]. Each of the three is a
-// [Report]: it lays itself out as one kind of sheet (a top, a first screen, sections), and [Markdown], [HTML] and
-// [JSON] write any of them.
+// A [Document] is plain data: a set of parts, some of which are missing. [From] makes one of the runs of a comparison,
+// [FromRows] of given numbers, [FromReleases] of releases over many comparisons; that of load steps holds a [Sizing]. The
+// table of parts gives the order in which they are filled and read; each part has one file, with its data, its filling and
+// its sections. The table of forms ([Document.Forms]) lists what a document is written as. Markdown and HTML know only one
+// kind of sheet (a top, a first screen, sections).
 //
 // Everything that a number needs to be understood (interval, margin, smallest change that could be found, validity
 // of the runs behind it) is a part of the document, so that no form can leave it out by accident.

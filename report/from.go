@@ -27,24 +27,13 @@ func From(in Input) Document {
 	b.sortRuns()
 	b.protocol()
 	b.names()
-	b.canaries()
 	b.state()
 	b.verdicts()
-	b.disturbances()
-	b.runs()
-	b.gates()
-	b.capacities()
-	b.limiters()
-	b.operations()
-	b.sides()
-	b.stability()
-	b.rules()
-	b.users()
-	b.acknowledgedLost()
-	b.graphs()
-	b.chapters()
-	b.pages()
-	b.setup()
+	for _, p := range parts() {
+		if p.fill != nil {
+			p.fill(&b)
+		}
+	}
 	b.warnings()
 	b.draft()
 	return d
@@ -170,51 +159,6 @@ func (b *builder) of(engine, arm string) []RunData {
 	return out
 }
 
-// partial reports whether some runs of a block count and others do not.
-func (b *builder) partial(block int) bool {
-	whole, some := b.whole[block]
-	return some && !whole
-}
-
-func (b *builder) verdicts() {
-	d := b.d
-	d.Verdicts = b.findings(b.in.Arms, len(d.Arms) > 2)
-	d.Databases = b.findings(b.in.Databases, true)
-	all := make([]verdict.Verdict, 0, len(d.Verdicts))
-	for _, f := range d.Verdicts {
-		all = append(all, f.Verdict)
-		for _, r := range f.Verdict.Results {
-			if r.Kind == verdict.Inconclusive {
-				d.BlocksForSame = addBlocks(d.BlocksForSame, f.Name, r)
-			}
-		}
-	}
-	d.Kind = verdict.Worst(all...)
-	for _, f := range d.Verdicts {
-		d.Indicative = d.Indicative || d.Kind == verdict.Inconclusive && f.Verdict.Kind == d.Kind && f.Verdict.Indicative
-	}
-}
-
-func (b *builder) findings(js []Judged, withArm bool) []NamedVerdict {
-	out := make([]NamedVerdict, 0, len(js))
-	for _, j := range js {
-		f := NamedVerdict{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Secondary: j.Secondary, Shifts: j.Shifts}
-		f.Name = b.engineLabel(j.Engine)
-		switch {
-		case f.Name == "":
-			f.Name = b.armLabel(j.Arm)
-		case withArm:
-			f.Name += ", " + b.armLabel(j.Arm)
-		}
-		for name, why := range j.Skipped {
-			f.Skipped = append(f.Skipped, record.Row{Name: name, Value: why})
-		}
-		slices.SortFunc(f.Skipped, func(x, y record.Row) int { return cmp.Compare(x.Name, y.Name) })
-		out = append(out, f)
-	}
-	return out
-}
-
 func (b *builder) engineLabel(key string) string { return b.d.engineLabel(key) }
 func (b *builder) armLabel(name string) string   { return b.d.armLabel(name) }
 
@@ -242,77 +186,6 @@ func (d *Document) armLabel(name string) string {
 		}
 	}
 	return name
-}
-
-// runs fills the validity table and the voided blocks.
-func (b *builder) runs() {
-	data := map[string]RunData{}
-	for _, r := range b.in.Runs {
-		data[r.Cell.Run] = r
-	}
-	voided := map[int]*Voided{}
-	good, tries, disturbed := map[int]int{}, map[int]int{}, b.c.Disturbed()
-	for _, c := range b.c.Runs {
-		r := RunRow{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
-		if have, ok := data[c.Run]; ok {
-			r.Finding = have.Validity.Findings
-		} else if r.Why == "" {
-			r.Why = "its files were not read"
-		}
-		switch {
-		case c.Pilot:
-			r.Part = "pilot"
-		case c.Cut:
-			r.Part = "cut"
-		case c.Dropped:
-			r.Part = "voided"
-			if c.Order == 1 {
-				tries[c.Block]++
-			}
-			v := voided[c.Block]
-			if v == nil {
-				v = &Voided{Block: c.Block}
-				voided[c.Block] = v
-			}
-			v.Runs, v.Cost = append(v.Runs, c.Run), v.Cost || disturbed[c.Run]
-			if !c.Valid && v.Why == "" {
-				v.Why = fmt.Sprintf("run %s was not valid: %s", c.Run, firstRed(r))
-			}
-		case c.Valid && b.c.Waits(c.Block):
-			r.Part, r.Why = "not judged", "it waits for the next planned look"
-		case c.Valid && b.partial(c.Block):
-			r.Part, r.Why = "not judged", "a run of its block is missing or not valid, and blocks are judged whole"
-			good[c.Block]++
-		case c.Valid:
-			r.Part = "judged"
-			good[c.Block]++
-		default:
-			r.Part = "not judged"
-		}
-		b.d.Runs = append(b.d.Runs, r)
-	}
-	for _, v := range voided {
-		v.Missing = good[v.Block] == 0
-		v.Repeated = !v.Missing || tries[v.Block] > 1
-		if v.Why == "" {
-			v.Why = "a run of the block was not valid"
-		}
-		b.d.Voided = append(b.d.Voided, *v)
-	}
-	slices.SortFunc(b.d.Voided, func(x, y Voided) int { return cmp.Compare(x.Block, y.Block) })
-}
-
-// firstRed returns the first reason why a run is not valid.
-func firstRed(r RunRow) string {
-	for _, f := range r.Finding {
-		if f.Level == record.Red {
-			return f.Gate + ": " + f.Text
-		}
-	}
-	if r.Why != "" {
-		return r.Why
-	}
-	return "its manifest says so"
 }
 
 // warnings collects the facts that a reader must know before trusting a number.

@@ -18,9 +18,8 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// writePage writes a page: its header, then its parts. A part with a title is a fold; the others have a list of their
-// sections above them.
-func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []part, graphs []Graph, footer string) error {
+// writePage writes a page: its header, then its folds. Those without a title have a list of their sections above them.
+func writePage(w io.Writer, title string, header func(*bytes.Buffer), folds []fold, graphs []Graph, footer string) error {
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" +
 		`<meta http-equiv="Content-Security-Policy" content="` + policy() + `"/>` + "\n" +
@@ -29,7 +28,7 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []pa
 	header(&b)
 	b.WriteString(`<nav aria-label="Sections">`)
 	id := 0
-	for i, p := range parts {
+	for i, p := range folds {
 		if p.title != "" {
 			if i == 0 {
 				b.WriteString(`<b>Everything else</b> <button type="button" class="unfold">open all</button>`)
@@ -44,7 +43,7 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []pa
 	b.WriteString("</nav>\n<main>\n")
 	helped := false
 	id = 0
-	for _, p := range parts {
+	for _, p := range folds {
 		if p.title != "" {
 			fmt.Fprintf(&b, `<details class="fold"><summary><b>%s</b> <span class="soft">%s</span></summary>`+"\n", esc(p.title), esc(p.contents()))
 		}
@@ -68,7 +67,7 @@ func (s section) empty() bool {
 }
 
 // contents names the sections of a fold, each kind once.
-func (p part) contents() string {
+func (p fold) contents() string {
 	var names []string
 	for _, s := range p.sections {
 		name, _, _ := strings.Cut(s.Title, " - ")

@@ -189,7 +189,7 @@ func (p Page) HTML(w io.Writer) error {
 		sections = append(sections, section{Level: 2, Title: "Not in this run", Table: t})
 	}
 	title := p.kindTitle() + " · " + p.where()
-	return writePage(w, title, p.header, unfolded(sections), graphs, fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
+	return writePage(w, title, p.header, []fold{{sections: sections}}, graphs, fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
 }
 
 func (p Page) header(b *bytes.Buffer) {
@@ -298,7 +298,18 @@ func (d Document) pageSections() []section {
 		}
 	}
 	s.Notes = []string{"Each judged run by itself, frozen: what hosts, processes and databases did, and every rule against its threshold over time."}
-	return []section{s}
+	return []section{resultsHead, s}
+}
+
+// resultsHead is the heading of the results.
+var resultsHead = section{Level: 2, Title: "Results"}
+
+// resultsHeads is the heading of the results where no page has it.
+func (d Document) resultsHeads() []section {
+	if len(d.Pages) > 0 {
+		return nil
+	}
+	return []section{resultsHead}
 }
 
 // linkText is the text of a link to a page.

@@ -127,9 +127,9 @@ func written[D any](t *testing.T, form func(io.Writer, D) error, d D) string {
 }
 
 // reported is a form that every report has.
-func reported(t *testing.T, form func(io.Writer, Report) error, r Report) string {
+func reported(t *testing.T, form func(io.Writer, Document) error, d Document) string {
 	t.Helper()
-	return written(t, form, r)
+	return written(t, form, d)
 }
 
 func screenText(t *testing.T, d Document, width int) string {
@@ -138,9 +138,9 @@ func screenText(t *testing.T, d Document, width int) string {
 }
 
 // readBack reads the JSON form of a report.
-func readBack(t *testing.T, r Report, into any) {
+func readBack(t *testing.T, d Document, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(reported(t, JSON, r)), into); err != nil {
+	if err := json.Unmarshal([]byte(reported(t, JSON, d)), into); err != nil {
 		t.Fatal(err)
 	}
 }

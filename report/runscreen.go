@@ -39,7 +39,7 @@ func opTable(first []string, more, within bool) *table {
 
 // opCells are the cells of an operation behind its name; latency writes one by its name.
 func opCells(c OpCell, latency func(name string, v Number) string) []string {
-	return []string{strconv.FormatUint(c.Count, 10), sig(float64(c.Rate), 3), errorText(c), latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
+	return []string{strconv.FormatUint(c.Count, 10), sig(c.Rate, 3), errorText(c), latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
 }
 
 // runTable lays the operations of a run out.

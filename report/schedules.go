@@ -152,7 +152,7 @@ func (d Document) omissionNotes(f NamedVerdict) []string {
 		for i, a := range d.Arms {
 			if t.marked(i) {
 				out = append(out, fmt.Sprintf("† The users of %s began %s %% of the operations that they intended, in one run %s %%: its latencies hold few of the waits of the others, see Achieved and intended operations.",
-					a.Label, sig(100*float64(t.Schedule[i].Share), 3), sig(100*float64(t.Schedule[i].Least), 3)))
+					a.Label, sig(100*t.Schedule[i].Share, 3), sig(100*t.Schedule[i].Least, 3)))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -25,13 +26,13 @@ const (
 // left to the report, and a line states so. A width of 0 means 100; less than 40 counts as 40, and a width below 100
 // takes more lines. Given numbers have a screen of their own, of any length.
 func Screen(w io.Writer, d Document, width int) error {
-	if d.Given != nil {
+	width = max(cmp.Or(width, defaultWidth), narrowest)
+	switch d.Subject() {
+	case Numbers:
 		return d.Given.screen(w)
+	case Ladder:
+		return d.Sizing.screen(w, width)
 	}
-	if width == 0 {
-		width = defaultWidth
-	}
-	width = max(width, narrowest)
 	most := ScreenLines
 	if width < defaultWidth {
 		most = most * defaultWidth / width

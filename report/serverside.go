@@ -120,4 +120,4 @@ func (d Document) sideSections() []section {
 }
 
 // fine writes milliseconds of short times.
-func fine(n Number) string { return strings.TrimSpace(sig(float64(n), 3)) }
+func fine(n Number) string { return strings.TrimSpace(sig(n, 3)) }

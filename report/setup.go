@@ -514,3 +514,16 @@ func (b *builder) databaseText(e Engine) string {
 	}
 	return text
 }
+
+func (d Document) setupSections() []section {
+	return []section{settingsSection("Setup", d.Setup)}
+}
+
+// settingsSection is a table of settings.
+func settingsSection(title string, rows []record.Row) section {
+	t := newTable(-1, "Setting", "Value")
+	for _, r := range rows {
+		t.add(r.Name, r.Value)
+	}
+	return section{Level: 2, Title: title, Table: t}
+}

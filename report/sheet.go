@@ -2,18 +2,11 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-
-	"plimsoll/internal/plain"
 )
-
-// A Report is a document that the renderers of this package write: a [Document], a [TrendDocument] or a
-// [SizingDocument].
-type Report interface{ sheet() sheet }
 
 // A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a report.
 type sheet struct {
@@ -27,7 +20,7 @@ type sheet struct {
 	// front is the first screen of a comparison; nil for reports that are short enough without one.
 	front    *front
 	warnings []string
-	parts    []part
+	folds    []fold
 	// brief are the sections of the short Markdown, below the first screen; nil for all.
 	brief  []section
 	graphs []Graph
@@ -41,29 +34,26 @@ type alert struct{ head, text string }
 // A lead is a sentence at the top. Kind is a conclusion, or empty.
 type lead struct{ kind, text string }
 
-// A part is sections that belong together: in HTML a fold, with a title unless the report is not folded.
-type part struct {
+// A fold is sections that belong together. HTML folds those with a title.
+type fold struct {
 	title    string
 	sections []section
 }
 
-// sections are those of all parts.
+// sections are those of all folds.
 func (s sheet) sections() []section {
 	var out []section
-	for _, p := range s.parts {
-		out = append(out, p.sections...)
+	for _, f := range s.folds {
+		out = append(out, f.sections...)
 	}
 	return out
 }
 
-// unfolded makes the only part of a report without folds.
-func unfolded(sections []section) []part { return []part{{sections: sections}} }
-
 // Markdown writes a report in GitHub's dialect of Markdown. Graphs are referred to as graphs/<file>; the caller puts
 // the PNG files there. Of a [Document] it has the first screen and the sections of release reports; [FullMarkdown] has
 // everything.
-func Markdown(w io.Writer, r Report) error {
-	s := r.sheet()
+func Markdown(w io.Writer, d Document) error {
+	s := d.sheet()
 	var b strings.Builder
 	s.writeTop(&b)
 	s.writeLeads(&b)
@@ -210,9 +200,9 @@ func (f *front) writeList(b *strings.Builder, title string, items []string, raw 
 // HTML writes a report as one page that needs nothing but itself: graphs, style and script are inside, and its policy
 // forbids the browser to fetch anything, and to run or apply any script or style but the page's own. Every text is
 // escaped.
-func HTML(w io.Writer, r Report) error {
-	s := r.sheet()
-	return writePage(w, s.pageTitle(), s.writeHeader, s.parts, s.graphs, s.footer)
+func HTML(w io.Writer, d Document) error {
+	s := d.sheet()
+	return writePage(w, s.pageTitle(), s.writeHeader, s.folds, s.graphs, s.footer)
 }
 
 func (s sheet) pageTitle() string {
@@ -306,77 +296,6 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 	b.WriteString("</div>\n")
 }
 
-// JSON writes a report for programs: that of runs on one line, others indented. Numbers that are not known are null;
-// the same report gives the same bytes.
-func JSON(w io.Writer, r Report) error {
-	d, ok := r.(Document)
-	if ok && d.Given == nil {
-		b, err := json.Marshal(d)
-		if err == nil {
-			_, err = w.Write(append(plain.JSON(b), '\n'))
-		}
-		if err != nil {
-			return fmt.Errorf("writing report as JSON: %w", err)
-		}
-		return nil
-	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	if ok {
-		return enc.Encode(d.Given)
-	}
-	return enc.Encode(r)
-}
-
-// sheet lays a comparison's report out.
-func (d Document) sheet() sheet {
-	if d.Given != nil {
-		return d.Given.sheet(d)
-	}
-	s := sheet{title: "Performance Comparison", front: d.front(), warnings: d.Warnings, parts: d.parts(), brief: d.briefSections(), graphs: Graphs(d),
-		arms: d.armTitles(), footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
-	done := "complete"
-	if !d.State.Complete {
-		done = "not complete"
-		s.alerts = append(s.alerts, alert{"Not complete",
-			fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged, d.State.Planned)})
-	}
-	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())
-	if len(d.Verdicts) == 0 {
-		s.alerts = append(s.alerts, alert{"Nothing was judged.", ""})
-	}
-	return s
-}
-
-// FullFile is the name of the file with everything, beside that of [Markdown].
-const FullFile = "report-full.md"
-
-// parts are the sections of the whole report by subject, in the order of release reports.
-func (d Document) parts() []part {
-	texts, setup := d.textSections(), d.setupSection()
-	results, pages := []section{{Level: 2, Title: "Results"}}, d.pageSections()
-	if len(pages) > 0 {
-		results, pages = nil, append(results, pages...)
-	}
-	var out []part
-	add := func(title string, sections ...[]section) {
-		if all := slices.Concat(sections...); len(all) > 0 {
-			out = append(out, part{title, all})
-		}
-	}
-	add("Comments and action items", texts)
-	add("Setup", []section{setup})
-	add("Pages of the runs", pages)
-	add("Supported users, limiters and endpoints", results, d.capacitySections(), d.limiterSections(), d.endpointSections())
-	add("Protocol, other metrics and stability", d.protocolSections(), d.shiftSections(), d.secondarySections(), d.stabilitySections())
-	add("Operations and users", d.opSections(), d.sideSections(), userSections(d.Users, d.Login, d.Mix, d.userLabel))
-	add("Rules", d.ruleSections())
-	add("Validity of the runs", []section{d.validitySection()}, d.gateSections())
-	add("Graphs", d.graphSections())
-	add("More", d.chapterSections())
-	return out
-}
-
 // Limits of the short Markdown, in items.
 const (
 	briefComments = 30
@@ -390,12 +309,12 @@ func (d Document) briefSections() []section {
 		c.Notes = append([]string{fmt.Sprintf("%s in %s.", count(len(c.Items)-briefComments, "more comment is", "more comments are"), FullFile)}, c.Notes...)
 		c.Items = c.Items[:briefComments]
 	}
-	setup := d.setupSection()
+	setup := d.setupSections()[0]
 	if n := len(setup.Table.Rows); n > briefSetup {
 		setup.Table.Rows = setup.Table.Rows[:briefSetup]
 		setup.Notes = append(setup.Notes, fmt.Sprintf("%s in %s.", count(n-briefSetup, "more row is", "more rows are"), FullFile))
 	}
-	out = append(out, setup, section{Level: 2, Title: "Results"})
+	out = append(out, setup, resultsHead)
 	if n := len(d.Pages); n > 0 {
 		out = append(out, section{Level: 3, Title: "System and coordinator metrics",
 			Notes: []string{fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"), FullFile)}})
@@ -404,10 +323,8 @@ func (d Document) briefSections() []section {
 		out = append(out, users[0])
 	}
 	for _, s := range d.endpointSections() {
-		if strings.HasPrefix(s.Title, "Primary endpoints") {
-			s.Table = s.Table.without("Why")
-			out = append(out, s)
-		}
+		s.Table = s.Table.without("Why")
+		out = append(out, s)
 	}
 	return append(out, d.graphSections()...)
 }
@@ -424,20 +341,4 @@ func (t *table) without(head string) *table {
 		out.Rows = append(out.Rows, cut(r))
 	}
 	return out
-}
-
-// textSections are the comments and the action items.
-func (d Document) textSections() []section {
-	return []section{
-		{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments, Notes: personNote(d.DraftedComments, "comments")},
-		{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions, Notes: personNote(d.DraftedActions, "action items")},
-	}
-}
-
-func (d Document) setupSection() section {
-	setup := newTable(-1, "Setting", "Value")
-	for _, r := range d.Setup {
-		setup.add(r.Name, r.Value)
-	}
-	return section{Level: 2, Title: "Setup", Table: setup}
 }

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,11 +13,11 @@ import (
 	"plimsoll/record"
 )
 
-// SizingFormat is the version of the JSON form of a [SizingDocument].
+// SizingFormat is the version of the JSON form of a [Sizing].
 const SizingFormat = 1
 
-// A SizingDocument is the report of a ladder of load steps as data.
-type SizingDocument struct {
+// A Sizing is the report of a ladder of load steps as data.
+type Sizing struct {
 	Format   int    `json:"format"`
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -53,22 +51,22 @@ var gradeMarks = map[sizing.Grade]string{
 }
 
 // AllGraded reports whether every step has a grade; a step of a run that is not valid has none.
-func (d SizingDocument) AllGraded() bool {
+func (d *Sizing) AllGraded() bool {
 	return !slices.ContainsFunc(d.Steps, func(s sizing.Step) bool { return s.Grade == "" })
 }
 
 // title names the machine if it is known.
-func (d SizingDocument) title() string {
+func (d *Sizing) title() string {
 	if d.Machine.Name == "" {
 		return "Performance test results: " + d.Name
 	}
 	return "Performance test results: " + d.Machine.Name
 }
 
-// sheet lays the sizing out: whole enough as Markdown to be sent as a pull request.
-func (d SizingDocument) sheet() sheet {
-	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, warnings: d.LostWarnings(), parts: unfolded(d.sections()),
-		footer: fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))}
+// top is what the report begins with; it is whole enough as Markdown to be sent as a pull request.
+func (d *Sizing) top() sheet {
+	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, warnings: d.LostWarnings()}
+	s.footer = fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))
 	if !d.Complete {
 		s.alerts = append(s.alerts, alert{"Not complete", ": " + d.Why})
 	}
@@ -76,7 +74,7 @@ func (d SizingDocument) sheet() sheet {
 }
 
 // lead is the answer in one or two sentences.
-func (d SizingDocument) lead() string {
+func (d *Sizing) lead() string {
 	if !d.Graded() {
 		return "No step carries a grade, so nothing can be said about how many users there may be. " + d.Bottleneck.Sentence
 	}
@@ -103,38 +101,35 @@ func levelText(l sizing.Level) string {
 	return fmt.Sprintf("%d concurrent users (no longer at %d)", l.Users, l.Next)
 }
 
-func (d SizingDocument) sections() []section {
-	out := []section{{Level: 2, Title: "Methodology", Items: d.methodology()}}
-	if len(d.Setup) > 0 {
-		setup := newTable(-1, "Setting", "Value")
-		for _, r := range d.Setup {
-			setup.add(r.Name, r.Value)
-		}
-		out = append(out, section{Level: 2, Title: "Server configuration", Table: setup})
+func (d *Sizing) methodSection() section {
+	return section{Level: 2, Title: "Methodology", Items: d.methodology()}
+}
+
+func (d *Sizing) setupSection() section {
+	if len(d.Setup) == 0 {
+		return section{}
 	}
-	out = append(out, d.stepSection(), d.adviceSection())
-	if len(d.Offers) > 0 {
-		out = append(out, d.offerSection())
-	}
-	if s, ok := d.failureSection(); ok {
-		out = append(out, s)
-	}
-	if s, ok := d.driftSection(); ok {
-		out = append(out, s)
-	}
-	runs := newTable(2, ">Users", "Run", "Valid", "Why not")
+	return settingsSection("Server configuration", d.Setup)
+}
+
+func (d *Sizing) runSection() section {
+	t := newTable(2, ">Users", "Run", "Valid", "Why not")
 	for _, s := range d.Steps {
-		valid := "yes"
-		if !s.Valid {
-			valid = "no"
-		}
-		runs.add(strconv.Itoa(s.Users), s.Run, valid, s.Why)
+		t.add(strconv.Itoa(s.Users), s.Run, yes(s.Valid), s.Why)
 	}
-	return append(out, section{Level: 2, Title: "Runs", Table: runs})
+	return section{Level: 2, Title: "Runs", Table: t}
+}
+
+// yes is the cell of a column of yes and no.
+func yes(v bool) string {
+	if v {
+		return "yes"
+	}
+	return "no"
 }
 
 // methodology describes the measurement, in the form that readers of the table expect.
-func (d SizingDocument) methodology() []string {
+func (d *Sizing) methodology() []string {
 	items := []string{"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload."}
 	if d.Plan == nil || d.Plan.Sizing == nil {
 		return items
@@ -189,7 +184,7 @@ func stepCells(s sizing.Step) []string {
 	return append(cells, cpu, mem)
 }
 
-func (d SizingDocument) stepSection() section {
+func (d *Sizing) stepSection() section {
 	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile", ">99th percentile", ">Max", ">Failure rate",
 		">CPU usage", ">Memory", "Grade", "Because")
 	for _, s := range d.Steps {
@@ -217,7 +212,7 @@ func (d SizingDocument) stepSection() section {
 	return section{Level: 2, Title: "Results", Table: t, Notes: notes}
 }
 
-func (d SizingDocument) adviceSection() section {
+func (d *Sizing) adviceSection() section {
 	items := []string{
 		"Comfortable (graded Good or better): " + levelText(d.Comfortable) + ".",
 		"Maximum (graded better than Poor): " + levelText(d.Maximum) + ".",
@@ -242,7 +237,10 @@ var advice = map[string]string{
 	sizing.ProxyBound:  "What to do: allow this host's address at the proxy, or test past it; then repeat the steps.",
 }
 
-func (d SizingDocument) offerSection() section {
+func (d *Sizing) offerSection() section {
+	if len(d.Offers) == 0 {
+		return section{}
+	}
 	t := newTable(-1, "Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users", ">Per 1,000 concurrent", ">Per 1,000 registered", ">Against measured", "Basis")
 	money := func(v float64, currency string) string { return fixed(v, 2) + " " + currency }
 	for _, o := range d.Offers {
@@ -272,7 +270,7 @@ func (d SizingDocument) offerSection() section {
 		"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."}}
 }
 
-func (d SizingDocument) failureSection() (section, bool) {
+func (d *Sizing) failureSection() section {
 	var items []string
 	for _, s := range d.Steps {
 		if len(s.Classes) > 0 {
@@ -286,10 +284,10 @@ func (d SizingDocument) failureSection() (section, bool) {
 			items = append(items, fmt.Sprintf("%d users: between users and server: %s", s.Users, p))
 		}
 	}
-	return section{Level: 2, Title: "Failures", Items: items}, len(items) > 0
+	return section{Level: 2, Title: "Failures", Items: items}
 }
 
-func (d SizingDocument) driftSection() (section, bool) {
+func (d *Sizing) driftSection() section {
 	var items []string
 	for _, s := range d.Drift {
 		steady := 0
@@ -304,14 +302,17 @@ func (d SizingDocument) driftSection() (section, bool) {
 			items = append(items, fmt.Sprintf("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).", s.Users, steady, len(s.Signals)))
 		}
 	}
-	return section{Level: 2, Title: "Stability", Items: items, Notes: []string{"What moved while a step was held (docs/sizing.md)."}}, len(items) > 0
+	if len(items) == 0 {
+		return section{}
+	}
+	return section{Level: 2, Title: "Stability", Items: items, Notes: []string{"What moved while a step was held (docs/sizing.md)."}}
 }
 
-// SizingCSV writes the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes.
-// Unknown values are empty, and so is the number of acknowledged messages that were lost where none is known to be.
-func SizingCSV(w io.Writer, d SizingDocument) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent", "memory_bytes", "grade", "rule", "valid", "run", "acknowledged_lost"}}
+// csvRows is the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes. Unknown
+// values are empty, and so is the number of acknowledged messages that were lost where none is known to be.
+func (d *Sizing) csvRows() [][]string {
+	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent",
+		"memory_bytes", "grade", "rule", "valid", "run", "acknowledged_lost"}}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	for _, s := range d.Steps {
 		row := []string{strconv.Itoa(s.Users), num(s.Throughput), "", "", "", "", "", "", ""}
@@ -329,10 +330,7 @@ func SizingCSV(w io.Writer, d SizingDocument) error {
 		}
 		rows = append(rows, append(row, string(s.Grade), formulaFree(s.Rule), strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
 	}
-	if err := out.WriteAll(rows); err != nil {
-		return err
-	}
-	return out.Error()
+	return rows
 }
 
 // formulaFree keeps a spreadsheet from taking a text of the server for a formula.

@@ -253,28 +253,28 @@ func (s Stability) value(v Number) string {
 	case !v.Known():
 		return dash
 	case s.Unit == "bytes":
-		return sig(float64(v)/(1<<20), 3) + " MiB"
+		return sig(v/(1<<20), 3) + " MiB"
 	}
-	return strings.TrimSpace(sig(float64(v), 3) + " " + s.Unit)
+	return strings.TrimSpace(sig(v, 3) + " " + s.Unit)
 }
 
 func (s Stability) slope(c StabilityCell) string {
-	scale, unit := 1.0, s.Unit
+	scale, unit := Number(1), s.Unit
 	if s.Unit == "bytes" {
 		scale, unit = 1.0/(1<<20), "MiB"
 	}
 	if !c.PerHour.Known() {
 		return dash
 	}
-	text := strings.TrimSpace(plus(float64(c.PerHour)*scale) + " " + unit)
+	text := strings.TrimSpace(plus(c.PerHour*scale) + " " + unit)
 	if c.Lo.Known() && c.Hi.Known() {
-		text += fmt.Sprintf(" [%s, %s]", plus(float64(c.Lo)*scale), plus(float64(c.Hi)*scale))
+		text += fmt.Sprintf(" [%s, %s]", plus(c.Lo*scale), plus(c.Hi*scale))
 	}
 	return text
 }
 
 // plus writes a number with its sign and three digits.
-func plus(v float64) string {
+func plus[F ~float64](v F) string {
 	if v < 0 {
 		return sig(v, 3)
 	}
@@ -302,9 +302,9 @@ func (c StabilityCell) againstText() string {
 		return dash
 	}
 	d := c.Against
-	text := signed(100*float64(d.Value), 1) + " points"
+	text := signed(100*d.Value, 1) + " points"
 	if d.Lo.Known() && d.Hi.Known() {
-		text += fmt.Sprintf(" [%s, %s]", signed(100*float64(d.Lo), 1), signed(100*float64(d.Hi), 1))
+		text += fmt.Sprintf(" [%s, %s]", signed(100*d.Lo, 1), signed(100*d.Hi, 1))
 	}
 	if d.Differs {
 		text += ", differs"
@@ -361,7 +361,7 @@ func hoursText(h Number) string {
 	case math.Abs(minutes-60) <= 1:
 		return "the hour"
 	case minutes >= 120:
-		return fixed(float64(h), 1) + " hours"
+		return fixed(h, 1) + " hours"
 	case minutes >= 2:
 		return fixed(minutes, 1) + " minutes"
 	}

@@ -14,7 +14,7 @@ import (
 	"plimsoll/stats"
 )
 
-// TrendFormat is the version of the JSON form of a [TrendDocument].
+// TrendFormat is the version of the JSON form of a [Trend].
 const TrendFormat = 1
 
 // A ReleasePair is one comparison of two releases on one database: the supported users of each pair of runs.
@@ -32,10 +32,10 @@ type ReleasePair struct {
 	NotComplete string
 }
 
-// A TrendDocument is supported users by release, over many comparisons. Every number that joins two releases is a
+// A Trend is supported users by release, over many comparisons. Every number that joins two releases is a
 // ratio within a comparison, or a product of such ratios; numbers of different comparisons, that is of different days
 // and hosts, are never divided by each other.
-type TrendDocument struct {
+type Trend struct {
 	Format    int             `json:"format"`
 	Databases []TrendDatabase `json:"databases"`
 	// Level is that of the intervals, Alpha the chance that a chain of equal releases gets a change.
@@ -101,8 +101,8 @@ type TrendLink struct {
 }
 
 // FromReleases makes the document of comparisons in the order of time. It changes nothing in them.
-func FromReleases(all []ReleasePair) TrendDocument {
-	d := TrendDocument{Format: TrendFormat, Level: 1 - stats.FixedAlpha, Alpha: stats.FixedAlpha}
+func FromReleases(all []ReleasePair) Document {
+	d := &Trend{Format: TrendFormat, Level: 1 - stats.FixedAlpha, Alpha: stats.FixedAlpha}
 	var databases []string
 	for _, p := range all {
 		if !slices.Contains(databases, p.Database) {
@@ -134,7 +134,7 @@ func FromReleases(all []ReleasePair) TrendDocument {
 			warn(p.Database, "comparison %s is not complete (it %s): only the blocks that there are count", p.Comparison, p.NotComplete)
 		}
 	}
-	return d
+	return Document{Trend: d}
 }
 
 func trendOf(database string, all []ReleasePair) TrendDatabase {
@@ -266,28 +266,28 @@ func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
 		Effect: fromLogs(s.Mean(), stats.TInterval(s, 1-stats.FixedAlpha))}
 }
 
-// TrendCSV writes one line per release for other programs; ratios minus one, unknown values are empty.
-func TrendCSV(w io.Writer, d TrendDocument) error {
+// csvRows has one line per release for other programs; ratios minus one, unknown values are empty.
+func (d *Trend) csvRows() [][]string {
 	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons", "change", "change_lo", "change_hi", "change_p", "alarm"}}
 	for _, db := range d.Databases {
 		for k, c := range db.Chains {
 			for _, r := range c.Releases {
-				row := []string{formulaFree(db.Database), strconv.Itoa(k + 1), formulaFree(r.Release), figure(float64(r.Against.Value)), figure(float64(r.Against.Lo)), figure(float64(r.Against.Hi)),
+				row := []string{formulaFree(db.Database), strconv.Itoa(k + 1), formulaFree(r.Release), figure(r.Against.Value), figure(r.Against.Lo), figure(r.Against.Hi),
 					strconv.Itoa(r.Comparisons), "", "", "", "", ""}
 				for _, x := range c.Changes {
 					if x.Release == r.Release {
-						row = append(row[:7], figure(float64(x.Shift.Value)), figure(float64(x.Shift.Lo)), figure(float64(x.Shift.Hi)), figure(float64(x.P)), strconv.FormatBool(x.Alarm))
+						row = append(row[:7], figure(x.Shift.Value), figure(x.Shift.Lo), figure(x.Shift.Hi), figure(x.P), strconv.FormatBool(x.Alarm))
 					}
 				}
 				rows = append(rows, row)
 			}
 		}
 	}
-	return writeCSV(w, rows)
+	return rows
 }
 
 // lines are the findings, a sentence each.
-func (d TrendDocument) lines() []string {
+func (d *Trend) lines() []string {
 	var out []string
 	for _, db := range d.Databases {
 		add := func(format string, args ...any) {
@@ -295,7 +295,7 @@ func (d TrendDocument) lines() []string {
 		}
 		if db.SD.Known() && db.SD > 0 {
 			add("the differences of %s have an sd of %s %%: noise, and what changed between releases.",
-				count(len(db.Links), "comparison", "comparisons"), fixed(100*float64(db.SD), 1))
+				count(len(db.Links), "comparison", "comparisons"), fixed(100*db.SD, 1))
 		}
 		unsought := 0
 		for _, c := range db.Chains {

@@ -27,9 +27,9 @@ type trendMark struct {
 }
 
 // TrendGraphs returns the pictures of a document, one per database.
-func TrendGraphs(d TrendDocument) []TrendGraph {
+func TrendGraphs(d Document) []TrendGraph {
 	var out []TrendGraph
-	for i, db := range d.Databases {
+	for i, db := range d.Trend.Databases {
 		g := TrendGraph{File: "trend", title: trendTitle}
 		if db.Database != "" {
 			g.File, g.title = "trend_"+slug(db.Database), trendTitle+" · "+db.Database

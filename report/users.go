@@ -193,6 +193,11 @@ func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
 // mostActions is how many actions a table shows; the others are added up.
 const mostActions = 12
 
+// userSections are the sections about users.
+func (d Document) userSections() []section {
+	return userSections(d.Users, d.Login, d.Mix, d.userLabel)
+}
+
 // userSections lays out the sections about users. label names an arm; "" for all when there is only
 // one.
 func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) []section {
@@ -231,7 +236,7 @@ func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label fun
 	var notes []string
 	for _, u := range us {
 		for _, m := range u.Mixes {
-			top, others := fold(m)
+			top, others := folded(m)
 			for _, a := range append(top, others...) {
 				n, why := skips(a.Skipped)
 				t.add(row(a.Name, u, share(a.Requested), share(a.Achieved), fmt.Sprint(a.Attempts), fmt.Sprint(a.OK), fmt.Sprint(a.Failed), fmt.Sprint(n), why)...)
@@ -266,8 +271,8 @@ func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label fun
 
 func share(x float64) string { return fixed(100*x, 2) + " %" }
 
-// fold returns the actions with the largest requested shares and the largest deviations, and the others added up.
-func fold(m workload.Mix) (top, others []workload.MixAction) {
+// folded returns the actions with the largest requested shares and the largest deviations, and the others added up.
+func folded(m workload.Mix) (top, others []workload.MixAction) {
 	var can []workload.MixAction
 	for _, a := range m.Actions {
 		if a.Absent == "" && (a.Requested > 0 || a.Attempts > 0) {

@@ -42,7 +42,7 @@ func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 
 		databases: fs.Bool("databases", true, "also compare the databases within each arm, when there are several"),
 		asJSON:    fs.Bool("json", false, "write the result as JSON"),
-		output:    outputFlags(fs, printable),
+		output:    outputFlags(fs, compared),
 		set: func() []string {
 			var names []string
 			fs.Visit(func(f *flag.Flag) { names = append(names, f.Name) })
@@ -70,7 +70,7 @@ func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.output.check(printable, *n.asJSON, n.markdown); err != nil {
+	if err := n.output.check(compared, *n.asJSON, n.markdown); err != nil {
 		return err
 	}
 	return a.judgeNumbers(n, rest)
@@ -202,7 +202,7 @@ func (a *app) writeJudged(n *numbers, d report.Document) error {
 	case n.markdown:
 		print = "markdown"
 	}
-	if err := a.write(n.output, documentForms(d), print); err != nil {
+	if err := a.write(n.output, d, nil, print); err != nil {
 		return err
 	}
 	if !d.State.Complete {

@@ -54,16 +54,6 @@ type Given struct {
 	databases []string // in the order of tables
 }
 
-// BlocksFor is how many blocks one endpoint of one comparison takes.
-type BlocksFor struct {
-	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
-	Endpoint string           `json:"endpoint"`
-	Effect   Number           `json:"effect"` // relative
-	Margin   float64          `json:"margin"`
-	Pairs    int              `json:"pairs"` // that there are
-	Each     []verdict.Blocks `json:"by_run_sd"`
-}
-
 // An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one.
 // Of a figure that is zero somewhere, as a count of errors may be, the means are arithmetic and there is no ratio.
 type Aside struct {
@@ -204,19 +194,21 @@ func asides(rows []imported.PairRow) []Aside {
 	return out
 }
 
-// sheet lays the verdicts on given numbers out. The result tables are those of the release reports: a row per
+// givenTop is what a report of given numbers begins with. The result tables are those of the release reports: a row per
 // database, a column per version, and the deltas both ways.
-func (g *Given) sheet(d Document) sheet {
-	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.", front: d.front(), warnings: g.Warnings,
-		parts: unfolded(g.sections()), footer: "Made by plimsoll from numbers that were given to it; it did not measure them."}
+func (d Document) givenTop() sheet {
+	g := d.Given
+	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.", front: d.front(), warnings: g.Warnings}
+	s.footer = "Made by plimsoll from numbers that were given to it; it did not measure them."
 	for i, v := range g.Verdicts {
 		s.front.verdicts[i].text = strings.TrimSuffix(v.Lead, ".")
 	}
 	return s
 }
 
-func (g *Given) sections() []section {
-	out := []section{{Level: 2, Title: "Results"}}
+func (d Document) givenSections() []section {
+	g := d.Given
+	out := []section{resultsHead}
 	for _, m := range g.metrics {
 		out = append(out, g.resultSections(m)...)
 	}
@@ -234,29 +226,39 @@ func (g *Given) sections() []section {
 	}
 	last := &out[len(out)-1]
 	last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
-	if len(g.Blocks) > 0 {
-		out = append(out, blocksSection(g.Blocks))
-	}
-	if len(g.Asides) > 0 {
-		t := newTable(-1, "Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
-		for _, a := range g.Asides {
-			e := plan.Endpoint{Unit: a.Unit}
-			delta := dash
-			if a.Effect.Known() {
-				delta = percent(float64(a.Effect))
-			}
-			t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, strconv.Itoa(a.Pairs))
-		}
-		out = append(out, section{Level: 3, Title: "Other figures", Table: t, Notes: []string{"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. Shown and not judged: among many figures some differ by chance."}})
-	}
-	if len(g.Sources) > 0 {
-		t := newTable(-1, "Arm", ">Pair", "File", "Tool")
-		for _, s := range g.Sources {
-			t.add(s.Arm, strconv.Itoa(s.Pair), s.File, s.Tool)
-		}
-		out = append(out, section{Level: 3, Title: "Sources", Table: t})
-	}
 	return out
+}
+
+// asideSections are the figures that are only shown.
+func (d Document) asideSections() []section {
+	g := d.Given
+	if len(g.Asides) == 0 {
+		return nil
+	}
+	t := newTable(-1, "Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
+	for _, a := range g.Asides {
+		e := plan.Endpoint{Unit: a.Unit}
+		delta := dash
+		if a.Effect.Known() {
+			delta = percent(a.Effect)
+		}
+		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, strconv.Itoa(a.Pairs))
+	}
+	return []section{{Level: 3, Title: "Other figures", Table: t, Notes: []string{
+		"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. " +
+			"Shown and not judged: among many figures some differ by chance."}}}
+}
+
+// sourceSections are the files that the numbers were read from.
+func (d Document) sourceSections() []section {
+	if len(d.Given.Sources) == 0 {
+		return nil
+	}
+	t := newTable(-1, "Arm", ">Pair", "File", "Tool")
+	for _, s := range d.Given.Sources {
+		t.add(s.Arm, strconv.Itoa(s.Pair), s.File, s.Tool)
+	}
+	return []section{{Level: 3, Title: "Sources", Table: t}}
 }
 
 // mostTables is up to how many pairs each has a table of its own, as in the release reports.
@@ -396,59 +398,6 @@ func deltaCell(base, fresh float64, baseAtLeast, newAtLeast, absolute bool) stri
 	return bound + fixed(100*(fresh/base-1), 2) + "%"
 }
 
-// addBlocks adds the number of blocks it takes to find a result the same, if it is defined.
-func addBlocks(out []BlocksFor, of string, r verdict.Result) []BlocksFor {
-	each := r.BlocksForSame()
-	if each == nil {
-		return out
-	}
-	return append(out, BlocksFor{Of: of, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N, Each: each})
-}
-
-// blocksTable shows how many blocks it takes, a row per endpoint and a column per spread.
-func blocksTable(blocks []BlocksFor) *table {
-	head := []string{"Endpoint", ">Delta", ">Margin", ">Pairs"}
-	named := slices.ContainsFunc(blocks, func(b BlocksFor) bool { return b.Of != "" })
-	if named {
-		head = append([]string{"Test"}, head...)
-	}
-	for _, sd := range verdict.RunSDs() {
-		head = append(head, ">sd "+trim(fixed(100*sd, 1))+" %")
-	}
-	t := newTable(-1, head...)
-	for _, b := range blocks {
-		var row []string
-		if named {
-			row = append(row, b.Of)
-		}
-		row = append(row, b.Endpoint, fixed(100*float64(b.Effect), 2)+"%", trim(fixed(100*b.Margin, 1))+" %", strconv.Itoa(b.Pairs))
-		for _, e := range b.Each {
-			row = append(row, blocksText(e))
-		}
-		t.add(row...)
-	}
-	return t
-}
-
-func blocksText(b verdict.Blocks) string {
-	switch {
-	case b.Never:
-		return "never"
-	case b.TooMany:
-		return "> 10000"
-	}
-	return strconv.Itoa(b.Blocks)
-}
-
-// blocksNote explains the table of blocks.
-const blocksNote = "How many blocks (one run of each arm) it takes until four in five comparisons say \"the same within the margin\", " +
-	"if the true difference is the one shown, by how much runs of one build vary (sd). Never: the difference lies outside the margin. " +
-	"Fewer than six blocks carry no verdict."
-
-func blocksSection(blocks []BlocksFor) section {
-	return section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(blocks), Notes: []string{blocksNote}}
-}
-
 // screen writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks that finding them
 // the same would have taken.
 func (g *Given) screen(w io.Writer) error {
@@ -471,30 +420,4 @@ func (g *Given) screen(w io.Writer) error {
 	writeBlocks(&b, g.Blocks)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// BlocksText writes below a result, for a screen, how many blocks it takes to find the same; nothing where that is
-// not defined.
-func BlocksText(w io.Writer, r verdict.Result) error {
-	blocks := addBlocks(nil, "", r)
-	if len(blocks) == 0 {
-		return nil
-	}
-	var b strings.Builder
-	b.WriteByte('\n')
-	writeBlocks(&b, blocks)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// writeBlocks writes the numbers of blocks in columns, with their note; nothing where there are none.
-func writeBlocks(b *strings.Builder, blocks []BlocksFor) {
-	if len(blocks) == 0 {
-		return
-	}
-	t := blocksTable(blocks)
-	for _, l := range columns(slices.Concat([][]string{t.Head}, t.Rows), nil, "   ") {
-		b.WriteString(l + "\n")
-	}
-	b.WriteString("\n" + blocksNote + "\n")
 }
