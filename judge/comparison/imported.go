@@ -363,7 +363,7 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 		t[k] = append(t[k], r)
 	}
 	arms, databases = judgeSides(names[:], engines, verdict.Options{}, func(base, other side, label [2]string) pairing {
-		p := pairing{name: other.engine}
+		p := pairing{name: other.engine, counted: true}
 		on := [2]string{base.engine, other.engine}
 		arm := [2]int{slices.Index(names[:], base.arm), slices.Index(names[:], other.arm)}
 		across := on[0] != on[1]
@@ -376,15 +376,7 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 				p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", on[0], a, on[1], b)
 				continue
 			}
-			pairs, l := pairsOf(of, across, arm[0]), lackOf(of, arm)
-			why := cmp.Or(withheldFrom(of[0]), withheldFrom(of[1]))
-			if len(pairs) == 0 && l.without == [2]int{} && why == "" {
-				continue
-			}
-			p.endpoints = append(p.endpoints, endpointPairs{endpoints[m], pairs, "", func(r *verdict.Result, _ verdict.Options) {
-				l.apply(r, label)
-				withhold(r, why)
-			}})
+			p.add(endpoints[m], readingsOf(of, arm, across), label, "", nil)
 		}
 		x, counted := t.attemptsOf(on[0], arm[0])
 		y, _ := t.attemptsOf(on[1], arm[1])
@@ -409,22 +401,6 @@ func testOf(rows []imported.PairRow) string {
 	return rows[0].Test
 }
 
-// withheldFrom returns why a verdict on a metric is withheld where its rows come from; empty if it is not.
-func withheldFrom(rows []imported.PairRow) (why string) {
-	for _, r := range rows {
-		why = cmp.Or(why, r.Withheld)
-	}
-	return why
-}
-
-func withhold(r *verdict.Result, why string) {
-	if why == "" {
-		return
-	}
-	r.Warnings = append(r.Warnings, "where the pairs come from, the verdict was withheld: "+why)
-	*r = r.Withhold(why)
-}
-
 // attemptsOf returns the runs of one arm on a database; false where the table has no count of them.
 func (t table) attemptsOf(database string, arm int) (verdict.Attempts, bool) {
 	for _, r := range t[[2]string{verdict.FailedRuns, database}] {
@@ -434,31 +410,34 @@ func (t table) attemptsOf(database string, arm int) (verdict.Attempts, bool) {
 	return verdict.Attempts{}, false
 }
 
-// pairsOf returns the pairs of a metric: of both arms on one database, or of one arm across two.
-func pairsOf(of [2][]imported.PairRow, across bool, arm int) (out []verdict.Pair) {
-	for _, a := range of[0] {
-		if !a.HasPair() {
-			continue
-		}
-		if !across {
-			out = append(out, a.Pair)
-			continue
-		}
-		i := slices.IndexFunc(of[1], func(b imported.PairRow) bool { return b.Block == a.Block && b.HasPair() })
-		if i >= 0 {
-			p := verdict.Pair{Block: a.Block}
-			p.Base, p.BaseCensored, p.BaseOps = half(a.Pair, arm)
-			p.New, p.NewCensored, p.NewOps = half(of[1][i].Pair, arm)
-			out = append(out, p)
+// readingsOf pairs the numbers of a metric: of both arms on one database, or of one arm across two.
+func readingsOf(of [2][]imported.PairRow, arms [2]int, across bool) (out []readingPair) {
+	for side, rows := range of {
+		for _, r := range rows {
+			i := slices.IndexFunc(out, func(p readingPair) bool { return p.block == r.Block })
+			if i < 0 {
+				i = len(out)
+				out = append(out, readingPair{block: r.Block})
+			}
+			out[i].of[side] = readingOf(r, arms[side])
+			out[i].withheld = cmp.Or(out[i].withheld, r.Withheld)
+			if !across {
+				out[i].first = r.First
+			}
 		}
 	}
 	return out
 }
 
-// half returns what one arm of a pair measured.
-func half(p verdict.Pair, arm int) (v float64, censored bool, ops int64) {
-	if arm == 0 {
-		return p.Base, p.BaseCensored, p.BaseOps
+// readingOf returns what one arm of a row measured; no value where the row has no pair.
+func readingOf(row imported.PairRow, arm int) reading {
+	r := reading{there: true, value: math.NaN(), why: row.Without[arm], unstable: row.Unstable[arm]}
+	switch {
+	case !row.HasPair():
+	case arm == 0:
+		r.value, r.censored, r.ops = row.Base, row.BaseCensored, row.BaseOps
+	default:
+		r.value, r.censored, r.ops = row.New, row.NewCensored, row.NewOps
 	}
-	return p.New, p.NewCensored, p.NewOps
+	return r
 }

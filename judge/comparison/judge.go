@@ -251,78 +251,41 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				out.Skipped[e.Name] = out.OtherLoad
 				continue
 			}
-			out.add(e, both, label, open[e.Name])
+			out.ofRuns(e, both, label, open[e.Name])
 		}
 		return out
 	})
 	return arms, databases, nil
 }
 
-// add adds the pairs of an endpoint, or why it is not judged; takes is what the plan would need to decide it.
-func (p *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
+// ofRuns adds an endpoint of the runs of a comparison.
+func (p *pairing) ofRuns(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
 	both, kinds := withTypical(e, both)
-	var pairs []verdict.Pair
-	seen, why := false, ""
-	spoiled := 0 // pairs in which others on the host disturbed a run
-	var had [2]uint64
-	for _, runs := range both {
-		x, y := runs.base, runs.fresh
-		pr := verdict.Pair{Block: runs.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: runs.first}
-		if e.Name == "capacity" {
-			pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
-		}
-		if e.Name == "errors" {
-			pr.BaseOps, pr.NewOps = x.Ops, y.Ops
-		}
-		if x.Disturbed || y.Disturbed {
-			spoiled++
-		}
-		for i, n := range []Numbers{x, y} {
-			had[i] += n.Had[e.Name]
-			if w := n.Why[e.Name]; w != "" {
-				why = w
-			} else {
-				seen = true
-			}
-		}
-		if math.IsNaN(pr.Base) || math.IsNaN(pr.New) {
-			continue // a pair without data makes nothing worse or better; the verdict counts the pairs
-		}
-		pairs = append(pairs, pr)
+	pairs := make([]readingPair, len(both))
+	for i, runs := range both {
+		pairs[i] = readingPair{block: runs.block, first: runs.first, of: [2]reading{runs.base.reading(e), runs.fresh.reading(e)}}
 	}
-	oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
-	if takes != "" && !oneSided {
-		p.Skipped[e.Name] = takes
-		p.left = append(p.left, e.Name)
-		return
-	}
-	if len(both) > 0 && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
-		p.Skipped[e.Name] = why
-		return
-	}
-	_, isCost := plan.CostOf(e.Name) // which a neighbor does not take away
-	unknown := ""
-	// No run is void for what may be an arm's doing.
-	hostAlone := p.attempts[0].Failed+p.attempts[1].Failed+p.unclear[0]+p.unclear[1] == 0
-	if len(pairs) == 0 && spoiled == len(both) && spoiled >= stats.MinPairs && hostAlone && !oneSided && !isCost {
-		unknown = disturbed // nothing follows about an arm
-	}
-	tell := func(r *verdict.Result, opt verdict.Options) {
-		if unknown == "" {
-			r.Kinds = kinds
-		}
-		if oneSided {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
-		}
-		if isCost {
+	p.add(e, pairs, label, takes, func(r *verdict.Result, opt verdict.Options) {
+		r.Kinds = kinds
+		if _, isCost := plan.CostOf(e.Name); isCost {
 			warnUnseen(r, both)
 			*r = judgeClockwork(*r, both, label, opt)
 		}
 		warnFew(r)
 		tellLevels(r, both)
-		warnUnstable(r, both, label)
+	})
+}
+
+// reading returns the number of the run for an endpoint.
+func (n Numbers) reading(e plan.Endpoint) reading {
+	r := reading{there: true, value: n.Values[e.Name], had: n.Had[e.Name], why: n.Why[e.Name], disturbed: n.Disturbed}
+	switch e.Name {
+	case "capacity":
+		r.censored, r.unstable = n.Censored, n.Unstable
+	case "errors":
+		r.ops = n.Ops
 	}
-	p.endpoints = append(p.endpoints, endpointPairs{e, pairs, unknown, tell})
+	return r
 }
 
 // cameFirst returns which of two runs of a block came first, by their positions in it; "" where the positions are

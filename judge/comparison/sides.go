@@ -24,6 +24,8 @@ type pairing struct {
 	attempts [2]verdict.Attempts
 	unclear  [2]int
 	always   bool
+	// counted reports that runs without a number are told of, and are no reason to leave out an endpoint.
+	counted bool
 }
 
 // endpointPairs are the pairs of one endpoint.
