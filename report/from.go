@@ -231,7 +231,7 @@ func (b *builder) warnings() {
 			add(causeEnvironment, true, w)
 		}
 	}
-	all = append(all, userNotices(userWarnings(d.Users, d.userLabel))...)
+	all = append(all, userNotices(d.Users, d.userLabel)...)
 	all = append(all, b.resultNotices()...)
 	amber, red := 0, 0
 	for _, r := range d.Runs {

@@ -31,18 +31,18 @@ const (
 	causeLost        = "lost messages"
 	causeUnlike      = "arms with different mixes"
 	causeFew         = "too few blocks"
-	causeEnvironment = "environment"
-	causeMissing     = "missing pairs"
-	causeOutliers    = "outliers"
-	causeFailed      = "failed runs"
-	causeMix         = "another mix"
+	causeEnvironment = string(verdict.BusyHost)
+	causeMissing     = string(verdict.MissingPairs)
+	causeOutliers    = string(verdict.FarPairs)
+	causeFailed      = string(verdict.FailedArm)
+	causeMix         = string(verdict.LostOps)
 	causeDelivery    = "deliveries"
-	causeBounds      = "bounds"
-	causeOrder       = "order of runs"
+	causeBounds      = string(verdict.OnlyBounds)
+	causeOrder       = string(verdict.RunOrder)
 	causeFindings    = "findings"
 	causeVoided      = "voided blocks"
-	causeSpread      = "spread"
-	causeNumbers     = "numbers"
+	causeSpread      = string(verdict.UnlikeSpread)
+	causeNumbers     = string(verdict.OddNumbers)
 	causeSearch      = "searches"
 	causeTime        = "time"
 )
@@ -162,24 +162,24 @@ func noticesOf(all []judgedAs) []notice {
 	for _, j := range all {
 		for i, r := range j.verdict.Results {
 			for _, w := range r.Warnings {
-				at, seen := index[w]
+				at, seen := index[w.Text]
 				if !seen {
 					at = len(out)
-					index[w] = at
-					out = append(out, notice{cause: causeOf(w), text: w + " ("})
+					index[w.Text] = at
+					out = append(out, notice{cause: causeOf(w), text: w.Text + " ("})
 				}
 				n := &out[at]
 				switch {
 				case !seen:
 					n.text += strings.TrimSpace(j.name + " " + r.Name)
-				case of[w] == j.name:
+				case of[w.Text] == j.name:
 					n.text += ", " + r.Name
 				default:
 					n.text += "; " + strings.TrimSpace(j.name+" "+r.Name)
 				}
-				of[w] = j.name
+				of[w.Text] = j.name
 				n.about = append(n.about, strings.TrimSpace(j.name+" "+r.Name))
-				n.changes = n.changes || changedBy(j.verdict, i, n.cause, w)
+				n.changes = n.changes || changedBy(j.verdict, i, w)
 			}
 		}
 	}
@@ -189,53 +189,27 @@ func noticesOf(all []judgedAs) []notice {
 	return out
 }
 
-// changedBy reports whether the subject of a warning of the i-th result could change the verdict.
-func changedBy(v verdict.Verdict, i int, cause, w string) bool {
-	switch cause {
-	case causeOutliers: // its last word is the result without them
-		return changesVerdict(v, i, verdict.Kind(w[strings.LastIndexByte(w, ' ')+1:]))
-	case causeMissing:
+// changedBy reports whether the subject of a warning of the i-th result could change the verdict. An effect of the order
+// that the comparison allows for changes nothing.
+func changedBy(v verdict.Verdict, i int, w verdict.Warning) bool {
+	switch w.Code {
+	case verdict.FarPairs:
+		return changesVerdict(v, i, w.Without)
+	case verdict.MissingPairs, verdict.UntoldOrder:
 		return true
-	case causeOrder: // an effect that the comparison allows for changes nothing
-		return strings.Contains(w, "cannot be told")
 	}
 	return false
 }
 
-// userNotices assign causes to the warnings about users.
-func userNotices(warnings []string) []notice {
-	var out []notice
-	for _, w := range warnings {
-		n := notice{cause: causeDelivery, text: w}
-		switch {
-		case strings.HasPrefix(w, "the target lost"):
-			n.cause, n.changes = causeLost, true
-		case strings.HasPrefix(w, "users of behavior"):
-			n.cause, n.changes = causeMix, true
-		}
-		out = append(out, n)
+// causeOf returns the cause of a result's warning; most codes are called as their cause.
+func causeOf(w verdict.Warning) string {
+	switch w.Code {
+	case verdict.NoSpread, "":
+		return causeNumbers
+	case verdict.UntoldOrder:
+		return causeOrder
 	}
-	return out
-}
-
-// causeOf derives the cause of a result's warning from its text.
-func causeOf(w string) string {
-	for _, c := range []struct{ part, cause string }{
-		{"far from the others", causeOutliers},
-		{"only a bound", causeBounds}, {"only bounds", causeBounds}, {"which arm is the higher", causeBounds},
-		{"failed by the target's doing", causeFailed},
-		{"one arm has lost them", causeMix},
-		{"others on the host disturbed", causeEnvironment},
-		{"pairs are left out", causeMissing}, {"pairs left out", causeMissing},
-		{"pairs where", causeMissing}, {"planned pairs", causeMissing},
-		{"came second in its pair", causeOrder}, {"came first in", causeOrder},
-		{"vary more than", causeSpread},
-	} {
-		if strings.Contains(w, c.part) {
-			return c.cause
-		}
-	}
-	return causeNumbers
+	return string(w.Code)
 }
 
 // changesVerdict reports whether a verdict would be another one if its i-th result were of another kind.

@@ -158,32 +158,36 @@ func lines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
 	return out, opCell(all, 0, record.TailOp{}, nil)
 }
 
-// userWarnings are the warnings about users.
-func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
-	var out []string
+// userNotices are the warnings about users.
+func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
+	var out []notice
+	add := func(cause, format string, a ...any) {
+		out = append(out, notice{cause: cause, text: fmt.Sprintf(format, a...), changes: cause != causeDelivery})
+	}
 	for _, u := range us {
 		at := ""
 		if l := label(u); l != "" {
 			at = " (" + l + ")"
 		}
 		if a := u.Audit; a != nil && a.Missing > 0 {
-			out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged%s: %d of %d cannot be read", at, a.Missing, a.Expected))
+			add(causeLost, "the target lost messages that it had acknowledged%s: %d of %d cannot be read", at, a.Missing, a.Expected)
 		}
 		if a := u.Audit; a != nil && a.NotAudited > 0 {
-			out = append(out, fmt.Sprintf("not all acknowledged messages could be audited%s: nobody may read %d of %d", at, a.NotAudited, a.Expected))
+			add(causeDelivery, "not all acknowledged messages could be audited%s: nobody may read %d of %d", at, a.NotAudited, a.Expected)
 		}
 		if m := u.Messages; m.Lost > 0 || m.Duplicated > 0 || m.Misordered > 0 {
-			out = append(out, fmt.Sprintf("not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
-				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered))
+			add(causeDelivery, "not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
+				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered)
 		}
 		if m := u.Messages; m.Unnamed > 0 || m.Repeated > 0 {
-			out = append(out, fmt.Sprintf("nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message", at, m.Unnamed, m.Repeated))
+			add(causeDelivery, "nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message", at, m.Unnamed, m.Repeated)
 		}
 		for _, m := range u.Mixes {
 			if m.Flagged && m.OK == 0 {
-				out = append(out, fmt.Sprintf("users of behavior %s succeeded in nothing that they tried%s", m.Behavior, at))
+				add(causeMix, "users of behavior %s succeeded in nothing that they tried%s", m.Behavior, at)
 			} else if m.Flagged {
-				out = append(out, fmt.Sprintf("users of behavior %s did another mix than they were asked to%s: %s percentage points apart", m.Behavior, at, fixed(100*m.Distance, 1)))
+				add(causeMix, "users of behavior %s did another mix than they were asked to%s: %s percentage points apart",
+					m.Behavior, at, fixed(100*m.Distance, 1))
 			}
 		}
 	}
@@ -443,8 +447,8 @@ func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	}
 	none := func(UsersOf) string { return "" }
 	var b strings.Builder
-	for _, t := range userWarnings([]UsersOf{u}, none) {
-		b.WriteString("\nATTENTION: " + oneLine(t) + "\n")
+	for _, n := range userNotices([]UsersOf{u}, none) {
+		b.WriteString("\nATTENTION: " + oneLine(n.text) + "\n")
 	}
 	for _, s := range userSections([]UsersOf{u}, login, mix, none) {
 		b.WriteString("\n" + oneLine(s.Title) + ":\n")

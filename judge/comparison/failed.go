@@ -42,13 +42,13 @@ func unclear(c *record.Comparison, blocks int, arm, engine string) (n int) {
 }
 
 // withholdFailed lets no result be the same or better where one arm has more of such runs than the other.
-func withholdFailed(results []verdict.Result, base, fresh int, what string, label [2]string) {
+func withholdFailed(results []verdict.Result, base, fresh int, code verdict.Code, what string, label [2]string) {
 	if base == fresh {
 		return
 	}
 	why := fmt.Sprintf("%d of the runs of %s and %d of %s %s: what the other runs show is not all of it", fresh, label[1], base, label[0], what)
 	for i := range results {
-		results[i].Warnings = append(results[i].Warnings, why)
+		results[i].Warn(code, why)
 		results[i] = results[i].Withhold(why)
 	}
 }

@@ -89,12 +89,12 @@ func (p *pairing) judge(opt verdict.Options) Judgement {
 	case p.OtherLoad != "":
 		// Other loads make other numbers of runs fail, and which arm they speak for is not known.
 		what := "failed by the target's doing, under different loads"
-		withholdFailed(results, x.Failed, y.Failed, what, p.label)
+		withholdFailed(results, x.Failed, y.Failed, verdict.FailedArm, what, p.label)
 	case x.Failed+y.Failed > 0 || p.always:
 		results = append(results, verdict.JudgeFailed(x, y, opt))
 	}
 	if a, b := p.unclear[0], p.unclear[1]; b > a {
-		withholdFailed(results, a, b, "are void for a reason that may be the target's doing", p.label)
+		withholdFailed(results, a, b, verdict.OddNumbers, "are void for a reason that may be the target's doing", p.label)
 	}
 	p.Verdict = verdict.Combine(p.name, results, p.left...)
 	if p.Skipped == nil {
