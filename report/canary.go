@@ -133,11 +133,11 @@ func (d Document) canaryWarnings() []string {
 	if d.Protocol == nil {
 		return nil
 	}
-	var out []string
+	var out prose
 	for _, c := range d.Protocol.Canary {
 		if c.Moved {
-			out = append(out, fmt.Sprintf("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
-				prefix(d.engineLabel(c.Engine)), percent(c.Effect), percent(c.Lo), percent(c.Hi), d.armLabel(c.Arm)))
+			out.add("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
+				prefix(d.engineLabel(c.Engine)), percent(c.Effect), percent(c.Lo), percent(c.Hi), d.armLabel(c.Arm))
 		}
 	}
 	return out

@@ -229,7 +229,7 @@ func (d Document) capacitySections() []section {
 				row = append(row, cell.Delta.text())
 			}
 		}
-		pooled.add(row...)
+		pooled.add(row)
 	}
 	for _, c := range d.Capacity[1:] {
 		row := []string{d.deltaLabel(c.Engine)}
@@ -239,7 +239,7 @@ func (d Document) capacitySections() []section {
 				row = append(row, "")
 			}
 		}
-		pooled.add(row...)
+		pooled.add(row)
 	}
 	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled, Notes: []string{
 		"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
@@ -252,7 +252,7 @@ func (d Document) capacitySections() []section {
 	per := d.capacityHead("Block", "Test")
 	for _, b := range d.Blocks {
 		for i, cells := range b.Users {
-			per.add(d.blockRow(b.Block, test(d.Engines[i].Label), cells)...)
+			per.add(d.blockRow(b.Block, test(d.Engines[i].Label), cells))
 		}
 		for i := range b.Users[min(1, len(b.Users)):] {
 			row := []string{strconv.Itoa(b.Block), d.deltaLabel(d.Engines[i+1].Key)}
@@ -262,7 +262,7 @@ func (d Document) capacitySections() []section {
 					row = append(row, "")
 				}
 			}
-			per.add(row...)
+			per.add(row)
 		}
 	}
 	return append(out, section{Level: 3, Title: "Supported users by block", Table: per})

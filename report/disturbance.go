@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"plimsoll/judge/verdict"
@@ -102,7 +101,7 @@ func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
 
 // disturbanceComments describe them in a sentence each.
 func (b *builder) disturbanceComments() []string {
-	var out []string
+	var out prose
 	for _, f := range b.d.Verdicts {
 		for _, n := range b.d.Disturbances {
 			if n.Engine != f.Engine || n.Arm != f.Arm {
@@ -112,8 +111,8 @@ func (b *builder) disturbanceComments() []string {
 			if n.Wait == WaitDisk {
 				what = "all work on the target's host waited for a disk in %s of the time"
 			}
-			out = append(out, fmt.Sprintf("%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
-				b.d.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)), share(float64(n.OtherMost))))
+			out.add("%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
+				b.d.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)), share(float64(n.OtherMost)))
 		}
 	}
 	return out

@@ -205,21 +205,21 @@ func spread(r verdict.Result) string {
 
 // resolution states the smallest changes that the comparison could have found.
 func (b *builder) resolution() []string {
-	var out []string
+	var out prose
 	for _, f := range b.d.Verdicts {
 		if f.Verdict.Indicative {
 			continue
 		}
-		var parts []string
+		var parts prose
 		n := 0
 		for _, r := range f.Verdict.Results {
 			if known(r.MDE) && r.MDE > 0 {
-				parts = append(parts, fmt.Sprintf("%s in %s", size(r.Endpoint, r.MDE), r.Name))
+				parts.add("%s in %s", size(r.Endpoint, r.MDE), r.Name)
 				n = max(n, r.N)
 			}
 		}
 		if len(parts) > 0 {
-			out = append(out, fmt.Sprintf("%s: %s could find a change of %s (in four of five cases).", f.Name, count(n, "pair", "pairs"), list(parts)))
+			out.add("%s: %s could find a change of %s (in four of five cases).", f.Name, count(n, "pair", "pairs"), list(parts))
 		}
 	}
 	return out
@@ -227,13 +227,13 @@ func (b *builder) resolution() []string {
 
 // losses count the messages that arms accepted and did not keep, or did not deliver.
 func (b *builder) losses() []string {
-	var out []string
+	var out prose
 	for _, u := range b.d.Users {
 		of := prefix(b.engineLabel(u.Engine)) + b.armLabel(u.Arm)
 		if a, m := u.Audit, u.Messages; a != nil && a.Missing > 0 {
 			out = append(out, gone(of, a.Missing, a.Expected))
 		} else if m.Lost > 0 {
-			out = append(out, fmt.Sprintf("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected()))
+			out.add("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected())
 		}
 	}
 	return out
@@ -246,7 +246,7 @@ func gone(of string, missing, expected int) string {
 // spoiled lists the failures of targets in voided runs. No verdict uses these runs, but a release must
 // account for them.
 func (b *builder) spoiled() []string {
-	var out []string
+	var out prose
 	for _, r := range b.in.Runs {
 		c := r.Cell
 		if c.Cut || c.Pilot || !c.Dropped {
@@ -255,7 +255,7 @@ func (b *builder) spoiled() []string {
 		of := fmt.Sprintf("%s%s in the voided block %d", prefix(b.engineLabel(c.Engine)), b.armLabel(c.Arm), c.Block)
 		for _, f := range r.Validity.Findings {
 			if f.Level == record.Red && record.GateCause(f.Gate) == record.ByTarget {
-				out = append(out, fmt.Sprintf("%s: %s: %s", of, f.Gate, f.Text))
+				out.add("%s: %s: %s", of, f.Gate, f.Text)
 			}
 		}
 		if x := r.Users; x != nil && x.Audit != nil && x.Audit.Missing > 0 {

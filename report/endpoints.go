@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -14,10 +13,10 @@ import (
 
 // kindNotes state which operations typical(op) compares.
 func kindNotes(f NamedVerdict) []string {
-	var out []string
+	var out prose
 	for _, r := range f.Verdict.Results {
 		if k := r.Kinds; k != nil && (k.Compared > 1 || len(k.Left) > 0) {
-			out = append(out, fmt.Sprintf("%s, the %s: %s.", r.Name, r.Text(), k.Sentence()))
+			out.add("%s, the %s: %s.", r.Name, r.Text(), k.Sentence())
 		}
 	}
 	return out
@@ -145,8 +144,7 @@ func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
 		if r.PairsNeeded > 0 {
 			needed = s.lasting(r.PairsNeeded)
 		}
-		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r),
-			size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), strconv.Itoa(r.N), needed, r.Reason)
+		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r), size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), r.N, needed, r.Reason)
 	}
 	return t
 }
@@ -160,9 +158,9 @@ func kindText(k verdict.Kind, indicative bool) string {
 }
 
 func skippedNotes(f NamedVerdict) []string {
-	var out []string
+	var out prose
 	for _, s := range f.Skipped {
-		out = append(out, fmt.Sprintf("Not judged: %s (%s).", s.Name, s.Value))
+		out.add("Not judged: %s (%s).", s.Name, s.Value)
 	}
 	return out
 }
@@ -172,11 +170,11 @@ const leastByClock = 0.01
 
 // clockNotes states the CPU time that pauses of a duet added and that was left out of costs.
 func clockNotes(f NamedVerdict, base, fresh string) []string {
-	var parts []string
+	var parts prose
 	for _, r := range f.Verdict.Results {
 		if max(r.ByClock[0], r.ByClock[1]) >= leastByClock {
-			parts = append(parts, fmt.Sprintf("%s %.1f %% of %s and %.1f %% of %s",
-				r.Name, 100*r.ByClock[0], base, 100*r.ByClock[1], fresh))
+			parts.add("%s %.1f %% of %s and %.1f %% of %s",
+				r.Name, 100*r.ByClock[0], base, 100*r.ByClock[1], fresh)
 		}
 	}
 	if len(parts) == 0 {
@@ -225,7 +223,7 @@ func blocksTable(blocks []BlocksFor) *table {
 		for _, e := range b.Each {
 			row = append(row, blocksText(e))
 		}
-		t.add(row...)
+		t.add(row)
 	}
 	return t
 }

@@ -75,7 +75,7 @@ func (g Graph) alternative() string {
 	if g.data.NoData != "" {
 		return "There is no data: " + oneLine(g.data.NoData) + "."
 	}
-	var parts []string
+	var parts prose
 	for _, a := range g.data.Arms {
 		low, high, sum, n := 0.0, 0.0, 0.0, 0
 		for i, v := range a.Median {
@@ -95,7 +95,7 @@ func (g Graph) alternative() string {
 		if g.data.Unit != "" {
 			unit = " " + g.data.Unit
 		}
-		parts = append(parts, fmt.Sprintf("%s %s%s (from %s to %s)", a.Arm, sig(sum/float64(n), 3), unit, sig(low, 3), sig(high, 3)))
+		parts.add("%s %s%s (from %s to %s)", a.Arm, sig(sum/float64(n), 3), unit, sig(low, 3), sig(high, 3))
 	}
 	if len(parts) == 0 {
 		return "There is no data."

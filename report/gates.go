@@ -76,7 +76,7 @@ func (d Document) gateSections() []section {
 		if g.Measured < g.Runs {
 			runs = strconv.Itoa(g.Measured) + " of " + strconv.Itoa(g.Runs) + "; otherwise: " + g.Why
 		}
-		t.add(g.Name, g.What, g.Level, worst, unit.Format(g.Amber), unit.Format(g.Red), strconv.Itoa(g.Seconds), strconv.Itoa(g.AmberSeconds), strconv.Itoa(g.RedSeconds), runs)
+		t.add(g.Name, g.What, g.Level, worst, unit.Format(g.Amber), unit.Format(g.Red), g.Seconds, g.AmberSeconds, g.RedSeconds, runs)
 	}
 	s := section{Level: 3, Title: "Gates of the generator", Table: t}
 	if len(few) > 0 {

@@ -242,7 +242,7 @@ func (d Document) asideSections() []section {
 		if a.Effect.Known() {
 			delta = percent(a.Effect)
 		}
-		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, strconv.Itoa(a.Pairs))
+		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, a.Pairs)
 	}
 	return []section{{Level: 3, Title: "Other figures", Table: t, Notes: []string{
 		"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. " +
@@ -256,7 +256,7 @@ func (d Document) sourceSections() []section {
 	}
 	t := newTable(-1, "Arm", ">Pair", "File", "Tool")
 	for _, s := range d.Given.Sources {
-		t.add(s.Arm, strconv.Itoa(s.Pair), s.File, s.Tool)
+		t.add(s.Arm, s.Pair, s.File, s.Tool)
 	}
 	return []section{{Level: 3, Title: "Sources", Table: t}}
 }
@@ -333,7 +333,7 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 		if named {
 			cells = append(cells, test(db))
 		}
-		t.add(append(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored), deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))...)
+		t.add(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored), deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))
 	}
 	first, ok := find(g.databases[0])
 	of := func(v verdict.Verdict) bool {
@@ -353,8 +353,7 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 		if len(g.databases) > 2 {
 			label += " " + db
 		}
-		t.add(append(slices.Clone(before), label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
-			deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")...)
+		t.add(before, label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute), deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")
 	}
 }
 

@@ -93,7 +93,7 @@ func LookNext(l record.Look, budget time.Duration, label func(engine string) str
 
 // lookTexts describe the looks that were taken, a sentence each.
 func (p *Protocol) lookTexts(d Document) []string {
-	var out []string
+	var out prose
 	for i, l := range p.Looks[:p.taken()] {
 		var parts []string
 		for _, v := range l.Verdicts {
@@ -114,7 +114,7 @@ func (p *Protocol) lookTexts(d Document) []string {
 		case len(l.Could) > 0:
 			next = LookNext(l, p.Budget, d.engineLabel)
 		}
-		out = append(out, fmt.Sprintf("Look %d of %d, after %d blocks, at the level %s: %s; %s.", i+1, len(p.Looks), l.Blocks, alphaText(l.Alpha), strings.Join(parts, ", "), next))
+		out.add("Look %d of %d, after %d blocks, at the level %s: %s; %s.", i+1, len(p.Looks), l.Blocks, alphaText(l.Alpha), strings.Join(parts, ", "), next)
 	}
 	return out
 }

@@ -38,10 +38,10 @@ func (b *builder) acknowledgedLost() {
 // lostWarnings warn of messages that are gone although no verdict has their run: a repeated block does not bring them
 // back.
 func (d *Document) lostWarnings() []string {
-	var out []string
+	var out prose
 	for _, l := range d.LostElsewhere {
-		out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged (%s, run %s, on which no verdict rests): %d of %d cannot be read",
-			d.userLabel(UsersOf{Engine: l.Engine, Arm: l.Arm}), l.Run, l.Missing, l.Expected))
+		out.add("the target lost messages that it had acknowledged (%s, run %s, on which no verdict rests): %d of %d cannot be read",
+			d.userLabel(UsersOf{Engine: l.Engine, Arm: l.Arm}), l.Run, l.Missing, l.Expected)
 	}
 	return out
 }
@@ -87,17 +87,17 @@ func (d *Sizing) lostText(run string) string {
 
 // LostWarnings warn of the acknowledged messages that are gone, one for each run.
 func (d *Sizing) LostWarnings() []string {
-	var out []string
+	var out prose
 	for _, l := range d.LostIn {
 		at := "first search"
 		if l.Users > 0 {
 			at = count(l.Users, "user", "users")
 		}
 		if l.Unknown != "" {
-			out = append(out, fmt.Sprintf("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s", at, l.Run, l.Unknown))
+			out.add("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s", at, l.Run, l.Unknown)
 			continue
 		}
-		out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read", at, l.Run, l.Missing, l.Expected))
+		out.add("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read", at, l.Run, l.Missing, l.Expected)
 	}
 	return out
 }

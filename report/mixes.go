@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +13,7 @@ func (d *Document) mixWarnings() []string {
 	if len(d.Arms) == 0 {
 		return nil
 	}
-	var out []string
+	var out prose
 	for _, u := range d.Users {
 		i := slices.IndexFunc(d.Users, func(b UsersOf) bool { return b.Arm == d.Arms[0].Name && b.Engine == u.Engine })
 		if i < 0 || u.Arm == d.Arms[0].Name {
@@ -23,7 +22,7 @@ func (d *Document) mixWarnings() []string {
 		base := d.Users[i]
 		for _, side := range [][2]UsersOf{{base, u}, {u, base}} {
 			if missing := lacking(side[0], side[1]); missing != "" {
-				out = append(out, fmt.Sprintf("the arms did different mixes: %s cannot %s, and its users did the other actions more often", d.userLabel(side[0]), missing))
+				out.add("the arms did different mixes: %s cannot %s, and its users did the other actions more often", d.userLabel(side[0]), missing)
 			}
 		}
 	}
@@ -49,10 +48,10 @@ func lacking(u, other UsersOf) string {
 }
 
 func absences(m workload.Mix) string {
-	var texts []string
+	var texts prose
 	for _, a := range m.Actions {
 		if a.Absent != "" {
-			texts = append(texts, fmt.Sprintf("%s (%s)", a.Name, a.Absent))
+			texts.add("%s (%s)", a.Name, a.Absent)
 		}
 	}
 	return strings.Join(texts, ", ")

@@ -204,7 +204,7 @@ func (d Document) opSections() []section {
 					continue
 				}
 				latency := func(name string, v Number) string { return o.latency(i, c, name, v) }
-				t.add(append([]string{name, d.Arms[i].Label}, opCells(c, latency)...)...)
+				t.add(name, d.Arms[i].Label, opCells(c, latency))
 			}
 		}
 		s := section{Level: 3, Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
@@ -249,10 +249,10 @@ func failureText(c OpCell) string {
 	parts := make([]string, len(c.Classes))
 	for i, k := range c.Classes {
 		parts[i] = fmt.Sprintf("%s %d", k.Name, k.N)
-		var of []string
+		var of prose
 		for _, s := range c.Statuses {
 			if strings.HasPrefix(s.Name, strings.TrimSuffix(k.Name, "xx")) && strings.HasSuffix(k.Name, "xx") {
-				of = append(of, fmt.Sprintf("%s %d", s.Name, s.N))
+				of.add("%s %d", s.Name, s.N)
 			}
 		}
 		if len(of) > 0 {

@@ -331,9 +331,9 @@ func writeLinks(b *strings.Builder, s section) {
 	for _, r := range s.Links {
 		row := []string{md(r.Name)}
 		for _, refs := range r.Cells {
-			var links []string
+			var links prose
 			for _, p := range refs {
-				links = append(links, fmt.Sprintf("[%s](%s/%s)", p.linkText(), PagesDir, p.File))
+				links.add("[%s](%s/%s)", p.linkText(), PagesDir, p.File)
 			}
 			row = append(row, orDash(strings.Join(links, " · ")))
 		}

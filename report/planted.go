@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ const leading = "cost(app)"
 // if one is worse or better, or with "no verdict" if one is missing.
 func Planted(d Document, fault string) string {
 	found, quiet, judged, same := len(d.Verdicts) > 0, true, len(d.Verdicts) > 0, len(d.Verdicts) > 0
-	var parts []string
+	var parts prose
 	for _, f := range d.Verdicts {
 		k := f.Verdict.Kind
 		found = found && k == verdict.Worse
@@ -35,7 +34,7 @@ func Planted(d Document, fault string) string {
 		parts = []string{"nothing was judged"}
 	}
 	if s := d.State; s.Judged < s.Planned {
-		parts = append(parts, fmt.Sprintf("%d of %s whole", s.Judged, count(s.Planned, "block", "blocks")))
+		parts.add("%d of %s whole", s.Judged, count(s.Planned, "block", "blocks"))
 	}
 	slowdown := "the planted slowdown " + fault
 	if strings.HasPrefix(fault, "cpu:") { // of the base it is more: burning makes the rest dearer

@@ -78,8 +78,8 @@ func spreadText(v float64, absolute bool) string {
 // Foresight states before the first run how long a comparison takes and which changes it can find, a sentence a line.
 // label names an engine for people.
 func Foresight(b record.Before, looks []record.Look, label func(engine string) string) []string {
-	var out []string
-	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	var out prose
+	add := out.add
 	if b.Budget > 0 {
 		add("%s", budgetText(b))
 	} else {
@@ -201,7 +201,7 @@ func (d Document) protocolSections() []section {
 		return nil
 	}
 	s := section{Level: 3, Title: "How it was compared"}
-	add := func(format string, a ...any) { s.Items = append(s.Items, fmt.Sprintf(format, a...)) }
+	add := s.Items.add
 	if p.AA {
 		add("All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).")
 	}

@@ -43,7 +43,7 @@ func rowSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			if !r.Right() {
 				right = "no"
 			}
-			t.add(row(r.Store, u, r.What, want, there, right)...)
+			t.add(row(r.Store, u, r.What, want, there, right))
 		}
 	}
 	if len(t.Rows) == 0 {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -208,7 +207,7 @@ func (d Document) ruleSections() []section {
 			if r.Search.FirstRuns > 0 && r.Search.FirstUsers.Known() {
 				first = fmt.Sprintf("%.0f users (%s)", r.Search.FirstUsers, count(r.Search.FirstRuns, "run", "runs"))
 			}
-			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), strconv.Itoa(r.Search.Evaluations), strconv.Itoa(r.Search.Violated), strconv.Itoa(r.Search.NoData), strconv.Itoa(r.Search.TooFew), first)
+			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), r.Search.Evaluations, r.Search.Violated, r.Search.NoData, r.Search.TooFew, first)
 		}
 		if len(t.Rows) > 0 {
 			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t, Graphs: d.graphIndexes(rt.Engine, Unbounded, true)}
@@ -244,7 +243,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		head = append(head, ">Lowest", ">Highest")
 	}
 	t := newTable(3, head...)
-	var notes []string
+	var notes prose
 	for _, r := range rt.Rows {
 		if len(r.Measured) == 0 {
 			continue
@@ -260,7 +259,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 			case v.Violated:
 				text += " !"
 				if v.Where != "" && len(notes) < mostBlocks {
-					notes = append(notes, fmt.Sprintf("%s, block %d, %s: %s.", d.armLabel(r.Arm), v.Block, r.Rule, v.Where))
+					notes.add("%s, block %d, %s: %s.", d.armLabel(r.Arm), v.Block, r.Rule, v.Where)
 				}
 			}
 			byBlock[v.Block] = text
@@ -293,14 +292,14 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		} else {
 			row = append(row, ruleValue(r.Unit, lo), ruleValue(r.Unit, hi))
 		}
-		t.add(row...)
+		t.add(row)
 	}
 	return section{Level: 3, Table: t, Notes: notes}, true
 }
 
 // brokenRules lists the rules that the bounded tests broke, or could not evaluate: those that only warn, or all others.
 func (b *builder) brokenRules(warning bool) []string {
-	var out []string
+	var out prose
 	broke := "broke %s"
 	if warning {
 		broke = "went beyond %s, which only warns,"
@@ -317,10 +316,10 @@ func (b *builder) brokenRules(warning bool) []string {
 			}
 			name := prefix(b.engineLabel(t.Engine)) + "in the bounded test " + b.armLabel(r.Arm)
 			if broken > 0 {
-				out = append(out, fmt.Sprintf("%s "+broke+" in %d of %d runs%s.", name, r.Rule, broken, len(r.Measured), where))
+				out.add("%s "+broke+" in %d of %d runs%s.", name, r.Rule, broken, len(r.Measured), where)
 			}
 			if missing > 0 {
-				out = append(out, fmt.Sprintf("%s gave no data for %s in %d of %d runs.", name, r.Rule, missing, len(r.Measured)))
+				out.add("%s gave no data for %s in %d of %d runs.", name, r.Rule, missing, len(r.Measured))
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func runTable(ops []RunOp) *table {
 		if within {
 			cells = append(cells, orDash(o.Within))
 		}
-		t.add(cells...)
+		t.add(cells)
 	}
 	return t
 }

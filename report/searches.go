@@ -98,9 +98,9 @@ func namedText(l SearchEnds) string {
 	for _, c := range l.Named {
 		all += c.N
 	}
-	var parts []string
+	var parts prose
 	for _, c := range l.Named {
-		parts = append(parts, fmt.Sprintf("%s (%d of %d)", c.Name, c.N, all))
+		parts.add("%s (%d of %d)", c.Name, c.N, all)
 	}
 	return list(parts)
 }

@@ -27,8 +27,7 @@ func (d Document) secondarySections() []section {
 			s.Table = newTable(1, "Metric", "Finding", ">"+base, ">"+fresh, ">Effect", ">Floor", ">q", ">Pairs", ">Calls "+base, ">Calls "+fresh, ">Adds")
 		}
 		for _, m := range append(found, shown...) {
-			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit), strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), secondaryEffect(m),
-				trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), fmt.Sprint(m.N), callsText(m.BaseCalls), callsText(m.NewCalls), contribution(m))
+			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit), strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), secondaryEffect(m), trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), m.N, callsText(m.BaseCalls), callsText(m.NewCalls), contribution(m))
 			if len(m.Outliers) > 0 {
 				far = append(far, m.Name+" ("+blockNames(m.Outliers)+")")
 			}
@@ -37,7 +36,7 @@ func (d Document) secondarySections() []section {
 			s.Notes = append(s.Notes, "Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(far)+".")
 		}
 		if rest := len(f.Unclear) - len(shown); rest > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s without a finding are left out here; the JSON report has them.", count(rest, "further metric", "further metrics")))
+			s.Notes.add("%s without a finding are left out here; the JSON report has them.", count(rest, "further metric", "further metrics"))
 		}
 		if len(f.Refused) > 0 && f.Tested > 0 {
 			s.Notes = append(s.Notes, count(len(f.Refused), "metric was", "metrics were")+" not tested; the JSON report says why.")

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -110,7 +109,7 @@ func (d Document) sideSections() []section {
 		t := newTable(-1, "Operation", "Arm", ">Requests, client", ">server", ">Mean ms, client", ">server", ">Between", ">p50 ms, client", ">server", ">p95 ms, client", ">server")
 		for _, r := range s.Rows {
 			c, v := r.Client, r.Server
-			t.add(r.Name, d.armLabel(r.Arm), fmt.Sprint(c.Count), fmt.Sprint(v.Count), fine(c.Mean), fine(v.Mean), fine(r.Between), fine(c.P50), fine(v.P50), fine(c.P95), fine(v.P95))
+			t.add(r.Name, d.armLabel(r.Arm), c.Count, v.Count, c.Mean, v.Mean, r.Between, c.P50, v.P50, c.P95, v.P95)
 		}
 		out = append(out, section{Level: 3, Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)), Table: t, Notes: []string{
 			"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. " +

@@ -384,7 +384,7 @@ func (b *builder) orderText() string {
 		perBlock[r.Block] = append(perBlock[r.Block], r)
 	}
 	slices.Sort(blocks)
-	var parts []string
+	var parts prose
 	for _, n := range blocks {
 		runs := perBlock[n]
 		slices.SortStableFunc(runs, func(x, y record.ComparisonRun) int { return x.Order - y.Order })
@@ -402,7 +402,7 @@ func (b *builder) orderText() string {
 			}
 			words = append(words, b.armLabel(r.Arm))
 		}
-		parts = append(parts, fmt.Sprintf("%d) %s", n, strings.Join(words, " ")))
+		parts.add("%d) %s", n, strings.Join(words, " "))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -312,7 +312,7 @@ func (d Document) briefSections() []section {
 	setup := d.setupSections()[0]
 	if n := len(setup.Table.Rows); n > briefSetup {
 		setup.Table.Rows = setup.Table.Rows[:briefSetup]
-		setup.Notes = append(setup.Notes, fmt.Sprintf("%s in %s.", count(n-briefSetup, "more row is", "more rows are"), FullFile))
+		setup.Notes.add("%s in %s.", count(n-briefSetup, "more row is", "more rows are"), FullFile)
 	}
 	out = append(out, setup, resultsHead)
 	if n := len(d.Pages); n > 0 {

@@ -115,7 +115,7 @@ func (d *Sizing) setupSection() section {
 func (d *Sizing) runSection() section {
 	t := newTable(2, ">Users", "Run", "Valid", "Why not")
 	for _, s := range d.Steps {
-		t.add(strconv.Itoa(s.Users), s.Run, yes(s.Valid), s.Why)
+		t.add(s.Users, s.Run, yes(s.Valid), s.Why)
 	}
 	return section{Level: 2, Title: "Runs", Table: t}
 }
@@ -195,7 +195,7 @@ func (d *Sizing) stepSection() section {
 		case !s.Valid:
 			because = "the run is not valid, see Runs"
 		}
-		t.add(append(stepCells(s), grade, because)...)
+		t.add(stepCells(s), grade, because)
 	}
 	notes := []string{"Grades: Excellent p99 <= 100 ms; Good <= 200 ms; Acceptable <= 500 ms; Borderline <= 2 s with a median <= 100 ms; else Poor. Failures over 1 % cost one grade, over half of all make it Poor."}
 	roles := map[string]bool{}
@@ -264,31 +264,31 @@ func (d *Sizing) offerSection() section {
 		if o.Ratio != nil {
 			ratio = sig(*o.Ratio, 2) + " x"
 		}
-		t.add(o.Name, strconv.Itoa(o.VCPU), sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per, reg, ratio, basis)
+		t.add(o.Name, o.VCPU, sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per, reg, ratio, basis)
 	}
 	return section{Level: 2, Title: "Cost", Table: t, Notes: []string{
 		"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."}}
 }
 
 func (d *Sizing) failureSection() section {
-	var items []string
+	var items prose
 	for _, s := range d.Steps {
 		if len(s.Classes) > 0 {
-			var parts []string
+			var parts prose
 			for _, c := range slices.Sorted(maps.Keys(s.Classes)) {
-				parts = append(parts, fmt.Sprintf("%d %s", s.Classes[c], c))
+				parts.add("%d %s", s.Classes[c], c)
 			}
-			items = append(items, fmt.Sprintf("%d users: %s.", s.Users, strings.Join(parts, ", ")))
+			items.add("%d users: %s.", s.Users, strings.Join(parts, ", "))
 		}
 		for _, p := range s.Proxy {
-			items = append(items, fmt.Sprintf("%d users: between users and server: %s", s.Users, p))
+			items.add("%d users: between users and server: %s", s.Users, p)
 		}
 	}
 	return section{Level: 2, Title: "Failures", Items: items}
 }
 
 func (d *Sizing) driftSection() section {
-	var items []string
+	var items prose
 	for _, s := range d.Drift {
 		steady := 0
 		for _, sig := range s.Signals {
@@ -296,10 +296,10 @@ func (d *Sizing) driftSection() section {
 				steady++
 				continue
 			}
-			items = append(items, fmt.Sprintf("%d users: %s.", s.Users, sig.Sentence))
+			items.add("%d users: %s.", s.Users, sig.Sentence)
 		}
 		if steady > 0 {
-			items = append(items, fmt.Sprintf("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).", s.Users, steady, len(s.Signals)))
+			items.add("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).", s.Users, steady, len(s.Signals))
 		}
 	}
 	if len(items) == 0 {

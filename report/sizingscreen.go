@@ -54,7 +54,7 @@ func (d *Sizing) screen(w io.Writer, width int) error {
 		case grade == "":
 			grade = "none: " + step.Rule
 		}
-		t.add(append(stepCells(step), grade)...)
+		t.add(stepCells(step), grade)
 	}
 	for _, l := range t.text() {
 		s.lines = append(s.lines, tableLine(l, s.width)...)

@@ -240,7 +240,7 @@ func (d Document) stabilitySections() []section {
 			s.Notes = append(s.Notes, "No drift that matters in most runs: "+list(rest)+".")
 		}
 		if short > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s in measured phases too short to see a drift: nothing is said about %s.", count(short, "signal lies", "signals lie"), verb(short, "it", "them")))
+			s.Notes.add("%s in measured phases too short to see a drift: nothing is said about %s.", count(short, "signal lies", "signals lie"), verb(short, "it", "them"))
 		}
 		out = append(out, s)
 	}
@@ -282,13 +282,13 @@ func plus[F ~float64](v F) string {
 }
 
 func (c StabilityCell) movedText() string {
-	var parts []string
+	var parts prose
 	for _, x := range []struct {
 		n    int
 		word string
 	}{{c.Rises, "rose"}, {c.Falls, "fell"}, {c.LevelsOff, "leveled off"}, {c.TooShort, "too short"}} {
 		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d", x.word, x.n))
+			parts.add("%s in %d", x.word, x.n)
 		}
 	}
 	if len(parts) == 0 {
@@ -318,7 +318,7 @@ var told = []string{"mean response", "throughput"}
 // stabilityComments name the arms whose response times or throughput drift, and the signals in which the arms
 // drift differently.
 func (d Document) stabilityComments() []string {
-	var out []string
+	var out prose
 	for _, s := range d.Stability {
 		for i, c := range s.Arms {
 			name := prefix(d.engineLabel(s.Engine)) + d.Arms[i].Label
@@ -335,8 +335,8 @@ func (d Document) stabilityComments() []string {
 				out = append(out, text+".")
 			}
 			if a := c.Against; a != nil && a.Differs {
-				out = append(out, fmt.Sprintf("%s: %s does not drift as with the base: %s over a run, in %s.", name, s.Signal,
-					strings.TrimSuffix(c.againstText(), ", differs")+" of its value at first", count(a.Blocks, "block", "blocks")))
+				out.add("%s: %s does not drift as with the base: %s over a run, in %s.", name, s.Signal,
+					strings.TrimSuffix(c.againstText(), ", differs")+" of its value at first", count(a.Blocks, "block", "blocks"))
 			}
 		}
 	}

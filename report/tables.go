@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A table has the same content in Markdown and HTML. Right marks the columns that hold numbers. A cell of column
 // Kind (-1 for none) is a conclusion, a level or a yes or no, which a form may color.
@@ -20,16 +23,41 @@ func newTable(kind int, head ...string) *table {
 	return t
 }
 
-func (t *table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
+// add adds a row of [cells].
+func (t *table) add(row ...any) { t.Rows = append(t.Rows, cells(row...)) }
+
+// cells writes the cells of a row: texts as they are, numbers with three digits, counts whole; a list of texts is as many
+// cells.
+func cells(row ...any) []string {
+	var out []string
+	for _, c := range row {
+		switch c := c.(type) {
+		case string:
+			out = append(out, c)
+		case []string:
+			out = append(out, c...)
+		case Number:
+			out = append(out, sig(c, 3))
+		default:
+			out = append(out, fmt.Sprint(c))
+		}
+	}
+	return out
+}
+
+// prose is sentences.
+type prose []string
+
+func (p *prose) add(format string, a ...any) { *p = append(*p, fmt.Sprintf(format, a...)) }
 
 // A section is a heading with its content, in the order of the fields.
 type section struct {
 	Level  int // 2 or 3
 	Title  string
-	Items  []string // a list
+	Items  prose // a list
 	Table  *table
-	Notes  []string // paragraphs
-	Graphs []int    // indexes into Document.Graphs, two beside each other
+	Notes  prose // paragraphs
+	Graphs []int // indexes into Document.Graphs, two beside each other
 	// Links lists pages in a table of its own, with LinkHead above it.
 	LinkHead []string
 	Links    []linkRow

@@ -47,8 +47,8 @@ func (d Document) textSections() []section {
 
 func (b *builder) comments() []string {
 	d := b.d
-	var out []string
-	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	var out prose
+	add := out.add
 	if !d.State.Complete {
 		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
 	}
@@ -98,15 +98,15 @@ func (b *builder) comments() []string {
 
 // testComments describes the result of the unbounded and of the bounded test in a sentence each.
 func (b *builder) testComments(f NamedVerdict) []string {
-	var out []string
+	var out prose
 	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
 	name := prefix(b.engineLabel(f.Engine))
 	of := b.d.whose(f)
 	if r, ok := f.capacity(); ok {
 		if known(r.Effect) {
-			out = append(out, fmt.Sprintf("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin)))
+			out.add("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin))
 		} else {
-			out = append(out, fmt.Sprintf("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", of, kindText(r.Kind, r.Indicative), r.Reason))
+			out.add("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", of, kindText(r.Kind, r.Indicative), r.Reason)
 		}
 	}
 	var parts []string
@@ -161,10 +161,10 @@ func (b *builder) actions() []string {
 		case v.Kind == verdict.Invalid:
 			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", tested(f), invalidText(v)))
 		case v.Indicative && d.State.Judged >= stats.MinPairs:
-			var few []string
+			var few prose
 			for _, r := range v.Results {
 				if r.Indicative {
-					few = append(few, fmt.Sprintf("%s (%s)", r.Name, count(r.N, "pair", "pairs")))
+					few.add("%s (%s)", r.Name, count(r.N, "pair", "pairs"))
 				}
 			}
 			add(fmt.Sprintf("Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.", tested(f), d.State.Judged, list(few)))

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"strconv"
-)
+import "fmt"
 
 const trendTitle = "Supported users by release"
 
@@ -45,7 +42,7 @@ func (d Document) trendSections() []section {
 						}
 					}
 				}
-				t.add(r.Release, against, strconv.Itoa(r.Comparisons), change)
+				t.add(r.Release, against, r.Comparisons, change)
 			}
 			title := "Releases"
 			if len(db.Chains) > 1 {
@@ -55,7 +52,7 @@ func (d Document) trendSections() []section {
 		}
 		t := newTable(-1, "Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta", ">Pairs", "Host")
 		for _, l := range db.Links {
-			t.add(l.Comparison, l.Base, l.New, fixed(l.BaseUsers, 0), fixed(l.NewUsers, 0), l.Effect.text(), strconv.Itoa(l.Pairs), orDash(l.Host))
+			t.add(l.Comparison, l.Base, l.New, fixed(l.BaseUsers, 0), fixed(l.NewUsers, 0), l.Effect.text(), l.Pairs, orDash(l.Host))
 		}
 		out = append(out, section{Level: 3, Title: "Comparisons", Table: t})
 	}

@@ -216,12 +216,11 @@ func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) [
 		}
 		return newTable(-1, append(h, rest...)...)
 	}
-	row := func(first string, u UsersOf, rest ...string) []string {
-		r := []string{first}
+	row := func(first any, u UsersOf, rest ...any) []string {
 		if named {
-			r = append(r, label(u))
+			return cells(first, label(u), cells(rest...))
 		}
-		return append(r, rest...)
+		return cells(first, cells(rest...))
 	}
 	out := mixSections(us, mix, head, row, label)
 	out = append(out, messageSection(us, head, row)...)
@@ -232,7 +231,7 @@ func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) [
 
 type (
 	headFunc func(first string, rest ...string) *table
-	rowFunc  func(first string, u UsersOf, rest ...string) []string
+	rowFunc  func(first any, u UsersOf, rest ...any) []string
 )
 
 func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label func(UsersOf) string) []section {
@@ -243,7 +242,7 @@ func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label fun
 			top, others := folded(m)
 			for _, a := range append(top, others...) {
 				n, why := skips(a.Skipped)
-				t.add(row(a.Name, u, share(a.Requested), share(a.Achieved), fmt.Sprint(a.Attempts), fmt.Sprint(a.OK), fmt.Sprint(a.Failed), fmt.Sprint(n), why)...)
+				t.add(row(a.Name, u, share(a.Requested), share(a.Achieved), a.Attempts, a.OK, a.Failed, n, why))
 			}
 			at := m.Behavior
 			if l := label(u); l != "" {
@@ -312,10 +311,10 @@ func folded(m workload.Mix) (top, others []workload.MixAction) {
 
 func skips(by map[string]int64) (n int64, why string) {
 	reasons := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
-	var texts []string
+	var texts prose
 	for _, r := range reasons {
 		n += by[r]
-		texts = append(texts, fmt.Sprintf("%s %d", r, by[r]))
+		texts.add("%s %d", r, by[r])
 	}
 	if len(texts) > 3 {
 		texts = append(texts[:3], "…")
@@ -325,7 +324,7 @@ func skips(by map[string]int64) (n int64, why string) {
 
 func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 	t := head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
-	var notes []string
+	var notes prose
 	grace, judged := time.Duration(0), false
 	for _, u := range us {
 		m := u.Messages
@@ -353,7 +352,7 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 		}
 		for i, e := range u.AuditErrors {
 			if i == 3 {
-				notes = append(notes, fmt.Sprintf("Reading back failed in %d more runs.", len(u.AuditErrors)-i))
+				notes.add("Reading back failed in %d more runs.", len(u.AuditErrors)-i)
 				break
 			}
 			notes = append(notes, "Reading back failed: "+e+".")
@@ -365,7 +364,7 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 		} else {
 			judged = true
 		}
-		t.add(row(strconv.FormatInt(m.Acked, 10), u, append(fates, back)...)...)
+		t.add(row(m.Acked, u, fates, back))
 	}
 	if len(t.Rows) == 0 {
 		return nil
@@ -373,8 +372,8 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 	if !judged {
 		return []section{{Level: 3, Title: "Messages", Table: t, Notes: append(notes, "Whole runs.")}}
 	}
-	notes = append(notes, fmt.Sprintf("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
-		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace))
+	notes.add("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
+		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace)
 	return []section{{Level: 3, Title: "Messages", Table: t, Notes: notes}}
 }
 
@@ -389,7 +388,7 @@ func loginSection(us []UsersOf, login string, head headFunc, row rowFunc) []sect
 	t := head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
 	for _, u := range us {
 		for _, l := range u.Login {
-			t.add(row(l.Name, u, fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
+			t.add(row(l.Name, u, l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
 		}
 	}
 	title, note := "Login and sign-up", ""
@@ -418,12 +417,12 @@ func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			default:
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
-			t.add(row(s.Kind, u, secs, fmt.Sprint(s.Affected), fmt.Sprint(s.Missed), back, fmt.Sprint(s.All.Count), ms(s.All.P50), ms(s.All.P95), ms(s.All.P99), errorText(s.All))...)
+			t.add(row(s.Kind, u, secs, s.Affected, s.Missed, back, s.All.Count, s.All.P50, s.All.P95, s.All.P99, errorText(s.All)))
 			if len(s.Ops) == 1 {
 				continue
 			}
 			for _, l := range s.Ops {
-				t.add(row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
+				t.add(row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (d Document) validitySections() []section {
 		if r.Part == "pilot" {
 			block = dash
 		}
-		t.add(r.ID, block, strconv.Itoa(r.Order), test(d.engineLabel(r.Engine)), d.armLabel(r.Arm), r.Part, valid, orDash(strings.Join(texts, "; ")))
+		t.add(r.ID, block, r.Order, test(d.engineLabel(r.Engine)), d.armLabel(r.Arm), r.Part, valid, orDash(strings.Join(texts, "; ")))
 	}
 	s := section{Level: 3, Title: "Validity", Table: t}
 	judged, invalid := 0, 0
@@ -159,9 +159,9 @@ func (d Document) validitySections() []section {
 			invalid++
 		}
 	}
-	s.Items = append(s.Items, fmt.Sprintf("%s: %d judged, %d not valid.", count(len(d.Runs), "run", "runs"), judged, invalid))
+	s.Items.add("%s: %d judged, %d not valid.", count(len(d.Runs), "run", "runs"), judged, invalid)
 	for _, v := range d.Voided {
-		s.Items = append(s.Items, fmt.Sprintf("Block %d was voided: %s. %s.", v.Block, v.Why, sentence(v.again())))
+		s.Items.add("Block %d was voided: %s. %s.", v.Block, v.Why, sentence(v.again()))
 	}
 	if len(d.Runs) == 0 {
 		s.Table = nil
