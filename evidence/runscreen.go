@@ -1,4 +1,4 @@
-package verbs
+package evidence
 
 import (
 	"cmp"
@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/evidence"
 	"plimsoll/record"
 	"plimsoll/report"
 )
 
-// lineOf returns an operation as the tables of reports show it.
-func lineOf(o evidence.ShownOp) report.RunOp {
+// line is the operation as the tables of reports show it.
+func (o ShownOp) line() report.RunOp {
 	out := report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max), OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
 		Count: o.Count, Failed: o.Errors, Rate: report.Number(o.Rate), P50: report.Number(o.P50), P95: report.Number(o.P95), P99: report.Number(o.P99),
 		Classes: report.Counts(o.Class), Statuses: report.Counts(o.Status), Expected: o.Expected, Drained: o.Drained, Open: o.Open, AtLeast: o.AtLeast}}}
@@ -23,8 +22,45 @@ func lineOf(o evidence.ShownOp) report.RunOp {
 	return out
 }
 
-// screen is the end of a run on a terminal; plimsoll show has everything.
-func (s *shown) screen(dir string) report.RunScreen {
+// lines are the operations as the tables of reports show them.
+func (s *Shown) lines() []report.RunOp {
+	out := make([]report.RunOp, len(s.Ops))
+	for i, o := range s.Ops {
+		out[i] = o.line()
+	}
+	return out
+}
+
+// foundText is what a search found, and how it ended.
+func (s *Shown) foundText(how string) string {
+	c := s.Manifest.Capacity
+	text := record.CapacityText(c.Kind, c.Users)
+	if c.Kind == record.Estimate {
+		text += fmt.Sprintf(" users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
+	}
+	return text + "; stopped by " + orDash(c.Rule) + "; " + how
+}
+
+// twoCapacities are those of an unstable search that saw both; empty for others.
+func twoCapacities(c *record.Capacity) string {
+	if c.Kind != record.Unstable || c.Reached <= 0 || c.Held <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f users going up, %.0f after an overload", c.Reached, c.Held)
+}
+
+func safeText(c *record.Capacity) string {
+	return fmt.Sprintf("nine of ten plateaus hold at %.0f users", c.Recommended)
+}
+
+func heldText(c *record.Capacity) string {
+	return fmt.Sprintf("for %v without a violation; an effect that comes later would not have shown", c.Confirmed.Round(100*time.Millisecond))
+}
+
+func orDash(s string) string { return cmp.Or(s, "-") }
+
+// Screen is the end of the run, which is in a directory, on a terminal.
+func (s *Shown) Screen(dir string) report.RunScreen {
 	m := s.Manifest
 	out := report.RunScreen{Title: s.Title(),
 		More: "plimsoll show " + m.ID + " has everything", Ends: []record.Row{{Name: "run", Value: dir}}}
@@ -32,20 +68,16 @@ func (s *shown) screen(dir string) report.RunScreen {
 		out.Entries = append(out.Entries, record.Row{Name: name, Value: fmt.Sprintf(format, args...)})
 	}
 	if c := m.Capacity; c != nil {
-		text := record.CapacityText(c.Kind, c.Users)
-		if c.Kind == record.Estimate {
-			text += fmt.Sprintf(" users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
-		}
 		how, unstable := s.Ended()
-		add("capacity", "%s", strings.TrimSuffix(text+"; stopped by "+dash(c.Rule)+"; "+how, "; "))
+		add("capacity", "%s", strings.TrimSuffix(s.foundText(how), "; "))
 		if unstable != "" {
 			add("unstable", "%s", unstable)
 		}
-		if c.Reached > 0 && c.Held > 0 && c.Kind == record.Unstable {
-			add("two capacities", "%.0f users going up, %.0f after an overload", c.Reached, c.Held)
+		if text := twoCapacities(c); text != "" {
+			add("two capacities", "%s", text)
 		}
 		if c.Recommended > 0 {
-			add("safe", "nine of ten plateaus hold at %.0f users", c.Recommended)
+			add("safe", "%s", safeText(c))
 		}
 	}
 	if l := s.Named(); l != nil {
@@ -61,23 +93,21 @@ func (s *shown) screen(dir string) report.RunScreen {
 			add(p.Name, "%.1f s to %.1f s, %d users at its end", p.From.Seconds(), p.To.Seconds(), p.Users)
 		}
 	}
-	add("plan", "%s, seed %d, arm %s, database %s", m.Name, m.Seed, dash(m.Arm), dash(m.Engine))
+	add("plan", "%s, seed %d, arm %s, database %s", m.Name, m.Seed, orDash(m.Arm), orDash(m.Engine))
 	if moved := s.Moved(); len(moved) > 0 {
 		add("drift", "not steady in the measured phase: %s", strings.Join(moved, ", "))
 	}
 	if c := m.Capacity; c != nil && c.Confirmed > 0 {
-		add("held", "for %v without a violation; an effect that comes later would not have shown", c.Confirmed.Round(100*time.Millisecond))
+		add("held", "%s", heldText(c))
 	}
-	for _, o := range s.Ops {
-		out.Ops = append(out.Ops, lineOf(o))
-	}
+	out.Ops = s.lines()
 	slices.SortStableFunc(out.Ops, func(a, b report.RunOp) int { return -cmp.Compare(a.Count, b.Count) })
 	return out
 }
 
 // findings adds the facts that a reader must know before trusting a number: the red and amber findings, rules that
 // did not hold or were not judged, and errors.
-func (s *shown) findings(add func(name, format string, args ...any)) {
+func (s *Shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
 		for _, f := range s.Unnamed() {
 			if f.Level == level {
