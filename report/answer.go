@@ -33,7 +33,7 @@ func (d Document) Answer() Answer {
 			continue
 		}
 		p := answerPanel{name: test(f.Name), kind: kindText(f.Verdict.Kind, f.Verdict.Indicative), results: f.Verdict.Results,
-			base: d.armLabel(baseName(d)), fresh: d.armLabel(f.Arm), index: 1}
+			base: d.baseLabel(), fresh: d.armLabel(f.Arm), index: 1}
 		for i, arm := range d.Arms {
 			if arm.Name == f.Arm && i > 0 {
 				p.index = i

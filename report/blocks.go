@@ -22,7 +22,7 @@ func (b *builder) state() {
 	if slices.ContainsFunc(b.in.Arms, costJudged) {
 		s.Cost = b.c.CostBlocks()
 	}
-	b.d.State = s
+	b.State = s
 }
 
 func costJudged(j Judged) bool {

@@ -29,7 +29,7 @@ const canaryLimit = 0.02
 // canaries compares the canaries of the judged runs. Runs without one make no pair, and neither do those of a duet,
 // which have one canary for each block.
 func (b *builder) canaries() {
-	p := b.d.Protocol
+	p := b.Protocol
 	if p == nil {
 		return
 	}
@@ -113,7 +113,7 @@ func (p *Protocol) canaryTexts(d Document) []string {
 		what, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all), sig(p.CanaryFirst, 4),
 		sig(p.CanaryLast, 4))}
 	for _, c := range p.Canary {
-		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", prefix(d.engineLabel(c.Engine)), d.armLabel(c.Arm), d.armLabel(baseName(d)),
+		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", d.on(c.Engine), d.armLabel(c.Arm), d.baseLabel(),
 			percent(c.Effect), percent(c.Lo), percent(c.Hi), count(c.Pairs, "pair", "pairs"))
 		switch {
 		case c.Moved:
@@ -137,7 +137,7 @@ func (d Document) canaryWarnings() []string {
 	for _, c := range d.Protocol.Canary {
 		if c.Moved {
 			out.add("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
-				prefix(d.engineLabel(c.Engine)), percent(c.Effect), percent(c.Lo), percent(c.Hi), d.armLabel(c.Arm))
+				d.on(c.Engine), percent(c.Effect), percent(c.Lo), percent(c.Hi), d.armLabel(c.Arm))
 		}
 	}
 	return out

@@ -25,7 +25,7 @@ func (f NamedVerdict) capacity() (verdict.Result, bool) {
 
 // capacities fills the supported users, pooled and per block.
 func (b *builder) capacities() {
-	d := b.d
+	d := b.Document
 	any := false
 	for _, e := range d.Engines {
 		c := EngineCapacity{Engine: e.Key}

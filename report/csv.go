@@ -52,7 +52,7 @@ func (d Document) endpointRows() [][]string {
 		}
 	}
 	for _, f := range d.Verdicts {
-		add(f, d.armLabel(baseName(d)))
+		add(f, d.baseLabel())
 	}
 	for _, f := range d.Databases {
 		add(f, d.Engines[0].Label)

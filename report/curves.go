@@ -32,7 +32,7 @@ func (b *builder) graphs() {
 		if !b.has(test) {
 			continue
 		}
-		for _, e := range b.d.Engines {
+		for _, e := range b.Engines {
 			absent := Absent{Engine: e.Key, Test: test}
 			for i, spec := range specs {
 				if i >= always && !b.knows(e.Key, test, spec.Name) {
@@ -49,10 +49,10 @@ func (b *builder) graphs() {
 				if len(g.Arms) == 0 {
 					absent.Names, absent.Why = append(absent.Names, spec.Name), append(absent.Why, g.NoData)
 				}
-				b.d.Graphs = append(b.d.Graphs, g)
+				b.Graphs = append(b.Graphs, g)
 			}
 			if len(absent.Names) > 0 {
-				b.d.Absent = append(b.d.Absent, absent)
+				b.Absent = append(b.Absent, absent)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (b *builder) measuredFrom(engine string) float64 {
 
 // ruleGraphs draws each rule of the search over time, against its limit.
 func (b *builder) ruleGraphs() {
-	for _, t := range b.d.Rules {
+	for _, t := range b.Rules {
 		var done []string
 		for _, row := range t.Rows {
 			if row.Search == nil || slices.Contains(done, row.Rule) {
@@ -137,14 +137,14 @@ func (b *builder) ruleGraphs() {
 			name := "slo-" + slug(row.Rule)
 			g := GraphData{Engine: t.Engine, Test: Unbounded, Rule: row.Rule, Limit: tidy(float64(row.Limit) * scale),
 				GraphSpec: GraphSpec{Name: name, Title: row.Rule, Unit: unit, Scale: scale}, File: fileName(t.Engine, Unbounded, name)}
-			for n := 2; slices.ContainsFunc(b.d.Graphs, func(o GraphData) bool { return o.File == g.File }); n++ {
+			for n := 2; slices.ContainsFunc(b.Graphs, func(o GraphData) bool { return o.File == g.File }); n++ {
 				// Long rules that begin alike get a number.
 				g.File = fmt.Sprintf("%s-%d.png", strings.TrimSuffix(fileName(t.Engine, Unbounded, name), ".png"), n)
 			}
 			b.lines(&g, func(r RunData) (Line, string) {
 				return ruleLine(r, row.Rule, scale), "no evaluation of the rule in the search had a value"
 			})
-			b.d.Graphs = append(b.d.Graphs, g)
+			b.Graphs = append(b.Graphs, g)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	var arms []arm
 	var drawn []Line
 	var whys []string
-	for i, a := range b.d.Arms {
+	for i, a := range b.Arms {
 		all := arm{index: i}
 		for _, r := range b.of(g.Engine, a.Name) {
 			if !carried(r, g.Test) {
@@ -215,7 +215,7 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	}
 	for _, a := range arms {
 		l := overlay(a.lines, step)
-		l.Arm, l.Index, l.Of = b.d.Arms[a.index].Label, a.index, a.runs
+		l.Arm, l.Index, l.Of = b.Arms[a.index].Label, a.index, a.runs
 		g.Arms = append(g.Arms, l)
 	}
 	if len(g.Arms) > 0 {

@@ -44,8 +44,8 @@ const (
 // disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is not decided, and of
 // those that are flagged.
 func (b *builder) disturbances() {
-	for _, f := range b.d.Verdicts {
-		runs := slices.Concat(b.of(f.Engine, baseName(*b.d)), b.of(f.Engine, f.Arm))
+	for _, f := range b.Verdicts {
+		runs := slices.Concat(b.of(f.Engine, baseName(*b.Document)), b.of(f.Engine, f.Arm))
 		for _, r := range f.Verdict.Results {
 			test := Bounded
 			if r.Name == capacityName {
@@ -70,14 +70,14 @@ func (b *builder) disturbances() {
 
 // heard adds an endpoint to the disturbance of a run that is already known, or keeps a new one.
 func (b *builder) heard(n Disturbance, endpoint string) {
-	i := slices.IndexFunc(b.d.Disturbances, func(x Disturbance) bool {
+	i := slices.IndexFunc(b.Disturbances, func(x Disturbance) bool {
 		return x.Engine == n.Engine && x.Arm == n.Arm && x.Run == n.Run && x.Test == n.Test && x.Wait == n.Wait
 	})
 	if i < 0 {
-		i = len(b.d.Disturbances)
-		b.d.Disturbances = append(b.d.Disturbances, n)
+		i = len(b.Disturbances)
+		b.Disturbances = append(b.Disturbances, n)
 	}
-	b.d.Disturbances[i].Endpoints = append(b.d.Disturbances[i].Endpoints, endpoint)
+	b.Disturbances[i].Endpoints = append(b.Disturbances[i].Endpoints, endpoint)
 }
 
 // loudest returns the run of a block whose target waited longest, if that stands out. It needs the reading of every
@@ -102,8 +102,8 @@ func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
 // disturbanceComments describe them in a sentence each.
 func (b *builder) disturbanceComments() []string {
 	var out prose
-	for _, f := range b.d.Verdicts {
-		for _, n := range b.d.Disturbances {
+	for _, f := range b.Verdicts {
+		for _, n := range b.Disturbances {
 			if n.Engine != f.Engine || n.Arm != f.Arm {
 				continue
 			}
@@ -112,7 +112,7 @@ func (b *builder) disturbanceComments() []string {
 				what = "all work on the target's host waited for a disk in %s of the time"
 			}
 			out.add("%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
-				b.d.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)), share(float64(n.OtherMost)))
+				b.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)), share(float64(n.OtherMost)))
 		}
 	}
 	return out

@@ -15,7 +15,7 @@ func (d Document) whose(f NamedVerdict) string {
 	if len(d.Arms) > 2 {
 		return prefix(f.Name)
 	}
-	return prefix(d.engineLabel(f.Engine))
+	return d.on(f.Engine)
 }
 
 func prefix(s string) string {
@@ -38,8 +38,8 @@ func headline(d Document, f NamedVerdict) string {
 // conclusion is the headline without the endpoints that it stands on.
 func conclusion(d Document, f NamedVerdict) string {
 	v := f.Verdict
-	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
-	name := prefix(d.engineLabel(f.Engine)) + differing(d, f)
+	base, fresh := d.baseLabel(), d.armLabel(f.Arm)
+	name := d.on(f.Engine) + differing(d, f)
 	if v.Kind != verdict.Same && v.Kind != verdict.Worse && v.Kind != verdict.Better {
 		name = d.whose(f) + differing(d, f)
 	}
@@ -206,7 +206,7 @@ func spread(r verdict.Result) string {
 // resolution states the smallest changes that the comparison could have found.
 func (b *builder) resolution() []string {
 	var out prose
-	for _, f := range b.d.Verdicts {
+	for _, f := range b.Verdicts {
 		if f.Verdict.Indicative {
 			continue
 		}
@@ -228,8 +228,8 @@ func (b *builder) resolution() []string {
 // losses count the messages that arms accepted and did not keep, or did not deliver.
 func (b *builder) losses() []string {
 	var out prose
-	for _, u := range b.d.Users {
-		of := prefix(b.engineLabel(u.Engine)) + b.armLabel(u.Arm)
+	for _, u := range b.Users {
+		of := b.on(u.Engine) + b.armLabel(u.Arm)
 		if a, m := u.Audit, u.Messages; a != nil && a.Missing > 0 {
 			out = append(out, gone(of, a.Missing, a.Expected))
 		} else if m.Lost > 0 {
@@ -252,7 +252,7 @@ func (b *builder) spoiled() []string {
 		if c.Cut || c.Pilot || !c.Dropped {
 			continue
 		}
-		of := fmt.Sprintf("%s%s in the voided block %d", prefix(b.engineLabel(c.Engine)), b.armLabel(c.Arm), c.Block)
+		of := fmt.Sprintf("%s%s in the voided block %d", b.on(c.Engine), b.armLabel(c.Arm), c.Block)
 		for _, f := range r.Validity.Findings {
 			if f.Level == record.Red && record.GateCause(f.Gate) == record.ByTarget {
 				out.add("%s: %s: %s", of, f.Gate, f.Text)

@@ -57,7 +57,7 @@ type NamedVerdict struct {
 }
 
 func (b *builder) verdicts() {
-	d := b.d
+	d := b.Document
 	d.Verdicts = b.findings(b.in.Arms, len(d.Arms) > 2)
 	d.Databases = b.findings(b.in.Databases, true)
 	all := make([]verdict.Verdict, 0, len(d.Verdicts))
@@ -98,7 +98,7 @@ func (b *builder) findings(js []Judged, withArm bool) []NamedVerdict {
 func (d Document) endpointSections() []section {
 	var out []section
 	for i, f := range d.Verdicts {
-		base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
+		base, fresh := d.baseLabel(), d.armLabel(f.Arm)
 		notes := append(endpointNotes(f, base, fresh), d.omissionNotes(f)...)
 		if i == 0 {
 			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+

@@ -3,17 +3,12 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 )
 
 // graphHelp explains the graphs; it stands above the first ones.
 const graphHelp = "Drag across a graph to zoom; all graphs of the same test and database follow, and a double click shows all again. " +
 	"A name in a legend hides or shows its curve, a title makes the graph wider. With keys: Tab to a graph; ← and → read values, + and - zoom, Shift with ← and → moves, Escape shows all."
-
-// areaRE finds where the area of a picture begins.
-var areaRE = regexp.MustCompile(`class="area" x="\d+" y="(\d+)"`)
 
 // writeFigure writes a graph with its title and legend as text and buttons, and its description in a sentence. Its
 // title and legend inside the picture, for readers of the file alone, are hidden by the page's style and cropped
@@ -41,25 +36,10 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 		fmt.Fprintf(b, `<span class="note">%s</span>`, esc(how))
 	}
 	b.WriteString("</figcaption>\n")
-	var picture bytes.Buffer
-	g.svg(&picture, "", "")
-	above := titleRow
-	if m := areaRE.FindSubmatch(picture.Bytes()); m != nil {
-		above, _ = strconv.Atoi(string(m[1]))
-		above -= 12 // the highest label needs them
-	}
-	b.WriteString(viewRE.ReplaceAllStringFunc(picture.String(), func(box string) string {
-		var width, height int
-		if _, err := fmt.Sscanf(box, `<svg class="chart" viewBox="0 0 %d %d"`, &width, &height); err != nil {
-			return box
-		}
-		return fmt.Sprintf(`<svg class="chart" viewBox="0 %d %d %d"`, above, width, height-above)
-	}))
+	_, head := g.legend()
+	g.svg(b, "", "", head-12) // the highest label needs them
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }
-
-// viewRE finds the view box of a picture.
-var viewRE = regexp.MustCompile(`^<svg class="chart" viewBox="0 0 \d+ \d+"`)
 
 // inUnit is the unit as a title ends with it.
 func (g Graph) inUnit() string {

@@ -23,7 +23,7 @@ func From(in Input) Document {
 	}
 	b.whole = b.c.WholeBlocks()
 	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []RunRow{}}
-	b.d = &d
+	b.Document = &d
 	b.sortRuns()
 	b.protocol()
 	b.names()
@@ -41,16 +41,16 @@ func From(in Input) Document {
 
 // A builder fills a document.
 type builder struct {
+	*Document
 	in     Input
 	c      *record.Comparison
-	d      *Document
 	whole  map[int]bool // by block: every run of it counts
 	judged []RunData    // the runs that verdicts rest on, by block
 }
 
 // names fills the arms, the engines and the title.
 func (b *builder) names() {
-	d := b.d
+	d := b.Document
 	labels := b.labels()
 	for i, a := range b.c.Arms {
 		d.Arms = append(d.Arms, ArmLabel{Name: a, Label: labels[i], Base: i == 0})
@@ -159,8 +159,11 @@ func (b *builder) of(engine, arm string) []RunData {
 	return out
 }
 
-func (b *builder) engineLabel(key string) string { return b.d.engineLabel(key) }
-func (b *builder) armLabel(name string) string   { return b.d.armLabel(name) }
+// on begins a sentence about an engine.
+func (d *Document) on(engine string) string { return prefix(d.engineLabel(engine)) }
+
+// baseLabel names the base.
+func (d *Document) baseLabel() string { return d.armLabel(baseName(*d)) }
 
 func (d *Document) engineLabel(key string) string {
 	for _, e := range d.Engines {
@@ -190,7 +193,7 @@ func (d *Document) armLabel(name string) string {
 
 // warnings collects the facts that a reader must know before trusting a number.
 func (b *builder) warnings() {
-	d := b.d
+	d := b.Document
 	var all []notice
 	add := func(cause string, changes bool, text string) {
 		all = append(all, notice{cause: cause, text: text, changes: changes})
@@ -213,7 +216,7 @@ func (b *builder) warnings() {
 		add(causeLost, true, w)
 	}
 	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
-		add(causeSearch, false, fmt.Sprintf("%sthe searches begin where the plan says, because %s", prefix(b.engineLabel(e)), b.c.Unguided[e]))
+		add(causeSearch, false, fmt.Sprintf("%sthe searches begin where the plan says, because %s", b.on(e), b.c.Unguided[e]))
 	}
 	if b.c.Retried > 0 {
 		add(causeTime, false, fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
@@ -262,11 +265,11 @@ func (b *builder) warnings() {
 // resultNotices are the warnings of the verdicts.
 func (b *builder) resultNotices() []notice {
 	var all []judgedAs
-	for _, f := range b.d.Verdicts {
+	for _, f := range b.Verdicts {
 		all = append(all, judgedAs{f.Name, f.Verdict})
 	}
-	for _, f := range b.d.Databases {
-		all = append(all, judgedAs{b.engineLabel(f.Engine) + " against " + b.d.Engines[0].Label + " with " + b.armLabel(f.Arm), f.Verdict})
+	for _, f := range b.Databases {
+		all = append(all, judgedAs{b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(f.Arm), f.Verdict})
 	}
 	return noticesOf(all)
 }

@@ -261,8 +261,8 @@ const mostNamed = 3
 // their sizes, the others by name. The picture below it has all of them. It has no period at its end.
 func oneSentence(d Document, f NamedVerdict) string {
 	v := f.Verdict
-	name := prefix(d.engineLabel(f.Engine))
-	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
+	name := d.on(f.Engine)
+	base, fresh := d.baseLabel(), d.armLabel(f.Arm)
 	switch {
 	case len(v.Results) == 0 || v.Indicative || v.Kind == verdict.Invalid:
 		return strings.Replace(headline(d, f), differing(d, f), "", 1)

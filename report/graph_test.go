@@ -112,7 +112,7 @@ func TestLegendFits(t *testing.T) {
 		g.data.Arms = append(g.data.Arms, ArmLine{Arm: fmt.Sprintf("a name of some length %d", i), Index: i, N: 2, Of: 2, Step: 1, T: []float64{0, 1}, Median: []float64{1, 2}, Lo: []float64{0, 1}, Hi: []float64{2, 3}})
 	}
 	var b bytes.Buffer
-	g.svg(&b, "", "")
+	g.svg(&b, "", "", 0)
 	svg := b.String()
 	last := 0
 	for part := range strings.SplitSeq(svg, `<text x="`) {

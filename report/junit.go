@@ -163,7 +163,7 @@ func (d Document) properties(f *NamedVerdict) []junitProperty {
 	}
 	add("comparison", d.Comparison)
 	add("tool", d.tool())
-	add("base", d.armLabel(baseName(d)))
+	add("base", d.baseLabel())
 	if f == nil {
 		add("verdict", kindText(d.Kind, d.Indicative))
 		return out

@@ -97,7 +97,7 @@ func (p *Protocol) lookTexts(d Document) []string {
 	for i, l := range p.Looks[:p.taken()] {
 		var parts []string
 		for _, v := range l.Verdicts {
-			name := prefix(d.engineLabel(v.Engine))
+			name := d.on(v.Engine)
 			if len(d.Arms) > 2 {
 				name += d.armLabel(v.Arm) + " "
 			}

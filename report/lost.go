@@ -27,9 +27,9 @@ func (b *builder) acknowledgedLost() {
 			continue
 		}
 		a := r.Users.Audit
-		b.d.AcknowledgedLost += a.Missing
+		b.AcknowledgedLost += a.Missing
 		if a.Missing > 0 && !judged(r.Cell) {
-			b.d.LostElsewhere = append(b.d.LostElsewhere,
+			b.LostElsewhere = append(b.LostElsewhere,
 				LostRun{Run: r.Cell.Run, Engine: r.Cell.Engine, Arm: r.Cell.Arm, Missing: a.Missing, Expected: a.Expected})
 		}
 	}

@@ -163,7 +163,7 @@ func TestOverlay(t *testing.T) {
 		long.T, long.V = append(long.T, float64(i)), append(long.V, float64(i%2))
 	}
 	d := Document{Arms: []ArmLabel{{Name: "base", Label: "base"}}}
-	builder := builder{d: &d, judged: []RunData{{}}}
+	builder := builder{Document: &d, judged: []RunData{{}}}
 	builder.judged[0].Cell.Arm = "base"
 	builder.judged[0].Manifest.Phases = []record.Phase{{Name: "measure", To: 5400 * time.Second}}
 	long.V[2000], long.V[3000] = 9, -9 // one second each

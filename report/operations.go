@@ -16,11 +16,11 @@ import (
 
 // operations fills the tables of operations: all judged runs of an arm merged.
 func (b *builder) operations() {
-	for _, e := range b.d.Engines {
-		merged := make([]map[string]*measure.Window, len(b.d.Arms))
-		seconds, tails := make([]float64, len(b.d.Arms)), make([]record.Tail, len(b.d.Arms))
+	for _, e := range b.Engines {
+		merged := make([]map[string]*measure.Window, len(b.Arms))
+		seconds, tails := make([]float64, len(b.Arms)), make([]record.Tail, len(b.Arms))
 		var names []string
-		for i, a := range b.d.Arms {
+		for i, a := range b.Arms {
 			merged[i] = map[string]*measure.Window{}
 			for _, r := range b.of(e.Key, a.Name) {
 				if ph, ok := r.Manifest.Phase("measure"); ok {
@@ -53,7 +53,7 @@ func (b *builder) operations() {
 		t := OpTable{Engine: e.Key}
 		for _, name := range names {
 			row := OpRow{Name: name}
-			for i := range b.d.Arms {
+			for i := range b.Arms {
 				answers := workload.AnswersOf(merged[i], func(op string) bool { return op == name })
 				cell := opCell(merged[i][name], seconds[i], tails[i].Ops[name], answers)
 				cell.Expected = workload.ExpectedOf(merged[i], func(op string) bool { return op == name })
@@ -75,7 +75,7 @@ func (b *builder) operations() {
 			}
 		}
 		t.Schedule = b.schedules(e.Key)
-		b.d.Ops = append(b.d.Ops, t)
+		b.Ops = append(b.Ops, t)
 	}
 }
 

@@ -200,7 +200,7 @@ func (p Page) header(b *bytes.Buffer) {
 		if ph.To-ph.From < time.Second {
 			continue
 		}
-		facts = append(facts, ph.Name+" "+roundText(ph.To-ph.From))
+		facts = append(facts, ph.Name+" "+duration((ph.To-ph.From).Round(time.Second)))
 	}
 	fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(strings.Join(facts, " · ")))
 	if !p.Data.Validity.Valid {
@@ -224,47 +224,27 @@ func (p Page) header(b *bytes.Buffer) {
 	b.WriteString("</header>\n")
 }
 
-// roundText writes a duration in whole seconds: 45m, 1h30m, 12s.
-func roundText(d time.Duration) string {
-	t := d.Round(time.Second).String()
-	if strings.HasSuffix(t, "m0s") {
-		t = strings.TrimSuffix(t, "0s")
-	}
-	if strings.HasSuffix(t, "h0m") {
-		t = strings.TrimSuffix(t, "0m")
-	}
-	return t
-}
-
 // pages collects the pages of the judged runs: by engine, test and block, base first.
 func (b *builder) pages() {
-	for _, e := range b.d.Engines {
+	order := func(arm string) int {
+		return slices.IndexFunc(b.Arms, func(a ArmLabel) bool { return a.Name == arm })
+	}
+	for _, e := range b.Engines {
 		for _, test := range []string{Bounded, Unbounded} {
+			var all []PageRef
 			for _, r := range b.judged {
 				for _, p := range r.Pages {
 					if p.Engine == e.Key && p.Test == test {
-						b.d.Pages = append(b.d.Pages, p)
+						all = append(all, p)
 					}
 				}
 			}
+			slices.SortStableFunc(all, func(x, y PageRef) int {
+				return cmp.Or(cmp.Compare(x.Block, y.Block), cmp.Compare(order(x.Arm), order(y.Arm)))
+			})
+			b.Pages = append(b.Pages, all...)
 		}
 	}
-	order := map[string]int{}
-	for i, a := range b.d.Arms {
-		order[a.Name] = i
-	}
-	first := func(p PageRef) [2]int { // engine and test stay as they are
-		for i, e := range b.d.Engines {
-			if e.Key == p.Engine {
-				return [2]int{i, strings.Compare(p.Test, Bounded)}
-			}
-		}
-		return [2]int{}
-	}
-	slices.SortStableFunc(b.d.Pages, func(x, y PageRef) int {
-		fx, fy := first(x), first(y)
-		return cmp.Or(cmp.Compare(fx[0], fy[0]), cmp.Compare(fx[1], fy[1]), cmp.Compare(x.Block, y.Block), cmp.Compare(order[x.Arm], order[y.Arm]))
-	})
 }
 
 // A linkRow is a row of a table of links: a text, and a cell of links for each further column.

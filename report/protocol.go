@@ -53,10 +53,10 @@ func (b *builder) protocol() {
 		return
 	}
 	stood, balanced := places(b.in.Plan, b.judgedBlocks())
-	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Places: stood, Unbalanced: !balanced, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
+	b.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Places: stood, Unbalanced: !balanced, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
 		Looks: c.Looks, Budget: c.Budget, Before: c.Before, Resumed: c.Resumed}
 	if c.Gathered != nil {
-		b.d.Protocol.Gathered = c.Gathered.How
+		b.Protocol.Gathered = c.Gathered.How
 	}
 }
 

@@ -60,7 +60,7 @@ type RuleSearch struct {
 
 // rules fills the tables of SLO rules.
 func (b *builder) rules() {
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		var order []string
 		limits := map[string]float64{}
 		for _, r := range b.judged {
@@ -73,7 +73,7 @@ func (b *builder) rules() {
 		}
 		t := RuleTable{Engine: e.Key}
 		for _, rule := range order {
-			for _, a := range b.d.Arms {
+			for _, a := range b.Arms {
 				if row, ok := b.rule(rule, e.Key, a.Name); ok {
 					row.Limit = Number(limits[rule])
 					t.Rows = append(t.Rows, row)
@@ -81,7 +81,7 @@ func (b *builder) rules() {
 			}
 		}
 		if len(t.Rows) > 0 {
-			b.d.Rules = append(b.d.Rules, t)
+			b.Rules = append(b.Rules, t)
 		}
 	}
 }
@@ -304,7 +304,7 @@ func (b *builder) brokenRules(warning bool) []string {
 	if warning {
 		broke = "went beyond %s, which only warns,"
 	}
-	for _, t := range b.d.Rules {
+	for _, t := range b.Rules {
 		for _, r := range t.Rows {
 			if r.Warning != warning {
 				continue
@@ -314,7 +314,7 @@ func (b *builder) brokenRules(warning bool) []string {
 			if i := slices.IndexFunc(r.Measured, func(v RuleValue) bool { return v.Violated && !v.NoData && v.Where != "" }); i >= 0 {
 				where = fmt.Sprintf(" (block %d: %s)", r.Measured[i].Block, r.Measured[i].Where)
 			}
-			name := prefix(b.engineLabel(t.Engine)) + "in the bounded test " + b.armLabel(r.Arm)
+			name := b.on(t.Engine) + "in the bounded test " + b.armLabel(r.Arm)
 			if broken > 0 {
 				out.add("%s "+broke+" in %d of %d runs%s.", name, r.Rule, broken, len(r.Measured), where)
 			}

@@ -14,7 +14,7 @@ import (
 func (b *builder) schedules(engine string) []OpSchedule {
 	var out []OpSchedule
 	told := 0
-	for _, a := range b.d.Arms {
+	for _, a := range b.Arms {
 		s := OpSchedule{Intended: unknown, Share: unknown, Least: unknown, P50: unknown, P95: unknown, P99: unknown, By50: unknown, By95: unknown, By99: unknown}
 		all, by := measure.NewWindow("op"), measure.NewWindow("op")
 		intended := 0.0

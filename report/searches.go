@@ -15,9 +15,9 @@ import (
 // without a search.
 func (b *builder) limiterComments() []string {
 	var out []string
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		var parts, bounded []string
-		for _, l := range b.d.Limiters {
+		for _, l := range b.Limiters {
 			switch {
 			case l.Engine != e.Key:
 			case l.Searches == 0 && len(l.Named) > 0:
@@ -44,11 +44,11 @@ func (b *builder) limiterComments() []string {
 // memories name the arms with two capacities.
 func (b *builder) memories(engine string) []string {
 	var out []string
-	for _, l := range b.d.Limiters {
+	for _, l := range b.Limiters {
 		if l.Engine != engine || l.Unstable == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s%s: %d of %d searches are unstable and no number in a pair", prefix(b.engineLabel(engine)), b.armLabel(l.Arm), l.Unstable, l.Searches)
+		text := fmt.Sprintf("%s%s: %d of %d searches are unstable and no number in a pair", b.on(engine), b.armLabel(l.Arm), l.Unstable, l.Searches)
 		if l.Held > 0 {
 			text += fmt.Sprintf("; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late", l.Reached, l.Held)
 		}
@@ -107,11 +107,11 @@ func namedText(l SearchEnds) string {
 
 // ownLimits names the arms whose searches ended at a limit of their own, and those limits.
 func (b *builder) ownLimits() (names, stops []string) {
-	for _, l := range b.d.Limiters {
+	for _, l := range b.Limiters {
 		if l.AtLeast == 0 {
 			continue
 		}
-		names = append(names, where(b.d, l))
+		names = append(names, where(b.Document, l))
 		for _, s := range l.AtLeastBy {
 			if !slices.Contains(stops, s.Name) {
 				stops = append(stops, s.Name)
@@ -177,8 +177,8 @@ func Counts[N int | uint64](m map[string]N) []Count {
 
 // limiters fills in the rules that stopped the searches.
 func (b *builder) limiters() {
-	for _, e := range b.d.Engines {
-		for _, a := range b.d.Arms {
+	for _, e := range b.Engines {
+		for _, a := range b.Arms {
 			l := SearchEnds{Engine: e.Key, Arm: a.Name}
 			rules, stopped, own, used := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]float64{}
 			named := map[string]int{}
@@ -236,7 +236,7 @@ func (b *builder) limiters() {
 			slices.SortFunc(l.Margins, func(x, y Margin) int {
 				return cmp.Or(-cmp.Compare(x.Used, y.Used), cmp.Compare(x.Rule, y.Rule))
 			})
-			b.d.Limiters = append(b.d.Limiters, l)
+			b.Limiters = append(b.Limiters, l)
 		}
 	}
 }
@@ -266,7 +266,7 @@ func (d Document) limiterSections() []section {
 		"The rule that was violated says which limit came first, not why the target reached it. Uses are medians over the runs."}
 	for _, l := range d.Limiters {
 		if l.Evidence != "" {
-			notes = append(notes, prefix(d.engineLabel(l.Engine))+d.armLabel(l.Arm)+": "+l.Evidence)
+			notes = append(notes, d.on(l.Engine)+d.armLabel(l.Arm)+": "+l.Evidence)
 		}
 	}
 	return []section{{Level: 3, Title: "What stopped the searches", Table: t, Notes: notes}}

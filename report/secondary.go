@@ -57,7 +57,7 @@ func (d Document) secondarySections() []section {
 // section and the labels of both sides.
 func (d Document) eachFinding(title string, show func(title, base, fresh string, f NamedVerdict)) {
 	for _, f := range d.Verdicts {
-		show(d.titleOf(title, f), d.armLabel(baseName(d)), d.armLabel(f.Arm), f)
+		show(d.titleOf(title, f), d.baseLabel(), d.armLabel(f.Arm), f)
 	}
 	for _, f := range d.Databases {
 		show(d.titleBetween(title, f), d.Engines[0].Label, d.engineLabel(f.Engine), f)

@@ -57,12 +57,12 @@ const sideTolerance = 0.01
 
 // sides fills Document.Sides.
 func (b *builder) sides() {
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		t := SideTable{Engine: e.Key}
 		type pair struct{ client, server *measure.Histogram }
 		merged := map[[2]string]*pair{}
 		var names []string
-		for _, a := range b.d.Arms {
+		for _, a := range b.Arms {
 			for _, r := range b.of(e.Key, a.Name) {
 				for name, w := range r.Server {
 					client := r.Ops[name]
@@ -84,7 +84,7 @@ func (b *builder) sides() {
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			for _, a := range b.d.Arms {
+			for _, a := range b.Arms {
 				p := merged[[2]string{name, a.Name}]
 				if p == nil {
 					continue
@@ -98,7 +98,7 @@ func (b *builder) sides() {
 			}
 		}
 		if len(t.Rows) > 0 {
-			b.d.Sides = append(b.d.Sides, t)
+			b.Sides = append(b.Sides, t)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (b *builder) setup() {
 	for _, r := range b.repeatRows() {
 		add(r)
 	}
-	b.d.Setup = append(b.d.Setup, rows...)
+	b.Setup = append(b.Setup, rows...)
 }
 
 // planRows are the rows of the plan.
@@ -61,7 +61,7 @@ func (b *builder) planRows() []record.Row {
 		return rows
 	}
 	if p.Bounded != nil {
-		for _, e := range b.d.Engines {
+		for _, e := range b.Engines {
 			if n, ok := p.Bounded.UsersFor(e.Key); ok {
 				add("Bounded - number of users"+inParens(e.Label), "%d%s", n, b.foundUsers(e.Key))
 			}
@@ -73,7 +73,7 @@ func (b *builder) planRows() []record.Row {
 	}
 	if u, ok := p.Search(); ok {
 		add("Unbounded - MaxActiveUsers", "%d", u.MaxUsers)
-		for _, e := range b.d.Engines {
+		for _, e := range b.Engines {
 			if n := b.c.Start[e.Key]; n > 0 {
 				add("Unbounded - search from"+inParens(e.Label), "%d users", n)
 			}
@@ -87,7 +87,7 @@ func (b *builder) planRows() []record.Row {
 	// What ran is known to the runs alone.
 	rows = append(rows, record.Row{Name: "App instances"}, record.Row{Name: "Agent instances"}, record.Row{Name: "Proxy Instance"})
 	var dbs []string
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		if e.Full != "" {
 			dbs = append(dbs, "1 x "+e.Full+b.replicasText(e.Key, ""))
 		}
@@ -274,7 +274,7 @@ func (b *builder) sameText() string {
 func (b *builder) repeatRows() []record.Row {
 	var rows []record.Row
 	add := func(name, value string) { rows = append(rows, record.Row{Name: name, Value: value}) }
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		if e.Full != "" {
 			add("Database"+inParens(e.Label), b.databaseText(e))
 		}
@@ -301,7 +301,7 @@ func (b *builder) repeatRows() []record.Row {
 		add("Seed", strconv.FormatUint(b.in.Plan.Seed, 10))
 	}
 	add("Plan digest", b.c.PlanDigest)
-	add("Blocks", fmt.Sprintf("%d planned, %d judged", b.d.State.Planned, b.d.State.Judged))
+	add("Blocks", fmt.Sprintf("%d planned, %d judged", b.State.Planned, b.State.Judged))
 	add("Order of runs", b.orderText())
 	if !b.c.Started.IsZero() {
 		text := b.c.Started.UTC().Format("2006-01-02 15:04:05 MST")
@@ -442,8 +442,8 @@ func (b *builder) described(engine, arm string) target.Description {
 // companionsText names the server that played each other store; empty if there is none.
 func (b *builder) companionsText() string {
 	engine := ""
-	if len(b.d.Engines) > 0 {
-		engine = b.d.Engines[0].Key
+	if len(b.Engines) > 0 {
+		engine = b.Engines[0].Key
 	}
 	all := b.described(engine, "").Companions
 	var parts []string

@@ -77,9 +77,9 @@ func (s Stability) worthARow() bool {
 
 // stability sums up the drift inside the runs.
 func (b *builder) stability() {
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		var rows []Stability
-		for _, a := range b.d.Arms {
+		for _, a := range b.Arms {
 			for _, r := range b.of(e.Key, a.Name) {
 				for _, d := range r.Drift {
 					if !slices.ContainsFunc(rows, func(s Stability) bool { return s.Signal == d.Signal }) {
@@ -89,18 +89,18 @@ func (b *builder) stability() {
 			}
 		}
 		for i := range rows {
-			for k, a := range b.d.Arms {
+			for k, a := range b.Arms {
 				cell := stabilityCell(b.of(e.Key, a.Name), rows[i].Signal)
 				if k > 0 {
-					cell.Against = against(b.of(e.Key, b.d.Arms[0].Name), b.of(e.Key, a.Name), rows[i].Signal)
+					cell.Against = against(b.of(e.Key, b.Arms[0].Name), b.of(e.Key, a.Name), rows[i].Signal)
 				}
 				rows[i].Arms = append(rows[i].Arms, cell)
 			}
 		}
-		for k := 1; k < len(b.d.Arms); k++ {
+		for k := 1; k < len(b.Arms); k++ {
 			judgeApart(rows, k)
 		}
-		b.d.Stability = append(b.d.Stability, rows...)
+		b.Stability = append(b.Stability, rows...)
 	}
 }
 
@@ -321,7 +321,7 @@ func (d Document) stabilityComments() []string {
 	var out prose
 	for _, s := range d.Stability {
 		for i, c := range s.Arms {
-			name := prefix(d.engineLabel(s.Engine)) + d.Arms[i].Label
+			name := d.on(s.Engine) + d.Arms[i].Label
 			if state, n := c.moved(); state != "" && slices.Contains(told, s.Signal) {
 				word := "climbed"
 				if state == drift.Falls {

@@ -44,7 +44,7 @@ const svgStyle = `<style>
 // SVG draws the graph as a file of its own, without any outside address but the name of the format.
 func (g Graph) SVG(w io.Writer) error {
 	var b bytes.Buffer
-	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle)
+	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle, 0)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -56,11 +56,11 @@ func (g Graph) PNG(w io.Writer) error {
 	return writePNG(w, svgWidth, height, pngScale, g.shapes(max(height-head-belowArea, 60)))
 }
 
-// svg draws the graph with attributes and a style.
-func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
+// svg draws the graph below a line with attributes and a style.
+func (g Graph) svg(b *bytes.Buffer, attributes, style string, from float64) {
 	_, head := g.legend()
-	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 0 %d %s" role="img" aria-label="%s">`+"\n%s",
-		attributes, svgWidth, coord(head+areaH+belowArea), esc(g.title()), style)
+	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 %s %d %s" role="img" aria-label="%s">`+"\n%s",
+		attributes, coord(from), svgWidth, coord(head+areaH+belowArea-from), esc(g.title()), style)
 	writeShapes(b, g.shapes(areaH))
 	b.WriteString("</svg>\n")
 }

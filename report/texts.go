@@ -13,7 +13,7 @@ import (
 // draft writes the comments and the action items. Those of a person, of the caller or else of the plan, take their
 // place, and the draft is kept beside them.
 func (b *builder) draft() {
-	d := b.d
+	d := b.Document
 	var own plan.Report
 	if b.in.Plan != nil {
 		own = b.in.Plan.Report
@@ -46,7 +46,7 @@ func (d Document) textSections() []section {
 }
 
 func (b *builder) comments() []string {
-	d := b.d
+	d := b.Document
 	var out prose
 	add := out.add
 	if !d.State.Complete {
@@ -57,7 +57,7 @@ func (b *builder) comments() []string {
 	}
 	for _, f := range d.Verdicts {
 		if t := differing(*d, f); t != "" {
-			add("%s%s: their supported users are set by different resources.", prefix(d.engineLabel(f.Engine)), strings.TrimSuffix(t, "; "))
+			add("%s%s: their supported users are set by different resources.", d.on(f.Engine), strings.TrimSuffix(t, "; "))
 		}
 		out = append(out, b.testComments(f)...)
 		for _, t := range impliedComments(f) {
@@ -87,10 +87,10 @@ func (b *builder) comments() []string {
 	}
 	for _, t := range d.Ops {
 		if len(t.Gone) > 0 {
-			add("%sonly the base has %s.", prefix(d.engineLabel(t.Engine)), list(t.Gone))
+			add("%sonly the base has %s.", d.on(t.Engine), list(t.Gone))
 		}
 		if len(t.New) > 0 {
-			add("%sthe base does not have %s.", prefix(d.engineLabel(t.Engine)), list(t.New))
+			add("%sthe base does not have %s.", d.on(t.Engine), list(t.New))
 		}
 	}
 	return out
@@ -99,9 +99,9 @@ func (b *builder) comments() []string {
 // testComments describes the result of the unbounded and of the bounded test in a sentence each.
 func (b *builder) testComments(f NamedVerdict) []string {
 	var out prose
-	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
-	name := prefix(b.engineLabel(f.Engine))
-	of := b.d.whose(f)
+	base, fresh := b.baseLabel(), b.armLabel(f.Arm)
+	name := b.on(f.Engine)
+	of := b.whose(f)
 	if r, ok := f.capacity(); ok {
 		if known(r.Effect) {
 			out.add("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin))
@@ -144,7 +144,7 @@ func (b *builder) testComments(f NamedVerdict) []string {
 // actions drafts the next steps. Only a complete comparison without anything worse or open lets a release
 // continue.
 func (b *builder) actions() []string {
-	d := b.d
+	d := b.Document
 	var out []string
 	add := func(s string) {
 		if !slices.Contains(out, s) {

@@ -54,16 +54,16 @@ type StormOf struct {
 
 // users fills Document.Users.
 func (b *builder) users() {
-	for _, e := range b.d.Engines {
-		for _, a := range b.d.Arms {
+	for _, e := range b.Engines {
+		for _, a := range b.Arms {
 			if u, ok := usersOf(b.of(e.Key, a.Name)); ok {
 				u.Engine, u.Arm = e.Key, a.Name
-				b.d.Users = append(b.d.Users, u)
+				b.Users = append(b.Users, u)
 			}
 		}
 	}
 	if b.in.Plan != nil {
-		b.d.Login, b.d.Mix = b.in.Plan.Workload.Login, mixText(b.in.Plan.Workload)
+		b.Login, b.Mix = b.in.Plan.Workload.Login, mixText(b.in.Plan.Workload)
 	}
 }
 

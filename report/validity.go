@@ -97,7 +97,7 @@ func (b *builder) runs() {
 		default:
 			r.Part = "not judged"
 		}
-		b.d.Runs = append(b.d.Runs, r)
+		b.Runs = append(b.Runs, r)
 	}
 	for _, v := range voided {
 		v.Missing = good[v.Block] == 0
@@ -105,9 +105,9 @@ func (b *builder) runs() {
 		if v.Why == "" {
 			v.Why = "a run of the block was not valid"
 		}
-		b.d.Voided = append(b.d.Voided, *v)
+		b.Voided = append(b.Voided, *v)
 	}
-	slices.SortFunc(b.d.Voided, func(x, y Voided) int { return cmp.Compare(x.Block, y.Block) })
+	slices.SortFunc(b.Voided, func(x, y Voided) int { return cmp.Compare(x.Block, y.Block) })
 }
 
 // partial reports whether some runs of a block count and others do not.
