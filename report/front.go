@@ -22,72 +22,58 @@ type WarningGroup struct {
 	Text     string   `json:"text"`
 	Action   string   `json:"action,omitempty"`
 	Warnings []string `json:"warnings"`
-	rank     int
 }
 
-// The causes of warnings, in the order in which they matter: see causeRank.
+// The causes of warnings that several places name.
 const (
 	causeIncomplete  = "incomplete"
 	causeLost        = "lost messages"
 	causeUnlike      = "arms with different mixes"
 	causeFew         = "too few blocks"
 	causeEnvironment = string(verdict.BusyHost)
-	causeMissing     = string(verdict.MissingPairs)
-	causeOutliers    = string(verdict.FarPairs)
-	causeFailed      = string(verdict.FailedArm)
 	causeMix         = string(verdict.LostOps)
 	causeDelivery    = "deliveries"
-	causeBounds      = string(verdict.OnlyBounds)
-	causeOrder       = string(verdict.RunOrder)
 	causeFindings    = "findings"
 	causeVoided      = "voided blocks"
-	causeSpread      = string(verdict.UnlikeSpread)
 	causeNumbers     = string(verdict.OddNumbers)
 	causeSearch      = "searches"
 	causeTime        = "time"
 )
 
-var causeRank = []string{causeIncomplete, causeLost, causeUnlike, causeFew, causeEnvironment, causeMissing, causeOutliers, causeFailed, causeMix, causeDelivery,
-	causeBounds, causeOrder, causeFindings, causeVoided, causeSpread, causeNumbers, causeSearch, causeTime}
-
-// causeText sums up several warnings of a cause; they are about %s.
-var causeText = map[string]string{
-	causeOutliers: "single pairs are far from the others (%s)",
-	causeBounds:   "some pairs are only bounds, because searches ended at limits of their own (%s)",
-	causeOrder:    "the order of the runs had an effect (%s)",
-	causeSpread:   "the runs of one arm vary more than those of the other (%s)",
-	causeMissing:  "pairs are missing or were added (%s)",
-	causeNumbers:  "the numbers look odd (%s)",
-	causeFailed:   "runs failed by the target's doing (%s)",
-	causeVoided:   "%s were voided, because runs were not valid",
+// A cause is a cause of warnings: what sums up several of them, which are about %s, and what to do about it. A harmless
+// one asks for nothing where it could not change a verdict.
+type cause struct {
+	name, text, action string
+	harmless           bool
 }
 
-// causeAction is what to do about the warnings of a cause.
-var causeAction = map[string]string{
-	causeIncomplete:  "resume it by plimsoll compare -resume",
-	causeLost:        "find out why before anything is released",
-	causeFew:         "repeat it, with six blocks or more",
-	causeEnvironment: "repeat it on a quiet host",
-	causeMissing:     "repair the cause that Validity names, and repeat it",
-	causeOutliers:    "see Validity for what happened in these blocks, and repeat it",
-	causeFailed:      "read the server's log of these runs",
-	causeMix:         "give both arms the same mix: leave out the actions that one of them lacks",
-	causeDelivery:    "see Messages before a release",
-	causeBounds:      "raise unbounded.max_users or its time, so that the searches end with numbers",
-	causeOrder:       "repeat it with an even number of blocks",
-	causeFindings:    "see Validity for the gate, and repeat it",
-	causeVoided:      "repair the cause that Validity names, and repeat it",
+// causes are all causes in the order in which they matter.
+var causes = []cause{
+	{causeIncomplete, "", "resume it by plimsoll compare -resume", false},
+	{causeLost, "", "find out why before anything is released", false},
+	{causeUnlike, "", "", false},
+	{causeFew, "", "repeat it, with six blocks or more", false},
+	{causeEnvironment, "", "repeat it on a quiet host", false},
+	{string(verdict.MissingPairs), "pairs are missing or were added (%s)", "repair the cause that Validity names, and repeat it", false},
+	{string(verdict.FarPairs), "single pairs are far from the others (%s)", "see Validity for what happened in these blocks, and repeat it", true},
+	{string(verdict.FailedArm), "runs failed by the target's doing (%s)", "read the server's log of these runs", false},
+	{causeMix, "", "give both arms the same mix: leave out the actions that one of them lacks", false},
+	{causeDelivery, "", "see Messages before a release", false},
+	{string(verdict.OnlyBounds), "some pairs are only bounds, because searches ended at limits of their own (%s)",
+		"raise unbounded.max_users or its time, so that the searches end with numbers", false},
+	{string(verdict.RunOrder), "the order of the runs had an effect (%s)", "repeat it with an even number of blocks", true},
+	{causeFindings, "", "see Validity for the gate, and repeat it", true},
+	{causeVoided, "%s were voided, because runs were not valid", "repair the cause that Validity names, and repeat it", true},
+	{string(verdict.UnlikeSpread), "the runs of one arm vary more than those of the other (%s)", "", false},
+	{causeNumbers, "the numbers look odd (%s)", "", false},
+	{causeSearch, "", "", false},
+	{causeTime, "", "", false},
 }
 
-// harmless are the causes that ask for nothing where they could not change a verdict.
-var harmless = []string{causeOutliers, causeOrder, causeFindings, causeVoided}
-
-// action returns what to do about the group; "" if there is nothing to do.
-func (g WarningGroup) action() string {
-	if !g.Changes && slices.Contains(harmless, g.Cause) {
-		return ""
-	}
-	return causeAction[g.Cause]
+// of returns the cause of the group, and its rank.
+func (g WarningGroup) of() (rank int, c cause) {
+	rank = slices.IndexFunc(causes, func(c cause) bool { return c.name == g.Cause })
+	return rank, causes[rank]
 }
 
 // urgent are the groups of a first screen: those of the highest rank that name an action, as sentences with it.
@@ -119,7 +105,7 @@ func groups(notices []notice) []WarningGroup {
 		i := slices.IndexFunc(out, func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
 		if i < 0 {
 			i = len(out)
-			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes, rank: slices.Index(causeRank, n.cause)})
+			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes})
 		}
 		out[i].Warnings = append(out[i].Warnings, n.text)
 		for _, a := range n.about {
@@ -131,16 +117,18 @@ func groups(notices []notice) []WarningGroup {
 	for i := range out {
 		g := &out[i]
 		names := about[key(notice{cause: g.Cause, changes: g.Changes})]
-		format, known := causeText[g.Cause]
+		_, c := g.of()
 		switch {
 		case len(g.Warnings) == 1:
 			g.Text = g.Warnings[0]
-		case known && len(names) > 0:
-			g.Text = fmt.Sprintf(format, strings.Join(names, "; "))
+		case c.text != "" && len(names) > 0:
+			g.Text = fmt.Sprintf(c.text, strings.Join(names, "; "))
 		default:
 			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0], count(len(g.Warnings)-1, "more warning", "more warnings"))
 		}
-		g.Action = g.action()
+		if g.Changes || !c.harmless {
+			g.Action = c.action
+		}
 	}
 	slices.SortStableFunc(out, func(a, b WarningGroup) int {
 		if a.Changes != b.Changes {
@@ -149,7 +137,9 @@ func groups(notices []notice) []WarningGroup {
 			}
 			return 1
 		}
-		return cmp.Compare(a.rank, b.rank)
+		x, _ := a.of()
+		y, _ := b.of()
+		return cmp.Compare(x, y)
 	})
 	return out
 }
@@ -207,7 +197,7 @@ func causeOf(w verdict.Warning) string {
 	case verdict.NoSpread, "":
 		return causeNumbers
 	case verdict.UntoldOrder:
-		return causeOrder
+		return string(verdict.RunOrder)
 	}
 	return string(w.Code)
 }

@@ -45,7 +45,7 @@ func TestArmsWithDifferentMixesAreOnTheFirstScreen(t *testing.T) {
 	if got := d.mixWarnings(); len(got) > 0 {
 		t.Errorf("equal mixes: %q", got)
 	}
-	if rank := slices.Index(causeRank, causeUnlike); rank < 0 || rank >= mostFront {
+	if rank, _ := (WarningGroup{Cause: causeUnlike}).of(); rank < 0 || rank >= mostFront {
 		t.Errorf("the cause is at place %d of those that the first screen shows", rank)
 	}
 }
