@@ -265,7 +265,7 @@ func (d Document) capacitySections() []section {
 			per.add(row)
 		}
 	}
-	return append(out, section{Level: 3, Title: "Supported users by block", Table: per})
+	return append(out, per.section("Supported users by block")...)
 }
 
 func (d Document) blockRow(block int, name string, cells []RunCell) []string {

@@ -60,7 +60,7 @@ func (d Document) chapterSections() []section {
 		for _, t := range c.Tables {
 			s := newTable(-1, t.Head...)
 			s.Rows = t.Rows
-			out = append(out, section{Level: 3, Title: t.Title, Table: s, Notes: t.Notes})
+			out = append(out, s.section(t.Title, t.Notes...)...)
 		}
 	}
 	return out

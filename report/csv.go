@@ -20,8 +20,9 @@ func CSV(w io.Writer, d Document) error {
 		return writeCSV(w, d.Sizing.csvRows())
 	case Releases:
 		return writeCSV(w, d.Trend.csvRows())
+	default:
+		return writeCSV(w, d.endpointRows())
 	}
-	return writeCSV(w, d.endpointRows())
 }
 
 // endpointRows has the primary endpoints of all verdicts: first new arms against base, then databases against the first;
@@ -40,14 +41,14 @@ func (d Document) endpointRows() [][]string {
 			if r.PairsNeeded > 0 {
 				needed = strconv.Itoa(r.PairsNeeded)
 			}
-			rows = append(rows, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name), formulaFree(r.Unit),
+			rows = append(rows, []string{d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name, r.Unit,
 				string(r.Better), string(r.Kind), strconv.FormatBool(r.Indicative), figure(r.Base.Mean), figure(r.New.Mean), strconv.FormatBool(r.Base.AtLeast), strconv.FormatBool(r.New.AtLeast),
-				figure(r.Effect), figure(lo), figure(hi), figure(level), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), formulaFree(r.Reason)})
+				figure(r.Effect), figure(lo), figure(hi), figure(level), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), r.Reason})
 		}
 		for _, r := range f.Skipped {
 			row := make([]string, len(rows[0]))
-			copy(row, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name)})
-			row[6], row[len(row)-1] = "not judged", formulaFree(r.Value)
+			copy(row, []string{d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name})
+			row[6], row[len(row)-1] = "not judged", r.Value
 			rows = append(rows, row)
 		}
 	}
@@ -86,10 +87,10 @@ func Pairs(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		for _, r := range slices.Concat(f.Verdict.Results, f.Verdict.Aside) {
 			add := func(unit string, p verdict.Pair) {
-				row := []string{formulaFree(r.Name), formulaFree(unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
+				row := []string{r.Name, unit, cmp.Or(f.Name, "target"), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
 					operations(p.BaseOps), operations(p.NewOps), p.First}
 				if withheld {
-					row = append(row, formulaFree(withheldOf(r)))
+					row = append(row, withheldOf(r))
 				}
 				if !named {
 					row = slices.Delete(row, 2, 3)
@@ -137,8 +138,16 @@ func figure[F ~float64](v F) string {
 	return strconv.FormatFloat(float64(v), 'g', -1, 64)
 }
 
+// writeCSV writes rows; no cell but a number begins as a spreadsheet's formula does.
 func writeCSV(w io.Writer, rows [][]string) error {
 	out := csv.NewWriter(w)
+	for _, row := range rows {
+		for i, c := range row {
+			if _, err := strconv.ParseFloat(c, 64); err != nil {
+				row[i] = formulaFree(c)
+			}
+		}
+	}
 	if err := out.WriteAll(rows); err != nil {
 		return err
 	}

@@ -86,6 +86,7 @@ func (d Document) Forms() []Form {
 			out = append(out, otava(d.Trend.Databases[i], g.File)...)
 			out = append(out, drawings(g.File, g)...)
 		}
+	default:
 	}
 	return out
 }

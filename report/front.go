@@ -187,8 +187,9 @@ func changedBy(v verdict.Verdict, i int, w verdict.Warning) bool {
 		return changesVerdict(v, i, w.Without)
 	case verdict.MissingPairs, verdict.UntoldOrder:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // causeOf returns the cause of a result's warning; most codes are called as their cause.
@@ -198,8 +199,9 @@ func causeOf(w verdict.Warning) string {
 		return causeNumbers
 	case verdict.UntoldOrder:
 		return string(verdict.RunOrder)
+	default:
+		return string(w.Code)
 	}
-	return string(w.Code)
 }
 
 // changesVerdict reports whether a verdict would be another one if its i-th result were of another kind.

@@ -244,9 +244,9 @@ func (d Document) asideSections() []section {
 		}
 		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, a.Pairs)
 	}
-	return []section{{Level: 3, Title: "Other figures", Table: t, Notes: []string{
-		"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. " +
-			"Shown and not judged: among many figures some differ by chance."}}}
+	return t.section("Other figures",
+		"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. "+
+			"Shown and not judged: among many figures some differ by chance.")
 }
 
 // sourceSections are the files that the numbers were read from.
@@ -258,7 +258,7 @@ func (d Document) sourceSections() []section {
 	for _, s := range d.Given.Sources {
 		t.add(s.Arm, s.Pair, s.File, s.Tool)
 	}
-	return []section{{Level: 3, Title: "Sources", Table: t}}
+	return t.section("Sources")
 }
 
 // mostTables is up to how many pairs each has a table of its own, as in the release reports.
@@ -283,13 +283,13 @@ func (g *Given) resultSections(m givenMetric) []section {
 	case len(pairs) == 1:
 		t := newTable(-1, head...)
 		g.addRows(t, m, pairs[0], named)
-		return []section{{Level: 3, Title: title, Table: t}}
+		return t.section(title)
 	case len(pairs) > mostTables:
 		t := newTable(-1, append([]string{">Run"}, head...)...)
 		for _, p := range pairs {
 			g.addRows(t, m, p, named, strconv.Itoa(p))
 		}
-		return []section{{Level: 3, Title: title, Table: t}}
+		return t.section(title)
 	}
 	out := []section{{Level: 3, Title: title}}
 	for _, p := range pairs {

@@ -46,10 +46,7 @@ func rowSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			t.add(row(r.Store, u, r.What, want, there, right))
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []section{{Level: 3, Title: "Rows in the stores", Table: t, Notes: []string{
-		"After each run, beyond what was there before it; the judged runs added up. Acknowledged requests have made their rows; those that failed, or were under way when a run ended, may have. " +
-			"A run whose stores hold less or more is not valid."}}}
+	return t.section("Rows in the stores",
+		"After each run, beyond what was there before it; the judged runs added up. Acknowledged requests have made their rows; those that failed, or were under way when a run ended, may have. "+
+			"A run whose stores hold less or more is not valid.")
 }

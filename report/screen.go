@@ -32,6 +32,7 @@ func Screen(w io.Writer, d Document, width int) error {
 		return d.Given.screen(w)
 	case Ladder:
 		return d.Sizing.screen(w, width)
+	default:
 	}
 	most := ScreenLines
 	if width < defaultWidth {

@@ -269,7 +269,7 @@ func (d Document) limiterSections() []section {
 			notes = append(notes, d.on(l.Engine)+d.armLabel(l.Arm)+": "+l.Evidence)
 		}
 	}
-	return []section{{Level: 3, Title: "What stopped the searches", Table: t, Notes: notes}}
+	return t.section("What stopped the searches", notes...)
 }
 
 // limiterText is what limited an arm: the limiters of its runs, or else the rules at which its searches ended.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/load/measure"
@@ -117,6 +116,3 @@ func (d Document) sideSections() []section {
 	}
 	return out
 }
-
-// fine writes milliseconds of short times.
-func fine(n Number) string { return strings.TrimSpace(sig(n, 3)) }

@@ -328,7 +328,7 @@ func (d *Sizing) csvRows() [][]string {
 		if v, ok := s.TotalMemory(); ok {
 			row[8] = strconv.FormatFloat(v, 'f', 0, 64)
 		}
-		rows = append(rows, append(row, string(s.Grade), formulaFree(s.Rule), strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
+		rows = append(rows, append(row, string(s.Grade), s.Rule, strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
 	}
 	return rows
 }

@@ -45,6 +45,14 @@ func cells(row ...any) []string {
 	return out
 }
 
+// section is a section of the table; none without a row.
+func (t *table) section(title string, notes ...string) []section {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []section{{Level: 3, Title: title, Table: t, Notes: notes}}
+}
+
 // prose is sentences.
 type prose []string
 

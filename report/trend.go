@@ -272,7 +272,7 @@ func (d *Trend) csvRows() [][]string {
 	for _, db := range d.Databases {
 		for k, c := range db.Chains {
 			for _, r := range c.Releases {
-				row := []string{formulaFree(db.Database), strconv.Itoa(k + 1), formulaFree(r.Release), figure(r.Against.Value), figure(r.Against.Lo), figure(r.Against.Hi),
+				row := []string{db.Database, strconv.Itoa(k + 1), r.Release, figure(r.Against.Value), figure(r.Against.Lo), figure(r.Against.Hi),
 					strconv.Itoa(r.Comparisons), "", "", "", "", ""}
 				for _, x := range c.Changes {
 					if x.Release == r.Release {
@@ -348,7 +348,7 @@ func OtavaCSV(w io.Writer, db TrendDatabase) error {
 			return fmt.Errorf("comparison %s has no time, by which Otava orders: name it in a column time", l.Comparison)
 		}
 		rows = append(rows, []string{
-			l.Time.UTC().Format(time.RFC3339), formulaFree(l.Comparison), formulaFree(l.Base), formulaFree(l.New),
+			l.Time.UTC().Format(time.RFC3339), l.Comparison, l.Base, l.New,
 			rounded(100 * l.Effect.Value), rounded(l.BaseUsers), rounded(l.NewUsers),
 		})
 	}

@@ -48,13 +48,13 @@ func (d Document) trendSections() []section {
 			if len(db.Chains) > 1 {
 				title = fmt.Sprintf("Releases, chain %d", k+1)
 			}
-			out = append(out, section{Level: 3, Title: title, Table: t})
+			out = append(out, t.section(title)...)
 		}
 		t := newTable(-1, "Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta", ">Pairs", "Host")
 		for _, l := range db.Links {
 			t.add(l.Comparison, l.Base, l.New, fixed(l.BaseUsers, 0), fixed(l.NewUsers, 0), l.Effect.text(), l.Pairs, orDash(l.Host))
 		}
-		out = append(out, section{Level: 3, Title: "Comparisons", Table: t})
+		out = append(out, t.section("Comparisons")...)
 	}
 	return append(out, section{Level: 2, Title: "How to read this", Notes: []string{
 		"A release is placed by the ratio of supported users within each comparison, where it ran block by block beside another. Ratios are multiplied along a chain; users of different comparisons, " +

@@ -269,7 +269,7 @@ func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label fun
 	if mix != "" {
 		title += " (mix: " + mix + ")"
 	}
-	return []section{{Level: 3, Title: title, Table: t, Notes: notes}}
+	return t.section(title, notes...)
 }
 
 func share(x float64) string { return fixed(100*x, 2) + " %" }
@@ -366,15 +366,12 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 		}
 		t.add(row(m.Acked, u, fates, back))
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
 	if !judged {
-		return []section{{Level: 3, Title: "Messages", Table: t, Notes: append(notes, "Whole runs.")}}
+		return t.section("Messages", append(notes, "Whole runs.")...)
 	}
 	notes.add("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
 		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace)
-	return []section{{Level: 3, Title: "Messages", Table: t, Notes: notes}}
+	return t.section("Messages", notes...)
 }
 
 func faultText(n int64, m workload.LedgerCount) string {
@@ -398,10 +395,7 @@ func loginSection(us []UsersOf, login string, head headFunc, row rowFunc) []sect
 	case plan.LoginCold:
 		title, note = title+" (cold)", "Cold: users log in with their password during the run. "
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []section{{Level: 3, Title: title, Table: t, Notes: []string{note + "Over the whole runs; none of it is in the operations of the steady state."}}}
+	return t.section(title, note+"Over the whole runs; none of it is in the operations of the steady state.")
 }
 
 func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
@@ -426,11 +420,8 @@ func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []section{{Level: 3, Title: "Storms", Table: t, Notes: []string{
-		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test."}}}
+	return t.section("Storms",
+		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test.")
 }
 
 // RunText describes the users of one run, for people, as plain text; nothing if there is nothing to report. p may be
