@@ -342,3 +342,57 @@ func (t *table) without(head string) *table {
 	}
 	return out
 }
+
+// sheet lays a document out.
+func (d Document) sheet() sheet {
+	var s sheet
+	of := d.Subject()
+	switch of {
+	case Numbers:
+		s = d.givenTop()
+	case Ladder:
+		s = d.Sizing.top()
+	case Releases:
+		s = d.Trend.top()
+	default:
+		s = d.top()
+	}
+	for _, p := range parts() {
+		if p.of&of == 0 || p.sections == nil {
+			continue
+		}
+		more := p.sections(d)
+		if len(more) == 0 {
+			continue
+		}
+		title := p.fold
+		if of != Runs { // short enough without folds
+			title = ""
+		}
+		if n := len(s.folds); n == 0 || s.folds[n-1].title != title {
+			s.folds = append(s.folds, fold{title: title})
+		}
+		last := &s.folds[len(s.folds)-1]
+		last.sections = append(last.sections, more...)
+	}
+	return s
+}
+
+// top is what a comparison's report begins with.
+func (d Document) top() sheet {
+	s := sheet{title: "Performance Comparison", arms: d.armTitles(), front: d.front(), warnings: d.Warnings}
+	s.brief, s.full = d.briefSections(), FullFile
+	s.graphs = Graphs(d)
+	s.footer = fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool()))
+	done := "complete"
+	if !d.State.Complete {
+		done = "not complete"
+		text := fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged, d.State.Planned)
+		s.alerts = append(s.alerts, alert{"Not complete", text})
+	}
+	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())
+	if len(d.Verdicts) == 0 {
+		s.alerts = append(s.alerts, alert{"Nothing was judged.", ""})
+	}
+	return s
+}

@@ -341,3 +341,13 @@ func formulaFree(s string) string {
 	}
 	return s
 }
+
+// ofSizing is a section of a sizing, left out where it is empty.
+func ofSizing(f func(*Sizing) section) func(Document) []section {
+	return func(d Document) []section {
+		if s := f(d.Sizing); !s.empty() {
+			return []section{s}
+		}
+		return nil
+	}
+}

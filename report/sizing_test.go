@@ -48,7 +48,6 @@ func TestSizingGolden(t *testing.T) {
 	golden(t, "sizing.txt", screenText(t, d, 0))
 	golden(t, "sizing.csv", written(t, CSV, d))
 	golden(t, "sizing.json", reported(t, JSON, d))
-	golden(t, "sizing.html", bare(reported(t, HTML, d)))
 }
 
 // A ladder with little evidence: interrupted, refused by a proxy, chosen by a search, too short for a
