@@ -73,7 +73,7 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
 }
 
-// A Conclusion is what a comparison has concluded, as the member outcome of comparison.json has it.
+// A Conclusion is the outcome of a comparison, as comparison.json has it.
 type Conclusion struct {
 	Indicative bool                `json:"indicative,omitempty"`
 	Verdicts   []Concluded         `json:"verdicts"`
@@ -104,7 +104,7 @@ func judgedOf(j comparison.Judgement) report.Judged {
 	return out
 }
 
-// Data reads the run, a cell of a comparison, for the report. pace is that of the comparison's plan.
+// Data reads the run, a cell of a comparison, for the report. pace is the pace of the comparison's plan.
 func (r *Run) Data(ctx context.Context, cell record.ComparisonRun, pace float64) (report.RunData, error) {
 	d := report.RunData{Cell: cell, Manifest: r.Manifest, Validity: r.Validity}
 	var err error

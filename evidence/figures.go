@@ -25,7 +25,7 @@ func storedEndpoints() []plan.Endpoint {
 	return out
 }
 
-// Figures returns the numbers of the run that a verdict can rest on, as those of another tool are given.
+// Figures returns the numbers of the run that a verdict can rest on, in the form of another tool's.
 func (r *Run) Figures(ctx context.Context) (record.Imported, error) {
 	m := r.Manifest
 	g := record.Imported{Source: "run " + m.ID, Tool: "plimsoll", Database: m.Engine, Lacks: map[string]string{}}

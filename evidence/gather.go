@@ -358,11 +358,7 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 	}
 	for _, e := range c.Engines {
 		if x, y := counts[0][e], counts[1][e]; x != y {
-			on := ""
-			if e != "" {
-				on = " on " + e
-			}
-			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", x, y, on)
+			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", x, y, prefixed(" on ", e))
 		}
 	}
 	p.Compare.Blocks = c.Blocks
@@ -387,6 +383,14 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 	return c, nil
 }
 
+// prefixed is a text behind a word; empty for no text.
+func prefixed(word, text string) string {
+	if text == "" {
+		return ""
+	}
+	return word + text
+}
+
 // inBlocks orders the runs by block and time, and numbers them within each block.
 func inBlocks(c *record.Comparison) {
 	slices.SortStableFunc(c.Runs, func(a, b record.ComparisonRun) int {
@@ -400,7 +404,7 @@ func inBlocks(c *record.Comparison) {
 	}
 }
 
-// gatheredTurns makes the comparison a duet when its runs took turns: all of them, and with those of their block.
+// gatheredTurns makes the comparison a duet when its runs took turns: all of them, within their blocks.
 func gatheredTurns(c *record.Comparison, turns int, arms [2]*gatheredArm) error {
 	if turns == 0 {
 		return nil

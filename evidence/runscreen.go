@@ -31,7 +31,7 @@ func (s *Shown) lines() []report.RunOp {
 	return out
 }
 
-// foundText is what a search found, and how it ended.
+// foundText states the result of a search and its end.
 func (s *Shown) foundText(how string) string {
 	c := s.Manifest.Capacity
 	text := record.CapacityText(c.Kind, c.Users)
@@ -41,7 +41,7 @@ func (s *Shown) foundText(how string) string {
 	return text + "; stopped by " + orDash(c.Rule) + "; " + how
 }
 
-// twoCapacities are those of an unstable search that saw both; empty for others.
+// twoCapacities states both capacities of an unstable search that saw two; empty for others.
 func twoCapacities(c *record.Capacity) string {
 	if c.Kind != record.Unstable || c.Reached <= 0 || c.Held <= 0 {
 		return ""

@@ -74,7 +74,7 @@ func Setup(runs ...record.Manifest) []record.Row {
 	return rows
 }
 
-// divisionText is how users were divided among other hosts in one of several runs. A host that was lost, or rated again,
+// divisionText states the division of users among other hosts in one of several runs. A host that was lost, or rated again,
 // changes it.
 func divisionText(m record.Manifest, runs []record.Manifest) string {
 	if len(m.Ratings) == 0 {

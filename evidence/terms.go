@@ -17,7 +17,7 @@ type Terms struct {
 	// Name, Better and Unit describe the numbers of a table without columns for them. Better is higher or lower; empty
 	// is the direction of the metric, and higher if it is not known. Several overrules Name and Better.
 	Name, Better, Unit string
-	// Margin is how far the interval of a difference may reach for it to be the same: "5%", or a
+	// Margin is the largest distance of the interval's ends for a difference to be the same: "5%", or a
 	// list by metric, "capacity=5%,p95=10%,errors=0.1pp". Empty is the margin of the metric.
 	Margin string
 	// Arms are the names of both arms, "BASE,NEW"; empty for the names in the files.
@@ -105,7 +105,7 @@ func (t Terms) marginOfOne() (margin float64, absolute bool, err error) {
 	return m.Margin, m.Absolute, nil
 }
 
-// margins reads Margin as a list; a margin without a metric is that of capacity, as in a plan.
+// margins reads Margin as a list; a margin without a metric is for capacity, as in a plan.
 func (t Terms) margins() (map[string]plan.Endpoint, error) {
 	out := map[string]plan.Endpoint{}
 	if t.Margin == "" {
@@ -155,7 +155,7 @@ func (t Terms) checkMargins(in report.JudgeInput) error {
 	return nil
 }
 
-// names returns the names of the arms: those of the terms, or else those of the files.
+// names returns the names of the arms: the terms', or else the files'.
 func (t Terms) names(files [2]string) ([2]string, error) {
 	if t.Arms == "" {
 		return files, nil

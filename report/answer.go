@@ -103,7 +103,7 @@ func pairText(r verdict.Result, p verdict.Pair) string {
 	return text
 }
 
-// difference returns that of a pair in percent or points; false where it is not known.
+// difference returns the difference of a pair in percent or points; false where it is not known.
 func difference(r verdict.Result, p verdict.Pair) (float64, bool) {
 	v := p.New - p.Base
 	if !r.Absolute {
@@ -131,7 +131,7 @@ const (
 	answerSmall  = 9.5
 )
 
-// height returns that of a panel.
+// height returns the height of a panel.
 func (p answerPanel) height() float64 {
 	h := float64(answerHead + answerFoot)
 	for _, r := range p.results {
@@ -170,7 +170,7 @@ func (p answerPanel) shapes() []shape {
 	return out
 }
 
-// level names the level of most intervals: that of the same where all are, else "95 %"; a row with another names its own.
+// level names the largest level of the intervals; a row with another level names its own.
 func (p answerPanel) level() string {
 	level := 0.0
 	for _, r := range p.results {

@@ -34,7 +34,7 @@ func (a Answer) SVG(w io.Writer) error {
 	return err
 }
 
-// columns is how many panels stand beside each other.
+// columns returns the number of panels beside each other.
 func (a Answer) columns() int { return max(min(len(a.panels), 2), 1) }
 
 // places calls f with each panel and the place of its upper left corner.
@@ -50,7 +50,7 @@ func (a Answer) places(f func(p answerPanel, x, y float64)) {
 	}
 }
 
-// size returns that of all panels.
+// size returns the size of all panels.
 func (a Answer) size() (width, height float64) {
 	width = float64(a.columns()*(answerWidth+answerGap) - answerGap)
 	a.places(func(p answerPanel, _, y float64) { height = max(height, y+p.height()) })
@@ -72,7 +72,7 @@ func (a Answer) writeHTML(b *bytes.Buffer) {
 	b.WriteString("</details></figure>\n")
 }
 
-// answerScale is how many pixels a PNG has for a unit of the picture: enough for a screen with two pixels for each of
+// answerScale is the number of pixels of a PNG for a unit of the picture: enough for a screen with two pixels for each of
 // its own.
 const answerScale = 2
 

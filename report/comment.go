@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MaxComment is how many bytes a [Comment] has at most. Forges take 65,536 characters.
+// MaxComment is the largest size of a [Comment] in bytes. Forges take 65,536 characters.
 const MaxComment = 60_000
 
 // Limits of the texts in a comment, in signs.

@@ -12,7 +12,7 @@ import (
 	"plimsoll/stats"
 )
 
-// GridPoints is how many points a curve has at most, and fewRuns up to how many runs are drawn one by one.
+// GridPoints is the largest number of points of a curve; at most fewRuns runs are drawn one by one.
 const (
 	GridPoints = 240
 	fewRuns    = 3
@@ -67,7 +67,7 @@ func (b *builder) knows(engine, test, name string) bool {
 	})
 }
 
-// specs are the graphs to draw: those of the input, and of the ten those that it does not know.
+// specs lists the graphs to draw: the input's, and the seed graphs that it does not have.
 func (b *builder) specs() []GraphSpec {
 	out := slices.Clone(b.in.Graphs)
 	for _, name := range seedNames {
@@ -227,7 +227,7 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	}
 }
 
-// gridStep returns the step of a grid for lines: that of the coarsest, or one with which the longest has GridPoints; 0
+// gridStep returns the step of a grid for lines: the coarsest line's, or one with which the longest has GridPoints; 0
 // without any.
 func gridStep(lines []Line) (step float64) {
 	end := 0.0
@@ -309,7 +309,7 @@ func overlay(lines []Line, step float64) ArmLine {
 	return out
 }
 
-// bridged is how many empty points of the grid a straight line may cross.
+// bridged is the largest number of empty grid points that a straight line may cross.
 const bridged = 3
 
 // resample sums a line up around the points of the grid 0, step, 2 step….
@@ -358,7 +358,7 @@ func tidy(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// fileName names a graph's file. The number is that of the comparison in the document; there is one.
+// fileName names a graph's file. The number is the comparison's in the document; there is one.
 func fileName(engine, test, name string) string {
 	if engine == "" {
 		engine = "target"
@@ -421,7 +421,7 @@ type GraphData struct {
 	Rule      string  `json:"rule,omitempty"`
 	Limit     float64 `json:"limit,omitempty"`
 	LimitRule string  `json:"limit_rule,omitempty"`
-	// MeasuredFrom is when the measured phase begins, in seconds; 0 if unknown.
+	// MeasuredFrom is the beginning of the measured phase in seconds; 0 if unknown.
 	MeasuredFrom float64   `json:"measured_from,omitempty"`
 	Arms         []ArmLine `json:"arms"`
 	// NoData is the reason why there is nothing to draw. Missing names arms without data where others

@@ -171,15 +171,15 @@ type State struct {
 	Why      string       `json:"why,omitempty"`
 	Planned  int          `json:"blocks_planned"`
 	Judged   int          `json:"blocks_judged"` // blocks whose runs were all there and valid
-	// Cost is how many further blocks were judged by the cost of their operations alone, because others on the host
+	// Cost counts further blocks that were judged by the cost of their operations alone, because others on the host
 	// disturbed them.
 	Cost int `json:"blocks_judged_by_cost,omitempty"`
-	// Block is how long a block took, the mean; 0 where that is not known.
+	// Block is the mean duration of a block; 0 where it is not known.
 	Block time.Duration `json:"block_time,omitempty"`
 }
 
 // An ArmLabel is a variant. Label is its version if the versions distinguish the arms, or else its settings if each arm has
-// some, otherwise its name. Settings are those of an arm that keeps its name, for titles.
+// some, otherwise its name. Settings are set for an arm that keeps its name, for titles.
 type ArmLabel struct {
 	Name     string `json:"name"`
 	Label    string `json:"label"`
@@ -215,7 +215,7 @@ type GateReading struct {
 	RedSeconds   int `json:"red_seconds"`
 }
 
-// A Subject is what a document reports on.
+// A Subject is the subject of a document.
 type Subject uint8
 
 // The subjects of documents.

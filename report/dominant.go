@@ -10,7 +10,7 @@ import (
 	"plimsoll/record"
 )
 
-// A standing is how a rule fared in one test of one run.
+// A standing sums up a rule in one test of one run.
 type standing struct {
 	rule string
 	// used is the fraction of the limit, where it counts: at the capacity, or over the measured phase.

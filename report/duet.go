@@ -22,7 +22,7 @@ type DuetTurns struct {
 	SliceMin time.Duration `json:"slice_min,omitempty"`
 	SliceMax time.Duration `json:"slice_max,omitempty"`
 	Turns    int           `json:"turns"`
-	// Carried is how many turns ended with operations under way, which went on in the next; CarriedOps is how many these
+	// Carried counts turns that ended with operations under way, which went on in the next; CarriedOps counts these
 	// were.
 	Carried    int `json:"carried"`
 	CarriedOps int `json:"carried_ops"`

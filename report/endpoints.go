@@ -33,8 +33,8 @@ func impliedNotes(f NamedVerdict) []string {
 	return out
 }
 
-// impliedComments are those of impliedNotes that the first page has: of costs that are worse or better, and of those
-// that the searches contradict.
+// impliedComments lists the implied notes of the first page: of costs that are worse or better, and of costs that the
+// searches contradict.
 func impliedComments(f NamedVerdict) []string {
 	changed := NamedVerdict{}
 	for _, r := range f.Verdict.Results {
@@ -184,7 +184,7 @@ func clockNotes(f NamedVerdict, base, fresh string) []string {
 		strings.Join(parts, "; ") + "."}
 }
 
-// BlocksFor is how many blocks one endpoint of one comparison takes.
+// BlocksFor holds the number of blocks that one endpoint of one comparison takes.
 type BlocksFor struct {
 	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
 	Endpoint string           `json:"endpoint"`

@@ -10,7 +10,7 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// mostFront is how many groups of warnings, and how many actions, the first screen shows.
+// mostFront is the largest number of warning groups, and of actions, on the first screen.
 const mostFront = 3
 
 // A WarningGroup is warnings of one cause. Changes reports whether their cause could change a verdict: then the group
@@ -76,7 +76,7 @@ func (g WarningGroup) of() (rank int, c cause) {
 	return rank, causes[rank]
 }
 
-// urgent are the groups of a first screen: those of the highest rank that name an action, as sentences with it.
+// urgent returns the groups of a first screen: the highest ranks that name an action, as sentences with it.
 func urgent(all []WarningGroup) []WarningGroup {
 	var out []WarningGroup
 	for _, g := range all {
@@ -246,7 +246,7 @@ func (d Document) front() *front {
 // shown are the groups of the first screen.
 func (f *front) shown() []WarningGroup { return urgent(f.groups) }
 
-// mostNamed is how many endpoints the sentence of a verdict names with their sizes.
+// mostNamed is the largest number of endpoints that the sentence of a verdict names with their sizes.
 const mostNamed = 3
 
 // oneSentence is the verdict of one finding in one sentence: the endpoints that changed most against their margins with
@@ -293,7 +293,7 @@ func resultNames(results []verdict.Result) []string {
 	return names
 }
 
-// excess is how many margins an effect is wide.
+// excess returns the size of an effect in margins.
 func excess(r verdict.Result) float64 {
 	e := r.Effect
 	if !r.Absolute {

@@ -194,7 +194,7 @@ func asides(rows []imported.PairRow) []Aside {
 	return out
 }
 
-// givenTop is what a report of given numbers begins with. The result tables are those of the release reports: a row per
+// givenTop begins a report of given numbers. The result tables follow the release reports: a row per
 // database, a column per version, and the deltas both ways.
 func (d Document) givenTop() sheet {
 	g := d.Given

@@ -65,10 +65,10 @@ func (g Graph) yLabel() string {
 	return short(t, longLabel-len([]rune(g.data.Unit))) + " (" + g.data.Unit + ")"
 }
 
-// longLabel is how many signs the label of an axis has at most.
+// longLabel is the largest number of signs in the label of an axis.
 const longLabel = 26
 
-// farLimit is how many times the largest value a limit may be to be drawn: beyond, it would press the curves to the
+// farLimit bounds a drawn limit, as a multiple of the largest value: beyond, it would press the curves to the
 // bottom, and the legend states it.
 const farLimit = 3
 

@@ -10,7 +10,7 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// The elements of JUnit XML that CI systems agree on: those of the schema of Jenkins' xUnit plugin (junit-10.xsd, MIT
+// The elements of JUnit XML that CI systems agree on: the schema of Jenkins' xUnit plugin (junit-10.xsd, MIT
 // license), with nothing that Ant's form lacks but the message of skipped.
 type (
 	junitSuites struct {

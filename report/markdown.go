@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// writeSection writes a section; graphs are those of the report.
+// writeSection writes a section; graphs are the report's.
 func writeSection(b *strings.Builder, graphs []Graph, s section) {
 	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", s.Level), md(s.Title))
 	for _, t := range s.Items {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// mixWarnings name the actions that the server of one arm cannot do and that of the base can, or the reverse: the users
+// mixWarnings name the actions that one arm's server cannot do and the base's can, or the reverse: the users
 // of the one do the other actions more often, so the difference of the arms is not of the same work.
 func (d *Document) mixWarnings() []string {
 	if len(d.Arms) == 0 {
@@ -29,7 +29,7 @@ func (d *Document) mixWarnings() []string {
 	return out
 }
 
-// lacking names the actions that the server of u cannot do and that of other can, with the reasons.
+// lacking names the actions that u's server cannot do and other's can, with the reasons.
 func lacking(u, other UsersOf) string {
 	able := map[string]bool{}
 	for _, m := range other.Mixes {

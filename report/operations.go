@@ -134,7 +134,7 @@ type OpTable struct {
 	// Gone and New name operations that only the base has, or only a new arm.
 	Gone []string `json:"gone,omitempty"`
 	New  []string `json:"new,omitempty"`
-	// Schedule is how many operations were intended and begun, for each arm as in Document.Arms; nil where no run
+	// Schedule counts the operations that were intended and begun, for each arm as in Document.Arms; nil where no run
 	// recorded it.
 	Schedule []OpSchedule `json:"schedule,omitempty"`
 }
@@ -180,7 +180,7 @@ type OpCell struct {
 	P99    Number `json:"p99_ms"`
 	// Classes counts failed operations by class, most frequent first.
 	Classes []Count `json:"classes,omitempty"`
-	// Statuses counts those of the classes 4xx and 5xx by the status of the answer, most frequent first.
+	// Statuses counts failures of the classes 4xx and 5xx by the status of the answer, most frequent first.
 	Statuses []Count `json:"statuses,omitempty"`
 	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not failed.
 	Expected []workload.ExpectedCount `json:"expected,omitempty"`

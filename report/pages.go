@@ -19,7 +19,7 @@ const (
 	CoordinatorPage = "coordinator"
 )
 
-// PagesDir is where a report expects its pages, below its own directory.
+// PagesDir is the directory of a report's pages, below its own.
 const PagesDir = "pages"
 
 // A PageRef names one page of one run.
@@ -99,7 +99,7 @@ func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch
 	return p
 }
 
-// mostLines is how many lines a panel shows: one for each color.
+// mostLines is the largest number of lines in a panel: one for each color.
 const mostLines = len(palette)
 
 // graph draws a panel. Of too many lines it shows those with the highest peaks, and states how many it leaves

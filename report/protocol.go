@@ -15,7 +15,7 @@ import (
 
 // A Protocol holds the statements made before the first run, and the end of the comparison.
 type Protocol struct {
-	// Mode is how the comparison was carried out, plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason; empty if
+	// Mode is plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason for it; empty if
 	// that is not recorded. Duet sums up the turns; nil for a sequence.
 	Mode    string `json:"mode,omitempty"`
 	ModeWhy string `json:"mode_why,omitempty"`
@@ -32,7 +32,7 @@ type Protocol struct {
 	Budget  time.Duration       `json:"budget,omitempty"`
 	Before  *record.Before      `json:"before,omitempty"`
 	Resumed []record.Resumption `json:"resumed,omitempty"`
-	// Canaries is how many judged runs, in a duet how many blocks, have a reading of the host's canary, CanarySpread the
+	// Canaries counts the judged runs, in a duet the blocks, with a reading of the host's canary; CanarySpread is the
 	// sd of its logarithm, CanaryFirst and CanaryLast its means over the first and the last block in requests per
 	// second. Canary compares the arms of a sequence.
 	Canaries     int    `json:"canaries,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// addRows adds the counts of one run to those of others.
+// addRows adds the counts of one run to the counts of others.
 func addRows(all, rows []workload.RowCount) []workload.RowCount {
 	for _, r := range rows {
 		i := slices.IndexFunc(all, func(x workload.RowCount) bool { return x.Store == r.Store && x.What == r.What })

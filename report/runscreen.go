@@ -13,14 +13,14 @@ import (
 )
 
 // A RunOp is the operations of one name in one phase of a run. Mean and Max are response times in milliseconds; AtLeast
-// of the cell may name them too. Within is how well the run knows its p95, as text; empty where it is not known.
+// of the cell may name them too. Within is the run's own interval of its p95 as text; empty where it is not known.
 type RunOp struct {
 	OpLine
 	Mean, Max Number
 	Within    string
 }
 
-// opTable begins a table of operations: columns that name a row, then those of every such table; more has a run's mean
+// opTable begins a table of operations: columns that name a row, then the common ones; more has a run's mean
 // and maximum, and within its own interval.
 func opTable(first []string, more, within bool) *table {
 	head := slices.Concat(first, []string{">Count", ">per s", ">Errors"})
@@ -74,7 +74,7 @@ func (t *table) text() []string {
 	return out
 }
 
-// columns lines up the cells of rows, those of right to the right, with a gap between them and no blanks at the ends.
+// columns lines up the cells of rows, some to the right, with a gap between them and no blanks at the ends.
 func columns(rows [][]string, right []bool, gap string) []string {
 	widths := make([]int, len(rows[0]))
 	out := make([]string, len(rows))
@@ -96,7 +96,7 @@ func columns(rows [][]string, right []bool, gap string) []string {
 	return out
 }
 
-// RunLines is how many lines a [RunScreen] has at most at its usual width.
+// RunLines is the largest number of lines of a [RunScreen] at its usual width.
 const RunLines = 20
 
 // A RunScreen is the end of a single run on a terminal.

@@ -15,8 +15,8 @@ import (
 const (
 	defaultWidth = 100
 	narrowest    = 40
-	// ScreenLines is how many lines a [Screen] of a comparison has at most at its usual width; a command adds where the
-	// report is.
+	// ScreenLines is the largest number of lines of a comparison's [Screen] at its usual width; a command adds the place
+	// of the report.
 	ScreenLines = 17
 )
 
@@ -141,7 +141,7 @@ func (s *screen) limits(d Document) {
 	}
 }
 
-// labelWidth is how wide the first column is: "INCONCLUSIVE" and two spaces.
+// labelWidth is the width of the first column: "INCONCLUSIVE" and two spaces.
 const labelWidth = 14
 
 func (s *screen) blank() {

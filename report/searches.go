@@ -137,7 +137,7 @@ type SearchEnds struct {
 	AtLeast   int     `json:"at_least"`              // searches that ended at a limit of their own: lower bounds
 	AtLeastBy []Count `json:"at_least_by,omitempty"` // the stop rules of those
 	Stopped   []Count `json:"stopped"`               // stop rules, in words
-	// Unstable is how many searches contradict themselves, and Reached and Held the medians of their two levels:
+	// Unstable counts searches that contradict themselves; Reached and Held are the medians of their two levels:
 	// going up, and after an overload; 0 when none saw both.
 	Unstable int      `json:"unstable,omitempty"`
 	Reached  float64  `json:"reached,omitempty"`
@@ -149,14 +149,14 @@ type SearchEnds struct {
 	Evidence string  `json:"evidence,omitempty"`
 }
 
-// Margin is how much of its limit a rule used at the capacity: the median over the runs. 1 is the limit.
+// Margin is the part of its limit that a rule used at the capacity: the median over the runs. 1 is the limit.
 type Margin struct {
 	Rule string `json:"rule"`
 	Used Number `json:"used"`
 	Runs int    `json:"runs"`
 }
 
-// Count is how often something was seen.
+// Count is a tally of one thing.
 type Count struct {
 	Name string `json:"name"`
 	N    int    `json:"n"`
@@ -272,7 +272,7 @@ func (d Document) limiterSections() []section {
 	return t.section("What stopped the searches", notes...)
 }
 
-// limiterText is what limited an arm: the limiters of its runs, or else the rules at which its searches ended.
+// limiterText names what limited an arm: the limiters of its runs, or else the rules at which its searches ended.
 func limiterText(l SearchEnds) string {
 	if named := namedText(l); named != "" || len(l.Rules) == 0 {
 		return cmp.Or(named, stopText(l))

@@ -8,7 +8,7 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// secondaryShown is how many metrics without a finding a report lists; JSON has all.
+// secondaryShown is the largest number of metrics without a finding in a report; JSON has all.
 const secondaryShown = 20
 
 // secondarySections shows the metrics beside the primary endpoints: findings in full, the others by their size of |t|.

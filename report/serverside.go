@@ -9,7 +9,7 @@ import (
 	"plimsoll/stats"
 )
 
-// SideTable sets the users' measurements beside those of the target's telemetry, operation by operation, on one
+// SideTable sets the users' measurements beside the target's telemetry, operation by operation, on one
 // engine: judged runs merged, measured phases.
 type SideTable struct {
 	Engine string    `json:"engine"`

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// mostSettings is how many signs of settings a title shows of an arm.
+// mostSettings is the largest number of signs of an arm's settings in a title.
 const mostSettings = 32
 
 // settings returns the arguments and environment that each arm has and another has not, in the order of the arms; "" of an

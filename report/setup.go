@@ -12,7 +12,6 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/target"
 	"plimsoll/watch/probe"
 )
 
@@ -115,7 +114,7 @@ func (b *builder) planRows() []record.Row {
 	return append(rows, b.armRows()...)
 }
 
-// foundUsers is how a pilot found the number of users on an engine, in parentheses; empty where the plan has it.
+// foundUsers names the pilot that found the number of users on an engine, in parentheses; empty where the plan has it.
 func (b *builder) foundUsers(engine string) string {
 	for _, l := range b.c.UserLevels {
 		if l.Engine == engine {
@@ -142,7 +141,7 @@ func (b *builder) accountsText() string {
 	return strings.Join(texts, "; ")
 }
 
-// usersPerAgent is how many users of the unbounded test one process of the generator may come to have; empty without
+// usersPerAgent is the largest number of users of one generator process in the unbounded test; empty without
 // the test, or a run.
 func (b *builder) usersPerAgent() string {
 	u, ok := b.in.Plan.Search()
@@ -335,7 +334,7 @@ func cpuText(h probe.Host) string {
 	return fmt.Sprintf("%d x %s", h.CPUs, h.CPUModel)
 }
 
-// placementText is where generator and target ran. A target that others run may be on any host, also on this one behind
+// placementText states the places of generator and target. A target that others run may be on any host, also on this one behind
 // an address of its own.
 func (b *builder) placementText(m record.Manifest) string {
 	if b.in.Plan != nil && !b.in.Plan.Target.OwnHost() && !m.SharedHost {
@@ -424,95 +423,6 @@ func inParens(s string) string {
 		return ""
 	}
 	return " (" + s + ")"
-}
-
-// described returns the target's description from a judged run on an engine, or else that of any run.
-func (b *builder) described(engine, arm string) target.Description {
-	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
-		for _, r := range runs {
-			var d target.Description
-			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) && len(r.Manifest.Target) > 0 && json.Unmarshal(r.Manifest.Target, &d) == nil {
-				return d
-			}
-		}
-	}
-	return target.Description{}
-}
-
-// companionsText names the server that played each other store; empty if there is none.
-func (b *builder) companionsText() string {
-	engine := ""
-	if len(b.Engines) > 0 {
-		engine = b.Engines[0].Key
-	}
-	all := b.described(engine, "").Companions
-	var parts []string
-	for _, role := range slices.Sorted(maps.Keys(all)) {
-		if role == "proxy" || strings.HasPrefix(role, target.ReplicaPrefix) { // no other stores; each has its row
-			continue
-		}
-		c := all[role]
-		text := role + ": " + c.Full()
-		var settings []string
-		for _, k := range slices.Sorted(maps.Keys(c.Settings)) {
-			if c.Settings[k] != "" {
-				settings = append(settings, k+"="+c.Settings[k])
-			}
-		}
-		if len(settings) > 0 {
-			text += " (" + strings.Join(settings, ", ") + ")"
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// replicasText names the copies of an arm's database on an engine that ran, or with an empty arm those of the first run;
-// empty without any.
-func (b *builder) replicasText(engine, arm string) string {
-	n, what := 0, map[string]bool{}
-	d := b.described(engine, arm)
-	for _, name := range d.Replicas() {
-		n++
-		what[d.Companions[name].Full()] = true
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" with %s (%s)", count(n, "replica", "replicas"), strings.Join(slices.Sorted(maps.Keys(what)), ", "))
-}
-
-// durability lists the settings that decide the cost of a commit.
-var durability = []string{"fsync", "synchronous_commit", "full_page_writes", "innodb_flush_log_at_trx_commit",
-	"innodb_doublewrite", "sync_binlog", "log_bin"}
-
-// durabilityOf lists them, and the values that a database or a role sets for itself, which win over the server's.
-func durabilityOf(settings map[string]string) (out []string) {
-	all := slices.Sorted(maps.Keys(settings))
-	for _, name := range durability {
-		for _, key := range all {
-			if key == name || strings.HasPrefix(key, name+" of ") {
-				out = append(out, key+"="+settings[key])
-			}
-		}
-	}
-	return out
-}
-
-// databaseText names a database server with its version and durability.
-func (b *builder) databaseText(e Engine) string {
-	text := e.Full
-	db := b.described(e.Key, "").Database
-	if db == nil {
-		return text
-	}
-	if db.Version != "" && !strings.Contains(text, db.Version) {
-		text += " (" + db.Full() + ")"
-	}
-	if settings := durabilityOf(db.Settings); len(settings) > 0 {
-		text += "; " + strings.Join(settings, ", ")
-	}
-	return text
 }
 
 func (d Document) setupSections() []section {

@@ -194,7 +194,7 @@ func armOf(class string) int {
 	return -1
 }
 
-// A look is how a PNG shows a class: the styles of SVG in other words.
+// A look is the style of a class in a PNG.
 type look struct {
 	color        color.NRGBA
 	width        float64 // of a line, in units
@@ -202,7 +202,7 @@ type look struct {
 	bold, dashed bool
 }
 
-// looks are those of classes; the color of an arm is added.
+// looks holds the look of each class; the color of an arm is added.
 var looks = map[string]look{
 	"title":          {color: ink, size: 14, bold: true},
 	"how":            {color: soft, size: 11},

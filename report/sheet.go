@@ -40,7 +40,7 @@ type fold struct {
 	sections []section
 }
 
-// sections are those of all folds.
+// sections returns the sections of all folds.
 func (s sheet) sections() []section {
 	var out []section
 	for _, f := range s.folds {
@@ -378,7 +378,7 @@ func (d Document) sheet() sheet {
 	return s
 }
 
-// top is what a comparison's report begins with.
+// top begins a comparison's report.
 func (d Document) top() sheet {
 	s := sheet{title: "Performance Comparison", arms: d.armTitles(), front: d.front(), warnings: d.Warnings}
 	s.brief, s.full = d.briefSections(), FullFile

@@ -57,7 +57,7 @@ func shiftText(p verdict.ShiftPoint) string {
 	return d.text()
 }
 
-// ends is how far a point and its band reach from no change; a band beyond 100 % is drawn cut off.
+// ends returns the distance of a point and its band from no change; a band beyond 100 % is drawn cut off.
 func ends(p verdict.ShiftPoint) float64 {
 	far := max(p.Effect, -p.Effect)
 	if p.Lo != nil && p.Hi != nil {
@@ -66,7 +66,7 @@ func ends(p verdict.ShiftPoint) float64 {
 	return min(far, 1)
 }
 
-// pictureHalf is how many signs a picture has on each side of no change.
+// pictureHalf is the number of signs of a picture on each side of no change.
 const pictureHalf = 10
 
 // picture draws a point and its band in signs, most being the end of the scale on both sides:

@@ -63,7 +63,7 @@ func (d *Sizing) title() string {
 	return "Performance test results: " + d.Machine.Name
 }
 
-// top is what the report begins with; it is whole enough as Markdown to be sent as a pull request.
+// top begins the report; it is whole enough as Markdown to be sent as a pull request.
 func (d *Sizing) top() sheet {
 	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, warnings: d.LostWarnings()}
 	s.footer = fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))

@@ -36,7 +36,7 @@ type StabilityCell struct {
 	Hi      Number `json:"per_hour_hi"`
 	// Parts counts in how many runs a part of the signal drifted by itself, most frequent first.
 	Parts []Count `json:"parts,omitempty"`
-	// Against is how much more the signal changed than in the base's run of the same block; nil for the base.
+	// Against compares the signal's change with the base's run of the same block; nil for the base.
 	Against *StabilityDelta `json:"against,omitempty"`
 }
 

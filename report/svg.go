@@ -76,7 +76,7 @@ func (g Graph) legend() (legend [][]key, head float64) {
 	return legend, head
 }
 
-// shapes draws the graph with an area of a height. Curves lie in a group that is an inner svg, whose units are those of
+// shapes draws the graph with an area of a height. Curves lie in a group that is an inner svg with the units of
 // the outer one, so that a script can zoom by changing its view box; data-end, data-lo and data-hi on it give the range
 // of the axes.
 func (g Graph) shapes(height float64) []shape {

@@ -38,7 +38,7 @@ type ReleasePair struct {
 type Trend struct {
 	Format    int             `json:"format"`
 	Databases []TrendDatabase `json:"databases"`
-	// Level is that of the intervals, Alpha the chance that a chain of equal releases gets a change.
+	// Level is the level of the intervals, Alpha the chance that a chain of equal releases gets a change.
 	Level    float64  `json:"level"`
 	Alpha    float64  `json:"alpha"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -67,7 +67,7 @@ type TrendChain struct {
 type TrendRelease struct {
 	Release string `json:"release"`
 	Against Delta  `json:"against_first"`
-	// Comparisons is how many it was in.
+	// Comparisons counts the comparisons with it.
 	Comparisons int `json:"comparisons"`
 }
 
@@ -78,12 +78,12 @@ type TrendChange struct {
 	Before  string `json:"release_before"`
 	Shift   Delta  `json:"shift"`
 	P       Number `json:"p"`
-	// InRow is how many comparisons in a row show it, each by itself; from two on it is an alarm.
+	// InRow counts comparisons in a row that show it, each by itself; from two on it is an alarm.
 	InRow int  `json:"comparisons_in_a_row"`
 	Alarm bool `json:"alarm"`
 }
 
-// alarmLinks is how many comparisons in a row have to show a change before it is an alarm. One may have had a bad day,
+// alarmLinks is the number of comparisons in a row that make a change an alarm. One may have had a bad day,
 // and along a chain of neighbors that day would stay in the levels of all later releases.
 const alarmLinks = 2
 

@@ -4,7 +4,7 @@ import "fmt"
 
 const trendTitle = "Supported users by release"
 
-// top is what the report begins with.
+// top begins the report.
 func (d *Trend) top() sheet {
 	s := sheet{title: trendTitle, list: true, warnings: d.Warnings}
 	s.footer = "Made by plimsoll from stored comparisons or published numbers."

@@ -24,10 +24,10 @@ type UsersOf struct {
 	Runs   int    `json:"runs"`
 	// Mixes compares the planned with the measured mix, by behavior, in the measured phase.
 	Mixes []workload.Mix `json:"mixes,omitempty"`
-	// Messages counts the whole runs, Grace is how long a message may take.
+	// Messages counts the whole runs, Grace is the longest time that a message may take.
 	Messages workload.LedgerCount `json:"messages"`
 	Grace    time.Duration        `json:"grace"`
-	// Undelivered is why deliveries are not judged; empty where they are.
+	// Undelivered is the reason for not judging deliveries; empty where they are judged.
 	Undelivered string `json:"undelivered,omitempty"`
 	// Audit adds up the audits of messages read back; nil if no run had one. AuditErrors are the
 	// errors of audits.
@@ -194,7 +194,7 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 	return out
 }
 
-// mostActions is how many actions a table shows; the others are added up.
+// mostActions is the largest number of actions in a table; the others are added up.
 const mostActions = 12
 
 // userSections are the sections about users.

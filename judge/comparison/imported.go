@@ -297,7 +297,7 @@ func onDatabase(name string) string {
 }
 
 // EndpointOf returns the endpoint of a metric that is named as in [record.Figure]: capacity and throughput are better
-// higher, errors in percent and all latencies lower. Margins are those of the statistic unless margins has the
+// higher, errors in percent and all latencies lower. The margin is the statistic's unless margins has the
 // metric.
 func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.Endpoint, error) {
 	e := plan.Endpoint{Name: metric, Unit: unit, Better: plan.Lower}
