@@ -41,9 +41,9 @@ func (d Document) endpointRows() [][]string {
 			if r.PairsNeeded > 0 {
 				needed = strconv.Itoa(r.PairsNeeded)
 			}
-			rows = append(rows, []string{d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name, r.Unit,
-				string(r.Better), string(r.Kind), strconv.FormatBool(r.Indicative), figure(r.Base.Mean), figure(r.New.Mean), strconv.FormatBool(r.Base.AtLeast), strconv.FormatBool(r.New.AtLeast),
-				figure(r.Effect), figure(lo), figure(hi), figure(level), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), r.Reason})
+			rows = append(rows, fields(d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name, r.Unit, r.Better, r.Kind, r.Indicative,
+				r.Base.Mean, r.New.Mean, r.Base.AtLeast, r.New.AtLeast, r.Effect, lo, hi, level, unit, r.Margin, r.MDE, r.N, needed, r.P,
+				r.HolmP, r.Reason))
 		}
 		for _, r := range f.Skipped {
 			row := make([]string, len(rows[0]))
@@ -136,6 +136,19 @@ func figure[F ~float64](v F) string {
 		return ""
 	}
 	return strconv.FormatFloat(float64(v), 'g', -1, 64)
+}
+
+// fields writes the fields of a row: texts and counts as they are, numbers with all their digits.
+func fields(row ...any) []string {
+	for i, v := range row {
+		switch v := v.(type) {
+		case float64:
+			row[i] = figure(v)
+		case Number:
+			row[i] = figure(v)
+		}
+	}
+	return cells(row...)
 }
 
 // writeCSV writes rows; no cell but a number begins as a spreadsheet's formula does.

@@ -25,25 +25,22 @@ func addRows(all, rows []workload.RowCount) []workload.RowCount {
 }
 
 // rowSection shows the rows that the stores held after the runs.
-func rowSection(us []UsersOf, head headFunc, row rowFunc) []section {
-	t := head("Store", "Rows of", ">Expected", ">There", "As expected")
+func (p usersPart) rowSection() []section {
+	t := p.head("Store", "Rows of", ">Expected", ">There", "As expected")
 	t.Kind = len(t.Head) - 1
-	for _, u := range us {
+	for _, u := range p.us {
 		if u.Audit == nil {
 			continue
 		}
 		for _, r := range u.Audit.Rows {
-			want, there, right := fmt.Sprint(r.Least), fmt.Sprint(r.Actual), "yes"
+			want, there := fmt.Sprint(r.Least), fmt.Sprint(r.Actual)
 			if r.Most != r.Least {
 				want += fmt.Sprintf(" to %d", r.Most)
 			}
 			if r.Unknown {
 				there = "not known"
 			}
-			if !r.Right() {
-				right = "no"
-			}
-			t.add(row(r.Store, u, r.What, want, there, right))
+			t.add(p.row(r.Store, u, r.What, want, there, yes(r.Right())))
 		}
 	}
 	return t.section("Rows in the stores",

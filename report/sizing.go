@@ -120,14 +120,6 @@ func (d *Sizing) runSection() section {
 	return section{Level: 2, Title: "Runs", Table: t}
 }
 
-// yes is the cell of a column of yes and no.
-func yes(v bool) string {
-	if v {
-		return "yes"
-	}
-	return "no"
-}
-
 // methodology describes the measurement, in the form that readers of the table expect.
 func (d *Sizing) methodology() []string {
 	items := []string{"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload."}

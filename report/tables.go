@@ -89,3 +89,11 @@ func orDash(s string) string {
 	}
 	return s
 }
+
+// yes is the cell of a column of yes and no.
+func yes(v bool) string {
+	if v {
+		return "yes"
+	}
+	return "no"
+}

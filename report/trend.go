@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -272,11 +271,10 @@ func (d *Trend) csvRows() [][]string {
 	for _, db := range d.Databases {
 		for k, c := range db.Chains {
 			for _, r := range c.Releases {
-				row := []string{db.Database, strconv.Itoa(k + 1), r.Release, figure(r.Against.Value), figure(r.Against.Lo), figure(r.Against.Hi),
-					strconv.Itoa(r.Comparisons), "", "", "", "", ""}
+				row := fields(db.Database, k+1, r.Release, r.Against.Value, r.Against.Lo, r.Against.Hi, r.Comparisons, "", "", "", "", "")
 				for _, x := range c.Changes {
 					if x.Release == r.Release {
-						row = append(row[:7], figure(x.Shift.Value), figure(x.Shift.Lo), figure(x.Shift.Hi), figure(x.P), strconv.FormatBool(x.Alarm))
+						row = append(row[:7], fields(x.Shift.Value, x.Shift.Lo, x.Shift.Hi, x.P, x.Alarm)...)
 					}
 				}
 				rows = append(rows, row)

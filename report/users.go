@@ -197,55 +197,56 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 // mostActions is the largest number of actions in a table; the others are added up.
 const mostActions = 12
 
+// A usersPart is the users of some arms, with the login and the mix of their plan. Label names an arm; "" for all when
+// there is only one.
+type usersPart struct {
+	us         []UsersOf
+	login, mix string
+	label      func(UsersOf) string
+}
+
 // userSections are the sections about users.
 func (d Document) userSections() []section {
-	return userSections(d.Users, d.Login, d.Mix, d.userLabel)
+	return usersPart{d.Users, d.Login, d.Mix, d.userLabel}.sections()
 }
 
-// userSections lays out the sections about users. label names an arm; "" for all when there is only
-// one.
-func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) []section {
-	if len(us) == 0 {
+func (p usersPart) sections() []section {
+	if len(p.us) == 0 {
 		return nil
 	}
-	named := len(us) > 1 || label(us[0]) != ""
-	head := func(first string, rest ...string) *table {
-		h := []string{first}
-		if named {
-			h = append(h, "Arm")
-		}
-		return newTable(-1, append(h, rest...)...)
-	}
-	row := func(first any, u UsersOf, rest ...any) []string {
-		if named {
-			return cells(first, label(u), cells(rest...))
-		}
-		return cells(first, cells(rest...))
-	}
-	out := mixSections(us, mix, head, row, label)
-	out = append(out, messageSection(us, head, row)...)
-	out = append(out, rowSection(us, head, row)...)
-	out = append(out, loginSection(us, login, head, row)...)
-	return append(out, stormSection(us, head, row)...)
+	return slices.Concat(p.mixSections(), p.messageSection(), p.rowSection(), p.loginSection(), p.stormSection())
 }
 
-type (
-	headFunc func(first string, rest ...string) *table
-	rowFunc  func(first any, u UsersOf, rest ...any) []string
-)
+func (p usersPart) named() bool { return len(p.us) > 1 || p.label(p.us[0]) != "" }
 
-func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label func(UsersOf) string) []section {
-	t := head("Action", ">Requested", ">Achieved", ">Attempts", ">Done", ">Failed", ">Skipped", "Why skipped")
+// head begins a table with a column for the arm, if there are several.
+func (p usersPart) head(first string, rest ...string) *table {
+	h := []string{first}
+	if p.named() {
+		h = append(h, "Arm")
+	}
+	return newTable(-1, append(h, rest...)...)
+}
+
+func (p usersPart) row(first any, u UsersOf, rest ...any) []string {
+	if p.named() {
+		return cells(first, p.label(u), cells(rest...))
+	}
+	return cells(first, cells(rest...))
+}
+
+func (p usersPart) mixSections() []section {
+	t := p.head("Action", ">Requested", ">Achieved", ">Attempts", ">Done", ">Failed", ">Skipped", "Why skipped")
 	var notes []string
-	for _, u := range us {
+	for _, u := range p.us {
 		for _, m := range u.Mixes {
 			top, others := folded(m)
 			for _, a := range append(top, others...) {
 				n, why := skips(a.Skipped)
-				t.add(row(a.Name, u, share(a.Requested), share(a.Achieved), a.Attempts, a.OK, a.Failed, n, why))
+				t.add(p.row(a.Name, u, share(a.Requested), share(a.Achieved), a.Attempts, a.OK, a.Failed, n, why))
 			}
 			at := m.Behavior
-			if l := label(u); l != "" {
+			if l := p.label(u); l != "" {
 				at += ", " + l
 			}
 			text := fmt.Sprintf("%s: %s percentage points between the requested and the achieved mix (total variation), %d actions done; chance alone would bring %s on average and %s in one run of a hundred.",
@@ -266,8 +267,8 @@ func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label fun
 		return nil
 	}
 	title := "What the users did"
-	if mix != "" {
-		title += " (mix: " + mix + ")"
+	if p.mix != "" {
+		title += " (mix: " + p.mix + ")"
 	}
 	return t.section(title, notes...)
 }
@@ -322,11 +323,11 @@ func skips(by map[string]int64) (n int64, why string) {
 	return n, strings.Join(texts, ", ")
 }
 
-func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
-	t := head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
+func (p usersPart) messageSection() []section {
+	t := p.head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
 	var notes prose
 	grace, judged := time.Duration(0), false
-	for _, u := range us {
+	for _, u := range p.us {
 		m := u.Messages
 		if m.Acked == 0 && m.Expected() == 0 && u.Audit == nil {
 			continue
@@ -364,7 +365,7 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 		} else {
 			judged = true
 		}
-		t.add(row(m.Acked, u, fates, back))
+		t.add(p.row(m.Acked, u, fates, back))
 	}
 	if !judged {
 		return t.section("Messages", append(notes, "Whole runs.")...)
@@ -381,15 +382,15 @@ func faultText(n int64, m workload.LedgerCount) string {
 	return fmt.Sprintf("%d (%s %%)", n, sig(100*float64(n)/float64(m.Expected()), 2))
 }
 
-func loginSection(us []UsersOf, login string, head headFunc, row rowFunc) []section {
-	t := head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
-	for _, u := range us {
+func (p usersPart) loginSection() []section {
+	t := p.head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
+	for _, u := range p.us {
 		for _, l := range u.Login {
-			t.add(row(l.Name, u, l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
+			t.add(p.row(l.Name, u, l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
 		}
 	}
 	title, note := "Login and sign-up", ""
-	switch login {
+	switch p.login {
 	case plan.LoginWarm:
 		title, note = title+" (warm)", "Warm: users had their tokens before the ramp; what is here is what a client does at its start. "
 	case plan.LoginCold:
@@ -398,9 +399,9 @@ func loginSection(us []UsersOf, login string, head headFunc, row rowFunc) []sect
 	return t.section(title, note+"Over the whole runs; none of it is in the operations of the steady state.")
 }
 
-func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
-	t := head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
-	for _, u := range us {
+func (p usersPart) stormSection() []section {
+	t := p.head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
+	for _, u := range p.us {
 		for _, s := range u.Storms {
 			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3), sig((s.Begin+s.To-s.From).Seconds(), 3))
 			back := "not in the phase"
@@ -411,12 +412,12 @@ func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			default:
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
-			t.add(row(s.Kind, u, secs, s.Affected, s.Missed, back, s.All.Count, s.All.P50, s.All.P95, s.All.P99, errorText(s.All)))
+			t.add(p.row(s.Kind, u, secs, s.Affected, s.Missed, back, s.All.Count, s.All.P50, s.All.P95, s.All.P99, errorText(s.All)))
 			if len(s.Ops) == 1 {
 				continue
 			}
 			for _, l := range s.Ops {
-				t.add(row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
+				t.add(p.row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
 			}
 		}
 	}
@@ -440,7 +441,7 @@ func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	for _, n := range userNotices([]UsersOf{u}, none) {
 		b.WriteString("\nATTENTION: " + oneLine(n.text) + "\n")
 	}
-	for _, s := range userSections([]UsersOf{u}, login, mix, none) {
+	for _, s := range (usersPart{[]UsersOf{u}, login, mix, none}).sections() {
 		b.WriteString("\n" + oneLine(s.Title) + ":\n")
 		for _, l := range s.Table.text() {
 			b.WriteString(l + "\n")

@@ -132,10 +132,6 @@ func firstRed(r RunRow) string {
 func (d Document) validitySections() []section {
 	t := newTable(6, "Run", ">Block", ">Order", "Test", "Arm", "Part", "Valid", "Findings")
 	for _, r := range d.Runs {
-		valid := "yes"
-		if !r.Valid {
-			valid = "no"
-		}
 		var texts []string
 		for _, f := range r.Finding {
 			texts = append(texts, findingText(f))
@@ -147,7 +143,7 @@ func (d Document) validitySections() []section {
 		if r.Part == "pilot" {
 			block = dash
 		}
-		t.add(r.ID, block, r.Order, test(d.engineLabel(r.Engine)), d.armLabel(r.Arm), r.Part, valid, orDash(strings.Join(texts, "; ")))
+		t.add(r.ID, block, r.Order, test(d.engineLabel(r.Engine)), d.armLabel(r.Arm), r.Part, yes(r.Valid), orDash(strings.Join(texts, "; ")))
 	}
 	s := section{Level: 3, Title: "Validity", Table: t}
 	judged, invalid := 0, 0
