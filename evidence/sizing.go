@@ -16,7 +16,7 @@ import (
 // Sizing reads the runs of a stored ladder of load steps and draws the conclusions: grades, advice and the limiter.
 // load opens a run of the store.
 func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id string) (*record.Run, error)) (report.Document, error) {
-	d := &report.Sizing{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool, Search: z.Capacity, PlanText: z.Plan,
+	d := &report.SizingPart{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool, Search: z.Capacity, PlanText: z.Plan,
 		Complete: z.State == record.Sealed && len(z.Steps) == len(z.Planned) && len(z.Steps) > 0, Why: z.Why}
 	doc := report.Document{Sizing: d}
 	if !d.Complete && d.Why == "" {
@@ -104,7 +104,7 @@ func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 
 // auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that were repeated. One
 // that cannot be read is no reason to have no report.
-func auditOthers(d *report.Sizing, z *record.Sizing, load func(id string) (*record.Run, error)) {
+func auditOthers(d *report.SizingPart, z *record.Sizing, load func(id string) (*record.Run, error)) {
 	others := z.Repeated
 	if z.Search != "" {
 		others = append([]record.SizingStep{{Run: z.Search}}, others...)

@@ -157,9 +157,9 @@ type Document struct {
 	// Chapters are the caller's own; their graphs are among Graphs.
 	Chapters []Chapter `json:"chapters,omitempty"`
 	// Given, Sizing and Trend are set in documents on other subjects than runs; each is all of its document's JSON.
-	Given  *Given  `json:"-"`
-	Sizing *Sizing `json:"-"`
-	Trend  *Trend  `json:"-"`
+	Given  *Given      `json:"-"`
+	Sizing *SizingPart `json:"-"`
+	Trend  *TrendPart  `json:"-"`
 	// Pages are the pages of the judged runs, by engine, test and block, base first.
 	Pages []PageRef `json:"pages,omitempty"`
 }
@@ -282,14 +282,14 @@ func parts() []part {
 		{Runs, validity, (*builder).disturbances, nil},
 		{Runs, "Graphs", (*builder).graphs, Document.graphSections},
 		{Runs, "More", (*builder).chapters, Document.chapterSections},
-		{Ladder, "", nil, ofSizing((*Sizing).methodSection)},
-		{Ladder, "", nil, ofSizing((*Sizing).setupSection)},
-		{Ladder, "", nil, ofSizing((*Sizing).stepSection)},
-		{Ladder, "", nil, ofSizing((*Sizing).adviceSection)},
-		{Ladder, "", nil, ofSizing((*Sizing).offerSection)},
-		{Ladder, "", nil, ofSizing((*Sizing).failureSection)},
-		{Ladder, "", nil, ofSizing((*Sizing).driftSection)},
-		{Ladder, "", nil, ofSizing((*Sizing).runSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).methodSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).setupSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).stepSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).adviceSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).offerSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).failureSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).driftSection)},
+		{Ladder, "", nil, ofSizing((*SizingPart).runSection)},
 		{Releases, "", nil, Document.trendSections},
 	}
 }

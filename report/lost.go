@@ -65,7 +65,7 @@ type StepLoss struct {
 
 // Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil for a run without
 // records of its users; err is the reason why they could not be read.
-func (d *Sizing) Audited(run string, users int, u *record.Users, err error) {
+func (d *SizingPart) Audited(run string, users int, u *record.Users, err error) {
 	switch {
 	case err != nil:
 		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Unknown: plain.Error(err)})
@@ -76,7 +76,7 @@ func (d *Sizing) Audited(run string, users int, u *record.Users, err error) {
 }
 
 // lostText is the number of messages that a run of the sizing is known to have lost; empty for none.
-func (d *Sizing) lostText(run string) string {
+func (d *SizingPart) lostText(run string) string {
 	for _, l := range d.LostIn {
 		if l.Run == run && l.Missing > 0 {
 			return strconv.Itoa(l.Missing)
@@ -86,7 +86,7 @@ func (d *Sizing) lostText(run string) string {
 }
 
 // LostWarnings warn of the acknowledged messages that are gone, one for each run.
-func (d *Sizing) LostWarnings() []string {
+func (d *SizingPart) LostWarnings() []string {
 	var out prose
 	for _, l := range d.LostIn {
 		at := "first search"

@@ -13,11 +13,11 @@ import (
 	"plimsoll/record"
 )
 
-// SizingFormat is the version of the JSON form of a [Sizing].
+// SizingFormat is the version of the JSON form of a [SizingPart].
 const SizingFormat = 1
 
-// A Sizing is the report of a ladder of load steps as data.
-type Sizing struct {
+// A SizingPart is the report of a ladder of load steps as data.
+type SizingPart struct {
 	Format   int    `json:"format"`
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -51,12 +51,12 @@ var gradeMarks = map[sizing.Grade]string{
 }
 
 // AllGraded reports whether every step has a grade; a step of a run that is not valid has none.
-func (d *Sizing) AllGraded() bool {
+func (d *SizingPart) AllGraded() bool {
 	return !slices.ContainsFunc(d.Steps, func(s sizing.Step) bool { return s.Grade == "" })
 }
 
 // title names the machine if it is known.
-func (d *Sizing) title() string {
+func (d *SizingPart) title() string {
 	if d.Machine.Name == "" {
 		return "Performance test results: " + d.Name
 	}
@@ -64,7 +64,7 @@ func (d *Sizing) title() string {
 }
 
 // top begins the report; it is whole enough as Markdown to be sent as a pull request.
-func (d *Sizing) top() sheet {
+func (d *SizingPart) top() sheet {
 	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, warnings: d.LostWarnings()}
 	s.footer = fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))
 	if !d.Complete {
@@ -74,7 +74,7 @@ func (d *Sizing) top() sheet {
 }
 
 // lead is the answer in one or two sentences.
-func (d *Sizing) lead() string {
+func (d *SizingPart) lead() string {
 	if !d.Graded() {
 		return "No step carries a grade, so nothing can be said about how many users there may be. " + d.Bottleneck.Sentence
 	}
@@ -101,18 +101,18 @@ func levelText(l sizing.Level) string {
 	return fmt.Sprintf("%d concurrent users (no longer at %d)", l.Users, l.Next)
 }
 
-func (d *Sizing) methodSection() section {
+func (d *SizingPart) methodSection() section {
 	return section{Level: 2, Title: "Methodology", Items: d.methodology()}
 }
 
-func (d *Sizing) setupSection() section {
+func (d *SizingPart) setupSection() section {
 	if len(d.Setup) == 0 {
 		return section{}
 	}
 	return settingsSection("Server configuration", d.Setup)
 }
 
-func (d *Sizing) runSection() section {
+func (d *SizingPart) runSection() section {
 	t := newTable(2, ">Users", "Run", "Valid", "Why not")
 	for _, s := range d.Steps {
 		t.add(s.Users, s.Run, yes(s.Valid), s.Why)
@@ -121,7 +121,7 @@ func (d *Sizing) runSection() section {
 }
 
 // methodology describes the measurement, in the form that readers of the table expect.
-func (d *Sizing) methodology() []string {
+func (d *SizingPart) methodology() []string {
 	items := []string{"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload."}
 	if d.Plan == nil || d.Plan.Sizing == nil {
 		return items
@@ -176,7 +176,7 @@ func stepCells(s sizing.Step) []string {
 	return append(cells, cpu, mem)
 }
 
-func (d *Sizing) stepSection() section {
+func (d *SizingPart) stepSection() section {
 	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile", ">99th percentile", ">Max", ">Failure rate",
 		">CPU usage", ">Memory", "Grade", "Because")
 	for _, s := range d.Steps {
@@ -204,7 +204,7 @@ func (d *Sizing) stepSection() section {
 	return section{Level: 2, Title: "Results", Table: t, Notes: notes}
 }
 
-func (d *Sizing) adviceSection() section {
+func (d *SizingPart) adviceSection() section {
 	items := []string{
 		"Comfortable (graded Good or better): " + levelText(d.Comfortable) + ".",
 		"Maximum (graded better than Poor): " + levelText(d.Maximum) + ".",
@@ -229,7 +229,7 @@ var advice = map[string]string{
 	sizing.ProxyBound:  "What to do: allow this host's address at the proxy, or test past it; then repeat the steps.",
 }
 
-func (d *Sizing) offerSection() section {
+func (d *SizingPart) offerSection() section {
 	if len(d.Offers) == 0 {
 		return section{}
 	}
@@ -262,7 +262,7 @@ func (d *Sizing) offerSection() section {
 		"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."}}
 }
 
-func (d *Sizing) failureSection() section {
+func (d *SizingPart) failureSection() section {
 	var items prose
 	for _, s := range d.Steps {
 		if len(s.Classes) > 0 {
@@ -279,7 +279,7 @@ func (d *Sizing) failureSection() section {
 	return section{Level: 2, Title: "Failures", Items: items}
 }
 
-func (d *Sizing) driftSection() section {
+func (d *SizingPart) driftSection() section {
 	var items prose
 	for _, s := range d.Drift {
 		steady := 0
@@ -302,7 +302,7 @@ func (d *Sizing) driftSection() section {
 
 // csvRows is the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes. Unknown
 // values are empty, and so is the number of acknowledged messages that were lost where none is known to be.
-func (d *Sizing) csvRows() [][]string {
+func (d *SizingPart) csvRows() [][]string {
 	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent",
 		"memory_bytes", "grade", "rule", "valid", "run", "acknowledged_lost"}}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
@@ -335,7 +335,7 @@ func formulaFree(s string) string {
 }
 
 // ofSizing is a section of a sizing, left out where it is empty.
-func ofSizing(f func(*Sizing) section) func(Document) []section {
+func ofSizing(f func(*SizingPart) section) func(Document) []section {
 	return func(d Document) []section {
 		if s := f(d.Sizing); !s.empty() {
 			return []section{s}

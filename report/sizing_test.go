@@ -35,7 +35,7 @@ prices:
 		row(50, 10, 39, 60, 80, 98, 15), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
 		row(500, 100, 46, 200, 2000, 1677, 140), row(750, 115, 1000, 3400, 4700, 9174, 160),
 	}
-	return Document{Sizing: &Sizing{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
+	return Document{Sizing: &SizingPart{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
 		Result: sizing.Size(steps, sizing.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
 		Setup:  []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
 		Drift: []StepDrift{{Users: 50, Signals: []drift.Drift{{Signal: "memory of app", State: drift.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
@@ -74,7 +74,7 @@ func TestSizingOfLittle(t *testing.T) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	// Nothing at all.
-	for _, empty := range []*Sizing{{}, {Result: sizing.Size(nil, sizing.Machine{}, nil)}} {
+	for _, empty := range []*SizingPart{{}, {Result: sizing.Size(nil, sizing.Machine{}, nil)}} {
 		has(t, reported(t, Markdown, Document{Sizing: empty}), "No step carries a grade")
 	}
 }

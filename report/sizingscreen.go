@@ -8,7 +8,7 @@ import (
 
 // screen writes the end of a sizing for a terminal: the comfortable and the largest number of users, the bottleneck, the
 // cost, and the steps with their grades.
-func (d *Sizing) screen(w io.Writer, width int) error {
+func (d *SizingPart) screen(w io.Writer, width int) error {
 	s := screen{width: width}
 	done := "complete"
 	if !d.Complete {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/stats"
 )
 
-// TrendFormat is the version of the JSON form of a [Trend].
+// TrendFormat is the version of the JSON form of a [TrendPart].
 const TrendFormat = 1
 
 // A ReleasePair is one comparison of two releases on one database: the supported users of each pair of runs.
@@ -31,10 +31,10 @@ type ReleasePair struct {
 	NotComplete string
 }
 
-// A Trend is supported users by release, over many comparisons. Every number that joins two releases is a
+// A TrendPart is supported users by release, over many comparisons. Every number that joins two releases is a
 // ratio within a comparison, or a product of such ratios; numbers of different comparisons, that is of different days
 // and hosts, are never divided by each other.
-type Trend struct {
+type TrendPart struct {
 	Format    int             `json:"format"`
 	Databases []TrendDatabase `json:"databases"`
 	// Level is the level of the intervals, Alpha the chance that a chain of equal releases gets a change.
@@ -101,7 +101,7 @@ type TrendLink struct {
 
 // FromReleases makes the document of comparisons in the order of time. It changes nothing in them.
 func FromReleases(all []ReleasePair) Document {
-	d := &Trend{Format: TrendFormat, Level: 1 - stats.FixedAlpha, Alpha: stats.FixedAlpha}
+	d := &TrendPart{Format: TrendFormat, Level: 1 - stats.FixedAlpha, Alpha: stats.FixedAlpha}
 	var databases []string
 	for _, p := range all {
 		if !slices.Contains(databases, p.Database) {
@@ -266,7 +266,7 @@ func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
 }
 
 // csvRows has one line per release for other programs; ratios minus one, unknown values are empty.
-func (d *Trend) csvRows() [][]string {
+func (d *TrendPart) csvRows() [][]string {
 	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons", "change", "change_lo", "change_hi", "change_p", "alarm"}}
 	for _, db := range d.Databases {
 		for k, c := range db.Chains {
@@ -285,7 +285,7 @@ func (d *Trend) csvRows() [][]string {
 }
 
 // lines are the findings, a sentence each.
-func (d *Trend) lines() []string {
+func (d *TrendPart) lines() []string {
 	var out []string
 	for _, db := range d.Databases {
 		add := func(format string, args ...any) {

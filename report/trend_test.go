@@ -139,7 +139,7 @@ func TestTrendForms(t *testing.T) {
 		if err != nil || name == "two databases" && len(rows) != 1+5+7 {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}
-		var back Trend
+		var back TrendPart
 		if readBack(t, d, &back); len(back.Databases) != len(d.Trend.Databases) {
 			t.Errorf("%s: %+v", name, back)
 		}

@@ -5,7 +5,7 @@ import "fmt"
 const trendTitle = "Supported users by release"
 
 // top begins the report.
-func (d *Trend) top() sheet {
+func (d *TrendPart) top() sheet {
 	s := sheet{title: trendTitle, list: true, warnings: d.Warnings}
 	s.footer = "Made by plimsoll from stored comparisons or published numbers."
 	if len(d.Databases) == 0 {

@@ -50,7 +50,7 @@ func ComparedStatus(doc report.Document, verdicts []verdict.Verdict) int {
 
 // SizedStatus returns the exit status of a sizing in a state: [ExitTool] if it has not ended as planned, [ExitInvalid]
 // if a step has no grade, and [ExitSLO] if acknowledged messages are gone.
-func SizedStatus(state record.State, doc *report.Sizing) int {
+func SizedStatus(state record.State, doc *report.SizingPart) int {
 	var statuses []int
 	if state != record.Sealed {
 		statuses = append(statuses, ExitTool)
