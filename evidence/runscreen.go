@@ -13,9 +13,12 @@ import (
 
 // line is the operation as the tables of reports show it.
 func (o ShownOp) line() report.RunOp {
-	out := report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max), OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
-		Count: o.Count, Failed: o.Errors, Rate: report.Number(o.Rate), P50: report.Number(o.P50), P95: report.Number(o.P95), P99: report.Number(o.P99),
-		Classes: report.Counts(o.Class), Statuses: report.Counts(o.Status), Expected: o.Expected, Drained: o.Drained, Open: o.Open, AtLeast: o.AtLeast}}}
+	out := report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max),
+		OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
+			Count: o.Count, Failed: o.Errors, Rate: report.Number(o.Rate), P50: report.Number(o.P50),
+			P95: report.Number(o.P95), P99: report.Number(o.P99),
+			Classes: report.Counts(o.Class), Statuses: report.Counts(o.Status), Expected: o.Expected,
+			Drained: o.Drained, Open: o.Open, AtLeast: o.AtLeast}}}
 	if i := o.Interval; i != nil && i.P95 != nil {
 		out.Within = fmt.Sprintf("%.2f to %.2f", i.P95[0], i.P95[1])
 	}
@@ -54,7 +57,8 @@ func safeText(c *record.Capacity) string {
 }
 
 func heldText(c *record.Capacity) string {
-	return fmt.Sprintf("for %v without a violation; an effect that comes later would not have shown", c.Confirmed.Round(100*time.Millisecond))
+	return fmt.Sprintf("for %v without a violation; an effect that comes later would not have shown",
+		c.Confirmed.Round(100*time.Millisecond))
 }
 
 func orDash(s string) string { return cmp.Or(s, "-") }
@@ -101,12 +105,13 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 		add("held", "%s", heldText(c))
 	}
 	out.Ops = s.lines()
-	slices.SortStableFunc(out.Ops, func(a, b report.RunOp) int { return -cmp.Compare(a.Count, b.Count) })
+	slices.SortStableFunc(out.Ops,
+		func(a, b report.RunOp) int { return -cmp.Compare(a.Count, b.Count) })
 	return out
 }
 
-// findings adds the facts that a reader must know before trusting a number: the red and amber findings, rules that
-// did not hold or were not judged, and errors.
+// findings adds the facts that a reader must know before trusting a number: the red and amber
+// findings, rules that did not hold or were not judged, and errors.
 func (s *Shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
 		for _, f := range s.Unnamed() {

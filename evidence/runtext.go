@@ -19,9 +19,11 @@ func (s *Shown) Text(w io.Writer) error {
 	for _, c := range s.Changed {
 		plain.Fprintf(w, "  changed: %s\n", c)
 	}
-	plain.Fprintf(w, "  plan %s (%s), seed %d, arm %s, database %s\n", m.Name, m.PlanDigest[:min(len(m.PlanDigest), 19)], m.Seed, orDash(m.Arm), orDash(m.Engine))
+	plain.Fprintf(w, "  plan %s (%s), seed %d, arm %s, database %s\n", m.Name,
+		m.PlanDigest[:min(len(m.PlanDigest), 19)], m.Seed, orDash(m.Arm), orDash(m.Engine))
 	for _, p := range m.Phases {
-		plain.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end", p.Name, p.From.Seconds(), p.To.Seconds(), p.Users)
+		plain.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end", p.Name, p.From.Seconds(),
+			p.To.Seconds(), p.Users)
 		if p.Ended != "" {
 			plain.Fprintf(w, "; %s", p.Ended)
 		}
@@ -62,7 +64,8 @@ func (s *Shown) Text(w io.Writer) error {
 	}
 	s.writeEdges(w)
 	if slices.ContainsFunc(ops, func(o report.RunOp) bool { return o.Within != "" }) {
-		plain.Fprintf(w, "  95 %% of p95 is the interval of this run's own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs shows by how much.\n")
+		plain.Fprintf(w,
+			"  95 %% of p95 is the interval of this run's own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs shows by how much.\n")
 	}
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
@@ -94,7 +97,8 @@ func writeGates(w io.Writer, gates []record.GateOutcome) {
 	if len(gates) == 0 {
 		return
 	}
-	plain.Fprintf(w, "\ngates of the generator (docs/validity.md; the last three columns are seconds):\n")
+	plain.Fprintf(w,
+		"\ngates of the generator (docs/validity.md; the last three columns are seconds):\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	plain.Fprintf(tw, "GATE\tSTATE\tREADING\tWORST\tAMBER\tRED\tREAD\tAMBER\tRED\t\n")
 	for _, g := range gates {
@@ -104,7 +108,8 @@ func writeGates(w io.Writer, gates []record.GateOutcome) {
 			}
 			return plan.Gate{Unit: g.Unit}.Format(*v)
 		}
-		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", g.Name, g.Level, show(g.Value), show(g.Worst), show(&g.Amber), show(&g.Red),
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", g.Name, g.Level, show(g.Value),
+			show(g.Worst), show(&g.Amber), show(&g.Red),
 			g.Seconds, g.AmberSeconds, g.RedSeconds, g.Why)
 	}
 	tw.Flush()
@@ -117,9 +122,12 @@ func (s *Shown) writeEdges(w io.Writer) {
 		return
 	}
 	if ph.Tail == nil {
-		plain.Fprintf(w, "  operations under way at the end of the phase: not recorded; their waits are in no latency\n")
+		plain.Fprintf(w,
+			"  operations under way at the end of the phase: not recorded; their waits are in no latency\n")
 	} else if t := s.Tail(); t.Drained+t.Open > 0 {
-		plain.Fprintf(w, "  under way at the end of the phase: %d, of which %d ended within %v and %d are counted with their age\n", t.Drained+t.Open, t.Drained,
+		plain.Fprintf(w,
+			"  under way at the end of the phase: %d, of which %d ended within %v and %d are counted with their age\n",
+			t.Drained+t.Open, t.Drained,
 			ph.Tail.Waited.Round(time.Millisecond), t.Open)
 	}
 	c := ph.Schedule
@@ -131,17 +139,20 @@ func (s *Shown) writeEdges(w io.Writer) {
 		plain.Fprintf(w, "  achieved of intended operations: not applicable: users without pauses\n")
 		return
 	}
-	plain.Fprintf(w, "  achieved of intended operations (%s): %d of %.0f, %.2f %%\n", c.Of, c.Achieved, c.Intended, 100*c.Share())
+	plain.Fprintf(w, "  achieved of intended operations (%s): %d of %.0f, %.2f %%\n", c.Of, c.Achieved,
+		c.Intended, 100*c.Share())
 	if !c.Marked() || c.Of == record.OfArrivals {
 		return
 	}
-	plain.Fprintf(w, "  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/time.md), in ms:\n",
+	plain.Fprintf(w,
+		"  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/time.md), in ms:\n",
 		100*record.LeastAchieved)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	plain.Fprintf(tw, "NAME\tNOT BEGUN\tP50\tP95\tP99\tMAX\t\n")
 	for _, o := range s.Ops {
 		if b := o.BySchedule; b != nil {
-			plain.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, b.Omitted, b.P50, b.P95, b.P99, b.Max)
+			plain.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, b.Omitted, b.P50, b.P95, b.P99,
+				b.Max)
 		}
 	}
 	tw.Flush()

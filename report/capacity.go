@@ -42,7 +42,12 @@ func (b *builder) capacities() {
 				} else {
 					cell.Delta = deltaOf(r)
 				}
-				cell.Runs, cell.Users, cell.Lo, cell.Hi, cell.AtLeast = s.N, Number(s.Mean), Number(s.Lo), Number(s.Hi), s.AtLeast
+				cell.Runs = s.N
+				cell.Users = Number(s.Mean)
+				cell.Lo = Number(s.Lo)
+				cell.Hi = Number(s.Hi)
+				cell.AtLeast = s.AtLeast
+
 				any = any || cell.Users.Known()
 				break
 			}
@@ -93,8 +98,8 @@ func (b *builder) runCell(block int, engine, arm string) RunCell {
 	return RunCell{Users: unknown}
 }
 
-// isBound reports whether a capacity is a lower bound. Every kind that is neither marked as an estimate nor without a
-// number counts as a bound.
+// isBound reports whether a capacity is a lower bound. Every kind that is neither marked as an
+// estimate nor without a number counts as a bound.
 func isBound(c *record.Capacity) bool {
 	return c.Kind != record.Estimate && c.Kind != record.Unstable && c.Kind != record.Invalid
 }
@@ -130,16 +135,16 @@ func ratio(base, fresh RunCell) *Delta {
 	return d
 }
 
-// EngineCapacity is the supported users of one engine: each arm pooled over the judged blocks, and the effect of each
-// new arm.
+// EngineCapacity is the supported users of one engine: each arm pooled over the judged blocks, and
+// the effect of each new arm.
 type EngineCapacity struct {
 	Engine string    `json:"engine"`
 	Cells  []ArmCell `json:"arms"` // as Document.Arms
 }
 
-// ArmCell is one arm's supported users on one engine: the geometric mean of its runs with the interval of the
-// verdict's level. Delta is against base, ByDatabase against the first engine; both are nil where there is nothing
-// to compare with.
+// ArmCell is one arm's supported users on one engine: the geometric mean of its runs with the
+// interval of the verdict's level. Delta is against base, ByDatabase against the first engine; both
+// are nil where there is nothing to compare with.
 type ArmCell struct {
 	Arm        string `json:"arm"`
 	Runs       int    `json:"runs"`
@@ -151,8 +156,8 @@ type ArmCell struct {
 	ByDatabase *Delta `json:"by_database,omitempty"`
 }
 
-// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level, which is 0 where the text
-// around it names the level.
+// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level,
+// which is 0 where the text around it names the level.
 type Delta struct {
 	Value Number `json:"value"`
 	Lo    Number `json:"lo"`
@@ -160,8 +165,8 @@ type Delta struct {
 	Level Number `json:"level,omitempty"`
 	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
 	Bound string `json:"bound,omitempty"`
-	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value within
-	// them.
+	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value
+	// within them.
 	FromBounds bool `json:"from_bounds,omitempty"`
 }
 
@@ -241,8 +246,9 @@ func (d Document) capacitySections() []section {
 		}
 		pooled.add(row)
 	}
-	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled, Notes: []string{
-		"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
+	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled,
+		Notes: []string{
+			"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
 	if d.Protocol != nil && d.Protocol.Duet != nil {
 		out[0].Notes = append(out[0].Notes, "Each number was "+record.InTurns+".")
 	}

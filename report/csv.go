@@ -12,8 +12,8 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// CSV writes the main table of a document for other programs; unknown values are empty. Of verdicts it has the primary
-// endpoints, one a line.
+// CSV writes the main table of a document for other programs; unknown values are empty. Of verdicts
+// it has the primary endpoints, one a line.
 func CSV(w io.Writer, d Document) error {
 	switch d.Subject() {
 	case Ladder:
@@ -25,12 +25,14 @@ func CSV(w io.Writer, d Document) error {
 	}
 }
 
-// endpointRows has the primary endpoints of all verdicts: first new arms against base, then databases against the first;
-// those that were not judged with the reason alone. Effects, their intervals and margins are ratios minus one, or
-// percentage points where effect_unit is pp.
+// endpointRows has the primary endpoints of all verdicts: first new arms against base, then
+// databases against the first; those that were not judged with the reason alone. Effects, their
+// intervals and margins are ratios minus one, or percentage points where effect_unit is pp.
 func (d Document) endpointRows() [][]string {
-	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict", "indicative", "base", "new", "base_at_least", "new_at_least",
-		"effect", "effect_lo", "effect_hi", "effect_level", "effect_unit", "margin", "could_find", "pairs", "pairs_needed", "p", "holm_p", "reason"}}
+	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict",
+		"indicative", "base", "new", "base_at_least", "new_at_least",
+		"effect", "effect_lo", "effect_hi", "effect_level", "effect_unit", "margin", "could_find",
+		"pairs", "pairs_needed", "p", "holm_p", "reason"}}
 	add := func(f NamedVerdict, against string) {
 		for _, r := range f.Verdict.Results {
 			unit, needed := "ratio", ""
@@ -41,9 +43,13 @@ func (d Document) endpointRows() [][]string {
 			if r.PairsNeeded > 0 {
 				needed = strconv.Itoa(r.PairsNeeded)
 			}
-			rows = append(rows, fields(d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name, r.Unit, r.Better, r.Kind, r.Indicative,
-				r.Base.Mean, r.New.Mean, r.Base.AtLeast, r.New.AtLeast, r.Effect, lo, hi, level, unit, r.Margin, r.MDE, r.N, needed, r.P,
-				r.HolmP, r.Reason))
+			rows = append(rows,
+				fields(d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name, r.Unit, r.Better, r.Kind,
+					r.Indicative,
+					r.Base.Mean, r.New.Mean, r.Base.AtLeast, r.New.AtLeast, r.Effect, lo, hi, level, unit,
+					r.Margin,
+					r.MDE, r.N, needed, r.P,
+					r.HolmP, r.Reason))
 		}
 		for _, r := range f.Skipped {
 			row := make([]string, len(rows[0]))
@@ -61,16 +67,19 @@ func (d Document) endpointRows() [][]string {
 	return rows
 }
 
-// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that
-// imported.ReadTable reads; and the other grounds of the verdicts beside them: how many runs of each arm failed, and
-// why a verdict is withheld.
+// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form
+// that imported.ReadTable reads; and the other grounds of the verdicts beside them: how many runs
+// of each arm failed, and why a verdict is withheld.
 func Pairs(w io.Writer, d Document) error {
 	named, withheld := len(d.Arms) > 2, false
 	for _, f := range d.Verdicts {
 		named = named || d.engineLabel(f.Engine) != ""
-		withheld = withheld || slices.ContainsFunc(f.Verdict.Results, func(r verdict.Result) bool { return withheldOf(r) != "" })
+		withheld = withheld ||
+			slices.ContainsFunc(f.Verdict.Results,
+				func(r verdict.Result) bool { return withheldOf(r) != "" })
 	}
-	head := []string{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops", "first"}
+	head := []string{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops",
+		"first"}
 	if withheld {
 		head = append(head, "withheld")
 	}
@@ -87,7 +96,8 @@ func Pairs(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		for _, r := range slices.Concat(f.Verdict.Results, f.Verdict.Aside) {
 			add := func(unit string, p verdict.Pair) {
-				row := []string{r.Name, unit, cmp.Or(f.Name, "target"), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
+				row := []string{r.Name, unit, cmp.Or(f.Name, "target"), strconv.Itoa(p.Block),
+					number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
 					operations(p.BaseOps), operations(p.NewOps), p.First}
 				if withheld {
 					row = append(row, withheldOf(r))
@@ -99,7 +109,9 @@ func Pairs(w io.Writer, d Document) error {
 			}
 			switch {
 			case r.Failed != nil:
-				add("runs", verdict.Pair{Block: 1, Base: float64(r.Failed.Base.Failed), New: float64(r.Failed.New.Failed), BaseOps: int64(r.Failed.Base.Runs), NewOps: int64(r.Failed.New.Runs)})
+				add("runs",
+					verdict.Pair{Block: 1, Base: float64(r.Failed.Base.Failed), New: float64(r.Failed.New.Failed),
+						BaseOps: int64(r.Failed.Base.Runs), NewOps: int64(r.Failed.New.Runs)})
 			case len(r.Pairs) == 0:
 				add(r.Unit, verdict.Pair{Block: 1, Base: math.NaN(), New: math.NaN()})
 			}
@@ -111,8 +123,8 @@ func Pairs(w io.Writer, d Document) error {
 	return writeCSV(w, rows)
 }
 
-// withheldOf returns the reason why the numbers of a result, read alone, may not count as the same or better: the
-// verdict is withheld, or there are no numbers.
+// withheldOf returns the reason why the numbers of a result, read alone, may not count as the same
+// or better: the verdict is withheld, or there are no numbers.
 func withheldOf(r verdict.Result) string {
 	why := r.Withheld
 	if why == "" && r.Failed == nil && len(r.Pairs) == 0 {

@@ -11,8 +11,8 @@ import (
 	"plimsoll/target"
 )
 
-// ownDatabases reports whether the plan's arms have databases of their own; then the one engine of the comparison has
-// no name.
+// ownDatabases reports whether the plan's arms have databases of their own; then the one engine of
+// the comparison has no name.
 func (b *builder) ownDatabases() bool { return b.in.Plan != nil && b.in.Plan.OwnDatabases() }
 
 // armDatabase names the database of an arm that has its own, with its durability.
@@ -55,7 +55,8 @@ func (b *builder) described(engine, arm string) target.Description {
 	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
 		for _, r := range runs {
 			var d target.Description
-			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) && len(r.Manifest.Target) > 0 && json.Unmarshal(r.Manifest.Target, &d) == nil {
+			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) && len(r.Manifest.Target) > 0 &&
+				json.Unmarshal(r.Manifest.Target, &d) == nil {
 				return d
 			}
 		}
@@ -72,7 +73,8 @@ func (b *builder) companionsText() string {
 	all := b.described(engine, "").Companions
 	var parts []string
 	for _, role := range slices.Sorted(maps.Keys(all)) {
-		if role == "proxy" || strings.HasPrefix(role, target.ReplicaPrefix) { // no other stores; each has its row
+		if role == "proxy" ||
+			strings.HasPrefix(role, target.ReplicaPrefix) { // no other stores; each has its row
 			continue
 		}
 		c := all[role]
@@ -91,8 +93,8 @@ func (b *builder) companionsText() string {
 	return strings.Join(parts, "; ")
 }
 
-// replicasText names the copies of an arm's database on an engine that ran, or with an empty arm the first run's;
-// empty without any.
+// replicasText names the copies of an arm's database on an engine that ran, or with an empty arm
+// the first run's; empty without any.
 func (b *builder) replicasText(engine, arm string) string {
 	n, what := 0, map[string]bool{}
 	d := b.described(engine, arm)
@@ -103,14 +105,17 @@ func (b *builder) replicasText(engine, arm string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" with %s (%s)", count(n, "replica", "replicas"), strings.Join(slices.Sorted(maps.Keys(what)), ", "))
+	return fmt.Sprintf(" with %s (%s)", count(n, "replica", "replicas"),
+		strings.Join(slices.Sorted(maps.Keys(what)), ", "))
 }
 
 // durability lists the settings that decide the cost of a commit.
-var durability = []string{"fsync", "synchronous_commit", "full_page_writes", "innodb_flush_log_at_trx_commit",
+var durability = []string{"fsync", "synchronous_commit", "full_page_writes",
+	"innodb_flush_log_at_trx_commit",
 	"innodb_doublewrite", "sync_binlog", "log_bin"}
 
-// durabilityOf lists them, and the values that a database or a role sets for itself, which win over the server's.
+// durabilityOf lists them, and the values that a database or a role sets for itself, which win over
+// the server's.
 func durabilityOf(settings map[string]string) (out []string) {
 	all := slices.Sorted(maps.Keys(settings))
 	for _, name := range durability {

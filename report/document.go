@@ -21,7 +21,8 @@ const (
 	Unbounded = "unbounded"
 )
 
-// Input is everything a report is made of, already read from disk by the caller. From changes nothing in it.
+// Input is everything a report is made of, already read from disk by the caller. From changes
+// nothing in it.
 type Input struct {
 	// Comparison may not be nil. Plan may be; then its facts are left out.
 	Comparison *record.Comparison
@@ -29,19 +30,19 @@ type Input struct {
 	Arms       []Judged // new arms against base, one per (engine, arm)
 	Databases  []Judged // engines against the first engine, one per (engine, arm)
 	Runs       []RunData
-	// Graphs lists the graphs that the target can give, in the order in which they are shown. Further are those after
-	// them that are shown only where a run has them, or the reason why it does not.
+	// Graphs lists the graphs that the target can give, in the order in which they are shown. Further
+	// are those after them that are shown only where a run has them, or the reason why it does not.
 	Graphs, Further []GraphSpec
 	// EngineNames holds the name and version that each database server reports, by engine: "mysql" ->
 	// "MariaDB 10.11.19".
 	EngineNames map[string]string
 	// Setup holds the first rows of the Setup table, in order.
 	Setup []record.Row
-	// Comments and Actions are texts of a person that take the place of the drafted ones and of the plan's; they may
-	// be empty.
+	// Comments and Actions are texts of a person that take the place of the drafted ones and of the
+	// plan's; they may be empty.
 	Comments, Actions []string
-	// Chapters are the caller's sections beside the tables that every report has. Their leads are in the comments,
-	// unless a person has written these.
+	// Chapters are the caller's sections beside the tables that every report has. Their leads are in
+	// the comments, unless a person has written these.
 	Chapters []dialect.Supplement
 }
 
@@ -51,8 +52,8 @@ type Judged struct {
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that were not judged, with the reason.
 	Skipped map[string]string
-	// Secondary holds the results of the metrics beside the primary endpoints, nil for none; Shifts the quantiles at
-	// which the distributions differ.
+	// Secondary holds the results of the metrics beside the primary endpoints, nil for none; Shifts
+	// the quantiles at which the distributions differ.
 	Secondary *verdict.Family
 	Shifts    []verdict.Shift
 }
@@ -65,14 +66,14 @@ type RunData struct {
 	// Ops holds the measured phase by name; Events all events.
 	Ops    map[string]*measure.Window
 	Events []record.Event
-	// Omitted holds the operations that were not begun in the measured phase because users waited, by name; nil where
-	// the run has no record of them.
+	// Omitted holds the operations that were not begun in the measured phase because users waited, by
+	// name; nil where the run has no record of them.
 	Omitted map[string]*measure.Window
-	// Server holds the measured phase as the target's own telemetry recorded it, under the names of Ops where it is
-	// the same; nil without one.
+	// Server holds the measured phase as the target's own telemetry recorded it, under the names of
+	// Ops where it is the same; nil without one.
 	Server map[string]*measure.Window
-	// Users holds the record of the users; nil for runs without one. Outside holds operations beside the steady
-	// state.
+	// Users holds the record of the users; nil for runs without one. Outside holds operations beside
+	// the steady state.
 	Users   *record.Users
 	Outside record.Outside
 	// Limiter is the resource that stopped the run, by its evidence; nil where it was not
@@ -80,10 +81,11 @@ type RunData struct {
 	Limiter *limiter.Limiter
 	// Drift lists the signals that moved in the measured phase; nil where it was not determined.
 	Drift []drift.Drift
-	// Waits are the target's waits for resources that its host shares; a test without a reading has no entry.
+	// Waits are the target's waits for resources that its host shares; a test without a reading has no
+	// entry.
 	Waits []HostWait
-	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is none where there is
-	// none.
+	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is none
+	// where there is none.
 	Series map[string]map[string]Line
 	NoData map[string]map[string]string
 	// Pages are the pages that the caller writes about this run beside the report.
@@ -108,12 +110,12 @@ type Document struct {
 
 	Verdicts  []NamedVerdict `json:"verdicts"`            // new arms against base
 	Databases []NamedVerdict `json:"databases,omitempty"` // engines against the first
-	// BlocksForSame holds, for each undecided endpoint of Verdicts, the number of blocks it takes to find it
-	// the same.
+	// BlocksForSame holds, for each undecided endpoint of Verdicts, the number of blocks it takes to
+	// find it the same.
 	BlocksForSame []BlocksFor `json:"blocks_for_same,omitempty"`
 
-	// DraftedComments and DraftedActions report that the texts were generated from the findings, not written by
-	// a person.
+	// DraftedComments and DraftedActions report that the texts were generated from the findings, not
+	// written by a person.
 	Comments        []string `json:"comments"`
 	DraftedComments bool     `json:"drafted_comments"`
 	Actions         []string `json:"action_items"`
@@ -133,8 +135,8 @@ type Document struct {
 	Sides    []SideTable      `json:"client_and_server,omitempty"` // one per engine
 	Rules    []RuleTable      `json:"rules,omitempty"`
 	Users    []UsersOf        `json:"users,omitempty"` // one per engine and arm
-	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read back, in judged runs
-	// and in voided ones: a repeated block does not bring them back.
+	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read back,
+	// in judged runs and in voided ones: a repeated block does not bring them back.
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`
 	// LostElsewhere names the runs of which no verdict has the numbers and that lost some of them.
 	LostElsewhere []LostRun `json:"acknowledged_lost_elsewhere,omitempty"`
@@ -151,12 +153,13 @@ type Document struct {
 	Graphs []GraphData   `json:"graphs,omitempty"`
 	// Absent names the graphs without data, by test.
 	Absent []Absent `json:"absent_graphs,omitempty"`
-	// Protocol holds the plan as stated before the first run and the end of the comparison; nil if there is no record
-	// of them.
+	// Protocol holds the plan as stated before the first run and the end of the comparison; nil if
+	// there is no record of them.
 	Protocol *Protocol `json:"protocol,omitempty"`
 	// Chapters are the caller's own; their graphs are among Graphs.
 	Chapters []Chapter `json:"chapters,omitempty"`
-	// Given, Sizing and Trend are set in documents on other subjects than runs; each is all of its document's JSON.
+	// Given, Sizing and Trend are set in documents on other subjects than runs; each is all of its
+	// document's JSON.
 	Given  *Given      `json:"-"`
 	Sizing *SizingPart `json:"-"`
 	Trend  *TrendPart  `json:"-"`
@@ -171,15 +174,16 @@ type State struct {
 	Why      string       `json:"why,omitempty"`
 	Planned  int          `json:"blocks_planned"`
 	Judged   int          `json:"blocks_judged"` // blocks whose runs were all there and valid
-	// Cost counts further blocks that were judged by the cost of their operations alone, because others on the host
-	// disturbed them.
+	// Cost counts further blocks that were judged by the cost of their operations alone, because
+	// others on the host disturbed them.
 	Cost int `json:"blocks_judged_by_cost,omitempty"`
 	// Block is the mean duration of a block; 0 where it is not known.
 	Block time.Duration `json:"block_time,omitempty"`
 }
 
-// An ArmLabel is a variant. Label is its version if the versions distinguish the arms, or else its settings if each arm has
-// some, otherwise its name. Settings are set for an arm that keeps its name, for titles.
+// An ArmLabel is a variant. Label is its version if the versions distinguish the arms, or else its
+// settings if each arm has some, otherwise its name. Settings are set for an arm that keeps its
+// name, for titles.
 type ArmLabel struct {
 	Name     string `json:"name"`
 	Label    string `json:"label"`
@@ -187,16 +191,16 @@ type ArmLabel struct {
 	Base     bool   `json:"base,omitempty"`
 }
 
-// An Engine is a database as tables name it. Label is for tables: Short unless two servers share it. All three are
-// empty for a target whose database is not ours.
+// An Engine is a database as tables name it. Label is for tables: Short unless two servers share
+// it. All three are empty for a target whose database is not ours.
 type Engine struct {
 	Key   string `json:"key"`   // postgresql
 	Label string `json:"label"` // PostgreSQL
 	Full  string `json:"full"`  // PostgreSQL 15.18
 }
 
-// GateReading is a gate of the generator's health over the judged runs, or over all when none was judged. Limits and
-// Worst are in Unit; Worst is NaN when no run measured it.
+// GateReading is a gate of the generator's health over the judged runs, or over all when none was
+// judged. Limits and Worst are in Unit; Worst is NaN when no run measured it.
 type GateReading struct {
 	Name  string  `json:"name"`
 	What  string  `json:"what"`
@@ -239,7 +243,8 @@ func (d Document) Subject() Subject {
 	return Runs
 }
 
-// A part is one kind of content of the documents on some subjects. Where it is missing it has no sections.
+// A part is one kind of content of the documents on some subjects. Where it is missing it has no
+// sections.
 type part struct {
 	of       Subject
 	fold     string                   // title of the fold that HTML shows it in; neighbors with one title share a fold
@@ -247,7 +252,8 @@ type part struct {
 	sections func(Document) []section // nil for none
 }
 
-// parts returns the parts of all documents in the order in which they are read. [From] fills them in this order.
+// parts returns the parts of all documents in the order in which they are read. [From] fills them
+// in this order.
 func parts() []part {
 	const (
 		results  = "Supported users, limiters and endpoints"

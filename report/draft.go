@@ -25,8 +25,8 @@ func prefix(s string) string {
 	return s + ": "
 }
 
-// headline is the verdict of one finding in one line, without a period, and which endpoints it stands on where the plan
-// could not decide all.
+// headline is the verdict of one finding in one line, without a period, and which endpoints it
+// stands on where the plan could not decide all.
 func headline(d Document, f NamedVerdict) string {
 	text := conclusion(d, f)
 	if on := f.Verdict.StandsOn(); on != "" {
@@ -50,9 +50,11 @@ func conclusion(d Document, f NamedVerdict) string {
 		return fmt.Sprintf("%s%s indicative only, at least %d are needed for a verdict (%s)", name,
 			count(fewest(v), "pair is", "pairs are"), stats.MinPairs, effects(v.Results))
 	case v.Kind == verdict.Same:
-		return fmt.Sprintf("%s%s is the same as %s within the margins (%s)", name, fresh, base, effects(v.Results))
+		return fmt.Sprintf("%s%s is the same as %s within the margins (%s)", name, fresh, base,
+			effects(v.Results))
 	case v.Kind == verdict.Worse || v.Kind == verdict.Better:
-		return fmt.Sprintf("%s%s is %s than %s: %s", name, fresh, v.Kind, base, effects(ofKind(v, v.Kind)))
+		return fmt.Sprintf("%s%s is %s than %s: %s", name, fresh, v.Kind, base,
+			effects(ofKind(v, v.Kind)))
 	case v.Kind == verdict.Inconclusive:
 		return fmt.Sprintf("%sinconclusive: %s", name, reasons(ofKind(v, v.Kind)))
 	default:
@@ -60,8 +62,8 @@ func conclusion(d Document, f NamedVerdict) string {
 	}
 }
 
-// unread names the endpoints of an invalid verdict that have no result, with the reason: "no result for errors: there is
-// no valid pair".
+// unread names the endpoints of an invalid verdict that have no result, with the reason: "no result
+// for errors: there is no valid pair".
 func unread(v verdict.Verdict) string {
 	var texts []string
 	about := map[string][]string{}
@@ -77,9 +79,9 @@ func unread(v verdict.Verdict) string {
 	return strings.Join(texts, "; ")
 }
 
-// differing reports that base and new arm had different limiters: then their capacities depend less on the builds
-// than on their surroundings, and every sentence about them begins with that. It is empty where they were not, or
-// where one arm's runs do not agree on a limiter.
+// differing reports that base and new arm had different limiters: then their capacities depend less
+// on the builds than on their surroundings, and every sentence about them begins with that. It is
+// empty where they were not, or where one arm's runs do not agree on a limiter.
 func differing(d Document, f NamedVerdict) string {
 	base, fresh := agreed(d, f.Engine, baseName(d)), agreed(d, f.Engine, f.Arm)
 	if base.Name == "" || fresh.Name == "" || base.Name == fresh.Name {
@@ -91,8 +93,8 @@ func differing(d Document, f NamedVerdict) string {
 	return fmt.Sprintf("the limiters differ, %s, %s; ", of(baseName(d), base), of(f.Arm, fresh))
 }
 
-// agreed is the limiter that at least two thirds of the runs of an arm that name any have. That nothing qualified is
-// none.
+// agreed is the limiter that at least two thirds of the runs of an arm that name any have. That
+// nothing qualified is none.
 func agreed(d Document, engine, arm string) Count {
 	for _, l := range d.Limiters {
 		if l.Engine != engine || l.Arm != arm || len(l.Named) == 0 {
@@ -134,8 +136,8 @@ func ofKind(v verdict.Verdict, k verdict.Kind) []verdict.Result {
 	return out
 }
 
-// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %"; one without a size
-// has its reason.
+// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %";
+// one without a size has its reason.
 func effects(results []verdict.Result) string {
 	parts := make([]string, len(results))
 	for i, r := range results {
@@ -194,7 +196,8 @@ func spread(r verdict.Result) string {
 	}
 	lo, hi, level := r.Decisive()
 	n := spanDecimals(100*lo, 100*hi)
-	text := fmt.Sprintf("%s interval %s %% to %s %%", verdict.LevelText(level), signed(100*lo, n), signed(100*hi, n))
+	text := fmt.Sprintf("%s interval %s %% to %s %%", verdict.LevelText(level), signed(100*lo, n),
+		signed(100*hi, n))
 	if r.Indicative {
 		text += ", indicative only"
 	} else {
@@ -219,7 +222,8 @@ func (b *builder) resolution() []string {
 			}
 		}
 		if len(parts) > 0 {
-			out.add("%s: %s could find a change of %s (in four of five cases).", f.Name, count(n, "pair", "pairs"), list(parts))
+			out.add("%s: %s could find a change of %s (in four of five cases).", f.Name,
+				count(n, "pair", "pairs"), list(parts))
 		}
 	}
 	return out
@@ -240,11 +244,12 @@ func (b *builder) losses() []string {
 }
 
 func gone(of string, missing, expected int) string {
-	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(missing, "message", "messages"), expected)
+	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of,
+		count(missing, "message", "messages"), expected)
 }
 
-// spoiled lists the failures of targets in voided runs. No verdict uses these runs, but a release must
-// account for them.
+// spoiled lists the failures of targets in voided runs. No verdict uses these runs, but a release
+// must account for them.
 func (b *builder) spoiled() []string {
 	var out prose
 	for _, r := range b.in.Runs {
@@ -283,7 +288,12 @@ func tested(f NamedVerdict) string {
 
 // more states how long an inconclusive comparison has to be.
 func (s State) more(f NamedVerdict) string {
-	need, open, unreachable, bounds, unread := 0, []string{}, []string{}, []string{}, []string{}
+	need := 0
+	open := []string{}
+	unreachable := []string{}
+	bounds := []string{}
+	unread := []string{}
+
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
 		case r.N == 0 && r.Failed == nil:
@@ -307,13 +317,16 @@ func (s State) more(f NamedVerdict) string {
 		text += ": " + list(open) + " " + verb(len(open), "is", "are") + " open"
 	}
 	if len(bounds) > 0 {
-		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(len(bounds), "is", "are") + " open"
+		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(len(bounds),
+			"is", "are") + " open"
 	}
 	if len(unreachable) > 0 {
-		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first", list(unreachable), verdict.MostBlocks)
+		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first",
+			list(unreachable), verdict.MostBlocks)
 	}
 	if len(unread) > 0 {
-		text += fmt.Sprintf("; %s %s no number on this host: repeat on a quiet one", list(unread), verb(len(unread), "has", "have"))
+		text += fmt.Sprintf("; %s %s no number on this host: repeat on a quiet one", list(unread),
+			verb(len(unread), "has", "have"))
 	}
 	return text + "."
 }

@@ -33,12 +33,13 @@ func impliedNotes(f NamedVerdict) []string {
 	return out
 }
 
-// impliedComments lists the implied notes of the first page: of costs that are worse or better, and of costs that the
-// searches contradict.
+// impliedComments lists the implied notes of the first page: of costs that are worse or better, and
+// of costs that the searches contradict.
 func impliedComments(f NamedVerdict) []string {
 	changed := NamedVerdict{}
 	for _, r := range f.Verdict.Results {
-		if m := r.Implies; m != nil && (r.Kind == verdict.Worse || r.Kind == verdict.Better || m.Search == verdict.Contradicted) {
+		if m := r.Implies; m != nil &&
+			(r.Kind == verdict.Worse || r.Kind == verdict.Better || m.Search == verdict.Contradicted) {
 			changed.Verdict.Results = append(changed.Verdict.Results, r)
 		}
 	}
@@ -71,14 +72,16 @@ func (b *builder) verdicts() {
 	}
 	d.Kind = verdict.Worst(all...)
 	for _, f := range d.Verdicts {
-		d.Indicative = d.Indicative || d.Kind == verdict.Inconclusive && f.Verdict.Kind == d.Kind && f.Verdict.Indicative
+		d.Indicative = d.Indicative || d.Kind == verdict.Inconclusive && f.Verdict.Kind == d.Kind &&
+			f.Verdict.Indicative
 	}
 }
 
 func (b *builder) findings(js []Judged, withArm bool) []NamedVerdict {
 	out := make([]NamedVerdict, 0, len(js))
 	for _, j := range js {
-		f := NamedVerdict{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Secondary: j.Secondary, Shifts: j.Shifts}
+		f := NamedVerdict{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Secondary: j.Secondary,
+			Shifts: j.Shifts}
 		f.Name = b.engineLabel(j.Engine)
 		switch {
 		case f.Name == "":
@@ -101,10 +104,13 @@ func (d Document) endpointSections() []section {
 		base, fresh := d.baseLabel(), d.armLabel(f.Arm)
 		notes := append(endpointNotes(f, base, fresh), d.omissionNotes(f)...)
 		if i == 0 {
-			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
-				"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).")
+			notes = append(notes,
+				"Could find: the change that this many pairs with this spread find in four of five cases. "+
+					"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).")
 		}
-		out = append(out, section{Level: 3, Title: d.titleOf("Primary endpoints", f), Table: d.State.endpointTable(f, base, fresh), Notes: notes})
+		out = append(out,
+			section{Level: 3, Title: d.titleOf("Primary endpoints", f),
+				Table: d.State.endpointTable(f, base, fresh), Notes: notes})
 	}
 	return out
 }
@@ -138,13 +144,16 @@ func endpointNotes(f NamedVerdict, base, fresh string) []string {
 }
 
 func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
-	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find", ">Pairs", ">Needed", "Why")
+	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find",
+		">Pairs", ">Needed", "Why")
 	for _, r := range f.Verdict.Results {
 		needed := dash
 		if r.PairsNeeded > 0 {
 			needed = s.lasting(r.PairsNeeded)
 		}
-		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r), size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), r.N, needed, r.Reason)
+		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base),
+			summary(r.Endpoint, r.New), effect(r), size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), r.N,
+			needed, r.Reason)
 	}
 	return t
 }
@@ -200,7 +209,9 @@ func addBlocks(out []BlocksFor, of string, r verdict.Result) []BlocksFor {
 	if each == nil {
 		return out
 	}
-	return append(out, BlocksFor{Of: of, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N, Each: each})
+	return append(out,
+		BlocksFor{Of: of, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N,
+			Each: each})
 }
 
 // blocksTable shows how many blocks it takes, a row per endpoint and a column per spread.
@@ -219,7 +230,8 @@ func blocksTable(blocks []BlocksFor) *table {
 		if named {
 			row = append(row, b.Of)
 		}
-		row = append(row, b.Endpoint, fixed(100*b.Effect, 2)+"%", trim(fixed(100*b.Margin, 1))+" %", strconv.Itoa(b.Pairs))
+		row = append(row, b.Endpoint, fixed(100*b.Effect, 2)+"%", trim(fixed(100*b.Margin, 1))+" %",
+			strconv.Itoa(b.Pairs))
 		for _, e := range b.Each {
 			row = append(row, blocksText(e))
 		}
@@ -243,8 +255,8 @@ const blocksNote = "How many blocks (one run of each arm) it takes until four in
 	"if the true difference is the one shown, by how much runs of one build vary (sd). Never: the difference lies outside the margin. " +
 	"Fewer than six blocks carry no verdict."
 
-// BlocksText writes below a result, for a screen, how many blocks it takes to find the same; nothing where that is
-// not defined.
+// BlocksText writes below a result, for a screen, how many blocks it takes to find the same;
+// nothing where that is not defined.
 func BlocksText(w io.Writer, r verdict.Result) error {
 	blocks := addBlocks(nil, "", r)
 	if len(blocks) == 0 {
@@ -257,7 +269,8 @@ func BlocksText(w io.Writer, r verdict.Result) error {
 	return err
 }
 
-// writeBlocks writes the numbers of blocks in columns, with their note; nothing where there are none.
+// writeBlocks writes the numbers of blocks in columns, with their note; nothing where there are
+// none.
 func writeBlocks(b *strings.Builder, blocks []BlocksFor) {
 	if len(blocks) == 0 {
 		return

@@ -23,8 +23,8 @@ type Form struct {
 // FullFile is the name of the file with everything, beside that of [Markdown].
 const FullFile = "report-full.md"
 
-// forms are the texts that documents on some subjects are written as. A file that begins with a dot is named after the
-// report.
+// forms are the texts that documents on some subjects are written as. A file that begins with a dot
+// is named after the report.
 var forms = []struct {
 	of         Subject
 	name, file string
@@ -117,8 +117,8 @@ func otava(db TrendDatabase, graph string) []Form {
 	return []Form{{"", file, func(w io.Writer) error { return OtavaCSV(w, db) }}}
 }
 
-// JSON writes a document for programs: one on runs on one line, others indented. Numbers that are not known are null;
-// the same document gives the same bytes.
+// JSON writes a document for programs: one on runs on one line, others indented. Numbers that are
+// not known are null; the same document gives the same bytes.
 func JSON(w io.Writer, d Document) error {
 	var other any
 	switch d.Subject() {

@@ -14,15 +14,17 @@ import (
 	"plimsoll/stats"
 )
 
-// From makes the document of a comparison. It shares memory with in and changes nothing in it. Input that is
-// incomplete (a comparison without runs, without verdicts, without a plan) gives a document that states so.
+// From makes the document of a comparison. It shares memory with in and changes nothing in it.
+// Input that is incomplete (a comparison without runs, without verdicts, without a plan) gives a
+// document that states so.
 func From(in Input) Document {
 	b := builder{in: in, c: in.Comparison}
 	if b.c == nil {
 		b.c = &record.Comparison{}
 	}
 	b.whole = b.c.WholeBlocks()
-	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []RunRow{}}
+	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{},
+		Comments: []string{}, Actions: []string{}, Runs: []RunRow{}}
 	b.Document = &d
 	b.sortRuns()
 	b.protocol()
@@ -71,8 +73,8 @@ func (b *builder) names() {
 	d.Title = strings.TrimSpace("Performance Comparison " + strings.Join(d.armTitles(), " vs "))
 }
 
-// labels names the arms by their versions where these tell all of them apart. Arms of no name but base and new are named
-// by what the plan has for them otherwise.
+// labels names the arms by their versions where these tell all of them apart. Arms of no name but
+// base and new are named by what the plan has for them otherwise.
 func (b *builder) labels() []string {
 	for _, of := range []func(arm string) string{b.version, b.given} {
 		labels := make([]string, len(b.c.Arms))
@@ -87,9 +89,11 @@ func (b *builder) labels() []string {
 	return slices.Clone(b.c.Arms)
 }
 
-// given returns the program or the address that the plan has for an arm named base or new; empty without one.
+// given returns the program or the address that the plan has for an arm named base or new; empty
+// without one.
 func (b *builder) given(arm string) string {
-	if p := b.in.Plan; p != nil && p.Compare != nil && (arm == plan.Base || arm == record.ImportedNew) {
+	if p := b.in.Plan; p != nil && p.Compare != nil &&
+		(arm == plan.Base || arm == record.ImportedNew) {
 		a, _ := p.Compare.Arm(arm)
 		return cmp.Or(a.Binary, a.URL.First())
 	}
@@ -145,7 +149,8 @@ func (b *builder) sortRuns() {
 			b.judged = append(b.judged, r)
 		}
 	}
-	slices.SortStableFunc(b.judged, func(x, y RunData) int { return cmp.Compare(x.Cell.Block, y.Cell.Block) })
+	slices.SortStableFunc(b.judged,
+		func(x, y RunData) int { return cmp.Compare(x.Cell.Block, y.Cell.Block) })
 }
 
 // of returns the judged runs of an arm on an engine, by block.
@@ -203,11 +208,14 @@ func (b *builder) warnings() {
 	}
 	switch {
 	case d.State.Judged == 0 && d.State.Cost > 0 && d.State.Complete:
-		add(causeEnvironment, true, "others on the host disturbed every block: only the cost of operations was judged, not response times or capacity")
+		add(causeEnvironment, true,
+			"others on the host disturbed every block: only the cost of operations was judged, not response times or capacity")
 	case d.State.Judged == 0 && d.State.Complete:
 		add(causeFew, true, "no block could be judged")
 	case d.State.Judged < stats.MinPairs && d.State.Complete:
-		add(causeFew, true, fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
+		add(causeFew, true,
+			fmt.Sprintf("%s judged: below %d everything is indicative only",
+				count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
 	}
 	for _, w := range d.mixWarnings() {
 		add(causeUnlike, true, w)
@@ -216,15 +224,18 @@ func (b *builder) warnings() {
 		add(causeLost, true, w)
 	}
 	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
-		add(causeSearch, false, fmt.Sprintf("%sthe searches begin where the plan says, because %s", b.on(e), b.c.Unguided[e]))
+		add(causeSearch, false,
+			fmt.Sprintf("%sthe searches begin where the plan says, because %s", b.on(e), b.c.Unguided[e]))
 	}
 	if b.c.Retried > 0 {
-		add(causeTime, false, fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
-			b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second)))
+		add(causeTime, false,
+			fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
+				b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second)))
 	}
 	for _, v := range d.Voided {
-		all = append(all, notice{cause: causeVoided, changes: v.Missing, about: []string{fmt.Sprintf("block %d", v.Block)},
-			text: fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again())})
+		all = append(all,
+			notice{cause: causeVoided, changes: v.Missing, about: []string{fmt.Sprintf("block %d", v.Block)},
+				text: fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again())})
 	}
 	for _, w := range d.canaryWarnings() {
 		add(causeEnvironment, true, w)
@@ -248,10 +259,14 @@ func (b *builder) warnings() {
 		}
 	}
 	if red > 0 {
-		add(causeFindings, true, fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity", count(red, "judged run has", "judged runs have")))
+		add(causeFindings, true,
+			fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity",
+				count(red, "judged run has", "judged runs have")))
 	}
 	if amber > 0 {
-		add(causeFindings, false, fmt.Sprintf("%s amber findings; see Validity", count(amber, "judged run has", "judged runs have")))
+		add(causeFindings, false,
+			fmt.Sprintf("%s amber findings; see Validity",
+				count(amber, "judged run has", "judged runs have")))
 	}
 	var once []notice
 	for _, n := range all {
@@ -269,7 +284,9 @@ func (b *builder) resultNotices() []notice {
 		all = append(all, judgedAs{f.Name, f.Verdict})
 	}
 	for _, f := range b.Databases {
-		all = append(all, judgedAs{b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(f.Arm), f.Verdict})
+		all = append(all,
+			judgedAs{b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(f.Arm),
+				f.Verdict})
 	}
 	return noticesOf(all)
 }
@@ -280,13 +297,14 @@ type judgedAs struct {
 	verdict verdict.Verdict
 }
 
-// missing states that a comparison is not complete, the reason, and how much of it can be judged, where its blocks
-// are known.
+// missing states that a comparison is not complete, the reason, and how much of it can be judged,
+// where its blocks are known.
 func (s State) missing(how string) string {
 	if s.Planned == 0 {
 		return s.Why
 	}
-	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", how, s.Judged, s.Planned)
+	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", how,
+		s.Judged, s.Planned)
 }
 
 // ended describes the end of a comparison that is not complete.

@@ -13,9 +13,9 @@ import (
 // mostFront is the largest number of warning groups, and of actions, on the first screen.
 const mostFront = 3
 
-// A WarningGroup is warnings of one cause. Changes reports whether their cause could change a verdict: then the group
-// stands before those that could not. Text is one sentence for all of them. Action is the remedy; groups without one are
-// left to the details.
+// A WarningGroup is warnings of one cause. Changes reports whether their cause could change a
+// verdict: then the group stands before those that could not. Text is one sentence for all of them.
+// Action is the remedy; groups without one are left to the details.
 type WarningGroup struct {
 	Cause    string   `json:"cause"`
 	Changes  bool     `json:"could_change_verdict"`
@@ -40,8 +40,8 @@ const (
 	causeTime        = "time"
 )
 
-// A cause is a cause of warnings: what sums up several of them, which are about %s, and what to do about it. A harmless
-// one asks for nothing where it could not change a verdict.
+// A cause is a cause of warnings: what sums up several of them, which are about %s, and what to do
+// about it. A harmless one asks for nothing where it could not change a verdict.
 type cause struct {
 	name, text, action string
 	harmless           bool
@@ -54,17 +54,24 @@ var causes = []cause{
 	{causeUnlike, "", "", false},
 	{causeFew, "", "repeat it, with six blocks or more", false},
 	{causeEnvironment, "", "repeat it on a quiet host", false},
-	{string(verdict.MissingPairs), "pairs are missing or were added (%s)", "repair the cause that Validity names, and repeat it", false},
-	{string(verdict.FarPairs), "single pairs are far from the others (%s)", "see Validity for what happened in these blocks, and repeat it", true},
-	{string(verdict.FailedArm), "runs failed by the target's doing (%s)", "read the server's log of these runs", false},
+	{string(verdict.MissingPairs), "pairs are missing or were added (%s)",
+		"repair the cause that Validity names, and repeat it", false},
+	{string(verdict.FarPairs), "single pairs are far from the others (%s)",
+		"see Validity for what happened in these blocks, and repeat it", true},
+	{string(verdict.FailedArm), "runs failed by the target's doing (%s)",
+		"read the server's log of these runs", false},
 	{causeMix, "", "give both arms the same mix: leave out the actions that one of them lacks", false},
 	{causeDelivery, "", "see Messages before a release", false},
-	{string(verdict.OnlyBounds), "some pairs are only bounds, because searches ended at limits of their own (%s)",
+	{string(verdict.OnlyBounds),
+		"some pairs are only bounds, because searches ended at limits of their own (%s)",
 		"raise unbounded.max_users or its time, so that the searches end with numbers", false},
-	{string(verdict.RunOrder), "the order of the runs had an effect (%s)", "repeat it with an even number of blocks", true},
+	{string(verdict.RunOrder), "the order of the runs had an effect (%s)",
+		"repeat it with an even number of blocks", true},
 	{causeFindings, "", "see Validity for the gate, and repeat it", true},
-	{causeVoided, "%s were voided, because runs were not valid", "repair the cause that Validity names, and repeat it", true},
-	{string(verdict.UnlikeSpread), "the runs of one arm vary more than those of the other (%s)", "", false},
+	{causeVoided, "%s were voided, because runs were not valid",
+		"repair the cause that Validity names, and repeat it", true},
+	{string(verdict.UnlikeSpread), "the runs of one arm vary more than those of the other (%s)", "",
+		false},
 	{causeNumbers, "the numbers look odd (%s)", "", false},
 	{causeSearch, "", "", false},
 	{causeTime, "", "", false},
@@ -76,7 +83,8 @@ func (g WarningGroup) of() (rank int, c cause) {
 	return rank, causes[rank]
 }
 
-// urgent returns the groups of a first screen: the highest ranks that name an action, as sentences with it.
+// urgent returns the groups of a first screen: the highest ranks that name an action, as sentences
+// with it.
 func urgent(all []WarningGroup) []WarningGroup {
 	var out []WarningGroup
 	for _, g := range all {
@@ -88,21 +96,23 @@ func urgent(all []WarningGroup) []WarningGroup {
 	return out
 }
 
-// A notice is one warning with its cause. About names the endpoints of a result; it is empty for others.
+// A notice is one warning with its cause. About names the endpoints of a result; it is empty for
+// others.
 type notice struct {
 	cause, text string
 	about       []string
 	changes     bool
 }
 
-// groups joins notices by cause and ranks them: groups that could change a verdict first, then in the order of the
-// causes.
+// groups joins notices by cause and ranks them: groups that could change a verdict first, then in
+// the order of the causes.
 func groups(notices []notice) []WarningGroup {
 	var out []WarningGroup
 	about := map[string][]string{}
 	key := func(n notice) string { return fmt.Sprint(n.cause, n.changes) }
 	for _, n := range notices {
-		i := slices.IndexFunc(out, func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
+		i := slices.IndexFunc(out,
+			func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
 		if i < 0 {
 			i = len(out)
 			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes})
@@ -124,7 +134,8 @@ func groups(notices []notice) []WarningGroup {
 		case c.text != "" && len(names) > 0:
 			g.Text = fmt.Sprintf(c.text, strings.Join(names, "; "))
 		default:
-			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0], count(len(g.Warnings)-1, "more warning", "more warnings"))
+			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0],
+				count(len(g.Warnings)-1, "more warning", "more warnings"))
 		}
 		if g.Changes || !c.harmless {
 			g.Action = c.action
@@ -144,7 +155,8 @@ func groups(notices []notice) []WarningGroup {
 	return out
 }
 
-// noticesOf are the warnings of verdicts: each text once, followed by the endpoints that it is about.
+// noticesOf are the warnings of verdicts: each text once, followed by the endpoints that it is
+// about.
 func noticesOf(all []judgedAs) []notice {
 	var out []notice
 	index := map[string]int{}
@@ -179,8 +191,8 @@ func noticesOf(all []judgedAs) []notice {
 	return out
 }
 
-// changedBy reports whether the subject of a warning of the i-th result could change the verdict. An effect of the order
-// that the comparison allows for changes nothing.
+// changedBy reports whether the subject of a warning of the i-th result could change the verdict.
+// An effect of the order that the comparison allows for changes nothing.
 func changedBy(v verdict.Verdict, i int, w verdict.Warning) bool {
 	switch w.Code {
 	case verdict.FarPairs:
@@ -204,7 +216,8 @@ func causeOf(w verdict.Warning) string {
 	}
 }
 
-// changesVerdict reports whether a verdict would be another one if its i-th result were of another kind.
+// changesVerdict reports whether a verdict would be another one if its i-th result were of another
+// kind.
 func changesVerdict(v verdict.Verdict, i int, other verdict.Kind) bool {
 	kinds := make([]verdict.Kind, len(v.Results))
 	for k, r := range v.Results {
@@ -235,9 +248,11 @@ type frontVerdict struct{ kind, text string }
 
 // front returns the first screen of a comparison's report.
 func (d Document) front() *front {
-	f := front{answer: d.Answer(), limits: d.limitLines(), groups: d.WarningGroups, warnings: len(d.Warnings), raw: !d.DraftedActions}
+	f := front{answer: d.Answer(), limits: d.limitLines(), groups: d.WarningGroups,
+		warnings: len(d.Warnings), raw: !d.DraftedActions}
 	for _, v := range d.Verdicts {
-		f.verdicts = append(f.verdicts, frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v)})
+		f.verdicts = append(f.verdicts,
+			frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v)})
 	}
 	f.next = d.Actions[:min(len(d.Actions), mostFront)]
 	return &f
@@ -246,11 +261,13 @@ func (d Document) front() *front {
 // shown are the groups of the first screen.
 func (f *front) shown() []WarningGroup { return urgent(f.groups) }
 
-// mostNamed is the largest number of endpoints that the sentence of a verdict names with their sizes.
+// mostNamed is the largest number of endpoints that the sentence of a verdict names with their
+// sizes.
 const mostNamed = 3
 
-// oneSentence is the verdict of one finding in one sentence: the endpoints that changed most against their margins with
-// their sizes, the others by name. The picture below it has all of them. It has no period at its end.
+// oneSentence is the verdict of one finding in one sentence: the endpoints that changed most
+// against their margins with their sizes, the others by name. The picture below it has all of them.
+// It has no period at its end.
 func oneSentence(d Document, f NamedVerdict) string {
 	v := f.Verdict
 	name := d.on(f.Engine)
@@ -259,14 +276,16 @@ func oneSentence(d Document, f NamedVerdict) string {
 	case len(v.Results) == 0 || v.Indicative || v.Kind == verdict.Invalid:
 		return strings.Replace(headline(d, f), differing(d, f), "", 1)
 	case v.Kind == verdict.Same:
-		text := fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base, list(resultNames(v.Results)))
+		text := fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base,
+			list(resultNames(v.Results)))
 		if open := v.LeftOpen(); open != "" {
 			text += "; " + open
 		}
 		return text
 	}
 	found := ofKind(v, v.Kind)
-	slices.SortStableFunc(found, func(a, b verdict.Result) int { return -cmp.Compare(excess(a), excess(b)) })
+	slices.SortStableFunc(found,
+		func(a, b verdict.Result) int { return -cmp.Compare(excess(a), excess(b)) })
 	some := found[:min(len(found), mostNamed)]
 	text := effects(some)
 	if v.Kind == verdict.Inconclusive {

@@ -22,21 +22,21 @@ import (
 // GivenFormat is the version of the JSON form of a report of [Given] numbers.
 const GivenFormat = 1
 
-// Given is the part of a report of numbers that were given (a CSV, files of other tools, stored runs) that has the
-// numbers. It is also the JSON form of the whole.
+// Given is the part of a report of numbers that were given (a CSV, files of other tools, stored
+// runs) that has the numbers. It is also the JSON form of the whole.
 type Given struct {
 	Format int `json:"format"`
 	// Names are the names of the arms, base first.
 	Names [2]string `json:"arms"`
-	// Kind is the conclusion that decides over all databases; Indicative reports that there are too few pairs for
-	// any.
+	// Kind is the conclusion that decides over all databases; Indicative reports that there are too
+	// few pairs for any.
 	Kind       verdict.Kind `json:"kind"`
 	Indicative bool         `json:"indicative,omitempty"`
-	// NotComplete names the missing part of a stored comparison; empty for one that is complete, and for other
-	// numbers.
+	// NotComplete names the missing part of a stored comparison; empty for one that is complete, and
+	// for other numbers.
 	NotComplete string `json:"not_complete,omitempty"`
-	// Verdicts are of the new arm against base, one per database; Databases of each database against the first, within
-	// each arm.
+	// Verdicts are of the new arm against base, one per database; Databases of each database against
+	// the first, within each arm.
 	Verdicts  []verdict.Verdict `json:"verdicts"`
 	Databases []verdict.Verdict `json:"databases,omitempty"`
 	// Skipped are figures that were not judged, with the reason.
@@ -44,8 +44,8 @@ type Given struct {
 	Warnings []string     `json:"warnings,omitempty"`
 	// WarningGroups are the same warnings by cause, those first that could change a verdict.
 	WarningGroups []WarningGroup `json:"warning_groups,omitempty"`
-	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry per endpoint of
-	// Verdicts and Databases that has a relative difference.
+	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry per
+	// endpoint of Verdicts and Databases that has a relative difference.
 	Blocks  []BlocksFor `json:"blocks_for_same,omitempty"`
 	Asides  []Aside     `json:"asides,omitempty"`
 	Sources []Source    `json:"sources,omitempty"`
@@ -54,8 +54,9 @@ type Given struct {
 	databases []string // in the order of tables
 }
 
-// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one.
-// Of a figure that is zero somewhere, as a count of errors may be, the means are arithmetic and there is no ratio.
+// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio
+// of them less one. Of a figure that is zero somewhere, as a count of errors may be, the means are
+// arithmetic and there is no ratio.
 type Aside struct {
 	Name     string `json:"name"`
 	Database string `json:"database,omitempty"`
@@ -101,15 +102,18 @@ func (in *JudgeInput) Skip(name, why string) {
 	in.Skipped[name] = why
 }
 
-// FromRows makes the document of given numbers, which has verdicts, warnings and names, and no runs. The input is not
-// changed.
+// FromRows makes the document of given numbers, which has verdicts, warnings and names, and no
+// runs. The input is not changed.
 func FromRows(in JudgeInput) Document {
-	g := &Given{Format: GivenFormat, Names: in.Names, NotComplete: in.NotComplete, Sources: in.Sources, Asides: asides(in.Asides)}
+	g := &Given{Format: GivenFormat, Names: in.Names, NotComplete: in.NotComplete, Sources: in.Sources,
+		Asides: asides(in.Asides)}
 	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
 		g.Skipped = append(g.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
 	}
-	d := Document{Format: FormatVersion, Given: g, Title: "Performance Comparison " + in.Names[0] + " vs " + in.Names[1],
-		Name: in.Names[0] + "_" + in.Names[1], State: State{Complete: in.NotComplete == ""}, Arms: []ArmLabel{{Name: in.Names[0], Label: in.Names[0], Base: true}}}
+	d := Document{Format: FormatVersion, Given: g,
+		Title: "Performance Comparison " + in.Names[0] + " vs " + in.Names[1],
+		Name:  in.Names[0] + "_" + in.Names[1], State: State{Complete: in.NotComplete == ""},
+		Arms: []ArmLabel{{Name: in.Names[0], Label: in.Names[0], Base: true}}}
 	for _, j := range in.Arms {
 		if !slices.ContainsFunc(d.Engines, func(e Engine) bool { return e.Key == j.Engine }) {
 			d.Engines = append(d.Engines, Engine{Key: j.Engine, Label: j.Engine, Full: j.Engine})
@@ -117,7 +121,9 @@ func FromRows(in JudgeInput) Document {
 		if !slices.ContainsFunc(d.Arms, func(a ArmLabel) bool { return a.Name == j.Arm }) {
 			d.Arms = append(d.Arms, ArmLabel{Name: j.Arm, Label: j.Arm})
 		}
-		d.Verdicts = append(d.Verdicts, NamedVerdict{Engine: j.Engine, Arm: j.Arm, Name: cmp.Or(j.Verdict.Database, j.Arm), Verdict: j.Verdict})
+		d.Verdicts = append(d.Verdicts,
+			NamedVerdict{Engine: j.Engine, Arm: j.Arm, Name: cmp.Or(j.Verdict.Database, j.Arm),
+				Verdict: j.Verdict})
 		g.Verdicts = append(g.Verdicts, j.Verdict)
 	}
 	if len(d.Verdicts) > 0 {
@@ -151,7 +157,12 @@ func FromRows(in JudgeInput) Document {
 	for _, v := range g.Verdicts {
 		g.Indicative = g.Indicative || v.Indicative && v.Kind == g.Kind
 	}
-	d.Kind, d.Indicative, d.Warnings, d.WarningGroups, d.BlocksForSame = g.Kind, g.Indicative, g.Warnings, g.WarningGroups, g.Blocks
+	d.Kind = g.Kind
+	d.Indicative = g.Indicative
+	d.Warnings = g.Warnings
+	d.WarningGroups = g.WarningGroups
+	d.BlocksForSame = g.Blocks
+
 	for _, r := range in.Rows {
 		i := slices.IndexFunc(g.metrics, func(m givenMetric) bool { return m.name == r.Metric })
 		if i < 0 {
@@ -170,7 +181,8 @@ func asides(rows []imported.PairRow) []Aside {
 	var out []Aside
 	values := map[int][2][]float64{}
 	for _, r := range rows {
-		i := slices.IndexFunc(out, func(a Aside) bool { return a.Name == r.Metric && a.Database == r.Database })
+		i := slices.IndexFunc(out,
+			func(a Aside) bool { return a.Name == r.Metric && a.Database == r.Database })
 		if i < 0 {
 			i = len(out)
 			out = append(out, Aside{Name: r.Metric, Database: r.Database, Unit: r.Unit})
@@ -194,11 +206,12 @@ func asides(rows []imported.PairRow) []Aside {
 	return out
 }
 
-// givenTop begins a report of given numbers. The result tables follow the release reports: a row per
-// database, a column per version, and the deltas both ways.
+// givenTop begins a report of given numbers. The result tables follow the release reports: a row
+// per database, a column per version, and the deltas both ways.
 func (d Document) givenTop() sheet {
 	g := d.Given
-	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.", front: d.front(), warnings: g.Warnings}
+	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.",
+		front: d.front(), warnings: g.Warnings}
 	s.footer = "Made by plimsoll from numbers that were given to it; it did not measure them."
 	for i, v := range g.Verdicts {
 		s.front.verdicts[i].text = strings.TrimSuffix(v.Lead, ".")
@@ -221,8 +234,10 @@ func (d Document) givenSections() []section {
 			continue
 		}
 		f := NamedVerdict{Verdict: v}
-		out = append(out, section{Level: 3, Title: title, Table: State{}.endpointTable(f, v.Results[0].Base.Name, v.Results[0].New.Name),
-			Notes: slices.Concat(kindNotes(f), impliedNotes(f))})
+		out = append(out,
+			section{Level: 3, Title: title,
+				Table: State{}.endpointTable(f, v.Results[0].Base.Name, v.Results[0].New.Name),
+				Notes: slices.Concat(kindNotes(f), impliedNotes(f))})
 	}
 	last := &out[len(out)-1]
 	last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
@@ -242,7 +257,8 @@ func (d Document) asideSections() []section {
 		if a.Effect.Known() {
 			delta = percent(a.Effect)
 		}
-		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, a.Pairs)
+		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)),
+			delta, a.Pairs)
 	}
 	return t.section("Other figures",
 		"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. "+
@@ -333,7 +349,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 		if named {
 			cells = append(cells, test(db))
 		}
-		t.add(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored), deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))
+		t.add(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored),
+			deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))
 	}
 	first, ok := find(g.databases[0])
 	of := func(v verdict.Verdict) bool {
@@ -353,7 +370,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 		if len(g.databases) > 2 {
 			label += " " + db
 		}
-		t.add(before, label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute), deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")
+		t.add(before, label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
+			deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")
 	}
 }
 
@@ -397,8 +415,8 @@ func deltaCell(base, fresh float64, baseAtLeast, newAtLeast, absolute bool) stri
 	return bound + fixed(100*(fresh/base-1), 2) + "%"
 }
 
-// screen writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks that finding them
-// the same would have taken.
+// screen writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks
+// that finding them the same would have taken.
 func (g *Given) screen(w io.Writer) error {
 	var b strings.Builder
 	for _, v := range slices.Concat(g.Verdicts, g.Databases) {

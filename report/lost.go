@@ -8,8 +8,9 @@ import (
 	"plimsoll/record"
 )
 
-// A LostRun is a run on which no verdict rests and in which an arm lost messages that it had acknowledged: its block
-// was voided, is not whole, or waits for a look. Missing of Expected messages could not be read back.
+// A LostRun is a run on which no verdict rests and in which an arm lost messages that it had
+// acknowledged: its block was voided, is not whole, or waits for a look. Missing of Expected
+// messages could not be read back.
 type LostRun struct {
 	Run      string `json:"run"`
 	Engine   string `json:"engine"`
@@ -18,8 +19,9 @@ type LostRun struct {
 	Expected int    `json:"expected"`
 }
 
-// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs but those that were cut, and
-// the pilots. Those of judged runs are in Document.Users too; the others are named by their run.
+// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs but
+// those that were cut, and the pilots. Those of judged runs are in Document.Users too; the others
+// are named by their run.
 func (b *builder) acknowledgedLost() {
 	judged := b.c.Judged()
 	for _, r := range b.in.Runs {
@@ -30,13 +32,14 @@ func (b *builder) acknowledgedLost() {
 		b.AcknowledgedLost += a.Missing
 		if a.Missing > 0 && !judged(r.Cell) {
 			b.LostElsewhere = append(b.LostElsewhere,
-				LostRun{Run: r.Cell.Run, Engine: r.Cell.Engine, Arm: r.Cell.Arm, Missing: a.Missing, Expected: a.Expected})
+				LostRun{Run: r.Cell.Run, Engine: r.Cell.Engine, Arm: r.Cell.Arm, Missing: a.Missing,
+					Expected: a.Expected})
 		}
 	}
 }
 
-// lostWarnings warn of messages that are gone although no verdict has their run: a repeated block does not bring them
-// back.
+// lostWarnings warn of messages that are gone although no verdict has their run: a repeated block
+// does not bring them back.
 func (d *Document) lostWarnings() []string {
 	var out prose
 	for _, l := range d.LostElsewhere {
@@ -49,12 +52,14 @@ func (d *Document) lostWarnings() []string {
 // lostCase is the test case of such a run; arm is the label of its arm.
 func lostCase(arm string, l LostRun) junitCase {
 	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
-		Failure: &junitReason{Type: "lost", Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing, l.Expected)}}
+		Failure: &junitReason{Type: "lost",
+			Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing,
+				l.Expected)}}
 }
 
-// A StepLoss is a run of a sizing in which the target lost messages that it had acknowledged: Missing of Expected could
-// not be read back. Users is the number of users of its step, 0 for the first search. Unknown is the reason why the run
-// could not be checked; then the counts are 0.
+// A StepLoss is a run of a sizing in which the target lost messages that it had acknowledged:
+// Missing of Expected could not be read back. Users is the number of users of its step, 0 for the
+// first search. Unknown is the reason why the run could not be checked; then the counts are 0.
 type StepLoss struct {
 	Run      string `json:"run"`
 	Users    int    `json:"users,omitempty"`
@@ -63,19 +68,21 @@ type StepLoss struct {
 	Unknown  string `json:"unknown,omitempty"`
 }
 
-// Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil for a run without
-// records of its users; err is the reason why they could not be read.
+// Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil
+// for a run without records of its users; err is the reason why they could not be read.
 func (d *SizingPart) Audited(run string, users int, u *record.Users, err error) {
 	switch {
 	case err != nil:
 		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Unknown: plain.Error(err)})
 	case u != nil && u.Audit != nil && u.Audit.Missing > 0:
 		d.AcknowledgedLost += u.Audit.Missing
-		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Missing: u.Audit.Missing, Expected: u.Audit.Expected})
+		d.LostIn = append(d.LostIn,
+			StepLoss{Run: run, Users: users, Missing: u.Audit.Missing, Expected: u.Audit.Expected})
 	}
 }
 
-// lostText is the number of messages that a run of the sizing is known to have lost; empty for none.
+// lostText is the number of messages that a run of the sizing is known to have lost; empty for
+// none.
 func (d *SizingPart) lostText(run string) string {
 	for _, l := range d.LostIn {
 		if l.Run == run && l.Missing > 0 {
@@ -94,10 +101,12 @@ func (d *SizingPart) LostWarnings() []string {
 			at = count(l.Users, "user", "users")
 		}
 		if l.Unknown != "" {
-			out.add("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s", at, l.Run, l.Unknown)
+			out.add("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s",
+				at, l.Run, l.Unknown)
 			continue
 		}
-		out.add("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read", at, l.Run, l.Missing, l.Expected)
+		out.add("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read",
+			at, l.Run, l.Missing, l.Expected)
 	}
 	return out
 }

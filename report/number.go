@@ -64,7 +64,8 @@ func signed[F ~float64](v F, decimals int) string {
 	}
 }
 
-// sig writes v with about n significant digits and never in exponents: 0.512, 1.23, 12.3, 123, 1234.
+// sig writes v with about n significant digits and never in exponents: 0.512, 1.23, 12.3, 123,
+// 1234.
 func sig[F ~float64](v F, n int) string {
 	if !known(v) {
 		return dash
@@ -73,7 +74,8 @@ func sig[F ~float64](v F, n int) string {
 	if a == 0 {
 		return "0"
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(a, 'e', n-1, 64), 64) // 0.0999 is 0.10 with two digits
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(a, 'e', n-1, 64),
+		64) // 0.0999 is 0.10 with two digits
 	digits := n - 1 - int(math.Floor(math.Log10(rounded)))
 	if digits <= 0 {
 		return fixed(v, 0)
@@ -81,8 +83,8 @@ func sig[F ~float64](v F, n int) string {
 	return fixed(v, min(digits, 6))
 }
 
-// decimalsFor returns how many decimals a number deserves whose interval has this half-width: the last digit shown is
-// worth more than a tenth of it and at most all of it.
+// decimalsFor returns how many decimals a number deserves whose interval has this half-width: the
+// last digit shown is worth more than a tenth of it and at most all of it.
 func decimalsFor(half float64) int {
 	if !known(half) || half <= 0 {
 		return 1
@@ -125,7 +127,8 @@ func (d *Delta) text() string {
 	return text
 }
 
-// spanDecimals returns the decimals of an interval in percent: one at least, unless it is wider than ten points.
+// spanDecimals returns the decimals of an interval in percent: one at least, unless it is wider
+// than ten points.
 func spanDecimals(lo, hi float64) int {
 	half := (hi - lo) / 2
 	if half >= 10 {
@@ -134,8 +137,8 @@ func spanDecimals(lo, hi float64) int {
 	return max(1, decimalsFor(half))
 }
 
-// effect writes the effect of a result with the interval that decides it, in percent or points: "+12.8 % [+10.9, +14.7]
-// at 95 %".
+// effect writes the effect of a result with the interval that decides it, in percent or points:
+// "+12.8 % [+10.9, +14.7] at 95 %".
 func effect(r verdict.Result) string {
 	if !r.Absolute {
 		return deltaOf(r).text()
@@ -151,7 +154,8 @@ func effect(r verdict.Result) string {
 		return signed(r.Effect, 2) + " pp"
 	}
 	n := max(2, decimalsFor((hi-lo)/2))
-	return fmt.Sprintf("%s pp [%s, %s] at %s", signed(r.Effect, n), signed(lo, n), signed(hi, n), verdict.LevelText(level))
+	return fmt.Sprintf("%s pp [%s, %s] at %s", signed(r.Effect, n), signed(lo, n), signed(hi, n),
+		verdict.LevelText(level))
 }
 
 // size writes a margin or a smallest effect, without sign: "5 %", "0.1 pp".
@@ -175,7 +179,8 @@ func trim(s string) string {
 	return s
 }
 
-// measured writes a number of an endpoint: users whole, times with three digits, the unit behind it unless bare.
+// measured writes a number of an endpoint: users whole, times with three digits, the unit behind it
+// unless bare.
 func measured(e plan.Endpoint, v float64) string {
 	switch {
 	case !known(v):

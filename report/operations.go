@@ -94,12 +94,17 @@ func byKind(x, y string) int {
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
 }
 
-func opCell(w *measure.Window, seconds float64, end record.TailOp, answers map[string]uint64) OpCell {
+func opCell(w *measure.Window, seconds float64, end record.TailOp,
+	answers map[string]uint64) OpCell {
 	c := OpCell{Rate: unknown, Errors: unknown, P50: unknown, P95: unknown, P99: unknown}
 	if w == nil {
 		return c
 	}
-	c.Count, c.Failed, c.Drained, c.Open = w.Count(), w.Errors(), end.Drained, end.Open
+	c.Count = w.Count()
+	c.Failed = w.Errors()
+	c.Drained = end.Drained
+	c.Open = end.Open
+
 	if seconds > 0 {
 		c.Rate = Number(float64(c.Count-min(end.Drained, c.Count)) / seconds)
 	}
@@ -134,15 +139,15 @@ type OpTable struct {
 	// Gone and New name operations that only the base has, or only a new arm.
 	Gone []string `json:"gone,omitempty"`
 	New  []string `json:"new,omitempty"`
-	// Schedule counts the operations that were intended and begun, for each arm as in Document.Arms; nil where no run
-	// recorded it.
+	// Schedule counts the operations that were intended and begun, for each arm as in Document.Arms;
+	// nil where no run recorded it.
 	Schedule []OpSchedule `json:"schedule,omitempty"`
 }
 
-// OpSchedule compares the operations that the schedule of an arm's users intended in the measured phases with those
-// that were begun. Told of Runs runs recorded it; with none, the rest is NaN. Percentiles are of all operations of
-// the steady state, as measured and as if users had not waited, in milliseconds, NaN where the operations are too
-// few.
+// OpSchedule compares the operations that the schedule of an arm's users intended in the measured
+// phases with those that were begun. Told of Runs runs recorded it; with none, the rest is NaN.
+// Percentiles are of all operations of the steady state, as measured and as if users had not
+// waited, in milliseconds, NaN where the operations are too few.
 type OpSchedule struct {
 	Runs int `json:"runs"`
 	Told int `json:"told"`
@@ -167,9 +172,9 @@ type OpRow struct {
 	Arms []OpCell `json:"arms"`
 }
 
-// OpCell is one operation of one arm. Rate is per second of measured time; Errors is a fraction; the percentiles are
-// response times in milliseconds, NaN where the operations are too few for them. An arm without the operation has
-// Count 0 and the rest NaN.
+// OpCell is one operation of one arm. Rate is per second of measured time; Errors is a fraction;
+// the percentiles are response times in milliseconds, NaN where the operations are too few for
+// them. An arm without the operation has Count 0 and the rest NaN.
 type OpCell struct {
 	Count  uint64 `json:"count"`
 	Failed uint64 `json:"failed"`
@@ -180,13 +185,15 @@ type OpCell struct {
 	P99    Number `json:"p99_ms"`
 	// Classes counts failed operations by class, most frequent first.
 	Classes []Count `json:"classes,omitempty"`
-	// Statuses counts failures of the classes 4xx and 5xx by the status of the answer, most frequent first.
+	// Statuses counts failures of the classes 4xx and 5xx by the status of the answer, most frequent
+	// first.
 	Statuses []Count `json:"statuses,omitempty"`
-	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not failed.
+	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not
+	// failed.
 	Expected []workload.ExpectedCount `json:"expected,omitempty"`
-	// Of the operations that were under way at the end of a measured phase, Drained have ended since (they are not in
-	// Rate) and Open have not: these are in the percentiles with their age, and AtLeast names those that are lower
-	// bounds for it.
+	// Of the operations that were under way at the end of a measured phase, Drained have ended since
+	// (they are not in Rate) and Open have not: these are in the percentiles with their age, and
+	// AtLeast names those that are lower bounds for it.
 	Drained uint64   `json:"drained,omitempty"`
 	Open    uint64   `json:"open,omitempty"`
 	AtLeast []string `json:"at_least,omitempty"`
@@ -207,21 +214,24 @@ func (d Document) opSections() []section {
 				t.add(name, d.Arms[i].Label, opCells(c, latency))
 			}
 		}
-		s := section{Level: 3, Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
+		s := section{Level: 3,
+			Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
 		if len(o.Gone) > 0 {
 			s.Notes = append(s.Notes, "Only the base has: "+list(o.Gone)+".")
 		}
 		if len(o.New) > 0 {
 			s.Notes = append(s.Notes, "The base does not have: "+list(o.New)+".")
 		}
-		s.Notes = append(s.Notes, "All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
+		s.Notes = append(s.Notes,
+			"All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
 		s.Notes = append(s.Notes, o.edgeNotes()...)
 		out = append(out, s)
 		if more, ok := d.scheduleSection(o); ok {
 			out = append(out, more)
 		} else {
 			last := &out[len(out)-1]
-			last.Notes = append(last.Notes, "How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
+			last.Notes = append(last.Notes,
+				"How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
 		}
 	}
 	return out
@@ -251,7 +261,8 @@ func failureText(c OpCell) string {
 		parts[i] = fmt.Sprintf("%s %d", k.Name, k.N)
 		var of prose
 		for _, s := range c.Statuses {
-			if strings.HasPrefix(s.Name, strings.TrimSuffix(k.Name, "xx")) && strings.HasSuffix(k.Name, "xx") {
+			if strings.HasPrefix(s.Name, strings.TrimSuffix(k.Name, "xx")) &&
+				strings.HasSuffix(k.Name, "xx") {
 				of.add("%s %d", s.Name, s.N)
 			}
 		}
@@ -259,5 +270,6 @@ func failureText(c OpCell) string {
 			parts[i] += ": " + strings.Join(of, " + ")
 		}
 	}
-	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Failed)/float64(c.Count), 2), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Failed)/float64(c.Count), 2),
+		strings.Join(parts, ", "))
 }

@@ -43,27 +43,29 @@ func NewPageRef(r RunData, test, kind string) PageRef {
 		}
 		return '-'
 	}, id)
-	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm, Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
+	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm,
+		Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
 	if r.Cell.Run == "" { // a run by itself
 		p.Block, p.Arm, p.Engine = r.Manifest.Block, r.Manifest.Arm, r.Manifest.Engine
 	}
 	return p
 }
 
-// A Page is a frozen view of one run in one of its tests: its hosts, processes and databases, or its rules. It is
-// self-contained, as a report is.
+// A Page is a frozen view of one run in one of its tests: its hosts, processes and databases, or
+// its rules. It is self-contained, as a report is.
 type Page struct {
 	PageRef
 	Data   RunData
 	Panels []Panel
 }
 
-// A Panel is one picture of a page. Its lines are on the clock of the test, in seconds from its start, and in Unit.
+// A Panel is one picture of a page. Its lines are on the clock of the test, in seconds from its
+// start, and in Unit.
 type Panel struct {
 	Group, Title, Unit string
 	Lines              []PanelLine
-	// Rule marks the panel of an SLO rule with the threshold Limit. Another panel may have a Limit too, which
-	// LimitName names.
+	// Rule marks the panel of an SLO rule with the threshold Limit. Another panel may have a Limit
+	// too, which LimitName names.
 	Rule      string
 	Limit     float64
 	LimitName string
@@ -79,8 +81,8 @@ type PanelLine struct {
 	Line
 }
 
-// RulePanel is the picture of a rule over time: value is the rule's value, in seconds, fractions, or the unit of
-// its PromQL.
+// RulePanel is the picture of a rule over time: value is the rule's value, in seconds, fractions,
+// or the unit of its PromQL.
 func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch) Panel {
 	p := Panel{Group: "Rules", Title: rule, Rule: rule, Broken: broken, Unknown: unknown}
 	scale := 1.0
@@ -102,13 +104,16 @@ func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch
 // mostLines is the largest number of lines in a panel: one for each color.
 const mostLines = len(palette)
 
-// graph draws a panel. Of too many lines it shows those with the highest peaks, and states how many it leaves
-// out.
+// graph draws a panel. Of too many lines it shows those with the highest peaks, and states how many
+// it leaves out.
 func (p Panel) graph(measuredFrom float64) Graph {
 	lines := slices.Clone(p.Lines)
-	g := GraphData{GraphSpec: GraphSpec{Title: p.Title, Unit: p.Unit}, Rule: p.Rule, Limit: p.Limit, LimitRule: p.LimitName, Broken: p.Broken, Unknown: p.Unknown, MeasuredFrom: measuredFrom, NoData: p.Why}
+	g := GraphData{GraphSpec: GraphSpec{Title: p.Title, Unit: p.Unit}, Rule: p.Rule, Limit: p.Limit,
+		LimitRule: p.LimitName, Broken: p.Broken, Unknown: p.Unknown, MeasuredFrom: measuredFrom,
+		NoData: p.Why}
 	if rest := len(lines) - mostLines; rest > 0 {
-		slices.SortStableFunc(lines, func(x, y PanelLine) int { return -cmp.Compare(peak(x.V), peak(y.V)) })
+		slices.SortStableFunc(lines,
+			func(x, y PanelLine) int { return -cmp.Compare(peak(x.V), peak(y.V)) })
 		lines = lines[:mostLines]
 		g.Note = fmt.Sprintf("%s with lower peaks left out", count(rest, "line", "lines"))
 	}
@@ -148,7 +153,8 @@ func (p Page) kindTitle() string {
 	return "System metrics"
 }
 
-// where names the run of a page in the words of the comparison: "postgresql unbounded · new · block 2".
+// where names the run of a page in the words of the comparison: "postgresql unbounded · new · block
+// 2".
 func (p Page) where() string {
 	parts := []string{strings.TrimSpace(p.Engine + " " + p.Test)}
 	if p.Arm != "" {
@@ -189,7 +195,8 @@ func (p Page) HTML(w io.Writer) error {
 		sections = append(sections, section{Level: 2, Title: "Not in this run", Table: t})
 	}
 	title := p.kindTitle() + " · " + p.where()
-	return writePage(w, title, p.header, []fold{{sections: sections}}, graphs, fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
+	return writePage(w, title, p.header, []fold{{sections: sections}}, graphs,
+		fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
 }
 
 func (p Page) header(b *bytes.Buffer) {

@@ -10,7 +10,8 @@ import (
 // addRows adds the counts of one run to the counts of others.
 func addRows(all, rows []workload.RowCount) []workload.RowCount {
 	for _, r := range rows {
-		i := slices.IndexFunc(all, func(x workload.RowCount) bool { return x.Store == r.Store && x.What == r.What })
+		i := slices.IndexFunc(all,
+			func(x workload.RowCount) bool { return x.Store == r.Store && x.What == r.What })
 		if i < 0 {
 			all = append(all, r)
 			continue

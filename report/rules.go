@@ -14,8 +14,8 @@ import (
 // measuredPhase is the Phase of the events that judge the whole bounded test.
 const measuredPhase = "measured"
 
-// RuleTable is the SLO rules of one engine: evaluated once over the measured phase of each run of the bounded test,
-// and again and again during the search.
+// RuleTable is the SLO rules of one engine: evaluated once over the measured phase of each run of
+// the bounded test, and again and again during the search.
 type RuleTable struct {
 	Engine string    `json:"engine"`
 	Rows   []RuleRow `json:"rows"`
@@ -35,20 +35,22 @@ type RuleRow struct {
 	Search *RuleSearch `json:"search,omitempty"`
 }
 
-// RuleValue is one evaluation. NoData reports that there was nothing to evaluate, TooFew that there were fewer
-// operations than the rule requires, so that it did not decide.
+// RuleValue is one evaluation. NoData reports that there was nothing to evaluate, TooFew that there
+// were fewer operations than the rule requires, so that it did not decide.
 type RuleValue struct {
 	Block    int    `json:"block"`
 	Value    Number `json:"value"`
 	Violated bool   `json:"violated,omitempty"`
 	NoData   bool   `json:"no_data,omitempty"`
 	TooFew   bool   `json:"too_few,omitempty"`
-	// Where is the part of the target that a broken expression's value was of, how far it went, and when.
+	// Where is the part of the target that a broken expression's value was of, how far it went, and
+	// when.
 	Where string `json:"where,omitempty"`
 }
 
-// RuleSearch sums up how a rule fared during the searches: how many evaluations, how many violated it, had no
-// data or too few operations, and the median over the runs of the users at its first violation (NaN if it never was).
+// RuleSearch sums up how a rule fared during the searches: how many evaluations, how many violated
+// it, had no data or too few operations, and the median over the runs of the users at its first
+// violation (NaN if it never was).
 type RuleSearch struct {
 	Evaluations int    `json:"evaluations"`
 	Violated    int    `json:"violated"`
@@ -101,7 +103,8 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 			}
 			row.Warning = row.Warning || ev.Level == record.Amber
 			if ev.Phase == measuredPhase {
-				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: tooFew(ev)}
+				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated,
+					NoData: ev.NoData, TooFew: tooFew(ev)}
 				if ev.NoData {
 					v.Value = unknown
 				}
@@ -163,7 +166,8 @@ func usersAt(events []record.Event, at time.Duration) int {
 	return n
 }
 
-// tally counts the runs of the bounded test in which the rule did not hold, had no data, or too few operations.
+// tally counts the runs of the bounded test in which the rule did not hold, had no data, or too few
+// operations.
 func (r RuleRow) tally() (broken, missing, few int) {
 	for _, v := range r.Measured {
 		switch {
@@ -198,19 +202,23 @@ func (d Document) ruleSections() []section {
 			s.Title = "Rules in the bounded test" + label
 			bounded = append(bounded, s)
 		}
-		t := newTable(-1, "Rule", "Arm", ">Limit", ">Evaluations", ">Violated", ">No data", ">Too few", ">First violated at")
+		t := newTable(-1, "Rule", "Arm", ">Limit", ">Evaluations", ">Violated", ">No data", ">Too few",
+			">First violated at")
 		for _, r := range rt.Rows {
 			if r.Search == nil {
 				continue
 			}
 			first := dash
 			if r.Search.FirstRuns > 0 && r.Search.FirstUsers.Known() {
-				first = fmt.Sprintf("%.0f users (%s)", r.Search.FirstUsers, count(r.Search.FirstRuns, "run", "runs"))
+				first = fmt.Sprintf("%.0f users (%s)", r.Search.FirstUsers,
+					count(r.Search.FirstRuns, "run", "runs"))
 			}
-			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), r.Search.Evaluations, r.Search.Violated, r.Search.NoData, r.Search.TooFew, first)
+			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), r.Search.Evaluations, r.Search.Violated,
+				r.Search.NoData, r.Search.TooFew, first)
 		}
 		if len(t.Rows) > 0 {
-			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t, Graphs: d.graphIndexes(rt.Engine, Unbounded, true)}
+			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t,
+				Graphs: d.graphIndexes(rt.Engine, Unbounded, true)}
 			s.Notes = []string{"First violated at: the median over the runs in which the rule was violated at all. Too few: evaluations with fewer operations than the rule asks for, which decide nothing."}
 			unbounded = append(unbounded, s)
 		}
@@ -297,7 +305,8 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 	return section{Level: 3, Table: t, Notes: notes}, true
 }
 
-// brokenRules lists the rules that the bounded tests broke, or could not evaluate: those that only warn, or all others.
+// brokenRules lists the rules that the bounded tests broke, or could not evaluate: those that only
+// warn, or all others.
 func (b *builder) brokenRules(warning bool) []string {
 	var out prose
 	broke := "broke %s"
@@ -311,7 +320,8 @@ func (b *builder) brokenRules(warning bool) []string {
 			}
 			broken, missing, _ := r.tally()
 			where := ""
-			if i := slices.IndexFunc(r.Measured, func(v RuleValue) bool { return v.Violated && !v.NoData && v.Where != "" }); i >= 0 {
+			if i := slices.IndexFunc(r.Measured,
+				func(v RuleValue) bool { return v.Violated && !v.NoData && v.Where != "" }); i >= 0 {
 				where = fmt.Sprintf(" (block %d: %s)", r.Measured[i].Block, r.Measured[i].Where)
 			}
 			name := b.on(t.Engine) + "in the bounded test " + b.armLabel(r.Arm)

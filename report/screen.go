@@ -15,16 +15,17 @@ import (
 const (
 	defaultWidth = 100
 	narrowest    = 40
-	// ScreenLines is the largest number of lines of a comparison's [Screen] at its usual width; a command adds the place
-	// of the report.
+	// ScreenLines is the largest number of lines of a comparison's [Screen] at its usual width; a
+	// command adds the place of the report.
 	ScreenLines = 17
 )
 
-// Screen writes the end of a comparison for a terminal: the verdicts, the supported users, the limiters of the arms,
-// the validity of the runs, the warnings that matter most and the next steps, in lines of at most width signs,
-// without color codes. Nothing is cut: where there is more than [ScreenLines] can hold, less important entries are
-// left to the report, and a line states so. A width of 0 means 100; less than 40 counts as 40, and a width below 100
-// takes more lines. Given numbers have a screen of their own, of any length.
+// Screen writes the end of a comparison for a terminal: the verdicts, the supported users, the
+// limiters of the arms, the validity of the runs, the warnings that matter most and the next steps,
+// in lines of at most width signs, without color codes. Nothing is cut: where there is more than
+// [ScreenLines] can hold, less important entries are left to the report, and a line states so. A
+// width of 0 means 100; less than 40 counts as 40, and a width below 100 takes more lines. Given
+// numbers have a screen of their own, of any length.
 func Screen(w io.Writer, d Document, width int) error {
 	width = max(cmp.Or(width, defaultWidth), narrowest)
 	switch d.Subject() {
@@ -177,7 +178,8 @@ func (s *screen) capacity(d Document) {
 	for _, c := range d.Capacity {
 		name := test(d.engineLabel(c.Engine))
 		if len(d.Arms) == 2 {
-			rows = append(rows, []string{name, c.Cells[0].users(), c.Cells[1].users(), text(c.Cells[1].Delta)})
+			rows = append(rows,
+				[]string{name, c.Cells[0].users(), c.Cells[1].users(), text(c.Cells[1].Delta)})
 			continue
 		}
 		for i, cell := range c.Cells {
@@ -191,11 +193,14 @@ func (s *screen) capacity(d Document) {
 	}
 	if len(d.Arms) == 2 {
 		for _, c := range d.Capacity[1:] {
-			rows = append(rows, []string{"delta " + d.engineLabel(c.Engine), text(c.Cells[0].ByDatabase), text(c.Cells[1].ByDatabase), ""})
+			rows = append(rows,
+				[]string{"delta " + d.engineLabel(c.Engine), text(c.Cells[0].ByDatabase),
+					text(c.Cells[1].ByDatabase), ""})
 		}
 	}
 	lines := columns(rows, nil, "   ")
-	wide := slices.ContainsFunc(lines, func(l string) bool { return utf8.RuneCountInString(l) > s.width })
+	wide := slices.ContainsFunc(lines,
+		func(l string) bool { return utf8.RuneCountInString(l) > s.width })
 	for i, r := range rows {
 		if wide {
 			s.entry("", strings.Join(r, "  "))
@@ -319,7 +324,8 @@ func wrap(text string, n, most int) []string {
 	return out
 }
 
-// Fold breaks a text into lines of at most n signs, between words where it can, and leaves nothing out.
+// Fold breaks a text into lines of at most n signs, between words where it can, and leaves nothing
+// out.
 func Fold(text string, n int) []string {
 	var out []string
 	line := ""

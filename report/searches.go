@@ -11,8 +11,8 @@ import (
 	"plimsoll/stats"
 )
 
-// limiterComments name the rules that stopped the searches, one sentence per engine, and the limiters of bounded tests
-// without a search.
+// limiterComments name the rules that stopped the searches, one sentence per engine, and the
+// limiters of bounded tests without a search.
 func (b *builder) limiterComments() []string {
 	var out []string
 	for _, e := range b.Engines {
@@ -34,7 +34,8 @@ func (b *builder) limiterComments() []string {
 			out = append(out, prefix(e.Label)+"the searches were stopped: "+strings.Join(parts, "; ")+".")
 		}
 		if len(bounded) > 0 {
-			out = append(out, prefix(e.Label)+"the bounded tests were limited: "+strings.Join(bounded, "; ")+".")
+			out = append(out,
+				prefix(e.Label)+"the bounded tests were limited: "+strings.Join(bounded, "; ")+".")
 		}
 		out = append(out, b.memories(e.Key)...)
 	}
@@ -48,9 +49,11 @@ func (b *builder) memories(engine string) []string {
 		if l.Engine != engine || l.Unstable == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s%s: %d of %d searches are unstable and no number in a pair", b.on(engine), b.armLabel(l.Arm), l.Unstable, l.Searches)
+		text := fmt.Sprintf("%s%s: %d of %d searches are unstable and no number in a pair", b.on(engine),
+			b.armLabel(l.Arm), l.Unstable, l.Searches)
 		if l.Held > 0 {
-			text += fmt.Sprintf("; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late", l.Reached, l.Held)
+			text += fmt.Sprintf("; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late",
+				l.Reached, l.Held)
 		}
 		out = append(out, text+".")
 	}
@@ -81,7 +84,8 @@ func stopText(l SearchEnds) string {
 	return text
 }
 
-// limitText names both: the limiter of the runs and the rule that stopped the searches, if there were any.
+// limitText names both: the limiter of the runs and the rule that stopped the searches, if there
+// were any.
 func limitText(l SearchEnds) string {
 	if l.Searches == 0 {
 		return cmp.Or(namedText(l), stopText(l))
@@ -137,19 +141,20 @@ type SearchEnds struct {
 	AtLeast   int     `json:"at_least"`              // searches that ended at a limit of their own: lower bounds
 	AtLeastBy []Count `json:"at_least_by,omitempty"` // the stop rules of those
 	Stopped   []Count `json:"stopped"`               // stop rules, in words
-	// Unstable counts searches that contradict themselves; Reached and Held are the medians of their two levels:
-	// going up, and after an overload; 0 when none saw both.
+	// Unstable counts searches that contradict themselves; Reached and Held are the medians of their
+	// two levels: going up, and after an overload; 0 when none saw both.
 	Unstable int      `json:"unstable,omitempty"`
 	Reached  float64  `json:"reached,omitempty"`
 	Held     float64  `json:"held,omitempty"`
 	Margins  []Margin `json:"margins,omitempty"` // of all rules at the capacity
-	// Named counts the limits of the runs by their evidence, most frequent first; Evidence is the sentence of the
-	// first of them.
+	// Named counts the limits of the runs by their evidence, most frequent first; Evidence is the
+	// sentence of the first of them.
 	Named    []Count `json:"named,omitempty"`
 	Evidence string  `json:"evidence,omitempty"`
 }
 
-// Margin is the part of its limit that a rule used at the capacity: the median over the runs. 1 is the limit.
+// Margin is the part of its limit that a rule used at the capacity: the median over the runs. 1 is
+// the limit.
 type Margin struct {
 	Rule string `json:"rule"`
 	Used Number `json:"used"`
@@ -171,7 +176,8 @@ func Counts[N int | uint64](m map[string]N) []Count {
 	for name, n := range m {
 		out = append(out, Count{name, int(n)})
 	}
-	slices.SortFunc(out, func(x, y Count) int { return cmp.Or(-cmp.Compare(x.N, y.N), cmp.Compare(x.Name, y.Name)) })
+	slices.SortFunc(out,
+		func(x, y Count) int { return cmp.Or(-cmp.Compare(x.N, y.N), cmp.Compare(x.Name, y.Name)) })
 	return out
 }
 
@@ -180,7 +186,11 @@ func (b *builder) limiters() {
 	for _, e := range b.Engines {
 		for _, a := range b.Arms {
 			l := SearchEnds{Engine: e.Key, Arm: a.Name}
-			rules, stopped, own, used := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]float64{}
+			rules := map[string]int{}
+			stopped := map[string]int{}
+			own := map[string]int{}
+			used := map[string][]float64{}
+
 			named := map[string]int{}
 			sentences := map[string]string{}
 			var reached, held []float64
@@ -245,7 +255,8 @@ func (d Document) limiterSections() []section {
 	if len(d.Limiters) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Test", "Arm", "Limited by", "Stopped by the rule", "How the searches ended", "Use of the other rules' limits at the capacity")
+	t := newTable(-1, "Test", "Arm", "Limited by", "Stopped by the rule", "How the searches ended",
+		"Use of the other rules' limits at the capacity")
 	for _, l := range d.Limiters {
 		var ended, others []string
 		for _, c := range l.Stopped {
@@ -260,7 +271,8 @@ func (d Document) limiterSections() []section {
 				others = append(others, fmt.Sprintf("%s: %s %%", m.Rule, sig(100*m.Used, 2)))
 			}
 		}
-		t.add(test(d.engineLabel(l.Engine)), d.armLabel(l.Arm), orDash(namedText(l)), stopText(l), orDash(strings.Join(ended, ", ")), orDash(strings.Join(others, "; ")))
+		t.add(test(d.engineLabel(l.Engine)), d.armLabel(l.Arm), orDash(namedText(l)), stopText(l),
+			orDash(strings.Join(ended, ", ")), orDash(strings.Join(others, "; ")))
 	}
 	notes := []string{"What limited the runs is named from evidence: saturation at the capacity that grew with the load, and was not the symptom of another. " +
 		"The rule that was violated says which limit came first, not why the target reached it. Uses are medians over the runs."}
@@ -272,7 +284,8 @@ func (d Document) limiterSections() []section {
 	return t.section("What stopped the searches", notes...)
 }
 
-// limiterText names what limited an arm: the limiters of its runs, or else the rules at which its searches ended.
+// limiterText names what limited an arm: the limiters of its runs, or else the rules at which its
+// searches ended.
 func limiterText(l SearchEnds) string {
 	if named := namedText(l); named != "" || len(l.Rules) == 0 {
 		return cmp.Or(named, stopText(l))
@@ -302,7 +315,8 @@ func (d Document) limitLines() []string {
 		if line == "" {
 			continue
 		}
-		if slices.ContainsFunc(d.Verdicts, func(f NamedVerdict) bool { return f.Engine == e.Key && differing(d, f) != "" }) {
+		if slices.ContainsFunc(d.Verdicts,
+			func(f NamedVerdict) bool { return f.Engine == e.Key && differing(d, f) != "" }) {
 			line += ". The limiters differ: different resources set the supported users"
 		}
 		out = append(out, line)

@@ -15,9 +15,9 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// setup fills the Setup table: the rows that such reports have always had, in their order, then the further rows of
-// the caller, the comparison and the plan, then what makes the run repeatable. A row that the caller gives takes the
-// place of a derived one of the same name.
+// setup fills the Setup table: the rows that such reports have always had, in their order, then the
+// further rows of the caller, the comparison and the plan, then what makes the run repeatable. A
+// row that the caller gives takes the place of a derived one of the same name.
 func (b *builder) setup() {
 	given := slices.Concat(b.in.Setup, b.c.Setup)
 	if b.in.Plan != nil {
@@ -27,7 +27,9 @@ func (b *builder) setup() {
 	}
 	var rows []record.Row
 	add := func(r record.Row) {
-		if r.Value != "" && !slices.ContainsFunc(rows, func(x record.Row) bool { return strings.EqualFold(x.Name, r.Name) }) {
+		if r.Value != "" &&
+			!slices.ContainsFunc(rows,
+				func(x record.Row) bool { return strings.EqualFold(x.Name, r.Name) }) {
 			rows = append(rows, r)
 		}
 	}
@@ -65,7 +67,9 @@ func (b *builder) planRows() []record.Row {
 				add("Bounded - number of users"+inParens(e.Label), "%d%s", n, b.foundUsers(e.Key))
 			}
 		}
-		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle", duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp), duration(p.Bounded.Settle))
+		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle",
+			duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp),
+			duration(p.Bounded.Settle))
 		if rules := p.Bounded.SLO; len(rules) > 0 {
 			add("Bounded - rules", "%s", sources(rules))
 		}
@@ -82,16 +86,19 @@ func (b *builder) planRows() []record.Row {
 			add("Unbounded - rules", "%s", sources(u.SLO))
 		}
 	}
-	rows = append(rows, record.Row{Name: "Unbounded - num of users per agent", Value: b.usersPerAgent()})
+	rows = append(rows,
+		record.Row{Name: "Unbounded - num of users per agent", Value: b.usersPerAgent()})
 	// What ran is known to the runs alone.
-	rows = append(rows, record.Row{Name: "App instances"}, record.Row{Name: "Agent instances"}, record.Row{Name: "Proxy Instance"})
+	rows = append(rows, record.Row{Name: "App instances"}, record.Row{Name: "Agent instances"},
+		record.Row{Name: "Proxy Instance"})
 	var dbs []string
 	for _, e := range b.Engines {
 		if e.Full != "" {
 			dbs = append(dbs, "1 x "+e.Full+b.replicasText(e.Key, ""))
 		}
 	}
-	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(append(dbs, b.armDatabases()...), ", ")})
+	rows = append(rows,
+		record.Row{Name: "DB instances", Value: strings.Join(append(dbs, b.armDatabases()...), ", ")})
 	if text := b.companionsText(); text != "" {
 		add("Other stores", "%s", text)
 	}
@@ -110,11 +117,13 @@ func (b *builder) planRows() []record.Row {
 	if w.Pace > 0 && w.Pace != 1 {
 		text += ", pace " + strconv.FormatFloat(w.Pace, 'g', -1, 64)
 	}
-	rows = append(rows, record.Row{Name: "Workload", Value: text}, record.Row{Name: "Accounts", Value: b.accountsText()})
+	rows = append(rows, record.Row{Name: "Workload", Value: text},
+		record.Row{Name: "Accounts", Value: b.accountsText()})
 	return append(rows, b.armRows()...)
 }
 
-// foundUsers names the pilot that found the number of users on an engine, in parentheses; empty where the plan has it.
+// foundUsers names the pilot that found the number of users on an engine, in parentheses; empty
+// where the plan has it.
 func (b *builder) foundUsers(engine string) string {
 	for _, l := range b.c.UserLevels {
 		if l.Engine == engine {
@@ -141,8 +150,8 @@ func (b *builder) accountsText() string {
 	return strings.Join(texts, "; ")
 }
 
-// usersPerAgent is the largest number of users of one generator process in the unbounded test; empty without
-// the test, or a run.
+// usersPerAgent is the largest number of users of one generator process in the unbounded test;
+// empty without the test, or a run.
 func (b *builder) usersPerAgent() string {
 	u, ok := b.in.Plan.Search()
 	if !ok || len(b.in.Runs) == 0 {
@@ -166,7 +175,8 @@ func sources(rules []plan.SLO) string {
 func partText(b *plan.Bounded) string {
 	text := ""
 	if b.Auto() {
-		text = fmt.Sprintf(" at most, at least %s, until its inside leaves less than deployments differ by", duration(b.MeasureMin))
+		text = fmt.Sprintf(" at most, at least %s, until its inside leaves less than deployments differ by",
+			duration(b.MeasureMin))
 	}
 	if b.Until > 0 {
 		text = fmt.Sprintf(" at most, until %v", b.Until)
@@ -177,7 +187,8 @@ func partText(b *plan.Bounded) string {
 	return text
 }
 
-// armRows describe each arm by its differences from the target as planned. A secret is a reference here.
+// armRows describe each arm by its differences from the target as planned. A secret is a reference
+// here.
 func (b *builder) armRows() []record.Row {
 	var rows []record.Row
 	for _, arm := range b.c.Arms {
@@ -280,7 +291,8 @@ func (b *builder) repeatRows() []record.Row {
 	}
 	if m, ok := b.first(); ok {
 		var h probe.Host
-		given := slices.ContainsFunc(b.in.Setup, func(r record.Row) bool { return strings.EqualFold(r.Name, "Host") })
+		given := slices.ContainsFunc(b.in.Setup,
+			func(r record.Row) bool { return strings.EqualFold(r.Name, "Host") })
 		if !given && len(m.Host) > 0 && json.Unmarshal(m.Host, &h) == nil {
 			add("Host CPUs", cpuText(h))
 			if h.MemoryBytes > 0 {
@@ -334,8 +346,8 @@ func cpuText(h probe.Host) string {
 	return fmt.Sprintf("%d x %s", h.CPUs, h.CPUModel)
 }
 
-// placementText states the places of generator and target. A target that others run may be on any host, also on this one behind
-// an address of its own.
+// placementText states the places of generator and target. A target that others run may be on any
+// host, also on this one behind an address of its own.
 func (b *builder) placementText(m record.Manifest) string {
 	if b.in.Plan != nil && !b.in.Plan.Target.OwnHost() && !m.SharedHost {
 		text := "the target is where others run it, which was not seen"
@@ -349,7 +361,8 @@ func (b *builder) placementText(m record.Manifest) string {
 		where = "generator and target share one host"
 	}
 	if len(m.Generator) > 0 || len(m.TargetCPUs) > 0 {
-		where += fmt.Sprintf("; generator on cores %s, target on cores %s", Cores(m.Generator), Cores(m.TargetCPUs))
+		where += fmt.Sprintf("; generator on cores %s, target on cores %s", Cores(m.Generator),
+			Cores(m.TargetCPUs))
 	}
 	return where
 }
@@ -366,7 +379,8 @@ func Cores(c []int) string {
 	return strings.Join(s, ",")
 }
 
-// orderText writes in which order each block ran: "1: base new · 2: new base". The runs of a duet have none.
+// orderText writes in which order each block ran: "1: base new · 2: new base". The runs of a duet
+// have none.
 func (b *builder) orderText() string {
 	if b.c.InTurns() {
 		return "all runs of a block at once, in turns"

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a report.
+// A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a
+// report.
 type sheet struct {
 	title  string
 	arms   []string // the title continues with them: a vs b
@@ -49,9 +50,9 @@ func (s sheet) sections() []section {
 	return out
 }
 
-// Markdown writes a report in GitHub's dialect of Markdown. Graphs are referred to as graphs/<file>; the caller puts
-// the PNG files there. Of a [Document] it has the first screen and the sections of release reports; [FullMarkdown] has
-// everything.
+// Markdown writes a report in GitHub's dialect of Markdown. Graphs are referred to as
+// graphs/<file>; the caller puts the PNG files there. Of a [Document] it has the first screen and
+// the sections of release reports; [FullMarkdown] has everything.
 func Markdown(w io.Writer, d Document) error {
 	s := d.sheet()
 	var b strings.Builder
@@ -67,7 +68,9 @@ func Markdown(w io.Writer, d Document) error {
 		return writeSections(w, &b, s.graphs, s.sections())
 	}
 	b.WriteString("---\n\n")
-	fmt.Fprintf(&b, "[%s](%[1]s) has every table, warning and run; `report.html` is the same as one page.\n\n", s.full)
+	fmt.Fprintf(&b,
+		"[%s](%[1]s) has every table, warning and run; `report.html` is the same as one page.\n\n",
+		s.full)
 	return writeSections(w, &b, s.graphs, s.brief)
 }
 
@@ -80,7 +83,8 @@ func FullMarkdown(w io.Writer, d Document) error {
 	var b strings.Builder
 	s.writeTop(&b)
 	for _, f := range d.Verdicts {
-		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
+		fmt.Fprintf(&b, "- **%s** · %s\n",
+			strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
 	}
 	if len(d.Verdicts) > 0 {
 		b.WriteByte('\n')
@@ -197,9 +201,9 @@ func (f *front) writeList(b *strings.Builder, title string, items []string, raw 
 	b.WriteByte('\n')
 }
 
-// HTML writes a report as one page that needs nothing but itself: graphs, style and script are inside, and its policy
-// forbids the browser to fetch anything, and to run or apply any script or style but the page's own. Every text is
-// escaped.
+// HTML writes a report as one page that needs nothing but itself: graphs, style and script are
+// inside, and its policy forbids the browser to fetch anything, and to run or apply any script or
+// style but the page's own. Every text is escaped.
 func HTML(w io.Writer, d Document) error {
 	s := d.sheet()
 	return writePage(w, s.pageTitle(), s.writeHeader, s.folds, s.graphs, s.footer)
@@ -215,7 +219,8 @@ func (s sheet) writeHeader(b *bytes.Buffer) {
 	for i, a := range s.arms {
 		labels[i] = "<code>" + esc(a) + "</code>"
 	}
-	fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n", strings.TrimSpace(esc(s.title)+" "+strings.Join(labels, " vs ")))
+	fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n",
+		strings.TrimSpace(esc(s.title)+" "+strings.Join(labels, " vs ")))
 	if s.about != "" {
 		fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(s.about))
 	}
@@ -255,7 +260,8 @@ func escText(s string) string {
 func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 	b.WriteString(`<div class="verdicts">` + "\n")
 	for _, v := range f.verdicts {
-		fmt.Fprintf(b, `<p class="verdict k-%s"><span class="badge">%s</span> %s.</p>`+"\n", slug(v.kind), esc(v.kind), esc(v.text))
+		fmt.Fprintf(b, `<p class="verdict k-%s"><span class="badge">%s</span> %s.</p>`+"\n", slug(v.kind),
+			esc(v.kind), esc(v.text))
 	}
 	b.WriteString("</div>\n")
 	if !f.answer.Empty() {
@@ -284,7 +290,8 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 		}
 		b.WriteString("</ul>")
 		if len(warnings) > 0 {
-			fmt.Fprintf(b, "<details><summary>%s</summary><ul>\n", count(len(warnings), "warning in full", "warnings in full"))
+			fmt.Fprintf(b, "<details><summary>%s</summary><ul>\n",
+				count(len(warnings), "warning in full", "warnings in full"))
 			for _, t := range warnings {
 				b.WriteString("<li>" + esc(t) + "</li>\n")
 			}
@@ -306,7 +313,9 @@ const (
 func (d Document) briefSections() []section {
 	out := d.textSections()
 	if c := &out[0]; len(c.Items) > briefComments {
-		c.Notes = append([]string{fmt.Sprintf("%s in %s.", count(len(c.Items)-briefComments, "more comment is", "more comments are"), FullFile)}, c.Notes...)
+		c.Notes = append([]string{fmt.Sprintf("%s in %s.",
+			count(len(c.Items)-briefComments, "more comment is", "more comments are"), FullFile)},
+			c.Notes...)
 		c.Items = c.Items[:briefComments]
 	}
 	setup := d.setupSections()[0]
@@ -317,7 +326,8 @@ func (d Document) briefSections() []section {
 	out = append(out, setup, resultsHead)
 	if n := len(d.Pages); n > 0 {
 		out = append(out, section{Level: 3, Title: "System and coordinator metrics",
-			Notes: []string{fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"), FullFile)}})
+			Notes: []string{fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"),
+				FullFile)}})
 	}
 	if users := d.capacitySections(); len(users) > 0 {
 		out = append(out, users[0])
@@ -380,14 +390,17 @@ func (d Document) sheet() sheet {
 
 // top begins a comparison's report.
 func (d Document) top() sheet {
-	s := sheet{title: "Performance Comparison", arms: d.armTitles(), front: d.front(), warnings: d.Warnings}
+	s := sheet{title: "Performance Comparison", arms: d.armTitles(), front: d.front(),
+		warnings: d.Warnings}
 	s.brief, s.full = d.briefSections(), FullFile
 	s.graphs = Graphs(d)
-	s.footer = fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool()))
+	s.footer = fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison),
+		orDash(d.tool()))
 	done := "complete"
 	if !d.State.Complete {
 		done = "not complete"
-		text := fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged, d.State.Planned)
+		text := fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged,
+			d.State.Planned)
 		s.alerts = append(s.alerts, alert{"Not complete", text})
 	}
 	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())

@@ -29,8 +29,8 @@ type SizingPart struct {
 	Search *record.Capacity `json:"search,omitempty"`
 	// Drift lists the signals that moved in each step.
 	Drift []StepDrift `json:"drift"`
-	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be read back: in the
-	// steps, in those that were repeated, and in the first search. LostIn lists the runs.
+	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be read
+	// back: in the steps, in those that were repeated, and in the first search. LostIn lists the runs.
 	AcknowledgedLost int          `json:"acknowledged_lost,omitempty"`
 	LostIn           []StepLoss   `json:"lost_in,omitempty"`
 	Setup            []record.Row `json:"setup"`
@@ -47,7 +47,8 @@ type StepDrift struct {
 
 // gradeMarks are the signs of the self-hosters' table.
 var gradeMarks = map[sizing.Grade]string{
-	sizing.Excellent: "✅", sizing.Good: "✅", sizing.Acceptable: "⚠️", sizing.Borderline: "⚠️", sizing.Poor: "❌",
+	sizing.Excellent: "✅", sizing.Good: "✅", sizing.Acceptable: "⚠️", sizing.Borderline: "⚠️",
+	sizing.Poor: "❌",
 }
 
 // AllGraded reports whether every step has a grade; a step of a run that is not valid has none.
@@ -65,7 +66,8 @@ func (d *SizingPart) title() string {
 
 // top begins the report; it is whole enough as Markdown to be sent as a pull request.
 func (d *SizingPart) top() sheet {
-	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, warnings: d.LostWarnings()}
+	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}},
+		warnings: d.LostWarnings()}
 	s.footer = fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))
 	if !d.Complete {
 		s.alerts = append(s.alerts, alert{"Not complete", ": " + d.Why})
@@ -78,7 +80,8 @@ func (d *SizingPart) lead() string {
 	if !d.Graded() {
 		return "No step carries a grade, so nothing can be said about how many users there may be. " + d.Bottleneck.Sentence
 	}
-	return fmt.Sprintf("Comfortable: %s. Maximum: %s. Bottleneck: %s", levelText(d.Comfortable), levelText(d.Maximum), lowerFirst(d.Bottleneck.Sentence))
+	return fmt.Sprintf("Comfortable: %s. Maximum: %s. Bottleneck: %s", levelText(d.Comfortable),
+		levelText(d.Maximum), lowerFirst(d.Bottleneck.Sentence))
 }
 
 func lowerFirst(s string) string {
@@ -144,9 +147,11 @@ func (d *SizingPart) methodology() []string {
 	if c := d.Search; c != nil {
 		found := fmt.Sprintf("found %.0f users: 10, 40, 80, 100 and 150 %% of that", c.Users)
 		if c.Kind == record.Unstable {
-			found = fmt.Sprintf("was unstable (%s): 10, 40, 80 and 100 %% of what held after an overload, or else of what was reached, and nothing beyond", c.Why)
+			found = fmt.Sprintf("was unstable (%s): 10, 40, 80 and 100 %% of what held after an overload, or else of what was reached, and nothing beyond",
+				c.Why)
 		} else if c.Kind == record.AtLeast {
-			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond", c.Users, c.Why)
+			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond",
+				c.Users, c.Why)
 		} else if u := d.Plan.Unbounded; u != nil && 1.5*c.Users > float64(u.MaxUsers) {
 			found += fmt.Sprintf(", but none beyond max_users (%d)", u.MaxUsers)
 		}
@@ -177,7 +182,8 @@ func stepCells(s sizing.Step) []string {
 }
 
 func (d *SizingPart) stepSection() section {
-	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile", ">99th percentile", ">Max", ">Failure rate",
+	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile",
+		">99th percentile", ">Max", ">Failure rate",
 		">CPU usage", ">Memory", "Grade", "Because")
 	for _, s := range d.Steps {
 		grade, because := "none", s.Rule
@@ -197,9 +203,12 @@ func (d *SizingPart) stepSection() section {
 		}
 	}
 	if names := slices.Sorted(maps.Keys(roles)); len(names) > 0 {
-		notes = append(notes, fmt.Sprintf("CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.", strings.Join(names, " and ")))
+		notes = append(notes,
+			fmt.Sprintf("CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.",
+				strings.Join(names, " and ")))
 	} else {
-		notes = append(notes, "CPU and memory of the target are not seen from here: give its metrics_url, or run the test where its processes are.")
+		notes = append(notes,
+			"CPU and memory of the target are not seen from here: give its metrics_url, or run the test where its processes are.")
 	}
 	return section{Level: 2, Title: "Results", Table: t, Notes: notes}
 }
@@ -210,7 +219,9 @@ func (d *SizingPart) adviceSection() section {
 		"Maximum (graded better than Poor): " + levelText(d.Maximum) + ".",
 	}
 	if l := d.Comfortable; l.Users > 0 {
-		items = append(items, fmt.Sprintf("Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.", l.Users, l.RegisteredFrom, l.RegisteredTo))
+		items = append(items,
+			fmt.Sprintf("Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.",
+				l.Users, l.RegisteredFrom, l.RegisteredTo))
 	}
 	items = append(items, "Bottleneck: "+d.Bottleneck.Sentence)
 	if a := advice[d.Bottleneck.Name]; a != "" {
@@ -219,7 +230,8 @@ func (d *SizingPart) adviceSection() section {
 	if l := d.Limiter; l != nil && l.Advice != "" {
 		items = append(items, fmt.Sprintf("Limiter %s: %s", l.Name, l.Advice))
 	}
-	return section{Level: 2, Title: "Recommended capacity", Items: items, Notes: []string{"Between two steps nothing was measured, and nothing is interpolated."}}
+	return section{Level: 2, Title: "Recommended capacity", Items: items,
+		Notes: []string{"Between two steps nothing was measured, and nothing is interpolated."}}
 }
 
 // advice is the remedy for a bottleneck.
@@ -233,10 +245,16 @@ func (d *SizingPart) offerSection() section {
 	if len(d.Offers) == 0 {
 		return section{}
 	}
-	t := newTable(-1, "Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users", ">Per 1,000 concurrent", ">Per 1,000 registered", ">Against measured", "Basis")
+	t := newTable(-1, "Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users",
+		">Per 1,000 concurrent", ">Per 1,000 registered", ">Against measured", "Basis")
 	money := func(v float64, currency string) string { return fixed(v, 2) + " " + currency }
 	for _, o := range d.Offers {
-		users, per, reg, ratio, basis := dash, dash, dash, dash, "extrapolated, "+o.Assumption
+		users := dash
+		per := dash
+		reg := dash
+		ratio := dash
+		basis := "extrapolated, " + o.Assumption
+
 		if o.Measured {
 			basis = "measured"
 		} else if o.Users == nil {
@@ -256,7 +274,8 @@ func (d *SizingPart) offerSection() section {
 		if o.Ratio != nil {
 			ratio = sig(*o.Ratio, 2) + " x"
 		}
-		t.add(o.Name, o.VCPU, sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per, reg, ratio, basis)
+		t.add(o.Name, o.VCPU, sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per,
+			reg, ratio, basis)
 	}
 	return section{Level: 2, Title: "Cost", Table: t, Notes: []string{
 		"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."}}
@@ -291,19 +310,23 @@ func (d *SizingPart) driftSection() section {
 			items.add("%d users: %s.", s.Users, sig.Sentence)
 		}
 		if steady > 0 {
-			items.add("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).", s.Users, steady, len(s.Signals))
+			items.add("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).",
+				s.Users, steady, len(s.Signals))
 		}
 	}
 	if len(items) == 0 {
 		return section{}
 	}
-	return section{Level: 2, Title: "Stability", Items: items, Notes: []string{"What moved while a step was held (docs/sizing.md)."}}
+	return section{Level: 2, Title: "Stability", Items: items,
+		Notes: []string{"What moved while a step was held (docs/sizing.md)."}}
 }
 
-// csvRows is the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes. Unknown
-// values are empty, and so is the number of acknowledged messages that were lost where none is known to be.
+// csvRows is the table of the steps for other programs: milliseconds, fractions, percent of one
+// core, bytes. Unknown values are empty, and so is the number of acknowledged messages that were
+// lost where none is known to be.
 func (d *SizingPart) csvRows() [][]string {
-	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent",
+	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms",
+		"failure_rate", "cpu_percent",
 		"memory_bytes", "grade", "rule", "valid", "run", "acknowledged_lost"}}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	for _, s := range d.Steps {
@@ -320,7 +343,8 @@ func (d *SizingPart) csvRows() [][]string {
 		if v, ok := s.TotalMemory(); ok {
 			row[8] = strconv.FormatFloat(v, 'f', 0, 64)
 		}
-		rows = append(rows, append(row, string(s.Grade), s.Rule, strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
+		rows = append(rows,
+			append(row, string(s.Grade), s.Rule, strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
 	}
 	return rows
 }

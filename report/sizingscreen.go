@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// screen writes the end of a sizing for a terminal: the comfortable and the largest number of users, the bottleneck, the
-// cost, and the steps with their grades.
+// screen writes the end of a sizing for a terminal: the comfortable and the largest number of
+// users, the bottleneck, the cost, and the steps with their grades.
 func (d *SizingPart) screen(w io.Writer, width int) error {
 	s := screen{width: width}
 	done := "complete"
@@ -45,7 +45,8 @@ func (d *SizingPart) screen(w io.Writer, width int) error {
 		s.entry("warning", warning)
 	}
 	s.blank()
-	t := newTable(-1, ">Users", ">per s", ">p50", ">p95", ">p99", ">max", ">Errors", ">CPU", ">Memory", "Grade")
+	t := newTable(-1, ">Users", ">per s", ">p50", ">p95", ">p99", ">max", ">Errors", ">CPU", ">Memory",
+		"Grade")
 	for _, step := range d.Steps {
 		grade := string(step.Grade)
 		switch {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// A table has the same content in Markdown and HTML. Right marks the columns that hold numbers. A cell of column
-// Kind (-1 for none) is a conclusion, a level or a yes or no, which a form may color.
+// A table has the same content in Markdown and HTML. Right marks the columns that hold numbers. A
+// cell of column Kind (-1 for none) is a conclusion, a level or a yes or no, which a form may
+// color.
 type table struct {
 	Head  []string
 	Right []bool
@@ -26,8 +27,8 @@ func newTable(kind int, head ...string) *table {
 // add adds a row of [cells].
 func (t *table) add(row ...any) { t.Rows = append(t.Rows, cells(row...)) }
 
-// cells writes the cells of a row: texts as they are, numbers with three digits, counts whole; a list of texts is as many
-// cells.
+// cells writes the cells of a row: texts as they are, numbers with three digits, counts whole; a
+// list of texts is as many cells.
 func cells(row ...any) []string {
 	var out []string
 	for _, c := range row {

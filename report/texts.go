@@ -10,8 +10,8 @@ import (
 	"plimsoll/stats"
 )
 
-// draft writes the comments and the action items. Those of a person, of the caller or else of the plan, take their
-// place, and the draft is kept beside them.
+// draft writes the comments and the action items. Those of a person, of the caller or else of the
+// plan, take their place, and the draft is kept beside them.
 func (b *builder) draft() {
 	d := b.Document
 	var own plan.Report
@@ -40,8 +40,10 @@ func personNote(drafted bool, what string) []string {
 // textSections are the comments and the action items.
 func (d Document) textSections() []section {
 	return []section{
-		{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments, Notes: personNote(d.DraftedComments, "comments")},
-		{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions, Notes: personNote(d.DraftedActions, "action items")},
+		{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments,
+			Notes: personNote(d.DraftedComments, "comments")},
+		{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions,
+			Notes: personNote(d.DraftedActions, "action items")},
 	}
 }
 
@@ -50,14 +52,16 @@ func (b *builder) comments() []string {
 	var out prose
 	add := out.add
 	if !d.State.Complete {
-		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
+		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged,
+			d.State.Planned)
 	}
 	for _, t := range b.losses() {
 		out = append(out, sentence(t)+".")
 	}
 	for _, f := range d.Verdicts {
 		if t := differing(*d, f); t != "" {
-			add("%s%s: their supported users are set by different resources.", d.on(f.Engine), strings.TrimSuffix(t, "; "))
+			add("%s%s: their supported users are set by different resources.", d.on(f.Engine),
+				strings.TrimSuffix(t, "; "))
 		}
 		out = append(out, b.testComments(f)...)
 		for _, t := range impliedComments(f) {
@@ -72,7 +76,8 @@ func (b *builder) comments() []string {
 		if !ok || len(d.Engines) == 0 || !known(r.Effect) {
 			continue
 		}
-		add("With %s, %s supports %s users than %s%s.", d.armLabel(f.Arm), d.engineLabel(f.Engine), changed(r), d.Engines[0].Label, spread(r))
+		add("With %s, %s supports %s users than %s%s.", d.armLabel(f.Arm), d.engineLabel(f.Engine),
+			changed(r), d.Engines[0].Label, spread(r))
 	}
 	out = append(append(out, b.brokenRules(false)...), b.brokenRules(true)...)
 	for _, c := range b.in.Chapters {
@@ -83,7 +88,8 @@ func (b *builder) comments() []string {
 	out = append(out, b.resolution()...)
 	out = append(out, b.disturbanceComments()...)
 	if n := len(d.Voided); n > 0 {
-		add("%s voided because of runs that were not valid; see Validity.", count(n, "block was", "blocks were"))
+		add("%s voided because of runs that were not valid; see Validity.",
+			count(n, "block was", "blocks were"))
 	}
 	for _, t := range d.Ops {
 		if len(t.Gone) > 0 {
@@ -104,9 +110,11 @@ func (b *builder) testComments(f NamedVerdict) []string {
 	of := b.whose(f)
 	if r, ok := f.capacity(); ok {
 		if known(r.Effect) {
-			out.add("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin))
+			out.add("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh,
+				changed(r), base, spread(r), size(r.Endpoint, r.Margin))
 		} else {
-			out.add("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", of, kindText(r.Kind, r.Indicative), r.Reason)
+			out.add("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", of,
+				kindText(r.Kind, r.Indicative), r.Reason)
 		}
 	}
 	var parts []string
@@ -141,8 +149,8 @@ func (b *builder) testComments(f NamedVerdict) []string {
 	return out
 }
 
-// actions drafts the next steps. Only a complete comparison without anything worse or open lets a release
-// continue.
+// actions drafts the next steps. Only a complete comparison without anything worse or open lets a
+// release continue.
 func (b *builder) actions() []string {
 	d := b.Document
 	var out []string
@@ -157,9 +165,11 @@ func (b *builder) actions() []string {
 		fine = fine && (v.Kind == verdict.Same || v.Kind == verdict.Better)
 		switch {
 		case v.Kind == verdict.Worse:
-			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", tested(f), effects(ofKind(v, v.Kind))))
+			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", tested(f),
+				effects(ofKind(v, v.Kind))))
 		case v.Kind == verdict.Invalid:
-			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", tested(f), invalidText(v)))
+			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.",
+				tested(f), invalidText(v)))
 		case v.Indicative && d.State.Judged >= stats.MinPairs:
 			var few prose
 			for _, r := range v.Results {
@@ -167,9 +177,11 @@ func (b *builder) actions() []string {
 					few.add("%s (%s)", r.Name, count(r.N, "pair", "pairs"))
 				}
 			}
-			add(fmt.Sprintf("Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.", tested(f), d.State.Judged, list(few)))
+			add(fmt.Sprintf("Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.",
+				tested(f), d.State.Judged, list(few)))
 		case v.Indicative:
-			add(fmt.Sprintf("Repeat over at least %s: fewer blocks carry no verdict.", strings.TrimPrefix(d.State.lasting(stats.MinPairs), "about ")))
+			add(fmt.Sprintf("Repeat over at least %s: fewer blocks carry no verdict.",
+				strings.TrimPrefix(d.State.lasting(stats.MinPairs), "about ")))
 		case v.Kind == verdict.Inconclusive:
 			add(d.State.more(f))
 		}
@@ -178,11 +190,13 @@ func (b *builder) actions() []string {
 		add("Resume or repeat the comparison: what is here is a part of it.")
 	}
 	if names, stops := b.ownLimits(); len(names) > 0 && d.State.Complete {
-		add(fmt.Sprintf("Find the capacity of %s: searches ended at a limit of their own (%s).", list(names), list(stops)))
+		add(fmt.Sprintf("Find the capacity of %s: searches ended at a limit of their own (%s).",
+			list(names), list(stops)))
 	}
 	for _, v := range d.Voided {
 		if v.Missing && d.State.Complete {
-			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.", v.Block))
+			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.",
+				v.Block))
 		}
 	}
 	for _, t := range append(b.losses(), b.spoiled()...) {

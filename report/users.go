@@ -16,8 +16,8 @@ import (
 	"plimsoll/record"
 )
 
-// UsersOf describes the users of one arm on one engine beside the operations of the steady state: the judged runs
-// together. Durations are nanoseconds in JSON.
+// UsersOf describes the users of one arm on one engine beside the operations of the steady state:
+// the judged runs together. Durations are nanoseconds in JSON.
 type UsersOf struct {
 	Engine string `json:"engine"`
 	Arm    string `json:"arm"`
@@ -43,7 +43,8 @@ type OpLine struct {
 	OpCell
 }
 
-// A StormOf is one storm of the plan over the runs of an arm. Affected and Missed are sums, Back is the longest.
+// A StormOf is one storm of the plan over the runs of an arm. Affected and Missed are sums, Back is
+// the longest.
 type StormOf struct {
 	record.StormOutcome
 	// Begin is counted from the beginning of the measured phase.
@@ -103,7 +104,11 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 				storms = append(storms, map[string]*measure.Window{})
 			} else {
 				t := &u.Storms[i]
-				t.Affected, t.Done, t.Missed, t.Back = t.Affected+s.Affected, t.Done+s.Done, t.Missed+s.Missed, max(t.Back, s.Back)
+				t.Affected = t.Affected + s.Affected
+				t.Done = t.Done + s.Done
+				t.Missed = t.Missed + s.Missed
+				t.Back = max(t.Back, s.Back)
+
 				t.To = max(t.To, s.To)
 			}
 			if i < len(r.Outside.Storms) {
@@ -116,7 +121,8 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 	for i := range u.Storms {
 		u.Storms[i].Ops, u.Storms[i].All = lines(storms[i])
 	}
-	return u, len(u.Mixes) > 0 || u.Audit != nil || u.Messages != (workload.LedgerCount{}) || len(u.Login) > 0 || len(u.Storms) > 0
+	return u, len(u.Mixes) > 0 || u.Audit != nil || u.Messages != (workload.LedgerCount{}) ||
+		len(u.Login) > 0 || len(u.Storms) > 0
 }
 
 func (u *UsersOf) audit(a record.Audit, run string) {
@@ -162,7 +168,8 @@ func lines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
 func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 	var out []notice
 	add := func(cause, format string, a ...any) {
-		out = append(out, notice{cause: cause, text: fmt.Sprintf(format, a...), changes: cause != causeDelivery})
+		out = append(out,
+			notice{cause: cause, text: fmt.Sprintf(format, a...), changes: cause != causeDelivery})
 	}
 	for _, u := range us {
 		at := ""
@@ -170,23 +177,29 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 			at = " (" + l + ")"
 		}
 		if a := u.Audit; a != nil && a.Missing > 0 {
-			add(causeLost, "the target lost messages that it had acknowledged%s: %d of %d cannot be read", at, a.Missing, a.Expected)
+			add(causeLost, "the target lost messages that it had acknowledged%s: %d of %d cannot be read",
+				at, a.Missing, a.Expected)
 		}
 		if a := u.Audit; a != nil && a.NotAudited > 0 {
-			add(causeDelivery, "not all acknowledged messages could be audited%s: nobody may read %d of %d", at, a.NotAudited, a.Expected)
+			add(causeDelivery, "not all acknowledged messages could be audited%s: nobody may read %d of %d",
+				at, a.NotAudited, a.Expected)
 		}
 		if m := u.Messages; m.Lost > 0 || m.Duplicated > 0 || m.Misordered > 0 {
-			add(causeDelivery, "not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
+			add(causeDelivery,
+				"not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
 				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered)
 		}
 		if m := u.Messages; m.Unnamed > 0 || m.Repeated > 0 {
-			add(causeDelivery, "nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message", at, m.Unnamed, m.Repeated)
+			add(causeDelivery,
+				"nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message",
+				at, m.Unnamed, m.Repeated)
 		}
 		for _, m := range u.Mixes {
 			if m.Flagged && m.OK == 0 {
 				add(causeMix, "users of behavior %s succeeded in nothing that they tried%s", m.Behavior, at)
 			} else if m.Flagged {
-				add(causeMix, "users of behavior %s did another mix than they were asked to%s: %s percentage points apart",
+				add(causeMix,
+					"users of behavior %s did another mix than they were asked to%s: %s percentage points apart",
 					m.Behavior, at, fixed(100*m.Distance, 1))
 			}
 		}
@@ -197,8 +210,8 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 // mostActions is the largest number of actions in a table; the others are added up.
 const mostActions = 12
 
-// A usersPart is the users of some arms, with the login and the mix of their plan. Label names an arm; "" for all when
-// there is only one.
+// A usersPart is the users of some arms, with the login and the mix of their plan. Label names an
+// arm; "" for all when there is only one.
 type usersPart struct {
 	us         []UsersOf
 	login, mix string
@@ -214,7 +227,8 @@ func (p usersPart) sections() []section {
 	if len(p.us) == 0 {
 		return nil
 	}
-	return slices.Concat(p.mixSections(), p.messageSection(), p.rowSection(), p.loginSection(), p.stormSection())
+	return slices.Concat(p.mixSections(), p.messageSection(), p.rowSection(), p.loginSection(),
+		p.stormSection())
 }
 
 func (p usersPart) named() bool { return len(p.us) > 1 || p.label(p.us[0]) != "" }
@@ -236,14 +250,16 @@ func (p usersPart) row(first any, u UsersOf, rest ...any) []string {
 }
 
 func (p usersPart) mixSections() []section {
-	t := p.head("Action", ">Requested", ">Achieved", ">Attempts", ">Done", ">Failed", ">Skipped", "Why skipped")
+	t := p.head("Action", ">Requested", ">Achieved", ">Attempts", ">Done", ">Failed", ">Skipped",
+		"Why skipped")
 	var notes []string
 	for _, u := range p.us {
 		for _, m := range u.Mixes {
 			top, others := folded(m)
 			for _, a := range append(top, others...) {
 				n, why := skips(a.Skipped)
-				t.add(p.row(a.Name, u, share(a.Requested), share(a.Achieved), a.Attempts, a.OK, a.Failed, n, why))
+				t.add(p.row(a.Name, u, share(a.Requested), share(a.Achieved), a.Attempts, a.OK, a.Failed, n,
+					why))
 			}
 			at := m.Behavior
 			if l := p.label(u); l != "" {
@@ -275,7 +291,8 @@ func (p usersPart) mixSections() []section {
 
 func share(x float64) string { return fixed(100*x, 2) + " %" }
 
-// folded returns the actions with the largest requested shares and the largest deviations, and the others added up.
+// folded returns the actions with the largest requested shares and the largest deviations, and the
+// others added up.
 func folded(m workload.Mix) (top, others []workload.MixAction) {
 	var can []workload.MixAction
 	for _, a := range m.Actions {
@@ -283,7 +300,8 @@ func folded(m workload.Mix) (top, others []workload.MixAction) {
 			can = append(can, a)
 		}
 	}
-	slices.SortStableFunc(can, func(a, b workload.MixAction) int { return cmp.Compare(b.Requested, a.Requested) })
+	slices.SortStableFunc(can,
+		func(a, b workload.MixAction) int { return cmp.Compare(b.Requested, a.Requested) })
 	if len(can) <= mostActions+1 {
 		return can, nil
 	}
@@ -292,7 +310,8 @@ func folded(m workload.Mix) (top, others []workload.MixAction) {
 	n := 0
 	far := m.Deviations(3)
 	for i, a := range can {
-		if i < mostActions || m.Flagged && slices.ContainsFunc(far, func(s string) bool { return strings.HasPrefix(s, a.Name+" ") }) {
+		if i < mostActions || m.Flagged &&
+			slices.ContainsFunc(far, func(s string) bool { return strings.HasPrefix(s, a.Name+" ") }) {
 			top = append(top, a)
 			continue
 		}
@@ -311,7 +330,8 @@ func folded(m workload.Mix) (top, others []workload.MixAction) {
 }
 
 func skips(by map[string]int64) (n int64, why string) {
-	reasons := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
+	reasons := slices.SortedFunc(maps.Keys(by),
+		func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
 	var texts prose
 	for _, r := range reasons {
 		n += by[r]
@@ -324,7 +344,8 @@ func skips(by map[string]int64) (n int64, why string) {
 }
 
 func (p usersPart) messageSection() []section {
-	t := p.head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
+	t := p.head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered",
+		"Read back at the end")
 	var notes prose
 	grace, judged := time.Duration(0), false
 	for _, u := range p.us {
@@ -338,11 +359,14 @@ func (p usersPart) messageSection() []section {
 			back = fmt.Sprintf("%d of %d", a.Readable, a.Expected)
 			if a.Missing > 0 {
 				back += fmt.Sprintf(", %d MISSING", a.Missing)
-				notes = append(notes, "Accepted and not there at the end: "+strings.Join(a.MissingIDs, ", ")+".")
+				notes = append(notes,
+					"Accepted and not there at the end: "+strings.Join(a.MissingIDs, ", ")+".")
 			}
 			if a.NotAudited > 0 {
 				back += fmt.Sprintf(", %d not audited", a.NotAudited)
-				notes = append(notes, "Nobody may read the messages that are not audited; whether they were kept is not known: "+strings.Join(a.Refusals, "; ")+".")
+				notes = append(notes,
+					"Nobody may read the messages that are not audited; whether they were kept is not known: "+strings.Join(a.Refusals,
+						"; ")+".")
 			}
 			if a.Part < 1 {
 				back += fmt.Sprintf(" (a sample of 1 in %d)", int(1/a.Part+0.5))
@@ -358,7 +382,8 @@ func (p usersPart) messageSection() []section {
 			}
 			notes = append(notes, "Reading back failed: "+e+".")
 		}
-		fates := []string{strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m), faultText(m.Duplicated, m), faultText(m.Misordered, m)}
+		fates := []string{strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m),
+			faultText(m.Duplicated, m), faultText(m.Misordered, m)}
 		if u.Undelivered != "" {
 			fates = slices.Repeat([]string{dash}, len(fates))
 			notes = append(notes, "Deliveries are not judged: "+u.Undelivered+".")
@@ -396,14 +421,17 @@ func (p usersPart) loginSection() []section {
 	case plan.LoginCold:
 		title, note = title+" (cold)", "Cold: users log in with their password during the run. "
 	}
-	return t.section(title, note+"Over the whole runs; none of it is in the operations of the steady state.")
+	return t.section(title,
+		note+"Over the whole runs; none of it is in the operations of the steady state.")
 }
 
 func (p usersPart) stormSection() []section {
-	t := p.head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
+	t := p.head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms",
+		">p95 ms", ">p99 ms", ">Errors")
 	for _, u := range p.us {
 		for _, s := range u.Storms {
-			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3), sig((s.Begin+s.To-s.From).Seconds(), 3))
+			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3),
+				sig((s.Begin+s.To-s.From).Seconds(), 3))
 			back := "not in the phase"
 			switch {
 			case s.Done+s.Missed < s.Affected:
@@ -412,12 +440,14 @@ func (p usersPart) stormSection() []section {
 			default:
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
-			t.add(p.row(s.Kind, u, secs, s.Affected, s.Missed, back, s.All.Count, s.All.P50, s.All.P95, s.All.P99, errorText(s.All)))
+			t.add(p.row(s.Kind, u, secs, s.Affected, s.Missed, back, s.All.Count, s.All.P50, s.All.P95,
+				s.All.P99, errorText(s.All)))
 			if len(s.Ops) == 1 {
 				continue
 			}
 			for _, l := range s.Ops {
-				t.add(p.row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
+				t.add(p.row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "",
+					"", "", l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
 			}
 		}
 	}
@@ -425,8 +455,8 @@ func (p usersPart) stormSection() []section {
 		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test.")
 }
 
-// RunText describes the users of one run, for people, as plain text; nothing if there is nothing to report. p may be
-// nil.
+// RunText describes the users of one run, for people, as plain text; nothing if there is nothing to
+// report. p may be nil.
 func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	u, ok := usersOf([]RunData{r})
 	if !ok {

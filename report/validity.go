@@ -24,8 +24,8 @@ type RunRow struct {
 	Finding []record.Finding `json:"findings,omitempty"`
 }
 
-// Voided is a block whose runs were kept and not judged. Repeated reports that it was run again, Missing that no
-// attempt at it counts.
+// Voided is a block whose runs were kept and not judged. Repeated reports that it was run again,
+// Missing that no attempt at it counts.
 type Voided struct {
 	Block    int      `json:"block"`
 	Runs     []string `json:"runs"`
@@ -61,7 +61,8 @@ func (b *builder) runs() {
 	voided := map[int]*Voided{}
 	good, tries, disturbed := map[int]int{}, map[int]int{}, b.c.Disturbed()
 	for _, c := range b.c.Runs {
-		r := RunRow{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
+		r := RunRow{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm,
+			Engine: c.Engine, Valid: c.Valid, Why: c.Why}
 		if have, ok := data[c.Run]; ok {
 			r.Finding = have.Validity.Findings
 		} else if r.Why == "" {
@@ -143,7 +144,8 @@ func (d Document) validitySections() []section {
 		if r.Part == "pilot" {
 			block = dash
 		}
-		t.add(r.ID, block, r.Order, test(d.engineLabel(r.Engine)), d.armLabel(r.Arm), r.Part, yes(r.Valid), orDash(strings.Join(texts, "; ")))
+		t.add(r.ID, block, r.Order, test(d.engineLabel(r.Engine)), d.armLabel(r.Arm), r.Part,
+			yes(r.Valid), orDash(strings.Join(texts, "; ")))
 	}
 	s := section{Level: 3, Title: "Validity", Table: t}
 	judged, invalid := 0, 0

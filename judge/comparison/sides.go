@@ -24,7 +24,8 @@ type pairing struct {
 	attempts [2]verdict.Attempts
 	unclear  [2]int
 	always   bool
-	// counted reports that runs without a number are told of, and are no reason to leave out an endpoint.
+	// counted reports that runs without a number are told of, and are no reason to leave out an
+	// endpoint.
 	counted bool
 }
 
@@ -38,8 +39,8 @@ type endpointPairs struct {
 }
 
 // judgeSides judges every arm against the first on each database, and every database against the
-// first within each arm, from what gather returns of two sides. Databases that have nothing to compare
-// under one load are left out.
+// first within each arm, from what gather returns of two sides. Databases that have nothing to
+// compare under one load are left out.
 func judgeSides(arms, engines []string, opt verdict.Options,
 	gather func(base, other side, label [2]string) pairing) (ofArms, ofDatabases []Judgement) {
 	fresh, others := arms[1:], engines[min(1, len(engines)):]
@@ -94,7 +95,8 @@ func (p *pairing) judge(opt verdict.Options) Judgement {
 		results = append(results, verdict.JudgeFailed(x, y, opt))
 	}
 	if a, b := p.unclear[0], p.unclear[1]; b > a {
-		withholdFailed(results, a, b, verdict.OddNumbers, "are void for a reason that may be the target's doing", p.label)
+		withholdFailed(results, a, b, verdict.OddNumbers,
+			"are void for a reason that may be the target's doing", p.label)
 	}
 	p.Verdict = verdict.Combine(p.name, results, p.left...)
 	if p.Skipped == nil {

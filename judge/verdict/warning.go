@@ -67,5 +67,6 @@ func (r *Result) warnOfSample(warnings []error) {
 
 // unwarn takes back the warnings of a code.
 func (r *Result) unwarn(code Code) {
-	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w Warning) bool { return w.Code == code })
+	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings),
+		func(w Warning) bool { return w.Code == code })
 }
