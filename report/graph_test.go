@@ -208,7 +208,7 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 		r.Events = append(r.Events, record.Event{Kind: "slo", Rule: rule, Phase: "search", Limit: 1}, record.Event{At: time.Second, Kind: "slo", Rule: rule, Phase: "search", Limit: 1})
 	}
 	var files []string
-	for _, g := range From(Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 1, Runs: []record.ComparisonRun{r.Cell}}, Runs: []RunData{r}}).Graphs {
+	for _, g := range From(ofBase(r)).Graphs {
 		if slices.Contains(files, g.File) {
 			t.Errorf("two graphs are written to %s", g.File)
 		}

@@ -209,11 +209,7 @@ func TestSearchRules(t *testing.T) {
 		}
 		return r
 	}
-	in := Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 2}, Runs: []RunData{run(1, 100, 4, 7, 8), run(2, 200, 6)}}
-	for _, r := range in.Runs {
-		in.Comparison.Runs = append(in.Comparison.Runs, r.Cell)
-	}
-	d := From(in)
+	d := From(ofBase(run(1, 100, 4, 7, 8), run(2, 200, 6)))
 	row := d.Rules[0].Rows[0]
 	if want := (RuleSearch{Evaluations: 20, Violated: 4, NoData: 2, FirstUsers: (104 + 206) / 2, FirstRuns: 2}); *row.Search != want {
 		t.Errorf("got %+v, want %+v", *row.Search, want)
@@ -235,7 +231,7 @@ func TestTooFew(t *testing.T) {
 		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 600, Phase: "search", Undecided: true},
 		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 8000, Phase: "search"},
 	}}
-	d := From(Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 1, Runs: []record.ComparisonRun{r.Cell}}, Runs: []RunData{r}})
+	d := From(ofBase(r))
 	row := d.Rules[0].Rows[0]
 	if !row.Measured[0].TooFew || row.Search.TooFew != 1 || row.Search.Evaluations != 2 {
 		t.Errorf("got %+v, %+v", row.Measured, row.Search)
