@@ -98,7 +98,7 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 		}
 	}
 	add("plan", "%s, seed %d, arm %s, database %s", m.Name, m.Seed, orDash(m.Arm), orDash(m.Engine))
-	if moved := s.Moved(); len(moved) > 0 {
+	if moved := s.moved(); len(moved) > 0 {
 		add("drift", "not steady in the measured phase: %s", strings.Join(moved, ", "))
 	}
 	if c := m.Capacity; c != nil && c.Confirmed > 0 {
@@ -114,7 +114,7 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 // findings, rules that did not hold or were not judged, and errors.
 func (s *Shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
-		for _, f := range s.Unnamed() {
+		for _, f := range s.unnamed() {
 			if f.Level == level {
 				add(level, "%s: %s", f.Gate, f.Text)
 			}

@@ -79,7 +79,7 @@ func TestShowNamesExpectedAnswers(t *testing.T) {
 	for _, w := range reg.Cut() {
 		merged[w.Name] = w
 	}
-	s := Shown{Ops: OpsOf(merged, time.Second)}
+	s := Shown{Ops: opsOf(merged, time.Second)}
 	if len(s.Ops) != 2 || s.Ops[0].Name != "get_thread" || s.Ops[0].Errors != 0 || s.Ops[1].Count != 100 {
 		t.Fatalf("rows %+v", s.Ops)
 	}

@@ -75,8 +75,8 @@ func (s *Shown) Text(w io.Writer) error {
 	for _, line := range report.ErrorLines(s.Events) {
 		plain.Fprintf(w, "  error %s\n", line)
 	}
-	LimiterText(w, s.Limiter)
-	if why := s.Unsettled(); why != "" {
+	limiterText(w, s.Limiter)
+	if why := s.unsettled(); why != "" {
 		plain.Fprintf(w, "  settling: %s\n", why)
 	}
 	if Seen(s.Drift) {

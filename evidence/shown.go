@@ -106,7 +106,7 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 	if s.Phase == "whole run" {
 		span = 0
 	}
-	s.Ops = OpsOf(merged, span)
+	s.Ops = opsOf(merged, span)
 	if err := s.edges(r, ph, merged, span); err != nil {
 		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
 	}
@@ -130,9 +130,9 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 	if s.Limiter, err = r.Limiter(ctx, events); err != nil {
 		s.Events = append(s.Events, record.Event{Kind: "error", Text: "limiter: " + err.Error()})
 	}
-	s.Users, s.Login = s.Data.Users, OpsOf(s.Data.Outside.Login, 0)
+	s.Users, s.Login = s.Data.Users, opsOf(s.Data.Outside.Login, 0)
 	for _, ops := range s.Data.Outside.Storms {
-		s.Storms = append(s.Storms, OpsOf(ops, 0))
+		s.Storms = append(s.Storms, opsOf(ops, 0))
 	}
 	return s, nil
 }
@@ -151,9 +151,9 @@ func (s *Shown) inside(ctx context.Context, r *Run) error {
 	return err
 }
 
-// OpsOf returns the operations of a phase of this length, by name and at last all of the steady
+// opsOf returns the operations of a phase of this length, by name and at last all of the steady
 // state together; with 0 their rates are left out.
-func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
+func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 	var rows []ShownOp
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		w := merged[name]
@@ -309,9 +309,9 @@ func (s *Shown) Named() *limiter.Limiter {
 	return l
 }
 
-// Unnamed returns the findings that neither the limiter nor the capacity of an unstable search
+// unnamed returns the findings that neither the limiter nor the capacity of an unstable search
 // names.
-func (s *Shown) Unnamed() []record.Finding {
+func (s *Shown) unnamed() []record.Finding {
 	c := s.Manifest.Capacity
 	return slices.DeleteFunc(s.Found(), func(f record.Finding) bool {
 		return c != nil && f.Level == record.Amber &&
@@ -320,9 +320,9 @@ func (s *Shown) Unnamed() []record.Finding {
 	})
 }
 
-// Unsettled returns the reason why it was not tested whether the target was settled in the measured
+// unsettled returns the reason why it was not tested whether the target was settled in the measured
 // phase; "" if it was tested, or if there is no such phase.
-func (s *Shown) Unsettled() string {
+func (s *Shown) unsettled() string {
 	ph, ok := s.Manifest.Phase("measure")
 	if !ok {
 		return ""
@@ -340,8 +340,8 @@ func (s *Shown) Unsettled() string {
 	return ""
 }
 
-// Moved returns the signals that were not steady in the measured phase.
-func (s *Shown) Moved() []string {
+// moved returns the signals that were not steady in the measured phase.
+func (s *Shown) moved() []string {
 	var moved []string
 	for _, d := range s.Drift {
 		if d.State != drift.Steady && d.State != drift.TooShort {

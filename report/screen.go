@@ -299,29 +299,13 @@ func skippedText(d Document) string {
 	return strings.Join(parts, ", ")
 }
 
-// wrap breaks a text between words into at most most lines of n signs; the rest is cut and marked.
+// wrap breaks a text into at most so many lines of n signs; the rest is cut and marked.
 func wrap(text string, n, most int) []string {
-	var out []string
-	line := ""
-	words := strings.Fields(text)
-	for i, word := range words {
-		word = short(word, n)
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= n:
-			line += " " + word
-		case len(out) == most-1:
-			return append(out, short(line+" "+strings.Join(words[i:], " "), n))
-		default:
-			out = append(out, line)
-			line = word
-		}
+	lines := Fold(text, n)
+	if len(lines) > most {
+		lines = append(lines[:most-1], short(strings.Join(lines[most-1:], " "), n))
 	}
-	if line != "" {
-		out = append(out, line)
-	}
-	return out
+	return lines
 }
 
 // Fold breaks a text into lines of at most n signs, between words where it can, and leaves nothing
