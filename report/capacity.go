@@ -10,6 +10,55 @@ import (
 	"plimsoll/stats"
 )
 
+// EngineCapacity is the supported users of one engine: each arm pooled over the judged blocks, and
+// the effect of each new arm.
+type EngineCapacity struct {
+	Engine string    `json:"engine"`
+	Cells  []ArmCell `json:"arms"` // as Document.Arms
+}
+
+// ArmCell is one arm's supported users on one engine: the geometric mean of its runs with the
+// interval of the verdict's level. Delta is against base, ByDatabase against the first engine; both
+// are nil where there is nothing to compare with.
+type ArmCell struct {
+	Arm        string `json:"arm"`
+	Runs       int    `json:"runs"`
+	Users      Number `json:"users"`
+	Lo         Number `json:"lo"`
+	Hi         Number `json:"hi"`
+	AtLeast    bool   `json:"at_least,omitempty"`
+	Delta      *Delta `json:"delta,omitempty"`
+	ByDatabase *Delta `json:"by_database,omitempty"`
+}
+
+// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level,
+// which is 0 where the text around it names the level.
+type Delta struct {
+	Value Number `json:"value"`
+	Lo    Number `json:"lo"`
+	Hi    Number `json:"hi"`
+	Level Number `json:"level,omitempty"`
+	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
+	Bound string `json:"bound,omitempty"`
+	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value
+	// within them.
+	FromBounds bool `json:"from_bounds,omitempty"`
+}
+
+// Block is the capacities of one block: by engine (as Document.Engines) and arm (as Document.Arms).
+type Block struct {
+	Block int         `json:"block"`
+	Users [][]RunCell `json:"users"`
+}
+
+// RunCell is the capacity of one run. Users is NaN when the run has none, or an unstable search.
+type RunCell struct {
+	Run      string `json:"run"`
+	Users    Number `json:"users"`
+	AtLeast  bool   `json:"at_least,omitempty"`
+	Unstable bool   `json:"unstable,omitempty"`
+}
+
 // capacityName is the endpoint of the unbounded test.
 const capacityName = "capacity"
 
@@ -133,55 +182,6 @@ func ratio(base, fresh RunCell) *Delta {
 		d.Bound = ">="
 	}
 	return d
-}
-
-// EngineCapacity is the supported users of one engine: each arm pooled over the judged blocks, and
-// the effect of each new arm.
-type EngineCapacity struct {
-	Engine string    `json:"engine"`
-	Cells  []ArmCell `json:"arms"` // as Document.Arms
-}
-
-// ArmCell is one arm's supported users on one engine: the geometric mean of its runs with the
-// interval of the verdict's level. Delta is against base, ByDatabase against the first engine; both
-// are nil where there is nothing to compare with.
-type ArmCell struct {
-	Arm        string `json:"arm"`
-	Runs       int    `json:"runs"`
-	Users      Number `json:"users"`
-	Lo         Number `json:"lo"`
-	Hi         Number `json:"hi"`
-	AtLeast    bool   `json:"at_least,omitempty"`
-	Delta      *Delta `json:"delta,omitempty"`
-	ByDatabase *Delta `json:"by_database,omitempty"`
-}
-
-// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level,
-// which is 0 where the text around it names the level.
-type Delta struct {
-	Value Number `json:"value"`
-	Lo    Number `json:"lo"`
-	Hi    Number `json:"hi"`
-	Level Number `json:"level,omitempty"`
-	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
-	Bound string `json:"bound,omitempty"`
-	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value
-	// within them.
-	FromBounds bool `json:"from_bounds,omitempty"`
-}
-
-// Block is the capacities of one block: by engine (as Document.Engines) and arm (as Document.Arms).
-type Block struct {
-	Block int         `json:"block"`
-	Users [][]RunCell `json:"users"`
-}
-
-// RunCell is the capacity of one run. Users is NaN when the run has none, or an unstable search.
-type RunCell struct {
-	Run      string `json:"run"`
-	Users    Number `json:"users"`
-	AtLeast  bool   `json:"at_least,omitempty"`
-	Unstable bool   `json:"unstable,omitempty"`
 }
 
 // deltaLabel names the rows that compare an engine with the first.

@@ -11,6 +11,27 @@ import (
 	"plimsoll/record"
 )
 
+// A NamedVerdict is a verdict with the names that people read.
+type NamedVerdict struct {
+	Engine    string          `json:"engine"`
+	Arm       string          `json:"arm"`
+	Name      string          `json:"name"` // of the database and, with several new arms, the arm
+	Verdict   verdict.Verdict `json:"verdict"`
+	Skipped   []record.Row    `json:"skipped,omitempty"` // endpoint, reason
+	Secondary *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
+	Shifts    []verdict.Shift `json:"shifts,omitempty"`  // where the distributions differ; they decide nothing
+}
+
+// BlocksFor holds the number of blocks that one endpoint of one comparison takes.
+type BlocksFor struct {
+	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
+	Endpoint string           `json:"endpoint"`
+	Effect   Number           `json:"effect"` // relative
+	Margin   float64          `json:"margin"`
+	Pairs    int              `json:"pairs"` // that there are
+	Each     []verdict.Blocks `json:"by_run_sd"`
+}
+
 // kindNotes state which operations typical(op) compares.
 func kindNotes(f NamedVerdict) []string {
 	var out prose
@@ -44,17 +65,6 @@ func impliedComments(f NamedVerdict) []string {
 		}
 	}
 	return impliedNotes(changed)
-}
-
-// A NamedVerdict is a verdict with the names that people read.
-type NamedVerdict struct {
-	Engine    string          `json:"engine"`
-	Arm       string          `json:"arm"`
-	Name      string          `json:"name"` // of the database and, with several new arms, the arm
-	Verdict   verdict.Verdict `json:"verdict"`
-	Skipped   []record.Row    `json:"skipped,omitempty"` // endpoint, reason
-	Secondary *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
-	Shifts    []verdict.Shift `json:"shifts,omitempty"`  // where the distributions differ; they decide nothing
 }
 
 func (b *builder) verdicts() {
@@ -191,16 +201,6 @@ func clockNotes(f NamedVerdict, base, fresh string) []string {
 	}
 	return []string{"CPU time that follows the clock, and that pauses added, is left out, in each block by itself: " +
 		strings.Join(parts, "; ") + "."}
-}
-
-// BlocksFor holds the number of blocks that one endpoint of one comparison takes.
-type BlocksFor struct {
-	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
-	Endpoint string           `json:"endpoint"`
-	Effect   Number           `json:"effect"` // relative
-	Margin   float64          `json:"margin"`
-	Pairs    int              `json:"pairs"` // that there are
-	Each     []verdict.Blocks `json:"by_run_sd"`
 }
 
 // addBlocks adds the number of blocks it takes to find a result the same, if it is defined.

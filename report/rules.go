@@ -11,9 +11,6 @@ import (
 	"plimsoll/stats"
 )
 
-// measuredPhase is the Phase of the events that judge the whole bounded test.
-const measuredPhase = "measured"
-
 // RuleTable is the SLO rules of one engine: evaluated once over the measured phase of each run of
 // the bounded test, and again and again during the search.
 type RuleTable struct {
@@ -59,6 +56,9 @@ type RuleSearch struct {
 	FirstUsers  Number `json:"first_users"`
 	FirstRuns   int    `json:"first_runs"` // runs in which it was violated at all
 }
+
+// measuredPhase is the Phase of the events that judge the whole bounded test.
+const measuredPhase = "measured"
 
 // rules fills the tables of SLO rules.
 func (b *builder) rules() {
