@@ -28,7 +28,16 @@ func prefix(s string) string {
 // headline is the verdict of one finding in one line, without a period, and which endpoints it
 // stands on where the plan could not decide all.
 func headline(d Document, f NamedVerdict) string {
-	text := conclusion(d, f)
+	limits := differing(d, f)
+	if limits != "" {
+		limits += "; "
+	}
+	return headlineOf(d, f, limits)
+}
+
+// headlineOf is the headline with a text before its conclusion.
+func headlineOf(d Document, f NamedVerdict, before string) string {
+	text := conclusion(d, f, before)
 	if on := f.Verdict.StandsOn(); on != "" {
 		text += "; " + on
 	}
@@ -36,12 +45,12 @@ func headline(d Document, f NamedVerdict) string {
 }
 
 // conclusion is the headline without the endpoints that it stands on.
-func conclusion(d Document, f NamedVerdict) string {
+func conclusion(d Document, f NamedVerdict, before string) string {
 	v := f.Verdict
 	base, fresh := d.baseLabel(), d.armLabel(f.Arm)
-	name := d.on(f.Engine) + differing(d, f)
+	name := d.on(f.Engine) + before
 	if v.Kind != verdict.Same && v.Kind != verdict.Worse && v.Kind != verdict.Better {
-		name = d.whose(f) + differing(d, f)
+		name = d.whose(f) + before
 	}
 	switch {
 	case len(v.Results) == 0:
@@ -90,7 +99,7 @@ func differing(d Document, f NamedVerdict) string {
 	of := func(arm string, c Count) string {
 		return fmt.Sprintf("%s by %s (%s)", d.armLabel(arm), c.Name, count(c.N, "run", "runs"))
 	}
-	return fmt.Sprintf("the limiters differ, %s, %s; ", of(baseName(d), base), of(f.Arm, fresh))
+	return fmt.Sprintf("the limiters differ, %s, %s", of(baseName(d), base), of(f.Arm, fresh))
 }
 
 // agreed is the limiter that at least two thirds of the runs of an arm that name any have. That

@@ -274,7 +274,7 @@ func oneSentence(d Document, f NamedVerdict) string {
 	base, fresh := d.baseLabel(), d.armLabel(f.Arm)
 	switch {
 	case len(v.Results) == 0 || v.Indicative || v.Kind == verdict.Invalid:
-		return strings.Replace(headline(d, f), differing(d, f), "", 1)
+		return headlineOf(d, f, "")
 	case v.Kind == verdict.Same:
 		text := fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base,
 			list(resultNames(v.Results)))

@@ -310,16 +310,20 @@ func (c StabilityCell) movedText() string {
 }
 
 func (c StabilityCell) againstText() string {
-	if c.Against == nil {
+	switch {
+	case c.Against == nil:
 		return dash
+	case c.Against.Differs:
+		return c.Against.text() + ", differs"
 	}
-	d := c.Against
+	return c.Against.text()
+}
+
+// text writes the difference with its interval: "+1.2 points [+0.3, +2.1]".
+func (d *StabilityDelta) text() string {
 	text := signed(100*d.Value, 1) + " points"
 	if d.Lo.Known() && d.Hi.Known() {
 		text += fmt.Sprintf(" [%s, %s]", signed(100*d.Lo, 1), signed(100*d.Hi, 1))
-	}
-	if d.Differs {
-		text += ", differs"
 	}
 	return text
 }
@@ -350,7 +354,7 @@ func (d Document) stabilityComments() []string {
 			}
 			if a := c.Against; a != nil && a.Differs {
 				out.add("%s: %s does not drift as with the base: %s over a run, in %s.", name, s.Signal,
-					strings.TrimSuffix(c.againstText(), ", differs")+" of its value at first",
+					a.text()+" of its value at first",
 					count(a.Blocks, "block", "blocks"))
 			}
 		}

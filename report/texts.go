@@ -61,7 +61,7 @@ func (b *builder) comments() []string {
 	for _, f := range d.Verdicts {
 		if t := differing(*d, f); t != "" {
 			add("%s%s: their supported users are set by different resources.", d.on(f.Engine),
-				strings.TrimSuffix(t, "; "))
+				t)
 		}
 		out = append(out, b.testComments(f)...)
 		for _, t := range impliedComments(f) {
