@@ -31,7 +31,7 @@ func TestForms(t *testing.T) {
 			}
 			files = append(files, f.File)
 		}
-		for _, want := range strings.FieldsSeq(tt.files) {
+		for want := range strings.FieldsSeq(tt.files) {
 			if !slices.Contains(files, want) {
 				t.Errorf("%s is not among %q", want, files)
 			}
