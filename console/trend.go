@@ -140,7 +140,7 @@ func trendOf(plan string, all []released) (out []trendLine, warnings []string) {
 	for _, c := range all {
 		pairs = append(pairs, c.pairs...)
 	}
-	d := report.FromReleases(pairs)
+	d := report.FromReleases(pairs).Trend
 	for _, db := range d.Databases {
 		for _, chain := range db.Chains {
 			base := chain.Releases[0].Release

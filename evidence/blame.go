@@ -48,7 +48,7 @@ func crowdOf(percent float64, findings []record.Finding) *limiter.Crowd {
 	return &limiter.Crowd{Own: percent / 100}
 }
 
-// crowdWindow is how far the use of cores looks back: over two readings that came late.
+// crowdWindow is the window of the use of cores: two readings that came late.
 const crowdWindow = 5 * time.Second
 
 // crowd reads the users of this host's cores, as means over a stretch of the run, where the generator is not to blame.
@@ -110,8 +110,8 @@ func total(v []float64) (sum float64) {
 // nearlyAll is the part of failed operations from which on these are the result of a run.
 const nearlyAll = 0.9
 
-// allFailed describes the operations of a run of which nearly all failed: those of the steady state, or where there was
-// none those of logins that never succeeded.
+// allFailed describes the operations of a run of which nearly all failed: operations of the steady state, or, where there was
+// none, logins that never succeeded.
 func (r *Run) allFailed(events []record.Event, o *limiter.Observed) error {
 	merged, err := r.Merged(0, math.MaxInt64)
 	if err != nil || len(merged) == 0 {

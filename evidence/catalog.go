@@ -14,7 +14,7 @@ type Catalog struct {
 	Boards func() (map[string]Board, error)
 }
 
-// Indicators returns the signs by which a limiter is found: those of every system, and those of the dialects' servers.
+// Indicators returns the signs by which a limiter is found: every system's, and the dialects' servers'.
 func (c *Catalog) Indicators() []limiter.Indicator {
 	all := limiter.Indicators()
 	for _, d := range c.Dialects {

@@ -27,10 +27,10 @@ func (c *Catalog) cpuCounters() []string {
 	return out
 }
 
-// missedSamples is how many samples at the beginning of the measured phase may be missing.
+// missedSamples is the largest number of missing samples at the beginning of the measured phase.
 const missedSamples = 2
 
-// edge is how far outside the phase its first and its last sample may be. Probes sample at whole seconds of a run, and
+// edge is the largest distance of a phase's first and last sample from the phase. Probes sample at whole seconds of a run, and
 // some milliseconds to either side of them. Without it one arm of a duet would be read from one second to another later
 // than its neighbor, and seconds differ in what their operations are.
 const edge = 50 * time.Millisecond

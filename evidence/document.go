@@ -14,11 +14,14 @@ import (
 	"plimsoll/report"
 )
 
-// Document judges a stored comparison by its plan and gathers everything that its report is made of, with the pages
-// that belong to it. It sets the Outcome of the comparison. load opens a run of the store.
-func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (report.Document, []verdict.Verdict, []File, error) {
+// Document judges a stored comparison by its plan and gathers everything that its report is made
+// of, with the pages that belong to it. It sets the Outcome of the comparison. load opens a run of
+// the store.
+func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *plan.Plan,
+	load func(id string) (*record.Run, error)) (report.Document, []verdict.Verdict, []File, error) {
 	var none report.Document
-	in := report.Input{Comparison: stored, Plan: p, Graphs: c.GraphSpecs(p), Further: ReplicaSpecs(p), EngineNames: map[string]string{}}
+	in := report.Input{Comparison: stored, Plan: p, Graphs: c.GraphSpecs(p), Further: ReplicaSpecs(p),
+		EngineNames: map[string]string{}}
 	runs := make([]*Run, len(stored.Runs))
 	in.Runs = make([]report.RunData, len(stored.Runs))
 	unaltered := comparison.Loader(stored, load)
@@ -73,7 +76,7 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
 }
 
-// A Conclusion is what a comparison has concluded, as the member outcome of comparison.json has it.
+// A Conclusion is the outcome of a comparison, as comparison.json has it.
 type Conclusion struct {
 	Indicative bool                `json:"indicative,omitempty"`
 	Verdicts   []Concluded         `json:"verdicts"`
@@ -97,15 +100,18 @@ func outcomeOf(doc report.Document) (json.RawMessage, error) {
 }
 
 func judgedOf(j comparison.Judgement) report.Judged {
-	out := report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Shifts: j.Shifts}
+	out := report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped,
+		Shifts: j.Shifts}
 	if j.OtherLoad == "" {
 		out.Secondary = &j.Secondary
 	}
 	return out
 }
 
-// Data reads the run, a cell of a comparison, for the report. pace is that of the comparison's plan.
-func (r *Run) Data(ctx context.Context, cell record.ComparisonRun, pace float64) (report.RunData, error) {
+// Data reads the run, a cell of a comparison, for the report. pace is the pace of the comparison's
+// plan.
+func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
+	pace float64) (report.RunData, error) {
 	d := report.RunData{Cell: cell, Manifest: r.Manifest, Validity: r.Validity}
 	var err error
 	if d.Users, err = r.Users(); err != nil {

@@ -25,16 +25,18 @@ func storedEndpoints() []plan.Endpoint {
 	return out
 }
 
-// Figures returns the numbers of the run that a verdict can rest on, as those of another tool are given.
+// Figures returns the numbers of the run that a verdict can rest on, in the form of another tool's.
 func (r *Run) Figures(ctx context.Context) (record.Imported, error) {
 	m := r.Manifest
-	g := record.Imported{Source: "run " + m.ID, Tool: "plimsoll", Database: m.Engine, Lacks: map[string]string{}}
+	g := record.Imported{Source: "run " + m.ID, Tool: "plimsoll", Database: m.Engine,
+		Lacks: map[string]string{}}
 	if p, err := r.Plan(); err == nil {
 		g.ErrorMargin = 100 * p.ErrorMargin().Value
 	}
 	var tests []string
 	if ph, ok := m.Phase("measure"); ok {
-		tests = append(tests, fmt.Sprintf("bounded, %d users for %v", ph.Users, (ph.To-ph.From).Round(time.Second)))
+		tests = append(tests,
+			fmt.Sprintf("bounded, %d users for %v", ph.Users, (ph.To-ph.From).Round(time.Second)))
 	}
 	if _, ok := m.Phase("search"); ok {
 		tests = append(tests, "unbounded")
@@ -56,7 +58,8 @@ func (r *Run) Figures(ctx context.Context) (record.Imported, error) {
 			}
 			continue
 		}
-		f := record.Figure{Name: e.Name, Value: v, Unit: e.Unit, AtLeast: e.Name == "capacity" && n.Censored}
+		f := record.Figure{Name: e.Name, Value: v, Unit: e.Unit,
+			AtLeast: e.Name == "capacity" && n.Censored}
 		if e.Name == "errors" {
 			f.Ops = n.Ops
 		}
@@ -68,8 +71,9 @@ func (r *Run) Figures(ctx context.Context) (record.Imported, error) {
 	return g, g.Check()
 }
 
-// asked identifies the task of a run's plan: the rules that decide a search, and a short digest of the users'
-// settings and of the content of their file of accounts. Runs with different ones are not comparable. It is empty for a plan that this version cannot read.
+// asked identifies the task of a run's plan: the rules that decide a search, and a short digest of
+// the users' settings and of the content of their file of accounts. Runs with different ones are
+// not comparable. It is empty for a plan that this version cannot read.
 func (r *Run) asked() string {
 	p, err := r.Plan()
 	if err != nil {

@@ -3,20 +3,16 @@ package evidence
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/target"
-	"plimsoll/watch/probe"
 )
 
 // A Gathered is a comparison that was put together from stored runs.
@@ -35,13 +31,15 @@ func (g *Gathered) Load(id string) (*record.Run, error) {
 	return r, nil
 }
 
-// Gather makes a comparison out of stored runs of two arms, which are sealed, valid, no pilots and not void by the end of
-// their search. On each database the runs of an arm are ordered by time, and the nth of both arms are block n. All other facts
-// follow from the runs, so the same runs give the same comparison, in whatever order they are given.
+// Gather makes a comparison out of stored runs of two arms, which are sealed, valid, no pilots and
+// not void by the end of their search. On each database the runs of an arm are ordered by time, and
+// the nth of both arms are block n. All other facts follow from the runs, so the same runs give the
+// same comparison, in whatever order they are given.
 //
-// An arm is one build under one plan with the same accounts of users, on each database with the same data and server.
-// The plans of the arms agree in load and tests; other differences than the target, and other accounts, are warnings.
-// Errors are the caller's, and name the run or the line of the plan.
+// An arm is one build under one plan with the same accounts of users, on each database with the
+// same data and server. The plans of the arms agree in load and tests; other differences than the
+// target, and other accounts, are warnings. Errors are the caller's, and name the run or the line
+// of the plan.
 func Gather(base, fresh []*record.Run) (*Gathered, error) {
 	arms := [2]*gatheredArm{{flag: "base"}, {flag: "new"}}
 	ids := map[string]bool{}
@@ -87,7 +85,8 @@ func Gather(base, fresh []*record.Run) (*Gathered, error) {
 
 // inTime orders runs by their beginning.
 func inTime(a, b *record.Run) int {
-	return cmp.Or(a.Manifest.Epoch.Compare(b.Manifest.Epoch), cmp.Compare(a.Manifest.ID, b.Manifest.ID))
+	return cmp.Or(a.Manifest.Epoch.Compare(b.Manifest.Epoch),
+		cmp.Compare(a.Manifest.ID, b.Manifest.ID))
 }
 
 // A gatheredArm holds the runs of one arm, which have one plan.
@@ -103,30 +102,36 @@ func (a *gatheredArm) add(r *record.Run) error {
 	p, err := Plan(m.Plan)
 	switch {
 	case m.Plan == "" || err != nil:
-		return fmt.Errorf("run %s: this version cannot read its plan, and a report needs it; judge -base -new takes its numbers: %w", m.ID, cmp.Or(err, errors.New("it has none")))
+		return fmt.Errorf("run %s: this version cannot read its plan, and a report needs it; judge -base -new takes its numbers: %w",
+			m.ID, cmp.Or(err, errors.New("it has none")))
 	case len(a.runs) == 0:
 		a.plan, a.runs = p, append(a.runs, r)
 		return nil
 	}
 	first := a.runs[0].Manifest
-	if m.Arm != first.Arm || m.Plan != first.Plan && a.plan.WithoutUsersFile().String() != p.WithoutUsersFile().String() {
+	if m.Arm != first.Arm || m.Plan != first.Plan &&
+		a.plan.WithoutUsersFile().String() != p.WithoutUsersFile().String() {
 		what := fmt.Sprintf("the arms %q and %q of their plan", first.Arm, m.Arm)
 		if x, y, differ := lineOf(a.plan.WithoutUsersFile(), p.WithoutUsersFile()); differ {
 			what = fmt.Sprintf("plans that differ: %s, and %s", x, y)
 		}
-		return fmt.Errorf("runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan", first.ID, m.ID, a.flag, what)
+		return fmt.Errorf("runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan",
+			first.ID, m.ID, a.flag, what)
 	}
 	if x, y := accountsOf(first), accountsOf(m); x != y {
-		return fmt.Errorf("runs %s and %s are both given by -%s, and their users had %s and %s; give runs with the same accounts", first.ID, m.ID, a.flag, x, y)
+		return fmt.Errorf("runs %s and %s are both given by -%s, and their users had %s and %s; give runs with the same accounts",
+			first.ID, m.ID, a.flag, x, y)
 	}
 	x, _ := TargetOf(first)
 	y, _ := TargetOf(m)
 	if x.Version != y.Version {
-		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets report the versions %q and %q; an arm is one build", first.ID, m.ID, a.flag, x.Version, y.Version)
+		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets report the versions %q and %q; an arm is one build",
+			first.ID, m.ID, a.flag, x.Version, y.Version)
 	}
 	for _, other := range a.runs { // the first may not have reported it
 		if x, _ := TargetOf(other.Manifest); x.Digest != y.Digest && x.Digest != "" && y.Digest != "" {
-			return fmt.Errorf("runs %s and %s are both given by -%s, and their targets are programs with the digests %.19s and %.19s; an arm is one build", other.Manifest.ID, m.ID, a.flag, x.Digest, y.Digest)
+			return fmt.Errorf("runs %s and %s are both given by -%s, and their targets are programs with the digests %.19s and %.19s; an arm is one build",
+				other.Manifest.ID, m.ID, a.flag, x.Digest, y.Digest)
 		}
 	}
 	if err := a.sameStores(m, y); err != nil {
@@ -136,8 +141,8 @@ func (a *gatheredArm) add(r *record.Run) error {
 	return nil
 }
 
-// sameStores returns an error if the target of a run had other data, or another database server, than a run before it
-// on the same database, as far as both report them.
+// sameStores returns an error if the target of a run had other data, or another database server,
+// than a run before it on the same database, as far as both report them.
 func (a *gatheredArm) sameStores(m record.Manifest, d target.Description) error {
 	for _, r := range a.runs {
 		other := r.Manifest
@@ -147,7 +152,8 @@ func (a *gatheredArm) sameStores(m record.Manifest, d target.Description) error 
 		was, _ := TargetOf(other)
 		for _, x := range []struct{ thing, was, is string }{{"the data", was.Dataset, d.Dataset}, {"the database server", ServerOf(was), ServerOf(d)}} {
 			if x.was != x.is && x.was != "" && x.is != "" {
-				return fmt.Errorf("runs %s and %s are both given by -%s, and their targets differ in %s: %q and %q; give runs with the same", other.ID, m.ID, a.flag, x.thing, x.was, x.is)
+				return fmt.Errorf("runs %s and %s are both given by -%s, and their targets differ in %s: %q and %q; give runs with the same",
+					other.ID, m.ID, a.flag, x.thing, x.was, x.is)
 			}
 		}
 	}
@@ -160,51 +166,39 @@ func lineOf(a, b *plan.Plan) (x, y string, differ bool) {
 	return x, y, differ
 }
 
-// accountsOf says in words which accounts the users of a run had. The content of a file counts, not where it was.
-func accountsOf(m record.Manifest) string {
-	if m.Accounts == nil {
-		return "accounts that were made"
-	}
-	return fmt.Sprintf("the %d accounts of a file with the digest %.19s", m.Accounts.Rows, m.Accounts.Digest)
-}
-
-// accountWarnings says if the users of the arms had different accounts: accounts that were there have a past, such as
-// channels, messages and unread ones, which a server has to work through.
-func accountWarnings(a, b record.Manifest) []string {
-	x, y := accountsOf(a), accountsOf(b)
-	if x == y {
-		return nil
-	}
-	return []string{fmt.Sprintf("the users of the arms had different accounts: %s in base, %s in new; a difference may be theirs", x, y)}
-}
-
-// taskOf is the part of a plan that has to be alike in both arms: the load, without addresses and accounts, and the
-// tests.
+// taskOf is the part of a plan that has to be alike in both arms: the load, without addresses and
+// accounts, and the tests.
 func taskOf(p *plan.Plan) *plan.Plan {
 	w := p.Workload
 	w.Params, w.UsersFile, w.UsersDigest = nil, "", ""
 	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
 }
 
-// restOf is the parts of a plan in which arms should be alike: all but the target, the texts and the terms of a
-// comparison.
+// restOf is the parts of a plan in which arms should be alike: all but the target, the texts and
+// the terms of a comparison.
 func restOf(p *plan.Plan) []*plan.Plan {
-	return []*plan.Plan{{Seed: p.Seed}, {Database: p.Database}, {Placement: p.Placement}, {Gates: p.Gates},
-		{Workload: plan.Workload{Params: p.Workload.Params}}, {Target: plan.Target{Dataset: p.Target.Dataset}}}
+	return []*plan.Plan{{Seed: p.Seed}, {Database: p.Database}, {Placement: p.Placement},
+		{Gates: p.Gates},
+		{Workload: plan.Workload{Params: p.Workload.Params}},
+		{Target: plan.Target{Dataset: p.Target.Dataset}}}
 }
 
-// gatheredPlan returns the plan by which both arms are judged, with a section compare of them alone. Its looks and
-// budget are dropped: they belong to a comparison that decided while it ran when to end.
+// gatheredPlan returns the plan by which both arms are judged, with a section compare of them
+// alone. Its looks and budget are dropped: they belong to a comparison that decided while it ran
+// when to end.
 func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, err error) {
 	a, b := arms[0].plan, arms[1].plan
 	first, other := arms[0].runs[0].Manifest, arms[1].runs[0].Manifest
 	if x, y, differ := lineOf(taskOf(a), taskOf(b)); differ {
-		return nil, nil, nil, fmt.Errorf("runs %s and %s had other things to do, by their plans %s and %s: want the same load and tests in both arms", first.ID, other.ID, x, y)
+		return nil, nil, nil, fmt.Errorf("runs %s and %s had other things to do, by their plans %s and %s: want the same load and tests in both arms",
+			first.ID, other.ID, x, y)
 	}
 	rest := restOf(b)
 	for i, part := range restOf(a) {
 		if x, y, differ := lineOf(part, rest[i]); differ {
-			warnings = append(warnings, fmt.Sprintf("the plans of the arms differ in more than the target: %s in that of base, %s in that of new", x, y))
+			warnings = append(warnings,
+				fmt.Sprintf("the plans of the arms differ in more than the target: %s in that of base, %s in that of new",
+					x, y))
 		}
 	}
 	warnings = append(warnings, accountWarnings(first, other)...)
@@ -216,11 +210,16 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 		c := *a.Compare
 		p.Compare = &c
 		if len(c.Looks) > 0 || c.Auto() {
-			warnings = append(warnings, "the runs are of a comparison that ended, or could end, at planned looks; here all are judged at 5 % as if there had been one look, so the comparison's own report is the one that counts")
+			warnings = append(warnings,
+				"the runs are of a comparison that ended, or could end, at planned looks; here all are judged at 5 % as if there had been one look, so the comparison's own report is the one that counts")
 		}
 	}
 	// Blocks have new numbers here, so who was where is not to be had of them.
-	p.Compare.Looks, p.Compare.Budget, p.Compare.Mode, p.Compare.Swap = nil, 0, "", false
+	p.Compare.Looks = nil
+	p.Compare.Budget = 0
+	p.Compare.Mode = ""
+	p.Compare.Swap = false
+
 	names := [2]string{first.Arm, other.Arm}
 	var own [2]plan.Arm
 	there := first.Plan == other.Plan && names[0] != names[1] && a.Compare != nil
@@ -231,7 +230,11 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 	}
 	if !there {
 		t := p.Target
-		t.Binary, t.Args, t.Env, t.Version = "", nil, nil, ""
+		t.Binary = ""
+		t.Args = nil
+		t.Env = nil
+		t.Version = ""
+
 		for i, arm := range arms {
 			own[i] = armOf(arm.plan, names[i])
 			own[i].Name = []string{plan.Base, "new"}[i]
@@ -262,7 +265,8 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 	return p, how, warnings, nil
 }
 
-// armOf is the arm of a run that a plan with a single variant, or another plan, made: the whole target.
+// armOf is the arm of a run that a plan with a single variant, or another plan, made: the whole
+// target.
 func armOf(p *plan.Plan, name string) plan.Arm {
 	t, out := p.Target, plan.Arm{}
 	if p.Compare != nil {
@@ -270,12 +274,16 @@ func armOf(p *plan.Plan, name string) plan.Arm {
 			t, out = t.With(arm), arm
 		}
 	}
-	out.Binary, out.Args, out.Env, out.Version = t.Binary, t.Args, t.Env, t.Version
+	out.Binary = t.Binary
+	out.Args = t.Args
+	out.Env = t.Env
+	out.Version = t.Version
+
 	return out
 }
 
-// everywhere reports whether the runs have a phase: all or none. With a bounded test they have the same number of
-// users on a database.
+// everywhere reports whether the runs have a phase: all or none. With a bounded test they have the
+// same number of users on a database.
 func everywhere(arms [2]*gatheredArm, phase string) (bool, error) {
 	var with, without string
 	users := map[string]record.Manifest{}
@@ -292,13 +300,15 @@ func everywhere(arms [2]*gatheredArm, phase string) (bool, error) {
 		}
 		if other, known := users[m.Engine]; known {
 			if x, _ := other.Phase(phase); x.Users != ph.Users {
-				return false, fmt.Errorf("run %s had %d users and run %s %d: what was measured under different loads is not compared", other.ID, x.Users, m.ID, ph.Users)
+				return false, fmt.Errorf("run %s had %d users and run %s %d: what was measured under different loads is not compared",
+					other.ID, x.Users, m.ID, ph.Users)
 			}
 		}
 		users[m.Engine] = m
 	}
 	if with != "" && without != "" {
-		return false, fmt.Errorf("run %s has a phase %s, and run %s has none: give runs of the same tests", with, phase, without)
+		return false, fmt.Errorf("run %s has a phase %s, and run %s has none: give runs of the same tests",
+			with, phase, without)
 	}
 	return with != "", nil
 }
@@ -306,7 +316,8 @@ func everywhere(arms [2]*gatheredArm, phase string) (bool, error) {
 // gatheredBlocks pairs the runs.
 func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, error) {
 	first := arms[0].runs[0].Manifest
-	c := &record.Comparison{Format: record.FormatVersion, Name: first.Name, Tool: first.Tool, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed,
+	c := &record.Comparison{Format: record.FormatVersion, Name: first.Name, Tool: first.Tool,
+		Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed,
 		Started: first.Epoch}
 	if other := arms[1].runs[0].Manifest; other.Plan == first.Plan {
 		c.Plan, c.PlanDigest = first.Plan, cmp.Or(first.PlanDigest, c.PlanDigest)
@@ -321,7 +332,8 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 		return m.Engine
 	}
 	for _, e := range p.Database.Engine { // in the order of the plan, then that of the runs
-		if slices.ContainsFunc(arms[0].runs, func(r *record.Run) bool { return engine(r.Manifest) == e }) {
+		if slices.ContainsFunc(arms[0].runs,
+			func(r *record.Run) bool { return engine(r.Manifest) == e }) {
 			c.Engines = append(c.Engines, e)
 		}
 	}
@@ -344,7 +356,9 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 				turns++
 			}
 			c.Blocks = max(c.Blocks, counts[i][e])
-			c.Runs = append(c.Runs, record.ComparisonRun{Run: m.ID, Digest: digest, Block: counts[i][e], Arm: c.Arms[i], Engine: e, Valid: true, Began: m.Epoch})
+			c.Runs = append(c.Runs,
+				record.ComparisonRun{Run: m.ID, Digest: digest, Block: counts[i][e], Arm: c.Arms[i], Engine: e,
+					Valid: true, Began: m.Epoch})
 			digests = append(digests, digest)
 			if m.Epoch.Before(c.Started) {
 				c.Started = m.Epoch
@@ -358,25 +372,12 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 	}
 	for _, e := range c.Engines {
 		if x, y := counts[0][e], counts[1][e]; x != y {
-			on := ""
-			if e != "" {
-				on = " on " + e
-			}
-			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", x, y, on)
+			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", x,
+				y, prefixed(" on ", e))
 		}
 	}
 	p.Compare.Blocks = c.Blocks
-	for _, e := range c.Engines {
-		if p.Unbounded == nil {
-			break
-		}
-		if n, ok := p.Unbounded.StartFor(e); ok { // that of a pilot is not in the runs
-			if c.Start == nil {
-				c.Start = map[string]int{}
-			}
-			c.Start[e] = n
-		}
-	}
+	c.Start = startsOf(p, c.Engines)
 	inBlocks(c)
 	if err := gatheredTurns(c, turns, arms); err != nil {
 		return nil, err
@@ -385,6 +386,32 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 	sum := sha256.Sum256([]byte(strings.Join(digests, "\n")))
 	c.ID = fmt.Sprintf("gathered-%x", sum[:6])
 	return c, nil
+}
+
+// startsOf returns the users with which the searches on engines begin; the start that a pilot found
+// is not in the runs.
+func startsOf(p *plan.Plan, engines []string) map[string]int {
+	var out map[string]int
+	for _, e := range engines {
+		if p.Unbounded == nil {
+			break
+		}
+		if n, ok := p.Unbounded.StartFor(e); ok {
+			if out == nil {
+				out = map[string]int{}
+			}
+			out[e] = n
+		}
+	}
+	return out
+}
+
+// prefixed is a text behind a word; empty for no text.
+func prefixed(word, text string) string {
+	if text == "" {
+		return ""
+	}
+	return word + text
 }
 
 // inBlocks orders the runs by block and time, and numbers them within each block.
@@ -400,13 +427,15 @@ func inBlocks(c *record.Comparison) {
 	}
 }
 
-// gatheredTurns makes the comparison a duet when its runs took turns: all of them, and with those of their block.
+// gatheredTurns makes the comparison a duet when its runs took turns: all of them, within their
+// blocks.
 func gatheredTurns(c *record.Comparison, turns int, arms [2]*gatheredArm) error {
 	if turns == 0 {
 		return nil
 	}
 	if turns < len(c.Runs) {
-		return fmt.Errorf("%d of %d runs took turns with others (compare.mode: duet), and the rest ran alone: they are no pairs", turns, len(c.Runs))
+		return fmt.Errorf("%d of %d runs took turns with others (compare.mode: duet), and the rest ran alone: they are no pairs",
+			turns, len(c.Runs))
 	}
 	made := map[string]record.Manifest{}
 	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
@@ -417,60 +446,11 @@ func gatheredTurns(c *record.Comparison, turns int, arms [2]*gatheredArm) error 
 		m := made[cell.Run]
 		x, known := first[cell.Block]
 		if known && (x.Comparison != m.Comparison || x.Block != m.Block) {
-			return fmt.Errorf("runs %s and %s took turns with other runs, not with each other: give both runs of each block of the duet", x.ID, m.ID)
+			return fmt.Errorf("runs %s and %s took turns with other runs, not with each other: give both runs of each block of the duet",
+				x.ID, m.ID)
 		}
 		first[cell.Block] = m
 	}
 	c.Mode, c.Slice = plan.ModeDuet, arms[0].plan.Compare.Slice
 	return nil
-}
-
-// hostWarnings names differences between the machines and programs of the runs.
-func hostWarnings(arms [2]*gatheredArm) (out []string) {
-	hosts, tools := map[string]bool{}, map[string]bool{}
-	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
-		tools[r.Manifest.Tool] = true
-		var h probe.Host
-		if json.Unmarshal(r.Manifest.Host, &h) == nil && h.CPUs > 0 {
-			hosts[strings.TrimSpace(fmt.Sprintf("%d × %s, kernel %s", h.CPUs, h.CPUModel, h.Kernel))] = true
-		}
-	}
-	if len(hosts) > 1 {
-		out = append(out, fmt.Sprintf("the runs were made on different hosts (%s): a difference may be theirs", strings.Join(slices.Sorted(maps.Keys(hosts)), "; ")))
-	}
-	if len(tools) > 1 {
-		out = append(out, fmt.Sprintf("the runs were made by different versions of plimsoll (%s): a difference may be theirs", strings.Join(slices.Sorted(maps.Keys(tools)), ", ")))
-	}
-	return out
-}
-
-// timeWarnings names blocks whose runs did not follow each other: what changes with time is then not the same for both
-// arms.
-func timeWarnings(c *record.Comparison) []string {
-	between := 0
-	for _, e := range c.Engines {
-		began := map[string][]time.Time{} // by arm, in the order of the blocks and of time
-		for _, r := range c.Runs {
-			if r.Engine == e {
-				began[r.Arm] = append(began[r.Arm], r.Began)
-			}
-		}
-		for i, arm := range c.Arms {
-			other := c.Arms[1-i]
-			if x, y := began[arm], began[other]; c.Blocks > 1 && x[len(x)-1].Before(y[0]) {
-				return []string{fmt.Sprintf("all runs of %s were made before the first of %s: a change with time cannot be told from one between the arms; make the runs by turns", arm, other)}
-			}
-		}
-		x, y := began[c.Arms[0]], began[c.Arms[1]]
-		for i := range x {
-			apart := func(t time.Time) bool { return t.After(x[i]) && t.Before(y[i]) || t.After(y[i]) && t.Before(x[i]) }
-			if slices.ContainsFunc(slices.Concat(x, y), apart) {
-				between++
-			}
-		}
-	}
-	if between == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("between the two runs of %d of %d pairs other runs were made: what changes with time is not the same for both", between, c.Blocks*max(1, len(c.Engines)))}
 }

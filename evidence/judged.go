@@ -14,16 +14,18 @@ import (
 	"plimsoll/report"
 )
 
-// Judged judges a stored comparison by its plan and makes the report of the judgment. With databasesToo, databases are
-// compared within each arm as well. load opens a run of the store.
-func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), databasesToo bool) (report.Document, error) {
+// Judged judges a stored comparison by its plan and makes the report of the judgment. With
+// databasesToo, databases are compared within each arm as well. load opens a run of the store.
+func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan.Plan,
+	load func(id string) (*record.Run, error), databasesToo bool) (report.Document, error) {
 	arms, databases, err := comparison.Judge(stored, p, comparison.Loader(stored, load), c.Costs(ctx))
 	if err != nil {
 		return report.Document{}, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
 	in := report.JudgeInput{Names: [2]string{stored.Arms[0], strings.Join(stored.Arms[1:], ", ")}}
 	if why := stored.NotComplete(); why != "" {
-		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged", why)
+		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged",
+			why)
 	}
 	for i := range arms {
 		j := &arms[i]
@@ -33,7 +35,8 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 		}
 		for _, r := range slices.Concat(j.Verdict.Results, j.Verdict.Aside) {
 			for _, pair := range r.Pairs {
-				in.Rows = append(in.Rows, imported.PairRow{Metric: r.Name, Database: j.Engine, Unit: r.Unit, Pair: pair})
+				in.Rows = append(in.Rows,
+					imported.PairRow{Metric: r.Name, Database: j.Engine, Unit: r.Unit, Pair: pair})
 			}
 		}
 	}
@@ -44,13 +47,15 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 	return conclude(in, arms, databases, databasesToo), nil
 }
 
-// conclude makes the report of verdicts and of what was not judged; a name that others of the arms were judged by
-// comes with the arm or database.
-func conclude(in report.JudgeInput, arms, databases []comparison.Judgement, databasesToo bool) report.Document {
+// conclude makes the report of verdicts and of what was not judged; a name that others of the arms
+// were judged by comes with the arm or database.
+func conclude(in report.JudgeInput, arms, databases []comparison.Judgement,
+	databasesToo bool) report.Document {
 	for _, j := range arms {
 		in.Arms = append(in.Arms, judgedOf(j))
 		for name, why := range j.Skipped {
-			if slices.ContainsFunc(arms, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
+			if slices.ContainsFunc(arms,
+				func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
 				name += " of " + cmp.Or(j.Verdict.Database, j.Arm)
 			}
 			in.Skip(name, why)

@@ -117,7 +117,7 @@ func driverOf(m record.Manifest) string {
 	return d.Driver
 }
 
-// graphWindow is how far the rates of graphs look back.
+// graphWindow is the window of the rates of graphs.
 func graphWindow(pace float64) time.Duration {
 	return min(max(time.Duration(float64(time.Minute)*pace), 4*time.Second), time.Minute)
 }

@@ -8,8 +8,8 @@ import (
 	"plimsoll/judge/limiter"
 )
 
-// LimiterText writes what stopped a run, its evidence and what was exonerated; nothing for nil.
-func LimiterText(w io.Writer, l *limiter.Limiter) {
+// limiterText writes what stopped a run, its evidence and what was exonerated; nothing for nil.
+func limiterText(w io.Writer, l *limiter.Limiter) {
 	if l == nil {
 		return
 	}

@@ -32,8 +32,8 @@ func IsPairs(text []byte) bool {
 	return err == nil && len(rows) > 0 && imported.IsTable(rows[0].Fields)
 }
 
-// ReadPairs reads a CSV of pairs, of one endpoint or several ([imported.ReadTable]). name is the name of its file. A
-// [plan.UsageError] is an error of the numbers or of the terms.
+// ReadPairs reads a CSV of pairs, of one endpoint or several ([imported.ReadTable]). name is the
+// name of its file. A [plan.UsageError] is an error of the numbers or of the terms.
 func (t Terms) ReadPairs(name string, data []byte) (*Pairs, error) {
 	rows, err := imported.ReadTable(bytes.NewReader(data))
 	if err != nil {
@@ -95,7 +95,8 @@ func csvError(name string, err error) error {
 	return fmt.Errorf("reading %s: %w", name, err)
 }
 
-// PairRuns pairs runs of another tool, or stored ones, which were read from sources. Its errors are usage errors.
+// PairRuns pairs runs of another tool, or stored ones, which were read from sources. Its errors are
+// usage errors.
 func (t Terms) PairRuns(runs []record.Imported, sources []report.Source) (*Pairs, error) {
 	why := "applies to a CSV of pairs only: files of a tool name their metrics"
 	if err := t.refuse([]string{"better", "name", "unit"}, why); err != nil {
@@ -112,7 +113,8 @@ func (t Terms) PairRuns(runs []record.Imported, sources []report.Source) (*Pairs
 		return nil, plan.UsageError{Err: err}
 	}
 	in := report.JudgeInput{
-		Rows: paired.Rows, Asides: paired.Asides, Skipped: paired.Skipped, Warnings: paired.Warnings, Sources: sources,
+		Rows: paired.Rows, Asides: paired.Asides, Skipped: paired.Skipped, Warnings: paired.Warnings,
+		Sources: sources,
 	}
 	if in.Names, err = t.names(paired.Names); err != nil {
 		return nil, err
@@ -127,11 +129,12 @@ func (t Terms) PairRuns(runs []record.Imported, sources []report.Source) (*Pairs
 	return &Pairs{terms: t, input: in}, nil
 }
 
-// One returns the result of the pairs of one endpoint without columns beside them; nil for all others.
+// One returns the result of the pairs of one endpoint without columns beside them; nil for all
+// others.
 func (p *Pairs) One() *verdict.Result { return p.one }
 
-// OneText writes the result of [Pairs.One] for a terminal, with the blocks that would decide it if it is
-// inconclusive.
+// OneText writes the result of [Pairs.One] for a terminal, with the blocks that would decide it if
+// it is inconclusive.
 func (p *Pairs) OneText(w io.Writer) error {
 	err := verdict.Text(w, *p.one)
 	if err == nil && p.one.Kind == verdict.Inconclusive {
@@ -140,8 +143,8 @@ func (p *Pairs) OneText(w io.Writer) error {
 	return err
 }
 
-// Judged judges the pairs and makes the report of the judgment. With databasesToo, databases are compared within each
-// arm as well.
+// Judged judges the pairs and makes the report of the judgment. With databasesToo, databases are
+// compared within each arm as well.
 func (p *Pairs) Judged(databasesToo bool) (report.Document, error) {
 	in := p.input
 	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, p.terms.endpoint)
@@ -155,6 +158,7 @@ func (p *Pairs) Judged(databasesToo bool) (report.Document, error) {
 		return report.Document{}, err
 	}
 	in.Skipped = maps.Clone(in.Skipped)
-	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
+	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows),
+		func(r imported.PairRow) bool { return !r.HasPair() })
 	return conclude(in, arms, databases, databasesToo), nil
 }

@@ -13,7 +13,7 @@ import (
 	"plimsoll/target"
 )
 
-// lagGraphs are those of one replica: how long and how far it is behind the first server on an engine. A replica's lag
+// lagGraphs shows the lag of one replica behind the first server, in time and in bytes, on an engine. A replica's lag
 // is a graph of its own, because the lines of a graph are the arms.
 func lagGraphs(replica, engine string) []dialect.GraphQuery {
 	const mebi = 1.0 / (1 << 20)
@@ -31,7 +31,7 @@ func lagGraphs(replica, engine string) []dialect.GraphQuery {
 
 const lagMetric = "plimsoll_replication_lag_seconds"
 
-// graphsOf are all graphs of a run: those of its server, and of the replicas that it had.
+// graphsOf returns all graphs of a run: its server's, and its replicas'.
 func (c *Catalog) graphsOf(m record.Manifest) []dialect.GraphQuery {
 	out := c.Dialects.Graphs(driverOf(m))
 	d, _ := TargetOf(m)

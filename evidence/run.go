@@ -26,8 +26,8 @@ func (c *Catalog) Of(r *record.Run) *Run {
 // Plan returns the plan of the run, which the caller leaves as it is. It is an error when this version cannot read it.
 func (r *Run) Plan() (*plan.Plan, error) { return r.plan() }
 
-// Asked is [Run.Plan], or a plan without tests and rules, at the pace 1, where this version cannot read that of the
-// run.
+// Asked is [Run.Plan], or a plan without tests and rules, at the pace 1, where this version cannot read the
+// run's.
 func (r *Run) Asked() *plan.Plan {
 	p, err := r.plan()
 	if err != nil {

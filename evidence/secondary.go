@@ -15,8 +15,8 @@ import (
 	"plimsoll/stats"
 )
 
-// storeFloor is the smallest difference of a call to a store that matters, in milliseconds: a tenth of that of a
-// request, which makes several such calls.
+// storeFloor is the smallest difference of a call to a store that matters, in milliseconds: a tenth of a
+// request's, which makes several such calls.
 const storeFloor = 0.2
 
 // cpuFloor is the smallest difference of an operation's CPU time that matters, in milliseconds.
@@ -32,7 +32,7 @@ var goMetrics = []dialect.Gauge{
 		Floor: 1},
 }
 
-// gauges returns those of Go programs and of the dialects' servers; of two with one name, the first that has an answer
+// gauges returns the gauges of Go programs and of the dialects' servers; of two with one name, the first that has an answer
 // counts.
 func (c *Catalog) gauges() []dialect.Gauge {
 	all := slices.Clone(goMetrics)

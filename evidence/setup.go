@@ -14,8 +14,9 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// Setup returns the rows of the Setup table that follow from runs, in the order of the release reports: a value that
-// all have in common, and otherwise that of the last one. Values in which arms differ have rows of their own.
+// Setup returns the rows of the Setup table that follow from runs, in the order of the release
+// reports: a value that all have in common, and otherwise that of the last one. Values in which
+// arms differ have rows of their own.
 func Setup(runs ...record.Manifest) []record.Row {
 	var rows []record.Row
 	row := func(name, format string, args ...any) {
@@ -32,12 +33,19 @@ func Setup(runs ...record.Manifest) []record.Row {
 			row("Dataset", "%s", d.Dataset)
 		}
 		if text := inAll(runs, appsText); text != "" {
-			text = strings.TrimSpace(text + " " + inAll(runs, func(x target.Description) string { return x.Version }))
-			if cmd := slices.Clone(d.Command); len(cmd) > 0 && inAll(runs, func(x target.Description) string { return strings.Join(x.Command, "\x00") }) != "" {
+			text = strings.TrimSpace(text + " " + inAll(runs,
+				func(x target.Description) string { return x.Version }))
+			if cmd := slices.Clone(d.Command); len(cmd) > 0 &&
+				inAll(runs,
+					func(x target.Description) string { return strings.Join(x.Command, "\x00") }) != "" {
 				cmd[0] = filepath.Base(cmd[0])
 				text += " (" + strings.Join(cmd, " ") + ")"
 			}
-			if at := inAll(runs, func(x target.Description) string { return strings.Join(x.URLs, ", ") }); at != "" && (d.Driver == plan.External || len(d.URLs) > 1) {
+			if at := inAll(runs,
+				func(x target.Description) string {
+					return strings.Join(x.URLs,
+						", ")
+				}); at != "" && (d.Driver == plan.External || len(d.URLs) > 1) {
 				text += " at " + at
 			}
 			row("App instances", "%s", text)
@@ -53,7 +61,8 @@ func Setup(runs ...record.Manifest) []record.Row {
 		agents = fmt.Sprintf("%d (processes of one host", m.Processes)
 	}
 	if len(m.Agents) > 0 {
-		agents = fmt.Sprintf("%d (%d processes on the hosts %s; %s", len(m.Agents), m.Processes, strings.Join(m.Agents, ", "), divisionText(m, runs))
+		agents = fmt.Sprintf("%d (%d processes on the hosts %s; %s", len(m.Agents), m.Processes,
+			strings.Join(m.Agents, ", "), divisionText(m, runs))
 	} else if len(m.Generator) > 0 {
 		agents += ", on cores " + report.Cores(m.Generator)
 	}
@@ -66,7 +75,8 @@ func Setup(runs ...record.Manifest) []record.Row {
 	}
 	var h probe.Host
 	if json.Unmarshal(m.Host, &h) == nil && h.CPUs > 0 {
-		row("Host", "%d × %s, %.1f GiB, %s, kernel %s", h.CPUs, h.CPUModel, float64(h.MemoryBytes)/(1<<30), h.OS, strings.Fields(h.Kernel)[0])
+		row("Host", "%d × %s, %.1f GiB, %s, kernel %s", h.CPUs, h.CPUModel,
+			float64(h.MemoryBytes)/(1<<30), h.OS, strings.Fields(h.Kernel)[0])
 		if h.Virtualization != "" {
 			row("Virtualization", "%s", h.Virtualization)
 		}
@@ -74,8 +84,8 @@ func Setup(runs ...record.Manifest) []record.Row {
 	return rows
 }
 
-// divisionText is how users were divided among other hosts in one of several runs. A host that was lost, or rated again,
-// changes it.
+// divisionText states the division of users among other hosts in one of several runs. A host that
+// was lost, or rated again, changes it.
 func divisionText(m record.Manifest, runs []record.Manifest) string {
 	if len(m.Ratings) == 0 {
 		return "users divided equally"
@@ -85,13 +95,15 @@ func divisionText(m record.Manifest, runs []record.Manifest) string {
 		ratings = append(ratings, fmt.Sprint(r))
 	}
 	text := "users divided by the hosts' ratings, " + strings.Join(ratings, " : ")
-	if slices.ContainsFunc(runs, func(r record.Manifest) bool { return !slices.Equal(r.Ratings, m.Ratings) }) {
+	if slices.ContainsFunc(runs,
+		func(r record.Manifest) bool { return !slices.Equal(r.Ratings, m.Ratings) }) {
 		text += " in the last run"
 	}
 	return text
 }
 
-// commandRows are the rows on how a target that others run was installed and reset, and what was found then.
+// commandRows are the rows on how a target that others run was installed and reset, and what was
+// found then.
 func commandRows(d target.Description) []record.Row {
 	var rows []record.Row
 	reset := "none: the target is not ours"
@@ -105,7 +117,9 @@ func commandRows(d target.Description) []record.Row {
 		}
 	}
 	if by := d.Settings["install"]; by != "" {
-		rows = append(rows, record.Row{Name: "Installation of an arm", Value: "when its turn comes and another one is there, by the plan's command " + by})
+		rows = append(rows,
+			record.Row{Name: "Installation of an arm",
+				Value: "when its turn comes and another one is there, by the plan's command " + by})
 	}
 	rows = append(rows, record.Row{Name: "Reset between runs", Value: reset})
 	if users := d.Settings["provisioned users"]; users != "" {
@@ -133,8 +147,8 @@ func inAll(runs []record.Manifest, of func(target.Description) string) string {
 	return text
 }
 
-// appsText names the servers of a target that ran. How many there are behind the one address of a target elsewhere is
-// not seen.
+// appsText names the servers of a target that ran. How many there are behind the one address of a
+// target elsewhere is not seen.
 func appsText(d target.Description) string {
 	text := d.Driver
 	if d.Driver != plan.External || d.Instances > 1 {
@@ -143,8 +157,9 @@ func appsText(d target.Description) string {
 	return text
 }
 
-// proxyText names the proxy before the servers; "none" where the servers that users reached were started as such, and
-// "" where that is not known: the address of a target elsewhere and a command of the plan may be those of a proxy.
+// proxyText names the proxy before the servers; "none" where the servers that users reached were
+// started as such, and "" where that is not known: the address of a target elsewhere and a command
+// of the plan may be those of a proxy.
 func proxyText(d target.Description) string {
 	if p, ok := d.Companions["proxy"]; ok {
 		return "1 × " + p.Full()
@@ -155,8 +170,9 @@ func proxyText(d target.Description) string {
 	return "none"
 }
 
-// hostsText names the hosts that the roles of a target had as network namespaces, with their addresses as they were,
-// and the limits of their links; "" where they had none. Arms are up at once, with addresses of their own.
+// hostsText names the hosts that the roles of a target had as network namespaces, with their
+// addresses as they were, and the limits of their links; "" where they had none. Arms are up at
+// once, with addresses of their own.
 func hostsText(runs []record.Manifest) string {
 	addrs := map[string][]string{} // of each name
 	var names []string
@@ -186,7 +202,8 @@ func hostsText(runs []record.Manifest) string {
 	return text + "; links of " + links
 }
 
-// TargetOf returns the description of a run's target; false where the manifest has none that can be read.
+// TargetOf returns the description of a run's target; false where the manifest has none that can be
+// read.
 func TargetOf(m record.Manifest) (target.Description, bool) {
 	var d target.Description
 	err := json.Unmarshal(m.Target, &d)

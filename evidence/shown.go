@@ -36,7 +36,8 @@ type Shown struct {
 	Data report.RunData `json:"-"`
 	// Of is the phase that the operations are of.
 	Of record.Phase `json:"-"`
-	// The measured phase is cut into Intervals, of which Silent had no answer; 0 where it could not be read.
+	// The measured phase is cut into Intervals, of which Silent had no answer; 0 where it could not be
+	// read.
 	Intervals int `json:"-"`
 	Silent    int `json:"-"`
 }
@@ -59,18 +60,18 @@ type ShownOp struct {
 	P999     float64                  `json:"p99.9_ms"`
 	Max      float64                  `json:"max_ms"`
 	Interval *PercentileIntervals     `json:"within_run_95,omitempty"` // of the measured phase
-	// Of the operations that were under way at the end of the phase, Drained have ended since, and are not in Rate;
-	// Open have not. AtLeast names the latencies that are lower bounds because of these.
+	// Of the operations that were under way at the end of the phase, Drained have ended since, and are
+	// not in Rate; Open have not. AtLeast names the latencies that are lower bounds because of these.
 	Drained uint64   `json:"drained,omitempty"`
 	Open    uint64   `json:"open,omitempty"`
 	AtLeast []string `json:"at_least,omitempty"`
-	// BySchedule is the response as if users had not waited, of phases in which fewer operations began than were
-	// intended.
+	// BySchedule is the response as if users had not waited, of phases in which fewer operations began
+	// than were intended.
 	BySchedule *BySchedule `json:"by_schedule,omitempty"`
 }
 
-// BySchedule holds the response times of one operation as if users had not waited, in milliseconds: those measured with
-// those of the operations that were not begun.
+// BySchedule holds the response times of one operation as if users had not waited, in milliseconds:
+// those measured with those of the operations that were not begun.
 type BySchedule struct {
 	Omitted uint64  `json:"omitted"`
 	P50     float64 `json:"p50_ms"`
@@ -80,8 +81,8 @@ type BySchedule struct {
 	Max     float64 `json:"max_ms"`
 }
 
-// Show gathers everything that is known of the run. Parts that cannot be read become error events; the rest is worth
-// showing.
+// Show gathers everything that is known of the run. Parts that cannot be read become error events;
+// the rest is worth showing.
 func (r *Run) Show(ctx context.Context) (Shown, error) {
 	s := Shown{Manifest: r.Manifest, Phase: "measure"}
 	if err := r.LookAtAll(); err != nil {
@@ -105,7 +106,7 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 	if s.Phase == "whole run" {
 		span = 0
 	}
-	s.Ops = OpsOf(merged, span)
+	s.Ops = opsOf(merged, span)
 	if err := s.edges(r, ph, merged, span); err != nil {
 		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
 	}
@@ -129,9 +130,9 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 	if s.Limiter, err = r.Limiter(ctx, events); err != nil {
 		s.Events = append(s.Events, record.Event{Kind: "error", Text: "limiter: " + err.Error()})
 	}
-	s.Users, s.Login = s.Data.Users, OpsOf(s.Data.Outside.Login, 0)
+	s.Users, s.Login = s.Data.Users, opsOf(s.Data.Outside.Login, 0)
 	for _, ops := range s.Data.Outside.Storms {
-		s.Storms = append(s.Storms, OpsOf(ops, 0))
+		s.Storms = append(s.Storms, opsOf(ops, 0))
 	}
 	return s, nil
 }
@@ -150,9 +151,9 @@ func (s *Shown) inside(ctx context.Context, r *Run) error {
 	return err
 }
 
-// OpsOf returns the operations of a phase of this length, by name and at last all of the steady state together; with 0
-// their rates are left out.
-func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
+// opsOf returns the operations of a phase of this length, by name and at last all of the steady
+// state together; with 0 their rates are left out.
+func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 	var rows []ShownOp
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		w := merged[name]
@@ -167,7 +168,8 @@ func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 		row.Expected = workload.ExpectedOf(merged, func(op string) bool { return op == name })
 		rows = append(rows, row)
 	}
-	if all := workload.Together(allOps, merged, workload.Steady); all.Count() > 0 || all.Response.Count() > 0 {
+	if all := workload.Together(allOps, merged,
+		workload.Steady); all.Count() > 0 || all.Response.Count() > 0 {
 		row := rowOf(all, span)
 		row.Status = workload.AnswersOf(merged, workload.Steady)
 		rows = append(rows, row)
@@ -178,7 +180,8 @@ func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 func rowOf(w *measure.Window, span time.Duration) ShownOp {
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	h := w.Response
-	r := ShownOp{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Class: w.ByClass(), Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
+	r := ShownOp{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Class: w.ByClass(),
+		Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
 		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), P999: ms(h.Quantile(.999)), Max: ms(h.Max())}
 	if span > 0 {
 		r.Rate = float64(r.Count) / span.Seconds()
@@ -188,13 +191,15 @@ func rowOf(w *measure.Window, span time.Duration) ShownOp {
 
 // edges adds to the rows the operations under way at the end of the phase, and those expected by
 // the schedule of its users.
-func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window, span time.Duration) error {
+func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window,
+	span time.Duration) error {
 	s.Of = ph
 	never, _, err := r.Omitted()
 	for i := range s.Ops {
 		o := &s.Ops[i]
 		selected := trial.Selector(o.Name)
-		all, omitted := workload.Together(o.Name, merged, selected), workload.Together(o.Name, never, func(name string) bool {
+		all, omitted := workload.Together(o.Name, merged,
+			selected), workload.Together(o.Name, never, func(name string) bool {
 			return merged[name] != nil && selected(name)
 		})
 		o.end(ph.Tail.Of(selected), all, span)
@@ -254,7 +259,8 @@ func (r *Run) usersData() (d report.RunData, err error) {
 	return d, err
 }
 
-// Title is the first line about a run. One that was interrupted has the reason in the place of its validity.
+// Title is the first line about a run. One that was interrupted has the reason in the place of its
+// validity.
 func (s *Shown) Title() string {
 	m := s.Manifest
 	state, valid := string(m.State), "NOT VALID"
@@ -277,7 +283,8 @@ func (s *Shown) Found() []record.Finding {
 	})
 }
 
-// Ended returns how the search ended, and why it is unstable, if it is; without the cause that the limiter names.
+// Ended returns how the search ended, and why it is unstable, if it is; without the cause that the
+// limiter names.
 func (s *Shown) Ended() (how, unstable string) {
 	c := s.Manifest.Capacity
 	if how = c.Stopped; c.Kind == record.Unstable {
@@ -302,8 +309,9 @@ func (s *Shown) Named() *limiter.Limiter {
 	return l
 }
 
-// Unnamed returns the findings that neither the limiter nor the capacity of an unstable search names.
-func (s *Shown) Unnamed() []record.Finding {
+// unnamed returns the findings that neither the limiter nor the capacity of an unstable search
+// names.
+func (s *Shown) unnamed() []record.Finding {
 	c := s.Manifest.Capacity
 	if c == nil {
 		return s.Found()
@@ -315,9 +323,9 @@ func (s *Shown) Unnamed() []record.Finding {
 	})
 }
 
-// Unsettled returns the reason why it was not tested whether the target was settled in the measured phase; "" if it
-// was tested, or if there is no such phase.
-func (s *Shown) Unsettled() string {
+// unsettled returns the reason why it was not tested whether the target was settled in the measured
+// phase; "" if it was tested, or if there is no such phase.
+func (s *Shown) unsettled() string {
 	ph, ok := s.Manifest.Phase("measure")
 	if !ok {
 		return ""
@@ -326,15 +334,17 @@ func (s *Shown) Unsettled() string {
 	case s.Users != nil && len(s.Users.Storms) > 0:
 		return "a measured phase with storms is not asked whether it was steady from its beginning; they are there to disturb it"
 	case n < stats.MinWarmup:
-		return fmt.Sprintf("a measured phase of %d s is too short to tell whether it was steady from its beginning; %d s are needed", n, stats.MinWarmup)
+		return fmt.Sprintf("a measured phase of %d s is too short to tell whether it was steady from its beginning; %d s are needed",
+			n, stats.MinWarmup)
 	case !stats.FewHoles(s.Silent, s.Intervals):
-		return fmt.Sprintf("%d of %d intervals of the measured phase had no answer; with more than a tenth of them it is not told whether it was steady from its beginning", s.Silent, s.Intervals)
+		return fmt.Sprintf("%d of %d intervals of the measured phase had no answer; with more than a tenth of them it is not told whether it was steady from its beginning",
+			s.Silent, s.Intervals)
 	}
 	return ""
 }
 
-// Moved returns the signals that were not steady in the measured phase.
-func (s *Shown) Moved() []string {
+// moved returns the signals that were not steady in the measured phase.
+func (s *Shown) moved() []string {
 	var moved []string
 	for _, d := range s.Drift {
 		if d.State != drift.Steady && d.State != drift.TooShort {
@@ -344,8 +354,8 @@ func (s *Shown) Moved() []string {
 	return moved
 }
 
-// Tail returns the operations of the steady state that were under way at the end of the phase; nothing if the run does
-// not record them.
+// Tail returns the operations of the steady state that were under way at the end of the phase;
+// nothing if the run does not record them.
 func (s *Shown) Tail() record.TailOp {
 	if s.Of.Tail == nil {
 		return record.TailOp{}

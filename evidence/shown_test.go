@@ -21,7 +21,7 @@ func TestShownOperationHasP999(t *testing.T) {
 		w.Response.Record(took)
 		w.Classes[measure.OK]++
 	}
-	row := OpsOf(map[string]*measure.Window{"post": w}, time.Minute)[0]
+	row := opsOf(map[string]*measure.Window{"post": w}, time.Minute)[0]
 	row.end(record.TailOp{Open: 1, Least: 500 * time.Millisecond}, w, time.Minute)
 	b, err := json.Marshal(row)
 	if err != nil {

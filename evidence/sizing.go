@@ -13,17 +13,21 @@ import (
 	"plimsoll/report"
 )
 
-// Sizing reads the runs of a stored ladder of load steps and draws the conclusions: grades, advice and the limiter.
-// load opens a run of the store.
-func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id string) (*record.Run, error)) (report.SizingDocument, error) {
-	d := report.SizingDocument{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool, Search: z.Capacity, PlanText: z.Plan,
-		Complete: z.State == record.Sealed && len(z.Steps) == len(z.Planned) && len(z.Steps) > 0, Why: z.Why}
+// Sizing reads the runs of a stored ladder of load steps and draws the conclusions: grades, advice
+// and the limiter. load opens a run of the store.
+func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing,
+	load func(id string) (*record.Run, error)) (report.Document, error) {
+	d := &report.SizingPart{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool,
+		Search: z.Capacity, PlanText: z.Plan,
+		Complete: z.State == record.Sealed && len(z.Steps) == len(z.Planned) && len(z.Steps) > 0,
+		Why:      z.Why}
+	doc := report.Document{Sizing: d}
 	if !d.Complete && d.Why == "" {
 		d.Why = fmt.Sprintf("%d of %d steps were done", len(z.Steps), len(z.Planned))
 	}
 	p, err := Plan(z.Plan)
 	if err != nil {
-		return d, fmt.Errorf("the stored plan of %s: %w", z.ID, err)
+		return doc, fmt.Errorf("the stored plan of %s: %w", z.ID, err)
 	}
 	d.Plan = p
 	var steps []sizing.Step
@@ -32,30 +36,32 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 	for _, step := range z.Steps {
 		r, err := load(step.Run)
 		if err != nil {
-			return d, err
+			return doc, err
 		}
 		x := c.Of(r)
 		runs = append(runs, x)
 		s, err := x.Step(ctx, step.Users)
 		if err != nil {
-			return d, fmt.Errorf("run %s: %w", step.Run, err)
+			return doc, fmt.Errorf("run %s: %w", step.Run, err)
 		}
 		changed, err := r.VerifyNumbers()
 		if err != nil {
-			return d, fmt.Errorf("run %s: %w", step.Run, err)
+			return doc, fmt.Errorf("run %s: %w", step.Run, err)
 		}
-		if digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil || digest != step.Digest || len(changed) > 0 {
+		if digest, err := record.DigestFile(filepath.Join(r.Dir,
+			record.ManifestFile)); err != nil || digest != step.Digest || len(changed) > 0 {
 			s.Valid, s.Why = false, "the run was changed since it was sealed"
 		}
 		users, unread := r.Users()
 		d.Audited(step.Run, step.Users, users, unread)
 		if r.Manifest.InDigests && z.Undigested {
-			return d, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps", z.ID, record.ErrAltered)
+			return doc, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps",
+				z.ID, record.ErrAltered)
 		}
 		steps = append(steps, s)
 		signals, err := x.Drift(ctx)
 		if err != nil {
-			return d, fmt.Errorf("run %s: %w", step.Run, err)
+			return doc, fmt.Errorf("run %s: %w", step.Run, err)
 		}
 		if s.Valid && Seen(signals) {
 			d.Drift = append(d.Drift, report.StepDrift{Users: step.Users, Signals: signals})
@@ -66,7 +72,7 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 			d.Setup = append(d.Setup, record.Row{Name: "Database", Value: ServerOf(t)})
 		}
 	}
-	auditOthers(&d, z, load)
+	auditOthers(d, z, load)
 	for _, o := range p.Prices {
 		if o.Name == p.Sizing.Offer {
 			machine.Name, machine.Memory = o.Name, float64(o.Memory)
@@ -84,11 +90,12 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 	d.Result = sizing.Size(steps, machine, p.Prices)
 	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
 	d.Limit(l, p.Prices)
-	return d, err
+	return doc, err
 }
 
-// unwatched names the roles of which no measured step has seen the CPU; ok is false where app and database were watched,
-// or nothing was measured. A target that has no database of its own lists it too.
+// unwatched names the roles of which no measured step has seen the CPU; ok is false where app and
+// database were watched, or nothing was measured. A target that has no database of its own lists it
+// too.
 func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s sizing.Step) bool { return s.Count == 0 })
 	var roles []string
@@ -97,13 +104,15 @@ func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 			roles = append(roles, role)
 		}
 	}
-	return record.Row{Name: "Not watched", Value: fmt.Sprintf("CPU and memory of %s: list the processes in probes (kind pid or container on this host, agent elsewhere)",
-		strings.Join(roles, " and "))}, len(steps) > 0 && len(roles) > 0
+	return record.Row{Name: "Not watched",
+		Value: fmt.Sprintf("CPU and memory of %s: list the processes in probes (kind pid or container on this host, agent elsewhere)",
+			strings.Join(roles, " and "))}, len(steps) > 0 && len(roles) > 0
 }
 
-// auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that were repeated. One
-// that cannot be read is no reason to have no report.
-func auditOthers(d *report.SizingDocument, z *record.Sizing, load func(id string) (*record.Run, error)) {
+// auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that
+// were repeated. One that cannot be read is no reason to have no report.
+func auditOthers(d *report.SizingPart, z *record.Sizing,
+	load func(id string) (*record.Run, error)) {
 	others := z.Repeated
 	if z.Search != "" {
 		others = append([]record.SizingStep{{Run: z.Search}}, others...)

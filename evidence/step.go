@@ -38,7 +38,12 @@ func (r *Run) Step(ctx context.Context, users int) (sizing.Step, error) {
 	all := workload.Together(allOps, merged, workload.Steady)
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	h := all.Response
-	s.Count, s.P50, s.P95, s.P99, s.Max = all.Count(), ms(h.Quantile(.5)), ms(h.Quantile(.95)), ms(h.Quantile(.99)), ms(h.Max())
+	s.Count = all.Count()
+	s.P50 = ms(h.Quantile(.5))
+	s.P95 = ms(h.Quantile(.95))
+	s.P99 = ms(h.Quantile(.99))
+	s.Max = ms(h.Max())
+
 	if span := ph.To - ph.From; span > 0 { // operations that ended after the phase do not count as its throughput
 		s.Throughput = float64(s.Count-min(ph.Tail.Of(workload.Steady).Drained, s.Count)) / span.Seconds()
 	}
@@ -55,8 +60,8 @@ func (r *Run) Step(ctx context.Context, users int) (sizing.Step, error) {
 	return s, err
 }
 
-// refusals returns the texts of the events by which something between users and server refused, each once and at most
-// five.
+// refusals returns the texts of the events by which something between users and server refused,
+// each once and at most five.
 func (c *Catalog) refusals(events []record.Event) []string {
 	var out []string
 	for _, e := range events {

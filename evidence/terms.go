@@ -11,14 +11,16 @@ import (
 	"plimsoll/report"
 )
 
-// Terms are the terms on which given numbers are judged, as the flags of a caller state them. Errors of its methods name
-// the flags. The zero Terms ask for the defaults of a metric without a name.
+// Terms are the terms on which given numbers are judged, as the flags of a caller state them.
+// Errors of its methods name the flags. The zero Terms ask for the defaults of a metric without a
+// name.
 type Terms struct {
-	// Name, Better and Unit describe the numbers of a table without columns for them. Better is higher or lower; empty
-	// is the direction of the metric, and higher if it is not known. Several overrules Name and Better.
+	// Name, Better and Unit describe the numbers of a table without columns for them. Better is higher
+	// or lower; empty is the direction of the metric, and higher if it is not known. Several overrules
+	// Name and Better.
 	Name, Better, Unit string
-	// Margin is how far the interval of a difference may reach for it to be the same: "5%", or a
-	// list by metric, "capacity=5%,p95=10%,errors=0.1pp". Empty is the margin of the metric.
+	// Margin is the largest distance of the interval's ends for a difference to be the same: "5%", or
+	// a list by metric, "capacity=5%,p95=10%,errors=0.1pp". Empty is the margin of the metric.
 	Margin string
 	// Arms are the names of both arms, "BASE,NEW"; empty for the names in the files.
 	Arms string
@@ -40,7 +42,8 @@ func (t Terms) refuse(flags []string, why string) error {
 	return nil
 }
 
-// endpoint returns the endpoint that the terms describe, or the one of a metric when there are several.
+// endpoint returns the endpoint that the terms describe, or the one of a metric when there are
+// several.
 func (t Terms) endpoint(metric, unit string) (plan.Endpoint, error) {
 	if t.Several {
 		margins, err := t.margins()
@@ -59,7 +62,8 @@ func (t Terms) endpoint(metric, unit string) (plan.Endpoint, error) {
 	if unit == "" {
 		unit = t.Unit
 	}
-	// A metric has the properties that its name has in other files; an unknown name has the direction of a capacity.
+	// A metric has the properties that its name has in other files; an unknown name has the direction
+	// of a capacity.
 	e, err := comparison.EndpointOf(t.Name, unit, nil)
 	if err != nil && t.Name == "errors" {
 		return e, plan.UsageError{Err: err}
@@ -79,8 +83,8 @@ func (t Terms) endpoint(metric, unit string) (plan.Endpoint, error) {
 	return e, nil
 }
 
-// marginOfOne reads Margin where all numbers are of one metric: its margin, or as in a list with the metric's name
-// in front.
+// marginOfOne reads Margin where all numbers are of one metric: its margin, or as in a list with
+// the metric's name in front.
 func (t Terms) marginOfOne() (margin float64, absolute bool, err error) {
 	if !strings.Contains(t.Margin, "=") {
 		if margin, absolute, err = imported.ParseMargin(t.Margin); err != nil {
@@ -95,7 +99,8 @@ func (t Terms) marginOfOne() (margin float64, absolute bool, err error) {
 	stat, _, _ := strings.Cut(t.Name, "(")
 	for _, metric := range slices.Sorted(maps.Keys(margins)) {
 		if metric != t.Name && metric != stat {
-			return 0, false, plan.Usagef("-margin is for %s, but the numbers are %s; -name says what they are", metric, t.Name)
+			return 0, false, plan.Usagef("-margin is for %s, but the numbers are %s; -name says what they are",
+				metric, t.Name)
 		}
 	}
 	m, ok := margins[t.Name]
@@ -105,7 +110,7 @@ func (t Terms) marginOfOne() (margin float64, absolute bool, err error) {
 	return m.Margin, m.Absolute, nil
 }
 
-// margins reads Margin as a list; a margin without a metric is that of capacity, as in a plan.
+// margins reads Margin as a list; a margin without a metric is for capacity, as in a plan.
 func (t Terms) margins() (map[string]plan.Endpoint, error) {
 	out := map[string]plan.Endpoint{}
 	if t.Margin == "" {
@@ -155,7 +160,7 @@ func (t Terms) checkMargins(in report.JudgeInput) error {
 	return nil
 }
 
-// names returns the names of the arms: those of the terms, or else those of the files.
+// names returns the names of the arms: the terms', or else the files'.
 func (t Terms) names(files [2]string) ([2]string, error) {
 	if t.Arms == "" {
 		return files, nil

@@ -36,7 +36,7 @@ func newTraces(db *series.DB, r *Run, p *plan.Plan, span [2]time.Duration) *trac
 	return x
 }
 
-// rateWindow is how far rates look back: as far as the rules do, and over at least two scrapes that came late.
+// rateWindow is the window of rates: as long as the rules', and over at least two scrapes that came late.
 func rateWindow(p *plan.Plan) time.Duration {
 	return max(time.Duration(float64(time.Minute)*p.Workload.Pace).Truncate(time.Second), 5*time.Second)
 }

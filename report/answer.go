@@ -9,12 +9,14 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// AnswerFile is the name of the picture of [Document.Answer] below the directory graphs, without an ending.
+// AnswerFile is the name of the picture of [Document.Answer] below the directory graphs, without an
+// ending.
 const AnswerFile = "answer"
 
-// An Answer is the picture with which a report begins. It has a panel for each verdict and in it a row for each primary
-// endpoint: the value of each arm in each block, and the differences of the pairs with their interval, over the band of
-// the margin. It may be drawn any number of times. An Answer without panels draws an empty picture.
+// An Answer is the picture with which a report begins. It has a panel for each verdict and in it a
+// row for each primary endpoint: the value of each arm in each block, and the differences of the
+// pairs with their interval, over the band of the margin. It may be drawn any number of times. An
+// Answer without panels draws an empty picture.
 type Answer struct{ panels []answerPanel }
 
 // An answerPanel is the picture of one verdict.
@@ -32,8 +34,9 @@ func (d Document) Answer() Answer {
 		if len(f.Verdict.Results) == 0 {
 			continue
 		}
-		p := answerPanel{name: test(f.Name), kind: kindText(f.Verdict.Kind, f.Verdict.Indicative), results: f.Verdict.Results,
-			base: d.armLabel(baseName(d)), fresh: d.armLabel(f.Arm), index: 1}
+		p := answerPanel{name: test(f.Name), kind: kindText(f.Verdict.Kind, f.Verdict.Indicative),
+			results: f.Verdict.Results,
+			base:    d.baseLabel(), fresh: d.armLabel(f.Arm), index: 1}
 		for i, arm := range d.Arms {
 			if arm.Name == f.Arm && i > 0 {
 				p.index = i
@@ -68,7 +71,8 @@ func (a Answer) brief() []string {
 func (p answerPanel) text(blocks bool) string {
 	parts := make([]string, 0, len(p.results))
 	for _, r := range p.results {
-		text := fmt.Sprintf("%s, %s %s, %s %s, difference %s, margin %s, %s", r.Name, p.base, summary(r.Endpoint, r.Base), p.fresh, summary(r.Endpoint, r.New),
+		text := fmt.Sprintf("%s, %s %s, %s %s, difference %s, margin %s, %s", r.Name, p.base,
+			summary(r.Endpoint, r.Base), p.fresh, summary(r.Endpoint, r.New),
 			effect(r), size(r.Endpoint, r.Margin), kindText(r.Kind, r.Indicative))
 		if n := len(r.Pairs); n > 0 && blocks {
 			each := make([]string, n)
@@ -103,7 +107,7 @@ func pairText(r verdict.Result, p verdict.Pair) string {
 	return text
 }
 
-// difference returns that of a pair in percent or points; false where it is not known.
+// difference returns the difference of a pair in percent or points; false where it is not known.
 func difference(r verdict.Result, p verdict.Pair) (float64, bool) {
 	v := p.New - p.Base
 	if !r.Absolute {
@@ -131,7 +135,7 @@ const (
 	answerSmall  = 9.5
 )
 
-// height returns that of a panel.
+// height returns the height of a panel.
 func (p answerPanel) height() float64 {
 	h := float64(answerHead + answerFoot)
 	for _, r := range p.results {
@@ -156,11 +160,15 @@ func (p answerPanel) shapes() []shape {
 		textAt("k-"+slug(p.kind)+" strong", answerWidth, 14, 13, strings.ToUpper(p.kind), "end"))
 	add(markAt("disc", "a0", 5, 29, 3.2), textAt("soft", 12, 33, answerSmall+1, short(p.base, 12), ""))
 	at := 12 + 6*float64(len([]rune(short(p.base, 12)))) + 12
-	add(markAt("diamond", fresh, at, 29, 4), textAt("soft", at+8, 33, answerSmall+1, short(p.fresh, 12), ""))
+	add(markAt("diamond", fresh, at, 29, 4),
+		textAt("soft", at+8, 33, answerSmall+1, short(p.fresh, 12), ""))
 	const left = changesLeft - 22
-	add(rectAt(fresh+" fill", left, 24, left+7, 34), textAt("soft", left+11, 33, answerSmall+1, "difference", ""),
-		rectAt("margin", left+72, 24, left+86, 34), textAt("soft", left+90, 33, answerSmall+1, "margin", ""),
-		lineAt("span", left+136, 24, left+136, 34), textAt("soft", left+141, 33, answerSmall+1, p.level(), ""))
+	add(rectAt(fresh+" fill", left, 24, left+7, 34),
+		textAt("soft", left+11, 33, answerSmall+1, "difference", ""),
+		rectAt("margin", left+72, 24, left+86, 34),
+		textAt("soft", left+90, 33, answerSmall+1, "margin", ""),
+		lineAt("span", left+136, 24, left+136, 34),
+		textAt("soft", left+141, 33, answerSmall+1, p.level(), ""))
 	y := float64(answerHead)
 	for _, r := range p.results {
 		add(p.row(r, y, fresh)...)
@@ -170,7 +178,7 @@ func (p answerPanel) shapes() []shape {
 	return out
 }
 
-// level names the level of most intervals: that of the same where all are, else "95 %"; a row with another names its own.
+// level names the largest level of the intervals; a row with another level names its own.
 func (p answerPanel) level() string {
 	level := 0.0
 	for _, r := range p.results {
@@ -184,8 +192,8 @@ func (p answerPanel) level() string {
 	return verdict.LevelText(level)
 }
 
-// numbers returns the blocks of the panel's pairs in order. Each has one column in all rows, so that a row that lacks a
-// pair shows which.
+// numbers returns the blocks of the panel's pairs in order. Each has one column in all rows, so
+// that a row that lacks a pair shows which.
 func (p answerPanel) numbers() []int {
 	var out []int
 	for _, r := range p.results {
@@ -218,7 +226,10 @@ func (p answerPanel) blocks(y float64) []shape {
 }
 
 // slotAt is the middle of the i-th of n slots.
-func slotAt(left, width float64, i, n int) float64 { return left + width*(float64(i)+0.5)/float64(n) }
+func slotAt(left, width float64,
+	i, n int) float64 {
+	return left + width*(float64(i)+0.5)/float64(n)
+}
 
 // row draws one endpoint: its name and numbers, then both plots.
 func (p answerPanel) row(r verdict.Result, y float64, fresh string) []shape {
@@ -240,7 +251,8 @@ func (p answerPanel) row(r verdict.Result, y float64, fresh string) []shape {
 	if textWidth(values+" ", name) > room {
 		values = "" // the plot below names the highest and the lowest
 	}
-	out := []shape{textAt("strong", 0, y+11, answerText, name, ""), textAt("plain", answerWidth, y+11, answerText, change, "end")}
+	out := []shape{textAt("strong", 0, y+11, answerText, name, ""),
+		textAt("plain", answerWidth, y+11, answerText, change, "end")}
 	out[0].tail, out[0].look = values, "plain"
 	out[1].tail, out[1].look = kind, "k-"+slug(kind)+" strong"
 	if len(r.Pairs) == 0 {
@@ -341,7 +353,8 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 	}
 	out := []shape{
 		// The zone stays visible even if it is thin.
-		rectAt("margin", changesLeft, min(at(margin[1]), at(0)-1.5), right, max(at(margin[0]), at(0)+1.5)),
+		rectAt("margin", changesLeft, min(at(margin[1]), at(0)-1.5), right,
+			max(at(margin[0]), at(0)+1.5)),
 		lineAt("axis", changesLeft, at(0), right, at(0)),
 		textAt("soft", changesLeft-4, min(max(at(0)+3, top+8), top+plotHeight), answerSmall, "0", "end"),
 	}
@@ -351,7 +364,9 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 		far = lo
 	}
 	if math.Abs(at(far)-at(0)) > 9 {
-		out = append(out, textAt("soft", changesLeft-4, min(max(at(far)+4, top+7), top+plotHeight+1), answerSmall, signed(far, farDigits(far))+unit, "end"))
+		out = append(out,
+			textAt("soft", changesLeft-4, min(max(at(far)+4, top+7), top+plotHeight+1), answerSmall,
+				signed(far, farDigits(far))+unit, "end"))
 	}
 	numbers := p.numbers()
 	n := len(numbers)
@@ -361,11 +376,14 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 		if !ok {
 			continue
 		}
-		x, from, to := slotAt(changesLeft, changesWidth, slices.Index(numbers, pair.Block), n), at(0), at(v)
+		x, from, to := slotAt(changesLeft, changesWidth, slices.Index(numbers, pair.Block),
+			n), at(0), at(v)
 		if math.Abs(from-to) < 1.2 { // no difference is seen too
 			from, to = from-0.6, from+0.6
 		}
-		out = append(out, rectAt(bound(fresh+" fill", pair.BaseCensored || pair.NewCensored), x-width/2, min(from, to), x+width/2, max(from, to)))
+		out = append(out,
+			rectAt(bound(fresh+" fill", pair.BaseCensored || pair.NewCensored), x-width/2, min(from, to),
+				x+width/2, max(from, to)))
 	}
 	if r.HasInterval() {
 		a, b := at(scale*spanHi), at(scale*spanLo)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// answerStyle is the look of the picture that stands alone; inside a page the page's style takes its place.
+// answerStyle is the look of the picture that stands alone; inside a page the page's style takes
+// its place.
 const answerStyle = `<style>
 .answer{font-family:"Liberation Sans",sans-serif;background:#fff}.answer text{fill:#222}.answer .strong{font-weight:bold}.answer .plain{font-weight:normal}.answer .soft{fill:#59636e}
 .answer .grid{stroke:#ccd2d9;stroke-width:1}.answer .axis{stroke:#777;stroke-width:1}.answer .margin{fill:#999;opacity:.28}.answer .span{stroke:#222;stroke-width:1.8}
@@ -17,12 +18,13 @@ const answerStyle = `<style>
 </style>
 `
 
-// SVG draws the picture as a file of its own, its panels in columns of two, without any outside address but the name of
-// the format.
+// SVG draws the picture as a file of its own, its panels in columns of two, without any outside
+// address but the name of the format.
 func (a Answer) SVG(w io.Writer) error {
 	var b bytes.Buffer
 	width, height := a.size()
-	fmt.Fprintf(&b, `<svg class="answer" xmlns="http://www.w3.org/2000/svg" viewBox="-8 -4 %s %s" width="%[1]s" height="%[2]s" role="img" aria-label="%[3]s">`+"\n%s",
+	fmt.Fprintf(&b,
+		`<svg class="answer" xmlns="http://www.w3.org/2000/svg" viewBox="-8 -4 %s %s" width="%[1]s" height="%[2]s" role="img" aria-label="%[3]s">`+"\n%s",
 		coord(width+16), coord(height+8), esc(strings.Join(a.brief(), " ")), answerStyle)
 	a.places(func(p answerPanel, x, y float64) {
 		fmt.Fprintf(&b, `<g transform="translate(%s %s)">`+"\n", coord(x), coord(y))
@@ -34,7 +36,7 @@ func (a Answer) SVG(w io.Writer) error {
 	return err
 }
 
-// columns is how many panels stand beside each other.
+// columns returns the number of panels beside each other.
 func (a Answer) columns() int { return max(min(len(a.panels), 2), 1) }
 
 // places calls f with each panel and the place of its upper left corner.
@@ -50,7 +52,7 @@ func (a Answer) places(f func(p answerPanel, x, y float64)) {
 	}
 }
 
-// size returns that of all panels.
+// size returns the size of all panels.
 func (a Answer) size() (width, height float64) {
 	width = float64(a.columns()*(answerWidth+answerGap) - answerGap)
 	a.places(func(p answerPanel, _, y float64) { height = max(height, y+p.height()) })
@@ -61,7 +63,9 @@ func (a Answer) size() (width, height float64) {
 func (a Answer) writeHTML(b *bytes.Buffer) {
 	b.WriteString(`<figure class="picture" aria-label="The answer"><div class="panels">` + "\n")
 	for _, p := range a.panels {
-		fmt.Fprintf(b, `<svg class="answer" viewBox="0 -2 %d %s" preserveAspectRatio="xMinYMin meet" role="img" aria-label="%s">`+"\n", answerWidth, coord(p.height()+2), esc(p.text(false)))
+		fmt.Fprintf(b,
+			`<svg class="answer" viewBox="0 -2 %d %s" preserveAspectRatio="xMinYMin meet" role="img" aria-label="%s">`+"\n",
+			answerWidth, coord(p.height()+2), esc(p.text(false)))
 		writeShapes(b, p.shapes())
 		b.WriteString("</svg>\n")
 	}
@@ -72,8 +76,8 @@ func (a Answer) writeHTML(b *bytes.Buffer) {
 	b.WriteString("</details></figure>\n")
 }
 
-// answerScale is how many pixels a PNG has for a unit of the picture: enough for a screen with two pixels for each of
-// its own.
+// answerScale is the number of pixels of a PNG for a unit of the picture: enough for a screen with
+// two pixels for each of its own.
 const answerScale = 2
 
 // PNG draws the picture, its panels in columns of two, with two pixels to a unit.

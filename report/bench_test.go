@@ -32,7 +32,7 @@ func BenchmarkReport(b *testing.B) {
 		if len(pictures) < 40 {
 			b.Fatal(fmt.Sprint(len(pictures), " graphs"))
 		}
-		for _, f := range []func(io.Writer, Report) error{Markdown, HTML, JSON} {
+		for _, f := range []func(io.Writer, Document) error{Markdown, HTML, JSON} {
 			if err := f(io.Discard, d); err != nil {
 				b.Fatal(err)
 			}

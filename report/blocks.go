@@ -13,7 +13,8 @@ import (
 
 // state fills in how far the comparison came.
 func (b *builder) state() {
-	s := State{Complete: b.c.State == record.Sealed, State: b.c.State, Why: b.c.Why, Planned: b.c.Blocks, Block: b.blockTime()}
+	s := State{Complete: b.c.State == record.Sealed, State: b.c.State, Why: b.c.Why,
+		Planned: b.c.Blocks, Block: b.blockTime()}
 	for block, whole := range b.whole {
 		if whole && !b.c.Waits(block) {
 			s.Judged++
@@ -22,7 +23,7 @@ func (b *builder) state() {
 	if slices.ContainsFunc(b.in.Arms, costJudged) {
 		s.Cost = b.c.CostBlocks()
 	}
-	b.d.State = s
+	b.State = s
 }
 
 func costJudged(j Judged) bool {
@@ -32,8 +33,8 @@ func costJudged(j Judged) bool {
 	})
 }
 
-// blockTime returns how long a block took from the beginning to the end of the comparison, pauses left out; 0 where that
-// is not known.
+// blockTime returns how long a block took from the beginning to the end of the comparison, pauses
+// left out; 0 where that is not known.
 func (b *builder) blockTime() time.Duration {
 	runs := 0
 	for _, r := range b.c.Runs {
@@ -62,7 +63,8 @@ func (s State) judgedText() string {
 	return fmt.Sprintf("%d of %d blocks judged, %d more by cost alone", s.Judged, s.Planned, s.Cost)
 }
 
-// lasting returns how long so many blocks take: "about 52 minutes, 23 blocks"; their number alone where that is not known.
+// lasting returns how long so many blocks take: "about 52 minutes, 23 blocks"; their number alone
+// where that is not known.
 func (s State) lasting(blocks int) string {
 	n := count(blocks, "block", "blocks")
 	if s.Block <= 0 {
@@ -71,7 +73,8 @@ func (s State) lasting(blocks int) string {
 	return fmt.Sprintf("about %s, %s", count(MinutesOf(blocks, s.Block), "minute", "minutes"), n)
 }
 
-// MinutesOf returns the minutes of so many blocks, rounded up to two digits; 0 where that is not known.
+// MinutesOf returns the minutes of so many blocks, rounded up to two digits; 0 where that is not
+// known.
 func MinutesOf(blocks int, each time.Duration) int {
 	if blocks <= 0 || each <= 0 {
 		return 0

@@ -23,7 +23,7 @@ var (
 )
 
 // pageOf is the page of a report.
-func pageOf(t *testing.T, r Report) []byte {
+func pageOf(t *testing.T, r Document) []byte {
 	t.Helper()
 	return []byte(reported(t, HTML, r))
 }
@@ -34,7 +34,7 @@ func pages(t *testing.T) map[string][]byte {
 		"system":      render(t, somePage(SystemPage, "").HTML),
 		"coordinator": render(t, somePage(CoordinatorPage, nasty).HTML),
 	}
-	for name, r := range map[string]Report{"rich": From(scenes()["rich"].input()), "hostile": From(scenes()["hostile"].input()), "judged": judgedDocument(),
+	for name, r := range map[string]Document{"rich": From(scenes()["rich"].input()), "hostile": From(scenes()["hostile"].input()), "judged": judgedDocument(),
 		"trend": FromReleases(releaseScene()), "sizing": seedDocument(t)} {
 		out[name] = pageOf(t, r)
 	}

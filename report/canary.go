@@ -9,8 +9,8 @@ import (
 	"plimsoll/stats"
 )
 
-// A Canary compares the host of an arm with the host of base: the canary of its runs against that of base's, in
-// pairs. Ratios minus one; Lo and Hi are the ends of the 95 % interval.
+// A Canary compares the host of an arm with the host of base: the canary of its runs against that
+// of base's, in pairs. Ratios minus one; Lo and Hi are the ends of the 95 % interval.
 type Canary struct {
 	Engine string `json:"engine"`
 	Arm    string `json:"arm"`
@@ -18,18 +18,19 @@ type Canary struct {
 	Effect Number `json:"effect"`
 	Lo     Number `json:"lo"`
 	Hi     Number `json:"hi"`
-	// Moved reports that the interval lies beyond CanaryLimit: the environment differs between the arms, not only the
-	// build.
+	// Moved reports that the interval lies beyond CanaryLimit: the environment differs between the
+	// arms, not only the build.
 	Moved bool `json:"moved,omitempty"`
 }
 
-// canaryLimit is the difference of the host's canary between arms beyond which the environment has moved with the arm.
+// canaryLimit is the difference of the host's canary between arms beyond which the environment has
+// moved with the arm.
 const canaryLimit = 0.02
 
-// canaries compares the canaries of the judged runs. Runs without one make no pair, and neither do those of a duet,
-// which have one canary for each block.
+// canaries compares the canaries of the judged runs. Runs without one make no pair, and neither do
+// those of a duet, which have one canary for each block.
 func (b *builder) canaries() {
-	p := b.d.Protocol
+	p := b.Protocol
 	if p == nil {
 		return
 	}
@@ -44,7 +45,8 @@ func (b *builder) canaries() {
 	var all []float64
 	had := map[int]bool{}
 	for _, r := range b.judged {
-		if r.Cell.Canary > 0 && !(had[r.Cell.Block] && b.c.InTurns()) { // the runs of a duet have one in common
+		if r.Cell.Canary > 0 &&
+			!(had[r.Cell.Block] && b.c.InTurns()) { // the runs of a duet have one in common
 			all, had[r.Cell.Block] = append(all, math.Log(r.Cell.Canary)), true
 		}
 	}
@@ -72,15 +74,16 @@ func (b *builder) canaries() {
 				continue
 			}
 			ci := stats.TInterval(s, 0.95)
-			c := Canary{Engine: e, Arm: a, Pairs: s.N(), Effect: Number(math.Expm1(s.Mean())), Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}
+			c := Canary{Engine: e, Arm: a, Pairs: s.N(), Effect: Number(math.Expm1(s.Mean())),
+				Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}
 			c.Moved = ci.Above(math.Log1p(canaryLimit)) || ci.Below(-math.Log1p(canaryLimit))
 			p.Canary = append(p.Canary, c)
 		}
 	}
 }
 
-// canaryEnds returns the means of the canary over the first and the last of the blocks that have one; one run has one
-// at least.
+// canaryEnds returns the means of the canary over the first and the last of the blocks that have
+// one; one run has one at least.
 func canaryEnds(runs []RunData) (first, last Number) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r RunData) bool { return !(r.Cell.Canary > 0) })
 	mean := func(block int) Number {
@@ -105,16 +108,20 @@ func (p *Protocol) canaryTexts(d Document) []string {
 	if p.Duet != nil {
 		each, all = "block", "blocks"
 	}
-	what := fmt.Sprintf("a null server on the target's cores, asked before each %s while no target ran", each)
+	what := fmt.Sprintf("a null server on the target's cores, asked before each %s while no target ran",
+		each)
 	if p.CanaryHere {
-		what = fmt.Sprintf("a null server on the generator's host, asked before each %s; the target, which others run, may be on other hosts", each)
+		what = fmt.Sprintf("a null server on the generator's host, asked before each %s; the target, which others run, may be on other hosts",
+			each)
 	}
 	out := []string{fmt.Sprintf("The canary (%s) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
-		what, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all), sig(float64(p.CanaryFirst), 4),
-		sig(float64(p.CanaryLast), 4))}
+		what, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all),
+		sig(p.CanaryFirst, 4),
+		sig(p.CanaryLast, 4))}
 	for _, c := range p.Canary {
-		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", prefix(d.engineLabel(c.Engine)), d.armLabel(c.Arm), d.armLabel(baseName(d)),
-			percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), count(c.Pairs, "pair", "pairs"))
+		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", d.on(c.Engine),
+			d.armLabel(c.Arm), d.baseLabel(),
+			percent(c.Effect), percent(c.Lo), percent(c.Hi), count(c.Pairs, "pair", "pairs"))
 		switch {
 		case c.Moved:
 			text += "the environment was another one for this arm, by more than 2 %."
@@ -133,11 +140,11 @@ func (d Document) canaryWarnings() []string {
 	if d.Protocol == nil {
 		return nil
 	}
-	var out []string
+	var out prose
 	for _, c := range d.Protocol.Canary {
 		if c.Moved {
-			out = append(out, fmt.Sprintf("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
-				prefix(d.engineLabel(c.Engine)), percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), d.armLabel(c.Arm)))
+			out.add("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
+				d.on(c.Engine), percent(c.Effect), percent(c.Lo), percent(c.Hi), d.armLabel(c.Arm))
 		}
 	}
 	return out

@@ -1,15 +1,63 @@
 package report
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
-	"plimsoll/judge/limiter"
 	"plimsoll/judge/verdict"
 	"plimsoll/record"
 	"plimsoll/stats"
 )
+
+// EngineCapacity is the supported users of one engine: each arm pooled over the judged blocks, and
+// the effect of each new arm.
+type EngineCapacity struct {
+	Engine string    `json:"engine"`
+	Cells  []ArmCell `json:"arms"` // as Document.Arms
+}
+
+// ArmCell is one arm's supported users on one engine: the geometric mean of its runs with the
+// interval of the verdict's level. Delta is against base, ByDatabase against the first engine; both
+// are nil where there is nothing to compare with.
+type ArmCell struct {
+	Arm        string `json:"arm"`
+	Runs       int    `json:"runs"`
+	Users      Number `json:"users"`
+	Lo         Number `json:"lo"`
+	Hi         Number `json:"hi"`
+	AtLeast    bool   `json:"at_least,omitempty"`
+	Delta      *Delta `json:"delta,omitempty"`
+	ByDatabase *Delta `json:"by_database,omitempty"`
+}
+
+// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level,
+// which is 0 where the text around it names the level.
+type Delta struct {
+	Value Number `json:"value"`
+	Lo    Number `json:"lo"`
+	Hi    Number `json:"hi"`
+	Level Number `json:"level,omitempty"`
+	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
+	Bound string `json:"bound,omitempty"`
+	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value
+	// within them.
+	FromBounds bool `json:"from_bounds,omitempty"`
+}
+
+// Block is the capacities of one block: by engine (as Document.Engines) and arm (as Document.Arms).
+type Block struct {
+	Block int         `json:"block"`
+	Users [][]RunCell `json:"users"`
+}
+
+// RunCell is the capacity of one run. Users is NaN when the run has none, or an unstable search.
+type RunCell struct {
+	Run      string `json:"run"`
+	Users    Number `json:"users"`
+	AtLeast  bool   `json:"at_least,omitempty"`
+	Unstable bool   `json:"unstable,omitempty"`
+}
 
 // capacityName is the endpoint of the unbounded test.
 const capacityName = "capacity"
@@ -26,7 +74,7 @@ func (f NamedVerdict) capacity() (verdict.Result, bool) {
 
 // capacities fills the supported users, pooled and per block.
 func (b *builder) capacities() {
-	d := b.d
+	d := b.Document
 	any := false
 	for _, e := range d.Engines {
 		c := EngineCapacity{Engine: e.Key}
@@ -43,7 +91,12 @@ func (b *builder) capacities() {
 				} else {
 					cell.Delta = deltaOf(r)
 				}
-				cell.Runs, cell.Users, cell.Lo, cell.Hi, cell.AtLeast = s.N, Number(s.Mean), Number(s.Lo), Number(s.Hi), s.AtLeast
+				cell.Runs = s.N
+				cell.Users = Number(s.Mean)
+				cell.Lo = Number(s.Lo)
+				cell.Hi = Number(s.Hi)
+				cell.AtLeast = s.AtLeast
+
 				any = any || cell.Users.Known()
 				break
 			}
@@ -94,8 +147,8 @@ func (b *builder) runCell(block int, engine, arm string) RunCell {
 	return RunCell{Users: unknown}
 }
 
-// isBound reports whether a capacity is a lower bound. Every kind that is neither marked as an estimate nor without a
-// number counts as a bound.
+// isBound reports whether a capacity is a lower bound. Every kind that is neither marked as an
+// estimate nor without a number counts as a bound.
 func isBound(c *record.Capacity) bool {
 	return c.Kind != record.Estimate && c.Kind != record.Unstable && c.Kind != record.Invalid
 }
@@ -131,81 +184,130 @@ func ratio(base, fresh RunCell) *Delta {
 	return d
 }
 
-// limiters fills in the rules that stopped the searches.
-func (b *builder) limiters() {
-	for _, e := range b.d.Engines {
-		for _, a := range b.d.Arms {
-			l := SearchEnds{Engine: e.Key, Arm: a.Name}
-			rules, stopped, own, used := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]float64{}
-			named := map[string]int{}
-			sentences := map[string]string{}
-			var reached, held []float64
-			for _, r := range b.of(e.Key, a.Name) {
-				if n := r.Limiter; n != nil && n.Kind != limiter.LimitNone {
-					named[n.Name]++
-					if sentences[n.Name] == "" || n.Confidence == limiter.High {
-						sentences[n.Name] = n.Sentence
-					}
-				}
-				c := r.Manifest.Capacity
-				if c == nil {
-					continue
-				}
-				l.Searches++
-				if c.Rule != "" {
-					rules[c.Rule]++
-				}
-				// The clause before the first colon names the rule; the rest differs from run to run.
-				kind, _, _ := strings.Cut(c.Stopped, ":")
-				if kind != "" {
-					stopped[kind]++
-				}
-				if isBound(c) {
-					l.AtLeast++
-					own[orDash(kind)]++
-				}
-				if c.Kind == record.Unstable {
-					l.Unstable++
-					if c.Reached > 0 && c.Held > 0 {
-						reached, held = append(reached, c.Reached), append(held, c.Held)
-					}
-				}
-				for _, m := range c.Margins {
-					if m.Limit > 0 {
-						used[m.Rule] = append(used[m.Rule], m.Value/m.Limit)
-					}
-				}
-			}
-			if l.Named = Counts(named); len(l.Named) > 0 {
-				l.Evidence = sentences[l.Named[0].Name]
-			}
-			if l.Searches == 0 && len(l.Named) == 0 {
-				continue
-			}
-			l.Rules, l.Stopped, l.AtLeastBy = Counts(rules), Counts(stopped), Counts(own)
-			if len(held) > 0 {
-				l.Reached, l.Held = stats.Median(reached), stats.Median(held)
-			}
-			for rule, v := range used {
-				l.Margins = append(l.Margins, Margin{Rule: rule, Used: Number(stats.Median(v)), Runs: len(v)})
-			}
-			slices.SortFunc(l.Margins, func(x, y Margin) int {
-				return cmp.Or(-cmp.Compare(x.Used, y.Used), cmp.Compare(x.Rule, y.Rule))
-			})
-			b.d.Limiters = append(b.d.Limiters, l)
+// deltaLabel names the rows that compare an engine with the first.
+func (d Document) deltaLabel(engine string) string {
+	if len(d.Engines) == 2 {
+		return fmt.Sprintf("Delta (%s against %s)", d.Engines[1].Label, d.Engines[0].Label)
+	}
+	return fmt.Sprintf("Delta (%s against %s)", d.engineLabel(engine), d.Engines[0].Label)
+}
+
+// capacityHead is the head of both tables of supported users, after its first columns.
+func (d Document) capacityHead(first ...string) *table {
+	head := first
+	for _, a := range d.Arms {
+		head = append(head, ">"+a.Label)
+		if !a.Base {
+			head = append(head, ">"+d.deltaHead(a))
 		}
+	}
+	return newTable(-1, head...)
+}
+
+func (d Document) deltaHead(a ArmLabel) string {
+	if len(d.Arms) > 2 {
+		return "Delta " + a.Label
+	}
+	return "Delta"
+}
+
+// capacityLevel names the level of the intervals of supported users.
+func (d Document) capacityLevel() string {
+	for _, f := range d.Verdicts {
+		if r, ok := f.capacity(); ok {
+			return verdict.LevelText(1 - r.Alpha)
+		}
+	}
+	return verdict.LevelText(1 - stats.FixedAlpha)
+}
+
+func (d Document) capacitySections() []section {
+	if len(d.Capacity) == 0 {
+		return nil
+	}
+	pooled := d.capacityHead("Test")
+	for _, c := range d.Capacity {
+		row := []string{test(d.engineLabel(c.Engine))}
+		for i, cell := range c.Cells {
+			row = append(row, cell.users())
+			if !d.Arms[i].Base {
+				row = append(row, cell.Delta.text())
+			}
+		}
+		pooled.add(row)
+	}
+	for _, c := range d.Capacity[1:] {
+		row := []string{d.deltaLabel(c.Engine)}
+		for i, cell := range c.Cells {
+			row = append(row, cell.ByDatabase.text())
+			if !d.Arms[i].Base {
+				row = append(row, "")
+			}
+		}
+		pooled.add(row)
+	}
+	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled,
+		Notes: []string{
+			"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
+	if d.Protocol != nil && d.Protocol.Duet != nil {
+		out[0].Notes = append(out[0].Notes, "Each number was "+record.InTurns+".")
+	}
+	if len(d.Blocks) == 0 {
+		return out
+	}
+	per := d.capacityHead("Block", "Test")
+	for _, b := range d.Blocks {
+		for i, cells := range b.Users {
+			per.add(d.blockRow(b.Block, test(d.Engines[i].Label), cells))
+		}
+		for i := range b.Users[min(1, len(b.Users)):] {
+			row := []string{strconv.Itoa(b.Block), d.deltaLabel(d.Engines[i+1].Key)}
+			for k := range d.Arms {
+				row = append(row, ratio(b.Users[0][k], b.Users[i+1][k]).text())
+				if !d.Arms[k].Base {
+					row = append(row, "")
+				}
+			}
+			per.add(row)
+		}
+	}
+	return append(out, per.section("Supported users by block")...)
+}
+
+func (d Document) blockRow(block int, name string, cells []RunCell) []string {
+	row := []string{strconv.Itoa(block), name}
+	for k, c := range cells {
+		row = append(row, c.users())
+		if !d.Arms[k].Base {
+			row = append(row, ratio(cells[0], c).text())
+		}
+	}
+	return row
+}
+
+// users writes supported users with their interval: "1204 [1180, 1230]".
+func (c ArmCell) users() string {
+	switch {
+	case !c.Users.Known():
+		return dash
+	case c.AtLeast:
+		return ">= " + fixed(c.Users, 0)
+	case !c.Lo.Known() || !c.Hi.Known():
+		return fixed(c.Users, 0)
+	default:
+		return fmt.Sprintf("%.0f [%.0f, %.0f]", c.Users, c.Lo, c.Hi)
 	}
 }
 
-// Counts orders a tally: the most frequent first, then by name. It is nil for a nil map alone.
-func Counts[N int | uint64](m map[string]N) []Count {
-	if m == nil {
-		return nil
+func (c RunCell) users() string {
+	switch {
+	case c.Unstable:
+		return "unstable"
+	case !c.Users.Known():
+		return dash
+	case c.AtLeast:
+		return ">= " + fixed(c.Users, 0)
+	default:
+		return fixed(c.Users, 0)
 	}
-	out := make([]Count, 0, len(m))
-	for name, n := range m {
-		out = append(out, Count{name, int(n)})
-	}
-	slices.SortFunc(out, func(x, y Count) int { return cmp.Or(-cmp.Compare(x.N, y.N), cmp.Compare(x.Name, y.Name)) })
-	return out
 }

@@ -19,11 +19,11 @@ func (b *builder) chapters() {
 		out := Chapter{Title: c.Title, Notes: c.Notes, Tables: c.Tables}
 		for _, g := range c.Charts {
 			if data, ok := chapterGraph(g); ok {
-				out.Graphs = append(out.Graphs, len(b.d.Graphs))
-				b.d.Graphs = append(b.d.Graphs, data)
+				out.Graphs = append(out.Graphs, len(b.Graphs))
+				b.Graphs = append(b.Graphs, data)
 			}
 		}
-		b.d.Chapters = append(b.d.Chapters, out)
+		b.Chapters = append(b.Chapters, out)
 	}
 }
 
@@ -60,7 +60,7 @@ func (d Document) chapterSections() []section {
 		for _, t := range c.Tables {
 			s := newTable(-1, t.Head...)
 			s.Rows = t.Rows
-			out = append(out, section{Level: 3, Title: t.Title, Table: s, Notes: t.Notes})
+			out = append(out, s.section(t.Title, t.Notes...)...)
 		}
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MaxComment is how many bytes a [Comment] has at most. Forges take 65,536 characters.
+// MaxComment is the largest size of a [Comment] in bytes. Forges take 65,536 characters.
 const MaxComment = 60_000
 
 // Limits of the texts in a comment, in signs.
@@ -16,11 +16,12 @@ const (
 	commentCell = 160
 )
 
-// Comment writes the document as a comment on a pull request, in GitHub's dialect of Markdown and of at most
-// [MaxComment] bytes: a line for each verdict, which begins with the limiters where they differ, the primary
-// endpoints, the validity of the runs, and where the whole report is. It begins with an HTML comment that names the
-// comparison's plan, so that a program can find and replace the comment of an earlier run. No text of a plan or a
-// server becomes markup, a link, a mention or a reference to an issue.
+// Comment writes the document as a comment on a pull request, in GitHub's dialect of Markdown and
+// of at most [MaxComment] bytes: a line for each verdict, which begins with the limiters where they
+// differ, the primary endpoints, the validity of the runs, and where the whole report is. It begins
+// with an HTML comment that names the comparison's plan, so that a program can find and replace the
+// comment of an earlier run. No text of a plan or a server becomes markup, a link, a mention or a
+// reference to an issue.
 func Comment(w io.Writer, d Document) error {
 	last := commentEnd(d)
 	c := comment{left: MaxComment - 200 - len(last)} // for how much was left out, and the end
@@ -39,7 +40,9 @@ func Comment(w io.Writer, d Document) error {
 		c.line("**Nothing was judged.**")
 	}
 	for i, f := range d.Verdicts {
-		if !c.line(fmt.Sprintf("- **%s** · %s", strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), inert(headline(d, f), commentLine))) {
+		if !c.line(fmt.Sprintf("- **%s** · %s",
+			strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)),
+			inert(headline(d, f), commentLine))) {
 			c.end(fmt.Sprintf("- and %s more", count(len(d.Verdicts)-i, "verdict", "verdicts")))
 			break
 		}
@@ -53,8 +56,8 @@ func Comment(w io.Writer, d Document) error {
 	return err
 }
 
-// commentEnd returns the part of a comment that is never left out: the validity of the runs, the first warnings, and
-// where the whole report is.
+// commentEnd returns the part of a comment that is never left out: the validity of the runs, the
+// first warnings, and where the whole report is.
 func commentEnd(d Document) string {
 	var c comment
 	if len(d.Runs) > 0 {
@@ -136,7 +139,8 @@ func (c *comment) endpoints(d Document) {
 			}
 			if !c.line("| " + strings.Join(cells, " | ") + " |") {
 				c.end("")
-				c.end(fmt.Sprintf("%s of %d left out here.", count(total-shown, "endpoint", "endpoints"), total))
+				c.end(fmt.Sprintf("%s of %d left out here.", count(total-shown, "endpoint", "endpoints"),
+					total))
 				c.end("")
 				return
 			}
@@ -146,14 +150,14 @@ func (c *comment) endpoints(d Document) {
 	c.line("")
 }
 
-// inert writes a text of at most so many signs so that a forge shows it as it is and nothing more: no markup, no
-// address that becomes a link, no mention of a person, no reference to an issue, no formula. A zero-width space
-// breaks each of them.
+// inert writes a text of at most so many signs so that a forge shows it as it is and nothing more:
+// no markup, no address that becomes a link, no mention of a person, no reference to an issue, no
+// formula. A zero-width space breaks each of them.
 func inert(s string, most int) string {
 	s = linkRE.ReplaceAllString(md(short(oneLine(s), most)), "$1$3\u200b$2$4")
 	return strings.ReplaceAll(s, "$", "<span>$</span>")
 }
 
-// linkRE matches the beginnings of texts that forges turn into links: @name, #12, GH-12, scheme://, www., and mail
-// addresses with them.
+// linkRE matches the beginnings of texts that forges turn into links: @name, #12, GH-12, scheme://,
+// www., and mail addresses with them.
 var linkRE = regexp.MustCompile(`(?i)([@#])(\w)|(\bGH|:|\bwww)(-\d|//|\.)`)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCompanionsAreNamedByRole(t *testing.T) {
-	b := builder{d: new(Document)}
+	b := builder{Document: new(Document)}
 	r := RunData{Manifest: record.Manifest{Target: json.RawMessage(`{"companions":{"wide":{"name":"built-in","version":"v1","settings":{"sync":"10s","x":""}},"cache":{"name":"Redis","version":"7.0.15"}}}`)}}
 	b.in.Runs = []RunData{r}
 	if got, want := b.companionsText(), "cache: Redis 7.0.15; wide: built-in v1 (sync=10s)"; got != want {

@@ -12,12 +12,27 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then
-// databases against the first; those that were not judged with the reason alone. Effects, their intervals and margins are ratios minus one, or percentage points where
-// effect_unit is pp. Unknown values are empty.
+// CSV writes the main table of a document for other programs; unknown values are empty. Of verdicts
+// it has the primary endpoints, one a line.
 func CSV(w io.Writer, d Document) error {
-	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict", "indicative", "base", "new", "base_at_least", "new_at_least",
-		"effect", "effect_lo", "effect_hi", "effect_level", "effect_unit", "margin", "could_find", "pairs", "pairs_needed", "p", "holm_p", "reason"}}
+	switch d.Subject() {
+	case Ladder:
+		return writeCSV(w, d.Sizing.csvRows())
+	case Releases:
+		return writeCSV(w, d.Trend.csvRows())
+	default:
+		return writeCSV(w, d.endpointRows())
+	}
+}
+
+// endpointRows has the primary endpoints of all verdicts: first new arms against base, then
+// databases against the first; those that were not judged with the reason alone. Effects, their
+// intervals and margins are ratios minus one, or percentage points where effect_unit is pp.
+func (d Document) endpointRows() [][]string {
+	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict",
+		"indicative", "base", "new", "base_at_least", "new_at_least",
+		"effect", "effect_lo", "effect_hi", "effect_level", "effect_unit", "margin", "could_find",
+		"pairs", "pairs_needed", "p", "holm_p", "reason"}}
 	add := func(f NamedVerdict, against string) {
 		for _, r := range f.Verdict.Results {
 			unit, needed := "ratio", ""
@@ -28,36 +43,43 @@ func CSV(w io.Writer, d Document) error {
 			if r.PairsNeeded > 0 {
 				needed = strconv.Itoa(r.PairsNeeded)
 			}
-			rows = append(rows, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name), formulaFree(r.Unit),
-				string(r.Better), string(r.Kind), strconv.FormatBool(r.Indicative), figure(r.Base.Mean), figure(r.New.Mean), strconv.FormatBool(r.Base.AtLeast), strconv.FormatBool(r.New.AtLeast),
-				figure(r.Effect), figure(lo), figure(hi), figure(level), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), formulaFree(r.Reason)})
+			rows = append(rows,
+				fields(d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name, r.Unit, r.Better, r.Kind,
+					r.Indicative,
+					r.Base.Mean, r.New.Mean, r.Base.AtLeast, r.New.AtLeast, r.Effect, lo, hi, level, unit,
+					r.Margin,
+					r.MDE, r.N, needed, r.P,
+					r.HolmP, r.Reason))
 		}
 		for _, r := range f.Skipped {
 			row := make([]string, len(rows[0]))
-			copy(row, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name)})
-			row[6], row[len(row)-1] = "not judged", formulaFree(r.Value)
+			copy(row, []string{d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name})
+			row[6], row[len(row)-1] = "not judged", r.Value
 			rows = append(rows, row)
 		}
 	}
 	for _, f := range d.Verdicts {
-		add(f, d.armLabel(baseName(d)))
+		add(f, d.baseLabel())
 	}
 	for _, f := range d.Databases {
 		add(f, d.Engines[0].Label)
 	}
-	return writeCSV(w, rows)
+	return rows
 }
 
-// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that
-// imported.ReadTable reads; and the other grounds of the verdicts beside them: how many runs of each arm failed, and
-// why a verdict is withheld.
+// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form
+// that imported.ReadTable reads; and the other grounds of the verdicts beside them: how many runs
+// of each arm failed, and why a verdict is withheld.
 func Pairs(w io.Writer, d Document) error {
 	named, withheld := len(d.Arms) > 2, false
 	for _, f := range d.Verdicts {
 		named = named || d.engineLabel(f.Engine) != ""
-		withheld = withheld || slices.ContainsFunc(f.Verdict.Results, func(r verdict.Result) bool { return withheldOf(r) != "" })
+		withheld = withheld ||
+			slices.ContainsFunc(f.Verdict.Results,
+				func(r verdict.Result) bool { return withheldOf(r) != "" })
 	}
-	head := []string{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops", "first"}
+	head := []string{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops",
+		"first"}
 	if withheld {
 		head = append(head, "withheld")
 	}
@@ -74,10 +96,11 @@ func Pairs(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		for _, r := range slices.Concat(f.Verdict.Results, f.Verdict.Aside) {
 			add := func(unit string, p verdict.Pair) {
-				row := []string{formulaFree(r.Name), formulaFree(unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
+				row := []string{r.Name, unit, cmp.Or(f.Name, "target"), strconv.Itoa(p.Block),
+					number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
 					operations(p.BaseOps), operations(p.NewOps), p.First}
 				if withheld {
-					row = append(row, formulaFree(withheldOf(r)))
+					row = append(row, withheldOf(r))
 				}
 				if !named {
 					row = slices.Delete(row, 2, 3)
@@ -86,7 +109,9 @@ func Pairs(w io.Writer, d Document) error {
 			}
 			switch {
 			case r.Failed != nil:
-				add("runs", verdict.Pair{Block: 1, Base: float64(r.Failed.Base.Failed), New: float64(r.Failed.New.Failed), BaseOps: int64(r.Failed.Base.Runs), NewOps: int64(r.Failed.New.Runs)})
+				add("runs",
+					verdict.Pair{Block: 1, Base: float64(r.Failed.Base.Failed), New: float64(r.Failed.New.Failed),
+						BaseOps: int64(r.Failed.Base.Runs), NewOps: int64(r.Failed.New.Runs)})
 			case len(r.Pairs) == 0:
 				add(r.Unit, verdict.Pair{Block: 1, Base: math.NaN(), New: math.NaN()})
 			}
@@ -98,8 +123,8 @@ func Pairs(w io.Writer, d Document) error {
 	return writeCSV(w, rows)
 }
 
-// withheldOf returns the reason why the numbers of a result, read alone, may not count as the same or better: the
-// verdict is withheld, or there are no numbers.
+// withheldOf returns the reason why the numbers of a result, read alone, may not count as the same
+// or better: the verdict is withheld, or there are no numbers.
 func withheldOf(r verdict.Result) string {
 	why := r.Withheld
 	if why == "" && r.Failed == nil && len(r.Pairs) == 0 {
@@ -118,15 +143,36 @@ func operations(n int64) string {
 }
 
 // figure writes a number with all its digits; one that is not known is empty.
-func figure(v float64) string {
+func figure[F ~float64](v F) string {
 	if !known(v) {
 		return ""
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return strconv.FormatFloat(float64(v), 'g', -1, 64)
 }
 
+// fields writes the fields of a row: texts and counts as they are, numbers with all their digits.
+func fields(row ...any) []string {
+	for i, v := range row {
+		switch v := v.(type) {
+		case float64:
+			row[i] = figure(v)
+		case Number:
+			row[i] = figure(v)
+		}
+	}
+	return cells(row...)
+}
+
+// writeCSV writes rows; no cell but a number begins as a spreadsheet's formula does.
 func writeCSV(w io.Writer, rows [][]string) error {
 	out := csv.NewWriter(w)
+	for _, row := range rows {
+		for i, c := range row {
+			if _, err := strconv.ParseFloat(c, 64); err != nil {
+				row[i] = formulaFree(c)
+			}
+		}
+	}
 	if err := out.WriteAll(rows); err != nil {
 		return err
 	}

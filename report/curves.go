@@ -2,28 +2,108 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"plimsoll/plan"
-	"plimsoll/stats"
 )
 
-// GridPoints is how many points a curve has at most, and fewRuns up to how many runs are drawn one by one.
+// Line is one curve: T in seconds since the test's start, not decreasing, and the value at that
+// time in the unit of its GraphSpec. It holds no NaN; T and V are of one length.
+type Line struct {
+	T []float64 `json:"t"`
+	V []float64 `json:"v"`
+}
+
+// GraphSpec describes a graph. Scale is the factor that converts the source to Unit; the lines
+// handed to From already are in Unit.
+type GraphSpec struct {
+	Name  string  `json:"name"` // "avg-api-times"
+	Title string  `json:"title"`
+	Unit  string  `json:"unit"`
+	Scale float64 `json:"scale"`
+	// Threshold is the threshold of a rule about the graph's own series; nil for none.
+	Threshold *Threshold `json:"-"`
+}
+
+// A Threshold is the limit of a rule, in the unit of the graph that shows it.
+type Threshold struct {
+	Rule  string
+	Value float64
+}
+
+// GraphData is one graph: all arms on the same clock.
+type GraphData struct {
+	Engine string `json:"engine"` // key
+	Test   string `json:"test"`
+	GraphSpec
+	File string `json:"file"` // <engine>_<test>_0_<name>.png
+	// Rule marks a graph of an SLO rule; Limit is its threshold in Unit. A graph of something else has
+	// the Limit of LimitRule, which is about the same.
+	Rule      string  `json:"rule,omitempty"`
+	Limit     float64 `json:"limit,omitempty"`
+	LimitRule string  `json:"limit_rule,omitempty"`
+	// MeasuredFrom is the beginning of the measured phase in seconds; 0 if unknown.
+	MeasuredFrom float64   `json:"measured_from,omitempty"`
+	Arms         []ArmLine `json:"arms"`
+	// NoData is the reason why there is nothing to draw. Missing names arms without data where others
+	// have some.
+	NoData  string   `json:"no_data,omitempty"`
+	Missing []string `json:"missing_arms,omitempty"`
+	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no value.
+	Broken  []Stretch `json:"broken,omitempty"`
+	Unknown []Stretch `json:"unknown,omitempty"`
+	// Note is shown below the legend.
+	Note string `json:"note,omitempty"`
+}
+
+// Absent names the graphs of a test of an engine of which no judged run has data, with the reason
+// of each.
+type Absent struct {
+	Engine string   `json:"engine"`
+	Test   string   `json:"test"`
+	Names  []string `json:"names"`
+	Why    []string `json:"why"` // as Names
+}
+
+// A Stretch is a stretch of time from From to To, in seconds since the test's start.
+type Stretch struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+}
+
+// ArmLine is one arm's curve on the grid T, in seconds: the median over its runs of their means in
+// a step of the grid, and the lowest and highest sample of all of them in it (nil for one run that
+// has one sample a step). Where T jumps by more than a step of the grid there is no data. Each
+// holds each run by itself while they are few.
+type ArmLine struct {
+	Arm    string    `json:"arm"` // label
+	Index  int       `json:"index"`
+	N      int       `json:"runs"`
+	Of     int       `json:"of_runs"` // judged runs that carried out the test; those that are not among N have no data
+	Step   float64   `json:"step"`
+	T      []float64 `json:"t"`
+	Median []float64 `json:"median"`
+	Lo     []float64 `json:"lo,omitempty"`
+	Hi     []float64 `json:"hi,omitempty"`
+	Each   []Line    `json:"each,omitempty"`
+}
+
+// GridPoints is the largest number of points of a curve; at most fewRuns runs are drawn one by one.
 const (
 	GridPoints = 240
 	fewRuns    = 3
 )
 
 // seedNames are the ten graphs that reports of this kind have always had, in their order.
-var seedNames = []string{"avg-api-times", "p99-api-times", "avg-store-times", "p99-store-times", "cpu-utilization",
+var seedNames = []string{"avg-api-times", "p99-api-times", "avg-store-times", "p99-store-times",
+	"cpu-utilization",
 	"goroutines-in-use", "heap-in-use", "number-of-connected-devices", "rps", "stack-in-use"}
 
-// graphs fills the curves: by test, then by engine, in the order of the specs; then the rules over time. A graph
-// without data in any judged run is kept, with the reason.
+// graphs fills the curves: by test, then by engine, in the order of the specs; then the rules over
+// time. A graph without data in any judged run is kept, with the reason.
 func (b *builder) graphs() {
 	specs := b.specs()
 	always := len(specs)
@@ -32,27 +112,29 @@ func (b *builder) graphs() {
 		if !b.has(test) {
 			continue
 		}
-		for _, e := range b.d.Engines {
+		for _, e := range b.Engines {
 			absent := Absent{Engine: e.Key, Test: test}
 			for i, spec := range specs {
 				if i >= always && !b.knows(e.Key, test, spec.Name) {
 					continue
 				}
-				g := GraphData{Engine: e.Key, Test: test, GraphSpec: spec, File: fileName(e.Key, test, spec.Name)}
+				g := GraphData{Engine: e.Key, Test: test, GraphSpec: spec,
+					File: fileName(e.Key, test, spec.Name)}
 				if test == Bounded {
 					g.MeasuredFrom = b.measuredFrom(e.Key)
 				}
 				if l := spec.Threshold; l != nil {
 					g.Limit, g.LimitRule = l.Value, l.Rule
 				}
-				b.lines(&g, func(r RunData) (Line, string) { return r.Series[test][spec.Name], r.NoData[test][spec.Name] })
+				b.lines(&g,
+					func(r RunData) (Line, string) { return r.Series[test][spec.Name], r.NoData[test][spec.Name] })
 				if len(g.Arms) == 0 {
 					absent.Names, absent.Why = append(absent.Names, spec.Name), append(absent.Why, g.NoData)
 				}
-				b.d.Graphs = append(b.d.Graphs, g)
+				b.Graphs = append(b.Graphs, g)
 			}
 			if len(absent.Names) > 0 {
-				b.d.Absent = append(b.d.Absent, absent)
+				b.Absent = append(b.Absent, absent)
 			}
 		}
 	}
@@ -67,7 +149,7 @@ func (b *builder) knows(engine, test, name string) bool {
 	})
 }
 
-// specs are the graphs to draw: those of the input, and of the ten those that it does not know.
+// specs lists the graphs to draw: the input's, and the seed graphs that it does not have.
 func (b *builder) specs() []GraphSpec {
 	out := slices.Clone(b.in.Graphs)
 	for _, name := range seedNames {
@@ -126,7 +208,7 @@ func (b *builder) measuredFrom(engine string) float64 {
 
 // ruleGraphs draws each rule of the search over time, against its limit.
 func (b *builder) ruleGraphs() {
-	for _, t := range b.d.Rules {
+	for _, t := range b.Rules {
 		var done []string
 		for _, row := range t.Rows {
 			if row.Search == nil || slices.Contains(done, row.Rule) {
@@ -135,16 +217,19 @@ func (b *builder) ruleGraphs() {
 			done = append(done, row.Rule)
 			unit, scale := ruleUnit(row.Unit)
 			name := "slo-" + slug(row.Rule)
-			g := GraphData{Engine: t.Engine, Test: Unbounded, Rule: row.Rule, Limit: tidy(float64(row.Limit) * scale),
-				GraphSpec: GraphSpec{Name: name, Title: row.Rule, Unit: unit, Scale: scale}, File: fileName(t.Engine, Unbounded, name)}
-			for n := 2; slices.ContainsFunc(b.d.Graphs, func(o GraphData) bool { return o.File == g.File }); n++ {
+			g := GraphData{Engine: t.Engine, Test: Unbounded, Rule: row.Rule,
+				Limit:     tidy(float64(row.Limit) * scale),
+				GraphSpec: GraphSpec{Name: name, Title: row.Rule, Unit: unit, Scale: scale},
+				File:      fileName(t.Engine, Unbounded, name)}
+			for n := 2; slices.ContainsFunc(b.Graphs, func(o GraphData) bool { return o.File == g.File }); n++ {
 				// Long rules that begin alike get a number.
-				g.File = fmt.Sprintf("%s-%d.png", strings.TrimSuffix(fileName(t.Engine, Unbounded, name), ".png"), n)
+				g.File = fmt.Sprintf("%s-%d.png",
+					strings.TrimSuffix(fileName(t.Engine, Unbounded, name), ".png"), n)
 			}
 			b.lines(&g, func(r RunData) (Line, string) {
 				return ruleLine(r, row.Rule, scale), "no evaluation of the rule in the search had a value"
 			})
-			b.d.Graphs = append(b.d.Graphs, g)
+			b.Graphs = append(b.Graphs, g)
 		}
 	}
 }
@@ -167,7 +252,8 @@ func ruleLine(r RunData, rule string, scale float64) Line {
 		return l
 	}
 	for _, ev := range r.Events {
-		if ev.Kind == "slo" && ev.Rule == rule && ev.Phase != measuredPhase && !ev.NoData && inSearch(r.Manifest, ev) && ev.At >= ph.From {
+		if ev.Kind == "slo" && ev.Rule == rule && ev.Phase != measuredPhase && !ev.NoData &&
+			inSearch(r.Manifest, ev) && ev.At >= ph.From {
 			l.T = append(l.T, (ev.At - ph.From).Seconds())
 			l.V = append(l.V, ev.Value*scale)
 		}
@@ -175,8 +261,8 @@ func ruleLine(r RunData, rule string, scale float64) Line {
 	return l
 }
 
-// lines fills a graph with the arms that have data, each on one grid, and lists the arms without data. of returns the
-// line of a run, or why there is none.
+// lines fills a graph with the arms that have data, each on one grid, and lists the arms without
+// data. of returns the line of a run, or why there is none.
 func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	type arm struct {
 		index, runs int
@@ -185,7 +271,7 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	var arms []arm
 	var drawn []Line
 	var whys []string
-	for i, a := range b.d.Arms {
+	for i, a := range b.Arms {
 		all := arm{index: i}
 		for _, r := range b.of(g.Engine, a.Name) {
 			if !carried(r, g.Test) {
@@ -215,7 +301,7 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	}
 	for _, a := range arms {
 		l := overlay(a.lines, step)
-		l.Arm, l.Index, l.Of = b.d.Arms[a.index].Label, a.index, a.runs
+		l.Arm, l.Index, l.Of = b.Arms[a.index].Label, a.index, a.runs
 		g.Arms = append(g.Arms, l)
 	}
 	if len(g.Arms) > 0 {
@@ -227,138 +313,7 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	}
 }
 
-// gridStep returns the step of a grid for lines: that of the coarsest, or one with which the longest has GridPoints; 0
-// without any.
-func gridStep(lines []Line) (step float64) {
-	end := 0.0
-	for _, l := range lines {
-		if n := len(l.T); n > 0 {
-			end = max(end, l.T[n-1])
-			step = max(step, (l.T[n-1]-l.T[0])/float64(max(n-1, 1)))
-		}
-	}
-	return max(step, end/GridPoints)
-}
-
-// usable returns the points that can be drawn: finite, not before the start, not before one another.
-func (l Line) usable() Line {
-	n := min(len(l.T), len(l.V))
-	fine := len(l.T) == len(l.V)
-	for i := range n {
-		fine = fine && known(l.T[i]) && known(l.V[i]) && l.T[i] >= 0 && (i == 0 || l.T[i] >= l.T[i-1])
-	}
-	if fine {
-		return l
-	}
-	var out Line
-	for i := range n {
-		t, v := l.T[i], l.V[i]
-		if known(t) && known(v) && t >= 0 && (len(out.T) == 0 || t >= out.T[len(out.T)-1]) {
-			out.T, out.V = append(out.T, t), append(out.V, v)
-		}
-	}
-	return out
-}
-
-// A cell sums up the samples of one run in one step of the grid; a mean of NaN stands for no data.
-type cell struct{ mean, lo, hi float64 }
-
-// overlay puts the runs of one arm on a grid of width step: the median over the runs of their means in each step, and
-// the lowest and the highest of all samples in it, so that no peak is lost. A point of the grid is kept where at
-// least half of the runs have data, so that a single long run does not bend the end of the curve.
-func overlay(lines []Line, step float64) ArmLine {
-	out := ArmLine{N: len(lines), Step: tidy(step)}
-	grids := make([][]cell, len(lines))
-	size := 0
-	for i, l := range lines {
-		grids[i] = resample(l, step)
-		size = max(size, len(grids[i]))
-	}
-	means := make([]float64, 0, len(lines))
-	wide := false
-	for k := range size {
-		lo, hi := math.Inf(1), math.Inf(-1)
-		means = means[:0]
-		for _, g := range grids {
-			if k < len(g) && !math.IsNaN(g[k].mean) {
-				lo, hi, means = min(lo, g[k].lo), max(hi, g[k].hi), append(means, g[k].mean)
-			}
-		}
-		if 2*len(means) < len(lines) || len(means) == 0 {
-			continue
-		}
-		out.T = append(out.T, tidy(float64(k)*step))
-		out.Median = append(out.Median, tidy(stats.Median(means)))
-		out.Lo, out.Hi = append(out.Lo, tidy(lo)), append(out.Hi, tidy(hi))
-		wide = wide || hi > lo
-	}
-	if !wide && len(lines) == 1 {
-		out.Lo, out.Hi = nil, nil // the line is all there is
-	}
-	if len(lines) > 1 && len(lines) <= fewRuns {
-		for _, g := range grids {
-			var l Line
-			for k, c := range g {
-				if !math.IsNaN(c.mean) {
-					l.T, l.V = append(l.T, tidy(float64(k)*step)), append(l.V, tidy(c.mean))
-				}
-			}
-			out.Each = append(out.Each, l)
-		}
-	}
-	return out
-}
-
-// bridged is how many empty points of the grid a straight line may cross.
-const bridged = 3
-
-// resample sums a line up around the points of the grid 0, step, 2 step….
-func resample(l Line, step float64) []cell {
-	out := make([]cell, int(math.Round(l.T[len(l.T)-1]/step))+1)
-	counts := make([]int, len(out))
-	for i, t := range l.T {
-		k := int(math.Round(t / step))
-		if k < 0 || k >= len(out) {
-			continue
-		}
-		v, c := l.V[i], &out[k]
-		if counts[k] == 0 {
-			c.lo, c.hi = v, v
-		}
-		c.mean, c.lo, c.hi = c.mean+v, min(c.lo, v), max(c.hi, v)
-		counts[k]++
-	}
-	prev := -1
-	for k := range out {
-		if counts[k] == 0 {
-			out[k].mean = math.NaN()
-			continue
-		}
-		out[k].mean /= float64(counts[k])
-		if gap := k - prev; prev >= 0 && gap > 1 && gap <= bridged+1 {
-			for j := prev + 1; j < k; j++ {
-				v := out[prev].mean + (out[k].mean-out[prev].mean)*float64(j-prev)/float64(gap)
-				out[j] = cell{v, v, v}
-			}
-		}
-		prev = k
-	}
-	return out
-}
-
-// tidy rounds to five significant digits: more are noise, and make files long.
-func tidy(v float64) float64 {
-	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-		return v
-	}
-	scale := math.Pow(10, 4-math.Floor(math.Log10(math.Abs(v))))
-	if math.IsInf(scale, 0) || scale == 0 {
-		return v
-	}
-	return math.Round(v*scale) / scale
-}
-
-// fileName names a graph's file. The number is that of the comparison in the document; there is one.
+// fileName names a graph's file. The number is the comparison's in the document; there is one.
 func fileName(engine, test, name string) string {
 	if engine == "" {
 		engine = "target"
@@ -384,4 +339,36 @@ func slug(s string) string {
 		return t
 	}
 	return "x"
+}
+
+func (d Document) graphIndexes(engine, testName string, rules bool) []int {
+	var out []int
+	for i, g := range d.Graphs {
+		if g.Engine == engine && g.Test == testName && (g.Rule != "") == rules {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (d Document) graphSections() []section {
+	var out []section
+	for _, name := range []string{Bounded, Unbounded} {
+		for _, e := range d.Engines {
+			s := section{Level: 3, Title: "Graphs - " + sentence(name),
+				Graphs: d.graphIndexes(e.Key, name, false)}
+			if e.Label != "" {
+				s.Title += " " + e.Label
+			}
+			for _, a := range d.Absent {
+				if a.Engine == e.Key && a.Test == name {
+					s.Notes = append(s.Notes, a.notes()...)
+				}
+			}
+			if len(s.Graphs)+len(s.Notes) > 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
 }

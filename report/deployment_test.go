@@ -30,7 +30,7 @@ func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 			"program, other stores; NOT the same: database"},
 		"no deployment": {[]RunData{run("base", "postgresql", "d1", `{}`, "15"), run("new", "postgresql", "d2", `{}`, "15")}, ""},
 	} {
-		b := &builder{c: &record.Comparison{Engines: []string{"postgresql"}, Arms: []string{"base", "new"}}, d: &Document{}, judged: c.runs}
+		b := &builder{c: &record.Comparison{Engines: []string{"postgresql"}, Arms: []string{"base", "new"}}, Document: &Document{}, judged: c.runs}
 		b.in.Plan = &plan.Plan{Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {Name: "new", Deployment: &plan.Deployment{Network: plan.NetworkBridge}}}}}
 		if got := b.sameText(); got != c.same {
 			t.Errorf("%s: same %q, want %q", name, got, c.same)

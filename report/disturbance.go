@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"plimsoll/judge/verdict"
@@ -13,16 +12,18 @@ const (
 	WaitDisk  = "disk"  // all work on the target's host waited for a disk
 )
 
-// A HostWait is the part of a test's time in which the target had to wait for resources that its host shares with
-// others. The others differ from run to run: they widen intervals, and are not a change of the target.
+// A HostWait is the part of a test's time in which the target had to wait for resources that its
+// host shares with others. The others differ from run to run: they widen intervals, and are not a
+// change of the target.
 type HostWait struct {
 	Name  string
 	Test  string  // Bounded or Unbounded
 	Share float64 // of the time of the test in which was measured, 0 to 1
 }
 
-// A Disturbance is a pair that stands out in endpoints, with the reading that stands out on the host of one of its
-// runs against all runs of the other pairs. Their coincidence does not prove a cause.
+// A Disturbance is a pair that stands out in endpoints, with the reading that stands out on the
+// host of one of its runs against all runs of the other pairs. Their coincidence does not prove a
+// cause.
 type Disturbance struct {
 	Engine    string   `json:"engine"`
 	Arm       string   `json:"arm"` // the finding's
@@ -36,17 +37,18 @@ type Disturbance struct {
 	OtherMost Number   `json:"other_most"` // the largest share in a run of another pair
 }
 
-// A wait stands out from leastWait on, and when it is standsOut times that of any run of another pair.
+// A wait stands out from leastWait on, and when it is standsOut times that of any run of another
+// pair.
 const (
 	leastWait = 0.01
 	standsOut = 2
 )
 
-// disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is not decided, and of
-// those that are flagged.
+// disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is
+// not decided, and of those that are flagged.
 func (b *builder) disturbances() {
-	for _, f := range b.d.Verdicts {
-		runs := slices.Concat(b.of(f.Engine, baseName(*b.d)), b.of(f.Engine, f.Arm))
+	for _, f := range b.Verdicts {
+		runs := slices.Concat(b.of(f.Engine, baseName(*b.Document)), b.of(f.Engine, f.Arm))
 		for _, r := range f.Verdict.Results {
 			test := Bounded
 			if r.Name == capacityName {
@@ -71,18 +73,19 @@ func (b *builder) disturbances() {
 
 // heard adds an endpoint to the disturbance of a run that is already known, or keeps a new one.
 func (b *builder) heard(n Disturbance, endpoint string) {
-	i := slices.IndexFunc(b.d.Disturbances, func(x Disturbance) bool {
-		return x.Engine == n.Engine && x.Arm == n.Arm && x.Run == n.Run && x.Test == n.Test && x.Wait == n.Wait
+	i := slices.IndexFunc(b.Disturbances, func(x Disturbance) bool {
+		return x.Engine == n.Engine && x.Arm == n.Arm && x.Run == n.Run && x.Test == n.Test &&
+			x.Wait == n.Wait
 	})
 	if i < 0 {
-		i = len(b.d.Disturbances)
-		b.d.Disturbances = append(b.d.Disturbances, n)
+		i = len(b.Disturbances)
+		b.Disturbances = append(b.Disturbances, n)
 	}
-	b.d.Disturbances[i].Endpoints = append(b.d.Disturbances[i].Endpoints, endpoint)
+	b.Disturbances[i].Endpoints = append(b.Disturbances[i].Endpoints, endpoint)
 }
 
-// loudest returns the run of a block whose target waited longest, if that stands out. It needs the reading of every
-// run.
+// loudest returns the run of a block whose target waited longest, if that stands out. It needs the
+// reading of every run.
 func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
 	n, most := Disturbance{Block: block, Test: test, Wait: wait}, 0.0
 	for _, r := range runs {
@@ -102,9 +105,9 @@ func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
 
 // disturbanceComments describe them in a sentence each.
 func (b *builder) disturbanceComments() []string {
-	var out []string
-	for _, f := range b.d.Verdicts {
-		for _, n := range b.d.Disturbances {
+	var out prose
+	for _, f := range b.Verdicts {
+		for _, n := range b.Disturbances {
 			if n.Engine != f.Engine || n.Arm != f.Arm {
 				continue
 			}
@@ -112,8 +115,9 @@ func (b *builder) disturbanceComments() []string {
 			if n.Wait == WaitDisk {
 				what = "all work on the target's host waited for a disk in %s of the time"
 			}
-			out = append(out, fmt.Sprintf("%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
-				b.d.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)), share(float64(n.OtherMost))))
+			out.add("%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
+				b.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)),
+				share(float64(n.OtherMost)))
 		}
 	}
 	return out

@@ -2,36 +2,40 @@
 //
 // # One document, several forms
 //
-// [From] turns an [Input] (a comparison, its judgments, its runs) into a [Document]: plain data, in the order in
-// which it is read. [Markdown], [FullMarkdown], [HTML], [JSON], [CSV], [Pairs], [JUnit], [Comment] and [Screen] write
-// that document, [Document.Answer] draws the verdicts and [Graphs] the curves. [FromRows] makes one of numbers that were
-// [Given]. Releases over many comparisons are a [TrendDocument], load steps a [SizingDocument]. Each of the three is a
-// [Report]: it lays itself out as one kind of sheet (a top, a first screen, sections), and [Markdown], [HTML] and
-// [JSON] write any of them.
+// A [Document] is plain data: a set of parts, some of which are missing. [From] makes one of the
+// runs of a comparison, [FromRows] of given numbers, [FromReleases] of releases over many
+// comparisons; that of load steps holds a [SizingPart]. The table of parts gives the order in which
+// they are filled and read; each part has one file, with its data, its filling and its sections.
+// The table of forms ([Document.Forms]) lists what a document is written as. Markdown and HTML know
+// only one kind of sheet (a top, a first screen, sections).
 //
-// Everything that a number needs to be understood (interval, margin, smallest change that could be found, validity
-// of the runs behind it) is a part of the document, so that no form can leave it out by accident.
+// Everything that a number needs to be understood (interval, margin, smallest change that could be
+// found, validity of the runs behind it) is a part of the document, so that no form can leave it
+// out by accident.
 //
 // # Order
 //
-// First the screen that answers: verdicts, their picture, the limits of the arms, the warnings that matter, the next
-// steps. Below it, in HTML in folds and in Markdown partly in a second file ([FullMarkdown]): comments, action items,
-// setup, results: supported users with the differences by version and by database, the rules that stopped the
-// searches, the endpoints, the operations, the rules against their thresholds, the validity of every run, and the
-// graphs of the bounded and the unbounded tests in two columns.
+// First the screen that answers: verdicts, their picture, the limits of the arms, the warnings that
+// matter, the next steps. Below it, in HTML in folds and in Markdown partly in a second file
+// ([FullMarkdown]): comments, action items, setup, results: supported users with the differences by
+// version and by database, the rules that stopped the searches, the endpoints, the operations, the
+// rules against their thresholds, the validity of every run, and the graphs of the bounded and the
+// unbounded tests in two columns.
 //
 // # Numbers
 //
-// A number has no more digits than its interval supports; a difference has its sign; users are whole; times have
-// three significant digits. An unknown value is written as a dash, in JSON as null, and never as zero.
+// A number has no more digits than its interval supports; a difference has its sign; users are
+// whole; times have three significant digits. An unknown value is written as a dash, in JSON as
+// null, and never as zero.
 //
 // # Drafted text
 //
-// Comments and action items are sentences made from the findings by rules, the same for the same input. A person may
-// replace them. They claim nothing that the tables do not hold.
+// Comments and action items are sentences made from the findings by rules, the same for the same
+// input. A person may replace them. They claim nothing that the tables do not hold.
 //
 // # Out of scope
 //
-// It judges nothing: every conclusion comes from package verdict. It reads no file, no clock and no environment, and
-// writes only to the writer that it is given. All functions are safe for concurrent use.
+// It judges nothing: every conclusion comes from package verdict. It reads no file, no clock and no
+// environment, and writes only to the writer that it is given. All functions are safe for
+// concurrent use.
 package report

@@ -10,7 +10,7 @@ import (
 	"plimsoll/record"
 )
 
-// A standing is how a rule fared in one test of one run.
+// A standing sums up a rule in one test of one run.
 type standing struct {
 	rule string
 	// used is the fraction of the limit, where it counts: at the capacity, or over the measured phase.
@@ -23,8 +23,9 @@ type standing struct {
 	evaluations, broken, noData int
 }
 
-// used returns how much of its limit a rule uses: 1 at the limit, more beyond it, whichever side the rule asks for.
-// ok is false where that is not a question: a limit or value of another sign, or zero in the denominator.
+// used returns how much of its limit a rule uses: 1 at the limit, more beyond it, whichever side
+// the rule asks for. ok is false where that is not a question: a limit or value of another sign, or
+// zero in the denominator.
 func used(rule string, value, limit float64) (share float64, ok bool) {
 	num, den := value, limit
 	if r, err := plan.ParseSLO(rule); err == nil && !r.Less {
@@ -56,7 +57,11 @@ func standings(r RunData, test string) []standing {
 		switch {
 		case test == Bounded && ev.Phase == measuredPhase:
 			s := of(ev.Rule)
-			s.value, s.limit, s.violated, s.where = ev.Value, ev.Limit, ev.Violated && !ev.NoData, ev.Text
+			s.value = ev.Value
+			s.limit = ev.Limit
+			s.violated = ev.Violated && !ev.NoData
+			s.where = ev.Text
+
 			s.warning = ev.Level == record.Amber
 			switch {
 			case ev.NoData:
@@ -87,16 +92,25 @@ func standings(r RunData, test string) []standing {
 	return out
 }
 
-// nearest returns the rule that uses most of its limit, of those that are not named and do more than warn.
+// nearest returns the rule that uses most of its limit, of those that are not named and do more
+// than warn.
 func nearest(all []standing, but string) (standing, bool) {
-	rest := slices.DeleteFunc(slices.Clone(all), func(s standing) bool { return !s.known || s.rule == but || s.warning })
+	rest := slices.DeleteFunc(slices.Clone(all),
+		func(s standing) bool { return !s.known || s.rule == but || s.warning })
 	if len(rest) == 0 {
 		return standing{}, false
 	}
-	return slices.MaxFunc(rest, func(x, y standing) int { return cmp.Or(cmp.Compare(x.used, y.used), -strings.Compare(x.rule, y.rule)) }), true
+	return slices.MaxFunc(rest,
+		func(x, y standing) int {
+			return cmp.Or(cmp.Compare(x.used, y.used),
+				-strings.Compare(x.rule, y.rule))
+		}), true
 }
 
-func (s standing) usedText() string { return fmt.Sprintf("at %s %% of its limit", sig(100*s.used, 2)) }
+func (s standing) usedText() string {
+	return fmt.Sprintf("at %s %% of its limit",
+		sig(100*s.used, 2))
+}
 
 // valueText writes value and limit of a rule: "1.2 s of 2 s".
 func (s standing) valueText() string {
@@ -104,11 +118,12 @@ func (s standing) valueText() string {
 	if r, err := plan.ParseSLO(s.rule); err == nil {
 		unit = r.Unit
 	}
-	return fmt.Sprintf("%s, limit %s", ruleValue(unit, Number(s.value)), limitValue(RuleRow{Unit: unit, Limit: Number(s.limit)}))
+	return fmt.Sprintf("%s, limit %s", ruleValue(unit, Number(s.value)),
+		limitValue(RuleRow{Unit: unit, Limit: Number(s.limit)}))
 }
 
-// Dominant names in one or two sentences the rule that dominated a test of a run: the one that stopped the search or
-// was broken, otherwise the one that came nearest to its limit.
+// Dominant names in one or two sentences the rule that dominated a test of a run: the one that
+// stopped the search or was broken, otherwise the one that came nearest to its limit.
 func Dominant(r RunData, test string) string {
 	all := standings(r, test)
 	if test == Unbounded {
@@ -143,7 +158,8 @@ func Dominant(r RunData, test string) string {
 	case len(broken) > 0:
 		text = "Broken over the measured phase: " + list(broken) + "."
 	case ok:
-		text = fmt.Sprintf("No rule was broken over the measured phase. Nearest to its limit was %s, %s (%s).", next.rule, next.usedText(), next.valueText())
+		text = fmt.Sprintf("No rule was broken over the measured phase. Nearest to its limit was %s, %s (%s).",
+			next.rule, next.usedText(), next.valueText())
 	case len(warned) > 0 || slices.ContainsFunc(all, func(s standing) bool { return s.known }):
 		text = "No rule was broken over the measured phase."
 	case few > 0:
@@ -185,16 +201,21 @@ func dominantSearch(c *record.Capacity, all []standing) string {
 	times := ""
 	for _, s := range all {
 		if s.rule == c.Rule && s.evaluations > 0 {
-			times = fmt.Sprintf(", broken in %d of %s", s.broken, count(s.evaluations, "evaluation", "evaluations"))
+			times = fmt.Sprintf(", broken in %d of %s", s.broken,
+				count(s.evaluations, "evaluation", "evaluations"))
 		}
 	}
 	switch c.Kind {
 	case record.Estimate:
-		return fmt.Sprintf("%s dominated: it stopped the search at %.0f users%s.%s", c.Rule, c.Users, times, after)
+		return fmt.Sprintf("%s dominated: it stopped the search at %.0f users%s.%s", c.Rule, c.Users,
+			times, after)
 	case record.Unstable:
-		return fmt.Sprintf("%s dominated%s, and the search is unstable: %s.%s", c.Rule, times, orDash(c.Why), after)
+		return fmt.Sprintf("%s dominated%s, and the search is unstable: %s.%s", c.Rule, times,
+			orDash(c.Why), after)
 	case record.Invalid:
-		return fmt.Sprintf("%s dominated%s, and the search has no result: %s.", c.Rule, times, orDash(c.Why))
+		return fmt.Sprintf("%s dominated%s, and the search has no result: %s.", c.Rule, times,
+			orDash(c.Why))
 	}
-	return fmt.Sprintf("%s dominated%s; the search ended at a limit of its own (%s), so %.0f users is a lower bound.%s", c.Rule, times, orDash(c.Stopped), c.Users, after)
+	return fmt.Sprintf("%s dominated%s; the search ended at a limit of its own (%s), so %.0f users is a lower bound.%s",
+		c.Rule, times, orDash(c.Stopped), c.Users, after)
 }

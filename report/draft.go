@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"plimsoll/judge/limiter"
@@ -11,108 +10,12 @@ import (
 	"plimsoll/stats"
 )
 
-func (b *builder) comments() []string {
-	d := b.d
-	var out []string
-	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
-	if !d.State.Complete {
-		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
-	}
-	for _, t := range b.losses() {
-		out = append(out, sentence(t)+".")
-	}
-	for _, f := range d.Verdicts {
-		if t := differing(*d, f); t != "" {
-			add("%s%s: their supported users are set by different resources.", prefix(d.engineLabel(f.Engine)), strings.TrimSuffix(t, "; "))
-		}
-		out = append(out, b.testComments(f)...)
-		for _, t := range impliedComments(f) {
-			out = append(out, d.whose(f)+t)
-		}
-	}
-	if len(d.Verdicts) == 0 {
-		add("There is nothing to judge: no new arm was compared with the base.")
-	}
-	for _, f := range d.Databases {
-		r, ok := f.capacity()
-		if !ok || len(d.Engines) == 0 || !known(r.Effect) {
-			continue
-		}
-		add("With %s, %s supports %s users than %s%s.", d.armLabel(f.Arm), d.engineLabel(f.Engine), changed(r), d.Engines[0].Label, spread(r))
-	}
-	out = append(append(out, b.brokenRules(false)...), b.brokenRules(true)...)
-	for _, c := range b.in.Chapters {
-		out = append(out, c.Leads...)
-	}
-	out = append(out, b.limiterComments()...)
-	out = append(out, d.stabilityComments()...)
-	out = append(out, b.resolution()...)
-	out = append(out, b.disturbanceComments()...)
-	if n := len(d.Voided); n > 0 {
-		add("%s voided because of runs that were not valid; see Validity.", count(n, "block was", "blocks were"))
-	}
-	for _, t := range d.Ops {
-		if len(t.Gone) > 0 {
-			add("%sonly the base has %s.", prefix(d.engineLabel(t.Engine)), list(t.Gone))
-		}
-		if len(t.New) > 0 {
-			add("%sthe base does not have %s.", prefix(d.engineLabel(t.Engine)), list(t.New))
-		}
-	}
-	return out
-}
-
-// testComments describes the result of the unbounded and of the bounded test in a sentence each.
-func (b *builder) testComments(f NamedVerdict) []string {
-	var out []string
-	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
-	name := prefix(b.engineLabel(f.Engine))
-	of := b.d.whose(f)
-	if r, ok := f.capacity(); ok {
-		if known(r.Effect) {
-			out = append(out, fmt.Sprintf("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin)))
-		} else {
-			out = append(out, fmt.Sprintf("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", of, kindText(r.Kind, r.Indicative), r.Reason))
-		}
-	}
-	var parts []string
-	failed := ""
-	for _, k := range []verdict.Kind{verdict.Worse, verdict.Better, verdict.Same, verdict.Inconclusive, verdict.Invalid} {
-		var names []string
-		for _, r := range ofKind(f.Verdict, k) {
-			switch {
-			case r.Name == capacityName:
-			case r.Name == verdict.FailedRuns: // of both tests
-				failed = fmt.Sprintf("%s%s: %s", of, r.Name, kindText(k, r.Indicative))
-			case k == verdict.Same || !known(r.Effect):
-				names = append(names, r.Name)
-			default:
-				names = append(names, r.Name+" "+effect(r))
-			}
-		}
-		if len(names) > 0 {
-			word := string(k)
-			if k == verdict.Inconclusive && f.Verdict.Indicative {
-				word = "indicative only"
-			}
-			parts = append(parts, word+": "+strings.Join(names, ", "))
-		}
-	}
-	if len(parts) > 0 {
-		out = append(out, of+"in the bounded test, "+strings.Join(parts, "; ")+".")
-	}
-	if failed != "" {
-		out = append(out, failed+".")
-	}
-	return out
-}
-
 // whose begins a sentence that does not name the arm of a finding itself.
 func (d Document) whose(f NamedVerdict) string {
 	if len(d.Arms) > 2 {
 		return prefix(f.Name)
 	}
-	return prefix(d.engineLabel(f.Engine))
+	return d.on(f.Engine)
 }
 
 func prefix(s string) string {
@@ -122,10 +25,19 @@ func prefix(s string) string {
 	return s + ": "
 }
 
-// headline is the verdict of one finding in one line, without a period, and which endpoints it stands on where the plan
-// could not decide all.
+// headline is the verdict of one finding in one line, without a period, and which endpoints it
+// stands on where the plan could not decide all.
 func headline(d Document, f NamedVerdict) string {
-	text := conclusion(d, f)
+	limits := differing(d, f)
+	if limits != "" {
+		limits += "; "
+	}
+	return headlineOf(d, f, limits)
+}
+
+// headlineOf is the headline with a text before its conclusion.
+func headlineOf(d Document, f NamedVerdict, before string) string {
+	text := conclusion(d, f, before)
 	if on := f.Verdict.StandsOn(); on != "" {
 		text += "; " + on
 	}
@@ -133,12 +45,12 @@ func headline(d Document, f NamedVerdict) string {
 }
 
 // conclusion is the headline without the endpoints that it stands on.
-func conclusion(d Document, f NamedVerdict) string {
+func conclusion(d Document, f NamedVerdict, before string) string {
 	v := f.Verdict
-	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
-	name := prefix(d.engineLabel(f.Engine)) + differing(d, f)
+	base, fresh := d.baseLabel(), d.armLabel(f.Arm)
+	name := d.on(f.Engine) + before
 	if v.Kind != verdict.Same && v.Kind != verdict.Worse && v.Kind != verdict.Better {
-		name = d.whose(f) + differing(d, f)
+		name = d.whose(f) + before
 	}
 	switch {
 	case len(v.Results) == 0:
@@ -147,9 +59,11 @@ func conclusion(d Document, f NamedVerdict) string {
 		return fmt.Sprintf("%s%s indicative only, at least %d are needed for a verdict (%s)", name,
 			count(fewest(v), "pair is", "pairs are"), stats.MinPairs, effects(v.Results))
 	case v.Kind == verdict.Same:
-		return fmt.Sprintf("%s%s is the same as %s within the margins (%s)", name, fresh, base, effects(v.Results))
+		return fmt.Sprintf("%s%s is the same as %s within the margins (%s)", name, fresh, base,
+			effects(v.Results))
 	case v.Kind == verdict.Worse || v.Kind == verdict.Better:
-		return fmt.Sprintf("%s%s is %s than %s: %s", name, fresh, v.Kind, base, effects(ofKind(v, v.Kind)))
+		return fmt.Sprintf("%s%s is %s than %s: %s", name, fresh, v.Kind, base,
+			effects(ofKind(v, v.Kind)))
 	case v.Kind == verdict.Inconclusive:
 		return fmt.Sprintf("%sinconclusive: %s", name, reasons(ofKind(v, v.Kind)))
 	default:
@@ -157,8 +71,8 @@ func conclusion(d Document, f NamedVerdict) string {
 	}
 }
 
-// unread names the endpoints of an invalid verdict that have no result, with the reason: "no result for errors: there is
-// no valid pair".
+// unread names the endpoints of an invalid verdict that have no result, with the reason: "no result
+// for errors: there is no valid pair".
 func unread(v verdict.Verdict) string {
 	var texts []string
 	about := map[string][]string{}
@@ -174,9 +88,9 @@ func unread(v verdict.Verdict) string {
 	return strings.Join(texts, "; ")
 }
 
-// differing reports that base and new arm had different limiters: then their capacities depend less on the builds
-// than on their surroundings, and every sentence about them begins with that. It is empty where they were not, or
-// where one arm's runs do not agree on a limiter.
+// differing reports that base and new arm had different limiters: then their capacities depend less
+// on the builds than on their surroundings, and every sentence about them begins with that. It is
+// empty where they were not, or where one arm's runs do not agree on a limiter.
 func differing(d Document, f NamedVerdict) string {
 	base, fresh := agreed(d, f.Engine, baseName(d)), agreed(d, f.Engine, f.Arm)
 	if base.Name == "" || fresh.Name == "" || base.Name == fresh.Name {
@@ -185,11 +99,11 @@ func differing(d Document, f NamedVerdict) string {
 	of := func(arm string, c Count) string {
 		return fmt.Sprintf("%s by %s (%s)", d.armLabel(arm), c.Name, count(c.N, "run", "runs"))
 	}
-	return fmt.Sprintf("the limiters differ, %s, %s; ", of(baseName(d), base), of(f.Arm, fresh))
+	return fmt.Sprintf("the limiters differ, %s, %s", of(baseName(d), base), of(f.Arm, fresh))
 }
 
-// agreed is the limiter that at least two thirds of the runs of an arm that name any have. That nothing qualified is
-// none.
+// agreed is the limiter that at least two thirds of the runs of an arm that name any have. That
+// nothing qualified is none.
 func agreed(d Document, engine, arm string) Count {
 	for _, l := range d.Limiters {
 		if l.Engine != engine || l.Arm != arm || len(l.Named) == 0 {
@@ -231,8 +145,8 @@ func ofKind(v verdict.Verdict, k verdict.Kind) []verdict.Result {
 	return out
 }
 
-// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %"; one without a size
-// has its reason.
+// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %";
+// one without a size has its reason.
 func effects(results []verdict.Result) string {
 	parts := make([]string, len(results))
 	for i, r := range results {
@@ -291,7 +205,8 @@ func spread(r verdict.Result) string {
 	}
 	lo, hi, level := r.Decisive()
 	n := spanDecimals(100*lo, 100*hi)
-	text := fmt.Sprintf("%s interval %s %% to %s %%", verdict.LevelText(level), signed(100*lo, n), signed(100*hi, n))
+	text := fmt.Sprintf("%s interval %s %% to %s %%", verdict.LevelText(level), signed(100*lo, n),
+		signed(100*hi, n))
 	if r.Indicative {
 		text += ", indicative only"
 	} else {
@@ -302,21 +217,22 @@ func spread(r verdict.Result) string {
 
 // resolution states the smallest changes that the comparison could have found.
 func (b *builder) resolution() []string {
-	var out []string
-	for _, f := range b.d.Verdicts {
+	var out prose
+	for _, f := range b.Verdicts {
 		if f.Verdict.Indicative {
 			continue
 		}
-		var parts []string
+		var parts prose
 		n := 0
 		for _, r := range f.Verdict.Results {
 			if known(r.MDE) && r.MDE > 0 {
-				parts = append(parts, fmt.Sprintf("%s in %s", size(r.Endpoint, r.MDE), r.Name))
+				parts.add("%s in %s", size(r.Endpoint, r.MDE), r.Name)
 				n = max(n, r.N)
 			}
 		}
 		if len(parts) > 0 {
-			out = append(out, fmt.Sprintf("%s: %s could find a change of %s (in four of five cases).", f.Name, count(n, "pair", "pairs"), list(parts)))
+			out.add("%s: %s could find a change of %s (in four of five cases).", f.Name,
+				count(n, "pair", "pairs"), list(parts))
 		}
 	}
 	return out
@@ -324,108 +240,41 @@ func (b *builder) resolution() []string {
 
 // losses count the messages that arms accepted and did not keep, or did not deliver.
 func (b *builder) losses() []string {
-	var out []string
-	for _, u := range b.d.Users {
-		of := prefix(b.engineLabel(u.Engine)) + b.armLabel(u.Arm)
+	var out prose
+	for _, u := range b.Users {
+		of := b.on(u.Engine) + b.armLabel(u.Arm)
 		if a, m := u.Audit, u.Messages; a != nil && a.Missing > 0 {
 			out = append(out, gone(of, a.Missing, a.Expected))
 		} else if m.Lost > 0 {
-			out = append(out, fmt.Sprintf("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected()))
+			out.add("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected())
 		}
 	}
 	return out
 }
 
 func gone(of string, missing, expected int) string {
-	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(missing, "message", "messages"), expected)
+	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of,
+		count(missing, "message", "messages"), expected)
 }
 
-// spoiled lists the failures of targets in voided runs. No verdict uses these runs, but a release must
-// account for them.
+// spoiled lists the failures of targets in voided runs. No verdict uses these runs, but a release
+// must account for them.
 func (b *builder) spoiled() []string {
-	var out []string
+	var out prose
 	for _, r := range b.in.Runs {
 		c := r.Cell
 		if c.Cut || c.Pilot || !c.Dropped {
 			continue
 		}
-		of := fmt.Sprintf("%s%s in the voided block %d", prefix(b.engineLabel(c.Engine)), b.armLabel(c.Arm), c.Block)
+		of := fmt.Sprintf("%s%s in the voided block %d", b.on(c.Engine), b.armLabel(c.Arm), c.Block)
 		for _, f := range r.Validity.Findings {
 			if f.Level == record.Red && record.GateCause(f.Gate) == record.ByTarget {
-				out = append(out, fmt.Sprintf("%s: %s: %s", of, f.Gate, f.Text))
+				out.add("%s: %s: %s", of, f.Gate, f.Text)
 			}
 		}
 		if x := r.Users; x != nil && x.Audit != nil && x.Audit.Missing > 0 {
 			out = append(out, gone(of, x.Audit.Missing, x.Audit.Expected))
 		}
-	}
-	return out
-}
-
-// actions drafts the next steps. Only a complete comparison without anything worse or open lets a release
-// continue.
-func (b *builder) actions() []string {
-	d := b.d
-	var out []string
-	add := func(s string) {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	fine := d.State.Complete && len(d.Verdicts) > 0
-	for _, f := range d.Verdicts {
-		v := f.Verdict
-		fine = fine && (v.Kind == verdict.Same || v.Kind == verdict.Better)
-		switch {
-		case v.Kind == verdict.Worse:
-			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", tested(f), effects(ofKind(v, v.Kind))))
-		case v.Kind == verdict.Invalid:
-			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", tested(f), invalidText(v)))
-		case v.Indicative && d.State.Judged >= stats.MinPairs:
-			var few []string
-			for _, r := range v.Results {
-				if r.Indicative {
-					few = append(few, fmt.Sprintf("%s (%s)", r.Name, count(r.N, "pair", "pairs")))
-				}
-			}
-			add(fmt.Sprintf("Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.", tested(f), d.State.Judged, list(few)))
-		case v.Indicative:
-			add(fmt.Sprintf("Repeat over at least %s: fewer blocks carry no verdict.", strings.TrimPrefix(d.State.lasting(stats.MinPairs), "about ")))
-		case v.Kind == verdict.Inconclusive:
-			add(d.State.more(f))
-		}
-	}
-	if !d.State.Complete {
-		add("Resume or repeat the comparison: what is here is a part of it.")
-	}
-	if names, stops := b.ownLimits(); len(names) > 0 && d.State.Complete {
-		add(fmt.Sprintf("Find the capacity of %s: searches ended at a limit of their own (%s).", list(names), list(stops)))
-	}
-	for _, v := range d.Voided {
-		if v.Missing && d.State.Complete {
-			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.", v.Block))
-		}
-	}
-	for _, t := range append(b.losses(), b.spoiled()...) {
-		fine = false
-		add("Find out why before anything is released: " + t + ".")
-	}
-	if len(d.canaryWarnings()) > 0 {
-		fine = false
-		add("Repeat the comparison on a quiet host: the environment moved with an arm, so that neither a difference nor sameness is the build's alone.")
-	}
-	if len(b.brokenRules(false)) > 0 {
-		fine = false
-		add("Look at the rules that did not hold in the bounded test, whichever arm broke them.")
-	}
-	if fine {
-		out = slices.Insert(out, 0, "Release can continue as planned.")
-		if len(out) == 1 {
-			out = append(out, "No other action needed.")
-		}
-	}
-	if len(out) == 0 {
-		out = append(out, "Nothing was judged: look at Validity.")
 	}
 	return out
 }
@@ -448,7 +297,12 @@ func tested(f NamedVerdict) string {
 
 // more states how long an inconclusive comparison has to be.
 func (s State) more(f NamedVerdict) string {
-	need, open, unreachable, bounds, unread := 0, []string{}, []string{}, []string{}, []string{}
+	need := 0
+	open := []string{}
+	unreachable := []string{}
+	bounds := []string{}
+	unread := []string{}
+
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
 		case r.N == 0 && r.Failed == nil:
@@ -472,13 +326,16 @@ func (s State) more(f NamedVerdict) string {
 		text += ": " + list(open) + " " + verb(len(open), "is", "are") + " open"
 	}
 	if len(bounds) > 0 {
-		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(len(bounds), "is", "are") + " open"
+		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(len(bounds),
+			"is", "are") + " open"
 	}
 	if len(unreachable) > 0 {
-		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first", list(unreachable), verdict.MostBlocks)
+		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first",
+			list(unreachable), verdict.MostBlocks)
 	}
 	if len(unread) > 0 {
-		text += fmt.Sprintf("; %s %s no number on this host: repeat on a quiet one", list(unread), verb(len(unread), "has", "have"))
+		text += fmt.Sprintf("; %s %s no number on this host: repeat on a quiet one", list(unread),
+			verb(len(unread), "has", "have"))
 	}
 	return text + "."
 }

@@ -16,20 +16,20 @@ import (
 // DuetTurns sums up how the judged runs of a duet took turns. Durations are nanoseconds in JSON.
 type DuetTurns struct {
 	Runs int `json:"runs"` // judged, with a record of their turns
-	// Slice is the plan's length of a turn; 0 for one that follows the latencies. SliceMin and SliceMax are the lengths
-	// that there were; 0 if they are not known.
+	// Slice is the plan's length of a turn; 0 for one that follows the latencies. SliceMin and
+	// SliceMax are the lengths that there were; 0 if they are not known.
 	Slice    time.Duration `json:"slice"`
 	SliceMin time.Duration `json:"slice_min,omitempty"`
 	SliceMax time.Duration `json:"slice_max,omitempty"`
 	Turns    int           `json:"turns"`
-	// Carried is how many turns ended with operations under way, which went on in the next; CarriedOps is how many these
-	// were.
+	// Carried counts turns that ended with operations under way, which went on in the next; CarriedOps
+	// counts these were.
 	Carried    int `json:"carried"`
 	CarriedOps int `json:"carried_ops"`
 	// LongestForeign is the longest time that a run had to wait for its next turn.
 	LongestForeign time.Duration `json:"longest_foreign"`
-	// PausedBy is the means by which a run without its turn was paused; empty if unknown, record.PausedByNothing for
-	// targets elsewhere.
+	// PausedBy is the means by which a run without its turn was paused; empty if unknown,
+	// record.PausedByNothing for targets elsewhere.
 	PausedBy string `json:"paused_by,omitempty"`
 }
 
@@ -48,9 +48,13 @@ func (b *builder) duetTurns() *DuetTurns {
 			t.SliceMin = d.SliceMin
 		}
 		t.Runs++
-		t.SliceMax, t.LongestForeign = max(t.SliceMax, d.SliceMax), max(t.LongestForeign, d.LongestForeign)
-		t.Turns, t.Carried, t.CarriedOps, t.PausedBy = t.Turns+d.Turns, t.Carried+d.Carried, t.CarriedOps+d.CarriedOps,
-			d.PausedBy
+		t.SliceMax, t.LongestForeign = max(t.SliceMax,
+			d.SliceMax), max(t.LongestForeign, d.LongestForeign)
+		t.Turns = t.Turns + d.Turns
+		t.Carried = t.Carried + d.Carried
+		t.CarriedOps = t.CarriedOps + d.CarriedOps
+		t.PausedBy = d.PausedBy
+
 	}
 	return t
 }
@@ -62,7 +66,8 @@ func (p *Protocol) modeTexts(d Document) []string {
 	case p.Duet != nil:
 		out = p.Duet.texts(d)
 	case p.Mode == plan.ModeSequence && p.ModeWhy != "":
-		out = []string{fmt.Sprintf("Sequence: the arms of a block ran one after the other (%s).", p.ModeWhy)}
+		out = []string{fmt.Sprintf("Sequence: the arms of a block ran one after the other (%s).",
+			p.ModeWhy)}
 	case p.Mode == plan.ModeSequence:
 		out = []string{"Sequence: the arms of a block ran one after the other."}
 	}
@@ -71,13 +76,15 @@ func (p *Protocol) modeTexts(d Document) []string {
 		if p.Unbalanced {
 			effect = "but in the judged blocks not every arm was at every address equally often: a part of any difference of the hosts is in the mean"
 		}
-		out = append(out, "The arms exchanged their addresses, "+effect+"; no test of the hosts was made. "+strings.Join(p.Places, " "))
+		out = append(out,
+			"The arms exchanged their addresses, "+effect+"; no test of the hosts was made. "+strings.Join(p.Places,
+				" "))
 	}
 	return out
 }
 
-// places are sentences that state at whose addresses each arm was in some blocks; none where the arms did not exchange
-// them. balanced reports whether each arm was at each address equally often.
+// places are sentences that state at whose addresses each arm was in some blocks; none where the
+// arms did not exchange them. balanced reports whether each arm was at each address equally often.
 func places(p *plan.Plan, blocks []int) (out []string, balanced bool) {
 	if p == nil || p.Compare == nil || !p.Compare.Swap || len(blocks) == 0 {
 		return nil, true
@@ -127,7 +134,8 @@ func (b *builder) judgedBlocks() (all []int) {
 	return slices.Compact(all)
 }
 
-// addressesOf are those at which the judged runs of an arm on an engine were, each once, in the order of the blocks.
+// addressesOf are those at which the judged runs of an arm on an engine were, each once, in the
+// order of the blocks.
 func (b *builder) addressesOf(engine, arm string) string {
 	var all []string
 	for _, r := range b.judged {
@@ -181,10 +189,12 @@ func (t *DuetTurns) texts(d Document) []string {
 			"The counters of the generator's network card hold the turns of all arms.", who, turns)
 	}
 	if t.Turns > 0 {
-		out = append(out, fmt.Sprintf("%s had %s; %d of them ended with operations under way (%d in all), "+
-			"which went on in the next; the longest wait for a turn was %s.",
-			count(t.Runs, "judged run", "judged runs"), count(t.Turns, "turn", "turns"), t.Carried, t.CarriedOps,
-			secondsText(t.LongestForeign.Seconds())))
+		out = append(out,
+			fmt.Sprintf("%s had %s; %d of them ended with operations under way (%d in all), "+
+				"which went on in the next; the longest wait for a turn was %s.",
+				count(t.Runs, "judged run", "judged runs"), count(t.Turns, "turn", "turns"), t.Carried,
+				t.CarriedOps,
+				secondsText(t.LongestForeign.Seconds())))
 	}
 	return out
 }

@@ -3,8 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -12,14 +10,12 @@ import (
 const graphHelp = "Drag across a graph to zoom; all graphs of the same test and database follow, and a double click shows all again. " +
 	"A name in a legend hides or shows its curve, a title makes the graph wider. With keys: Tab to a graph; ← and → read values, + and - zoom, Shift with ← and → moves, Escape shows all."
 
-// areaRE finds where the area of a picture begins.
-var areaRE = regexp.MustCompile(`class="area" x="\d+" y="(\d+)"`)
-
-// writeFigure writes a graph with its title and legend as text and buttons, and its description in a sentence. Its
-// title and legend inside the picture, for readers of the file alone, are hidden by the page's style and cropped
-// here.
+// writeFigure writes a graph with its title and legend as text and buttons, and its description in
+// a sentence. Its title and legend inside the picture, for readers of the file alone, are hidden by
+// the page's style and cropped here.
 func writeFigure(b *bytes.Buffer, g Graph, id int) {
-	fmt.Fprintf(b, `<figure data-clock="%s %s" aria-labelledby="g%[3]d">`+"\n"+`<figcaption><button type="button" class="title" id="g%[3]d" aria-expanded="false">%[4]s</button>`,
+	fmt.Fprintf(b,
+		`<figure data-clock="%s %s" aria-labelledby="g%[3]d">`+"\n"+`<figcaption><button type="button" class="title" id="g%[3]d" aria-expanded="false">%[4]s</button>`,
 		esc(g.data.Engine), esc(g.data.Test), id, esc(g.title()+g.inUnit()))
 	if g.data.NoData != "" { // an empty picture has no description
 		fmt.Fprintf(b, `</figcaption><p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
@@ -29,7 +25,9 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 	for _, k := range g.keys() {
 		switch k.kind {
 		case "arm":
-			fmt.Fprintf(b, `<button type="button" class="key a%d" data-arm="%d" aria-pressed="true"><i></i>%s</button>`, k.index%len(palette), k.arm, esc(k.text))
+			fmt.Fprintf(b,
+				`<button type="button" class="key a%d" data-arm="%d" aria-pressed="true"><i></i>%s</button>`,
+				k.index%len(palette), k.arm, esc(k.text))
 		case "missing":
 			fmt.Fprintf(b, `<span class="key">%s</span>`, esc(k.text))
 		default:
@@ -41,25 +39,10 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 		fmt.Fprintf(b, `<span class="note">%s</span>`, esc(how))
 	}
 	b.WriteString("</figcaption>\n")
-	var picture bytes.Buffer
-	g.svg(&picture, "", "")
-	above := titleRow
-	if m := areaRE.FindSubmatch(picture.Bytes()); m != nil {
-		above, _ = strconv.Atoi(string(m[1]))
-		above -= 12 // the highest label needs them
-	}
-	b.WriteString(viewRE.ReplaceAllStringFunc(picture.String(), func(box string) string {
-		var width, height int
-		if _, err := fmt.Sscanf(box, `<svg class="chart" viewBox="0 0 %d %d"`, &width, &height); err != nil {
-			return box
-		}
-		return fmt.Sprintf(`<svg class="chart" viewBox="0 %d %d %d"`, above, width, height-above)
-	}))
+	_, head := g.legend()
+	g.svg(b, "", "", head-12) // the highest label needs them
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }
-
-// viewRE finds the view box of a picture.
-var viewRE = regexp.MustCompile(`^<svg class="chart" viewBox="0 0 \d+ \d+"`)
 
 // inUnit is the unit as a title ends with it.
 func (g Graph) inUnit() string {
@@ -69,15 +52,20 @@ func (g Graph) inUnit() string {
 	return " (" + g.data.Unit + ")"
 }
 
-// alternative describes the curves in a sentence, for readers who do not see them: of each arm the mean, the lowest
-// and the highest value of its curve, from the beginning of the measured phase where that is known.
+// alternative describes the curves in a sentence, for readers who do not see them: of each arm the
+// mean, the lowest and the highest value of its curve, from the beginning of the measured phase
+// where that is known.
 func (g Graph) alternative() string {
 	if g.data.NoData != "" {
 		return "There is no data: " + oneLine(g.data.NoData) + "."
 	}
-	var parts []string
+	var parts prose
 	for _, a := range g.data.Arms {
-		low, high, sum, n := 0.0, 0.0, 0.0, 0
+		low := 0.0
+		high := 0.0
+		sum := 0.0
+		n := 0
+
 		for i, v := range a.Median {
 			if a.T[i] < g.data.MeasuredFrom {
 				continue
@@ -85,7 +73,11 @@ func (g Graph) alternative() string {
 			if n == 0 {
 				low, high = v, v
 			}
-			low, high, sum, n = min(low, v), max(high, v), sum+v, n+1
+			low = min(low, v)
+			high = max(high, v)
+			sum = sum + v
+			n = n + 1
+
 		}
 		if n == 0 {
 			parts = append(parts, a.Arm+" has no data")
@@ -95,7 +87,8 @@ func (g Graph) alternative() string {
 		if g.data.Unit != "" {
 			unit = " " + g.data.Unit
 		}
-		parts = append(parts, fmt.Sprintf("%s %s%s (from %s to %s)", a.Arm, sig(sum/float64(n), 3), unit, sig(low, 3), sig(high, 3)))
+		parts.add("%s %s%s (from %s to %s)", a.Arm, sig(sum/float64(n), 3), unit, sig(low, 3),
+			sig(high, 3))
 	}
 	if len(parts) == 0 {
 		return "There is no data."

@@ -14,37 +14,28 @@ import (
 	"plimsoll/stats"
 )
 
-// From makes the document of a comparison. It shares memory with in and changes nothing in it. Input that is
-// incomplete (a comparison without runs, without verdicts, without a plan) gives a document that states so.
+// From makes the document of a comparison. It shares memory with in and changes nothing in it.
+// Input that is incomplete (a comparison without runs, without verdicts, without a plan) gives a
+// document that states so.
 func From(in Input) Document {
 	b := builder{in: in, c: in.Comparison}
 	if b.c == nil {
 		b.c = &record.Comparison{}
 	}
 	b.whole = b.c.WholeBlocks()
-	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []RunRow{}}
-	b.d = &d
+	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{},
+		Comments: []string{}, Actions: []string{}, Runs: []RunRow{}}
+	b.Document = &d
 	b.sortRuns()
 	b.protocol()
 	b.names()
-	b.canaries()
 	b.state()
 	b.verdicts()
-	b.disturbances()
-	b.runs()
-	b.gates()
-	b.capacities()
-	b.limiters()
-	b.operations()
-	b.sides()
-	b.stability()
-	b.rules()
-	b.users()
-	b.acknowledgedLost()
-	b.graphs()
-	b.chapters()
-	b.pages()
-	b.setup()
+	for _, p := range parts() {
+		if p.fill != nil {
+			p.fill(&b)
+		}
+	}
 	b.warnings()
 	b.draft()
 	return d
@@ -52,16 +43,16 @@ func From(in Input) Document {
 
 // A builder fills a document.
 type builder struct {
+	*Document
 	in     Input
 	c      *record.Comparison
-	d      *Document
 	whole  map[int]bool // by block: every run of it counts
 	judged []RunData    // the runs that verdicts rest on, by block
 }
 
 // names fills the arms, the engines and the title.
 func (b *builder) names() {
-	d := b.d
+	d := b.Document
 	labels := b.labels()
 	for i, a := range b.c.Arms {
 		d.Arms = append(d.Arms, ArmLabel{Name: a, Label: labels[i], Base: i == 0})
@@ -82,8 +73,8 @@ func (b *builder) names() {
 	d.Title = strings.TrimSpace("Performance Comparison " + strings.Join(d.armTitles(), " vs "))
 }
 
-// labels names the arms by their versions where these tell all of them apart. Arms of no name but base and new are named
-// by what the plan has for them otherwise.
+// labels names the arms by their versions where these tell all of them apart. Arms of no name but
+// base and new are named by what the plan has for them otherwise.
 func (b *builder) labels() []string {
 	for _, of := range []func(arm string) string{b.version, b.given} {
 		labels := make([]string, len(b.c.Arms))
@@ -98,9 +89,11 @@ func (b *builder) labels() []string {
 	return slices.Clone(b.c.Arms)
 }
 
-// given returns the program or the address that the plan has for an arm named base or new; empty without one.
+// given returns the program or the address that the plan has for an arm named base or new; empty
+// without one.
 func (b *builder) given(arm string) string {
-	if p := b.in.Plan; p != nil && p.Compare != nil && (arm == plan.Base || arm == record.ImportedNew) {
+	if p := b.in.Plan; p != nil && p.Compare != nil &&
+		(arm == plan.Base || arm == record.ImportedNew) {
 		a, _ := p.Compare.Arm(arm)
 		return cmp.Or(a.Binary, a.URL.First())
 	}
@@ -156,7 +149,8 @@ func (b *builder) sortRuns() {
 			b.judged = append(b.judged, r)
 		}
 	}
-	slices.SortStableFunc(b.judged, func(x, y RunData) int { return cmp.Compare(x.Cell.Block, y.Cell.Block) })
+	slices.SortStableFunc(b.judged,
+		func(x, y RunData) int { return cmp.Compare(x.Cell.Block, y.Cell.Block) })
 }
 
 // of returns the judged runs of an arm on an engine, by block.
@@ -170,53 +164,11 @@ func (b *builder) of(engine, arm string) []RunData {
 	return out
 }
 
-// partial reports whether some runs of a block count and others do not.
-func (b *builder) partial(block int) bool {
-	whole, some := b.whole[block]
-	return some && !whole
-}
+// on begins a sentence about an engine.
+func (d *Document) on(engine string) string { return prefix(d.engineLabel(engine)) }
 
-func (b *builder) verdicts() {
-	d := b.d
-	d.Verdicts = b.findings(b.in.Arms, len(d.Arms) > 2)
-	d.Databases = b.findings(b.in.Databases, true)
-	all := make([]verdict.Verdict, 0, len(d.Verdicts))
-	for _, f := range d.Verdicts {
-		all = append(all, f.Verdict)
-		for _, r := range f.Verdict.Results {
-			if r.Kind == verdict.Inconclusive {
-				d.BlocksForSame = addBlocks(d.BlocksForSame, f.Name, r)
-			}
-		}
-	}
-	d.Kind = verdict.Worst(all...)
-	for _, f := range d.Verdicts {
-		d.Indicative = d.Indicative || d.Kind == verdict.Inconclusive && f.Verdict.Kind == d.Kind && f.Verdict.Indicative
-	}
-}
-
-func (b *builder) findings(js []Judged, withArm bool) []NamedVerdict {
-	out := make([]NamedVerdict, 0, len(js))
-	for _, j := range js {
-		f := NamedVerdict{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Secondary: j.Secondary, Shifts: j.Shifts}
-		f.Name = b.engineLabel(j.Engine)
-		switch {
-		case f.Name == "":
-			f.Name = b.armLabel(j.Arm)
-		case withArm:
-			f.Name += ", " + b.armLabel(j.Arm)
-		}
-		for name, why := range j.Skipped {
-			f.Skipped = append(f.Skipped, record.Row{Name: name, Value: why})
-		}
-		slices.SortFunc(f.Skipped, func(x, y record.Row) int { return cmp.Compare(x.Name, y.Name) })
-		out = append(out, f)
-	}
-	return out
-}
-
-func (b *builder) engineLabel(key string) string { return b.d.engineLabel(key) }
-func (b *builder) armLabel(name string) string   { return b.d.armLabel(name) }
+// baseLabel names the base.
+func (d *Document) baseLabel() string { return d.armLabel(baseName(*d)) }
 
 func (d *Document) engineLabel(key string) string {
 	for _, e := range d.Engines {
@@ -244,80 +196,9 @@ func (d *Document) armLabel(name string) string {
 	return name
 }
 
-// runs fills the validity table and the voided blocks.
-func (b *builder) runs() {
-	data := map[string]RunData{}
-	for _, r := range b.in.Runs {
-		data[r.Cell.Run] = r
-	}
-	voided := map[int]*Voided{}
-	good, tries, disturbed := map[int]int{}, map[int]int{}, b.c.Disturbed()
-	for _, c := range b.c.Runs {
-		r := RunRow{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
-		if have, ok := data[c.Run]; ok {
-			r.Finding = have.Validity.Findings
-		} else if r.Why == "" {
-			r.Why = "its files were not read"
-		}
-		switch {
-		case c.Pilot:
-			r.Part = "pilot"
-		case c.Cut:
-			r.Part = "cut"
-		case c.Dropped:
-			r.Part = "voided"
-			if c.Order == 1 {
-				tries[c.Block]++
-			}
-			v := voided[c.Block]
-			if v == nil {
-				v = &Voided{Block: c.Block}
-				voided[c.Block] = v
-			}
-			v.Runs, v.Cost = append(v.Runs, c.Run), v.Cost || disturbed[c.Run]
-			if !c.Valid && v.Why == "" {
-				v.Why = fmt.Sprintf("run %s was not valid: %s", c.Run, firstRed(r))
-			}
-		case c.Valid && b.c.Waits(c.Block):
-			r.Part, r.Why = "not judged", "it waits for the next planned look"
-		case c.Valid && b.partial(c.Block):
-			r.Part, r.Why = "not judged", "a run of its block is missing or not valid, and blocks are judged whole"
-			good[c.Block]++
-		case c.Valid:
-			r.Part = "judged"
-			good[c.Block]++
-		default:
-			r.Part = "not judged"
-		}
-		b.d.Runs = append(b.d.Runs, r)
-	}
-	for _, v := range voided {
-		v.Missing = good[v.Block] == 0
-		v.Repeated = !v.Missing || tries[v.Block] > 1
-		if v.Why == "" {
-			v.Why = "a run of the block was not valid"
-		}
-		b.d.Voided = append(b.d.Voided, *v)
-	}
-	slices.SortFunc(b.d.Voided, func(x, y Voided) int { return cmp.Compare(x.Block, y.Block) })
-}
-
-// firstRed returns the first reason why a run is not valid.
-func firstRed(r RunRow) string {
-	for _, f := range r.Finding {
-		if f.Level == record.Red {
-			return f.Gate + ": " + f.Text
-		}
-	}
-	if r.Why != "" {
-		return r.Why
-	}
-	return "its manifest says so"
-}
-
 // warnings collects the facts that a reader must know before trusting a number.
 func (b *builder) warnings() {
-	d := b.d
+	d := b.Document
 	var all []notice
 	add := func(cause string, changes bool, text string) {
 		all = append(all, notice{cause: cause, text: text, changes: changes})
@@ -327,11 +208,14 @@ func (b *builder) warnings() {
 	}
 	switch {
 	case d.State.Judged == 0 && d.State.Cost > 0 && d.State.Complete:
-		add(causeEnvironment, true, "others on the host disturbed every block: only the cost of operations was judged, not response times or capacity")
+		add(causeEnvironment, true,
+			"others on the host disturbed every block: only the cost of operations was judged, not response times or capacity")
 	case d.State.Judged == 0 && d.State.Complete:
 		add(causeFew, true, "no block could be judged")
 	case d.State.Judged < stats.MinPairs && d.State.Complete:
-		add(causeFew, true, fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
+		add(causeFew, true,
+			fmt.Sprintf("%s judged: below %d everything is indicative only",
+				count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
 	}
 	for _, w := range d.mixWarnings() {
 		add(causeUnlike, true, w)
@@ -340,15 +224,18 @@ func (b *builder) warnings() {
 		add(causeLost, true, w)
 	}
 	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
-		add(causeSearch, false, fmt.Sprintf("%sthe searches begin where the plan says, because %s", prefix(b.engineLabel(e)), b.c.Unguided[e]))
+		add(causeSearch, false,
+			fmt.Sprintf("%sthe searches begin where the plan says, because %s", b.on(e), b.c.Unguided[e]))
 	}
 	if b.c.Retried > 0 {
-		add(causeTime, false, fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
-			b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second)))
+		add(causeTime, false,
+			fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
+				b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second)))
 	}
 	for _, v := range d.Voided {
-		all = append(all, notice{cause: causeVoided, changes: v.Missing, about: []string{fmt.Sprintf("block %d", v.Block)},
-			text: fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again())})
+		all = append(all,
+			notice{cause: causeVoided, changes: v.Missing, about: []string{fmt.Sprintf("block %d", v.Block)},
+				text: fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again())})
 	}
 	for _, w := range d.canaryWarnings() {
 		add(causeEnvironment, true, w)
@@ -358,7 +245,7 @@ func (b *builder) warnings() {
 			add(causeEnvironment, true, w)
 		}
 	}
-	all = append(all, userNotices(userWarnings(d.Users, d.userLabel))...)
+	all = append(all, userNotices(d.Users, d.userLabel)...)
 	all = append(all, b.resultNotices()...)
 	amber, red := 0, 0
 	for _, r := range d.Runs {
@@ -372,10 +259,14 @@ func (b *builder) warnings() {
 		}
 	}
 	if red > 0 {
-		add(causeFindings, true, fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity", count(red, "judged run has", "judged runs have")))
+		add(causeFindings, true,
+			fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity",
+				count(red, "judged run has", "judged runs have")))
 	}
 	if amber > 0 {
-		add(causeFindings, false, fmt.Sprintf("%s amber findings; see Validity", count(amber, "judged run has", "judged runs have")))
+		add(causeFindings, false,
+			fmt.Sprintf("%s amber findings; see Validity",
+				count(amber, "judged run has", "judged runs have")))
 	}
 	var once []notice
 	for _, n := range all {
@@ -389,11 +280,13 @@ func (b *builder) warnings() {
 // resultNotices are the warnings of the verdicts.
 func (b *builder) resultNotices() []notice {
 	var all []judgedAs
-	for _, f := range b.d.Verdicts {
+	for _, f := range b.Verdicts {
 		all = append(all, judgedAs{f.Name, f.Verdict})
 	}
-	for _, f := range b.d.Databases {
-		all = append(all, judgedAs{b.engineLabel(f.Engine) + " against " + b.d.Engines[0].Label + " with " + b.armLabel(f.Arm), f.Verdict})
+	for _, f := range b.Databases {
+		all = append(all,
+			judgedAs{b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(f.Arm),
+				f.Verdict})
 	}
 	return noticesOf(all)
 }
@@ -404,13 +297,14 @@ type judgedAs struct {
 	verdict verdict.Verdict
 }
 
-// missing states that a comparison is not complete, the reason, and how much of it can be judged, where its blocks
-// are known.
+// missing states that a comparison is not complete, the reason, and how much of it can be judged,
+// where its blocks are known.
 func (s State) missing(how string) string {
 	if s.Planned == 0 {
 		return s.Why
 	}
-	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", how, s.Judged, s.Planned)
+	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", how,
+		s.Judged, s.Planned)
 }
 
 // ended describes the end of a comparison that is not complete.

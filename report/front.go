@@ -10,87 +10,81 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// mostFront is how many groups of warnings, and how many actions, the first screen shows.
+// mostFront is the largest number of warning groups, and of actions, on the first screen.
 const mostFront = 3
 
-// A WarningGroup is warnings of one cause. Changes reports whether their cause could change a verdict: then the group
-// stands before those that could not. Text is one sentence for all of them. Action is the remedy; groups without one are
-// left to the details.
+// A WarningGroup is warnings of one cause. Changes reports whether their cause could change a
+// verdict: then the group stands before those that could not. Text is one sentence for all of them.
+// Action is the remedy; groups without one are left to the details.
 type WarningGroup struct {
 	Cause    string   `json:"cause"`
 	Changes  bool     `json:"could_change_verdict"`
 	Text     string   `json:"text"`
 	Action   string   `json:"action,omitempty"`
 	Warnings []string `json:"warnings"`
-	rank     int
 }
 
-// The causes of warnings, in the order in which they matter: see causeRank.
+// The causes of warnings that several places name.
 const (
 	causeIncomplete  = "incomplete"
 	causeLost        = "lost messages"
 	causeUnlike      = "arms with different mixes"
 	causeFew         = "too few blocks"
-	causeEnvironment = "environment"
-	causeMissing     = "missing pairs"
-	causeOutliers    = "outliers"
-	causeFailed      = "failed runs"
-	causeMix         = "another mix"
+	causeEnvironment = string(verdict.BusyHost)
+	causeMix         = string(verdict.LostOps)
 	causeDelivery    = "deliveries"
-	causeBounds      = "bounds"
-	causeOrder       = "order of runs"
 	causeFindings    = "findings"
 	causeVoided      = "voided blocks"
-	causeSpread      = "spread"
-	causeNumbers     = "numbers"
+	causeNumbers     = string(verdict.OddNumbers)
 	causeSearch      = "searches"
 	causeTime        = "time"
 )
 
-var causeRank = []string{causeIncomplete, causeLost, causeUnlike, causeFew, causeEnvironment, causeMissing, causeOutliers, causeFailed, causeMix, causeDelivery,
-	causeBounds, causeOrder, causeFindings, causeVoided, causeSpread, causeNumbers, causeSearch, causeTime}
-
-// causeText sums up several warnings of a cause; they are about %s.
-var causeText = map[string]string{
-	causeOutliers: "single pairs are far from the others (%s)",
-	causeBounds:   "some pairs are only bounds, because searches ended at limits of their own (%s)",
-	causeOrder:    "the order of the runs had an effect (%s)",
-	causeSpread:   "the runs of one arm vary more than those of the other (%s)",
-	causeMissing:  "pairs are missing or were added (%s)",
-	causeNumbers:  "the numbers look odd (%s)",
-	causeFailed:   "runs failed by the target's doing (%s)",
-	causeVoided:   "%s were voided, because runs were not valid",
+// A cause is a cause of warnings: what sums up several of them, which are about %s, and what to do
+// about it. A harmless one asks for nothing where it could not change a verdict.
+type cause struct {
+	name, text, action string
+	harmless           bool
 }
 
-// causeAction is what to do about the warnings of a cause.
-var causeAction = map[string]string{
-	causeIncomplete:  "resume it by plimsoll compare -resume",
-	causeLost:        "find out why before anything is released",
-	causeFew:         "repeat it, with six blocks or more",
-	causeEnvironment: "repeat it on a quiet host",
-	causeMissing:     "repair the cause that Validity names, and repeat it",
-	causeOutliers:    "see Validity for what happened in these blocks, and repeat it",
-	causeFailed:      "read the server's log of these runs",
-	causeMix:         "give both arms the same mix: leave out the actions that one of them lacks",
-	causeDelivery:    "see Messages before a release",
-	causeBounds:      "raise unbounded.max_users or its time, so that the searches end with numbers",
-	causeOrder:       "repeat it with an even number of blocks",
-	causeFindings:    "see Validity for the gate, and repeat it",
-	causeVoided:      "repair the cause that Validity names, and repeat it",
+// causes are all causes in the order in which they matter.
+var causes = []cause{
+	{causeIncomplete, "", "resume it by plimsoll compare -resume", false},
+	{causeLost, "", "find out why before anything is released", false},
+	{causeUnlike, "", "", false},
+	{causeFew, "", "repeat it, with six blocks or more", false},
+	{causeEnvironment, "", "repeat it on a quiet host", false},
+	{string(verdict.MissingPairs), "pairs are missing or were added (%s)",
+		"repair the cause that Validity names, and repeat it", false},
+	{string(verdict.FarPairs), "single pairs are far from the others (%s)",
+		"see Validity for what happened in these blocks, and repeat it", true},
+	{string(verdict.FailedArm), "runs failed by the target's doing (%s)",
+		"read the server's log of these runs", false},
+	{causeMix, "", "give both arms the same mix: leave out the actions that one of them lacks", false},
+	{causeDelivery, "", "see Messages before a release", false},
+	{string(verdict.OnlyBounds),
+		"some pairs are only bounds, because searches ended at limits of their own (%s)",
+		"raise unbounded.max_users or its time, so that the searches end with numbers", false},
+	{string(verdict.RunOrder), "the order of the runs had an effect (%s)",
+		"repeat it with an even number of blocks", true},
+	{causeFindings, "", "see Validity for the gate, and repeat it", true},
+	{causeVoided, "%s were voided, because runs were not valid",
+		"repair the cause that Validity names, and repeat it", true},
+	{string(verdict.UnlikeSpread), "the runs of one arm vary more than those of the other (%s)", "",
+		false},
+	{causeNumbers, "the numbers look odd (%s)", "", false},
+	{causeSearch, "", "", false},
+	{causeTime, "", "", false},
 }
 
-// harmless are the causes that ask for nothing where they could not change a verdict.
-var harmless = []string{causeOutliers, causeOrder, causeFindings, causeVoided}
-
-// action returns what to do about the group; "" if there is nothing to do.
-func (g WarningGroup) action() string {
-	if !g.Changes && slices.Contains(harmless, g.Cause) {
-		return ""
-	}
-	return causeAction[g.Cause]
+// of returns the cause of the group, and its rank.
+func (g WarningGroup) of() (rank int, c cause) {
+	rank = slices.IndexFunc(causes, func(c cause) bool { return c.name == g.Cause })
+	return rank, causes[rank]
 }
 
-// urgent are the groups of a first screen: those of the highest rank that name an action, as sentences with it.
+// urgent returns the groups of a first screen: the highest ranks that name an action, as sentences
+// with it.
 func urgent(all []WarningGroup) []WarningGroup {
 	var out []WarningGroup
 	for _, g := range all {
@@ -102,24 +96,26 @@ func urgent(all []WarningGroup) []WarningGroup {
 	return out
 }
 
-// A notice is one warning with its cause. About names the endpoints of a result; it is empty for others.
+// A notice is one warning with its cause. About names the endpoints of a result; it is empty for
+// others.
 type notice struct {
 	cause, text string
 	about       []string
 	changes     bool
 }
 
-// groups joins notices by cause and ranks them: groups that could change a verdict first, then in the order of the
-// causes.
+// groups joins notices by cause and ranks them: groups that could change a verdict first, then in
+// the order of the causes.
 func groups(notices []notice) []WarningGroup {
 	var out []WarningGroup
 	about := map[string][]string{}
 	key := func(n notice) string { return fmt.Sprint(n.cause, n.changes) }
 	for _, n := range notices {
-		i := slices.IndexFunc(out, func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
+		i := slices.IndexFunc(out,
+			func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
 		if i < 0 {
 			i = len(out)
-			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes, rank: slices.Index(causeRank, n.cause)})
+			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes})
 		}
 		out[i].Warnings = append(out[i].Warnings, n.text)
 		for _, a := range n.about {
@@ -131,16 +127,19 @@ func groups(notices []notice) []WarningGroup {
 	for i := range out {
 		g := &out[i]
 		names := about[key(notice{cause: g.Cause, changes: g.Changes})]
-		format, known := causeText[g.Cause]
+		_, c := g.of()
 		switch {
 		case len(g.Warnings) == 1:
 			g.Text = g.Warnings[0]
-		case known && len(names) > 0:
-			g.Text = fmt.Sprintf(format, strings.Join(names, "; "))
+		case c.text != "" && len(names) > 0:
+			g.Text = fmt.Sprintf(c.text, strings.Join(names, "; "))
 		default:
-			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0], count(len(g.Warnings)-1, "more warning", "more warnings"))
+			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0],
+				count(len(g.Warnings)-1, "more warning", "more warnings"))
 		}
-		g.Action = g.action()
+		if g.Changes || !c.harmless {
+			g.Action = c.action
+		}
 	}
 	slices.SortStableFunc(out, func(a, b WarningGroup) int {
 		if a.Changes != b.Changes {
@@ -149,12 +148,15 @@ func groups(notices []notice) []WarningGroup {
 			}
 			return 1
 		}
-		return cmp.Compare(a.rank, b.rank)
+		x, _ := a.of()
+		y, _ := b.of()
+		return cmp.Compare(x, y)
 	})
 	return out
 }
 
-// noticesOf are the warnings of verdicts: each text once, followed by the endpoints that it is about.
+// noticesOf are the warnings of verdicts: each text once, followed by the endpoints that it is
+// about.
 func noticesOf(all []judgedAs) []notice {
 	var out []notice
 	index := map[string]int{}
@@ -162,24 +164,24 @@ func noticesOf(all []judgedAs) []notice {
 	for _, j := range all {
 		for i, r := range j.verdict.Results {
 			for _, w := range r.Warnings {
-				at, seen := index[w]
+				at, seen := index[w.Text]
 				if !seen {
 					at = len(out)
-					index[w] = at
-					out = append(out, notice{cause: causeOf(w), text: w + " ("})
+					index[w.Text] = at
+					out = append(out, notice{cause: causeOf(w), text: w.Text + " ("})
 				}
 				n := &out[at]
 				switch {
 				case !seen:
 					n.text += strings.TrimSpace(j.name + " " + r.Name)
-				case of[w] == j.name:
+				case of[w.Text] == j.name:
 					n.text += ", " + r.Name
 				default:
 					n.text += "; " + strings.TrimSpace(j.name+" "+r.Name)
 				}
-				of[w] = j.name
+				of[w.Text] = j.name
 				n.about = append(n.about, strings.TrimSpace(j.name+" "+r.Name))
-				n.changes = n.changes || changedBy(j.verdict, i, n.cause, w)
+				n.changes = n.changes || changedBy(j.verdict, i, w)
 			}
 		}
 	}
@@ -190,55 +192,32 @@ func noticesOf(all []judgedAs) []notice {
 }
 
 // changedBy reports whether the subject of a warning of the i-th result could change the verdict.
-func changedBy(v verdict.Verdict, i int, cause, w string) bool {
-	switch cause {
-	case causeOutliers: // its last word is the result without them
-		return changesVerdict(v, i, verdict.Kind(w[strings.LastIndexByte(w, ' ')+1:]))
-	case causeMissing:
+// An effect of the order that the comparison allows for changes nothing.
+func changedBy(v verdict.Verdict, i int, w verdict.Warning) bool {
+	switch w.Code {
+	case verdict.FarPairs:
+		return changesVerdict(v, i, w.Without)
+	case verdict.MissingPairs, verdict.UntoldOrder:
 		return true
-	case causeOrder: // an effect that the comparison allows for changes nothing
-		return strings.Contains(w, "cannot be told")
+	default:
+		return false
 	}
-	return false
 }
 
-// userNotices assign causes to the warnings about users.
-func userNotices(warnings []string) []notice {
-	var out []notice
-	for _, w := range warnings {
-		n := notice{cause: causeDelivery, text: w}
-		switch {
-		case strings.HasPrefix(w, "the target lost"):
-			n.cause, n.changes = causeLost, true
-		case strings.HasPrefix(w, "users of behavior"):
-			n.cause, n.changes = causeMix, true
-		}
-		out = append(out, n)
+// causeOf returns the cause of a result's warning; most codes are called as their cause.
+func causeOf(w verdict.Warning) string {
+	switch w.Code {
+	case verdict.NoSpread, "":
+		return causeNumbers
+	case verdict.UntoldOrder:
+		return string(verdict.RunOrder)
+	default:
+		return string(w.Code)
 	}
-	return out
 }
 
-// causeOf derives the cause of a result's warning from its text.
-func causeOf(w string) string {
-	for _, c := range []struct{ part, cause string }{
-		{"far from the others", causeOutliers},
-		{"only a bound", causeBounds}, {"only bounds", causeBounds}, {"which arm is the higher", causeBounds},
-		{"failed by the target's doing", causeFailed},
-		{"one arm has lost them", causeMix},
-		{"others on the host disturbed", causeEnvironment},
-		{"pairs are left out", causeMissing}, {"pairs left out", causeMissing},
-		{"pairs where", causeMissing}, {"planned pairs", causeMissing},
-		{"came second in its pair", causeOrder}, {"came first in", causeOrder},
-		{"vary more than", causeSpread},
-	} {
-		if strings.Contains(w, c.part) {
-			return c.cause
-		}
-	}
-	return causeNumbers
-}
-
-// changesVerdict reports whether a verdict would be another one if its i-th result were of another kind.
+// changesVerdict reports whether a verdict would be another one if its i-th result were of another
+// kind.
 func changesVerdict(v verdict.Verdict, i int, other verdict.Kind) bool {
 	kinds := make([]verdict.Kind, len(v.Results))
 	for k, r := range v.Results {
@@ -269,9 +248,11 @@ type frontVerdict struct{ kind, text string }
 
 // front returns the first screen of a comparison's report.
 func (d Document) front() *front {
-	f := front{answer: d.Answer(), limits: d.limitLines(), groups: d.WarningGroups, warnings: len(d.Warnings), raw: !d.DraftedActions}
+	f := front{answer: d.Answer(), limits: d.limitLines(), groups: d.WarningGroups,
+		warnings: len(d.Warnings), raw: !d.DraftedActions}
 	for _, v := range d.Verdicts {
-		f.verdicts = append(f.verdicts, frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v)})
+		f.verdicts = append(f.verdicts,
+			frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v)})
 	}
 	f.next = d.Actions[:min(len(d.Actions), mostFront)]
 	return &f
@@ -280,27 +261,31 @@ func (d Document) front() *front {
 // shown are the groups of the first screen.
 func (f *front) shown() []WarningGroup { return urgent(f.groups) }
 
-// mostNamed is how many endpoints the sentence of a verdict names with their sizes.
+// mostNamed is the largest number of endpoints that the sentence of a verdict names with their
+// sizes.
 const mostNamed = 3
 
-// oneSentence is the verdict of one finding in one sentence: the endpoints that changed most against their margins with
-// their sizes, the others by name. The picture below it has all of them. It has no period at its end.
+// oneSentence is the verdict of one finding in one sentence: the endpoints that changed most
+// against their margins with their sizes, the others by name. The picture below it has all of them.
+// It has no period at its end.
 func oneSentence(d Document, f NamedVerdict) string {
 	v := f.Verdict
-	name := prefix(d.engineLabel(f.Engine))
-	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
+	name := d.on(f.Engine)
+	base, fresh := d.baseLabel(), d.armLabel(f.Arm)
 	switch {
 	case len(v.Results) == 0 || v.Indicative || v.Kind == verdict.Invalid:
-		return strings.Replace(headline(d, f), differing(d, f), "", 1)
+		return headlineOf(d, f, "")
 	case v.Kind == verdict.Same:
-		text := fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base, list(resultNames(v.Results)))
+		text := fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base,
+			list(resultNames(v.Results)))
 		if open := v.LeftOpen(); open != "" {
 			text += "; " + open
 		}
 		return text
 	}
 	found := ofKind(v, v.Kind)
-	slices.SortStableFunc(found, func(a, b verdict.Result) int { return -cmp.Compare(excess(a), excess(b)) })
+	slices.SortStableFunc(found,
+		func(a, b verdict.Result) int { return -cmp.Compare(excess(a), excess(b)) })
 	some := found[:min(len(found), mostNamed)]
 	text := effects(some)
 	if v.Kind == verdict.Inconclusive {
@@ -327,7 +312,7 @@ func resultNames(results []verdict.Result) []string {
 	return names
 }
 
-// excess is how many margins an effect is wide.
+// excess returns the size of an effect in margins.
 func excess(r verdict.Result) float64 {
 	e := r.Effect
 	if !r.Absolute {
@@ -337,42 +322,4 @@ func excess(r verdict.Result) float64 {
 		return 0
 	}
 	return math.Abs(e) / r.Margin
-}
-
-// limiterText is what limited an arm: the limiters of its runs, or else the rules at which its searches ended.
-func limiterText(l SearchEnds) string {
-	if named := namedText(l); named != "" || len(l.Rules) == 0 {
-		return cmp.Or(named, stopText(l))
-	}
-	return "the rule " + stopText(l)
-}
-
-// limited names the limiters of the arms on an engine, with a word between; empty without any.
-func (d Document) limited(e Engine, between string) string {
-	var parts []string
-	for _, l := range d.Limiters {
-		if l.Engine == e.Key {
-			parts = append(parts, d.armLabel(l.Arm)+between+limiterText(l))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return prefix(e.Label) + strings.Join(parts, "; ")
-}
-
-// limitLines name the limiter of each arm, one line for each database.
-func (d Document) limitLines() []string {
-	var out []string
-	for _, e := range d.Engines {
-		line := d.limited(e, " by ")
-		if line == "" {
-			continue
-		}
-		if slices.ContainsFunc(d.Verdicts, func(f NamedVerdict) bool { return f.Engine == e.Key && differing(d, f) != "" }) {
-			line += ". The limiters differ: different resources set the supported users"
-		}
-		out = append(out, line)
-	}
-	return out
 }

@@ -15,9 +15,9 @@ var levels = []string{record.NotApplicable, record.NotMeasured, record.Green, re
 
 // gates sums up the gates of the judged runs.
 func (b *builder) gates() {
-	judged := slices.ContainsFunc(b.d.Runs, func(r RunRow) bool { return r.Part == "judged" })
+	judged := slices.ContainsFunc(b.Runs, func(r RunRow) bool { return r.Part == "judged" })
 	part := map[string]string{}
-	for _, r := range b.d.Runs {
+	for _, r := range b.Runs {
 		part[r.ID] = r.Part
 	}
 	for _, r := range b.in.Runs {
@@ -31,12 +31,12 @@ func (b *builder) gates() {
 }
 
 func (b *builder) gate(g record.GateOutcome) {
-	i := slices.IndexFunc(b.d.Gates, func(x GateReading) bool { return x.Name == g.Name })
+	i := slices.IndexFunc(b.Gates, func(x GateReading) bool { return x.Name == g.Name })
 	if i < 0 {
-		i = len(b.d.Gates)
-		b.d.Gates = append(b.d.Gates, GateReading{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: g.Level, Worst: unknown})
+		i = len(b.Gates)
+		b.Gates = append(b.Gates, GateReading{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: g.Level, Worst: unknown})
 	}
-	x := &b.d.Gates[i]
+	x := &b.Gates[i]
 	x.Runs++
 	if slices.Index(levels, g.Level) > slices.Index(levels, x.Level) {
 		x.Level = g.Level
@@ -76,7 +76,7 @@ func (d Document) gateSections() []section {
 		if g.Measured < g.Runs {
 			runs = strconv.Itoa(g.Measured) + " of " + strconv.Itoa(g.Runs) + "; otherwise: " + g.Why
 		}
-		t.add(g.Name, g.What, g.Level, worst, unit.Format(g.Amber), unit.Format(g.Red), strconv.Itoa(g.Seconds), strconv.Itoa(g.AmberSeconds), strconv.Itoa(g.RedSeconds), runs)
+		t.add(g.Name, g.What, g.Level, worst, unit.Format(g.Amber), unit.Format(g.Red), g.Seconds, g.AmberSeconds, g.RedSeconds, runs)
 	}
 	s := section{Level: 3, Title: "Gates of the generator", Table: t}
 	if len(few) > 0 {

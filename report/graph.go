@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// A Graph is one picture of a document: all arms on the same clock. It is a value and may be drawn any number of
-// times, as PNG or SVG.
+// A Graph is one picture of a document: all arms on the same clock. It is a value and may be drawn
+// any number of times, as PNG or SVG.
 type Graph struct {
 	// File is the name under which reports look for the PNG, below their directory graphs.
 	File string
 	data GraphData
 	name string // of the database, for the title
-	// panel reports that it belongs to a page of one run: its lines are not arms, and the page names them.
+	// panel reports that it belongs to a page of one run: its lines are not arms, and the page names
+	// them.
 	panel bool
 }
 
@@ -65,11 +66,11 @@ func (g Graph) yLabel() string {
 	return short(t, longLabel-len([]rune(g.data.Unit))) + " (" + g.data.Unit + ")"
 }
 
-// longLabel is how many signs the label of an axis has at most.
+// longLabel is the largest number of signs in the label of an axis.
 const longLabel = 26
 
-// farLimit is how many times the largest value a limit may be to be drawn: beyond, it would press the curves to the
-// bottom, and the legend states it.
+// farLimit bounds a drawn limit, as a multiple of the largest value: beyond, it would press the
+// curves to the bottom, and the legend states it.
 const farLimit = 3
 
 // hasLimit reports whether the line of a rule's limit is drawn.
@@ -137,7 +138,8 @@ type tick struct {
 	label string
 }
 
-// ticks returns about n round places from lo to hi or just above it, both included. No two labels are alike.
+// ticks returns about n round places from lo to hi or just above it, both included. No two labels
+// are alike.
 func ticks(lo, hi float64, n int) []tick {
 	step := roundStep((hi - lo) / float64(n))
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
@@ -160,8 +162,8 @@ func ticks(lo, hi float64, n int) []tick {
 	}
 }
 
-// axisNumber writes a number of an axis: thousands get a k, millions an M, with at most so many decimals as short is;
-// with 2, no label is wider than six signs.
+// axisNumber writes a number of an axis: thousands get a k, millions an M, with at most so many
+// decimals as short is; with 2, no label is wider than six signs.
 func axisNumber(v, step float64, decimals, short int) string {
 	if v == 0 {
 		return "0"
@@ -195,7 +197,8 @@ func roundStep(raw float64) float64 {
 	return 10 * p
 }
 
-// clock returns the ticks of the time axis up to end seconds, none beyond it, and the unit of their labels.
+// clock returns the ticks of the time axis up to end seconds, none beyond it, and the unit of their
+// labels.
 func clock(end float64) (marks []tick, unit string) {
 	size, unit := 1.0, "s"
 	switch {
@@ -227,7 +230,8 @@ func clock(end float64) (marks []tick, unit string) {
 // A piece is a stretch of a curve without a gap: indexes from (included) to (excluded).
 type piece struct{ from, to int }
 
-// pieces splits the instants of a curve where they jump by more than one and a half steps of the grid.
+// pieces splits the instants of a curve where they jump by more than one and a half steps of the
+// grid.
 func pieces(t []float64, step float64) []piece {
 	var out []piece
 	from := 0
@@ -319,7 +323,8 @@ func (g Graph) how() string {
 			parts = append(parts, "band: lowest to highest of all")
 		}
 	case band:
-		parts = append(parts, "line: mean of "+secondsText(g.data.Arms[0].Step), "band: lowest to highest")
+		parts = append(parts, "line: mean of "+secondsText(g.data.Arms[0].Step),
+			"band: lowest to highest")
 	}
 	if g.data.Note != "" {
 		parts = append(parts, g.data.Note)

@@ -112,7 +112,7 @@ func TestLegendFits(t *testing.T) {
 		g.data.Arms = append(g.data.Arms, ArmLine{Arm: fmt.Sprintf("a name of some length %d", i), Index: i, N: 2, Of: 2, Step: 1, T: []float64{0, 1}, Median: []float64{1, 2}, Lo: []float64{0, 1}, Hi: []float64{2, 3}})
 	}
 	var b bytes.Buffer
-	g.svg(&b, "", "")
+	g.svg(&b, "", "", 0)
 	svg := b.String()
 	last := 0
 	for part := range strings.SplitSeq(svg, `<text x="`) {
@@ -208,7 +208,7 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 		r.Events = append(r.Events, record.Event{Kind: "slo", Rule: rule, Phase: "search", Limit: 1}, record.Event{At: time.Second, Kind: "slo", Rule: rule, Phase: "search", Limit: 1})
 	}
 	var files []string
-	for _, g := range From(Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 1, Runs: []record.ComparisonRun{r.Cell}}, Runs: []RunData{r}}).Graphs {
+	for _, g := range From(ofBase(r)).Graphs {
 		if slices.Contains(files, g.File) {
 			t.Errorf("two graphs are written to %s", g.File)
 		}

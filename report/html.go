@@ -18,9 +18,10 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// writePage writes a page: its header, then its parts. A part with a title is a fold; the others have a list of their
+// writePage writes a page: its header, then its folds. Those without a title have a list of their
 // sections above them.
-func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []part, graphs []Graph, footer string) error {
+func writePage(w io.Writer, title string, header func(*bytes.Buffer), folds []fold, graphs []Graph,
+	footer string) error {
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" +
 		`<meta http-equiv="Content-Security-Policy" content="` + policy() + `"/>` + "\n" +
@@ -29,7 +30,7 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []pa
 	header(&b)
 	b.WriteString(`<nav aria-label="Sections">`)
 	id := 0
-	for i, p := range parts {
+	for i, p := range folds {
 		if p.title != "" {
 			if i == 0 {
 				b.WriteString(`<b>Everything else</b> <button type="button" class="unfold">open all</button>`)
@@ -44,9 +45,11 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []pa
 	b.WriteString("</nav>\n<main>\n")
 	helped := false
 	id = 0
-	for _, p := range parts {
+	for _, p := range folds {
 		if p.title != "" {
-			fmt.Fprintf(&b, `<details class="fold"><summary><b>%s</b> <span class="soft">%s</span></summary>`+"\n", esc(p.title), esc(p.contents()))
+			fmt.Fprintf(&b,
+				`<details class="fold"><summary><b>%s</b> <span class="soft">%s</span></summary>`+"\n",
+				esc(p.title), esc(p.contents()))
 		}
 		for _, s := range p.sections {
 			writeHTMLSection(&b, s, id, graphs, len(s.Graphs) > 0 && !helped)
@@ -57,22 +60,25 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []pa
 			b.WriteString("</details>\n")
 		}
 	}
-	fmt.Fprintf(&b, "<footer>%s</footer>\n</main>\n<script>\n%s</script>\n</body>\n</html>\n", esc(footer), pageScript)
+	fmt.Fprintf(&b, "<footer>%s</footer>\n</main>\n<script>\n%s</script>\n</body>\n</html>\n",
+		esc(footer), pageScript)
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
 // empty reports whether a section is a heading alone.
 func (s section) empty() bool {
-	return len(s.Items)+len(s.Notes)+len(s.Graphs)+len(s.Links) == 0 && s.Table == nil && s.Drawing == nil
+	return len(s.Items)+len(s.Notes)+len(s.Graphs)+len(s.Links) == 0 && s.Table == nil &&
+		s.Drawing == nil
 }
 
 // contents names the sections of a fold, each kind once.
-func (p part) contents() string {
+func (p fold) contents() string {
 	var names []string
 	for _, s := range p.sections {
 		name, _, _ := strings.Cut(s.Title, " - ")
-		if s.Level == 2 && (len(p.sections) == 1 || s.empty()) || name == p.title || slices.Contains(names, name) {
+		if s.Level == 2 && (len(p.sections) == 1 || s.empty()) || name == p.title ||
+			slices.Contains(names, name) {
 			continue
 		}
 		names = append(names, name)
@@ -80,8 +86,8 @@ func (p part) contents() string {
 	return strings.Join(names, " · ")
 }
 
-// policy is the page's content security policy: its own style and script, known by their hashes, and nothing
-// else.
+// policy is the page's content security policy: its own style and script, known by their hashes,
+// and nothing else.
 func policy() string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte("\n" + text)) // as it stands between the tags
@@ -106,7 +112,8 @@ func writeWarnings(b *bytes.Buffer, warnings []string) {
 	if len(warnings) == 0 {
 		return
 	}
-	b.WriteString(`<details class="alert" open=""><summary><b>` + count(len(warnings), "warning", "warnings") + "</b></summary><ul>")
+	b.WriteString(`<details class="alert" open=""><summary><b>` + count(len(warnings), "warning",
+		"warnings") + "</b></summary><ul>")
 	for _, t := range warnings {
 		b.WriteString("<li>" + esc(t) + "</li>")
 	}

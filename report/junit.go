@@ -10,8 +10,8 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// The elements of JUnit XML that CI systems agree on: those of the schema of Jenkins' xUnit plugin (junit-10.xsd, MIT
-// license), with nothing that Ant's form lacks but the message of skipped.
+// The elements of JUnit XML that CI systems agree on: the schema of Jenkins' xUnit plugin
+// (junit-10.xsd, MIT license), with nothing that Ant's form lacks but the message of skipped.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -49,8 +49,9 @@ type (
 	}
 )
 
-// JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new arm (by database),
-// and in it a test case for each primary endpoint and for each rule that the bounded tests evaluated.
+// JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new
+// arm (by database), and in it a test case for each primary endpoint and for each rule that the
+// bounded tests evaluated.
 //
 //   - Worse, a rule that did not hold, and acknowledged messages that are gone, also in a run on which no verdict
 //     rests, are failures.
@@ -60,8 +61,8 @@ type (
 //     systems are not red then. The exit status of the program, 4, distinguishes it from a pass. So is a rule that only
 //     warns and did not hold, or had no data.
 //
-// Databases against each other are not a test of a release, and are left out. Times are left out, because a
-// document has none.
+// Databases against each other are not a test of a release, and are left out. Times are left out,
+// because a document has none.
 func JUnit(w io.Writer, d Document) error {
 	all := junitSuites{Name: oneLine(d.Title)}
 	for i, f := range d.Verdicts {
@@ -69,13 +70,17 @@ func JUnit(w io.Writer, d Document) error {
 	}
 	if len(d.Verdicts) == 0 {
 		s := junitSuite{Name: "verdict", Properties: d.properties(nil)}
-		s.Cases = []junitCase{{Name: "verdict", Error: &junitReason{Type: "invalid", Message: "nothing was judged"}}}
+		s.Cases = []junitCase{{Name: "verdict",
+			Error: &junitReason{Type: "invalid", Message: "nothing was judged"}}}
 		all.Suites = append(all.Suites, s)
 	}
 	for i := range all.Suites {
 		s := &all.Suites[i]
 		if !d.State.Complete {
-			s.Cases = append(s.Cases, junitCase{Name: "complete", Error: &junitReason{Type: "incomplete", Message: oneLine(d.State.missing(stateWord(d.State.State)))}})
+			s.Cases = append(s.Cases,
+				junitCase{Name: "complete",
+					Error: &junitReason{Type: "incomplete",
+						Message: oneLine(d.State.missing(stateWord(d.State.State)))}})
 		}
 		for k := range s.Cases {
 			c := &s.Cases[k]
@@ -112,26 +117,32 @@ func (d Document) suite(i int, f NamedVerdict) junitSuite {
 		s.Name = "verdict"
 	}
 	if len(f.Verdict.Results) == 0 {
-		s.Cases = append(s.Cases, junitCase{Name: "verdict", Error: &junitReason{Type: "invalid", Message: oneLine(f.Verdict.Reason)}})
+		s.Cases = append(s.Cases,
+			junitCase{Name: "verdict",
+				Error: &junitReason{Type: "invalid", Message: oneLine(f.Verdict.Reason)}})
 	}
 	for _, r := range f.Verdict.Results {
 		s.Cases = append(s.Cases, endpointCase(r))
 	}
 	for _, r := range f.Skipped {
-		s.Cases = append(s.Cases, junitCase{Name: r.Name, Skipped: &junitReason{Type: "not judged", Message: oneLine(r.Value)}})
+		s.Cases = append(s.Cases,
+			junitCase{Name: r.Name, Skipped: &junitReason{Type: "not judged", Message: oneLine(r.Value)}})
 	}
 	first := true
 	for _, before := range d.Verdicts[:i] {
 		first = first && before.Engine != f.Engine
 	}
 	for _, u := range d.Users {
-		if a := u.Audit; a != nil && u.Engine == f.Engine && (u.Arm == f.Arm || first && u.Arm == baseName(d)) {
+		if a := u.Audit; a != nil && u.Engine == f.Engine &&
+			(u.Arm == f.Arm || first && u.Arm == baseName(d)) {
 			c := junitCase{Name: fmt.Sprintf("acknowledged messages (%s)", d.armLabel(u.Arm))}
 			if a.Missing > 0 {
-				c.Failure = &junitReason{Type: "lost", Message: fmt.Sprintf("%d of %d cannot be read", a.Missing, a.Expected)}
+				c.Failure = &junitReason{Type: "lost",
+					Message: fmt.Sprintf("%d of %d cannot be read", a.Missing, a.Expected)}
 			}
 			if a.NotAudited > 0 && a.Missing+a.Readable == 0 {
-				c.Skipped = &junitReason{Type: "not audited", Message: fmt.Sprintf("nobody may read %d of %d", a.NotAudited, a.Expected)}
+				c.Skipped = &junitReason{Type: "not audited",
+					Message: fmt.Sprintf("nobody may read %d of %d", a.NotAudited, a.Expected)}
 			}
 			s.Cases = append(s.Cases, c)
 		}
@@ -163,7 +174,7 @@ func (d Document) properties(f *NamedVerdict) []junitProperty {
 	}
 	add("comparison", d.Comparison)
 	add("tool", d.tool())
-	add("base", d.armLabel(baseName(d)))
+	add("base", d.baseLabel())
 	if f == nil {
 		add("verdict", kindText(d.Kind, d.Indicative))
 		return out
@@ -181,7 +192,8 @@ func (d Document) properties(f *NamedVerdict) []junitProperty {
 
 func endpointCase(r verdict.Result) junitCase {
 	c := junitCase{Name: r.Name}
-	reason := &junitReason{Type: kindText(r.Kind, r.Indicative), Message: oneLine(effectOr(r) + r.Reason), Text: oneLine(r.Sentence)}
+	reason := &junitReason{Type: kindText(r.Kind, r.Indicative),
+		Message: oneLine(effectOr(r) + r.Reason), Text: oneLine(r.Sentence)}
 	switch r.Kind {
 	case verdict.Same, verdict.Better:
 		c.Out = oneLine(r.Sentence)

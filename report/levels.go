@@ -1,11 +1,10 @@
 package report
 
-import "fmt"
-
-// levelTexts describe, for each endpoint of a duet whose runs show it, how much its difference varies inside a block and
-// between deployments, and which changes twice the measured time and twice the blocks would find.
+// levelTexts describe, for each endpoint of a duet whose runs show it, how much its difference
+// varies inside a block and between deployments, and which changes twice the measured time and
+// twice the blocks would find.
 func (d Document) levelTexts() []string {
-	var out []string
+	var out prose
 	for _, f := range d.Verdicts {
 		for _, r := range f.Verdict.Results {
 			l := r.Levels
@@ -16,10 +15,11 @@ func (d Document) levelTexts() []string {
 			if l.Between == 0 {
 				between = "between deployments by nothing that shows"
 			}
-			out = append(out, fmt.Sprintf("%s%s: the difference varies by %s (sd) inside a block of %s, and %s. "+
+			out.add("%s%s: the difference varies by %s (sd) inside a block of %s, and %s. "+
 				"%s find %s; with twice the measured time they would find %s, and twice as many blocks %s.",
 				prefix(f.Name), r.Name, spreadText(l.Within, false), secondsText(l.Measure), between,
-				count(l.Blocks, "block", "blocks"), size(r.Endpoint, l.MDE), size(r.Endpoint, l.Longer), size(r.Endpoint, l.More)))
+				count(l.Blocks, "block", "blocks"), size(r.Endpoint, l.MDE), size(r.Endpoint, l.Longer),
+				size(r.Endpoint, l.More))
 		}
 	}
 	return out

@@ -8,8 +8,9 @@ import (
 	"plimsoll/record"
 )
 
-// A LostRun is a run on which no verdict rests and in which an arm lost messages that it had acknowledged: its block
-// was voided, is not whole, or waits for a look. Missing of Expected messages could not be read back.
+// A LostRun is a run on which no verdict rests and in which an arm lost messages that it had
+// acknowledged: its block was voided, is not whole, or waits for a look. Missing of Expected
+// messages could not be read back.
 type LostRun struct {
 	Run      string `json:"run"`
 	Engine   string `json:"engine"`
@@ -18,8 +19,9 @@ type LostRun struct {
 	Expected int    `json:"expected"`
 }
 
-// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs but those that were cut, and
-// the pilots. Those of judged runs are in Document.Users too; the others are named by their run.
+// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs but
+// those that were cut, and the pilots. Those of judged runs are in Document.Users too; the others
+// are named by their run.
 func (b *builder) acknowledgedLost() {
 	judged := b.c.Judged()
 	for _, r := range b.in.Runs {
@@ -27,21 +29,22 @@ func (b *builder) acknowledgedLost() {
 			continue
 		}
 		a := r.Users.Audit
-		b.d.AcknowledgedLost += a.Missing
+		b.AcknowledgedLost += a.Missing
 		if a.Missing > 0 && !judged(r.Cell) {
-			b.d.LostElsewhere = append(b.d.LostElsewhere,
-				LostRun{Run: r.Cell.Run, Engine: r.Cell.Engine, Arm: r.Cell.Arm, Missing: a.Missing, Expected: a.Expected})
+			b.LostElsewhere = append(b.LostElsewhere,
+				LostRun{Run: r.Cell.Run, Engine: r.Cell.Engine, Arm: r.Cell.Arm, Missing: a.Missing,
+					Expected: a.Expected})
 		}
 	}
 }
 
-// lostWarnings warn of messages that are gone although no verdict has their run: a repeated block does not bring them
-// back.
+// lostWarnings warn of messages that are gone although no verdict has their run: a repeated block
+// does not bring them back.
 func (d *Document) lostWarnings() []string {
-	var out []string
+	var out prose
 	for _, l := range d.LostElsewhere {
-		out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged (%s, run %s, on which no verdict rests): %d of %d cannot be read",
-			d.userLabel(UsersOf{Engine: l.Engine, Arm: l.Arm}), l.Run, l.Missing, l.Expected))
+		out.add("the target lost messages that it had acknowledged (%s, run %s, on which no verdict rests): %d of %d cannot be read",
+			d.userLabel(UsersOf{Engine: l.Engine, Arm: l.Arm}), l.Run, l.Missing, l.Expected)
 	}
 	return out
 }
@@ -49,12 +52,14 @@ func (d *Document) lostWarnings() []string {
 // lostCase is the test case of such a run; arm is the label of its arm.
 func lostCase(arm string, l LostRun) junitCase {
 	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
-		Failure: &junitReason{Type: "lost", Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing, l.Expected)}}
+		Failure: &junitReason{Type: "lost",
+			Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing,
+				l.Expected)}}
 }
 
-// A StepLoss is a run of a sizing in which the target lost messages that it had acknowledged: Missing of Expected could
-// not be read back. Users is the number of users of its step, 0 for the first search. Unknown is the reason why the run
-// could not be checked; then the counts are 0.
+// A StepLoss is a run of a sizing in which the target lost messages that it had acknowledged:
+// Missing of Expected could not be read back. Users is the number of users of its step, 0 for the
+// first search. Unknown is the reason why the run could not be checked; then the counts are 0.
 type StepLoss struct {
 	Run      string `json:"run"`
 	Users    int    `json:"users,omitempty"`
@@ -63,20 +68,22 @@ type StepLoss struct {
 	Unknown  string `json:"unknown,omitempty"`
 }
 
-// Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil for a run without
-// records of its users; err is the reason why they could not be read.
-func (d *SizingDocument) Audited(run string, users int, u *record.Users, err error) {
+// Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil
+// for a run without records of its users; err is the reason why they could not be read.
+func (d *SizingPart) Audited(run string, users int, u *record.Users, err error) {
 	switch {
 	case err != nil:
 		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Unknown: plain.Error(err)})
 	case u != nil && u.Audit != nil && u.Audit.Missing > 0:
 		d.AcknowledgedLost += u.Audit.Missing
-		d.LostIn = append(d.LostIn, StepLoss{Run: run, Users: users, Missing: u.Audit.Missing, Expected: u.Audit.Expected})
+		d.LostIn = append(d.LostIn,
+			StepLoss{Run: run, Users: users, Missing: u.Audit.Missing, Expected: u.Audit.Expected})
 	}
 }
 
-// lostText is the number of messages that a run of the sizing is known to have lost; empty for none.
-func (d SizingDocument) lostText(run string) string {
+// lostText is the number of messages that a run of the sizing is known to have lost; empty for
+// none.
+func (d *SizingPart) lostText(run string) string {
 	for _, l := range d.LostIn {
 		if l.Run == run && l.Missing > 0 {
 			return strconv.Itoa(l.Missing)
@@ -86,18 +93,20 @@ func (d SizingDocument) lostText(run string) string {
 }
 
 // LostWarnings warn of the acknowledged messages that are gone, one for each run.
-func (d SizingDocument) LostWarnings() []string {
-	var out []string
+func (d *SizingPart) LostWarnings() []string {
+	var out prose
 	for _, l := range d.LostIn {
 		at := "first search"
 		if l.Users > 0 {
 			at = count(l.Users, "user", "users")
 		}
 		if l.Unknown != "" {
-			out = append(out, fmt.Sprintf("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s", at, l.Run, l.Unknown))
+			out.add("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s",
+				at, l.Run, l.Unknown)
 			continue
 		}
-		out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read", at, l.Run, l.Missing, l.Expected))
+		out.add("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read",
+			at, l.Run, l.Missing, l.Expected)
 	}
 	return out
 }

@@ -139,7 +139,8 @@ func TestNotAuditedIsNamed(t *testing.T) {
 
 // A sizing warns of each run that lost acknowledged messages, and of one that could not be checked; others say nothing.
 func TestSizingWarnsOfLostMessages(t *testing.T) {
-	d := seedDocument(t)
+	doc := seedDocument(t)
+	d := doc.Sizing
 	audit := func(missing int) *record.Users {
 		return &record.Users{Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 90, Readable: 90 - missing, Missing: missing}}}
 	}
@@ -160,11 +161,11 @@ func TestSizingWarnsOfLostMessages(t *testing.T) {
 	if got := d.LostWarnings(); d.AcknowledgedLost != 5 || !slices.Equal(got, want) {
 		t.Errorf("%d lost, %q", d.AcknowledgedLost, got)
 	}
-	has(t, reported(t, Markdown, d), want...)
-	has(t, reported(t, HTML, d), want...)
+	has(t, reported(t, Markdown, doc), want...)
+	has(t, reported(t, HTML, doc), want...)
 	d.LostIn[1].Run = d.Steps[1].Run
-	if text := written(t, SizingCSV, d); strings.Count(text, d.Steps[1].Run+",3\n") != 1 || strings.Count(text, ",\n") != len(d.Steps)-1 {
+	if text := written(t, CSV, doc); strings.Count(text, d.Steps[1].Run+",3\n") != 1 || strings.Count(text, ",\n") != len(d.Steps)-1 {
 		t.Errorf("the CSV lacks the lost messages of one step, or has some of another:\n%s", text)
 	}
-	has(t, reported(t, JSON, d), `"acknowledged_lost": 5`)
+	has(t, reported(t, JSON, doc), `"acknowledged_lost": 5`)
 }

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// writeSection writes a section; graphs are those of the report.
+// writeSection writes a section; graphs are the report's.
 func writeSection(b *strings.Builder, graphs []Graph, s section) {
 	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", s.Level), md(s.Title))
 	for _, t := range s.Items {
@@ -104,7 +104,8 @@ func md(s string) string {
 	var b strings.Builder
 	r := []rune(s)
 	word := func(i int) bool {
-		return i >= 0 && i < len(r) && (r[i] >= 'a' && r[i] <= 'z' || r[i] >= 'A' && r[i] <= 'Z' || r[i] >= '0' && r[i] <= '9')
+		return i >= 0 && i < len(r) &&
+			(r[i] >= 'a' && r[i] <= 'z' || r[i] >= 'A' && r[i] <= 'Z' || r[i] >= '0' && r[i] <= '9')
 	}
 	for i, c := range r {
 		switch c {
@@ -149,11 +150,12 @@ func code(s string) string {
 	return fence + s + fence
 }
 
-// oneLine replaces line breaks and other control characters, and characters that reverse the direction of text,
-// by spaces.
+// oneLine replaces line breaks and other control characters, and characters that reverse the
+// direction of text, by spaces.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+			r == 0x2028 || r == 0x2029 {
 			return ' '
 		}
 		return r

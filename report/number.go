@@ -44,11 +44,11 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func known(v float64) bool { return Number(v).Known() }
+func known[F ~float64](v F) bool { return Number(v).Known() }
 
 // fixed writes v with that many decimals, never as "-0".
-func fixed(v float64, decimals int) string {
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
+func fixed[F ~float64](v F, decimals int) string {
+	s := strconv.FormatFloat(float64(v), 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
 		s = strings.TrimPrefix(s, "-")
 	}
@@ -56,7 +56,7 @@ func fixed(v float64, decimals int) string {
 }
 
 // signed writes v with its sign; a value that rounds to zero has a plus.
-func signed(v float64, decimals int) string {
+func signed[F ~float64](v F, decimals int) string {
 	if s := fixed(v, decimals); strings.HasPrefix(s, "-") {
 		return s
 	} else {
@@ -64,16 +64,18 @@ func signed(v float64, decimals int) string {
 	}
 }
 
-// sig writes v with about n significant digits and never in exponents: 0.512, 1.23, 12.3, 123, 1234.
-func sig(v float64, n int) string {
+// sig writes v with about n significant digits and never in exponents: 0.512, 1.23, 12.3, 123,
+// 1234.
+func sig[F ~float64](v F, n int) string {
 	if !known(v) {
 		return dash
 	}
-	a := math.Abs(v)
+	a := math.Abs(float64(v))
 	if a == 0 {
 		return "0"
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(a, 'e', n-1, 64), 64) // 0.0999 is 0.10 with two digits
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(a, 'e', n-1, 64),
+		64) // 0.0999 is 0.10 with two digits
 	digits := n - 1 - int(math.Floor(math.Log10(rounded)))
 	if digits <= 0 {
 		return fixed(v, 0)
@@ -81,8 +83,8 @@ func sig(v float64, n int) string {
 	return fixed(v, min(digits, 6))
 }
 
-// decimalsFor returns how many decimals a number deserves whose interval has this half-width: the last digit shown is
-// worth more than a tenth of it and at most all of it.
+// decimalsFor returns how many decimals a number deserves whose interval has this half-width: the
+// last digit shown is worth more than a tenth of it and at most all of it.
 func decimalsFor(half float64) int {
 	if !known(half) || half <= 0 {
 		return 1
@@ -91,9 +93,9 @@ func decimalsFor(half float64) int {
 }
 
 // percent writes a difference of ratios: "+12.8 %", "-0.28 %", "+356 %".
-func percent(v float64) string {
+func percent[F ~float64](v F) string {
 	decimals := 1
-	switch a := math.Abs(v); {
+	switch a := math.Abs(float64(v)); {
 	case a < 0.01:
 		decimals = 2
 	case a >= 1:
@@ -115,7 +117,7 @@ func (d *Delta) text() string {
 		return percent(v)
 	}
 	n := spanDecimals(100*float64(d.Lo), 100*float64(d.Hi))
-	text := fmt.Sprintf("%s %% [%s, %s]", signed(100*v, n), signed(100*float64(d.Lo), n), signed(100*float64(d.Hi), n))
+	text := fmt.Sprintf("%s %% [%s, %s]", signed(100*v, n), signed(100*d.Lo, n), signed(100*d.Hi, n))
 	if d.Level > 0 {
 		text += " at " + verdict.LevelText(float64(d.Level))
 	}
@@ -125,7 +127,8 @@ func (d *Delta) text() string {
 	return text
 }
 
-// spanDecimals returns the decimals of an interval in percent: one at least, unless it is wider than ten points.
+// spanDecimals returns the decimals of an interval in percent: one at least, unless it is wider
+// than ten points.
 func spanDecimals(lo, hi float64) int {
 	half := (hi - lo) / 2
 	if half >= 10 {
@@ -134,8 +137,8 @@ func spanDecimals(lo, hi float64) int {
 	return max(1, decimalsFor(half))
 }
 
-// effect writes the effect of a result with the interval that decides it, in percent or points: "+12.8 % [+10.9, +14.7]
-// at 95 %".
+// effect writes the effect of a result with the interval that decides it, in percent or points:
+// "+12.8 % [+10.9, +14.7] at 95 %".
 func effect(r verdict.Result) string {
 	if !r.Absolute {
 		return deltaOf(r).text()
@@ -151,7 +154,8 @@ func effect(r verdict.Result) string {
 		return signed(r.Effect, 2) + " pp"
 	}
 	n := max(2, decimalsFor((hi-lo)/2))
-	return fmt.Sprintf("%s pp [%s, %s] at %s", signed(r.Effect, n), signed(lo, n), signed(hi, n), verdict.LevelText(level))
+	return fmt.Sprintf("%s pp [%s, %s] at %s", signed(r.Effect, n), signed(lo, n), signed(hi, n),
+		verdict.LevelText(level))
 }
 
 // size writes a margin or a smallest effect, without sign: "5 %", "0.1 pp".
@@ -175,7 +179,8 @@ func trim(s string) string {
 	return s
 }
 
-// measured writes a number of an endpoint: users whole, times with three digits, the unit behind it unless bare.
+// measured writes a number of an endpoint: users whole, times with three digits, the unit behind it
+// unless bare.
 func measured(e plan.Endpoint, v float64) string {
 	switch {
 	case !known(v):
@@ -200,33 +205,6 @@ func summary(e plan.Endpoint, s verdict.Summary) string {
 	return t
 }
 
-// users writes supported users with their interval: "1204 [1180, 1230]".
-func (c ArmCell) users() string {
-	switch {
-	case !c.Users.Known():
-		return dash
-	case c.AtLeast:
-		return ">= " + fixed(float64(c.Users), 0)
-	case !c.Lo.Known() || !c.Hi.Known():
-		return fixed(float64(c.Users), 0)
-	default:
-		return fmt.Sprintf("%.0f [%.0f, %.0f]", c.Users, c.Lo, c.Hi)
-	}
-}
-
-func (c RunCell) users() string {
-	switch {
-	case c.Unstable:
-		return "unstable"
-	case !c.Users.Known():
-		return dash
-	case c.AtLeast:
-		return ">= " + fixed(float64(c.Users), 0)
-	default:
-		return fixed(float64(c.Users), 0)
-	}
-}
-
 // ruleValue writes a number of a rule in the unit in which people write it.
 func ruleValue(unit string, n Number) string {
 	v := float64(n)
@@ -245,7 +223,7 @@ func ruleValue(unit string, n Number) string {
 }
 
 // ms writes milliseconds.
-func ms(n Number) string { return sig(float64(n), 3) }
+func ms(n Number) string { return sig(n, 3) }
 
 // count writes a number of things: "1 block was", "3 blocks were".
 func count(n int, one, many string) string {

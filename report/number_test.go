@@ -163,7 +163,7 @@ func TestOverlay(t *testing.T) {
 		long.T, long.V = append(long.T, float64(i)), append(long.V, float64(i%2))
 	}
 	d := Document{Arms: []ArmLabel{{Name: "base", Label: "base"}}}
-	builder := builder{d: &d, judged: []RunData{{}}}
+	builder := builder{Document: &d, judged: []RunData{{}}}
 	builder.judged[0].Cell.Arm = "base"
 	builder.judged[0].Manifest.Phases = []record.Phase{{Name: "measure", To: 5400 * time.Second}}
 	long.V[2000], long.V[3000] = 9, -9 // one second each
@@ -209,11 +209,7 @@ func TestSearchRules(t *testing.T) {
 		}
 		return r
 	}
-	in := Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 2}, Runs: []RunData{run(1, 100, 4, 7, 8), run(2, 200, 6)}}
-	for _, r := range in.Runs {
-		in.Comparison.Runs = append(in.Comparison.Runs, r.Cell)
-	}
-	d := From(in)
+	d := From(ofBase(run(1, 100, 4, 7, 8), run(2, 200, 6)))
 	row := d.Rules[0].Rows[0]
 	if want := (RuleSearch{Evaluations: 20, Violated: 4, NoData: 2, FirstUsers: (104 + 206) / 2, FirstRuns: 2}); *row.Search != want {
 		t.Errorf("got %+v, want %+v", *row.Search, want)
@@ -235,7 +231,7 @@ func TestTooFew(t *testing.T) {
 		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 600, Phase: "search", Undecided: true},
 		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 8000, Phase: "search"},
 	}}
-	d := From(Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 1, Runs: []record.ComparisonRun{r.Cell}}, Runs: []RunData{r}})
+	d := From(ofBase(r))
 	row := d.Rules[0].Rows[0]
 	if !row.Measured[0].TooFew || row.Search.TooFew != 1 || row.Search.Evaluations != 2 {
 		t.Errorf("got %+v, %+v", row.Measured, row.Search)

@@ -2,24 +2,92 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
 )
 
+// OpTable is the operations of the measured phase on one engine.
+type OpTable struct {
+	Engine string  `json:"engine"`
+	Rows   []OpRow `json:"rows"`
+	// Gone and New name operations that only the base has, or only a new arm.
+	Gone []string `json:"gone,omitempty"`
+	New  []string `json:"new,omitempty"`
+	// Schedule counts the operations that were intended and begun, for each arm as in Document.Arms;
+	// nil where no run recorded it.
+	Schedule []OpSchedule `json:"schedule,omitempty"`
+}
+
+// OpSchedule compares the operations that the schedule of an arm's users intended in the measured
+// phases with those that were begun. Told of Runs runs recorded it; with none, the rest is NaN.
+// Percentiles are of all operations of the steady state, as measured and as if users had not
+// waited, in milliseconds, NaN where the operations are too few.
+type OpSchedule struct {
+	Runs int `json:"runs"`
+	Told int `json:"told"`
+	// Unpaused counts the runs whose users made no pauses, to which the rest does not apply.
+	Unpaused int    `json:"without_pauses,omitempty"`
+	Achieved uint64 `json:"achieved"`
+	Intended Number `json:"intended"`
+	Share    Number `json:"share"`
+	Least    Number `json:"least_share"` // of one run
+	Marked   bool   `json:"marked"`      // a run is below record.LeastAchieved
+	P50      Number `json:"p50_ms"`
+	P95      Number `json:"p95_ms"`
+	P99      Number `json:"p99_ms"`
+	By50     Number `json:"p50_by_schedule_ms"`
+	By95     Number `json:"p95_by_schedule_ms"`
+	By99     Number `json:"p99_by_schedule_ms"`
+}
+
+// OpRow is one operation: each arm as in Document.Arms, all judged runs merged.
+type OpRow struct {
+	Name string   `json:"name"`
+	Arms []OpCell `json:"arms"`
+}
+
+// OpCell is one operation of one arm. Rate is per second of measured time; Errors is a fraction;
+// the percentiles are response times in milliseconds, NaN where the operations are too few for
+// them. An arm without the operation has Count 0 and the rest NaN.
+type OpCell struct {
+	Count  uint64 `json:"count"`
+	Failed uint64 `json:"failed"`
+	Rate   Number `json:"rate"`
+	Errors Number `json:"errors"`
+	P50    Number `json:"p50_ms"`
+	P95    Number `json:"p95_ms"`
+	P99    Number `json:"p99_ms"`
+	// Classes counts failed operations by class, most frequent first.
+	Classes []Count `json:"classes,omitempty"`
+	// Statuses counts failures of the classes 4xx and 5xx by the status of the answer, most frequent
+	// first.
+	Statuses []Count `json:"statuses,omitempty"`
+	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not
+	// failed.
+	Expected []workload.ExpectedCount `json:"expected,omitempty"`
+	// Of the operations that were under way at the end of a measured phase, Drained have ended since
+	// (they are not in Rate) and Open have not: these are in the percentiles with their age, and
+	// AtLeast names those that are lower bounds for it.
+	Drained uint64   `json:"drained,omitempty"`
+	Open    uint64   `json:"open,omitempty"`
+	AtLeast []string `json:"at_least,omitempty"`
+}
+
 // operations fills the tables of operations: all judged runs of an arm merged.
 func (b *builder) operations() {
-	for _, e := range b.d.Engines {
-		merged := make([]map[string]*measure.Window, len(b.d.Arms))
-		seconds, tails := make([]float64, len(b.d.Arms)), make([]record.Tail, len(b.d.Arms))
+	for _, e := range b.Engines {
+		merged := make([]map[string]*measure.Window, len(b.Arms))
+		seconds, tails := make([]float64, len(b.Arms)), make([]record.Tail, len(b.Arms))
 		var names []string
-		for i, a := range b.d.Arms {
+		for i, a := range b.Arms {
 			merged[i] = map[string]*measure.Window{}
 			for _, r := range b.of(e.Key, a.Name) {
 				if ph, ok := r.Manifest.Phase("measure"); ok {
@@ -52,7 +120,7 @@ func (b *builder) operations() {
 		t := OpTable{Engine: e.Key}
 		for _, name := range names {
 			row := OpRow{Name: name}
-			for i := range b.d.Arms {
+			for i := range b.Arms {
 				answers := workload.AnswersOf(merged[i], func(op string) bool { return op == name })
 				cell := opCell(merged[i][name], seconds[i], tails[i].Ops[name], answers)
 				cell.Expected = workload.ExpectedOf(merged[i], func(op string) bool { return op == name })
@@ -74,7 +142,7 @@ func (b *builder) operations() {
 			}
 		}
 		t.Schedule = b.schedules(e.Key)
-		b.d.Ops = append(b.d.Ops, t)
+		b.Ops = append(b.Ops, t)
 	}
 }
 
@@ -93,12 +161,17 @@ func byKind(x, y string) int {
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
 }
 
-func opCell(w *measure.Window, seconds float64, end record.TailOp, answers map[string]uint64) OpCell {
+func opCell(w *measure.Window, seconds float64, end record.TailOp,
+	answers map[string]uint64) OpCell {
 	c := OpCell{Rate: unknown, Errors: unknown, P50: unknown, P95: unknown, P99: unknown}
 	if w == nil {
 		return c
 	}
-	c.Count, c.Failed, c.Drained, c.Open = w.Count(), w.Errors(), end.Drained, end.Open
+	c.Count = w.Count()
+	c.Failed = w.Errors()
+	c.Drained = end.Drained
+	c.Open = end.Open
+
 	if seconds > 0 {
 		c.Rate = Number(float64(c.Count-min(end.Drained, c.Count)) / seconds)
 	}
@@ -126,110 +199,77 @@ func quantileMS(w *measure.Window, q float64) Number {
 	return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))
 }
 
-// measuredPhase is the Phase of the events that judge the whole bounded test.
-const measuredPhase = "measured"
-
-// rules fills the tables of SLO rules.
-func (b *builder) rules() {
-	for _, e := range b.d.Engines {
-		var order []string
-		limits := map[string]float64{}
-		for _, r := range b.judged {
-			for _, ev := range r.Events {
-				if ev.Kind == "slo" && r.Cell.Engine == e.Key && !slices.Contains(order, ev.Rule) {
-					order = append(order, ev.Rule)
-					limits[ev.Rule] = ev.Limit
+func (d Document) opSections() []section {
+	var out []section
+	for _, o := range d.Ops {
+		t := opTable([]string{"Operation", "Arm"}, false, false)
+		for _, row := range o.Rows {
+			for i, c := range row.Arms {
+				name := row.Name
+				if c.Count == 0 && c.Open == 0 {
+					t.add(name, d.Arms[i].Label, "none measured", dash, dash, dash, dash, dash)
+					continue
 				}
+				latency := func(name string, v Number) string { return o.latency(i, c, name, v) }
+				t.add(name, d.Arms[i].Label, opCells(c, latency))
 			}
 		}
-		t := RuleTable{Engine: e.Key}
-		for _, rule := range order {
-			for _, a := range b.d.Arms {
-				if row, ok := b.rule(rule, e.Key, a.Name); ok {
-					row.Limit = Number(limits[rule])
-					t.Rows = append(t.Rows, row)
-				}
-			}
+		s := section{Level: 3,
+			Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
+		if len(o.Gone) > 0 {
+			s.Notes = append(s.Notes, "Only the base has: "+list(o.Gone)+".")
 		}
-		if len(t.Rows) > 0 {
-			b.d.Rules = append(b.d.Rules, t)
+		if len(o.New) > 0 {
+			s.Notes = append(s.Notes, "The base does not have: "+list(o.New)+".")
+		}
+		s.Notes = append(s.Notes,
+			"All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
+		s.Notes = append(s.Notes, o.edgeNotes()...)
+		out = append(out, s)
+		if more, ok := d.scheduleSection(o); ok {
+			out = append(out, more)
+		} else {
+			last := &out[len(out)-1]
+			last.Notes = append(last.Notes,
+				"How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
 		}
 	}
+	return out
 }
 
-func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
-	row := RuleRow{Rule: rule, Arm: arm}
-	if r, err := plan.ParseSLO(rule); err == nil {
-		row.Unit = r.Unit
+func dashLabel(label string) string {
+	if label == "" {
+		return ""
 	}
-	search := RuleSearch{FirstUsers: unknown}
-	var first []float64
-	for _, r := range b.of(engine, arm) {
-		seen := false
-		for _, ev := range r.Events {
-			if ev.Kind != "slo" || ev.Rule != rule {
-				continue
-			}
-			row.Warning = row.Warning || ev.Level == record.Amber
-			if ev.Phase == measuredPhase {
-				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: tooFew(ev)}
-				if ev.NoData {
-					v.Value = unknown
-				}
-				if ev.Violated {
-					v.Where = ev.Text
-				}
-				row.Measured = append(row.Measured, v)
-				continue
-			}
-			if !inSearch(r.Manifest, ev) {
-				continue
-			}
-			search.Evaluations++
-			switch {
-			case ev.NoData:
-				search.NoData++
-			case ev.Violated:
-				search.Violated++
-				if !seen {
-					seen = true
-					search.FirstRuns++
-					if n := usersAt(r.Events, ev.At); n > 0 {
-						first = append(first, float64(n))
-					}
-				}
-			case tooFew(ev):
-				search.TooFew++
-			}
-		}
-	}
-	if search.Evaluations > 0 {
-		if len(first) > 0 {
-			search.FirstUsers = Number(stats.Median(first))
-		}
-		row.Search = &search
-	}
-	return row, row.Search != nil || len(row.Measured) > 0
+	return " - " + label
 }
 
-func inSearch(m record.Manifest, ev record.Event) bool {
-	if ev.Phase != "" {
-		return ev.Phase == "search"
+func errorText(c OpCell) string {
+	parts := []string{failureText(c)}
+	for _, e := range c.Expected {
+		parts = append(parts, e.String())
 	}
-	ph, ok := m.Phase("search")
-	return ok && ev.At >= ph.From && ev.At <= ph.To
+	return strings.Join(parts, "; ")
 }
 
-// usersAt returns the number of users in the last event until at; 0 if none has one.
-func usersAt(events []record.Event, at time.Duration) int {
-	n := 0
-	for _, ev := range events {
-		if ev.At > at {
-			break
+func failureText(c OpCell) string {
+	if c.Failed == 0 {
+		return "0"
+	}
+	parts := make([]string, len(c.Classes))
+	for i, k := range c.Classes {
+		parts[i] = fmt.Sprintf("%s %d", k.Name, k.N)
+		var of prose
+		for _, s := range c.Statuses {
+			if strings.HasPrefix(s.Name, strings.TrimSuffix(k.Name, "xx")) &&
+				strings.HasSuffix(k.Name, "xx") {
+				of.add("%s %d", s.Name, s.N)
+			}
 		}
-		if ev.Kind == "users" {
-			n = ev.Users
+		if len(of) > 0 {
+			parts[i] += ": " + strings.Join(of, " + ")
 		}
 	}
-	return n
+	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Failed)/float64(c.Count), 2),
+		strings.Join(parts, ", "))
 }

@@ -19,7 +19,7 @@ const (
 	CoordinatorPage = "coordinator"
 )
 
-// PagesDir is where a report expects its pages, below its own directory.
+// PagesDir is the directory of a report's pages, below its own.
 const PagesDir = "pages"
 
 // A PageRef names one page of one run.
@@ -43,27 +43,29 @@ func NewPageRef(r RunData, test, kind string) PageRef {
 		}
 		return '-'
 	}, id)
-	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm, Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
+	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm,
+		Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
 	if r.Cell.Run == "" { // a run by itself
 		p.Block, p.Arm, p.Engine = r.Manifest.Block, r.Manifest.Arm, r.Manifest.Engine
 	}
 	return p
 }
 
-// A Page is a frozen view of one run in one of its tests: its hosts, processes and databases, or its rules. It is
-// self-contained, as a report is.
+// A Page is a frozen view of one run in one of its tests: its hosts, processes and databases, or
+// its rules. It is self-contained, as a report is.
 type Page struct {
 	PageRef
 	Data   RunData
 	Panels []Panel
 }
 
-// A Panel is one picture of a page. Its lines are on the clock of the test, in seconds from its start, and in Unit.
+// A Panel is one picture of a page. Its lines are on the clock of the test, in seconds from its
+// start, and in Unit.
 type Panel struct {
 	Group, Title, Unit string
 	Lines              []PanelLine
-	// Rule marks the panel of an SLO rule with the threshold Limit. Another panel may have a Limit too, which
-	// LimitName names.
+	// Rule marks the panel of an SLO rule with the threshold Limit. Another panel may have a Limit
+	// too, which LimitName names.
 	Rule      string
 	Limit     float64
 	LimitName string
@@ -79,8 +81,8 @@ type PanelLine struct {
 	Line
 }
 
-// RulePanel is the picture of a rule over time: value is the rule's value, in seconds, fractions, or the unit of
-// its PromQL.
+// RulePanel is the picture of a rule over time: value is the rule's value, in seconds, fractions,
+// or the unit of its PromQL.
 func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch) Panel {
 	p := Panel{Group: "Rules", Title: rule, Rule: rule, Broken: broken, Unknown: unknown}
 	scale := 1.0
@@ -99,16 +101,19 @@ func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch
 	return p
 }
 
-// mostLines is how many lines a panel shows: one for each color.
+// mostLines is the largest number of lines in a panel: one for each color.
 const mostLines = len(palette)
 
-// graph draws a panel. Of too many lines it shows those with the highest peaks, and states how many it leaves
-// out.
+// graph draws a panel. Of too many lines it shows those with the highest peaks, and states how many
+// it leaves out.
 func (p Panel) graph(measuredFrom float64) Graph {
 	lines := slices.Clone(p.Lines)
-	g := GraphData{GraphSpec: GraphSpec{Title: p.Title, Unit: p.Unit}, Rule: p.Rule, Limit: p.Limit, LimitRule: p.LimitName, Broken: p.Broken, Unknown: p.Unknown, MeasuredFrom: measuredFrom, NoData: p.Why}
+	g := GraphData{GraphSpec: GraphSpec{Title: p.Title, Unit: p.Unit}, Rule: p.Rule, Limit: p.Limit,
+		LimitRule: p.LimitName, Broken: p.Broken, Unknown: p.Unknown, MeasuredFrom: measuredFrom,
+		NoData: p.Why}
 	if rest := len(lines) - mostLines; rest > 0 {
-		slices.SortStableFunc(lines, func(x, y PanelLine) int { return -cmp.Compare(peak(x.V), peak(y.V)) })
+		slices.SortStableFunc(lines,
+			func(x, y PanelLine) int { return -cmp.Compare(peak(x.V), peak(y.V)) })
 		lines = lines[:mostLines]
 		g.Note = fmt.Sprintf("%s with lower peaks left out", count(rest, "line", "lines"))
 	}
@@ -148,7 +153,8 @@ func (p Page) kindTitle() string {
 	return "System metrics"
 }
 
-// where names the run of a page in the words of the comparison: "postgresql unbounded · new · block 2".
+// where names the run of a page in the words of the comparison: "postgresql unbounded · new · block
+// 2".
 func (p Page) where() string {
 	parts := []string{strings.TrimSpace(p.Engine + " " + p.Test)}
 	if p.Arm != "" {
@@ -189,7 +195,8 @@ func (p Page) HTML(w io.Writer) error {
 		sections = append(sections, section{Level: 2, Title: "Not in this run", Table: t})
 	}
 	title := p.kindTitle() + " · " + p.where()
-	return writePage(w, title, p.header, unfolded(sections), graphs, fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
+	return writePage(w, title, p.header, []fold{{sections: sections}}, graphs,
+		fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
 }
 
 func (p Page) header(b *bytes.Buffer) {
@@ -200,7 +207,7 @@ func (p Page) header(b *bytes.Buffer) {
 		if ph.To-ph.From < time.Second {
 			continue
 		}
-		facts = append(facts, ph.Name+" "+roundText(ph.To-ph.From))
+		facts = append(facts, ph.Name+" "+duration((ph.To-ph.From).Round(time.Second)))
 	}
 	fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(strings.Join(facts, " · ")))
 	if !p.Data.Validity.Valid {
@@ -224,47 +231,27 @@ func (p Page) header(b *bytes.Buffer) {
 	b.WriteString("</header>\n")
 }
 
-// roundText writes a duration in whole seconds: 45m, 1h30m, 12s.
-func roundText(d time.Duration) string {
-	t := d.Round(time.Second).String()
-	if strings.HasSuffix(t, "m0s") {
-		t = strings.TrimSuffix(t, "0s")
-	}
-	if strings.HasSuffix(t, "h0m") {
-		t = strings.TrimSuffix(t, "0m")
-	}
-	return t
-}
-
 // pages collects the pages of the judged runs: by engine, test and block, base first.
 func (b *builder) pages() {
-	for _, e := range b.d.Engines {
+	order := func(arm string) int {
+		return slices.IndexFunc(b.Arms, func(a ArmLabel) bool { return a.Name == arm })
+	}
+	for _, e := range b.Engines {
 		for _, test := range []string{Bounded, Unbounded} {
+			var all []PageRef
 			for _, r := range b.judged {
 				for _, p := range r.Pages {
 					if p.Engine == e.Key && p.Test == test {
-						b.d.Pages = append(b.d.Pages, p)
+						all = append(all, p)
 					}
 				}
 			}
+			slices.SortStableFunc(all, func(x, y PageRef) int {
+				return cmp.Or(cmp.Compare(x.Block, y.Block), cmp.Compare(order(x.Arm), order(y.Arm)))
+			})
+			b.Pages = append(b.Pages, all...)
 		}
 	}
-	order := map[string]int{}
-	for i, a := range b.d.Arms {
-		order[a.Name] = i
-	}
-	first := func(p PageRef) [2]int { // engine and test stay as they are
-		for i, e := range b.d.Engines {
-			if e.Key == p.Engine {
-				return [2]int{i, strings.Compare(p.Test, Bounded)}
-			}
-		}
-		return [2]int{}
-	}
-	slices.SortStableFunc(b.d.Pages, func(x, y PageRef) int {
-		fx, fy := first(x), first(y)
-		return cmp.Or(cmp.Compare(fx[0], fy[0]), cmp.Compare(fx[1], fy[1]), cmp.Compare(x.Block, y.Block), cmp.Compare(order[x.Arm], order[y.Arm]))
-	})
 }
 
 // A linkRow is a row of a table of links: a text, and a cell of links for each further column.
@@ -298,7 +285,18 @@ func (d Document) pageSections() []section {
 		}
 	}
 	s.Notes = []string{"Each judged run by itself, frozen: what hosts, processes and databases did, and every rule against its threshold over time."}
-	return []section{s}
+	return []section{resultsHead, s}
+}
+
+// resultsHead is the heading of the results.
+var resultsHead = section{Level: 2, Title: "Results"}
+
+// resultsHeads is the heading of the results where no page has it.
+func (d Document) resultsHeads() []section {
+	if len(d.Pages) > 0 {
+		return nil
+	}
+	return []section{resultsHead}
 }
 
 // linkText is the text of a link to a page.
@@ -320,9 +318,9 @@ func writeLinks(b *strings.Builder, s section) {
 	for _, r := range s.Links {
 		row := []string{md(r.Name)}
 		for _, refs := range r.Cells {
-			var links []string
+			var links prose
 			for _, p := range refs {
-				links = append(links, fmt.Sprintf("[%s](%s/%s)", p.linkText(), PagesDir, p.File))
+				links.add("[%s](%s/%s)", p.linkText(), PagesDir, p.File)
 			}
 			row = append(row, orDash(strings.Join(links, " · ")))
 		}

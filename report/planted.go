@@ -1,24 +1,28 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"plimsoll/judge/verdict"
 )
 
-// leading is the endpoint that a sentence of [Planted] shows where it was judged: CPU time is counted by process, so it
-// stands on a busy host too.
+// leading is the endpoint that a sentence of [Planted] shows where it was judged: CPU time is
+// counted by process, so it stands on a busy host too.
 const leading = "cost(app)"
 
-// Planted returns one line on whether a comparison found the slowdown that was planted in its new arms, with numbers of
-// each database. It begins with "found: " if every verdict is worse, else with "not found"; where fault is empty and
-// nothing was planted, with "same" if every verdict is, with "no difference found" if one is open, with "false alarm: "
-// if one is worse or better, or with "no verdict" if one is missing.
+// Planted returns one line on whether a comparison found the slowdown that was planted in its new
+// arms, with numbers of each database. It begins with "found: " if every verdict is worse, else
+// with "not found"; where fault is empty and nothing was planted, with "same" if every verdict is,
+// with "no difference found" if one is open, with "false alarm: " if one is worse or better, or
+// with "no verdict" if one is missing.
 func Planted(d Document, fault string) string {
-	found, quiet, judged, same := len(d.Verdicts) > 0, true, len(d.Verdicts) > 0, len(d.Verdicts) > 0
-	var parts []string
+	found := len(d.Verdicts) > 0
+	quiet := true
+	judged := len(d.Verdicts) > 0
+	same := len(d.Verdicts) > 0
+
+	var parts prose
 	for _, f := range d.Verdicts {
 		k := f.Verdict.Kind
 		found = found && k == verdict.Worse
@@ -35,7 +39,7 @@ func Planted(d Document, fault string) string {
 		parts = []string{"nothing was judged"}
 	}
 	if s := d.State; s.Judged < s.Planned {
-		parts = append(parts, fmt.Sprintf("%d of %s whole", s.Judged, count(s.Planned, "block", "blocks")))
+		parts.add("%d of %s whole", s.Judged, count(s.Planned, "block", "blocks"))
 	}
 	slowdown := "the planted slowdown " + fault
 	if strings.HasPrefix(fault, "cpu:") { // of the base it is more: burning makes the rest dearer
@@ -59,11 +63,14 @@ func Planted(d Document, fault string) string {
 	return head + ": " + strings.Join(parts, "; ")
 }
 
-// plantedNumbers are the effects of the leading endpoint and of at most one other that decides, the first that is
-// better or worse.
+// plantedNumbers are the effects of the leading endpoint and of at most one other that decides, the
+// first that is better or worse.
 func plantedNumbers(results []verdict.Result) string {
 	var shown []string
-	decides := func(r verdict.Result) bool { return r.Kind == verdict.Worse || r.Kind == verdict.Better }
+	decides := func(r verdict.Result) bool {
+		return r.Kind == verdict.Worse ||
+			r.Kind == verdict.Better
+	}
 	show := func(fits func(verdict.Result) bool) {
 		if i := slices.IndexFunc(results, fits); i >= 0 {
 			shown = append(shown, oneLine(results[i].Name)+" "+effect(results[i]))

@@ -15,12 +15,12 @@ import (
 
 // A Protocol holds the statements made before the first run, and the end of the comparison.
 type Protocol struct {
-	// Mode is how the comparison was carried out, plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason; empty if
+	// Mode is plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason for it; empty if
 	// that is not recorded. Duet sums up the turns; nil for a sequence.
 	Mode    string `json:"mode,omitempty"`
 	ModeWhy string `json:"mode_why,omitempty"`
-	// Places are sentences that state at whose addresses each arm was in the judged blocks, where the arms exchanged
-	// them. Unbalanced is true if not every arm was at every address equally often.
+	// Places are sentences that state at whose addresses each arm was in the judged blocks, where the
+	// arms exchanged them. Unbalanced is true if not every arm was at every address equally often.
 	Places     []string   `json:"places,omitempty"`
 	Unbalanced bool       `json:"unbalanced,omitempty"`
 	Duet       *DuetTurns `json:"duet,omitempty"`
@@ -32,31 +32,35 @@ type Protocol struct {
 	Budget  time.Duration       `json:"budget,omitempty"`
 	Before  *record.Before      `json:"before,omitempty"`
 	Resumed []record.Resumption `json:"resumed,omitempty"`
-	// Canaries is how many judged runs, in a duet how many blocks, have a reading of the host's canary, CanarySpread the
-	// sd of its logarithm, CanaryFirst and CanaryLast its means over the first and the last block in requests per
-	// second. Canary compares the arms of a sequence.
+	// Canaries counts the judged runs, in a duet the blocks, with a reading of the host's canary;
+	// CanarySpread is the sd of its logarithm, CanaryFirst and CanaryLast its means over the first and
+	// the last block in requests per second. Canary compares the arms of a sequence.
 	Canaries     int    `json:"canaries,omitempty"`
 	CanarySpread Number `json:"canary_spread,omitzero"`
 	CanaryFirst  Number `json:"canary_first,omitzero"`
-	// CanaryHere is true if the null server was on the generator's host while the target was where others run it.
+	// CanaryHere is true if the null server was on the generator's host while the target was where
+	// others run it.
 	CanaryHere bool     `json:"canary_here,omitempty"`
 	CanaryLast Number   `json:"canary_last,omitzero"`
 	Canary     []Canary `json:"canary,omitempty"`
-	// Gathered states how stored runs became blocks, a sentence each; nil for a comparison that made its own.
+	// Gathered states how stored runs became blocks, a sentence each; nil for a comparison that made
+	// its own.
 	Gathered []string `json:"gathered,omitempty"`
 }
 
 // protocol fills in the Protocol; nothing for a comparison without records of it.
 func (b *builder) protocol() {
 	c := b.c
-	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 && c.Mode == "" && c.Gathered == nil {
+	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 && c.Mode == "" &&
+		c.Gathered == nil {
 		return
 	}
 	stood, balanced := places(b.in.Plan, b.judgedBlocks())
-	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Places: stood, Unbalanced: !balanced, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
+	b.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Places: stood, Unbalanced: !balanced,
+		Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
 		Looks: c.Looks, Budget: c.Budget, Before: c.Before, Resumed: c.Resumed}
 	if c.Gathered != nil {
-		b.d.Protocol.Gathered = c.Gathered.How
+		b.Protocol.Gathered = c.Gathered.How
 	}
 }
 
@@ -75,17 +79,18 @@ func spreadText(v float64, absolute bool) string {
 	return trim(sig(100*v, 2)) + " %"
 }
 
-// Foresight states before the first run how long a comparison takes and which changes it can find, a sentence a line.
-// label names an engine for people.
+// Foresight states before the first run how long a comparison takes and which changes it can find,
+// a sentence a line. label names an engine for people.
 func Foresight(b record.Before, looks []record.Look, label func(engine string) string) []string {
-	var out []string
-	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	var out prose
+	add := out.add
 	if b.Budget > 0 {
 		add("%s", budgetText(b))
 	} else {
 		took := fmt.Sprintf("about %s after deployment", aboutTime(b.Most))
 		if len(looks) > 1 {
-			took = fmt.Sprintf("after deployment about %s if the first look decides, %s if none does", aboutTime(b.Least), aboutTime(b.Most))
+			took = fmt.Sprintf("after deployment about %s if the first look decides, %s if none does",
+				aboutTime(b.Least), aboutTime(b.Most))
 		}
 		if b.Retry > 0 {
 			took += fmt.Sprintf("; up to %s more for voided blocks, which are run again", aboutTime(b.Retry))
@@ -118,7 +123,11 @@ func noiseText(b record.Before, label func(string) string) string {
 	if len(b.Noise) == 0 {
 		return "the noise of this environment is not known: plimsoll compare -aa PLAN measures it by comparing the base with itself"
 	}
-	lines, wrong, pairs, most := 0, 0, 0, 0
+	lines := 0
+	wrong := 0
+	pairs := 0
+	most := 0
+
 	var parts []string
 	engine := ""
 	for i, n := range b.Noise {
@@ -132,23 +141,26 @@ func noiseText(b record.Before, label func(string) string) string {
 		}
 		parts = append(parts, name+" "+spreadText(n.RunSD(), n.Absolute))
 	}
-	text := fmt.Sprintf("noise of this environment (sd of runs, from %s of a build with itself): %s; %d of %s better or worse", count(most, "comparison", "comparisons"),
+	text := fmt.Sprintf("noise of this environment (sd of runs, from %s of a build with itself): %s; %d of %s better or worse",
+		count(most, "comparison", "comparisons"),
 		strings.Join(parts, ", "), wrong, count(lines, "line was", "lines were"))
 	if pairs < stats.MinPairs {
-		text += fmt.Sprintf(" (from %s only; at least %d are asked for)", count(pairs, "pair", "pairs"), stats.MinPairs)
+		text += fmt.Sprintf(" (from %s only; at least %d are asked for)", count(pairs, "pair", "pairs"),
+			stats.MinPairs)
 	}
 	return text
 }
 
-// Findable states the changes that the planned blocks of a comparison can find; empty for one without forecasts. label is
-// that of [Foresight].
+// Findable states the changes that the planned blocks of a comparison can find; empty for one
+// without forecasts. label is that of [Foresight].
 func Findable(b record.Before, label func(string) string) string {
 	all := b.Expected
 	if len(all) == 0 {
 		return ""
 	}
 	if all[0].MDE == 0 {
-		return fmt.Sprintf("%s no verdict, whatever they show: at least %d are needed", count(all[0].Blocks, "block carries", "blocks carry"), stats.MinPairs)
+		return fmt.Sprintf("%s no verdict, whatever they show: at least %d are needed",
+			count(all[0].Blocks, "block carries", "blocks carry"), stats.MinPairs)
 	}
 	var parts, names, assumed []string // names are those of the last part
 	engine, last := "", ""
@@ -173,11 +185,13 @@ func Findable(b record.Before, label func(string) string) string {
 		}
 		names, last = append(names, name), text
 		parts = append(parts, list(names)+" "+text)
-		if a := spreadText(x.RunSD, x.Absolute) + " for " + kindOf(x.Metric); x.Assumed && !slices.Contains(assumed, a) {
+		if a := spreadText(x.RunSD,
+			x.Absolute) + " for " + kindOf(x.Metric); x.Assumed && !slices.Contains(assumed, a) {
 			assumed = append(assumed, a)
 		}
 	}
-	out := fmt.Sprintf("%d blocks find in four of five cases: %s", all[0].Blocks, strings.Join(parts, ", "))
+	out := fmt.Sprintf("%d blocks find in four of five cases: %s", all[0].Blocks,
+		strings.Join(parts, ", "))
 	if len(assumed) > 0 {
 		out += fmt.Sprintf("; assumed, not measured: an sd of runs of %s", list(assumed))
 	}
@@ -201,7 +215,7 @@ func (d Document) protocolSections() []section {
 		return nil
 	}
 	s := section{Level: 3, Title: "How it was compared"}
-	add := func(format string, a ...any) { s.Items = append(s.Items, fmt.Sprintf(format, a...)) }
+	add := s.Items.add
 	if p.AA {
 		add("All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).")
 	}
@@ -209,7 +223,8 @@ func (d Document) protocolSections() []section {
 	s.Items = append(s.Items, p.modeTexts(d)...)
 	s.Items = append(s.Items, d.levelTexts()...)
 	if b := p.Before; b != nil {
-		add("Before the first run (%s, plan %s) it was stated:", b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)
+		add("Before the first run (%s, plan %s) it was stated:",
+			b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)
 		for _, t := range Foresight(*b, p.Looks, d.engineLabel) {
 			add("%s.", sentence(t))
 		}
@@ -221,8 +236,9 @@ func (d Document) protocolSections() []section {
 	s.Items = append(s.Items, p.canaryTexts(d)...)
 	s.Table = d.noiseTable()
 	if s.Table != nil {
-		s.Notes = append(s.Notes, "Sd of runs: how much runs of one build vary, here from the differences within the blocks (divided by the root of two), "+
-			"and in comparisons of a build with itself in this environment. Could find before: what was expected before the first run; after: what this comparison's own spread allows.")
+		s.Notes = append(s.Notes,
+			"Sd of runs: how much runs of one build vary, here from the differences within the blocks (divided by the root of two), "+
+				"and in comparisons of a build with itself in this environment. Could find before: what was expected before the first run; after: what this comparison's own spread allows.")
 	}
 	return []section{s}
 }
@@ -242,7 +258,8 @@ func resumedText(r record.Resumption, duet bool) string {
 	case r.Block == 0:
 		text += ", between two blocks: no pair spans the gap"
 	case len(r.Runs) > 0:
-		text += fmt.Sprintf(": block %d was run again whole, because the runs of a block are %s; what was finished of it is kept and not judged (%s)", r.Block, why, list(r.Runs))
+		text += fmt.Sprintf(": block %d was run again whole, because the runs of a block are %s; what was finished of it is kept and not judged (%s)",
+			r.Block, why, list(r.Runs))
 	default:
 		text += fmt.Sprintf(": block %d was run again from its first run", r.Block)
 	}
@@ -252,23 +269,30 @@ func resumedText(r record.Resumption, duet bool) string {
 	return text + "."
 }
 
-// noiseTable sets this comparison's spread beside the noise floor and the expectation; nil if nothing was stated
-// before.
+// noiseTable sets this comparison's spread beside the noise floor and the expectation; nil if
+// nothing was stated before.
 func (d Document) noiseTable() *table {
 	b := d.Protocol.Before
 	if b == nil || len(d.Verdicts) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Endpoint", ">Sd of runs here", ">A build with itself", ">Comparisons", ">False lines", ">Could find before", ">after", ">Margin")
+	t := newTable(-1, "Endpoint", ">Sd of runs here", ">A build with itself", ">Comparisons",
+		">False lines", ">Could find before", ">after", ">Margin")
 	for _, f := range d.Verdicts {
 		for _, r := range f.Verdict.Results {
-			own, floor, from, wrong, before := dash, dash, dash, dash, dash
+			own := dash
+			floor := dash
+			from := dash
+			wrong := dash
+			before := dash
+
 			if known(r.SD) && r.N >= stats.MinInterval {
 				own = spreadText(r.SD/math.Sqrt2, r.Absolute)
 			}
 			for _, n := range b.Noise {
 				if n.Engine == f.Engine && n.Metric == r.Name {
-					floor, from, wrong = spreadText(n.RunSD(), n.Absolute), strconv.Itoa(n.Comparisons), fmt.Sprintf("%d of %d", n.False, n.Lines)
+					floor, from, wrong = spreadText(n.RunSD(),
+						n.Absolute), strconv.Itoa(n.Comparisons), fmt.Sprintf("%d of %d", n.False, n.Lines)
 				}
 			}
 			for _, x := range b.Expected {
@@ -278,7 +302,8 @@ func (d Document) noiseTable() *table {
 					}
 				}
 			}
-			t.add(strings.TrimSpace(prefix(f.Name)+r.Name), own, floor, from, wrong, before, size(r.Endpoint, r.MDE), size(r.Endpoint, r.Margin))
+			t.add(strings.TrimSpace(prefix(f.Name)+r.Name), own, floor, from, wrong, before,
+				size(r.Endpoint, r.MDE), size(r.Endpoint, r.Margin))
 		}
 	}
 	if len(t.Rows) == 0 {

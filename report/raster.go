@@ -79,7 +79,8 @@ func (r *raster) shape(s shape) {
 	case "disc":
 		r.fill(look.color, disc(r.at(s.x, s.y), s.r*r.scale))
 	case "diamond":
-		r.fill(look.color, []point{r.at(s.x-s.r, s.y), r.at(s.x, s.y-s.r), r.at(s.x+s.r, s.y), r.at(s.x, s.y+s.r)})
+		r.fill(look.color,
+			[]point{r.at(s.x-s.r, s.y), r.at(s.x, s.y-s.r), r.at(s.x+s.r, s.y), r.at(s.x, s.y+s.r)})
 	}
 }
 
@@ -118,7 +119,8 @@ func (r *raster) stroke(line []point, look look) {
 			return
 		}
 		x, y := (b.x-a.x)/length*half, (b.y-a.y)/length*half
-		parts = append(parts, []point{{a.x + y, a.y - x}, {b.x + y, b.y - x}, {b.x - y, b.y + x}, {a.x - y, a.y + x}})
+		parts = append(parts,
+			[]point{{a.x + y, a.y - x}, {b.x + y, b.y - x}, {b.x - y, b.y + x}, {a.x - y, a.y + x}})
 	}
 	for i := 1; i < len(line); i++ {
 		a, b := line[i-1], line[i]
@@ -133,7 +135,10 @@ func (r *raster) stroke(line []point, look look) {
 		on, all := 5*r.scale, 9*r.scale
 		for from := 0.0; from < length; from += all {
 			to := min(from+on, length)
-			along := func(d float64) point { return point{a.x + (b.x-a.x)*d/length, a.y + (b.y-a.y)*d/length} }
+			along := func(d float64) point {
+				return point{a.x + (b.x-a.x)*d/length,
+					a.y + (b.y-a.y)*d/length}
+			}
 			add(along(from), along(to))
 		}
 	}
@@ -169,7 +174,8 @@ func (r *raster) fill(c color.NRGBA, polygons ...[]point) {
 
 // canvas returns a rasterizer for a part of the image; nil for a part outside.
 func (r *raster) canvas(lo, hi point) (*vector.Rasterizer, image.Rectangle) {
-	at := image.Rect(int(math.Floor(lo.x)), int(math.Floor(lo.y)), int(math.Ceil(hi.x)), int(math.Ceil(hi.y)))
+	at := image.Rect(int(math.Floor(lo.x)), int(math.Floor(lo.y)), int(math.Ceil(hi.x)),
+		int(math.Ceil(hi.y)))
 	at = at.Intersect(r.img.Rect)
 	if at.Empty() {
 		return nil, at
@@ -210,7 +216,8 @@ func fontOf(bold bool) *sfnt.Font {
 }
 
 // glyphs calls f with each glyph of a text and the width of those before it.
-func (r *raster) glyphs(text string, size float64, bold bool, f func(g sfnt.GlyphIndex, at float64)) (width float64) {
+func (r *raster) glyphs(text string, size float64, bold bool,
+	f func(g sfnt.GlyphIndex, at float64)) (width float64) {
 	of, ppem := fontOf(bold), fixedpoint.Int26_6(size*64)
 	for _, sign := range text {
 		g, err := of.GlyphIndex(&r.buf, sign)
@@ -258,7 +265,8 @@ func (r *raster) write(text string, size float64, pen point, sin, cos float64, l
 		var p [3]point
 		for k, arg := range s.Args {
 			x, y := starts[i]+float64(arg.X)/64, float64(arg.Y)/64
-			p[k] = point{pen.x + x*cos - y*sin - float64(at.Min.X), pen.y + x*sin + y*cos - float64(at.Min.Y)}
+			p[k] = point{pen.x + x*cos - y*sin - float64(at.Min.X),
+				pen.y + x*sin + y*cos - float64(at.Min.Y)}
 		}
 		a, b, c := p[0], p[1], p[2]
 		switch s.Op {
@@ -276,9 +284,9 @@ func (r *raster) write(text string, size float64, pen point, sin, cos float64, l
 	return end
 }
 
-// paletted returns the picture with one byte per pixel, which makes files a third as large and several times faster
-// to write. The colors of lines and text are kept as they are; of their soft edges so many as fit, and the nearest
-// one for the rest.
+// paletted returns the picture with one byte per pixel, which makes files a third as large and
+// several times faster to write. The colors of lines and text are kept as they are; of their soft
+// edges so many as fit, and the nearest one for the rest.
 func paletted(m image.Image) image.Image {
 	src, ok := m.(*image.RGBA)
 	if !ok || src.Stride != 4*src.Rect.Dx() {

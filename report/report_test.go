@@ -127,9 +127,18 @@ func written[D any](t *testing.T, form func(io.Writer, D) error, d D) string {
 }
 
 // reported is a form that every report has.
-func reported(t *testing.T, form func(io.Writer, Report) error, r Report) string {
+func reported(t *testing.T, form func(io.Writer, Document) error, d Document) string {
 	t.Helper()
-	return written(t, form, r)
+	return written(t, form, d)
+}
+
+// ofBase is the input of runs of one arm without a database, a block each.
+func ofBase(runs ...RunData) Input {
+	c := &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: len(runs)}
+	for _, r := range runs {
+		c.Runs = append(c.Runs, r.Cell)
+	}
+	return Input{Comparison: c, Runs: runs}
 }
 
 func screenText(t *testing.T, d Document, width int) string {
@@ -138,9 +147,9 @@ func screenText(t *testing.T, d Document, width int) string {
 }
 
 // readBack reads the JSON form of a report.
-func readBack(t *testing.T, r Report, into any) {
+func readBack(t *testing.T, d Document, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(reported(t, JSON, r)), into); err != nil {
+	if err := json.Unmarshal([]byte(reported(t, JSON, d)), into); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -197,9 +206,9 @@ func TestGolden(t *testing.T) {
 // TestSameInputSameBytes draws every form twice from inputs that were made twice: nothing may depend on the order of
 // a map.
 func TestSameInputSameBytes(t *testing.T) {
-	for name, s := range scenes() {
+	for name := range wholeScenes {
 		forms := func() string {
-			d := From(s.input())
+			d := From(scenes()[name].input())
 			return reported(t, Markdown, d) + written(t, FullMarkdown, d) + string(render(t, d.Answer().SVG)) + reported(t, HTML, d) + reported(t, JSON, d)
 		}
 		first := forms()

@@ -7,10 +7,11 @@ import (
 	"plimsoll/load/workload"
 )
 
-// addRows adds the counts of one run to those of others.
+// addRows adds the counts of one run to the counts of others.
 func addRows(all, rows []workload.RowCount) []workload.RowCount {
 	for _, r := range rows {
-		i := slices.IndexFunc(all, func(x workload.RowCount) bool { return x.Store == r.Store && x.What == r.What })
+		i := slices.IndexFunc(all,
+			func(x workload.RowCount) bool { return x.Store == r.Store && x.What == r.What })
 		if i < 0 {
 			all = append(all, r)
 			continue
@@ -25,31 +26,25 @@ func addRows(all, rows []workload.RowCount) []workload.RowCount {
 }
 
 // rowSection shows the rows that the stores held after the runs.
-func rowSection(us []UsersOf, head headFunc, row rowFunc) []section {
-	t := head("Store", "Rows of", ">Expected", ">There", "As expected")
+func (p usersPart) rowSection() []section {
+	t := p.head("Store", "Rows of", ">Expected", ">There", "As expected")
 	t.Kind = len(t.Head) - 1
-	for _, u := range us {
+	for _, u := range p.us {
 		if u.Audit == nil {
 			continue
 		}
 		for _, r := range u.Audit.Rows {
-			want, there, right := fmt.Sprint(r.Least), fmt.Sprint(r.Actual), "yes"
+			want, there := fmt.Sprint(r.Least), fmt.Sprint(r.Actual)
 			if r.Most != r.Least {
 				want += fmt.Sprintf(" to %d", r.Most)
 			}
 			if r.Unknown {
 				there = "not known"
 			}
-			if !r.Right() {
-				right = "no"
-			}
-			t.add(row(r.Store, u, r.What, want, there, right)...)
+			t.add(p.row(r.Store, u, r.What, want, there, yes(r.Right())))
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []section{{Level: 3, Title: "Rows in the stores", Table: t, Notes: []string{
-		"After each run, beyond what was there before it; the judged runs added up. Acknowledged requests have made their rows; those that failed, or were under way when a run ended, may have. " +
-			"A run whose stores hold less or more is not valid."}}}
+	return t.section("Rows in the stores",
+		"After each run, beyond what was there before it; the judged runs added up. Acknowledged requests have made their rows; those that failed, or were under way when a run ended, may have. "+
+			"A run whose stores hold less or more is not valid.")
 }

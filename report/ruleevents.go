@@ -8,12 +8,12 @@ import (
 	"plimsoll/record"
 )
 
-// A RuleTally sums up the evaluations of the rules of a run. Rules that only warn are in none of its numbers: they break
-// nothing. A rule that has seen too few operations is in NotJudged alone.
+// A RuleTally sums up the evaluations of the rules of a run. Rules that only warn are in none of
+// its numbers: they break nothing. A rule that has seen too few operations is in NotJudged alone.
 type RuleTally struct{ Held, Judged, NotJudged int }
 
-// Add takes in an event of the kind "slo", and returns it as text where the rule did not hold, had no data or was not
-// judged; "" where it held.
+// Add takes in an event of the kind "slo", and returns it as text where the rule did not hold, had
+// no data or was not judged; "" where it held.
 func (t *RuleTally) Add(e record.Event) string {
 	warning, few := e.Level == record.Amber, tooFew(e)
 	held := !e.Violated && !e.NoData && !few
@@ -36,12 +36,12 @@ func (t *RuleTally) Add(e record.Event) string {
 	return fmt.Sprintf("%s %s: %s", e.Rule, state, ruleNumbers(e))
 }
 
-// distinct are the parts of an error that differ between errors of one kind: users, times, ids, and numbers but for
-// those of three digits, such as the status of an answer.
+// distinct are the parts of an error that differ between errors of one kind: users, times, ids, and
+// numbers but for those of three digits, such as the status of an answer.
 var distinct = regexp.MustCompile(`\b(?:user [0-9]+|[0-9.]+(?:ns|µs|ms|s)|[0-9]{1,2}|[0-9]{4,}|[0-9a-z]{16,})\b`)
 
-// ErrorLines returns the events of the kind "error" as texts, in the order of their first: one for all errors of
-// one kind, which differ in their distinct parts alone, with their count.
+// ErrorLines returns the events of the kind "error" as texts, in the order of their first: one for
+// all errors of one kind, which differ in their distinct parts alone, with their count.
 func ErrorLines(events []record.Event) []string {
 	type group struct {
 		first, last record.Event
@@ -65,7 +65,8 @@ func ErrorLines(events []record.Event) []string {
 	for _, g := range groups {
 		at := fmt.Sprintf("at %.1f s", g.first.At.Seconds())
 		if g.n > 1 {
-			at = fmt.Sprintf("%d of one kind, %.1f s to %.1f s", g.n, g.first.At.Seconds(), g.last.At.Seconds())
+			at = fmt.Sprintf("%d of one kind, %.1f s to %.1f s", g.n, g.first.At.Seconds(),
+				g.last.At.Seconds())
 		}
 		lines = append(lines, at+": "+g.first.Text)
 	}
@@ -96,11 +97,12 @@ func (t RuleTally) String() string {
 	return fmt.Sprintf("%d of %d held, %d not judged", t.Held, t.Judged, t.NotJudged)
 }
 
-// tooFew reports whether a rule had a value, but saw too few operations, or for too short a time, to be judged.
+// tooFew reports whether a rule had a value, but saw too few operations, or for too short a time,
+// to be judged.
 func tooFew(e record.Event) bool { return e.Undecided && !e.Violated && !e.NoData }
 
-// RuleLine returns an event of the kind "slo" as a line of a list: "✓" before a rule that held, "✗" before one that is
-// broken, "!" before one that did not hold and only warns.
+// RuleLine returns an event of the kind "slo" as a line of a list: "✓" before a rule that held, "✗"
+// before one that is broken, "!" before one that did not hold and only warns.
 func RuleLine(e record.Event) string {
 	mark := "✓"
 	switch {
@@ -122,14 +124,15 @@ func RuleLine(e record.Event) string {
 	return text
 }
 
-// ruleNumbers writes the value and the limit of an evaluation, the operations of one that was not judged, and, where the
-// event has it, which part of the target broke the rule, and when.
+// ruleNumbers writes the value and the limit of an evaluation, the operations of one that was not
+// judged, and, where the event has it, which part of the target broke the rule, and when.
 func ruleNumbers(e record.Event) string {
 	rule, err := plan.ParseSLO(e.Rule)
 	if err != nil {
 		rule = plan.SLO{}
 	}
-	text := fmt.Sprintf("%s, limit %s", ruleValue(rule.Unit, Number(e.Value)), limitValue(RuleRow{Unit: rule.Unit, Limit: Number(e.Limit)}))
+	text := fmt.Sprintf("%s, limit %s", ruleValue(rule.Unit, Number(e.Value)),
+		limitValue(RuleRow{Unit: rule.Unit, Limit: Number(e.Limit)}))
 	switch {
 	case tooFew(e) && e.Count < uint64(rule.Min):
 		text += fmt.Sprintf(", %d operations where it needs %d", e.Count, rule.Min)

@@ -12,16 +12,17 @@ import (
 	"plimsoll/record"
 )
 
-// A RunOp is the operations of one name in one phase of a run. Mean and Max are response times in milliseconds; AtLeast
-// of the cell may name them too. Within is how well the run knows its p95, as text; empty where it is not known.
+// A RunOp is the operations of one name in one phase of a run. Mean and Max are response times in
+// milliseconds; AtLeast of the cell may name them too. Within is the run's own interval of its p95
+// as text; empty where it is not known.
 type RunOp struct {
 	OpLine
 	Mean, Max Number
 	Within    string
 }
 
-// opTable begins a table of operations: columns that name a row, then those of every such table; more has a run's mean
-// and maximum, and within its own interval.
+// opTable begins a table of operations: columns that name a row, then the common ones; more has a
+// run's mean and maximum, and within its own interval.
 func opTable(first []string, more, within bool) *table {
 	head := slices.Concat(first, []string{">Count", ">per s", ">Errors"})
 	if more {
@@ -39,7 +40,8 @@ func opTable(first []string, more, within bool) *table {
 
 // opCells are the cells of an operation behind its name; latency writes one by its name.
 func opCells(c OpCell, latency func(name string, v Number) string) []string {
-	return []string{strconv.FormatUint(c.Count, 10), sig(float64(c.Rate), 3), errorText(c), latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
+	return []string{strconv.FormatUint(c.Count, 10), sig(c.Rate, 3), errorText(c),
+		latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
 }
 
 // runTable lays the operations of a run out.
@@ -54,12 +56,13 @@ func runTable(ops []RunOp) *table {
 		if within {
 			cells = append(cells, orDash(o.Within))
 		}
-		t.add(cells...)
+		t.add(cells)
 	}
 	return t
 }
 
-// RunOps writes the operations of a run as a table for a terminal: the table of operations of every report.
+// RunOps writes the operations of a run as a table for a terminal: the table of operations of every
+// report.
 func RunOps(w io.Writer, ops []RunOp) error {
 	_, err := io.WriteString(w, strings.Join(runTable(ops).text(), "\n")+"\n")
 	return err
@@ -74,7 +77,8 @@ func (t *table) text() []string {
 	return out
 }
 
-// columns lines up the cells of rows, those of right to the right, with a gap between them and no blanks at the ends.
+// columns lines up the cells of rows, some to the right, with a gap between them and no blanks at
+// the ends.
 func columns(rows [][]string, right []bool, gap string) []string {
 	widths := make([]int, len(rows[0]))
 	out := make([]string, len(rows))
@@ -96,14 +100,14 @@ func columns(rows [][]string, right []bool, gap string) []string {
 	return out
 }
 
-// RunLines is how many lines a [RunScreen] has at most at its usual width.
+// RunLines is the largest number of lines of a [RunScreen] at its usual width.
 const RunLines = 20
 
 // A RunScreen is the end of a single run on a terminal.
 type RunScreen struct {
 	Title string
-	// Entries are facts with their labels, the most important first. Those without room are left out, and a line
-	// states how many and where they are.
+	// Entries are facts with their labels, the most important first. Those without room are left out,
+	// and a line states how many and where they are.
 	Entries []record.Row
 	Ops     []RunOp // by how much they count; those for which there is no room are left out likewise
 	// More names the place of all entries, Ends is always shown.
@@ -114,8 +118,8 @@ type RunScreen struct {
 // leastOps is for how many operations room is kept.
 const leastOps = 3
 
-// Write writes the screen in at most [RunLines] lines of at most width signs, or in more lines where width is below
-// 100; 0 means 100. Nothing is cut.
+// Write writes the screen in at most [RunLines] lines of at most width signs, or in more lines
+// where width is below 100; 0 means 100. Nothing is cut.
 func (r RunScreen) Write(w io.Writer, width int) error {
 	width = max(cmp.Or(width, defaultWidth), narrowest)
 	most := RunLines
@@ -162,7 +166,8 @@ func (r RunScreen) Write(w io.Writer, width int) error {
 	return err
 }
 
-// tableLine breaks a line of a table only where it is too wide: the columns that fit stay, and the rest follows below.
+// tableLine breaks a line of a table only where it is too wide: the columns that fit stay, and the
+// rest follows below.
 func tableLine(l string, width int) []string {
 	r := []rune(l)
 	if len(r) <= width {

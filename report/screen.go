@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,24 +15,26 @@ import (
 const (
 	defaultWidth = 100
 	narrowest    = 40
-	// ScreenLines is how many lines a [Screen] of a comparison has at most at its usual width; a command adds where the
-	// report is.
+	// ScreenLines is the largest number of lines of a comparison's [Screen] at its usual width; a
+	// command adds the place of the report.
 	ScreenLines = 17
 )
 
-// Screen writes the end of a comparison for a terminal: the verdicts, the supported users, the limiters of the arms,
-// the validity of the runs, the warnings that matter most and the next steps, in lines of at most width signs,
-// without color codes. Nothing is cut: where there is more than [ScreenLines] can hold, less important entries are
-// left to the report, and a line states so. A width of 0 means 100; less than 40 counts as 40, and a width below 100
-// takes more lines. Given numbers have a screen of their own, of any length.
+// Screen writes the end of a comparison for a terminal: the verdicts, the supported users, the
+// limiters of the arms, the validity of the runs, the warnings that matter most and the next steps,
+// in lines of at most width signs, without color codes. Nothing is cut: where there is more than
+// [ScreenLines] can hold, less important entries are left to the report, and a line states so. A
+// width of 0 means 100; less than 40 counts as 40, and a width below 100 takes more lines. Given
+// numbers have a screen of their own, of any length.
 func Screen(w io.Writer, d Document, width int) error {
-	if d.Given != nil {
+	width = max(cmp.Or(width, defaultWidth), narrowest)
+	switch d.Subject() {
+	case Numbers:
 		return d.Given.screen(w)
+	case Ladder:
+		return d.Sizing.screen(w, width)
+	default:
 	}
-	if width == 0 {
-		width = defaultWidth
-	}
-	width = max(width, narrowest)
 	most := ScreenLines
 	if width < defaultWidth {
 		most = most * defaultWidth / width
@@ -139,7 +142,7 @@ func (s *screen) limits(d Document) {
 	}
 }
 
-// labelWidth is how wide the first column is: "INCONCLUSIVE" and two spaces.
+// labelWidth is the width of the first column: "INCONCLUSIVE" and two spaces.
 const labelWidth = 14
 
 func (s *screen) blank() {
@@ -175,7 +178,8 @@ func (s *screen) capacity(d Document) {
 	for _, c := range d.Capacity {
 		name := test(d.engineLabel(c.Engine))
 		if len(d.Arms) == 2 {
-			rows = append(rows, []string{name, c.Cells[0].users(), c.Cells[1].users(), text(c.Cells[1].Delta)})
+			rows = append(rows,
+				[]string{name, c.Cells[0].users(), c.Cells[1].users(), text(c.Cells[1].Delta)})
 			continue
 		}
 		for i, cell := range c.Cells {
@@ -189,11 +193,14 @@ func (s *screen) capacity(d Document) {
 	}
 	if len(d.Arms) == 2 {
 		for _, c := range d.Capacity[1:] {
-			rows = append(rows, []string{"delta " + d.engineLabel(c.Engine), text(c.Cells[0].ByDatabase), text(c.Cells[1].ByDatabase), ""})
+			rows = append(rows,
+				[]string{"delta " + d.engineLabel(c.Engine), text(c.Cells[0].ByDatabase),
+					text(c.Cells[1].ByDatabase), ""})
 		}
 	}
 	lines := columns(rows, nil, "   ")
-	wide := slices.ContainsFunc(lines, func(l string) bool { return utf8.RuneCountInString(l) > s.width })
+	wide := slices.ContainsFunc(lines,
+		func(l string) bool { return utf8.RuneCountInString(l) > s.width })
 	for i, r := range rows {
 		if wide {
 			s.entry("", strings.Join(r, "  "))
@@ -292,32 +299,17 @@ func skippedText(d Document) string {
 	return strings.Join(parts, ", ")
 }
 
-// wrap breaks a text between words into at most most lines of n signs; the rest is cut and marked.
+// wrap breaks a text into at most so many lines of n signs; the rest is cut and marked.
 func wrap(text string, n, most int) []string {
-	var out []string
-	line := ""
-	words := strings.Fields(text)
-	for i, word := range words {
-		word = short(word, n)
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= n:
-			line += " " + word
-		case len(out) == most-1:
-			return append(out, short(line+" "+strings.Join(words[i:], " "), n))
-		default:
-			out = append(out, line)
-			line = word
-		}
+	lines := Fold(text, n)
+	if len(lines) > most {
+		lines = append(lines[:most-1], short(strings.Join(lines[most-1:], " "), n))
 	}
-	if line != "" {
-		out = append(out, line)
-	}
-	return out
+	return lines
 }
 
-// Fold breaks a text into lines of at most n signs, between words where it can, and leaves nothing out.
+// Fold breaks a text into lines of at most n signs, between words where it can, and leaves nothing
+// out.
 func Fold(text string, n int) []string {
 	var out []string
 	line := ""

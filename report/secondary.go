@@ -8,10 +8,11 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// secondaryShown is how many metrics without a finding a report lists; JSON has all.
+// secondaryShown is the largest number of metrics without a finding in a report; JSON has all.
 const secondaryShown = 20
 
-// secondarySections shows the metrics beside the primary endpoints: findings in full, the others by their size of |t|.
+// secondarySections shows the metrics beside the primary endpoints: findings in full, the others by
+// their size of |t|.
 func (d Document) secondarySections() []section {
 	var out []section
 	noted := false
@@ -24,41 +25,49 @@ func (d Document) secondarySections() []section {
 		shown := f.Unclear[:min(len(f.Unclear), secondaryShown)]
 		var far []string
 		if len(found)+len(shown) > 0 {
-			s.Table = newTable(1, "Metric", "Finding", ">"+base, ">"+fresh, ">Effect", ">Floor", ">q", ">Pairs", ">Calls "+base, ">Calls "+fresh, ">Adds")
+			s.Table = newTable(1, "Metric", "Finding", ">"+base, ">"+fresh, ">Effect", ">Floor", ">q",
+				">Pairs", ">Calls "+base, ">Calls "+fresh, ">Adds")
 		}
 		for _, m := range append(found, shown...) {
-			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit), strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), secondaryEffect(m),
-				trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), fmt.Sprint(m.N), callsText(m.BaseCalls), callsText(m.NewCalls), contribution(m))
+			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit),
+				strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), secondaryEffect(m),
+				trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), m.N, callsText(m.BaseCalls),
+				callsText(m.NewCalls), contribution(m))
 			if len(m.Outliers) > 0 {
 				far = append(far, m.Name+" ("+blockNames(m.Outliers)+")")
 			}
 		}
 		if len(far) > 0 {
-			s.Notes = append(s.Notes, "Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(far)+".")
+			s.Notes = append(s.Notes,
+				"Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(far)+".")
 		}
 		if rest := len(f.Unclear) - len(shown); rest > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s without a finding are left out here; the JSON report has them.", count(rest, "further metric", "further metrics")))
+			s.Notes.add("%s without a finding are left out here; the JSON report has them.",
+				count(rest, "further metric", "further metrics"))
 		}
 		if len(f.Refused) > 0 && f.Tested > 0 {
-			s.Notes = append(s.Notes, count(len(f.Refused), "metric was", "metrics were")+" not tested; the JSON report says why.")
+			s.Notes = append(s.Notes,
+				count(len(f.Refused), "metric was", "metrics were")+" not tested; the JSON report says why.")
 		}
 		if !noted {
 			noted = true
-			s.Notes = append(s.Notes, "These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of "+
-				"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. "+
-				"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.")
+			s.Notes = append(s.Notes,
+				"These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of "+
+					"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. "+
+					"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.")
 		}
 		out = append(out, s)
 	}
-	d.eachFinding("Further metrics", func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Secondary) })
+	d.eachFinding("Further metrics",
+		func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Secondary) })
 	return out
 }
 
-// eachFinding calls show for the verdicts on the arms and then for those on the databases, with the title of their
-// section and the labels of both sides.
+// eachFinding calls show for the verdicts on the arms and then for those on the databases, with the
+// title of their section and the labels of both sides.
 func (d Document) eachFinding(title string, show func(title, base, fresh string, f NamedVerdict)) {
 	for _, f := range d.Verdicts {
-		show(d.titleOf(title, f), d.armLabel(baseName(d)), d.armLabel(f.Arm), f)
+		show(d.titleOf(title, f), d.baseLabel(), d.armLabel(f.Arm), f)
 	}
 	for _, f := range d.Databases {
 		show(d.titleBetween(title, f), d.Engines[0].Label, d.engineLabel(f.Engine), f)
@@ -75,7 +84,8 @@ func (d Document) titleOf(title string, f NamedVerdict) string {
 
 // titleBetween is the title of a section about a verdict on two databases.
 func (d Document) titleBetween(title string, f NamedVerdict) string {
-	return fmt.Sprintf("%s - %s against %s, %s", title, d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
+	return fmt.Sprintf("%s - %s against %s, %s", title, d.engineLabel(f.Engine), d.Engines[0].Label,
+		d.armLabel(f.Arm))
 }
 
 func finding(k verdict.Kind) string {

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/load/measure"
@@ -11,15 +9,16 @@ import (
 	"plimsoll/stats"
 )
 
-// SideTable sets the users' measurements beside those of the target's telemetry, operation by operation, on one
-// engine: judged runs merged, measured phases.
+// SideTable sets the users' measurements beside the target's telemetry, operation by operation, on
+// one engine: judged runs merged, measured phases.
 type SideTable struct {
 	Engine string    `json:"engine"`
 	Rows   []SideRow `json:"rows"`
 }
 
-// SideRow is one operation of one arm. Between is the difference of the means, in milliseconds: the time between the
-// two clocks, network and queues. It is not known where they saw different numbers of requests.
+// SideRow is one operation of one arm. Between is the difference of the means, in milliseconds: the
+// time between the two clocks, network and queues. It is not known where they saw different numbers
+// of requests.
 type SideRow struct {
 	Name    string   `json:"name"`
 	Arm     string   `json:"arm"`
@@ -52,18 +51,19 @@ func sideCell(h *measure.Histogram) SideCell {
 	return c
 }
 
-// sideTolerance is by how much the numbers of requests of both sides may differ, as a part of the larger one, for
-// their means to be set against each other: requests at the edges of the phase end within it on one side alone.
+// sideTolerance is by how much the numbers of requests of both sides may differ, as a part of the
+// larger one, for their means to be set against each other: requests at the edges of the phase end
+// within it on one side alone.
 const sideTolerance = 0.01
 
 // sides fills Document.Sides.
 func (b *builder) sides() {
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		t := SideTable{Engine: e.Key}
 		type pair struct{ client, server *measure.Histogram }
 		merged := map[[2]string]*pair{}
 		var names []string
-		for _, a := range b.d.Arms {
+		for _, a := range b.Arms {
 			for _, r := range b.of(e.Key, a.Name) {
 				for name, w := range r.Server {
 					client := r.Ops[name]
@@ -85,12 +85,13 @@ func (b *builder) sides() {
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			for _, a := range b.d.Arms {
+			for _, a := range b.Arms {
 				p := merged[[2]string{name, a.Name}]
 				if p == nil {
 					continue
 				}
-				row := SideRow{Name: name, Arm: a.Name, Client: sideCell(p.client), Server: sideCell(p.server), Between: unknown}
+				row := SideRow{Name: name, Arm: a.Name, Client: sideCell(p.client), Server: sideCell(p.server),
+					Between: unknown}
 				x, y := float64(row.Client.Count), float64(row.Server.Count)
 				if x > 0 && y > 0 && max(x, y)-min(x, y) <= sideTolerance*max(x, y) {
 					row.Between = row.Client.Mean - row.Server.Mean
@@ -99,7 +100,7 @@ func (b *builder) sides() {
 			}
 		}
 		if len(t.Rows) > 0 {
-			b.d.Sides = append(b.d.Sides, t)
+			b.Sides = append(b.Sides, t)
 		}
 	}
 }
@@ -107,17 +108,18 @@ func (b *builder) sides() {
 func (d Document) sideSections() []section {
 	var out []section
 	for _, s := range d.Sides {
-		t := newTable(-1, "Operation", "Arm", ">Requests, client", ">server", ">Mean ms, client", ">server", ">Between", ">p50 ms, client", ">server", ">p95 ms, client", ">server")
+		t := newTable(-1, "Operation", "Arm", ">Requests, client", ">server", ">Mean ms, client",
+			">server", ">Between", ">p50 ms, client", ">server", ">p95 ms, client", ">server")
 		for _, r := range s.Rows {
 			c, v := r.Client, r.Server
-			t.add(r.Name, d.armLabel(r.Arm), fmt.Sprint(c.Count), fmt.Sprint(v.Count), fine(c.Mean), fine(v.Mean), fine(r.Between), fine(c.P50), fine(v.P50), fine(c.P95), fine(v.P95))
+			t.add(r.Name, d.armLabel(r.Arm), c.Count, v.Count, c.Mean, v.Mean, r.Between, c.P50, v.P50,
+				c.P95, v.P95)
 		}
-		out = append(out, section{Level: 3, Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)), Table: t, Notes: []string{
-			"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. " +
-				"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference."}})
+		out = append(out,
+			section{Level: 3, Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)), Table: t,
+				Notes: []string{
+					"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. " +
+						"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference."}})
 	}
 	return out
 }
-
-// fine writes milliseconds of short times.
-func fine(n Number) string { return strings.TrimSpace(sig(float64(n), 3)) }

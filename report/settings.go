@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// mostSettings is how many signs of settings a title shows of an arm.
+// mostSettings is the largest number of signs of an arm's settings in a title.
 const mostSettings = 32
 
-// settings returns the arguments and environment that each arm has and another has not, in the order of the arms; "" of an
-// arm without such. It is nil where they do not tell the arms apart, or are too long for a title.
+// settings returns the arguments and environment that each arm has and another has not, in the
+// order of the arms; "" of an arm without such. It is nil where they do not tell the arms apart, or
+// are too long for a title.
 func (b *builder) settings() []string {
 	if b.in.Plan == nil || b.in.Plan.Compare == nil {
 		return nil
@@ -31,10 +32,13 @@ func (b *builder) settings() []string {
 	}
 	out := make([]string, len(each))
 	for i, all := range each {
-		out[i] = strings.Join(slices.DeleteFunc(all, func(s string) bool { return seen[s] == len(each) }), " ")
+		out[i] = strings.Join(slices.DeleteFunc(all, func(s string) bool { return seen[s] == len(each) }),
+			" ")
 	}
 	sorted := slices.Sorted(slices.Values(out))
-	if len(slices.Compact(sorted)) < len(out) || slices.ContainsFunc(out, func(s string) bool { return utf8.RuneCountInString(s) > mostSettings }) {
+	if len(slices.Compact(sorted)) < len(out) ||
+		slices.ContainsFunc(out,
+			func(s string) bool { return utf8.RuneCountInString(s) > mostSettings }) {
 		return nil
 	}
 	return out
@@ -54,7 +58,8 @@ func (d *Document) bySettings(settings []string) {
 	}
 }
 
-// armTitles are the arms as titles name them: by label, and by the settings of those that have some.
+// armTitles are the arms as titles name them: by label, and by the settings of those that have
+// some.
 func (d Document) armTitles() []string {
 	out := make([]string, len(d.Arms))
 	for i, a := range d.Arms {

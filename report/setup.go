@@ -12,13 +12,12 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/target"
 	"plimsoll/watch/probe"
 )
 
-// setup fills the Setup table: the rows that such reports have always had, in their order, then the further rows of
-// the caller, the comparison and the plan, then what makes the run repeatable. A row that the caller gives takes the
-// place of a derived one of the same name.
+// setup fills the Setup table: the rows that such reports have always had, in their order, then the
+// further rows of the caller, the comparison and the plan, then what makes the run repeatable. A
+// row that the caller gives takes the place of a derived one of the same name.
 func (b *builder) setup() {
 	given := slices.Concat(b.in.Setup, b.c.Setup)
 	if b.in.Plan != nil {
@@ -28,7 +27,9 @@ func (b *builder) setup() {
 	}
 	var rows []record.Row
 	add := func(r record.Row) {
-		if r.Value != "" && !slices.ContainsFunc(rows, func(x record.Row) bool { return strings.EqualFold(x.Name, r.Name) }) {
+		if r.Value != "" &&
+			!slices.ContainsFunc(rows,
+				func(x record.Row) bool { return strings.EqualFold(x.Name, r.Name) }) {
 			rows = append(rows, r)
 		}
 	}
@@ -47,7 +48,7 @@ func (b *builder) setup() {
 	for _, r := range b.repeatRows() {
 		add(r)
 	}
-	b.d.Setup = append(b.d.Setup, rows...)
+	b.Setup = append(b.Setup, rows...)
 }
 
 // planRows are the rows of the plan.
@@ -61,19 +62,21 @@ func (b *builder) planRows() []record.Row {
 		return rows
 	}
 	if p.Bounded != nil {
-		for _, e := range b.d.Engines {
+		for _, e := range b.Engines {
 			if n, ok := p.Bounded.UsersFor(e.Key); ok {
 				add("Bounded - number of users"+inParens(e.Label), "%d%s", n, b.foundUsers(e.Key))
 			}
 		}
-		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle", duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp), duration(p.Bounded.Settle))
+		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle",
+			duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp),
+			duration(p.Bounded.Settle))
 		if rules := p.Bounded.SLO; len(rules) > 0 {
 			add("Bounded - rules", "%s", sources(rules))
 		}
 	}
 	if u, ok := p.Search(); ok {
 		add("Unbounded - MaxActiveUsers", "%d", u.MaxUsers)
-		for _, e := range b.d.Engines {
+		for _, e := range b.Engines {
 			if n := b.c.Start[e.Key]; n > 0 {
 				add("Unbounded - search from"+inParens(e.Label), "%d users", n)
 			}
@@ -83,16 +86,19 @@ func (b *builder) planRows() []record.Row {
 			add("Unbounded - rules", "%s", sources(u.SLO))
 		}
 	}
-	rows = append(rows, record.Row{Name: "Unbounded - num of users per agent", Value: b.usersPerAgent()})
+	rows = append(rows,
+		record.Row{Name: "Unbounded - num of users per agent", Value: b.usersPerAgent()})
 	// What ran is known to the runs alone.
-	rows = append(rows, record.Row{Name: "App instances"}, record.Row{Name: "Agent instances"}, record.Row{Name: "Proxy Instance"})
+	rows = append(rows, record.Row{Name: "App instances"}, record.Row{Name: "Agent instances"},
+		record.Row{Name: "Proxy Instance"})
 	var dbs []string
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		if e.Full != "" {
 			dbs = append(dbs, "1 x "+e.Full+b.replicasText(e.Key, ""))
 		}
 	}
-	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(append(dbs, b.armDatabases()...), ", ")})
+	rows = append(rows,
+		record.Row{Name: "DB instances", Value: strings.Join(append(dbs, b.armDatabases()...), ", ")})
 	if text := b.companionsText(); text != "" {
 		add("Other stores", "%s", text)
 	}
@@ -111,11 +117,13 @@ func (b *builder) planRows() []record.Row {
 	if w.Pace > 0 && w.Pace != 1 {
 		text += ", pace " + strconv.FormatFloat(w.Pace, 'g', -1, 64)
 	}
-	rows = append(rows, record.Row{Name: "Workload", Value: text}, record.Row{Name: "Accounts", Value: b.accountsText()})
+	rows = append(rows, record.Row{Name: "Workload", Value: text},
+		record.Row{Name: "Accounts", Value: b.accountsText()})
 	return append(rows, b.armRows()...)
 }
 
-// foundUsers is how a pilot found the number of users on an engine, in parentheses; empty where the plan has it.
+// foundUsers names the pilot that found the number of users on an engine, in parentheses; empty
+// where the plan has it.
 func (b *builder) foundUsers(engine string) string {
 	for _, l := range b.c.UserLevels {
 		if l.Engine == engine {
@@ -142,8 +150,8 @@ func (b *builder) accountsText() string {
 	return strings.Join(texts, "; ")
 }
 
-// usersPerAgent is how many users of the unbounded test one process of the generator may come to have; empty without
-// the test, or a run.
+// usersPerAgent is the largest number of users of one generator process in the unbounded test;
+// empty without the test, or a run.
 func (b *builder) usersPerAgent() string {
 	u, ok := b.in.Plan.Search()
 	if !ok || len(b.in.Runs) == 0 {
@@ -167,7 +175,8 @@ func sources(rules []plan.SLO) string {
 func partText(b *plan.Bounded) string {
 	text := ""
 	if b.Auto() {
-		text = fmt.Sprintf(" at most, at least %s, until its inside leaves less than deployments differ by", duration(b.MeasureMin))
+		text = fmt.Sprintf(" at most, at least %s, until its inside leaves less than deployments differ by",
+			duration(b.MeasureMin))
 	}
 	if b.Until > 0 {
 		text = fmt.Sprintf(" at most, until %v", b.Until)
@@ -178,7 +187,8 @@ func partText(b *plan.Bounded) string {
 	return text
 }
 
-// armRows describe each arm by its differences from the target as planned. A secret is a reference here.
+// armRows describe each arm by its differences from the target as planned. A secret is a reference
+// here.
 func (b *builder) armRows() []record.Row {
 	var rows []record.Row
 	for _, arm := range b.c.Arms {
@@ -274,14 +284,15 @@ func (b *builder) sameText() string {
 func (b *builder) repeatRows() []record.Row {
 	var rows []record.Row
 	add := func(name, value string) { rows = append(rows, record.Row{Name: name, Value: value}) }
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		if e.Full != "" {
 			add("Database"+inParens(e.Label), b.databaseText(e))
 		}
 	}
 	if m, ok := b.first(); ok {
 		var h probe.Host
-		given := slices.ContainsFunc(b.in.Setup, func(r record.Row) bool { return strings.EqualFold(r.Name, "Host") })
+		given := slices.ContainsFunc(b.in.Setup,
+			func(r record.Row) bool { return strings.EqualFold(r.Name, "Host") })
 		if !given && len(m.Host) > 0 && json.Unmarshal(m.Host, &h) == nil {
 			add("Host CPUs", cpuText(h))
 			if h.MemoryBytes > 0 {
@@ -301,7 +312,7 @@ func (b *builder) repeatRows() []record.Row {
 		add("Seed", strconv.FormatUint(b.in.Plan.Seed, 10))
 	}
 	add("Plan digest", b.c.PlanDigest)
-	add("Blocks", fmt.Sprintf("%d planned, %d judged", b.d.State.Planned, b.d.State.Judged))
+	add("Blocks", fmt.Sprintf("%d planned, %d judged", b.State.Planned, b.State.Judged))
 	add("Order of runs", b.orderText())
 	if !b.c.Started.IsZero() {
 		text := b.c.Started.UTC().Format("2006-01-02 15:04:05 MST")
@@ -335,8 +346,8 @@ func cpuText(h probe.Host) string {
 	return fmt.Sprintf("%d x %s", h.CPUs, h.CPUModel)
 }
 
-// placementText is where generator and target ran. A target that others run may be on any host, also on this one behind
-// an address of its own.
+// placementText states the places of generator and target. A target that others run may be on any
+// host, also on this one behind an address of its own.
 func (b *builder) placementText(m record.Manifest) string {
 	if b.in.Plan != nil && !b.in.Plan.Target.OwnHost() && !m.SharedHost {
 		text := "the target is where others run it, which was not seen"
@@ -350,7 +361,8 @@ func (b *builder) placementText(m record.Manifest) string {
 		where = "generator and target share one host"
 	}
 	if len(m.Generator) > 0 || len(m.TargetCPUs) > 0 {
-		where += fmt.Sprintf("; generator on cores %s, target on cores %s", Cores(m.Generator), Cores(m.TargetCPUs))
+		where += fmt.Sprintf("; generator on cores %s, target on cores %s", Cores(m.Generator),
+			Cores(m.TargetCPUs))
 	}
 	return where
 }
@@ -367,7 +379,8 @@ func Cores(c []int) string {
 	return strings.Join(s, ",")
 }
 
-// orderText writes in which order each block ran: "1: base new · 2: new base". The runs of a duet have none.
+// orderText writes in which order each block ran: "1: base new · 2: new base". The runs of a duet
+// have none.
 func (b *builder) orderText() string {
 	if b.c.InTurns() {
 		return "all runs of a block at once, in turns"
@@ -384,7 +397,7 @@ func (b *builder) orderText() string {
 		perBlock[r.Block] = append(perBlock[r.Block], r)
 	}
 	slices.Sort(blocks)
-	var parts []string
+	var parts prose
 	for _, n := range blocks {
 		runs := perBlock[n]
 		slices.SortStableFunc(runs, func(x, y record.ComparisonRun) int { return x.Order - y.Order })
@@ -402,7 +415,7 @@ func (b *builder) orderText() string {
 			}
 			words = append(words, b.armLabel(r.Arm))
 		}
-		parts = append(parts, fmt.Sprintf("%d) %s", n, strings.Join(words, " ")))
+		parts.add("%d) %s", n, strings.Join(words, " "))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -426,91 +439,15 @@ func inParens(s string) string {
 	return " (" + s + ")"
 }
 
-// described returns the target's description from a judged run on an engine, or else that of any run.
-func (b *builder) described(engine, arm string) target.Description {
-	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
-		for _, r := range runs {
-			var d target.Description
-			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) && len(r.Manifest.Target) > 0 && json.Unmarshal(r.Manifest.Target, &d) == nil {
-				return d
-			}
-		}
-	}
-	return target.Description{}
+func (d Document) setupSections() []section {
+	return []section{settingsSection("Setup", d.Setup)}
 }
 
-// companionsText names the server that played each other store; empty if there is none.
-func (b *builder) companionsText() string {
-	engine := ""
-	if len(b.d.Engines) > 0 {
-		engine = b.d.Engines[0].Key
+// settingsSection is a table of settings.
+func settingsSection(title string, rows []record.Row) section {
+	t := newTable(-1, "Setting", "Value")
+	for _, r := range rows {
+		t.add(r.Name, r.Value)
 	}
-	all := b.described(engine, "").Companions
-	var parts []string
-	for _, role := range slices.Sorted(maps.Keys(all)) {
-		if role == "proxy" || strings.HasPrefix(role, target.ReplicaPrefix) { // no other stores; each has its row
-			continue
-		}
-		c := all[role]
-		text := role + ": " + c.Full()
-		var settings []string
-		for _, k := range slices.Sorted(maps.Keys(c.Settings)) {
-			if c.Settings[k] != "" {
-				settings = append(settings, k+"="+c.Settings[k])
-			}
-		}
-		if len(settings) > 0 {
-			text += " (" + strings.Join(settings, ", ") + ")"
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// replicasText names the copies of an arm's database on an engine that ran, or with an empty arm those of the first run;
-// empty without any.
-func (b *builder) replicasText(engine, arm string) string {
-	n, what := 0, map[string]bool{}
-	d := b.described(engine, arm)
-	for _, name := range d.Replicas() {
-		n++
-		what[d.Companions[name].Full()] = true
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" with %s (%s)", count(n, "replica", "replicas"), strings.Join(slices.Sorted(maps.Keys(what)), ", "))
-}
-
-// durability lists the settings that decide the cost of a commit.
-var durability = []string{"fsync", "synchronous_commit", "full_page_writes", "innodb_flush_log_at_trx_commit",
-	"innodb_doublewrite", "sync_binlog", "log_bin"}
-
-// durabilityOf lists them, and the values that a database or a role sets for itself, which win over the server's.
-func durabilityOf(settings map[string]string) (out []string) {
-	all := slices.Sorted(maps.Keys(settings))
-	for _, name := range durability {
-		for _, key := range all {
-			if key == name || strings.HasPrefix(key, name+" of ") {
-				out = append(out, key+"="+settings[key])
-			}
-		}
-	}
-	return out
-}
-
-// databaseText names a database server with its version and durability.
-func (b *builder) databaseText(e Engine) string {
-	text := e.Full
-	db := b.described(e.Key, "").Database
-	if db == nil {
-		return text
-	}
-	if db.Version != "" && !strings.Contains(text, db.Version) {
-		text += " (" + db.Full() + ")"
-	}
-	if settings := durabilityOf(db.Settings); len(settings) > 0 {
-		text += "; " + strings.Join(settings, ", ")
-	}
-	return text
+	return section{Level: 2, Title: title, Table: t}
 }

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// A shape is a piece of a drawing; a list of them makes both an SVG and a PNG. Kind is line, rect, disc,
-// diamond, text, curve, band, open or close; a line goes from X, Y to X2, Y2, a rect likewise. Class names
-// its look: see the styles of SVG and lookOf. Open begins a group whose origin is at X, Y, and Close ends it.
+// A shape is a piece of a drawing; a list of them makes both an SVG and a PNG. Kind is line, rect,
+// disc, diamond, text, curve, band, open or close; a line goes from X, Y to X2, Y2, a rect
+// likewise. Class names its look: see the styles of SVG and lookOf. Open begins a group whose
+// origin is at X, Y, and Close ends it.
 type shape struct {
 	kind, class  string
 	x, y, x2, y2 float64
@@ -72,7 +73,8 @@ func (s shape) svg(b *bytes.Buffer) {
 			return
 		}
 		if s.turn != 0 {
-			fmt.Fprintf(b, `<text%s transform="translate(%s %s) rotate(%s)"`, class, coord(s.x), coord(s.y), coord(s.turn))
+			fmt.Fprintf(b, `<text%s transform="translate(%s %s) rotate(%s)"`, class, coord(s.x), coord(s.y),
+				coord(s.turn))
 		} else {
 			fmt.Fprintf(b, `<text%s x="%s" y="%s"`, class, coord(s.x), coord(s.y))
 		}
@@ -84,9 +86,11 @@ func (s shape) svg(b *bytes.Buffer) {
 		}
 		b.WriteString(">" + esc(s.text) + s.tailHTML() + "</text>")
 	case "line":
-		fmt.Fprintf(b, `<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coord(s.x), coord(s.y), coord(s.x2), coord(s.y2))
+		fmt.Fprintf(b, `<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coord(s.x), coord(s.y),
+			coord(s.x2), coord(s.y2))
 	case "rect":
-		fmt.Fprintf(b, `<rect%s x="%s" y="%s" width="%s" height="%s"/>`, class, coord(s.x), coord(s.y), coord(s.x2-s.x), coord(s.y2-s.y))
+		fmt.Fprintf(b, `<rect%s x="%s" y="%s" width="%s" height="%s"/>`, class, coord(s.x), coord(s.y),
+			coord(s.x2-s.x), coord(s.y2-s.y))
 	case "disc":
 		fmt.Fprintf(b, `<circle%s cx="%s" cy="%s" r="%s"/>`, class, coord(s.x), coord(s.y), coord(s.r))
 	case "diamond":
@@ -164,10 +168,11 @@ func short(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// palette distinguishes arms for all kinds of color vision (the first six are of Okabe and Ito); base is
-// blue.
+// palette distinguishes arms for all kinds of color vision (the first six are of Okabe and Ito);
+// base is blue.
 var palette = [...]color.NRGBA{
-	{0x00, 0x72, 0xB2, 0xff}, {0xD5, 0x5E, 0x00, 0xff}, {0x00, 0x9E, 0x73, 0xff}, {0xCC, 0x79, 0xA7, 0xff}, {0xE6, 0x9F, 0x00, 0xff},
+	{0x00, 0x72, 0xB2, 0xff}, {0xD5, 0x5E, 0x00, 0xff}, {0x00, 0x9E, 0x73, 0xff},
+	{0xCC, 0x79, 0xA7, 0xff}, {0xE6, 0x9F, 0x00, 0xff},
 	{0x56, 0xB4, 0xE9, 0xff}, {0x8C, 0x5A, 0x2B, 0xff}, {0x6B, 0x6B, 0x6B, 0xff},
 }
 
@@ -194,7 +199,7 @@ func armOf(class string) int {
 	return -1
 }
 
-// A look is how a PNG shows a class: the styles of SVG in other words.
+// A look is the style of a class in a PNG.
 type look struct {
 	color        color.NRGBA
 	width        float64 // of a line, in units
@@ -202,7 +207,7 @@ type look struct {
 	bold, dashed bool
 }
 
-// looks are those of classes; the color of an arm is added.
+// looks holds the look of each class; the color of an arm is added.
 var looks = map[string]look{
 	"title":          {color: ink, size: 14, bold: true},
 	"how":            {color: soft, size: 11},

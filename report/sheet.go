@@ -2,20 +2,14 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-
-	"plimsoll/internal/plain"
 )
 
-// A Report is a document that the renderers of this package write: a [Document], a [TrendDocument] or a
-// [SizingDocument].
-type Report interface{ sheet() sheet }
-
-// A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a report.
+// A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a
+// report.
 type sheet struct {
 	title  string
 	arms   []string // the title continues with them: a vs b
@@ -27,7 +21,7 @@ type sheet struct {
 	// front is the first screen of a comparison; nil for reports that are short enough without one.
 	front    *front
 	warnings []string
-	parts    []part
+	folds    []fold
 	// brief are the sections of the short Markdown, below the first screen; nil for all.
 	brief  []section
 	graphs []Graph
@@ -41,29 +35,26 @@ type alert struct{ head, text string }
 // A lead is a sentence at the top. Kind is a conclusion, or empty.
 type lead struct{ kind, text string }
 
-// A part is sections that belong together: in HTML a fold, with a title unless the report is not folded.
-type part struct {
+// A fold is sections that belong together. HTML folds those with a title.
+type fold struct {
 	title    string
 	sections []section
 }
 
-// sections are those of all parts.
+// sections returns the sections of all folds.
 func (s sheet) sections() []section {
 	var out []section
-	for _, p := range s.parts {
-		out = append(out, p.sections...)
+	for _, f := range s.folds {
+		out = append(out, f.sections...)
 	}
 	return out
 }
 
-// unfolded makes the only part of a report without folds.
-func unfolded(sections []section) []part { return []part{{sections: sections}} }
-
-// Markdown writes a report in GitHub's dialect of Markdown. Graphs are referred to as graphs/<file>; the caller puts
-// the PNG files there. Of a [Document] it has the first screen and the sections of release reports; [FullMarkdown] has
-// everything.
-func Markdown(w io.Writer, r Report) error {
-	s := r.sheet()
+// Markdown writes a report in GitHub's dialect of Markdown. Graphs are referred to as
+// graphs/<file>; the caller puts the PNG files there. Of a [Document] it has the first screen and
+// the sections of release reports; [FullMarkdown] has everything.
+func Markdown(w io.Writer, d Document) error {
+	s := d.sheet()
 	var b strings.Builder
 	s.writeTop(&b)
 	s.writeLeads(&b)
@@ -77,7 +68,9 @@ func Markdown(w io.Writer, r Report) error {
 		return writeSections(w, &b, s.graphs, s.sections())
 	}
 	b.WriteString("---\n\n")
-	fmt.Fprintf(&b, "[%s](%[1]s) has every table, warning and run; `report.html` is the same as one page.\n\n", s.full)
+	fmt.Fprintf(&b,
+		"[%s](%[1]s) has every table, warning and run; `report.html` is the same as one page.\n\n",
+		s.full)
 	return writeSections(w, &b, s.graphs, s.brief)
 }
 
@@ -90,7 +83,8 @@ func FullMarkdown(w io.Writer, d Document) error {
 	var b strings.Builder
 	s.writeTop(&b)
 	for _, f := range d.Verdicts {
-		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
+		fmt.Fprintf(&b, "- **%s** · %s\n",
+			strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
 	}
 	if len(d.Verdicts) > 0 {
 		b.WriteByte('\n')
@@ -207,12 +201,12 @@ func (f *front) writeList(b *strings.Builder, title string, items []string, raw 
 	b.WriteByte('\n')
 }
 
-// HTML writes a report as one page that needs nothing but itself: graphs, style and script are inside, and its policy
-// forbids the browser to fetch anything, and to run or apply any script or style but the page's own. Every text is
-// escaped.
-func HTML(w io.Writer, r Report) error {
-	s := r.sheet()
-	return writePage(w, s.pageTitle(), s.writeHeader, s.parts, s.graphs, s.footer)
+// HTML writes a report as one page that needs nothing but itself: graphs, style and script are
+// inside, and its policy forbids the browser to fetch anything, and to run or apply any script or
+// style but the page's own. Every text is escaped.
+func HTML(w io.Writer, d Document) error {
+	s := d.sheet()
+	return writePage(w, s.pageTitle(), s.writeHeader, s.folds, s.graphs, s.footer)
 }
 
 func (s sheet) pageTitle() string {
@@ -225,7 +219,8 @@ func (s sheet) writeHeader(b *bytes.Buffer) {
 	for i, a := range s.arms {
 		labels[i] = "<code>" + esc(a) + "</code>"
 	}
-	fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n", strings.TrimSpace(esc(s.title)+" "+strings.Join(labels, " vs ")))
+	fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n",
+		strings.TrimSpace(esc(s.title)+" "+strings.Join(labels, " vs ")))
 	if s.about != "" {
 		fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(s.about))
 	}
@@ -265,7 +260,8 @@ func escText(s string) string {
 func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 	b.WriteString(`<div class="verdicts">` + "\n")
 	for _, v := range f.verdicts {
-		fmt.Fprintf(b, `<p class="verdict k-%s"><span class="badge">%s</span> %s.</p>`+"\n", slug(v.kind), esc(v.kind), esc(v.text))
+		fmt.Fprintf(b, `<p class="verdict k-%s"><span class="badge">%s</span> %s.</p>`+"\n", slug(v.kind),
+			esc(v.kind), esc(v.text))
 	}
 	b.WriteString("</div>\n")
 	if !f.answer.Empty() {
@@ -294,7 +290,8 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 		}
 		b.WriteString("</ul>")
 		if len(warnings) > 0 {
-			fmt.Fprintf(b, "<details><summary>%s</summary><ul>\n", count(len(warnings), "warning in full", "warnings in full"))
+			fmt.Fprintf(b, "<details><summary>%s</summary><ul>\n",
+				count(len(warnings), "warning in full", "warnings in full"))
 			for _, t := range warnings {
 				b.WriteString("<li>" + esc(t) + "</li>\n")
 			}
@@ -304,77 +301,6 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 	}
 	list("Next", f.next)
 	b.WriteString("</div>\n")
-}
-
-// JSON writes a report for programs: that of runs on one line, others indented. Numbers that are not known are null;
-// the same report gives the same bytes.
-func JSON(w io.Writer, r Report) error {
-	d, ok := r.(Document)
-	if ok && d.Given == nil {
-		b, err := json.Marshal(d)
-		if err == nil {
-			_, err = w.Write(append(plain.JSON(b), '\n'))
-		}
-		if err != nil {
-			return fmt.Errorf("writing report as JSON: %w", err)
-		}
-		return nil
-	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	if ok {
-		return enc.Encode(d.Given)
-	}
-	return enc.Encode(r)
-}
-
-// sheet lays a comparison's report out.
-func (d Document) sheet() sheet {
-	if d.Given != nil {
-		return d.Given.sheet(d)
-	}
-	s := sheet{title: "Performance Comparison", front: d.front(), warnings: d.Warnings, parts: d.parts(), brief: d.briefSections(), graphs: Graphs(d),
-		arms: d.armTitles(), footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
-	done := "complete"
-	if !d.State.Complete {
-		done = "not complete"
-		s.alerts = append(s.alerts, alert{"Not complete",
-			fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged, d.State.Planned)})
-	}
-	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())
-	if len(d.Verdicts) == 0 {
-		s.alerts = append(s.alerts, alert{"Nothing was judged.", ""})
-	}
-	return s
-}
-
-// FullFile is the name of the file with everything, beside that of [Markdown].
-const FullFile = "report-full.md"
-
-// parts are the sections of the whole report by subject, in the order of release reports.
-func (d Document) parts() []part {
-	texts, setup := d.textSections(), d.setupSection()
-	results, pages := []section{{Level: 2, Title: "Results"}}, d.pageSections()
-	if len(pages) > 0 {
-		results, pages = nil, append(results, pages...)
-	}
-	var out []part
-	add := func(title string, sections ...[]section) {
-		if all := slices.Concat(sections...); len(all) > 0 {
-			out = append(out, part{title, all})
-		}
-	}
-	add("Comments and action items", texts)
-	add("Setup", []section{setup})
-	add("Pages of the runs", pages)
-	add("Supported users, limiters and endpoints", results, d.capacitySections(), d.limiterSections(), d.endpointSections())
-	add("Protocol, other metrics and stability", d.protocolSections(), d.shiftSections(), d.secondarySections(), d.stabilitySections())
-	add("Operations and users", d.opSections(), d.sideSections(), userSections(d.Users, d.Login, d.Mix, d.userLabel))
-	add("Rules", d.ruleSections())
-	add("Validity of the runs", []section{d.validitySection()}, d.gateSections())
-	add("Graphs", d.graphSections())
-	add("More", d.chapterSections())
-	return out
 }
 
 // Limits of the short Markdown, in items.
@@ -387,27 +313,28 @@ const (
 func (d Document) briefSections() []section {
 	out := d.textSections()
 	if c := &out[0]; len(c.Items) > briefComments {
-		c.Notes = append([]string{fmt.Sprintf("%s in %s.", count(len(c.Items)-briefComments, "more comment is", "more comments are"), FullFile)}, c.Notes...)
+		c.Notes = append([]string{fmt.Sprintf("%s in %s.",
+			count(len(c.Items)-briefComments, "more comment is", "more comments are"), FullFile)},
+			c.Notes...)
 		c.Items = c.Items[:briefComments]
 	}
-	setup := d.setupSection()
+	setup := d.setupSections()[0]
 	if n := len(setup.Table.Rows); n > briefSetup {
 		setup.Table.Rows = setup.Table.Rows[:briefSetup]
-		setup.Notes = append(setup.Notes, fmt.Sprintf("%s in %s.", count(n-briefSetup, "more row is", "more rows are"), FullFile))
+		setup.Notes.add("%s in %s.", count(n-briefSetup, "more row is", "more rows are"), FullFile)
 	}
-	out = append(out, setup, section{Level: 2, Title: "Results"})
+	out = append(out, setup, resultsHead)
 	if n := len(d.Pages); n > 0 {
 		out = append(out, section{Level: 3, Title: "System and coordinator metrics",
-			Notes: []string{fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"), FullFile)}})
+			Notes: []string{fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"),
+				FullFile)}})
 	}
 	if users := d.capacitySections(); len(users) > 0 {
 		out = append(out, users[0])
 	}
 	for _, s := range d.endpointSections() {
-		if strings.HasPrefix(s.Title, "Primary endpoints") {
-			s.Table = s.Table.without("Why")
-			out = append(out, s)
-		}
+		s.Table = s.Table.without("Why")
+		out = append(out, s)
 	}
 	return append(out, d.graphSections()...)
 }
@@ -426,18 +353,59 @@ func (t *table) without(head string) *table {
 	return out
 }
 
-// textSections are the comments and the action items.
-func (d Document) textSections() []section {
-	return []section{
-		{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments, Notes: personNote(d.DraftedComments, "comments")},
-		{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions, Notes: personNote(d.DraftedActions, "action items")},
+// sheet lays a document out.
+func (d Document) sheet() sheet {
+	var s sheet
+	of := d.Subject()
+	switch of {
+	case Numbers:
+		s = d.givenTop()
+	case Ladder:
+		s = d.Sizing.top()
+	case Releases:
+		s = d.Trend.top()
+	default:
+		s = d.top()
 	}
+	for _, p := range parts() {
+		if p.of&of == 0 || p.sections == nil {
+			continue
+		}
+		more := p.sections(d)
+		if len(more) == 0 {
+			continue
+		}
+		title := p.fold
+		if of != Runs { // short enough without folds
+			title = ""
+		}
+		if n := len(s.folds); n == 0 || s.folds[n-1].title != title {
+			s.folds = append(s.folds, fold{title: title})
+		}
+		last := &s.folds[len(s.folds)-1]
+		last.sections = append(last.sections, more...)
+	}
+	return s
 }
 
-func (d Document) setupSection() section {
-	setup := newTable(-1, "Setting", "Value")
-	for _, r := range d.Setup {
-		setup.add(r.Name, r.Value)
+// top begins a comparison's report.
+func (d Document) top() sheet {
+	s := sheet{title: "Performance Comparison", arms: d.armTitles(), front: d.front(),
+		warnings: d.Warnings}
+	s.brief, s.full = d.briefSections(), FullFile
+	s.graphs = Graphs(d)
+	s.footer = fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison),
+		orDash(d.tool()))
+	done := "complete"
+	if !d.State.Complete {
+		done = "not complete"
+		text := fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged,
+			d.State.Planned)
+		s.alerts = append(s.alerts, alert{"Not complete", text})
 	}
-	return section{Level: 2, Title: "Setup", Table: setup}
+	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())
+	if len(d.Verdicts) == 0 {
+		s.alerts = append(s.alerts, alert{"Nothing was judged.", ""})
+	}
+	return s
 }

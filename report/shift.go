@@ -14,7 +14,9 @@ func (d Document) shiftSections() []section {
 		if len(shifts) == 0 {
 			return
 		}
-		s := section{Level: 3, Title: title, Table: newTable(2, "Operation", "Quantile", "Finding", ">"+base, ">"+fresh, ">Shift [band]", "slower →")}
+		s := section{Level: 3, Title: title,
+			Table: newTable(2, "Operation", "Quantile", "Finding", ">"+base, ">"+fresh, ">Shift [band]",
+				"slower →")}
 		most := 0.0
 		for _, x := range shifts {
 			s.Items = append(s.Items, x.Sentence+".")
@@ -24,17 +26,20 @@ func (d Document) shiftSections() []section {
 		}
 		for _, x := range shifts {
 			for _, p := range x.Points {
-				s.Table.add(x.Op, "p"+trim(fixed(100*p.P, 1)), shiftWord(p.Kind), sig(p.Base, 3)+" ms", sig(p.New, 3)+" ms", shiftText(p), picture(p, most))
+				s.Table.add(x.Op, "p"+trim(fixed(100*p.P, 1)), shiftWord(p.Kind), sig(p.Base, 3)+" ms",
+					sig(p.New, 3)+" ms", shiftText(p), picture(p, most))
 			}
 		}
 		if len(out) == 0 {
-			s.Notes = append(s.Notes, "Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: "+
-				"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. "+
-				"In the last column │ is no change and ● the shift, between the ends of its band.")
+			s.Notes = append(s.Notes,
+				"Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: "+
+					"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. "+
+					"In the last column │ is no change and ● the shift, between the ends of its band.")
 		}
 		out = append(out, s)
 	}
-	d.eachFinding("Where the response times shifted", func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Shifts) })
+	d.eachFinding("Where the response times shifted",
+		func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Shifts) })
 	return out
 }
 
@@ -57,7 +62,8 @@ func shiftText(p verdict.ShiftPoint) string {
 	return d.text()
 }
 
-// ends is how far a point and its band reach from no change; a band beyond 100 % is drawn cut off.
+// ends returns the distance of a point and its band from no change; a band beyond 100 % is drawn
+// cut off.
 func ends(p verdict.ShiftPoint) float64 {
 	far := max(p.Effect, -p.Effect)
 	if p.Lo != nil && p.Hi != nil {
@@ -66,7 +72,7 @@ func ends(p verdict.ShiftPoint) float64 {
 	return min(far, 1)
 }
 
-// pictureHalf is how many signs a picture has on each side of no change.
+// pictureHalf is the number of signs of a picture on each side of no change.
 const pictureHalf = 10
 
 // picture draws a point and its band in signs, most being the end of the scale on both sides:

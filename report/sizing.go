@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,11 +13,11 @@ import (
 	"plimsoll/record"
 )
 
-// SizingFormat is the version of the JSON form of a [SizingDocument].
+// SizingFormat is the version of the JSON form of a [SizingPart].
 const SizingFormat = 1
 
-// A SizingDocument is the report of a ladder of load steps as data.
-type SizingDocument struct {
+// A SizingPart is the report of a ladder of load steps as data.
+type SizingPart struct {
 	Format   int    `json:"format"`
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -31,8 +29,8 @@ type SizingDocument struct {
 	Search *record.Capacity `json:"search,omitempty"`
 	// Drift lists the signals that moved in each step.
 	Drift []StepDrift `json:"drift"`
-	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be read back: in the
-	// steps, in those that were repeated, and in the first search. LostIn lists the runs.
+	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be read
+	// back: in the steps, in those that were repeated, and in the first search. LostIn lists the runs.
 	AcknowledgedLost int          `json:"acknowledged_lost,omitempty"`
 	LostIn           []StepLoss   `json:"lost_in,omitempty"`
 	Setup            []record.Row `json:"setup"`
@@ -49,26 +47,28 @@ type StepDrift struct {
 
 // gradeMarks are the signs of the self-hosters' table.
 var gradeMarks = map[sizing.Grade]string{
-	sizing.Excellent: "✅", sizing.Good: "✅", sizing.Acceptable: "⚠️", sizing.Borderline: "⚠️", sizing.Poor: "❌",
+	sizing.Excellent: "✅", sizing.Good: "✅", sizing.Acceptable: "⚠️", sizing.Borderline: "⚠️",
+	sizing.Poor: "❌",
 }
 
 // AllGraded reports whether every step has a grade; a step of a run that is not valid has none.
-func (d SizingDocument) AllGraded() bool {
+func (d *SizingPart) AllGraded() bool {
 	return !slices.ContainsFunc(d.Steps, func(s sizing.Step) bool { return s.Grade == "" })
 }
 
 // title names the machine if it is known.
-func (d SizingDocument) title() string {
+func (d *SizingPart) title() string {
 	if d.Machine.Name == "" {
 		return "Performance test results: " + d.Name
 	}
 	return "Performance test results: " + d.Machine.Name
 }
 
-// sheet lays the sizing out: whole enough as Markdown to be sent as a pull request.
-func (d SizingDocument) sheet() sheet {
-	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, warnings: d.LostWarnings(), parts: unfolded(d.sections()),
-		footer: fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))}
+// top begins the report; it is whole enough as Markdown to be sent as a pull request.
+func (d *SizingPart) top() sheet {
+	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}},
+		warnings: d.LostWarnings()}
+	s.footer = fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))
 	if !d.Complete {
 		s.alerts = append(s.alerts, alert{"Not complete", ": " + d.Why})
 	}
@@ -76,11 +76,12 @@ func (d SizingDocument) sheet() sheet {
 }
 
 // lead is the answer in one or two sentences.
-func (d SizingDocument) lead() string {
+func (d *SizingPart) lead() string {
 	if !d.Graded() {
 		return "No step carries a grade, so nothing can be said about how many users there may be. " + d.Bottleneck.Sentence
 	}
-	return fmt.Sprintf("Comfortable: %s. Maximum: %s. Bottleneck: %s", levelText(d.Comfortable), levelText(d.Maximum), lowerFirst(d.Bottleneck.Sentence))
+	return fmt.Sprintf("Comfortable: %s. Maximum: %s. Bottleneck: %s", levelText(d.Comfortable),
+		levelText(d.Maximum), lowerFirst(d.Bottleneck.Sentence))
 }
 
 func lowerFirst(s string) string {
@@ -103,38 +104,27 @@ func levelText(l sizing.Level) string {
 	return fmt.Sprintf("%d concurrent users (no longer at %d)", l.Users, l.Next)
 }
 
-func (d SizingDocument) sections() []section {
-	out := []section{{Level: 2, Title: "Methodology", Items: d.methodology()}}
-	if len(d.Setup) > 0 {
-		setup := newTable(-1, "Setting", "Value")
-		for _, r := range d.Setup {
-			setup.add(r.Name, r.Value)
-		}
-		out = append(out, section{Level: 2, Title: "Server configuration", Table: setup})
+func (d *SizingPart) methodSection() section {
+	return section{Level: 2, Title: "Methodology", Items: d.methodology()}
+}
+
+func (d *SizingPart) setupSection() section {
+	if len(d.Setup) == 0 {
+		return section{}
 	}
-	out = append(out, d.stepSection(), d.adviceSection())
-	if len(d.Offers) > 0 {
-		out = append(out, d.offerSection())
-	}
-	if s, ok := d.failureSection(); ok {
-		out = append(out, s)
-	}
-	if s, ok := d.driftSection(); ok {
-		out = append(out, s)
-	}
-	runs := newTable(2, ">Users", "Run", "Valid", "Why not")
+	return settingsSection("Server configuration", d.Setup)
+}
+
+func (d *SizingPart) runSection() section {
+	t := newTable(2, ">Users", "Run", "Valid", "Why not")
 	for _, s := range d.Steps {
-		valid := "yes"
-		if !s.Valid {
-			valid = "no"
-		}
-		runs.add(strconv.Itoa(s.Users), s.Run, valid, s.Why)
+		t.add(s.Users, s.Run, yes(s.Valid), s.Why)
 	}
-	return append(out, section{Level: 2, Title: "Runs", Table: runs})
+	return section{Level: 2, Title: "Runs", Table: t}
 }
 
 // methodology describes the measurement, in the form that readers of the table expect.
-func (d SizingDocument) methodology() []string {
+func (d *SizingPart) methodology() []string {
 	items := []string{"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload."}
 	if d.Plan == nil || d.Plan.Sizing == nil {
 		return items
@@ -157,9 +147,11 @@ func (d SizingDocument) methodology() []string {
 	if c := d.Search; c != nil {
 		found := fmt.Sprintf("found %.0f users: 10, 40, 80, 100 and 150 %% of that", c.Users)
 		if c.Kind == record.Unstable {
-			found = fmt.Sprintf("was unstable (%s): 10, 40, 80 and 100 %% of what held after an overload, or else of what was reached, and nothing beyond", c.Why)
+			found = fmt.Sprintf("was unstable (%s): 10, 40, 80 and 100 %% of what held after an overload, or else of what was reached, and nothing beyond",
+				c.Why)
 		} else if c.Kind == record.AtLeast {
-			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond", c.Users, c.Why)
+			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond",
+				c.Users, c.Why)
 		} else if u := d.Plan.Unbounded; u != nil && 1.5*c.Users > float64(u.MaxUsers) {
 			found += fmt.Sprintf(", but none beyond max_users (%d)", u.MaxUsers)
 		}
@@ -189,8 +181,9 @@ func stepCells(s sizing.Step) []string {
 	return append(cells, cpu, mem)
 }
 
-func (d SizingDocument) stepSection() section {
-	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile", ">99th percentile", ">Max", ">Failure rate",
+func (d *SizingPart) stepSection() section {
+	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile",
+		">99th percentile", ">Max", ">Failure rate",
 		">CPU usage", ">Memory", "Grade", "Because")
 	for _, s := range d.Steps {
 		grade, because := "none", s.Rule
@@ -200,7 +193,7 @@ func (d SizingDocument) stepSection() section {
 		case !s.Valid:
 			because = "the run is not valid, see Runs"
 		}
-		t.add(append(stepCells(s), grade, because)...)
+		t.add(stepCells(s), grade, because)
 	}
 	notes := []string{"Grades: Excellent p99 <= 100 ms; Good <= 200 ms; Acceptable <= 500 ms; Borderline <= 2 s with a median <= 100 ms; else Poor. Failures over 1 % cost one grade, over half of all make it Poor."}
 	roles := map[string]bool{}
@@ -210,20 +203,25 @@ func (d SizingDocument) stepSection() section {
 		}
 	}
 	if names := slices.Sorted(maps.Keys(roles)); len(names) > 0 {
-		notes = append(notes, fmt.Sprintf("CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.", strings.Join(names, " and ")))
+		notes = append(notes,
+			fmt.Sprintf("CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.",
+				strings.Join(names, " and ")))
 	} else {
-		notes = append(notes, "CPU and memory of the target are not seen from here: give its metrics_url, or run the test where its processes are.")
+		notes = append(notes,
+			"CPU and memory of the target are not seen from here: give its metrics_url, or run the test where its processes are.")
 	}
 	return section{Level: 2, Title: "Results", Table: t, Notes: notes}
 }
 
-func (d SizingDocument) adviceSection() section {
+func (d *SizingPart) adviceSection() section {
 	items := []string{
 		"Comfortable (graded Good or better): " + levelText(d.Comfortable) + ".",
 		"Maximum (graded better than Poor): " + levelText(d.Maximum) + ".",
 	}
 	if l := d.Comfortable; l.Users > 0 {
-		items = append(items, fmt.Sprintf("Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.", l.Users, l.RegisteredFrom, l.RegisteredTo))
+		items = append(items,
+			fmt.Sprintf("Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.",
+				l.Users, l.RegisteredFrom, l.RegisteredTo))
 	}
 	items = append(items, "Bottleneck: "+d.Bottleneck.Sentence)
 	if a := advice[d.Bottleneck.Name]; a != "" {
@@ -232,7 +230,8 @@ func (d SizingDocument) adviceSection() section {
 	if l := d.Limiter; l != nil && l.Advice != "" {
 		items = append(items, fmt.Sprintf("Limiter %s: %s", l.Name, l.Advice))
 	}
-	return section{Level: 2, Title: "Recommended capacity", Items: items, Notes: []string{"Between two steps nothing was measured, and nothing is interpolated."}}
+	return section{Level: 2, Title: "Recommended capacity", Items: items,
+		Notes: []string{"Between two steps nothing was measured, and nothing is interpolated."}}
 }
 
 // advice is the remedy for a bottleneck.
@@ -242,11 +241,20 @@ var advice = map[string]string{
 	sizing.ProxyBound:  "What to do: allow this host's address at the proxy, or test past it; then repeat the steps.",
 }
 
-func (d SizingDocument) offerSection() section {
-	t := newTable(-1, "Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users", ">Per 1,000 concurrent", ">Per 1,000 registered", ">Against measured", "Basis")
+func (d *SizingPart) offerSection() section {
+	if len(d.Offers) == 0 {
+		return section{}
+	}
+	t := newTable(-1, "Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users",
+		">Per 1,000 concurrent", ">Per 1,000 registered", ">Against measured", "Basis")
 	money := func(v float64, currency string) string { return fixed(v, 2) + " " + currency }
 	for _, o := range d.Offers {
-		users, per, reg, ratio, basis := dash, dash, dash, dash, "extrapolated, "+o.Assumption
+		users := dash
+		per := dash
+		reg := dash
+		ratio := dash
+		basis := "extrapolated, " + o.Assumption
+
 		if o.Measured {
 			basis = "measured"
 		} else if o.Users == nil {
@@ -266,31 +274,32 @@ func (d SizingDocument) offerSection() section {
 		if o.Ratio != nil {
 			ratio = sig(*o.Ratio, 2) + " x"
 		}
-		t.add(o.Name, strconv.Itoa(o.VCPU), sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per, reg, ratio, basis)
+		t.add(o.Name, o.VCPU, sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per,
+			reg, ratio, basis)
 	}
 	return section{Level: 2, Title: "Cost", Table: t, Notes: []string{
 		"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."}}
 }
 
-func (d SizingDocument) failureSection() (section, bool) {
-	var items []string
+func (d *SizingPart) failureSection() section {
+	var items prose
 	for _, s := range d.Steps {
 		if len(s.Classes) > 0 {
-			var parts []string
+			var parts prose
 			for _, c := range slices.Sorted(maps.Keys(s.Classes)) {
-				parts = append(parts, fmt.Sprintf("%d %s", s.Classes[c], c))
+				parts.add("%d %s", s.Classes[c], c)
 			}
-			items = append(items, fmt.Sprintf("%d users: %s.", s.Users, strings.Join(parts, ", ")))
+			items.add("%d users: %s.", s.Users, strings.Join(parts, ", "))
 		}
 		for _, p := range s.Proxy {
-			items = append(items, fmt.Sprintf("%d users: between users and server: %s", s.Users, p))
+			items.add("%d users: between users and server: %s", s.Users, p)
 		}
 	}
-	return section{Level: 2, Title: "Failures", Items: items}, len(items) > 0
+	return section{Level: 2, Title: "Failures", Items: items}
 }
 
-func (d SizingDocument) driftSection() (section, bool) {
-	var items []string
+func (d *SizingPart) driftSection() section {
+	var items prose
 	for _, s := range d.Drift {
 		steady := 0
 		for _, sig := range s.Signals {
@@ -298,20 +307,27 @@ func (d SizingDocument) driftSection() (section, bool) {
 				steady++
 				continue
 			}
-			items = append(items, fmt.Sprintf("%d users: %s.", s.Users, sig.Sentence))
+			items.add("%d users: %s.", s.Users, sig.Sentence)
 		}
 		if steady > 0 {
-			items = append(items, fmt.Sprintf("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).", s.Users, steady, len(s.Signals)))
+			items.add("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).",
+				s.Users, steady, len(s.Signals))
 		}
 	}
-	return section{Level: 2, Title: "Stability", Items: items, Notes: []string{"What moved while a step was held (docs/sizing.md)."}}, len(items) > 0
+	if len(items) == 0 {
+		return section{}
+	}
+	return section{Level: 2, Title: "Stability", Items: items,
+		Notes: []string{"What moved while a step was held (docs/sizing.md)."}}
 }
 
-// SizingCSV writes the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes.
-// Unknown values are empty, and so is the number of acknowledged messages that were lost where none is known to be.
-func SizingCSV(w io.Writer, d SizingDocument) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent", "memory_bytes", "grade", "rule", "valid", "run", "acknowledged_lost"}}
+// csvRows is the table of the steps for other programs: milliseconds, fractions, percent of one
+// core, bytes. Unknown values are empty, and so is the number of acknowledged messages that were
+// lost where none is known to be.
+func (d *SizingPart) csvRows() [][]string {
+	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms",
+		"failure_rate", "cpu_percent",
+		"memory_bytes", "grade", "rule", "valid", "run", "acknowledged_lost"}}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	for _, s := range d.Steps {
 		row := []string{strconv.Itoa(s.Users), num(s.Throughput), "", "", "", "", "", "", ""}
@@ -327,12 +343,10 @@ func SizingCSV(w io.Writer, d SizingDocument) error {
 		if v, ok := s.TotalMemory(); ok {
 			row[8] = strconv.FormatFloat(v, 'f', 0, 64)
 		}
-		rows = append(rows, append(row, string(s.Grade), formulaFree(s.Rule), strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
+		rows = append(rows,
+			append(row, string(s.Grade), s.Rule, strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
 	}
-	if err := out.WriteAll(rows); err != nil {
-		return err
-	}
-	return out.Error()
+	return rows
 }
 
 // formulaFree keeps a spreadsheet from taking a text of the server for a formula.
@@ -342,4 +356,14 @@ func formulaFree(s string) string {
 		return "'" + s
 	}
 	return s
+}
+
+// ofSizing is a section of a sizing, left out where it is empty.
+func ofSizing(f func(*SizingPart) section) func(Document) []section {
+	return func(d Document) []section {
+		if s := f(d.Sizing); !s.empty() {
+			return []section{s}
+		}
+		return nil
+	}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/csv"
-	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,7 +13,7 @@ import (
 )
 
 // seedDocument is the self-hosters' table with its prices, and the marks of a slow proxy and a leak.
-func seedDocument(t *testing.T) SizingDocument {
+func seedDocument(t *testing.T) Document {
 	t.Helper()
 	p, err := plan.Parse([]byte(`name: cx23
 target: {driver: external, url: "https://chat.example"}
@@ -36,39 +35,33 @@ prices:
 		row(50, 10, 39, 60, 80, 98, 15), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
 		row(500, 100, 46, 200, 2000, 1677, 140), row(750, 115, 1000, 3400, 4700, 9174, 160),
 	}
-	return SizingDocument{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
+	return Document{Sizing: &SizingPart{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
 		Result: sizing.Size(steps, sizing.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
 		Setup:  []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
 		Drift: []StepDrift{{Users: 50, Signals: []drift.Drift{{Signal: "memory of app", State: drift.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
-			{Signal: "CPU of app", State: drift.Steady, Sentence: "CPU of app: no drift that matters"}}}}}
-}
-
-func sizingScreen(t *testing.T, d SizingDocument) string {
-	t.Helper()
-	return string(render(t, func(w io.Writer) error { return SizingScreen(w, d, 0) }))
+			{Signal: "CPU of app", State: drift.Steady, Sentence: "CPU of app: no drift that matters"}}}}}}
 }
 
 func TestSizingGolden(t *testing.T) {
 	d := seedDocument(t)
 	golden(t, "sizing.md", reported(t, Markdown, d))
-	golden(t, "sizing.txt", sizingScreen(t, d))
-	golden(t, "sizing.csv", written(t, SizingCSV, d))
+	golden(t, "sizing.txt", screenText(t, d, 0))
+	golden(t, "sizing.csv", written(t, CSV, d))
 	golden(t, "sizing.json", reported(t, JSON, d))
-	golden(t, "sizing.html", bare(reported(t, HTML, d)))
 }
 
 // A ladder with little evidence: interrupted, refused by a proxy, chosen by a search, too short for a
 // grade.
 func TestSizingOfLittle(t *testing.T) {
 	d := seedDocument(t)
-	steps := d.Steps[:3]
+	steps := d.Sizing.Steps[:3]
 	steps[0].Count = 12
 	steps[1].Valid, steps[1].Why = false, "lag: <b>late</b> | \"x\""
 	steps[2].Failures, steps[2].Classes, steps[2].Proxy = 1, map[string]uint64{"4xx": 8}, []string{"=cmd: post: status 403 challenge page of a proxy"}
 	steps[2].Memory, steps[2].CPU = nil, nil
-	d.Result = sizing.Size(steps, d.Machine, d.Plan.Prices)
-	d.Complete, d.Why = false, "interrupted by <script>"
-	d.Search = &record.Capacity{Kind: record.AtLeast, Users: 500, Why: "max_users"}
+	d.Sizing.Result = sizing.Size(steps, d.Sizing.Machine, d.Sizing.Plan.Prices)
+	d.Sizing.Complete, d.Sizing.Why = false, "interrupted by <script>"
+	d.Sizing.Search = &record.Capacity{Kind: record.AtLeast, Users: 500, Why: "max_users"}
 	golden(t, "sizing-little.md", reported(t, Markdown, d))
 	page := reported(t, HTML, d)
 	for _, bad := range []string{"<script>\n", "<b>late", "by <script>"} {
@@ -76,13 +69,13 @@ func TestSizingOfLittle(t *testing.T) {
 			t.Errorf("the page holds %q", bad)
 		}
 	}
-	rows, err := csv.NewReader(strings.NewReader(written(t, SizingCSV, d))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(written(t, CSV, d))).ReadAll()
 	if err != nil || len(rows) != 4 || rows[2][9] != "" || rows[2][11] != "false" || rows[3][7] != "" {
 		t.Errorf("%v, %v", rows, err)
 	}
 	// Nothing at all.
-	for _, empty := range []SizingDocument{{}, {Result: sizing.Size(nil, sizing.Machine{}, nil)}} {
-		has(t, reported(t, Markdown, empty), "No step carries a grade")
+	for _, empty := range []*SizingPart{{}, {Result: sizing.Size(nil, sizing.Machine{}, nil)}} {
+		has(t, reported(t, Markdown, Document{Sizing: empty}), "No step carries a grade")
 	}
 }
 
@@ -90,13 +83,13 @@ func TestSizingOfLittle(t *testing.T) {
 // price, and a long reason leaves the columns of its row in place.
 func TestSizingOfFailures(t *testing.T) {
 	d := seedDocument(t)
-	for i := range d.Steps {
-		s := &d.Steps[i]
+	for i := range d.Sizing.Steps {
+		s := &d.Sizing.Steps[i]
 		s.P50, s.P95, s.P99, s.Max, s.Failures = 0, 0, 0, 0, 1
 		s.Proxy = []string{"login: status 403, a challenge page of a proxy that stands between the users and the server"}
 	}
-	d.Result = sizing.Size(d.Steps, d.Machine, d.Plan.Prices)
-	screen := sizingScreen(t, d)
+	d.Sizing.Result = sizing.Size(d.Sizing.Steps, d.Sizing.Machine, d.Sizing.Plan.Prices)
+	screen := screenText(t, d, 0)
 	md := reported(t, Markdown, d)
 	if strings.Contains(screen+md, " 0 ms") {
 		t.Errorf("times of no operation:\n%s%s", screen, md)
@@ -110,7 +103,7 @@ func TestSizingOfFailures(t *testing.T) {
 			t.Errorf("%d signs: %s", n, line)
 		}
 	}
-	rows, err := csv.NewReader(strings.NewReader(written(t, SizingCSV, d))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(written(t, CSV, d))).ReadAll()
 	if err != nil || strings.Join(rows[1][2:7], ",") != ",,,,1" {
 		t.Errorf("%v, %v", rows, err)
 	}
@@ -119,9 +112,9 @@ func TestSizingOfFailures(t *testing.T) {
 // Steps end at the most users that the plan allows, and the text does not promise others.
 func TestSizingStepsEndAtMaxUsers(t *testing.T) {
 	d := seedDocument(t)
-	d.Plan.Unbounded = &plan.Unbounded{MaxUsers: 5000}
+	d.Sizing.Plan.Unbounded = &plan.Unbounded{MaxUsers: 5000}
 	for users, want := range map[float64]bool{4000: true, 3000: false} {
-		d.Search = &record.Capacity{Kind: record.Estimate, Users: users}
+		d.Sizing.Search = &record.Capacity{Kind: record.Estimate, Users: users}
 		md := reported(t, Markdown, d)
 		if strings.Contains(md, "none beyond max") != want {
 			t.Errorf("%g users:\n%s", users, md)

@@ -1,17 +1,15 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
 )
 
-// SizingScreen writes the end of a sizing for a terminal, in lines of at most width signs: the comfortable and the
-// largest number of users, the bottleneck, the cost, and the steps with their grades. A width of 0 means 100; less than
-// 40 counts as 40.
-func SizingScreen(w io.Writer, d SizingDocument, width int) error {
-	s := screen{width: max(cmp.Or(width, defaultWidth), narrowest)}
+// screen writes the end of a sizing for a terminal: the comfortable and the largest number of
+// users, the bottleneck, the cost, and the steps with their grades.
+func (d *SizingPart) screen(w io.Writer, width int) error {
+	s := screen{width: width}
 	done := "complete"
 	if !d.Complete {
 		done = "not complete: " + d.Why
@@ -47,7 +45,8 @@ func SizingScreen(w io.Writer, d SizingDocument, width int) error {
 		s.entry("warning", warning)
 	}
 	s.blank()
-	t := newTable(-1, ">Users", ">per s", ">p50", ">p95", ">p99", ">max", ">Errors", ">CPU", ">Memory", "Grade")
+	t := newTable(-1, ">Users", ">per s", ">p50", ">p95", ">p99", ">max", ">Errors", ">CPU", ">Memory",
+		"Grade")
 	for _, step := range d.Steps {
 		grade := string(step.Grade)
 		switch {
@@ -56,7 +55,7 @@ func SizingScreen(w io.Writer, d SizingDocument, width int) error {
 		case grade == "":
 			grade = "none: " + step.Rule
 		}
-		t.add(append(stepCells(step), grade)...)
+		t.add(stepCells(step), grade)
 	}
 	for _, l := range t.text() {
 		s.lines = append(s.lines, tableLine(l, s.width)...)

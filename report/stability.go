@@ -18,16 +18,16 @@ type Stability struct {
 	Arms   []StabilityCell `json:"arms"` // as Document.Arms
 }
 
-// StabilityCell is one arm of it: the number of runs with each state of the signal (drift.FindDrift), and its
-// course over them.
+// StabilityCell is one arm of it: the number of runs with each state of the signal
+// (drift.FindDrift), and its course over them.
 type StabilityCell struct {
 	Runs      int `json:"runs"`
 	Rises     int `json:"rises"`
 	Falls     int `json:"falls"`
 	LevelsOff int `json:"levels_off"`
 	TooShort  int `json:"too_short"`
-	// First and Last are medians over the runs, Hours how long those were; PerHour the mean of the runs' slopes with
-	// its 95 % interval over the runs. All are NaN where no run knows them.
+	// First and Last are medians over the runs, Hours how long those were; PerHour the mean of the
+	// runs' slopes with its 95 % interval over the runs. All are NaN where no run knows them.
 	First   Number `json:"first"`
 	Last    Number `json:"last"`
 	Hours   Number `json:"hours"`
@@ -36,12 +36,13 @@ type StabilityCell struct {
 	Hi      Number `json:"per_hour_hi"`
 	// Parts counts in how many runs a part of the signal drifted by itself, most frequent first.
 	Parts []Count `json:"parts,omitempty"`
-	// Against is how much more the signal changed than in the base's run of the same block; nil for the base.
+	// Against compares the signal's change with the base's run of the same block; nil for the base.
 	Against *StabilityDelta `json:"against,omitempty"`
 }
 
-// StabilityDelta is the mean difference of relative changes over a run, 0.05 is five points, with its 95 % interval
-// over the blocks. Differs reports that it is significant at 1 % (t, Holm over the signals) and at least [apartFrom].
+// StabilityDelta is the mean difference of relative changes over a run, 0.05 is five points, with
+// its 95 % interval over the blocks. Differs reports that it is significant at 1 % (t, Holm over
+// the signals) and at least [apartFrom].
 type StabilityDelta struct {
 	Blocks  int    `json:"blocks"`
 	Value   Number `json:"value"`
@@ -56,8 +57,8 @@ const (
 	apartFrom  = 0.02
 )
 
-// moved returns the state, "rises" or "falls", that the signal had in more than half of the runs, and
-// their number; "" if there is none.
+// moved returns the state, "rises" or "falls", that the signal had in more than half of the runs,
+// and their number; "" if there is none.
 func (c StabilityCell) moved() (state string, runs int) {
 	switch {
 	case 2*c.Rises > c.Runs:
@@ -77,9 +78,9 @@ func (s Stability) worthARow() bool {
 
 // stability sums up the drift inside the runs.
 func (b *builder) stability() {
-	for _, e := range b.d.Engines {
+	for _, e := range b.Engines {
 		var rows []Stability
-		for _, a := range b.d.Arms {
+		for _, a := range b.Arms {
 			for _, r := range b.of(e.Key, a.Name) {
 				for _, d := range r.Drift {
 					if !slices.ContainsFunc(rows, func(s Stability) bool { return s.Signal == d.Signal }) {
@@ -89,18 +90,18 @@ func (b *builder) stability() {
 			}
 		}
 		for i := range rows {
-			for k, a := range b.d.Arms {
+			for k, a := range b.Arms {
 				cell := stabilityCell(b.of(e.Key, a.Name), rows[i].Signal)
 				if k > 0 {
-					cell.Against = against(b.of(e.Key, b.d.Arms[0].Name), b.of(e.Key, a.Name), rows[i].Signal)
+					cell.Against = against(b.of(e.Key, b.Arms[0].Name), b.of(e.Key, a.Name), rows[i].Signal)
 				}
 				rows[i].Arms = append(rows[i].Arms, cell)
 			}
 		}
-		for k := 1; k < len(b.d.Arms); k++ {
+		for k := 1; k < len(b.Arms); k++ {
 			judgeApart(rows, k)
 		}
-		b.d.Stability = append(b.d.Stability, rows...)
+		b.Stability = append(b.Stability, rows...)
 	}
 }
 
@@ -115,7 +116,8 @@ func driftOf(r RunData, signal string) (drift.Drift, bool) {
 }
 
 func stabilityCell(runs []RunData, signal string) StabilityCell {
-	c := StabilityCell{First: unknown, Last: unknown, Hours: unknown, PerHour: unknown, Lo: unknown, Hi: unknown}
+	c := StabilityCell{First: unknown, Last: unknown, Hours: unknown, PerHour: unknown, Lo: unknown,
+		Hi: unknown}
 	var first, last, hours, slopes []float64
 	parts := map[string]int{}
 	for _, r := range runs {
@@ -137,7 +139,11 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 		if d.PerHour == nil {
 			continue
 		}
-		first, last, hours, slopes = append(first, d.First), append(last, d.Last), append(hours, d.Hours), append(slopes, *d.PerHour)
+		first = append(first, d.First)
+		last = append(last, d.Last)
+		hours = append(hours, d.Hours)
+		slopes = append(slopes, *d.PerHour)
+
 		for _, p := range d.Parts {
 			parts[p.Name]++
 		}
@@ -160,7 +166,8 @@ func overRuns(values []float64) (mean, lo, hi Number) {
 	return Number(s.Mean()), Number(ci.Lo), Number(ci.Hi)
 }
 
-// against compares how much a signal changed in the runs of both arms, block by block; nil when no block has both.
+// against compares how much a signal changed in the runs of both arms, block by block; nil when no
+// block has both.
 func against(base, fresh []RunData, signal string) *StabilityDelta {
 	var diffs []float64
 	for _, f := range fresh {
@@ -206,13 +213,15 @@ func (d Document) stabilitySections() []section {
 	for _, e := range d.Engines {
 		var rest []string
 		short, all := 0, 0
-		t := newTable(-1, "Signal", "Arm", "Runs in which it moved", ">At first", ">At last", ">Per hour", ">More than the base")
+		t := newTable(-1, "Signal", "Arm", "Runs in which it moved", ">At first", ">At last", ">Per hour",
+			">More than the base")
 		for _, s := range d.Stability {
 			if s.Engine != e.Key {
 				continue
 			}
 			all++
-			if slices.ContainsFunc(s.Arms, func(c StabilityCell) bool { return c.Runs > 0 && c.TooShort == c.Runs }) {
+			if slices.ContainsFunc(s.Arms,
+				func(c StabilityCell) bool { return c.Runs > 0 && c.TooShort == c.Runs }) {
 				short++
 				continue
 			}
@@ -222,7 +231,8 @@ func (d Document) stabilitySections() []section {
 			}
 			for i, c := range s.Arms {
 				if c.Runs > 0 {
-					t.add(s.Signal, d.Arms[i].Label, c.movedText(), s.value(c.First), s.value(c.Last), s.slope(c), c.againstText())
+					t.add(s.Signal, d.Arms[i].Label, c.movedText(), s.value(c.First), s.value(c.Last), s.slope(c),
+						c.againstText())
 				}
 			}
 		}
@@ -232,15 +242,17 @@ func (d Document) stabilitySections() []section {
 		s := section{Level: 3, Title: "Stability of the bounded test" + dashLabel(e.Label)}
 		if len(t.Rows) > 0 {
 			s.Table = t
-			s.Notes = append(s.Notes, "What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; "+
-				"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. "+
-				"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.")
+			s.Notes = append(s.Notes,
+				"What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; "+
+					"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. "+
+					"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.")
 		}
 		if len(rest) > 0 {
 			s.Notes = append(s.Notes, "No drift that matters in most runs: "+list(rest)+".")
 		}
 		if short > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s in measured phases too short to see a drift: nothing is said about %s.", count(short, "signal lies", "signals lie"), verb(short, "it", "them")))
+			s.Notes.add("%s in measured phases too short to see a drift: nothing is said about %s.",
+				count(short, "signal lies", "signals lie"), verb(short, "it", "them"))
 		}
 		out = append(out, s)
 	}
@@ -253,28 +265,28 @@ func (s Stability) value(v Number) string {
 	case !v.Known():
 		return dash
 	case s.Unit == "bytes":
-		return sig(float64(v)/(1<<20), 3) + " MiB"
+		return sig(v/(1<<20), 3) + " MiB"
 	}
-	return strings.TrimSpace(sig(float64(v), 3) + " " + s.Unit)
+	return strings.TrimSpace(sig(v, 3) + " " + s.Unit)
 }
 
 func (s Stability) slope(c StabilityCell) string {
-	scale, unit := 1.0, s.Unit
+	scale, unit := Number(1), s.Unit
 	if s.Unit == "bytes" {
 		scale, unit = 1.0/(1<<20), "MiB"
 	}
 	if !c.PerHour.Known() {
 		return dash
 	}
-	text := strings.TrimSpace(plus(float64(c.PerHour)*scale) + " " + unit)
+	text := strings.TrimSpace(plus(c.PerHour*scale) + " " + unit)
 	if c.Lo.Known() && c.Hi.Known() {
-		text += fmt.Sprintf(" [%s, %s]", plus(float64(c.Lo)*scale), plus(float64(c.Hi)*scale))
+		text += fmt.Sprintf(" [%s, %s]", plus(c.Lo*scale), plus(c.Hi*scale))
 	}
 	return text
 }
 
 // plus writes a number with its sign and three digits.
-func plus(v float64) string {
+func plus[F ~float64](v F) string {
 	if v < 0 {
 		return sig(v, 3)
 	}
@@ -282,13 +294,13 @@ func plus(v float64) string {
 }
 
 func (c StabilityCell) movedText() string {
-	var parts []string
+	var parts prose
 	for _, x := range []struct {
 		n    int
 		word string
 	}{{c.Rises, "rose"}, {c.Falls, "fell"}, {c.LevelsOff, "leveled off"}, {c.TooShort, "too short"}} {
 		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d", x.word, x.n))
+			parts.add("%s in %d", x.word, x.n)
 		}
 	}
 	if len(parts) == 0 {
@@ -298,16 +310,20 @@ func (c StabilityCell) movedText() string {
 }
 
 func (c StabilityCell) againstText() string {
-	if c.Against == nil {
+	switch {
+	case c.Against == nil:
 		return dash
+	case c.Against.Differs:
+		return c.Against.text() + ", differs"
 	}
-	d := c.Against
-	text := signed(100*float64(d.Value), 1) + " points"
+	return c.Against.text()
+}
+
+// text writes the difference with its interval: "+1.2 points [+0.3, +2.1]".
+func (d *StabilityDelta) text() string {
+	text := signed(100*d.Value, 1) + " points"
 	if d.Lo.Known() && d.Hi.Known() {
-		text += fmt.Sprintf(" [%s, %s]", signed(100*float64(d.Lo), 1), signed(100*float64(d.Hi), 1))
-	}
-	if d.Differs {
-		text += ", differs"
+		text += fmt.Sprintf(" [%s, %s]", signed(100*d.Lo, 1), signed(100*d.Hi, 1))
 	}
 	return text
 }
@@ -315,28 +331,31 @@ func (c StabilityCell) againstText() string {
 // told are the signals whose drift has a comment of its own.
 var told = []string{"mean response", "throughput"}
 
-// stabilityComments name the arms whose response times or throughput drift, and the signals in which the arms
-// drift differently.
+// stabilityComments name the arms whose response times or throughput drift, and the signals in
+// which the arms drift differently.
 func (d Document) stabilityComments() []string {
-	var out []string
+	var out prose
 	for _, s := range d.Stability {
 		for i, c := range s.Arms {
-			name := prefix(d.engineLabel(s.Engine)) + d.Arms[i].Label
+			name := d.on(s.Engine) + d.Arms[i].Label
 			if state, n := c.moved(); state != "" && slices.Contains(told, s.Signal) {
 				word := "climbed"
 				if state == drift.Falls {
 					word = "fell"
 				}
-				text := fmt.Sprintf("%s: %s %s from %s to %s in %s (%d of %s; slope %s per hour, 95 %% interval over the runs)", name, s.Signal, word,
-					s.value(c.First), s.value(c.Last), hoursText(c.Hours), n, count(c.Runs, "run", "runs"), s.slope(c))
+				text := fmt.Sprintf("%s: %s %s from %s to %s in %s (%d of %s; slope %s per hour, 95 %% interval over the runs)",
+					name, s.Signal, word,
+					s.value(c.First), s.value(c.Last), hoursText(c.Hours), n, count(c.Runs, "run", "runs"),
+					s.slope(c))
 				if names := c.mostParts(); len(names) > 0 {
 					text += ": " + list(names)
 				}
 				out = append(out, text+".")
 			}
 			if a := c.Against; a != nil && a.Differs {
-				out = append(out, fmt.Sprintf("%s: %s does not drift as with the base: %s over a run, in %s.", name, s.Signal,
-					strings.TrimSuffix(c.againstText(), ", differs")+" of its value at first", count(a.Blocks, "block", "blocks")))
+				out.add("%s: %s does not drift as with the base: %s over a run, in %s.", name, s.Signal,
+					a.text()+" of its value at first",
+					count(a.Blocks, "block", "blocks"))
 			}
 		}
 	}
@@ -361,7 +380,7 @@ func hoursText(h Number) string {
 	case math.Abs(minutes-60) <= 1:
 		return "the hour"
 	case minutes >= 120:
-		return fixed(float64(h), 1) + " hours"
+		return fixed(h, 1) + " hours"
 	case minutes >= 2:
 		return fixed(minutes, 1) + " minutes"
 	}

@@ -6,8 +6,9 @@ import (
 	"io"
 )
 
-// Width of a graph in its own units, and the place of the area in it. A page of 400 pixels shows it at three quarters of
-// its size, where the text can still be read; the height of the head depends on the legend.
+// Width of a graph in its own units, and the place of the area in it. A page of 400 pixels shows it
+// at three quarters of its size, where the text can still be read; the height of the head depends
+// on the legend.
 const (
 	svgWidth  = 460
 	areaX     = 56
@@ -19,15 +20,16 @@ const (
 	signWidth = 6.3 // of a letter of the legend, on average
 )
 
-// Size of the PNG of a graph in pixels. Reports show two beside each other, each at about half of this width: its letters
-// are large enough for that.
+// Size of the PNG of a graph in pixels. Reports show two beside each other, each at about half of
+// this width: its letters are large enough for that.
 const (
 	pngWidth  = 800
 	pngHeight = 440
 	pngScale  = float64(pngWidth) / svgWidth
 )
 
-// svgStyle is the look of a graph that stands alone; inside an HTML page the page's style takes its place.
+// svgStyle is the look of a graph that stands alone; inside an HTML page the page's style takes its
+// place.
 const svgStyle = `<style>
 .chart{font:12px sans-serif;background:#fff}.chart text{fill:#222}.chart .title{font-weight:bold;font-size:14px}.chart .how{fill:#666;font-size:11px}
 .area line,.area polyline{vector-effect:non-scaling-stroke}
@@ -44,7 +46,7 @@ const svgStyle = `<style>
 // SVG draws the graph as a file of its own, without any outside address but the name of the format.
 func (g Graph) SVG(w io.Writer) error {
 	var b bytes.Buffer
-	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle)
+	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle, 0)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -56,11 +58,11 @@ func (g Graph) PNG(w io.Writer) error {
 	return writePNG(w, svgWidth, height, pngScale, g.shapes(max(height-head-belowArea, 60)))
 }
 
-// svg draws the graph with attributes and a style.
-func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
+// svg draws the graph below a line with attributes and a style.
+func (g Graph) svg(b *bytes.Buffer, attributes, style string, from float64) {
 	_, head := g.legend()
-	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 0 %d %s" role="img" aria-label="%s">`+"\n%s",
-		attributes, svgWidth, coord(head+areaH+belowArea), esc(g.title()), style)
+	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 %s %d %s" role="img" aria-label="%s">`+"\n%s",
+		attributes, coord(from), svgWidth, coord(head+areaH+belowArea-from), esc(g.title()), style)
 	writeShapes(b, g.shapes(areaH))
 	b.WriteString("</svg>\n")
 }
@@ -76,9 +78,9 @@ func (g Graph) legend() (legend [][]key, head float64) {
 	return legend, head
 }
 
-// shapes draws the graph with an area of a height. Curves lie in a group that is an inner svg, whose units are those of
-// the outer one, so that a script can zoom by changing its view box; data-end, data-lo and data-hi on it give the range
-// of the axes.
+// shapes draws the graph with an area of a height. Curves lie in a group that is an inner svg with
+// the units of the outer one, so that a script can zoom by changing its view box; data-end, data-lo
+// and data-hi on it give the range of the axes.
 func (g Graph) shapes(height float64) []shape {
 	legend, head := g.legend()
 	out := []shape{textAt("title", 8, titleRow, 0, short(g.title(), 52), "")}
@@ -101,10 +103,12 @@ func (g Graph) shapes(height float64) []shape {
 		add(textAt("", areaX+a.x(t.at), foot+16, 0, t.label, "middle"))
 	}
 	add(groupEnd, lineAt("axis", areaX, foot, areaX+areaW, foot),
-		textAt("", areaX+areaW/2, foot+belowArea-8, 0, "time since the start of the test ("+unit+")", "middle"),
+		textAt("", areaX+areaW/2, foot+belowArea-8, 0, "time since the start of the test ("+unit+")",
+			"middle"),
 		turned(textAt("", 13, head+height/2, 0, g.yLabel(), "middle"), -90))
 	inner := fmt.Sprintf(`<svg class="area" x="%d" y="%s" width="%[3]d" height="%[4]s" viewBox="0 0 %[3]d %[4]s" preserveAspectRatio="none" data-end="%s" data-lo="%s" data-hi="%s" data-unit="%s">`,
-		areaX, coord(head), areaW, coord(height), decimal(end), decimal(a.lo), decimal(a.hi), esc(g.data.Unit))
+		areaX, coord(head), areaW, coord(height), decimal(end), decimal(a.lo), decimal(a.hi),
+		esc(g.data.Unit))
 	add(shape{kind: "open", x: areaX, y: head, text: inner})
 	add(a.spans("broken", g.data.Broken)...)
 	add(a.spans("unknown", g.data.Unknown)...)
@@ -140,8 +144,8 @@ func (g Graph) noData(head, height float64) []shape {
 	return out
 }
 
-// bands returns the stretches of an arm's band that can be seen: between its gaps, and where it is wider than fine
-// somewhere.
+// bands returns the stretches of an arm's band that can be seen: between its gaps, and where it is
+// wider than fine somewhere.
 func (g Graph) bands(a ArmLine, fine float64) []piece {
 	var out []piece
 	if len(a.Lo) == 0 {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,10 +13,11 @@ import (
 	"plimsoll/stats"
 )
 
-// TrendFormat is the version of the JSON form of a [TrendDocument].
+// TrendFormat is the version of the JSON form of a [TrendPart].
 const TrendFormat = 1
 
-// A ReleasePair is one comparison of two releases on one database: the supported users of each pair of runs.
+// A ReleasePair is one comparison of two releases on one database: the supported users of each pair
+// of runs.
 type ReleasePair struct {
 	Comparison string    // its id, or the file that it was read from
 	Host       string    // the host, empty if unknown
@@ -25,20 +25,22 @@ type ReleasePair struct {
 	Base, New  string    // the releases
 	Database   string    // empty where it has no name
 	Pairs      []verdict.Pair
-	// Withheld is the reason why the verdict on the capacity was withheld ([verdict.Result]); empty where it was not.
+	// Withheld is the reason why the verdict on the capacity was withheld ([verdict.Result]); empty
+	// where it was not.
 	Withheld string
-	// NotComplete describes the end of a comparison that is not complete, beginning with a verb; empty for one that
-	// is.
+	// NotComplete describes the end of a comparison that is not complete, beginning with a verb; empty
+	// for one that is.
 	NotComplete string
 }
 
-// A TrendDocument is supported users by release, over many comparisons. Every number that joins two releases is a
-// ratio within a comparison, or a product of such ratios; numbers of different comparisons, that is of different days
-// and hosts, are never divided by each other.
-type TrendDocument struct {
+// A TrendPart is supported users by release, over many comparisons. Every number that joins two
+// releases is a ratio within a comparison, or a product of such ratios; numbers of different
+// comparisons, that is of different days and hosts, are never divided by each other.
+type TrendPart struct {
 	Format    int             `json:"format"`
 	Databases []TrendDatabase `json:"databases"`
-	// Level is that of the intervals, Alpha the chance that a chain of equal releases gets a change.
+	// Level is the level of the intervals, Alpha the chance that a chain of equal releases gets a
+	// change.
 	Level    float64  `json:"level"`
 	Alpha    float64  `json:"alpha"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -50,7 +52,8 @@ type TrendDatabase struct {
 	Chains   []TrendChain `json:"chains"`             // in the order of the input
 	LeftOut  []record.Row `json:"left_out,omitempty"` // comparisons without a number, with the reason
 	Links    []TrendLink  `json:"comparisons"`
-	// SD is the standard deviation of the differences of all comparisons: noise, and changes between releases.
+	// SD is the standard deviation of the differences of all comparisons: noise, and changes between
+	// releases.
 	SD Number `json:"sd"`
 }
 
@@ -62,29 +65,29 @@ type TrendChain struct {
 	Places int `json:"places"`
 }
 
-// TrendRelease is one release: its supported users against the first release of its chain, as a relative difference.
-// The first has 0.
+// TrendRelease is one release: its supported users against the first release of its chain, as a
+// relative difference. The first has 0.
 type TrendRelease struct {
 	Release string `json:"release"`
 	Against Delta  `json:"against_first"`
-	// Comparisons is how many it was in.
+	// Comparisons counts the comparisons with it.
 	Comparisons int `json:"comparisons"`
 }
 
-// TrendChange is a release from which on the level is another. Shift is against the level before, P is adjusted for
-// all places of the chain.
+// TrendChange is a release from which on the level is another. Shift is against the level before, P
+// is adjusted for all places of the chain.
 type TrendChange struct {
 	Release string `json:"release"`
 	Before  string `json:"release_before"`
 	Shift   Delta  `json:"shift"`
 	P       Number `json:"p"`
-	// InRow is how many comparisons in a row show it, each by itself; from two on it is an alarm.
+	// InRow counts comparisons in a row that show it, each by itself; from two on it is an alarm.
 	InRow int  `json:"comparisons_in_a_row"`
 	Alarm bool `json:"alarm"`
 }
 
-// alarmLinks is how many comparisons in a row have to show a change before it is an alarm. One may have had a bad day,
-// and along a chain of neighbors that day would stay in the levels of all later releases.
+// alarmLinks is the number of comparisons in a row that make a change an alarm. One may have had a
+// bad day, and along a chain of neighbors that day would stay in the levels of all later releases.
 const alarmLinks = 2
 
 // TrendLink is one comparison as it was measured.
@@ -101,8 +104,8 @@ type TrendLink struct {
 }
 
 // FromReleases makes the document of comparisons in the order of time. It changes nothing in them.
-func FromReleases(all []ReleasePair) TrendDocument {
-	d := TrendDocument{Format: TrendFormat, Level: 1 - stats.FixedAlpha, Alpha: stats.FixedAlpha}
+func FromReleases(all []ReleasePair) Document {
+	d := &TrendPart{Format: TrendFormat, Level: 1 - stats.FixedAlpha, Alpha: stats.FixedAlpha}
 	var databases []string
 	for _, p := range all {
 		if !slices.Contains(databases, p.Database) {
@@ -123,7 +126,9 @@ func FromReleases(all []ReleasePair) TrendDocument {
 	}
 	for _, db := range d.Databases {
 		if len(db.Chains) > 1 {
-			warn(db.Database, "%d chains of releases that no comparison connects: nothing is said of one against another", len(db.Chains))
+			warn(db.Database,
+				"%d chains of releases that no comparison connects: nothing is said of one against another",
+				len(db.Chains))
 		}
 		for _, l := range db.LeftOut {
 			warn(db.Database, "%s is left out: %s", l.Name, l.Value)
@@ -131,14 +136,16 @@ func FromReleases(all []ReleasePair) TrendDocument {
 	}
 	for _, p := range all {
 		if p.NotComplete != "" {
-			warn(p.Database, "comparison %s is not complete (it %s): only the blocks that there are count", p.Comparison, p.NotComplete)
+			warn(p.Database, "comparison %s is not complete (it %s): only the blocks that there are count",
+				p.Comparison, p.NotComplete)
 		}
 	}
-	return d
+	return Document{Trend: d}
 }
 
 func trendOf(database string, all []ReleasePair) TrendDatabase {
-	out := TrendDatabase{Database: database, Chains: []TrendChain{}, Links: []TrendLink{}, SD: Number(math.NaN())}
+	out := TrendDatabase{Database: database, Chains: []TrendChain{}, Links: []TrendLink{},
+		SD: Number(math.NaN())}
 	var names []string // in their order
 	type link struct {
 		base, fresh string
@@ -206,8 +213,8 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 	return out
 }
 
-// place puts the releases of a comparison into the order: a base that is new to it right before its new release, a
-// new release at the end.
+// place puts the releases of a comparison into the order: a base that is new to it right before its
+// new release, a new release at the end.
 func place(names []string, base, fresh string) []string {
 	b, f := slices.Index(names, base), slices.Index(names, fresh)
 	switch {
@@ -221,7 +228,8 @@ func place(names []string, base, fresh string) []string {
 	return names
 }
 
-func chainOf(names []string, members []int, levels []stats.ChainLevel, links []stats.Link) TrendChain {
+func chainOf(names []string, members []int, levels []stats.ChainLevel,
+	links []stats.Link) TrendChain {
 	var c TrendChain
 	number := map[int]int{} // of a node in the chain
 	for k, i := range members {
@@ -243,15 +251,18 @@ func chainOf(names []string, members []int, levels []stats.ChainLevel, links []s
 	}
 	c.Places = len(stats.Candidates(len(members), own))
 	for _, x := range stats.ChangePoints(len(members), own, stats.FixedAlpha) {
-		c.Changes = append(c.Changes, TrendChange{Release: c.Releases[x.At].Release, Before: c.Releases[x.At-1].Release, P: Number(min(x.P, 1)), InRow: x.InRow, Alarm: x.InRow >= alarmLinks,
-			Shift: fromLogs(x.Shift, x.Interval)})
+		c.Changes = append(c.Changes,
+			TrendChange{Release: c.Releases[x.At].Release, Before: c.Releases[x.At-1].Release,
+				P: Number(min(x.P, 1)), InRow: x.InRow, Alarm: x.InRow >= alarmLinks,
+				Shift: fromLogs(x.Shift, x.Interval)})
 	}
 	return c
 }
 
 // fromLogs returns a difference of logarithms as a ratio minus one.
 func fromLogs(v float64, ci stats.Interval) Delta {
-	return Delta{Value: Number(math.Expm1(v)), Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}
+	return Delta{Value: Number(math.Expm1(v)), Lo: Number(math.Expm1(ci.Lo)),
+		Hi: Number(math.Expm1(ci.Hi))}
 }
 
 func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
@@ -262,32 +273,34 @@ func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
 		}
 		return Number(math.Exp(sum / float64(len(v))))
 	}
-	return TrendLink{Comparison: p.Comparison, Host: p.Host, Time: p.Time, Base: p.Base, New: p.New, BaseUsers: mean(base), NewUsers: mean(fresh), Pairs: s.N(),
+	return TrendLink{Comparison: p.Comparison, Host: p.Host, Time: p.Time, Base: p.Base, New: p.New,
+		BaseUsers: mean(base), NewUsers: mean(fresh), Pairs: s.N(),
 		Effect: fromLogs(s.Mean(), stats.TInterval(s, 1-stats.FixedAlpha))}
 }
 
-// TrendCSV writes one line per release for other programs; ratios minus one, unknown values are empty.
-func TrendCSV(w io.Writer, d TrendDocument) error {
-	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons", "change", "change_lo", "change_hi", "change_p", "alarm"}}
+// csvRows has one line per release for other programs; ratios minus one, unknown values are empty.
+func (d *TrendPart) csvRows() [][]string {
+	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons",
+		"change", "change_lo", "change_hi", "change_p", "alarm"}}
 	for _, db := range d.Databases {
 		for k, c := range db.Chains {
 			for _, r := range c.Releases {
-				row := []string{formulaFree(db.Database), strconv.Itoa(k + 1), formulaFree(r.Release), figure(float64(r.Against.Value)), figure(float64(r.Against.Lo)), figure(float64(r.Against.Hi)),
-					strconv.Itoa(r.Comparisons), "", "", "", "", ""}
+				row := fields(db.Database, k+1, r.Release, r.Against.Value, r.Against.Lo, r.Against.Hi,
+					r.Comparisons, "", "", "", "", "")
 				for _, x := range c.Changes {
 					if x.Release == r.Release {
-						row = append(row[:7], figure(float64(x.Shift.Value)), figure(float64(x.Shift.Lo)), figure(float64(x.Shift.Hi)), figure(float64(x.P)), strconv.FormatBool(x.Alarm))
+						row = append(row[:7], fields(x.Shift.Value, x.Shift.Lo, x.Shift.Hi, x.P, x.Alarm)...)
 					}
 				}
 				rows = append(rows, row)
 			}
 		}
 	}
-	return writeCSV(w, rows)
+	return rows
 }
 
 // lines are the findings, a sentence each.
-func (d TrendDocument) lines() []string {
+func (d *TrendPart) lines() []string {
 	var out []string
 	for _, db := range d.Databases {
 		add := func(format string, args ...any) {
@@ -295,7 +308,7 @@ func (d TrendDocument) lines() []string {
 		}
 		if db.SD.Known() && db.SD > 0 {
 			add("the differences of %s have an sd of %s %%: noise, and what changed between releases.",
-				count(len(db.Links), "comparison", "comparisons"), fixed(100*float64(db.SD), 1))
+				count(len(db.Links), "comparison", "comparisons"), fixed(100*db.SD, 1))
 		}
 		unsought := 0
 		for _, c := range db.Chains {
@@ -304,7 +317,8 @@ func (d TrendDocument) lines() []string {
 			if last.Against.Lo.Known() {
 				spread = trim(fixed(100*d.Level, 1)) + " % interval"
 			}
-			add("from %s to %s supported users changed by %s (%s).", first.Release, last.Release, last.Against.text(), spread)
+			add("from %s to %s supported users changed by %s (%s).", first.Release, last.Release,
+				last.Against.text(), spread)
 			places := count(c.Places, "place", "places")
 			for _, x := range c.Changes {
 				add("the level changes at %s, by %s against %s and before (p %s after adjusting for %s). %s.",
@@ -338,17 +352,21 @@ func (c TrendChange) confirmed() string {
 // rounded writes a number with at most six decimals.
 func rounded(v Number) string { return figure(math.Round(1e6*float64(v)) / 1e6) }
 
-// OtavaCSV writes the comparisons on one database as Apache Otava reads a series: a line for each, in the order of
-// time, with the difference of the new release in % as the metric. It returns an error if one of them has no time.
+// OtavaCSV writes the comparisons on one database as Apache Otava reads a series: a line for each,
+// in the order of time, with the difference of the new release in % as the metric. It returns an
+// error if one of them has no time.
 func OtavaCSV(w io.Writer, db TrendDatabase) error {
-	rows := [][]string{{"time", "comparison", "base", "release", "difference", "base_users", "new_users"}}
-	links := slices.SortedStableFunc(slices.Values(db.Links), func(a, b TrendLink) int { return a.Time.Compare(b.Time) })
+	rows := [][]string{{"time", "comparison", "base", "release", "difference", "base_users",
+		"new_users"}}
+	links := slices.SortedStableFunc(slices.Values(db.Links),
+		func(a, b TrendLink) int { return a.Time.Compare(b.Time) })
 	for _, l := range links {
 		if l.Time.IsZero() {
-			return fmt.Errorf("comparison %s has no time, by which Otava orders: name it in a column time", l.Comparison)
+			return fmt.Errorf("comparison %s has no time, by which Otava orders: name it in a column time",
+				l.Comparison)
 		}
 		rows = append(rows, []string{
-			l.Time.UTC().Format(time.RFC3339), formulaFree(l.Comparison), formulaFree(l.Base), formulaFree(l.New),
+			l.Time.UTC().Format(time.RFC3339), l.Comparison, l.Base, l.New,
 			rounded(100 * l.Effect.Value), rounded(l.BaseUsers), rounded(l.NewUsers),
 		})
 	}

@@ -15,7 +15,7 @@ import (
 func TestTrendGolden(t *testing.T) {
 	d := FromReleases(releaseScene())
 	golden(t, "trend.md", reported(t, Markdown, d))
-	golden(t, "trend.csv", written(t, TrendCSV, d))
+	golden(t, "trend.csv", written(t, CSV, d))
 	golden(t, "trend.json", reported(t, JSON, d))
 	golden(t, "trend.svg", render(t, TrendGraphs(d)[1].SVG))
 }
@@ -24,26 +24,26 @@ func TestTrendGolden(t *testing.T) {
 func TestTrendAlarm(t *testing.T) {
 	all := releaseScene()[:4]
 	one := FromReleases(all)
-	if c := one.Databases[0].Chains[0].Changes; len(c) != 1 || c[0].Alarm || c[0].InRow != 1 {
+	if c := one.Trend.Databases[0].Chains[0].Changes; len(c) != 1 || c[0].Alarm || c[0].InRow != 1 {
 		t.Fatalf("changes %+v", c)
 	}
 	has(t, reported(t, Markdown, one), "No alarm yet: that takes 2 comparisons in a row which show it; compare v10.2 or an earlier release with v10.3 or a later one.")
 	again := all[1]
 	again.Comparison, again.New, again.Time = "c-6", "v10.4", time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC)
 	two := FromReleases(append(all, again))
-	if c := two.Databases[0].Chains[0].Changes; len(c) != 1 || !c[0].Alarm || c[0].InRow != 2 {
+	if c := two.Trend.Databases[0].Chains[0].Changes; len(c) != 1 || !c[0].Alarm || c[0].InRow != 2 {
 		t.Fatalf("changes %+v", c)
 	}
 	has(t, reported(t, Markdown, two), "ALARM: 2 comparisons in a row show it.", ", alarm |")
-	has(t, written(t, TrendCSV, two), ",true\n")
+	has(t, written(t, CSV, two), ",true\n")
 
 	var b bytes.Buffer
-	if err := OtavaCSV(&b, two.Databases[0]); err == nil || !strings.Contains(err.Error(), "comparison c-1 has no time") {
+	if err := OtavaCSV(&b, two.Trend.Databases[0]); err == nil || !strings.Contains(err.Error(), "comparison c-1 has no time") {
 		t.Errorf("without times: %v", err)
 	}
 	b.Reset()
-	two.Databases[0].Links = two.Databases[0].Links[4:]
-	if err := OtavaCSV(&b, two.Databases[0]); err != nil || b.String() != "time,comparison,base,release,difference,base_users,new_users\n"+
+	two.Trend.Databases[0].Links = two.Trend.Databases[0].Links[4:]
+	if err := OtavaCSV(&b, two.Trend.Databases[0]); err != nil || b.String() != "time,comparison,base,release,difference,base_users,new_users\n"+
 		"2026-01-30T00:00:00Z,c-6,v10.2,v10.4,-9.9401,1034.845276,931.980623\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
@@ -60,14 +60,14 @@ func TestTrendNeverCrossesHosts(t *testing.T) {
 		}
 	}
 	a, b := FromReleases(one), FromReleases(other)
-	for i := range a.Databases {
-		for k, c := range a.Databases[i].Chains {
+	for i := range a.Trend.Databases {
+		for k, c := range a.Trend.Databases[i].Chains {
 			for j, r := range c.Releases {
-				if got := b.Databases[i].Chains[k].Releases[j].Against; math.Abs(float64(got.Value-r.Against.Value)) > 1e-9 {
+				if got := b.Trend.Databases[i].Chains[k].Releases[j].Against; math.Abs(float64(got.Value-r.Against.Value)) > 1e-9 {
 					t.Errorf("%s: %v on one host, %v on hosts of other sizes", r.Release, r.Against, got)
 				}
 			}
-			if len(c.Changes) != len(b.Databases[i].Chains[k].Changes) {
+			if len(c.Changes) != len(b.Trend.Databases[i].Chains[k].Changes) {
 				t.Error("another number of changes")
 			}
 		}
@@ -80,18 +80,18 @@ func TestTrendLeavesOutWithheld(t *testing.T) {
 	all := releaseScene()
 	all[1].Withheld = "v10.3 has more unstable searches than v10.2 (2, 0)"
 	d := FromReleases(all)
-	pg := d.Databases[0]
+	pg := d.Trend.Databases[0]
 	if len(pg.LeftOut) != 2 || pg.LeftOut[0].Name != "c-2" || len(pg.Links) != 3 || len(pg.Chains) != 2 {
 		t.Fatalf("left out %+v; %d comparisons, %d chains", pg.LeftOut, len(pg.Links), len(pg.Chains))
 	}
-	if text := strings.Join(d.Warnings, "\n"); !strings.Contains(text, "c-2 is left out") || !strings.Contains(text, all[1].Withheld) {
+	if text := strings.Join(d.Trend.Warnings, "\n"); !strings.Contains(text, "c-2 is left out") || !strings.Contains(text, all[1].Withheld) {
 		t.Errorf("warnings:\n%s", text)
 	}
 }
 
 func TestTrendFindings(t *testing.T) {
 	d := FromReleases(releaseScene())
-	pg, my := d.Databases[0], d.Databases[1]
+	pg, my := d.Trend.Databases[0], d.Trend.Databases[1]
 	if len(pg.LeftOut) != 1 || len(pg.Chains) != 1 || len(my.Chains) != 2 {
 		t.Fatalf("left out %v; %d and %d chains", pg.LeftOut, len(pg.Chains), len(my.Chains))
 	}
@@ -101,7 +101,7 @@ func TestTrendFindings(t *testing.T) {
 	}
 	// Names: those of a base that is new to the chain stand right before its release, however the comparisons are
 	// given.
-	late := FromReleases([]ReleasePair{releaseScene()[1], releaseScene()[0]}).Databases[0].Chains[0]
+	late := FromReleases([]ReleasePair{releaseScene()[1], releaseScene()[0]}).Trend.Databases[0].Chains[0]
 	var names []string
 	for _, r := range late.Releases {
 		names = append(names, r.Release)
@@ -135,12 +135,12 @@ func TestTrendForms(t *testing.T) {
 			}
 		}
 		checkClosed(t, name, reported(t, HTML, d))
-		rows, err := csv.NewReader(strings.NewReader(written(t, TrendCSV, d))).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(written(t, CSV, d))).ReadAll()
 		if err != nil || name == "two databases" && len(rows) != 1+5+7 {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}
-		var back TrendDocument
-		if readBack(t, d, &back); len(back.Databases) != len(d.Databases) {
+		var back TrendPart
+		if readBack(t, d, &back); len(back.Databases) != len(d.Trend.Databases) {
 			t.Errorf("%s: %+v", name, back)
 		}
 	}

@@ -1,15 +1,13 @@
 package report
 
-import (
-	"fmt"
-	"strconv"
-)
+import "fmt"
 
 const trendTitle = "Supported users by release"
 
-// sheet lays the trend out. It refers to the pictures of [TrendGraphs] as graphs/<file>; the caller puts them there.
-func (d TrendDocument) sheet() sheet {
-	s := sheet{title: trendTitle, list: true, warnings: d.Warnings, parts: unfolded(d.sections()), footer: "Made by plimsoll from stored comparisons or published numbers."}
+// top begins the report.
+func (d *TrendPart) top() sheet {
+	s := sheet{title: trendTitle, list: true, warnings: d.Warnings}
+	s.footer = "Made by plimsoll from stored comparisons or published numbers."
 	if len(d.Databases) == 0 {
 		s.alerts = append(s.alerts, alert{"There is no comparison.", ""})
 	}
@@ -19,10 +17,12 @@ func (d TrendDocument) sheet() sheet {
 	return s
 }
 
-func (d TrendDocument) sections() []section {
+// trendSections refer to the pictures of [TrendGraphs] as graphs/<file>; the caller puts them
+// there.
+func (d Document) trendSections() []section {
 	var out []section
 	graphs := TrendGraphs(d)
-	for i, db := range d.Databases {
+	for i, db := range d.Trend.Databases {
 		name := db.Database
 		if name == "" {
 			name = "Releases"
@@ -43,26 +43,30 @@ func (d TrendDocument) sections() []section {
 						}
 					}
 				}
-				t.add(r.Release, against, strconv.Itoa(r.Comparisons), change)
+				t.add(r.Release, against, r.Comparisons, change)
 			}
 			title := "Releases"
 			if len(db.Chains) > 1 {
 				title = fmt.Sprintf("Releases, chain %d", k+1)
 			}
-			out = append(out, section{Level: 3, Title: title, Table: t})
+			out = append(out, t.section(title)...)
 		}
-		t := newTable(-1, "Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta", ">Pairs", "Host")
+		t := newTable(-1, "Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta", ">Pairs",
+			"Host")
 		for _, l := range db.Links {
-			t.add(l.Comparison, l.Base, l.New, fixed(float64(l.BaseUsers), 0), fixed(float64(l.NewUsers), 0), l.Effect.text(), strconv.Itoa(l.Pairs), orDash(l.Host))
+			t.add(l.Comparison, l.Base, l.New, fixed(l.BaseUsers, 0), fixed(l.NewUsers, 0), l.Effect.text(),
+				l.Pairs, orDash(l.Host))
 		}
-		out = append(out, section{Level: 3, Title: "Comparisons", Table: t})
+		out = append(out, t.section("Comparisons")...)
 	}
 	return append(out, section{Level: 2, Title: "How to read this", Notes: []string{
 		"A release is placed by the ratio of supported users within each comparison, where it ran block by block beside another. Ratios are multiplied along a chain; users of different comparisons, " +
 			"which were measured on other days and often on other machines, are never set against each other. What is assumed is that a ratio of two releases is the same on both machines.",
-		"Intervals are of " + trim(fixed(100*d.Level, 1)) + " % and grow along a chain, because errors add up. Comparisons with fewer than three pairs give no interval, with fewer than six no change.",
+		"Intervals are of " + trim(fixed(100*d.Trend.Level,
+			1)) + " % and grow along a chain, because errors add up. Comparisons with fewer than three pairs give no interval, with fewer than six no change.",
 		"A change is a release from which on the level is another: binary segmentation with t tests, p-values adjusted (Bonferroni) for all places of the chain, so that a chain of equal releases gets one in at most " +
-			trim(fixed(100*d.Alpha, 1)) + " % of all cases (docs/method/statistics.md). A slow decline of many small steps need not have any: look at the last release against the first. " +
+			trim(fixed(100*d.Trend.Alpha,
+				1)) + " % of all cases (docs/method/statistics.md). A slow decline of many small steps need not have any: look at the last release against the first. " +
 			"It is an alarm when two comparisons in a row that reach across it show it, each by itself.",
 	}})
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A TrendGraph is the picture of one database: the level of each release against the first of its chain, with
-// intervals and changes. It may be drawn any number of times.
+// A TrendGraph is the picture of one database: the level of each release against the first of its
+// chain, with intervals and changes. It may be drawn any number of times.
 type TrendGraph struct {
 	// File is the name below the directory graphs, without an ending.
 	File  string
@@ -27,9 +27,9 @@ type trendMark struct {
 }
 
 // TrendGraphs returns the pictures of a document, one per database.
-func TrendGraphs(d TrendDocument) []TrendGraph {
+func TrendGraphs(d Document) []TrendGraph {
 	var out []TrendGraph
-	for i, db := range d.Databases {
+	for i, db := range d.Trend.Databases {
 		g := TrendGraph{File: "trend", title: trendTitle}
 		if db.Database != "" {
 			g.File, g.title = "trend_"+slug(db.Database), trendTitle+" · "+db.Database
@@ -45,7 +45,8 @@ func TrendGraphs(d TrendDocument) []TrendGraph {
 			}
 			for j, r := range c.Releases {
 				percent := func(v Number) float64 { return 100 * (1 + float64(v)) }
-				m := trendMark{x: x, level: percent(r.Against.Value), lo: percent(r.Against.Lo), hi: percent(r.Against.Hi), name: r.Release}
+				m := trendMark{x: x, level: percent(r.Against.Value), lo: percent(r.Against.Lo),
+					hi: percent(r.Against.Hi), name: r.Release}
 				for _, change := range c.Changes {
 					if change.Release == r.Release {
 						m.change, _, _ = strings.Cut(change.Shift.text(), " [")
@@ -101,7 +102,8 @@ func (g TrendGraph) alternative() string {
 			parts[i] += ", changed by " + m.change
 		}
 	}
-	return "Supported users in % of the first release of each chain: " + strings.Join(parts, "; ") + "."
+	return "Supported users in % of the first release of each chain: " + strings.Join(parts,
+		"; ") + "."
 }
 
 // Width of the picture in its own units, height of its area, and the place of the area in it.
@@ -116,7 +118,8 @@ const (
 // trendStyle is the style of a standalone trend beside the style of graphs.
 const trendStyle = `<style>.whisker{stroke:#0072b2;stroke-width:1.6}.dot{fill:#0072b2}.change{stroke:#b00020;stroke-width:1.6;stroke-dasharray:4 3}.gap{stroke:#bbb;stroke-width:1.5}.chart .called{fill:#b00020;font-weight:bold}</style>` + "\n"
 
-// SVG draws the picture as a file of its own, without any outside address but the name of the format.
+// SVG draws the picture as a file of its own, without any outside address but the name of the
+// format.
 func (g TrendGraph) SVG(w io.Writer) error {
 	var b bytes.Buffer
 	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle+trendStyle)
@@ -192,7 +195,9 @@ func (g TrendGraph) shapes(height float64) []shape {
 
 // writeDrawing writes the picture into a page, with its description as text.
 func (g TrendGraph) writeDrawing(b *bytes.Buffer, id int) {
-	fmt.Fprintf(b, `<figure class="roomy" aria-labelledby="t%[1]d"><figcaption><b id="t%[1]d">%[2]s</b></figcaption>`+"\n", id, esc(g.title+" ("+trendAxis+")"))
+	fmt.Fprintf(b,
+		`<figure class="roomy" aria-labelledby="t%[1]d"><figcaption><b id="t%[1]d">%[2]s</b></figcaption>`+"\n",
+		id, esc(g.title+" ("+trendAxis+")"))
 	g.svg(b, "", "")
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }

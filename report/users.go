@@ -16,18 +16,18 @@ import (
 	"plimsoll/record"
 )
 
-// UsersOf describes the users of one arm on one engine beside the operations of the steady state: the judged runs
-// together. Durations are nanoseconds in JSON.
+// UsersOf describes the users of one arm on one engine beside the operations of the steady state:
+// the judged runs together. Durations are nanoseconds in JSON.
 type UsersOf struct {
 	Engine string `json:"engine"`
 	Arm    string `json:"arm"`
 	Runs   int    `json:"runs"`
 	// Mixes compares the planned with the measured mix, by behavior, in the measured phase.
 	Mixes []workload.Mix `json:"mixes,omitempty"`
-	// Messages counts the whole runs, Grace is how long a message may take.
+	// Messages counts the whole runs, Grace is the longest time that a message may take.
 	Messages workload.LedgerCount `json:"messages"`
 	Grace    time.Duration        `json:"grace"`
-	// Undelivered is why deliveries are not judged; empty where they are.
+	// Undelivered is the reason for not judging deliveries; empty where they are judged.
 	Undelivered string `json:"undelivered,omitempty"`
 	// Audit adds up the audits of messages read back; nil if no run had one. AuditErrors are the
 	// errors of audits.
@@ -43,7 +43,8 @@ type OpLine struct {
 	OpCell
 }
 
-// A StormOf is one storm of the plan over the runs of an arm. Affected and Missed are sums, Back is the longest.
+// A StormOf is one storm of the plan over the runs of an arm. Affected and Missed are sums, Back is
+// the longest.
 type StormOf struct {
 	record.StormOutcome
 	// Begin is counted from the beginning of the measured phase.
@@ -54,16 +55,16 @@ type StormOf struct {
 
 // users fills Document.Users.
 func (b *builder) users() {
-	for _, e := range b.d.Engines {
-		for _, a := range b.d.Arms {
+	for _, e := range b.Engines {
+		for _, a := range b.Arms {
 			if u, ok := usersOf(b.of(e.Key, a.Name)); ok {
 				u.Engine, u.Arm = e.Key, a.Name
-				b.d.Users = append(b.d.Users, u)
+				b.Users = append(b.Users, u)
 			}
 		}
 	}
 	if b.in.Plan != nil {
-		b.d.Login, b.d.Mix = b.in.Plan.Workload.Login, mixText(b.in.Plan.Workload)
+		b.Login, b.Mix = b.in.Plan.Workload.Login, mixText(b.in.Plan.Workload)
 	}
 }
 
@@ -103,7 +104,11 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 				storms = append(storms, map[string]*measure.Window{})
 			} else {
 				t := &u.Storms[i]
-				t.Affected, t.Done, t.Missed, t.Back = t.Affected+s.Affected, t.Done+s.Done, t.Missed+s.Missed, max(t.Back, s.Back)
+				t.Affected = t.Affected + s.Affected
+				t.Done = t.Done + s.Done
+				t.Missed = t.Missed + s.Missed
+				t.Back = max(t.Back, s.Back)
+
 				t.To = max(t.To, s.To)
 			}
 			if i < len(r.Outside.Storms) {
@@ -116,7 +121,8 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 	for i := range u.Storms {
 		u.Storms[i].Ops, u.Storms[i].All = lines(storms[i])
 	}
-	return u, len(u.Mixes) > 0 || u.Audit != nil || u.Messages != (workload.LedgerCount{}) || len(u.Login) > 0 || len(u.Storms) > 0
+	return u, len(u.Mixes) > 0 || u.Audit != nil || u.Messages != (workload.LedgerCount{}) ||
+		len(u.Login) > 0 || len(u.Storms) > 0
 }
 
 func (u *UsersOf) audit(a record.Audit, run string) {
@@ -158,86 +164,105 @@ func lines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
 	return out, opCell(all, 0, record.TailOp{}, nil)
 }
 
-// userWarnings are the warnings about users.
-func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
-	var out []string
+// userNotices are the warnings about users.
+func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
+	var out []notice
+	add := func(cause, format string, a ...any) {
+		out = append(out,
+			notice{cause: cause, text: fmt.Sprintf(format, a...), changes: cause != causeDelivery})
+	}
 	for _, u := range us {
 		at := ""
 		if l := label(u); l != "" {
 			at = " (" + l + ")"
 		}
 		if a := u.Audit; a != nil && a.Missing > 0 {
-			out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged%s: %d of %d cannot be read", at, a.Missing, a.Expected))
+			add(causeLost, "the target lost messages that it had acknowledged%s: %d of %d cannot be read",
+				at, a.Missing, a.Expected)
 		}
 		if a := u.Audit; a != nil && a.NotAudited > 0 {
-			out = append(out, fmt.Sprintf("not all acknowledged messages could be audited%s: nobody may read %d of %d", at, a.NotAudited, a.Expected))
+			add(causeDelivery, "not all acknowledged messages could be audited%s: nobody may read %d of %d",
+				at, a.NotAudited, a.Expected)
 		}
 		if m := u.Messages; m.Lost > 0 || m.Duplicated > 0 || m.Misordered > 0 {
-			out = append(out, fmt.Sprintf("not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
-				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered))
+			add(causeDelivery,
+				"not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
+				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered)
 		}
 		if m := u.Messages; m.Unnamed > 0 || m.Repeated > 0 {
-			out = append(out, fmt.Sprintf("nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message", at, m.Unnamed, m.Repeated))
+			add(causeDelivery,
+				"nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message",
+				at, m.Unnamed, m.Repeated)
 		}
 		for _, m := range u.Mixes {
 			if m.Flagged && m.OK == 0 {
-				out = append(out, fmt.Sprintf("users of behavior %s succeeded in nothing that they tried%s", m.Behavior, at))
+				add(causeMix, "users of behavior %s succeeded in nothing that they tried%s", m.Behavior, at)
 			} else if m.Flagged {
-				out = append(out, fmt.Sprintf("users of behavior %s did another mix than they were asked to%s: %s percentage points apart", m.Behavior, at, fixed(100*m.Distance, 1)))
+				add(causeMix,
+					"users of behavior %s did another mix than they were asked to%s: %s percentage points apart",
+					m.Behavior, at, fixed(100*m.Distance, 1))
 			}
 		}
 	}
 	return out
 }
 
-// mostActions is how many actions a table shows; the others are added up.
+// mostActions is the largest number of actions in a table; the others are added up.
 const mostActions = 12
 
-// userSections lays out the sections about users. label names an arm; "" for all when there is only
-// one.
-func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) []section {
-	if len(us) == 0 {
-		return nil
-	}
-	named := len(us) > 1 || label(us[0]) != ""
-	head := func(first string, rest ...string) *table {
-		h := []string{first}
-		if named {
-			h = append(h, "Arm")
-		}
-		return newTable(-1, append(h, rest...)...)
-	}
-	row := func(first string, u UsersOf, rest ...string) []string {
-		r := []string{first}
-		if named {
-			r = append(r, label(u))
-		}
-		return append(r, rest...)
-	}
-	out := mixSections(us, mix, head, row, label)
-	out = append(out, messageSection(us, head, row)...)
-	out = append(out, rowSection(us, head, row)...)
-	out = append(out, loginSection(us, login, head, row)...)
-	return append(out, stormSection(us, head, row)...)
+// A usersPart is the users of some arms, with the login and the mix of their plan. Label names an
+// arm; "" for all when there is only one.
+type usersPart struct {
+	us         []UsersOf
+	login, mix string
+	label      func(UsersOf) string
 }
 
-type (
-	headFunc func(first string, rest ...string) *table
-	rowFunc  func(first string, u UsersOf, rest ...string) []string
-)
+// userSections are the sections about users.
+func (d Document) userSections() []section {
+	return usersPart{d.Users, d.Login, d.Mix, d.userLabel}.sections()
+}
 
-func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label func(UsersOf) string) []section {
-	t := head("Action", ">Requested", ">Achieved", ">Attempts", ">Done", ">Failed", ">Skipped", "Why skipped")
+func (p usersPart) sections() []section {
+	if len(p.us) == 0 {
+		return nil
+	}
+	return slices.Concat(p.mixSections(), p.messageSection(), p.rowSection(), p.loginSection(),
+		p.stormSection())
+}
+
+func (p usersPart) named() bool { return len(p.us) > 1 || p.label(p.us[0]) != "" }
+
+// head begins a table with a column for the arm, if there are several.
+func (p usersPart) head(first string, rest ...string) *table {
+	h := []string{first}
+	if p.named() {
+		h = append(h, "Arm")
+	}
+	return newTable(-1, append(h, rest...)...)
+}
+
+func (p usersPart) row(first any, u UsersOf, rest ...any) []string {
+	if p.named() {
+		return cells(first, p.label(u), cells(rest...))
+	}
+	return cells(first, cells(rest...))
+}
+
+func (p usersPart) mixSections() []section {
+	t := p.head("Action", ">Requested", ">Achieved", ">Attempts", ">Done", ">Failed", ">Skipped",
+		"Why skipped")
 	var notes []string
-	for _, u := range us {
+	for _, u := range p.us {
 		for _, m := range u.Mixes {
-			top, others := fold(m)
+			top, others := folded(m)
 			for _, a := range append(top, others...) {
 				n, why := skips(a.Skipped)
-				t.add(row(a.Name, u, share(a.Requested), share(a.Achieved), fmt.Sprint(a.Attempts), fmt.Sprint(a.OK), fmt.Sprint(a.Failed), fmt.Sprint(n), why)...)
+				t.add(p.row(a.Name, u, share(a.Requested), share(a.Achieved), a.Attempts, a.OK, a.Failed, n,
+					why))
 			}
 			at := m.Behavior
-			if l := label(u); l != "" {
+			if l := p.label(u); l != "" {
 				at += ", " + l
 			}
 			text := fmt.Sprintf("%s: %s percentage points between the requested and the achieved mix (total variation), %d actions done; chance alone would bring %s on average and %s in one run of a hundred.",
@@ -258,23 +283,25 @@ func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label fun
 		return nil
 	}
 	title := "What the users did"
-	if mix != "" {
-		title += " (mix: " + mix + ")"
+	if p.mix != "" {
+		title += " (mix: " + p.mix + ")"
 	}
-	return []section{{Level: 3, Title: title, Table: t, Notes: notes}}
+	return t.section(title, notes...)
 }
 
 func share(x float64) string { return fixed(100*x, 2) + " %" }
 
-// fold returns the actions with the largest requested shares and the largest deviations, and the others added up.
-func fold(m workload.Mix) (top, others []workload.MixAction) {
+// folded returns the actions with the largest requested shares and the largest deviations, and the
+// others added up.
+func folded(m workload.Mix) (top, others []workload.MixAction) {
 	var can []workload.MixAction
 	for _, a := range m.Actions {
 		if a.Absent == "" && (a.Requested > 0 || a.Attempts > 0) {
 			can = append(can, a)
 		}
 	}
-	slices.SortStableFunc(can, func(a, b workload.MixAction) int { return cmp.Compare(b.Requested, a.Requested) })
+	slices.SortStableFunc(can,
+		func(a, b workload.MixAction) int { return cmp.Compare(b.Requested, a.Requested) })
 	if len(can) <= mostActions+1 {
 		return can, nil
 	}
@@ -283,7 +310,8 @@ func fold(m workload.Mix) (top, others []workload.MixAction) {
 	n := 0
 	far := m.Deviations(3)
 	for i, a := range can {
-		if i < mostActions || m.Flagged && slices.ContainsFunc(far, func(s string) bool { return strings.HasPrefix(s, a.Name+" ") }) {
+		if i < mostActions || m.Flagged &&
+			slices.ContainsFunc(far, func(s string) bool { return strings.HasPrefix(s, a.Name+" ") }) {
 			top = append(top, a)
 			continue
 		}
@@ -302,11 +330,12 @@ func fold(m workload.Mix) (top, others []workload.MixAction) {
 }
 
 func skips(by map[string]int64) (n int64, why string) {
-	reasons := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
-	var texts []string
+	reasons := slices.SortedFunc(maps.Keys(by),
+		func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
+	var texts prose
 	for _, r := range reasons {
 		n += by[r]
-		texts = append(texts, fmt.Sprintf("%s %d", r, by[r]))
+		texts.add("%s %d", r, by[r])
 	}
 	if len(texts) > 3 {
 		texts = append(texts[:3], "…")
@@ -314,11 +343,12 @@ func skips(by map[string]int64) (n int64, why string) {
 	return n, strings.Join(texts, ", ")
 }
 
-func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
-	t := head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
-	var notes []string
+func (p usersPart) messageSection() []section {
+	t := p.head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered",
+		"Read back at the end")
+	var notes prose
 	grace, judged := time.Duration(0), false
-	for _, u := range us {
+	for _, u := range p.us {
 		m := u.Messages
 		if m.Acked == 0 && m.Expected() == 0 && u.Audit == nil {
 			continue
@@ -329,11 +359,14 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			back = fmt.Sprintf("%d of %d", a.Readable, a.Expected)
 			if a.Missing > 0 {
 				back += fmt.Sprintf(", %d MISSING", a.Missing)
-				notes = append(notes, "Accepted and not there at the end: "+strings.Join(a.MissingIDs, ", ")+".")
+				notes = append(notes,
+					"Accepted and not there at the end: "+strings.Join(a.MissingIDs, ", ")+".")
 			}
 			if a.NotAudited > 0 {
 				back += fmt.Sprintf(", %d not audited", a.NotAudited)
-				notes = append(notes, "Nobody may read the messages that are not audited; whether they were kept is not known: "+strings.Join(a.Refusals, "; ")+".")
+				notes = append(notes,
+					"Nobody may read the messages that are not audited; whether they were kept is not known: "+strings.Join(a.Refusals,
+						"; ")+".")
 			}
 			if a.Part < 1 {
 				back += fmt.Sprintf(" (a sample of 1 in %d)", int(1/a.Part+0.5))
@@ -344,29 +377,27 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 		}
 		for i, e := range u.AuditErrors {
 			if i == 3 {
-				notes = append(notes, fmt.Sprintf("Reading back failed in %d more runs.", len(u.AuditErrors)-i))
+				notes.add("Reading back failed in %d more runs.", len(u.AuditErrors)-i)
 				break
 			}
 			notes = append(notes, "Reading back failed: "+e+".")
 		}
-		fates := []string{strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m), faultText(m.Duplicated, m), faultText(m.Misordered, m)}
+		fates := []string{strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m),
+			faultText(m.Duplicated, m), faultText(m.Misordered, m)}
 		if u.Undelivered != "" {
 			fates = slices.Repeat([]string{dash}, len(fates))
 			notes = append(notes, "Deliveries are not judged: "+u.Undelivered+".")
 		} else {
 			judged = true
 		}
-		t.add(row(strconv.FormatInt(m.Acked, 10), u, append(fates, back)...)...)
-	}
-	if len(t.Rows) == 0 {
-		return nil
+		t.add(p.row(m.Acked, u, fates, back))
 	}
 	if !judged {
-		return []section{{Level: 3, Title: "Messages", Table: t, Notes: append(notes, "Whole runs.")}}
+		return t.section("Messages", append(notes, "Whole runs.")...)
 	}
-	notes = append(notes, fmt.Sprintf("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
-		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace))
-	return []section{{Level: 3, Title: "Messages", Table: t, Notes: notes}}
+	notes.add("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
+		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace)
+	return t.section("Messages", notes...)
 }
 
 func faultText(n int64, m workload.LedgerCount) string {
@@ -376,31 +407,31 @@ func faultText(n int64, m workload.LedgerCount) string {
 	return fmt.Sprintf("%d (%s %%)", n, sig(100*float64(n)/float64(m.Expected()), 2))
 }
 
-func loginSection(us []UsersOf, login string, head headFunc, row rowFunc) []section {
-	t := head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
-	for _, u := range us {
+func (p usersPart) loginSection() []section {
+	t := p.head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
+	for _, u := range p.us {
 		for _, l := range u.Login {
-			t.add(row(l.Name, u, fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
+			t.add(p.row(l.Name, u, l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
 		}
 	}
 	title, note := "Login and sign-up", ""
-	switch login {
+	switch p.login {
 	case plan.LoginWarm:
 		title, note = title+" (warm)", "Warm: users had their tokens before the ramp; what is here is what a client does at its start. "
 	case plan.LoginCold:
 		title, note = title+" (cold)", "Cold: users log in with their password during the run. "
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []section{{Level: 3, Title: title, Table: t, Notes: []string{note + "Over the whole runs; none of it is in the operations of the steady state."}}}
+	return t.section(title,
+		note+"Over the whole runs; none of it is in the operations of the steady state.")
 }
 
-func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
-	t := head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
-	for _, u := range us {
+func (p usersPart) stormSection() []section {
+	t := p.head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms",
+		">p95 ms", ">p99 ms", ">Errors")
+	for _, u := range p.us {
 		for _, s := range u.Storms {
-			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3), sig((s.Begin+s.To-s.From).Seconds(), 3))
+			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3),
+				sig((s.Begin+s.To-s.From).Seconds(), 3))
 			back := "not in the phase"
 			switch {
 			case s.Done+s.Missed < s.Affected:
@@ -409,24 +440,23 @@ func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			default:
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
-			t.add(row(s.Kind, u, secs, fmt.Sprint(s.Affected), fmt.Sprint(s.Missed), back, fmt.Sprint(s.All.Count), ms(s.All.P50), ms(s.All.P95), ms(s.All.P99), errorText(s.All))...)
+			t.add(p.row(s.Kind, u, secs, s.Affected, s.Missed, back, s.All.Count, s.All.P50, s.All.P95,
+				s.All.P99, errorText(s.All)))
 			if len(s.Ops) == 1 {
 				continue
 			}
 			for _, l := range s.Ops {
-				t.add(row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
+				t.add(p.row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "",
+					"", "", l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []section{{Level: 3, Title: "Storms", Table: t, Notes: []string{
-		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test."}}}
+	return t.section("Storms",
+		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test.")
 }
 
-// RunText describes the users of one run, for people, as plain text; nothing if there is nothing to report. p may be
-// nil.
+// RunText describes the users of one run, for people, as plain text; nothing if there is nothing to
+// report. p may be nil.
 func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	u, ok := usersOf([]RunData{r})
 	if !ok {
@@ -438,10 +468,10 @@ func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	}
 	none := func(UsersOf) string { return "" }
 	var b strings.Builder
-	for _, t := range userWarnings([]UsersOf{u}, none) {
-		b.WriteString("\nATTENTION: " + oneLine(t) + "\n")
+	for _, n := range userNotices([]UsersOf{u}, none) {
+		b.WriteString("\nATTENTION: " + oneLine(n.text) + "\n")
 	}
-	for _, s := range userSections([]UsersOf{u}, login, mix, none) {
+	for _, s := range (usersPart{[]UsersOf{u}, login, mix, none}).sections() {
 		b.WriteString("\n" + oneLine(s.Title) + ":\n")
 		for _, l := range s.Table.text() {
 			b.WriteString(l + "\n")

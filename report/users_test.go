@@ -86,7 +86,6 @@ func runText(t *testing.T, r RunData, p *plan.Plan) string {
 func TestUsersGolden(t *testing.T) {
 	d := From(liveInput(""))
 	golden(t, "users.md", written(t, FullMarkdown, d))
-	golden(t, "users.txt", screenText(t, d, 100))
 	of, err := json.MarshalIndent(d.Users[len(d.Users)-1], "", " ") // of one arm
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -11,13 +12,13 @@ import (
 // did as asked.
 func TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing(t *testing.T) {
 	u := UsersOf{Messages: workload.LedgerCount{Acked: 9, Unnamed: 2, Repeated: 1}, Mixes: []workload.Mix{{Behavior: "reader", Failed: 3, Flagged: true}}}
-	got := userWarnings([]UsersOf{u}, func(UsersOf) string { return "" })
-	want := []string{
-		"nobody can look for some messages that were accepted: 2 without an identifier, 1 under that of another message",
-		"users of behavior reader succeeded in nothing that they tried",
+	got := userNotices([]UsersOf{u}, func(UsersOf) string { return "" })
+	want := []notice{
+		{cause: causeDelivery, text: "nobody can look for some messages that were accepted: 2 without an identifier, 1 under that of another message"},
+		{cause: causeMix, text: "users of behavior reader succeeded in nothing that they tried", changes: true},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -44,7 +45,7 @@ func TestArmsWithDifferentMixesAreOnTheFirstScreen(t *testing.T) {
 	if got := d.mixWarnings(); len(got) > 0 {
 		t.Errorf("equal mixes: %q", got)
 	}
-	if rank := slices.Index(causeRank, causeUnlike); rank < 0 || rank >= mostFront {
+	if rank, _ := (WarningGroup{Cause: causeUnlike}).of(); rank < 0 || rank >= mostFront {
 		t.Errorf("the cause is at place %d of those that the first screen shows", rank)
 	}
 }

@@ -128,12 +128,12 @@ func TestEndpointsWithoutAResult(t *testing.T) {
 func TestUrgentWarnings(t *testing.T) {
 	all := groups([]notice{
 		{cause: causeFindings, text: "12 judged runs have amber findings; see Validity"},
-		{cause: causeSpread, text: "the runs of new vary more than those of base"},
-		{cause: causeOutliers, text: "pair 2 is far from the others"},
-		{cause: causeMissing, text: "5 of 6 planned pairs", changes: true},
+		{cause: string(verdict.UnlikeSpread), text: "the runs of new vary more than those of base"},
+		{cause: string(verdict.FarPairs), text: "pair 2 is far from the others"},
+		{cause: string(verdict.MissingPairs), text: "5 of 6 planned pairs", changes: true},
 		{cause: causeLost, text: "the target lost messages", changes: true},
 		{cause: causeEnvironment, text: "the environment moved with the arm", changes: true},
-		{cause: causeBounds, text: "1 pair is only a bound"},
+		{cause: string(verdict.OnlyBounds), text: "1 pair is only a bound"},
 	})
 	var got []string
 	for _, g := range urgent(all) {

@@ -57,7 +57,7 @@ func Compared(doc report.Document, verdicts []verdict.Verdict) int {
 
 // Sized returns the exit status of a sizing in a state: [Tool] if it has not ended as planned,
 // [Invalid] if a step has no grade, and [SLO] if acknowledged messages are gone.
-func Sized(state record.State, doc report.SizingDocument) int {
+func Sized(state record.State, doc *report.SizingPart) int {
 	var statuses []int
 	if state != record.Sealed {
 		statuses = append(statuses, Tool)

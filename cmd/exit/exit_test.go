@@ -51,7 +51,7 @@ func TestExitStatusOfVerdicts(t *testing.T) {
 		{record.Sealed, sizing.Poor, 0, 0}, {record.Sealed, sizing.Excellent, 1, 6}, {record.Sealed, "", 1, 5}, {record.Sealed, "", 0, 5},
 		{record.Interrupted, sizing.Good, 1, 1}, {record.Running, "", 0, 1},
 	} {
-		doc := report.SizingDocument{AcknowledgedLost: tt.lost, Result: sizing.Result{Steps: []sizing.Step{{Grade: sizing.Good}, {Grade: tt.grade}}}}
+		doc := &report.SizingPart{AcknowledgedLost: tt.lost, Result: sizing.Result{Steps: []sizing.Step{{Grade: sizing.Good}, {Grade: tt.grade}}}}
 		if got := Sized(tt.state, doc); got != tt.want {
 			t.Errorf("a sizing that is %s, graded %q, with %d lost messages exits with %d, want %d", tt.state, tt.grade, tt.lost, got, tt.want)
 		}

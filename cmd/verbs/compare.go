@@ -260,7 +260,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return err
 	}
 	root, asJSON := n.root, n.asJSON
-	if err := n.output.check(printable, *asJSON, false); err != nil {
+	if err := n.output.check(compared, *asJSON, false); err != nil {
 		return err
 	}
 	if base, fresh, ok := storedArms(*n.base, *n.fresh); ok && len(rest) == 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/evidence"
 	"plimsoll/target"
 )
 
@@ -116,7 +117,7 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("run: status %d\n%s", status, output.String())
 	}
-	var got shown
+	var got evidence.Shown
 	if i := strings.Index(output.String(), "\n{"); i < 0 {
 		t.Fatalf("no JSON in\n%s", output.String())
 	} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {

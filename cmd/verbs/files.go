@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
@@ -18,21 +17,12 @@ import (
 // writeReport writes all forms of a document into a directory, with the files that belong to it. Each file
 // appears whole.
 func writeReport(dir string, doc report.Document, more []evidence.File) error {
-	var files []evidence.File
-	for _, f := range documentForms(doc) {
-		if f.file != "" {
-			files = append(files, evidence.File{Name: f.file, Write: f.write})
+	files := more
+	for _, f := range doc.Forms() {
+		if f.File != "" {
+			files = append(files, evidence.File{Name: f.File, Write: f.Write})
 		}
 	}
-	for _, g := range report.Graphs(doc) {
-		name := filepath.Join("graphs", g.File)
-		files = append(files, evidence.File{Name: name, Write: g.PNG}, evidence.File{Name: strings.TrimSuffix(name, ".png") + ".svg", Write: g.SVG})
-	}
-	if picture := doc.Answer(); !picture.Empty() {
-		name := filepath.Join("graphs", report.AnswerFile)
-		files = append(files, evidence.File{Name: name + ".png", Write: picture.PNG}, evidence.File{Name: name + ".svg", Write: picture.SVG})
-	}
-	files = append(files, more...)
 	for _, f := range files {
 		if err := makeDir(filepath.Dir(filepath.Join(dir, f.Name))); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,61 +20,18 @@ import (
 	"plimsoll/rig"
 )
 
-// A form is one way to write a report: its name for -print, its file, and how it is written.
-type form struct {
-	name, file string
-	write      func(io.Writer) error
-}
-
-// documentForms are the forms of a comparison's report, without its graphs.
-func documentForms(d report.Document) []form {
-	full := report.FullFile
-	if d.Given != nil {
-		full = "" // report.md has everything
-	}
-	return []form{
-		{"screen", "", func(w io.Writer) error { return report.Screen(w, d, 100) }},
-		{"markdown", "report.md", func(w io.Writer) error { return report.Markdown(w, d) }},
-		{"full", full, func(w io.Writer) error { return report.FullMarkdown(w, d) }},
-		{"html", "report.html", func(w io.Writer) error { return report.HTML(w, d) }},
-		{"json", "report.json", func(w io.Writer) error { return report.JSON(w, d) }},
-		{"csv", "report.csv", func(w io.Writer) error { return report.CSV(w, d) }},
-		{"pairs", "pairs.csv", func(w io.Writer) error { return report.Pairs(w, d) }},
-		{"junit", "junit.xml", func(w io.Writer) error { return report.JUnit(w, d) }},
-		{"comment", "comment.md", func(w io.Writer) error { return report.Comment(w, d) }},
-	}
-}
-
-// trendForms are those of a trend, with its pictures.
-func trendForms(d report.TrendDocument) []form {
-	forms := []form{
-		{"markdown", "trend.md", func(w io.Writer) error { return report.Markdown(w, d) }},
-		{"html", "trend.html", func(w io.Writer) error { return report.HTML(w, d) }},
-		{"json", "trend.json", func(w io.Writer) error { return report.JSON(w, d) }},
-		{"csv", "trend.csv", func(w io.Writer) error { return report.TrendCSV(w, d) }},
-	}
-	for i, g := range report.TrendGraphs(d) {
-		db := d.Databases[i]
-		otava := form{"otava", strings.Replace(g.File, "trend", "otava", 1) + ".csv", func(w io.Writer) error { return report.OtavaCSV(w, db) }}
-		if slices.ContainsFunc(db.Links, func(l report.TrendLink) bool { return l.Time.IsZero() }) {
-			otava.file = ""
-		}
-		forms = append(forms, otava)
-		forms = append(forms, form{"", filepath.Join("graphs", g.File+".png"), g.PNG}, form{"", filepath.Join("graphs", g.File+".svg"), g.SVG})
-	}
-	return forms
-}
-
 // output is where a report goes: all forms into a directory, one to standard output.
 type output struct{ out, print, texts *string }
 
-// printable are the names for -print.
-var printable = []string{"screen", "markdown", "full", "html", "json", "csv", "pairs", "junit", "comment"}
+// compared are the subjects of documents with verdicts.
+const compared = report.Runs | report.Numbers
 
-func outputFlags(fs *flag.FlagSet, names []string) *output {
+// outputFlags adds the flags for a report on some subjects.
+func outputFlags(fs *flag.FlagSet, of report.Subject) *output {
+	names := strings.Join(report.FormNames(of), ", ")
 	return &output{
-		out:   fs.String("out", "", "`DIR` for all forms of the report: "+strings.Join(names, ", ")+", and graphs"),
-		print: fs.String("print", "", "the `FORM` that is written to standard output: "+strings.Join(names, ", ")),
+		out:   fs.String("out", "", "`DIR` for all forms of the report: "+names+", and graphs"),
+		print: fs.String("print", "", "the `FORM` that is written to standard output: "+names),
 	}
 }
 
@@ -90,7 +46,8 @@ func (o *output) given() bool {
 }
 
 // check refuses a form that is not there, before any work is done. With -json or -md there is a form already.
-func (o *output) check(names []string, asJSON, markdown bool) error {
+func (o *output) check(of report.Subject, asJSON, markdown bool) error {
+	names := report.FormNames(of)
 	switch {
 	case *o.print != "" && !slices.Contains(names, *o.print):
 		return plan.Usagef("-print %s: want %s", record.QuoteImported(*o.print), strings.Join(names, ", "))
@@ -102,37 +59,20 @@ func (o *output) check(names []string, asJSON, markdown bool) error {
 	return nil
 }
 
-// write writes the forms into the directory, if one is given, and prints one.
-func (a *app) write(o *output, forms []form, print string) error {
+// write writes all forms of a document with more files into the directory, if one is given, and prints one.
+func (a *app) write(o *output, d report.Document, more []evidence.File, print string) error {
 	if *o.out != "" {
-		if err := writeForms(*o.out, forms); err != nil {
+		if err := writeReport(*o.out, d, more); err != nil {
 			return err
 		}
 	}
 	print = cmp.Or(*o.print, print)
-	for _, f := range forms {
-		if f.name == print {
-			return f.write(a.stdout)
-		}
+	forms := d.Forms()
+	i := slices.IndexFunc(forms, func(f report.Form) bool { return f.Name == print })
+	if i < 0 {
+		return fmt.Errorf("no form %s", print)
 	}
-	return fmt.Errorf("no form %s", print)
-}
-
-// writeForms writes each form whole into its file below dir.
-func writeForms(dir string, forms []form) error {
-	for _, f := range forms {
-		if f.file == "" {
-			continue
-		}
-		path := filepath.Join(dir, f.file)
-		if err := makeDir(filepath.Dir(path)); err != nil {
-			return err
-		}
-		if err := writeFile(path, f.write); err != nil {
-			return fmt.Errorf("report %s: %w", f.file, err)
-		}
-	}
-	return nil
+	return forms[i].Write(a.stdout)
 }
 
 // render writes the report of a stored comparison elsewhere than beside it, or another form of it, or with texts of a
@@ -186,12 +126,9 @@ func (a *app) writeDocument(o *output, doc report.Document, pages []evidence.Fil
 	if asJSON {
 		print = "json"
 	}
-	if *o.out != "" {
-		if err := writeReport(*o.out, doc, pages); err != nil {
-			return err
-		}
-		plain.Fprintf(a.stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))
+	if err := a.write(o, doc, pages, print); err != nil || *o.out == "" {
+		return err
 	}
-	*o.out = ""
-	return a.write(o, documentForms(doc), print)
+	plain.Fprintf(a.stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))
+	return nil
 }

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -24,10 +25,14 @@ type givenFiles struct {
 	texts map[string][]byte // standard input comes once
 	paths map[string]string
 	sums  map[[sha256.Size]byte]string
+	// runs are those that were taken, from sources.
+	runs    []record.Imported
+	sources []report.Source
 }
 
 func (a *app) newFiles(n *numbers) *givenFiles {
-	return &givenFiles{app: a, n: n, texts: map[string][]byte{}, paths: map[string]string{}, sums: map[[sha256.Size]byte]string{}}
+	return &givenFiles{app: a, n: n, texts: map[string][]byte{}, paths: map[string]string{},
+		sums: map[[sha256.Size]byte]string{}}
 }
 
 // data returns the bytes of a file, or of standard input for "-".
@@ -71,7 +76,8 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
-	// Two runs may well agree in the few figures that a person wrote down, but not in every byte of a tool's file.
+	// Two runs may well agree in the few figures that a person wrote down, but not in every byte of a
+	// tool's file.
 	if sum := sha256.Sum256(data); given[0].Tool != figures.Tool {
 		if other, twice := f.sums[sum]; twice {
 			return nil, plan.Usagef("%s is a copy of %s: one run counts once", name, other)
@@ -79,6 +85,32 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 		f.sums[sum] = name
 	}
 	return given, nil
+}
+
+// take adds the runs of a file: of both arms, or of the arm that it was given for. It returns their
+// number.
+func (f *givenFiles) take(name, arm string, pair int) (int, error) {
+	given, err := f.read(name)
+	if err != nil {
+		return 0, err
+	}
+	for k, g := range given {
+		switch {
+		case arm == "" && g.Arm == "":
+			return 0, plan.Usagef("%s is one run of %s: it is not known of which arm; pass it by -base or -new",
+				name, g.Tool)
+		case arm != "" && g.Arm != "":
+			return 0, plan.Usagef("%s holds both arms: pass it without -%s", name, arm)
+		case arm == "":
+			g.Pair = pair
+		default:
+			g.Arm, g.Pair = arm, pair+k
+		}
+		f.runs = append(f.runs, g)
+	}
+	f.sources = append(f.sources,
+		report.Source{Arm: cmp.Or(arm, "both"), Pair: pair, File: name, Tool: given[0].Tool})
+	return len(given), nil
 }
 
 // stored reads the figures of a run of the store.
@@ -94,8 +126,8 @@ func (f *givenFiles) stored(name string, isDir bool) ([]record.Imported, error) 
 	return []record.Imported{g}, nil
 }
 
-// run opens a run of the store, or by its directory, that a verdict may rest on: sealed, valid, unaltered and no
-// pilot. All errors are of the person who called.
+// run opens a run of the store, or by its directory, that a verdict may rest on: sealed, valid,
+// unaltered and no pilot. All errors are of the person who called.
 func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 	var r *record.Run
 	var err error
@@ -104,7 +136,8 @@ func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 	} else {
 		st, serr := openStore(*f.n.root)
 		if serr != nil {
-			return nil, plan.Usagef("%s: there is no such file, and no store in %s to have such a run", name, *f.n.root)
+			return nil, plan.Usagef("%s: there is no such file, and no store in %s to have such a run", name,
+				*f.n.root)
 		}
 		r, err = st.Run(name)
 	}
@@ -124,8 +157,6 @@ func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 
 // judgeArms judges the runs of -base and -new.
 func (a *app) judgeArms(n *numbers) error {
-	var runs []record.Imported
-	var sources []report.Source
 	f := a.newFiles(n)
 	var counts [2]int
 	for i, arm := range []struct{ name, list string }{{record.ImportedBase, *n.base}, {record.ImportedNew, *n.fresh}} {
@@ -144,23 +175,16 @@ func (a *app) judgeArms(n *numbers) error {
 			if name == "" {
 				return plan.Usagef("-%s: an entry of the list is empty", arm.name)
 			}
-			given, err := f.read(name)
+			took, err := f.take(name, arm.name, pair)
 			if err != nil {
 				return err
 			}
-			for k, g := range given {
-				if g.Arm != "" {
-					return plan.Usagef("%s holds both arms: pass it without -%s", name, arm.name)
-				}
-				g.Arm, g.Pair = arm.name, pair+k
-				runs = append(runs, g)
-			}
-			counts[i] += len(given) - 1
-			sources = append(sources, report.Source{Arm: arm.name, Pair: pair, File: name, Tool: given[0].Tool})
+			counts[i] += took - 1
 		}
 	}
 	if counts[0] != counts[1] {
-		return plan.Usagef("%d runs by -base and %d by -new: want pairs, one run of each arm", counts[0], counts[1])
+		return plan.Usagef("%d runs by -base and %d by -new: want pairs, one run of each arm", counts[0],
+			counts[1])
 	}
-	return a.judgeGiven(n, runs, sources)
+	return a.judgeGiven(n, f)
 }

@@ -22,20 +22,16 @@ import (
 
 // numbers are the flags of judge, which report has too.
 type numbers struct {
-	better, margin, unit, name, arms, base, fresh, format, root *string
-	databases, asJSON                                           *bool
-	output                                                      *output
-	markdown                                                    bool
-	set                                                         func() []string // flags that were given
+	evidence.Terms
+	base, fresh, format, root *string
+	databases, asJSON         *bool
+	output                    *output
+	markdown                  bool
+	set                       func() []string // flags that were given
 }
 
 func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
-	return &numbers{
-		better: fs.String("better", "", "of a CSV without the column metric: which numbers are good, higher or lower (default that of the metric, else higher)"),
-		margin: fs.String("margin", "", "how far the interval of a difference may reach for it to be the same (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp"),
-		unit:   fs.String("unit", "", "of a CSV without the column unit: unit of the numbers, for the text"),
-		name:   fs.String("name", "capacity", "of a CSV without the column metric: name of the metric, such as p95(post)"),
-		arms:   fs.String("arms", "", "names of the arms, `BASE,NEW`, if the files have none"),
+	n := &numbers{
 		base:   fs.String("base", "", "runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair"),
 		fresh:  fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
 		format: fs.String("format", "auto", "of the files: "+strings.Join(rig.FormatNames(), ", ")+" or auto"),
@@ -43,13 +39,19 @@ func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 
 		databases: fs.Bool("databases", true, "also compare the databases within each arm, when there are several"),
 		asJSON:    fs.Bool("json", false, "write the result as JSON"),
-		output:    outputFlags(fs, printable),
+		output:    outputFlags(fs, compared),
 		set: func() []string {
 			var names []string
 			fs.Visit(func(f *flag.Flag) { names = append(names, f.Name) })
 			return names
 		},
 	}
+	fs.StringVar(&n.Better, "better", "", "of a CSV without the column metric: which numbers are good, higher or lower (default that of the metric, else higher)")
+	fs.StringVar(&n.Margin, "margin", "", "how far the interval of a difference may reach for it to be the same (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp")
+	fs.StringVar(&n.Unit, "unit", "", "of a CSV without the column unit: unit of the numbers, for the text")
+	fs.StringVar(&n.Name, "name", "capacity", "of a CSV without the column metric: name of the metric, such as p95(post)")
+	fs.StringVar(&n.Arms, "arms", "", "names of the arms, `BASE,NEW`, if the files have none")
+	return n
 }
 
 // refuse refuses flags that describe imported numbers, and more: a stored comparison is judged by its plan, and a
@@ -71,7 +73,7 @@ func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.output.check(printable, *n.asJSON, n.markdown); err != nil {
+	if err := n.output.check(compared, *n.asJSON, n.markdown); err != nil {
 		return err
 	}
 	return a.judgeNumbers(n, rest)
@@ -104,23 +106,12 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 			return a.judgeCSV(n, args[0], data)
 		}
 	}
-	var runs []record.Imported
-	var sources []report.Source
 	for i, name := range args {
-		given, err := f.read(name)
-		if err != nil {
+		if _, err := f.take(name, "", i+1); err != nil {
 			return err
 		}
-		for _, g := range given {
-			if g.Arm == "" {
-				return plan.Usagef("%s is one run of %s: it is not known of which arm; pass it by -base or -new", name, g.Tool)
-			}
-			g.Pair = i + 1
-			runs = append(runs, g)
-		}
-		sources = append(sources, report.Source{Arm: "both", Pair: i + 1, File: name, Tool: given[0].Tool})
 	}
-	return a.judgeGiven(n, runs, sources)
+	return a.judgeGiven(n, f)
 }
 
 // readInput reads a text file, or standard input for "-", up to the size that importers are meant for.
@@ -146,7 +137,8 @@ func (a *app) readInput(name string) ([]byte, error) {
 
 // terms are the terms that the flags state.
 func (n *numbers) terms() evidence.Terms {
-	return evidence.Terms{Name: *n.name, Better: *n.better, Unit: *n.unit, Margin: *n.margin, Arms: *n.arms, Given: n.set()}
+	n.Given = n.set()
+	return n.Terms
 }
 
 // judgeCSV judges a CSV of pairs. One of a single endpoint has a short form of its own, unless a report is asked for.
@@ -178,8 +170,8 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 }
 
 // judgeGiven judges runs of another tool.
-func (a *app) judgeGiven(n *numbers, runs []record.Imported, sources []report.Source) error {
-	pairs, err := n.terms().PairRuns(runs, sources)
+func (a *app) judgeGiven(n *numbers, f *givenFiles) error {
+	pairs, err := n.terms().PairRuns(f.runs, f.sources)
 	if err != nil {
 		return err
 	}
@@ -203,7 +195,7 @@ func (a *app) writeJudged(n *numbers, d report.Document) error {
 	case n.markdown:
 		print = "markdown"
 	}
-	if err := a.write(n.output, documentForms(d), print); err != nil {
+	if err := a.write(n.output, d, nil, print); err != nil {
 		return err
 	}
 	if !d.State.Complete {

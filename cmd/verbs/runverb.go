@@ -80,14 +80,14 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		deployed.Clear()
 	}
 	s.Progress.End()
-	sh, err := a.look(context.WithoutCancel(ctx), r)
+	sh, err := a.catalog().Of(r).Show(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
 	if *asJSON {
 		err = a.json(sh)
 	} else {
-		err = sh.screen(r.Dir).Write(a.stdout, 0)
+		err = sh.Screen(r.Dir).Write(a.stdout, 0)
 	}
 	if err != nil {
 		return err

@@ -139,7 +139,7 @@ func TestSecondaryOfARun(t *testing.T) {
 // JSON.
 func TestInsideARun(t *testing.T) {
 	r := seenRun(t, func(s int) time.Duration { return time.Duration(41+19*float64(max(s, 0))/60) * time.Millisecond })
-	s, err := new(app).look(context.Background(), r)
+	s, err := new(app).catalog().Of(r).Show(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +158,9 @@ func TestInsideARun(t *testing.T) {
 		t.Errorf("within the run, of what varies: %+v", w)
 	}
 	var out strings.Builder
-	a := &app{stdout: &out, stderr: &out}
-	a.printRun(s)
+	if err := s.Text(&out); err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{"95 % of p95", "Runs differ by more", "mean response: rises by +", "ms at last", "post (4"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
@@ -168,7 +169,9 @@ func TestInsideARun(t *testing.T) {
 	short := s
 	short.Manifest.Phases = []record.Phase{{Name: "measure", To: 8 * time.Second}}
 	out.Reset()
-	a.printRun(short)
+	if err := short.Text(&out); err != nil {
+		t.Fatal(err)
+	}
 	if !strings.Contains(out.String(), "a measured phase of 8 s is too short to tell whether it was steady from its beginning; 50 s are needed") {
 		t.Error("a short phase is not told")
 	}
@@ -177,7 +180,7 @@ func TestInsideARun(t *testing.T) {
 // A phase that was not checked for steadiness has a note with the reason.
 func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 	r := seenRun(t, func(int) time.Duration { return 41 * time.Millisecond })
-	s, err := new(app).look(t.Context(), r)
+	s, err := new(app).catalog().Of(r).Show(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +212,9 @@ func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 			var out strings.Builder
 			x := s
 			x.Silent, x.Users = tt.silent, &record.Users{Storms: make([]record.StormOutcome, tt.storms)}
-			(&app{stdout: &out, stderr: &out}).printRun(x)
+			if err := x.Text(&out); err != nil {
+				t.Fatal(err)
+			}
 			if got := out.String(); !strings.Contains(got, tt.want) || tt.want == "" && strings.Contains(got, "settling:") {
 				t.Errorf("%s\nwant %q", got, tt.want)
 			}

@@ -170,7 +170,7 @@ func TestPublishedDifferences(t *testing.T) {
 	}
 	files := map[string]string{"examples/releases.csv": string(csv)}
 	status, out, errs := call(t, files, "report", "trend", "-json", "examples/releases.csv")
-	var d report.TrendDocument
+	var d report.TrendPart
 	if err := json.Unmarshal([]byte(out), &d); err != nil || status != exit.OK || errs != "" {
 		t.Fatal(status, errs, err)
 	}

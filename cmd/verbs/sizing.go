@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -93,26 +92,16 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 		return err
 	}
 	dir := st.SizingDir(z.ID)
-	forms := map[string]func(io.Writer) error{
-		"report.md": func(w io.Writer) error { return report.Markdown(w, d) }, "report.html": func(w io.Writer) error { return report.HTML(w, d) },
-		"report.csv": func(w io.Writer) error { return report.SizingCSV(w, d) }, "report.json": func(w io.Writer) error { return report.JSON(w, d) },
-	}
-	written := makeDir(dir)
-	for name, write := range forms {
-		if written == nil {
-			if written = writeFile(filepath.Join(dir, name), write); written != nil {
-				written = fmt.Errorf("report %s: %w", name, written)
-			}
-		}
-	}
+	written := writeReport(dir, d, nil)
 	if written != nil && !unwritable(written) {
 		return written
 	}
-	show := func(w io.Writer) error { return report.SizingScreen(w, d, 0) }
 	if asJSON {
-		show = forms["report.json"]
+		err = report.JSON(a.stdout, d)
+	} else {
+		err = report.Screen(a.stdout, d, 0)
 	}
-	if err := show(a.stdout); err != nil {
+	if err != nil {
 		return err
 	}
 	if written != nil {
@@ -123,10 +112,10 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	if z.State != record.Sealed {
 		plain.Fprintf(a.stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
 	}
-	for _, w := range d.LostWarnings() {
+	for _, w := range d.Sizing.LostWarnings() {
 		plain.Fprintf(a.stderr, "plimsoll: %s\n", w)
 	}
-	if status := exit.Sized(z.State, d); status != exit.OK {
+	if status := exit.Sized(z.State, d.Sizing); status != exit.OK {
 		return exit.StatusError(status)
 	}
 	return nil

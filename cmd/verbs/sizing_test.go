@@ -47,14 +47,14 @@ func TestUpForEachTest(t *testing.T) {
 }
 
 // runSizing runs the verb with a plan in a fresh store and returns its report, output and status.
-func runSizing(t *testing.T, text string, env ...string) (report.SizingDocument, string, int, string) {
+func runSizing(t *testing.T, text string, env ...string) (report.SizingPart, string, int, string) {
 	t.Helper()
 	cmd, root, output := startPlanWith(t, env, text, "sizing")
 	status := wait(t, cmd, 120*time.Second, output)
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
-	var d report.SizingDocument
+	var d report.SizingPart
 	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.json"))
 	if len(files) != 1 {
 		return d, output.String(), status, root
@@ -153,7 +153,7 @@ setup: {stack: refchat}
 	if got := wait(t, again, 2*time.Minute, out); got != status {
 		t.Errorf("report: status %d, sizing ended with %d\n%s", got, status, out.String())
 	}
-	var same report.SizingDocument
+	var same report.SizingPart
 	if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&same); err != nil || fmt.Sprint(same.Comfortable, same.Bottleneck) != fmt.Sprint(d.Comfortable, d.Bottleneck) {
 		t.Errorf("%+v, %v", same, err)
 	}
@@ -162,8 +162,8 @@ setup: {stack: refchat}
 	if b, err := os.ReadFile(manifest); err != nil || os.WriteFile(manifest, append(b, '\n'), 0o644) != nil {
 		t.Fatal(err)
 	}
-	if changed, err := catalog().Sizing(t.Context(), z, st.Run); err != nil || changed.Steps[0].Valid || changed.Steps[0].Grade != "" {
-		t.Errorf("%+v, %v", changed.Steps, err)
+	if changed, err := catalog().Sizing(t.Context(), z, st.Run); err != nil || changed.Sizing.Steps[0].Valid || changed.Sizing.Steps[0].Grade != "" {
+		t.Errorf("%+v, %v", changed.Sizing.Steps, err)
 	}
 }
 

@@ -28,13 +28,12 @@ import (
 func (a *app) trend(_ context.Context, flags *flag.FlagSet, args []string) error {
 	root := a.storeFlag(flags)
 	asJSON := flags.Bool("json", false, "write the result as JSON")
-	names := []string{"markdown", "html", "json", "csv", "otava"}
-	o := outputFlags(flags, names)
+	o := outputFlags(flags, report.Releases)
 	rest, err := parse(flags, args, 1, comparison.MostGiven)
 	if err != nil {
 		return err
 	}
-	if err := o.check(names, *asJSON, false); err != nil {
+	if err := o.check(report.Releases, *asJSON, false); err != nil {
 		return err
 	}
 	results, err := a.resultsIn(rest, *root)
@@ -57,11 +56,11 @@ func (a *app) trend(_ context.Context, flags *flag.FlagSet, args []string) error
 	if *asJSON {
 		print = "json"
 	}
-	if *o.print == "otava" && len(d.Databases) > 1 {
+	if *o.print == "otava" && len(d.Trend.Databases) > 1 {
 		return plan.Usagef("-print otava: a file of Otava is one series, and there are %d databases: "+
-			"-out DIR writes a file for each", len(d.Databases))
+			"-out DIR writes a file for each", len(d.Trend.Databases))
 	}
-	return a.write(o, trendForms(d), print)
+	return a.write(o, d, nil, print)
 }
 
 // A released is the comparisons of releases in one argument, or in one file of a folder.

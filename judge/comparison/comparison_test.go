@@ -57,7 +57,7 @@ func names(s []verdict.Secondary) (out []string) {
 
 // warned reports whether a result has a text among its warnings.
 func warned(r verdict.Result, text string) bool {
-	return strings.Contains(strings.Join(r.Warnings, "; "), text)
+	return strings.Contains(fmt.Sprint(r.Warnings), text)
 }
 
 // benchSeconds is how long the measured phase of a bench is.

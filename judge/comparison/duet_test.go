@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestDuetHasNoOrder(t *testing.T) {
 		if (r.Order != nil) != ordered || (r.Pairs[0].First != "") != ordered {
 			t.Errorf("mode %q: order effect %+v, %q came first", mode, r.Order, r.Pairs[0].First)
 		}
-		if text := strings.Join(r.Warnings, "; "); strings.Contains(text, "came first") {
+		if text := fmt.Sprint(r.Warnings); strings.Contains(text, "came first") {
 			t.Errorf("mode %q: %s", mode, text)
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"plimsoll/record"
 )
 
-// attempts counts the runs of an arm on an engine in the first blocks, each time that these were run, except those
-// that the generator, others on the host or nothing that is known made invalid.
+// attempts counts the runs of an arm on an engine in the first blocks, each time that these were
+// run, except those that the generator, others on the host or nothing that is known made invalid.
 func attempts(c *record.Comparison, blocks int, arm, engine string) verdict.Attempts {
 	var out verdict.Attempts
 	for _, r := range c.Runs {
-		if r.Pilot || r.Cut || r.Block > blocks || r.Arm != arm || r.Engine != engine || !r.Valid && r.Cause != record.ByTarget {
+		if r.Pilot || r.Cut || r.Block > blocks || r.Arm != arm || r.Engine != engine || !r.Valid &&
+			r.Cause != record.ByTarget {
 			continue
 		}
 		out.Runs++
@@ -26,9 +27,9 @@ func attempts(c *record.Comparison, blocks int, arm, engine string) verdict.Atte
 	return out
 }
 
-// unclear counts the runs of an arm on an engine in the first blocks that are void for no cause that is known, or by
-// the host while a gate of the target was red ([record.TargetToo]): a neighbor may have turned that red, and so may
-// the target.
+// unclear counts the runs of an arm on an engine in the first blocks that are void for no cause
+// that is known, or by the host while a gate of the target was red ([record.TargetToo]): a neighbor
+// may have turned that red, and so may the target.
 func unclear(c *record.Comparison, blocks int, arm, engine string) (n int) {
 	for _, r := range c.Runs {
 		if r.Pilot || r.Cut || r.Valid || r.Block > blocks || r.Arm != arm || r.Engine != engine {
@@ -41,14 +42,17 @@ func unclear(c *record.Comparison, blocks int, arm, engine string) (n int) {
 	return n
 }
 
-// withholdFailed lets no result be the same or better where one arm has more of such runs than the other.
-func withholdFailed(results []verdict.Result, base, fresh int, what string, label [2]string) {
+// withholdFailed lets no result be the same or better where one arm has more of such runs than the
+// other.
+func withholdFailed(results []verdict.Result, base, fresh int, code verdict.Code, what string,
+	label [2]string) {
 	if base == fresh {
 		return
 	}
-	why := fmt.Sprintf("%d of the runs of %s and %d of %s %s: what the other runs show is not all of it", fresh, label[1], base, label[0], what)
+	why := fmt.Sprintf("%d of the runs of %s and %d of %s %s: what the other runs show is not all of it",
+		fresh, label[1], base, label[0], what)
 	for i := range results {
-		results[i].Warnings = append(results[i].Warnings, why)
+		results[i].Warn(code, why)
 		results[i] = results[i].Withhold(why)
 	}
 }

@@ -77,7 +77,7 @@ func TestABuildThatVoidsRunsIsNotSame(t *testing.T) {
 func TestFailedRunsAreNamed(t *testing.T) {
 	v, c := failing(t, record.ByTarget, []int{3}, nil)
 	r := resultOf(t, v, verdict.FailedRuns)
-	if text := r.Sentence + strings.Join(r.Warnings, "; "); !strings.Contains(text, "1 of 7 runs of new failed and 0 of 7 of base") || !strings.Contains(text, "in block 3") {
+	if text := r.Sentence + fmt.Sprint(r.Warnings); !strings.Contains(text, "1 of 7 runs of new failed and 0 of 7 of base") || !strings.Contains(text, "in block 3") {
 		t.Errorf("%q", text)
 	}
 	for i := range c.Runs {

@@ -19,8 +19,8 @@ const MostGiven = 1000
 
 // Paired holds the figures of the runs of two arms, by pairs.
 type Paired struct {
-	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric and database as
-	// the first run has them, then by pair; rows without a number come last.
+	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric
+	// and database as the first run has them, then by pair; rows without a number come last.
 	Rows, Asides []imported.PairRow
 	// Names are the names of the arms in the files; "base" and "new" where there are none.
 	Names [2]string
@@ -29,13 +29,16 @@ type Paired struct {
 	Warnings []string
 }
 
-// PairImported makes pairs of runs that other tools measured. Their Pair and Arm are set. It is an error, which names
-// the file, when an arm has no run, a pair is not in both arms or twice in one, when the runs are of several tools or
-// did different things, or when a figure has several units. A figure to be judged is skipped when some run lacks it
-// and gives no reason, when it rests on too few operations, or when the tool rounded it to more than half of the
-// margin that endpoint gives it: such steps look like differences without any spread.
-func PairImported(runs []record.Imported, endpoint func(metric, unit string) (plan.Endpoint, error)) (Paired, error) {
-	p := Paired{Names: [2]string{record.ImportedBase, record.ImportedNew}, Skipped: map[string]string{}}
+// PairImported makes pairs of runs that other tools measured. Their Pair and Arm are set. It is an
+// error, which names the file, when an arm has no run, a pair is not in both arms or twice in one,
+// when the runs are of several tools or did different things, or when a figure has several units. A
+// figure to be judged is skipped when some run lacks it and gives no reason, when it rests on too
+// few operations, or when the tool rounded it to more than half of the margin that endpoint gives
+// it: such steps look like differences without any spread.
+func PairImported(runs []record.Imported,
+	endpoint func(metric, unit string) (plan.Endpoint, error)) (Paired, error) {
+	p := Paired{Names: [2]string{record.ImportedBase, record.ImportedNew},
+		Skipped: map[string]string{}}
 	arms, err := p.arms(runs)
 	if err != nil {
 		return p, err
@@ -59,11 +62,16 @@ func PairImported(runs []record.Imported, endpoint func(metric, unit string) (pl
 			}
 			if other, _ := first.Figure(f.Name); other.Unit != f.Unit {
 				return p, fmt.Errorf("%s: %s is in %s, but %s has it in %s: convert one of them",
-					place(g, f), f.Name, imported.UnitText(f.Unit), place(first, other), imported.UnitText(other.Unit))
+					place(g, f), f.Name, imported.UnitText(f.Unit), place(first, other),
+					imported.UnitText(other.Unit))
 			}
 		}
 	}
-	if i := slices.IndexFunc(runs, func(g record.Imported) bool { return g.Unstable != "" || g.Lacks["capacity"] != "" }); i >= 0 && counts["capacity"] == 0 {
+	if i := slices.IndexFunc(runs,
+		func(g record.Imported) bool {
+			return g.Unstable != "" ||
+				g.Lacks["capacity"] != ""
+		}); i >= 0 && counts["capacity"] == 0 {
 		units["capacity"] = runs[i] // a figure that no run has is judged, and invalid
 		figures = append([]record.Figure{{Name: "capacity", Unit: "users"}}, figures...)
 	}
@@ -109,26 +117,32 @@ func (p *Paired) arms(runs []record.Imported) (arms [2]map[armKey]record.Importe
 	for _, g := range runs {
 		arm := slices.Index([]string{record.ImportedBase, record.ImportedNew}, g.Arm)
 		if arm < 0 {
-			return arms, fmt.Errorf("%s: it is not known which arm it is of: pass it by -base or -new", g.Source)
+			return arms, fmt.Errorf("%s: it is not known which arm it is of: pass it by -base or -new",
+				g.Source)
 		}
 		if g.Tool != runs[0].Tool {
-			return arms, fmt.Errorf("%s is of %s, but %s of %s: both arms have to be measured by one tool", g.Source, g.Tool, runs[0].Source, runs[0].Tool)
+			return arms, fmt.Errorf("%s is of %s, but %s of %s: both arms have to be measured by one tool",
+				g.Source, g.Tool, runs[0].Source, runs[0].Tool)
 		}
 		key := armKey{g.Database, g.Test, g.Pair}
 		if other, twice := arms[arm][key]; twice {
-			return arms, fmt.Errorf("%s: pair %d of %s%s is there already, in %s", g.Source, g.Pair, g.Arm, onDatabase(g.Database), other.Source)
+			return arms, fmt.Errorf("%s: pair %d of %s%s is there already, in %s", g.Source, g.Pair, g.Arm,
+				onDatabase(g.Database), other.Source)
 		}
 		arms[arm][key] = g
-		// A file with several tests names each; a file with one is taken to hold the same test as all others.
+		// A file with several tests names each; a file with one is taken to hold the same test as all
+		// others.
 		if kind, _, _ := strings.Cut(g.Test, ","); g.Test != "" {
 			if first, known := tests[kind+"\x00"+g.Database]; known && first.Test != g.Test {
-				return arms, fmt.Errorf("%s: its test is %q, but that of %s is %q: runs that did different things are no replicates", g.Source, g.Test, first.Source, first.Test)
+				return arms, fmt.Errorf("%s: its test is %q, but that of %s is %q: runs that did different things are no replicates",
+					g.Source, g.Test, first.Source, first.Test)
 			}
 			tests[kind+"\x00"+g.Database] = g
 		}
 		if g.Label != "" {
 			if p.Names[arm] != g.Label && p.Names[arm] != g.Arm {
-				return arms, fmt.Errorf("%s: %s is %q, but was %q before: one file is of another version", g.Source, g.Arm, g.Label, p.Names[arm])
+				return arms, fmt.Errorf("%s: %s is %q, but was %q before: one file is of another version",
+					g.Source, g.Arm, g.Label, p.Names[arm])
 			}
 			p.Names[arm] = g.Label
 		}
@@ -145,15 +159,16 @@ func (p *Paired) arms(runs []record.Imported) (arms [2]map[armKey]record.Importe
 		for _, g := range runs {
 			key := armKey{g.Database, g.Test, g.Pair}
 			if _, ok := arms[i][key]; !ok {
-				return arms, fmt.Errorf("%s: pair %d%s has no run of the arm %s", g.Source, g.Pair, onDatabase(g.Database), []string{record.ImportedBase, record.ImportedNew}[i])
+				return arms, fmt.Errorf("%s: pair %d%s has no run of the arm %s", g.Source, g.Pair,
+					onDatabase(g.Database), []string{record.ImportedBase, record.ImportedNew}[i])
 			}
 		}
 	}
 	return arms, nil
 }
 
-// inOneTest returns an error when runs of several tests on one database have a figure of one name: such runs cannot
-// be paired.
+// inOneTest returns an error when runs of several tests on one database have a figure of one name:
+// such runs cannot be paired.
 func inOneTest(runs []record.Imported, name string) error {
 	first := map[string]record.Imported{}
 	for _, g := range runs {
@@ -162,7 +177,8 @@ func inOneTest(runs []record.Imported, name string) error {
 		}
 		other, known := first[g.Database]
 		if known && other.Test != g.Test {
-			return fmt.Errorf("%s: %s is of the test %q, but in %s of %q: judge one test at a time, or leave it out of one", g.Source, name, g.Test, other.Source, other.Test)
+			return fmt.Errorf("%s: %s is of the test %q, but in %s of %q: judge one test at a time, or leave it out of one",
+				g.Source, name, g.Test, other.Source, other.Test)
 		}
 		first[g.Database] = g
 	}
@@ -245,9 +261,10 @@ func (p *Paired) warn(runs []record.Imported) {
 	}
 }
 
-// unfit returns the reason why a figure cannot be judged: the first run in which it rests on too little, or
-// is too coarse.
-func unfit(f record.Figure, runs []record.Imported, endpoint func(metric, unit string) (plan.Endpoint, error)) (string, error) {
+// unfit returns the reason why a figure cannot be judged: the first run in which it rests on too
+// little, or is too coarse.
+func unfit(f record.Figure, runs []record.Imported,
+	endpoint func(metric, unit string) (plan.Endpoint, error)) (string, error) {
 	e, err := endpoint(f.Name, f.Unit)
 	if err != nil {
 		return "", err
@@ -261,7 +278,8 @@ func unfit(f record.Figure, runs []record.Imported, endpoint func(metric, unit s
 			return g.Source + ": " + why, nil
 		}
 		if !e.Absolute && of.Step > e.Margin/2*of.Value {
-			return fmt.Sprintf("%s: %s rounds %g %s to %g %s: more than half the margin of %g %%", g.Source, g.Tool, of.Value, f.Unit, of.Step, f.Unit, 100*e.Margin), nil
+			return fmt.Sprintf("%s: %s rounds %g %s to %g %s: more than half the margin of %g %%", g.Source,
+				g.Tool, of.Value, f.Unit, of.Step, f.Unit, 100*e.Margin), nil
 		}
 	}
 	return "", nil
@@ -296,9 +314,9 @@ func onDatabase(name string) string {
 	return " on " + name
 }
 
-// EndpointOf returns the endpoint of a metric that is named as in [record.Figure]: capacity and throughput are better
-// higher, errors in percent and all latencies lower. Margins are those of the statistic unless margins has the
-// metric.
+// EndpointOf returns the endpoint of a metric that is named as in [record.Figure]: capacity and
+// throughput are better higher, errors in percent and all latencies lower. The margin is the
+// statistic's unless margins has the metric.
 func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.Endpoint, error) {
 	e := plan.Endpoint{Name: metric, Unit: unit, Better: plan.Lower}
 	stat, _, _ := strings.Cut(metric, "(")
@@ -310,7 +328,8 @@ func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.End
 	case stat == "errors" && unit == "%":
 		e.Margin, e.Absolute = 0.1, true
 	case stat == "errors":
-		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", imported.UnitText(unit))
+		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations",
+			imported.UnitText(unit))
 	case stat == "cost" || stat == plan.Typical:
 		e.Margin = 0.05
 	case stat == "mean" || stat == "max":
@@ -321,12 +340,14 @@ func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.End
 			e.Margin = 0.15
 		}
 	default:
-		return e, fmt.Errorf("metric %q: want capacity, throughput, errors, cost(app), typical(op), or p50, p95, p99, mean or max of something, such as p95(post)", metric)
+		return e, fmt.Errorf("metric %q: want capacity, throughput, errors, cost(app), typical(op), or p50, p95, p99, mean or max of something, such as p95(post)",
+			metric)
 	}
 	for _, key := range []string{metric, stat} {
 		if m, ok := margins[key]; ok {
 			if m.Absolute != e.Absolute {
-				return e, fmt.Errorf("the margin of %s is in %s: want %s", metric, marginUnit(m.Absolute), marginUnit(e.Absolute))
+				return e, fmt.Errorf("the margin of %s is in %s: want %s", metric, marginUnit(m.Absolute),
+					marginUnit(e.Absolute))
 			}
 			e.Margin = m.Margin
 			break
@@ -342,10 +363,13 @@ func marginUnit(absolute bool) string {
 	return "percent"
 }
 
-// JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics together, and each
-// database against the first within each arm, in what both measured in one test; only capacities are compared whatever
-// the bounded tests were. An error names the metric without a meaning.
-func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error)) (arms, databases []Judgement, err error) {
+// JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics
+// together, and each database against the first within each arm, in what both measured in one test;
+// only capacities are compared whatever the bounded tests were. An error names the metric without a
+// meaning.
+func JudgeRows(rows []imported.PairRow, names [2]string,
+	endpoint func(metric, unit string) (plan.Endpoint,
+		error)) (arms, databases []Judgement, err error) {
 	var metrics, engines []string
 	endpoints := map[string]plan.Endpoint{}
 	t := table{}
@@ -362,39 +386,33 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 		k := [2]string{r.Metric, r.Database}
 		t[k] = append(t[k], r)
 	}
-	arms, databases = judgeSides(names[:], engines, verdict.Options{}, func(base, other side, label [2]string) pairing {
-		p := pairing{name: other.engine}
-		on := [2]string{base.engine, other.engine}
-		arm := [2]int{slices.Index(names[:], base.arm), slices.Index(names[:], other.arm)}
-		across := on[0] != on[1]
-		if across {
-			p.name += " against " + on[0] + ", " + other.arm
-		}
-		for _, m := range metrics {
-			of := [2][]imported.PairRow{t[[2]string{m, on[0]}], t[[2]string{m, on[1]}]}
-			if a, b := testOf(of[0]), testOf(of[1]); m != "capacity" && a != b && a != "" && b != "" {
-				p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", on[0], a, on[1], b)
-				continue
+	arms, databases = judgeSides(names[:], engines, verdict.Options{},
+		func(base, other side, label [2]string) pairing {
+			p := pairing{name: other.engine, counted: true}
+			on := [2]string{base.engine, other.engine}
+			arm := [2]int{slices.Index(names[:], base.arm), slices.Index(names[:], other.arm)}
+			across := on[0] != on[1]
+			if across {
+				p.name += " against " + on[0] + ", " + other.arm
 			}
-			pairs, l := pairsOf(of, across, arm[0]), lackOf(of, arm)
-			why := cmp.Or(withheldFrom(of[0]), withheldFrom(of[1]))
-			if len(pairs) == 0 && l.without == [2]int{} && why == "" {
-				continue
+			for _, m := range metrics {
+				of := [2][]imported.PairRow{t[[2]string{m, on[0]}], t[[2]string{m, on[1]}]}
+				if a, b := testOf(of[0]), testOf(of[1]); m != "capacity" && a != b && a != "" && b != "" {
+					p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared",
+						on[0], a, on[1], b)
+					continue
+				}
+				p.add(endpoints[m], readingsOf(of, arm, across), label, "", nil)
 			}
-			p.endpoints = append(p.endpoints, endpointPairs{endpoints[m], pairs, "", func(r *verdict.Result, _ verdict.Options) {
-				l.apply(r, label)
-				withhold(r, why)
-			}})
-		}
-		x, counted := t.attemptsOf(on[0], arm[0])
-		y, _ := t.attemptsOf(on[1], arm[1])
-		p.always = counted && !across
-		// Other loads make other numbers of runs fail.
-		if p.always || p.OtherLoad == "" && x.Runs > 0 && y.Runs > 0 {
-			p.attempts = [2]verdict.Attempts{x, y}
-		}
-		return p
-	})
+			x, counted := t.attemptsOf(on[0], arm[0])
+			y, _ := t.attemptsOf(on[1], arm[1])
+			p.always = counted && !across
+			// Other loads make other numbers of runs fail.
+			if p.always || p.OtherLoad == "" && x.Runs > 0 && y.Runs > 0 {
+				p.attempts = [2]verdict.Attempts{x, y}
+			}
+			return p
+		})
 	return arms, databases, nil
 }
 
@@ -409,22 +427,6 @@ func testOf(rows []imported.PairRow) string {
 	return rows[0].Test
 }
 
-// withheldFrom returns why a verdict on a metric is withheld where its rows come from; empty if it is not.
-func withheldFrom(rows []imported.PairRow) (why string) {
-	for _, r := range rows {
-		why = cmp.Or(why, r.Withheld)
-	}
-	return why
-}
-
-func withhold(r *verdict.Result, why string) {
-	if why == "" {
-		return
-	}
-	r.Warnings = append(r.Warnings, "where the pairs come from, the verdict was withheld: "+why)
-	*r = r.Withhold(why)
-}
-
 // attemptsOf returns the runs of one arm on a database; false where the table has no count of them.
 func (t table) attemptsOf(database string, arm int) (verdict.Attempts, bool) {
 	for _, r := range t[[2]string{verdict.FailedRuns, database}] {
@@ -434,31 +436,34 @@ func (t table) attemptsOf(database string, arm int) (verdict.Attempts, bool) {
 	return verdict.Attempts{}, false
 }
 
-// pairsOf returns the pairs of a metric: of both arms on one database, or of one arm across two.
-func pairsOf(of [2][]imported.PairRow, across bool, arm int) (out []verdict.Pair) {
-	for _, a := range of[0] {
-		if !a.HasPair() {
-			continue
-		}
-		if !across {
-			out = append(out, a.Pair)
-			continue
-		}
-		i := slices.IndexFunc(of[1], func(b imported.PairRow) bool { return b.Block == a.Block && b.HasPair() })
-		if i >= 0 {
-			p := verdict.Pair{Block: a.Block}
-			p.Base, p.BaseCensored, p.BaseOps = half(a.Pair, arm)
-			p.New, p.NewCensored, p.NewOps = half(of[1][i].Pair, arm)
-			out = append(out, p)
+// readingsOf pairs the numbers of a metric: of both arms on one database, or of one arm across two.
+func readingsOf(of [2][]imported.PairRow, arms [2]int, across bool) (out []readingPair) {
+	for side, rows := range of {
+		for _, r := range rows {
+			i := slices.IndexFunc(out, func(p readingPair) bool { return p.block == r.Block })
+			if i < 0 {
+				i = len(out)
+				out = append(out, readingPair{block: r.Block})
+			}
+			out[i].of[side] = readingOf(r, arms[side])
+			out[i].withheld = cmp.Or(out[i].withheld, r.Withheld)
+			if !across {
+				out[i].first = r.First
+			}
 		}
 	}
 	return out
 }
 
-// half returns what one arm of a pair measured.
-func half(p verdict.Pair, arm int) (v float64, censored bool, ops int64) {
-	if arm == 0 {
-		return p.Base, p.BaseCensored, p.BaseOps
+// readingOf returns what one arm of a row measured; no value where the row has no pair.
+func readingOf(row imported.PairRow, arm int) reading {
+	r := reading{there: true, value: math.NaN(), why: row.Without[arm], unstable: row.Unstable[arm]}
+	switch {
+	case !row.HasPair():
+	case arm == 0:
+		r.value, r.censored, r.ops = row.Base, row.BaseCensored, row.BaseOps
+	default:
+		r.value, r.censored, r.ops = row.New, row.NewCensored, row.NewOps
 	}
-	return p.New, p.NewCensored, p.NewOps
+	return r
 }

@@ -24,37 +24,40 @@ type Numbers struct {
 	Unstable bool  // the search contradicts itself: there is no capacity
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
-	// Had is how many operations a run had for each endpoint that is of one kind of operations, also where they are
-	// too few for a value: of a latency those with a response time.
+	// Had counts the operations of a run for each endpoint that is of one kind of operations, also
+	// where they are too few for a value: of a latency those with a response time.
 	Had map[string]uint64
-	// Kinds are the response times by kind of operations, in milliseconds, of the endpoints typical(OP); their values
-	// are numbers of a pair.
+	// Kinds are the response times by kind of operations, in milliseconds, of the endpoints
+	// typical(OP); their values are numbers of a pair.
 	Kinds map[string]stats.SparseCounts
-	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean, p50, p95 and
-	// p99 of every operation, and those that a [Reader] adds. Counts are how many operations there were by name.
+	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean,
+	// p50, p95 and p99 of every operation, and what a [Reader] adds. Counts counts the operations by
+	// name.
 	Metrics map[string]SecondaryValue
 	Counts  map[string]int64
 	// Without gives the reason for metrics that a [Reader] could not give.
 	Without map[string]string
-	// Calls are how many calls a [Reader] saw by name.
+	// Calls counts the calls that a [Reader] saw by name.
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
 	Course map[string]*record.Intervals
-	// Costs are those of the endpoints' roles, with what is known of work that follows the clock ([Clockwork]).
+	// Costs holds the costs of the endpoints' roles, with what is known of work that follows the clock
+	// ([Clockwork]).
 	Costs map[string]SecondaryValue
-	// Portions hold the measured phase of a run of a duet, which lasted Measured, in parts, by endpoint ([Within]).
+	// Portions hold the measured phase of a run of a duet, which lasted Measured, in parts, by
+	// endpoint ([Within]).
 	Portions map[string][]Portion
 	Measured time.Duration
-	// SD is the standard deviation, by their counts alone, of the logarithms of those endpoints that are quantiles
-	// ([stats.QuantileSD]); it leaves out those without operations.
+	// SD is the standard deviation, by their counts alone, of the logarithms of those endpoints that
+	// are quantiles ([stats.QuantileSD]); it leaves out those without operations.
 	SD map[string]float64
-	// Disturbed is true if other processes on the host disturbed the run: then only the cost of its operations
-	// is used.
+	// Disturbed is true if other processes on the host disturbed the run: then only the cost of its
+	// operations is used.
 	Disturbed bool
 }
 
-// NumbersOf reads the endpoints' numbers of a run, those of cost(ROLE) by the readers. Latencies and costs are in
-// milliseconds, errors in percent.
+// NumbersOf reads the endpoints' numbers of a run, those of cost(ROLE) by the readers. Latencies
+// and costs are in milliseconds, errors in percent.
 func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Numbers, error) {
 	n, err := operationsOf(r, endpoints)
 	if err != nil {
@@ -66,14 +69,15 @@ func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Num
 	return n, nil
 }
 
-// disturbed is why a run has nothing but the cost of its operations.
+// disturbed is the reason for having nothing but the cost of a run's operations.
 const disturbed = "others on the host disturbed the runs: their times and capacities are not the target's alone"
 
-// costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the costs, because CPU
-// time is counted by process.
+// costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the
+// costs, because CPU time is counted by process.
 func (n Numbers) costsAlone() Numbers {
-	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: maps.Clone(n.Had), Disturbed: true,
-		Costs: n.Costs, Portions: map[string][]Portion{}, Measured: n.Measured}
+	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: maps.Clone(n.Had),
+		Disturbed: true,
+		Costs:     n.Costs, Portions: map[string][]Portion{}, Measured: n.Measured}
 	for name, v := range n.Values {
 		if _, isCost := plan.CostOf(name); isCost {
 			out.Values[name], out.Portions[name] = v, n.Portions[name]
@@ -120,7 +124,8 @@ func operationsOf(r *record.Run, endpoints []plan.Endpoint) (Numbers, error) {
 				why = "the run has no capacity"
 			case VoidOf(c) != "": // also a bound: it is others' doing, not the arm's
 				why = VoidOf(c)
-			case c.Kind != record.Estimate && c.Kind != record.AtLeast: // fail closed: an unknown kind is not a number
+			case c.Kind != record.Estimate &&
+				c.Kind != record.AtLeast: // fail closed: an unknown kind is not a number
 				why, n.Unstable = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why), true
 			default:
 				v, n.Censored = c.Users, c.Kind == record.AtLeast
@@ -159,7 +164,8 @@ func windowOf(merged map[string]*measure.Window) func(op string) *measure.Window
 	}
 }
 
-func latency(e plan.Endpoint, window func(string) *measure.Window) (ms float64, ops uint64, why string) {
+func latency(e plan.Endpoint,
+	window func(string) *measure.Window) (ms float64, ops uint64, why string) {
 	if e.Stat == "" {
 		return math.NaN(), 0, e.Name + " is no statistic of operations"
 	}
@@ -179,29 +185,32 @@ func latency(e plan.Endpoint, window func(string) *measure.Window) (ms float64, 
 type Judgement struct {
 	Engine, Arm string
 	Verdict     verdict.Verdict
-	// Skipped names endpoints that were not judged, with the reason: no run has a number for them, because neither arm
-	// had such an operation, or both had too few; neither arm had an error ([verdict.Verdict.Aside]); or the plan could
-	// not decide them, with what that would take ([record.Comparison.Foreseen]). Where one arm had some, ten at least,
-	// and the other none, the endpoint is not skipped, but invalid: the other may have lost them.
+	// Skipped names endpoints that were not judged, with the reason: no run has a number for them,
+	// because neither arm had such an operation, or both had too few; neither arm had an error
+	// ([verdict.Verdict.Aside]); or the plan could not decide them, with what that would take
+	// ([record.Comparison.Foreseen]). Where one arm had some, ten at least, and the other none, the
+	// endpoint is not skipped, but invalid: the other may have lost them.
 	Skipped map[string]string
-	// OtherLoad is the reason why only the capacities were compared: the sides had other numbers of users in the
-	// bounded test. Empty if they had the same.
+	// OtherLoad is the reason why only the capacities were compared: the sides had other numbers of
+	// users in the bounded test. Empty if they had the same.
 	OtherLoad string
-	// Secondary is the result for all other metrics, and Shifts locate differences in the distributions; they decide no
-	// verdict.
+	// Secondary is the result for all other metrics, and Shifts locate differences in the
+	// distributions; they decide no verdict.
 	Secondary verdict.Family
 	Shifts    []verdict.Shift
 }
 
-// byPlan is why an endpoint is not judged whose margin is none.
+// byPlan is the reason for not judging an endpoint whose margin is none.
 const byPlan = "by the plan"
 
-// Judge reads the runs of a comparison and judges every arm except the base on every database, and, when there are
-// several, every database against the first within each arm; sides that had other numbers of users in the bounded
-// test by their capacity alone. load opens a run by id, that of [Loader] only unaltered runs; readers add metrics.
-// With planned looks it judges the blocks of the last look that was taken, at its level; later blocks wait for the
-// next look. Only whole blocks are judged ([record.Comparison.WholeBlocks]).
-func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), readers ...Reader) (arms, databases []Judgement, err error) {
+// Judge reads the runs of a comparison and judges every arm except the base on every database, and,
+// when there are several, every database against the first within each arm; sides that had other
+// numbers of users in the bounded test by their capacity alone. load opens a run by id, that of
+// [Loader] only unaltered runs; readers add metrics. With planned looks it judges the blocks of the
+// last look that was taken, at its level; later blocks wait for the next look. Only whole blocks
+// are judged ([record.Comparison.WholeBlocks]).
+func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error),
+	readers ...Reader) (arms, databases []Judgement, err error) {
 	endpoints := p.Endpoints()
 	numbers, err := numbersOf(c, endpoints, load, readers)
 	if err != nil {
@@ -209,7 +218,8 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 	}
 	find := func(block int, arm, engine string) (n Numbers, order int, ok bool) {
 		for _, run := range c.Runs {
-			if n, ok := numbers[run.Run]; ok && run.Block == block && run.Arm == arm && run.Engine == engine {
+			if n, ok := numbers[run.Run]; ok && run.Block == block && run.Arm == arm &&
+				run.Engine == engine {
 				return n, run.Order, true
 			}
 		}
@@ -222,112 +232,81 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		}
 		return n
 	}
-	arms, databases = judgeSides(c.Arms, c.Engines, opt, func(base, other side, label [2]string) pairing {
-		out := pairing{name: other.engine, Judgement: Judgement{Skipped: map[string]string{}}}
-		var both []numbersPair
-		for b := 1; b <= most; b++ {
-			x, first, ok1 := find(b, base.arm, base.engine)
-			y, second, ok2 := find(b, other.arm, other.engine)
-			if ok1 && ok2 {
-				both = append(both, numbersPair{block: b, base: x, fresh: y, first: cameFirst(c, first, second)})
+	arms, databases = judgeSides(c.Arms, c.Engines, opt,
+		func(base, other side, label [2]string) pairing {
+			out := pairing{name: other.engine, Judgement: Judgement{Skipped: map[string]string{}}}
+			var both []numbersPair
+			for b := 1; b <= most; b++ {
+				x, first, ok1 := find(b, base.arm, base.engine)
+				y, second, ok2 := find(b, other.arm, other.engine)
+				if ok1 && ok2 {
+					both = append(both,
+						numbersPair{block: b, base: x, fresh: y, first: cameFirst(c, first, second)})
+				}
 			}
-		}
-		open := undecided(c, base.engine)
-		if a, b := users(base), users(other); a != b {
-			out.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared", label[0], a, label[1], b)
-		} else {
-			judged := slices.DeleteFunc(slices.Clone(endpoints), func(e plan.Endpoint) bool { return open[e.Name] != "" })
-			out.Secondary, out.Shifts = family(both, judged), shifts(both, p.Seed)
-		}
-		for i, s := range []side{base, other} {
-			out.attempts[i] = attempts(c, most, s.arm, s.engine)
-			out.unclear[i] = unclear(c, most, s.arm, s.engine)
-		}
-		for _, name := range p.NotJudged() {
-			out.Skipped[name] = byPlan
-		}
-		for _, e := range endpoints {
-			if out.OtherLoad != "" && e.Name != "capacity" {
-				out.Skipped[e.Name] = out.OtherLoad
-				continue
+			open := undecided(c, base.engine)
+			if a, b := users(base), users(other); a != b {
+				out.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared",
+					label[0], a, label[1], b)
+			} else {
+				judged := slices.DeleteFunc(slices.Clone(endpoints),
+					func(e plan.Endpoint) bool { return open[e.Name] != "" })
+				out.Secondary, out.Shifts = family(both, judged), shifts(both, p.Seed)
 			}
-			out.add(e, both, label, open[e.Name])
-		}
-		return out
-	})
+			for i, s := range []side{base, other} {
+				out.attempts[i] = attempts(c, most, s.arm, s.engine)
+				out.unclear[i] = unclear(c, most, s.arm, s.engine)
+			}
+			for _, name := range p.NotJudged() {
+				out.Skipped[name] = byPlan
+			}
+			for _, e := range endpoints {
+				if out.OtherLoad != "" && e.Name != "capacity" {
+					out.Skipped[e.Name] = out.OtherLoad
+					continue
+				}
+				out.ofRuns(e, both, label, open[e.Name])
+			}
+			return out
+		})
 	return arms, databases, nil
 }
 
-// add adds the pairs of an endpoint, or why it is not judged; takes is what the plan would need to decide it.
-func (p *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
+// ofRuns adds an endpoint of the runs of a comparison.
+func (p *pairing) ofRuns(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
 	both, kinds := withTypical(e, both)
-	var pairs []verdict.Pair
-	seen, why := false, ""
-	spoiled := 0 // pairs in which others on the host disturbed a run
-	var had [2]uint64
-	for _, runs := range both {
-		x, y := runs.base, runs.fresh
-		pr := verdict.Pair{Block: runs.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: runs.first}
-		if e.Name == "capacity" {
-			pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
-		}
-		if e.Name == "errors" {
-			pr.BaseOps, pr.NewOps = x.Ops, y.Ops
-		}
-		if x.Disturbed || y.Disturbed {
-			spoiled++
-		}
-		for i, n := range []Numbers{x, y} {
-			had[i] += n.Had[e.Name]
-			if w := n.Why[e.Name]; w != "" {
-				why = w
-			} else {
-				seen = true
-			}
-		}
-		if math.IsNaN(pr.Base) || math.IsNaN(pr.New) {
-			continue // a pair without data makes nothing worse or better; the verdict counts the pairs
-		}
-		pairs = append(pairs, pr)
+	pairs := make([]readingPair, len(both))
+	for i, runs := range both {
+		pairs[i] = readingPair{block: runs.block, first: runs.first,
+			of: [2]reading{runs.base.reading(e), runs.fresh.reading(e)}}
 	}
-	oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
-	if takes != "" && !oneSided {
-		p.Skipped[e.Name] = takes
-		p.left = append(p.left, e.Name)
-		return
-	}
-	if len(both) > 0 && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
-		p.Skipped[e.Name] = why
-		return
-	}
-	_, isCost := plan.CostOf(e.Name) // which a neighbor does not take away
-	unknown := ""
-	// No run is void for what may be an arm's doing.
-	hostAlone := p.attempts[0].Failed+p.attempts[1].Failed+p.unclear[0]+p.unclear[1] == 0
-	if len(pairs) == 0 && spoiled == len(both) && spoiled >= stats.MinPairs && hostAlone && !oneSided && !isCost {
-		unknown = disturbed // nothing follows about an arm
-	}
-	tell := func(r *verdict.Result, opt verdict.Options) {
-		if unknown == "" {
-			r.Kinds = kinds
-		}
-		if oneSided {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
-		}
-		if isCost {
+	p.add(e, pairs, label, takes, func(r *verdict.Result, opt verdict.Options) {
+		r.Kinds = kinds
+		if _, isCost := plan.CostOf(e.Name); isCost {
 			warnUnseen(r, both)
 			*r = judgeClockwork(*r, both, label, opt)
 		}
 		warnFew(r)
 		tellLevels(r, both)
-		warnUnstable(r, both, label)
-	}
-	p.endpoints = append(p.endpoints, endpointPairs{e, pairs, unknown, tell})
+	})
 }
 
-// cameFirst returns which of two runs of a block came first, by their positions in it; "" where the positions are
-// unknown, and in a duet: there both were made at the same time, and which has the first of many turns is drawn anew
-// all the time.
+// reading returns the number of the run for an endpoint.
+func (n Numbers) reading(e plan.Endpoint) reading {
+	r := reading{there: true, value: n.Values[e.Name], had: n.Had[e.Name], why: n.Why[e.Name],
+		disturbed: n.Disturbed}
+	switch e.Name {
+	case "capacity":
+		r.censored, r.unstable = n.Censored, n.Unstable
+	case "errors":
+		r.ops = n.Ops
+	}
+	return r
+}
+
+// cameFirst returns which of two runs of a block came first, by their positions in it; "" where the
+// positions are unknown, and in a duet: there both were made at the same time, and which has the
+// first of many turns is drawn anew all the time.
 func cameFirst(c *record.Comparison, base, fresh int) string {
 	switch {
 	case c.InTurns() || base == 0 || fresh == 0 || base == fresh:
@@ -340,7 +319,8 @@ func cameFirst(c *record.Comparison, base, fresh int) string {
 }
 
 // numbersOf reads the runs that verdicts rest on, several at once.
-func numbersOf(c *record.Comparison, endpoints []plan.Endpoint, load func(id string) (*record.Run, error), readers []Reader) (map[string]Numbers, error) {
+func numbersOf(c *record.Comparison, endpoints []plan.Endpoint,
+	load func(id string) (*record.Run, error), readers []Reader) (map[string]Numbers, error) {
 	numbers := make([]Numbers, len(c.Runs))
 	counts, spoiled := c.Judged(), c.Disturbed()
 	judged := func(run record.ComparisonRun) bool { return counts(run) || spoiled[run.Run] }

@@ -105,7 +105,7 @@ func warnUnseen(r *verdict.Result, pairs []numbersPair) {
 		}
 	}
 	if disturbed > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("others on the host disturbed %d of %d blocks: CPU time is counted by process and stands, and no other number of them is judged", disturbed, len(pairs)))
+		r.Warn(verdict.BusyHost, fmt.Sprintf("others on the host disturbed %d of %d blocks: CPU time is counted by process and stands, and no other number of them is judged", disturbed, len(pairs)))
 	}
 	for i, arm := range []string{r.Base.Name, r.New.Name} {
 		unseen, why := 0, ""
@@ -115,7 +115,7 @@ func warnUnseen(r *verdict.Result, pairs []numbersPair) {
 			}
 		}
 		if unseen > 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d runs of %s: %s", unseen, len(pairs), arm, why))
+			r.Warn(verdict.OddNumbers, fmt.Sprintf("%d of %d runs of %s: %s", unseen, len(pairs), arm, why))
 		}
 	}
 }

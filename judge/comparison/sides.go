@@ -12,7 +12,7 @@ import (
 // A side is one of two that are compared: an arm on a database.
 type side struct{ arm, engine string }
 
-// A pairing is what two sides gave: the pairs of each endpoint, and the runs that failed.
+// A pairing holds the pairs of each endpoint of two sides, and the runs that failed.
 type pairing struct {
 	Judgement // without a verdict
 	name      string
@@ -24,6 +24,9 @@ type pairing struct {
 	attempts [2]verdict.Attempts
 	unclear  [2]int
 	always   bool
+	// counted reports that runs without a number are told of, and are no reason to leave out an
+	// endpoint.
+	counted bool
 }
 
 // endpointPairs are the pairs of one endpoint.
@@ -36,8 +39,8 @@ type endpointPairs struct {
 }
 
 // judgeSides judges every arm against the first on each database, and every database against the
-// first within each arm, from what gather returns of two sides. Databases that have nothing to compare
-// under one load are left out.
+// first within each arm, from what gather returns of two sides. Databases that have nothing to
+// compare under one load are left out.
 func judgeSides(arms, engines []string, opt verdict.Options,
 	gather func(base, other side, label [2]string) pairing) (ofArms, ofDatabases []Judgement) {
 	fresh, others := arms[1:], engines[min(1, len(engines)):]
@@ -87,12 +90,13 @@ func (p *pairing) judge(opt verdict.Options) Judgement {
 	case p.OtherLoad != "":
 		// Other loads make other numbers of runs fail, and which arm they speak for is not known.
 		what := "failed by the target's doing, under different loads"
-		withholdFailed(results, x.Failed, y.Failed, what, p.label)
+		withholdFailed(results, x.Failed, y.Failed, verdict.FailedArm, what, p.label)
 	case x.Failed+y.Failed > 0 || p.always:
 		results = append(results, verdict.JudgeFailed(x, y, opt))
 	}
 	if a, b := p.unclear[0], p.unclear[1]; b > a {
-		withholdFailed(results, a, b, "are void for a reason that may be the target's doing", p.label)
+		withholdFailed(results, a, b, verdict.OddNumbers,
+			"are void for a reason that may be the target's doing", p.label)
 	}
 	p.Verdict = verdict.Combine(p.name, results, p.left...)
 	if p.Skipped == nil {

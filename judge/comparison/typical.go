@@ -144,6 +144,6 @@ func (p numbersPair) typical(weights map[string]float64) (base, fresh float64) {
 // warnFew warns where much of the operations is not compared.
 func warnFew(r *verdict.Result) {
 	if r.Kinds != nil && r.Kinds.Share < fewCompared {
-		r.Warnings = append(r.Warnings, r.Kinds.Sentence())
+		r.Warn(verdict.OddNumbers, r.Kinds.Sentence())
 	}
 }

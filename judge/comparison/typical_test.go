@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -128,7 +129,7 @@ func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
 	if k == nil || k.Compared != 2 || !slices.Equal(k.Left, left) || k.Share < 0.7 || k.Share > 0.75 {
 		t.Errorf("kinds %+v", k)
 	}
-	text := strings.Join(r.Warnings, "; ")
+	text := fmt.Sprint(r.Warnings)
 	if !strings.Contains(text, "left out, with fewer than 10") {
 		t.Errorf("warnings %q", text)
 	}

@@ -47,18 +47,12 @@ func TestMoreUnstableSearchesAreNotTheSame(t *testing.T) {
 		{"worse, one of the new arm", 0, 1, 0.7, verdict.Worse},
 	} {
 		var pairs []verdict.Pair
-		both := make([]numbersPair, 10)
+		l := lack{of: [2]int{10, 10}, unstable: [2]int{tt.base, tt.new}, why: "two levels"}
 		for i := range 8 {
 			pairs = append(pairs, verdict.Pair{Block: i + 1, Base: 500 + float64(i%3), New: tt.effect * (500 + float64(i%2))})
 		}
-		for i := range tt.base {
-			both[i].base = Numbers{Unstable: true, Why: map[string]string{"capacity": "two levels"}}
-		}
-		for i := range tt.new {
-			both[9-i].fresh = Numbers{Unstable: true, Why: map[string]string{"capacity": "two levels"}}
-		}
 		r := verdict.Judge(plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05}, pairs, verdict.Options{})
-		warnUnstable(&r, both, [2]string{"base", "new"})
+		l.warnUnstable(&r, [2]string{"base", "new"})
 		if r.Kind != tt.want || (len(r.Warnings) > 0) != (tt.base+tt.new > 0) {
 			t.Errorf("%s: got %s (%s), warnings %q; want %s", tt.name, r.Kind, r.Reason, r.Warnings, tt.want)
 		}

@@ -12,10 +12,10 @@ import (
 // values behind them ([stats.Spans]). Such a sample is never the same: the true value may lie beyond any margin.
 func (r Result) judgeBounds() Result {
 	spans := r.spans()
-	r.warn(fmt.Sprintf("%d of %s %s (a search ended at a limit of its own): the conclusion holds whatever lies behind, and is less sharp for that; "+
+	r.Warn(OnlyBounds, fmt.Sprintf("%d of %s %s (a search ended at a limit of its own): the conclusion holds whatever lies behind, and is less sharp for that; "+
 		"raise the limit or the budget of the search", spans.Hidden(), Count(r.N, "pair"), plural(spans.Hidden(), "is only a bound", "are only bounds")))
 	if unknown := r.unordered(); unknown > 0 {
-		r.warn(fmt.Sprintf("%s %s not show which arm is the higher", Count(unknown, "pair"), plural(unknown, "does", "do")))
+		r.Warn(OnlyBounds, fmt.Sprintf("%s %s not show which arm is the higher", Count(unknown, "pair"), plural(unknown, "does", "do")))
 	}
 	if r.N < stats.MinPairs {
 		return r.indicate()
@@ -65,9 +65,7 @@ func (r *Result) measureBounds(spans stats.Spans) (ci, ci90 stats.Interval) {
 	if twin := twinOfBounds(spans, nearest.Mean()); twin.N() > 0 {
 		r.SignFlipP, _ = stats.SignFlip(twin)
 	}
-	for _, w := range spans.Known().Warnings {
-		r.warn(w.Error())
-	}
+	r.warnOfSample(spans.Known().Warnings)
 	return ci, ci90
 }
 
@@ -135,8 +133,9 @@ func (r *Result) boundsWithoutOutliers(spans stats.Spans, kind Kind, reason stri
 		ci, ci90 := r.boundIntervals(rest)
 		other, _ = r.decideBounds(rest, ci, ci90)
 	}
-	r.warn(fmt.Sprintf("%s %s far from the others; without %s the result is %s",
-		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"), other))
+	text := fmt.Sprintf("%s %s far from the others; without %s the result is %s",
+		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"), other)
+	r.warn(Warning{FarPairs, text, other})
 	return r.sensitive(kind, other, reason)
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"plimsoll/plan"
 	"plimsoll/stats"
@@ -34,9 +33,7 @@ func Judge(e plan.Endpoint, pairs []Pair, opt Options) Result {
 		return r.judgeBounds()
 	}
 	s := r.differences(r.Pairs)
-	for _, w := range s.Warnings {
-		r.warn(w.Error())
-	}
+	r.warnOfSample(s.Warnings)
 	ci, ci90 := r.intervals(s)
 	r.measure(s, ci, ci90)
 	r.tellOrder(s)
@@ -271,9 +268,10 @@ func (r *Result) withoutOutliers(s sample, kind Kind, reason string) (Kind, stri
 	rest := r.differences(pairs)
 	ci, ci90 := r.intervals(rest)
 	other, _ := r.decide(rest, ci, ci90)
-	r.warn(fmt.Sprintf("%s %s far from the others; without %s the change is %s and the result %s",
+	text := fmt.Sprintf("%s %s far from the others; without %s the change is %s and the result %s",
 		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"),
-		delta(r.Endpoint, r.Unscale(rest.Estimate.Mean)), other))
+		delta(r.Endpoint, r.Unscale(rest.Estimate.Mean)), other)
+	r.warn(Warning{FarPairs, text, other})
 	return r.sensitive(kind, other, reason)
 }
 
@@ -313,7 +311,7 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 		what, unknown = "the same in both runs of every pair", "how small a difference would have shown is not known"
 	}
 	if none || known { // the operations explain why nothing varies
-		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, stats.ErrConstant.Error()) })
+		r.unwarn(NoSpread)
 	}
 	if !known { // an interval without a width is not evidence
 		r.NonInferior = false
@@ -342,18 +340,12 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 	return kind, fmt.Sprintf("%s; a difference above %s pp would have shown in %s", what, number(visible, 4), of)
 }
 
-func (r *Result) warn(text string) {
-	if !slices.Contains(r.Warnings, text) {
-		r.Warnings = append(r.Warnings, text)
-	}
-}
-
 func (r *Result) warnAboutPlan(opt Options) {
 	switch {
 	case opt.Blocks > 0 && r.N > opt.Blocks:
-		r.warn(fmt.Sprintf("%d pairs where %d were planned: pairs added because of their values spoil the level", r.N, opt.Blocks))
+		r.Warn(MissingPairs, fmt.Sprintf("%d pairs where %d were planned: pairs added because of their values spoil the level", r.N, opt.Blocks))
 	case opt.Blocks > 0 && r.N < opt.Blocks:
-		r.warn(fmt.Sprintf("%d of %d planned pairs: the missing ones must not be missing because of their numbers", r.N, opt.Blocks))
+		r.Warn(MissingPairs, fmt.Sprintf("%d of %d planned pairs: the missing ones must not be missing because of their numbers", r.N, opt.Blocks))
 	}
 }
 

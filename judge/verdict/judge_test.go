@@ -3,6 +3,7 @@ package verdict_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -300,10 +301,10 @@ func TestNonInferior(t *testing.T) {
 }
 
 func TestPlanWarnings(t *testing.T) {
-	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(9)); !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "6 of 9 planned pairs") }) {
+	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(9)); !strings.HasPrefix(fmt.Sprint(r.Warnings), "[6 of 9 planned pairs") {
 		t.Errorf("too few pairs: %q", r.Warnings)
 	}
-	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(5)); !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "6 pairs where 5 were planned") }) {
+	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(5)); !strings.HasPrefix(fmt.Sprint(r.Warnings), "[6 pairs where 5 were planned") {
 		t.Errorf("too many pairs: %q", r.Warnings)
 	}
 	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(6)); len(r.Warnings) != 0 {
@@ -343,7 +344,7 @@ func TestJSON(t *testing.T) {
 		if err := json.Unmarshal(data, &back); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(r, back, cmpopts.EquateNaNs()); diff != "" {
+		if diff := cmp.Diff(r, back, cmpopts.EquateNaNs(), cmpopts.IgnoreFields(verdict.Warning{}, "Code", "Without")); diff != "" {
 			t.Errorf("a result read back differs (-written +read):\n%s", diff)
 		}
 	}

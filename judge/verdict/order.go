@@ -89,7 +89,7 @@ func (r *Result) tellOrder(s sample) {
 			if r.Order.Effect > 0 {
 				word = "higher"
 			}
-			r.warn(fmt.Sprintf("the run that came second in its pair was %s %s than the first, whichever arm it was (%s); the comparison allows for it (crossover)",
+			r.Warn(RunOrder, fmt.Sprintf("the run that came second in its pair was %s %s than the first, whichever arm it was (%s); the comparison allows for it (crossover)",
 				size(r.Endpoint, r.Order.Effect), word, pText(r.Order.P)))
 		}
 	case r.N >= stats.MinPairs && !slices.Contains(known, 0):
@@ -99,7 +99,7 @@ func (r *Result) tellOrder(s sample) {
 				n++
 			}
 		}
-		r.warn(fmt.Sprintf("%s came first in %d of %s: the effect of coming second cannot be told from that of the arm", r.Base.Name, n, Count(r.N, "pair")))
+		r.Warn(UntoldOrder, fmt.Sprintf("%s came first in %d of %s: the effect of coming second cannot be told from that of the arm", r.Base.Name, n, Count(r.N, "pair")))
 	}
 }
 
@@ -129,7 +129,7 @@ func (r *Result) tellSpread(s sample) {
 	matters := max(c.Before, c.After) >= r.Limit()/4
 	r.Spread = &Spread{Base: c.Before, New: c.After, P: c.P, Found: matters && c.P <= stats.FixedAlpha && c.FlipP <= stats.FixedAlpha}
 	if r.Spread.Found {
-		r.warn(r.spreadText())
+		r.Warn(UnlikeSpread, r.spreadText())
 	}
 }
 
@@ -152,11 +152,10 @@ func holdSpreads(results []Result) {
 	}
 	for i, adjusted := range stats.Holm(p) {
 		if r := &results[i]; r.Spread != nil && r.Spread.Found && !(adjusted <= stats.FixedAlpha) {
-			text := r.spreadText()
 			spread := *r.Spread
 			spread.Found = false
 			r.Spread = &spread
-			r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return w == text })
+			r.unwarn(UnlikeSpread)
 		}
 	}
 }

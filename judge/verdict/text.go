@@ -37,7 +37,7 @@ func Text(w io.Writer, r Result) error {
 		plain.Fprintf(&b, "%-10s%s\n", "detail", r.detail())
 	}
 	for _, warning := range r.Warnings {
-		plain.Fprintf(&b, "%-10s%s\n", "warning", warning)
+		plain.Fprintf(&b, "%-10s%s\n", "warning", warning.Text)
 	}
 	plain.Fprintf(&b, "\n%s\n", r.Sentence)
 	_, err := io.WriteString(w, b.String())

@@ -172,9 +172,9 @@ type Result struct {
 
 	// Outliers and Widest are block numbers: the flagged pairs, and the one that adds most to the width of
 	// the interval (0 if unknown).
-	Outliers []int    `json:"outliers,omitempty"`
-	Widest   int      `json:"widest,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	Outliers []int     `json:"outliers,omitempty"`
+	Widest   int       `json:"widest,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"`
 
 	// Reason is the reason for Kind, a clause without capital and period; Sentence is a whole
 	// sentence.

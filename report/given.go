@@ -22,21 +22,21 @@ import (
 // GivenFormat is the version of the JSON form of a report of [Given] numbers.
 const GivenFormat = 1
 
-// Given is the part of a report of numbers that were given (a CSV, files of other tools, stored runs) that has the
-// numbers. It is also the JSON form of the whole.
+// Given is the part of a report of numbers that were given (a CSV, files of other tools, stored
+// runs) that has the numbers. It is also the JSON form of the whole.
 type Given struct {
 	Format int `json:"format"`
 	// Names are the names of the arms, base first.
 	Names [2]string `json:"arms"`
-	// Kind is the conclusion that decides over all databases; Indicative reports that there are too few pairs for
-	// any.
+	// Kind is the conclusion that decides over all databases; Indicative reports that there are too
+	// few pairs for any.
 	Kind       verdict.Kind `json:"kind"`
 	Indicative bool         `json:"indicative,omitempty"`
-	// NotComplete names the missing part of a stored comparison; empty for one that is complete, and for other
-	// numbers.
+	// NotComplete names the missing part of a stored comparison; empty for one that is complete, and
+	// for other numbers.
 	NotComplete string `json:"not_complete,omitempty"`
-	// Verdicts are of the new arm against base, one per database; Databases of each database against the first, within
-	// each arm.
+	// Verdicts are of the new arm against base, one per database; Databases of each database against
+	// the first, within each arm.
 	Verdicts  []verdict.Verdict `json:"verdicts"`
 	Databases []verdict.Verdict `json:"databases,omitempty"`
 	// Skipped are figures that were not judged, with the reason.
@@ -44,8 +44,8 @@ type Given struct {
 	Warnings []string     `json:"warnings,omitempty"`
 	// WarningGroups are the same warnings by cause, those first that could change a verdict.
 	WarningGroups []WarningGroup `json:"warning_groups,omitempty"`
-	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry per endpoint of
-	// Verdicts and Databases that has a relative difference.
+	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry per
+	// endpoint of Verdicts and Databases that has a relative difference.
 	Blocks  []BlocksFor `json:"blocks_for_same,omitempty"`
 	Asides  []Aside     `json:"asides,omitempty"`
 	Sources []Source    `json:"sources,omitempty"`
@@ -54,18 +54,9 @@ type Given struct {
 	databases []string // in the order of tables
 }
 
-// BlocksFor is how many blocks one endpoint of one comparison takes.
-type BlocksFor struct {
-	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
-	Endpoint string           `json:"endpoint"`
-	Effect   Number           `json:"effect"` // relative
-	Margin   float64          `json:"margin"`
-	Pairs    int              `json:"pairs"` // that there are
-	Each     []verdict.Blocks `json:"by_run_sd"`
-}
-
-// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one.
-// Of a figure that is zero somewhere, as a count of errors may be, the means are arithmetic and there is no ratio.
+// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio
+// of them less one. Of a figure that is zero somewhere, as a count of errors may be, the means are
+// arithmetic and there is no ratio.
 type Aside struct {
 	Name     string `json:"name"`
 	Database string `json:"database,omitempty"`
@@ -111,15 +102,18 @@ func (in *JudgeInput) Skip(name, why string) {
 	in.Skipped[name] = why
 }
 
-// FromRows makes the document of given numbers, which has verdicts, warnings and names, and no runs. The input is not
-// changed.
+// FromRows makes the document of given numbers, which has verdicts, warnings and names, and no
+// runs. The input is not changed.
 func FromRows(in JudgeInput) Document {
-	g := &Given{Format: GivenFormat, Names: in.Names, NotComplete: in.NotComplete, Sources: in.Sources, Asides: asides(in.Asides)}
+	g := &Given{Format: GivenFormat, Names: in.Names, NotComplete: in.NotComplete, Sources: in.Sources,
+		Asides: asides(in.Asides)}
 	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
 		g.Skipped = append(g.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
 	}
-	d := Document{Format: FormatVersion, Given: g, Title: "Performance Comparison " + in.Names[0] + " vs " + in.Names[1],
-		Name: in.Names[0] + "_" + in.Names[1], State: State{Complete: in.NotComplete == ""}, Arms: []ArmLabel{{Name: in.Names[0], Label: in.Names[0], Base: true}}}
+	d := Document{Format: FormatVersion, Given: g,
+		Title: "Performance Comparison " + in.Names[0] + " vs " + in.Names[1],
+		Name:  in.Names[0] + "_" + in.Names[1], State: State{Complete: in.NotComplete == ""},
+		Arms: []ArmLabel{{Name: in.Names[0], Label: in.Names[0], Base: true}}}
 	for _, j := range in.Arms {
 		if !slices.ContainsFunc(d.Engines, func(e Engine) bool { return e.Key == j.Engine }) {
 			d.Engines = append(d.Engines, Engine{Key: j.Engine, Label: j.Engine, Full: j.Engine})
@@ -127,7 +121,9 @@ func FromRows(in JudgeInput) Document {
 		if !slices.ContainsFunc(d.Arms, func(a ArmLabel) bool { return a.Name == j.Arm }) {
 			d.Arms = append(d.Arms, ArmLabel{Name: j.Arm, Label: j.Arm})
 		}
-		d.Verdicts = append(d.Verdicts, NamedVerdict{Engine: j.Engine, Arm: j.Arm, Name: cmp.Or(j.Verdict.Database, j.Arm), Verdict: j.Verdict})
+		d.Verdicts = append(d.Verdicts,
+			NamedVerdict{Engine: j.Engine, Arm: j.Arm, Name: cmp.Or(j.Verdict.Database, j.Arm),
+				Verdict: j.Verdict})
 		g.Verdicts = append(g.Verdicts, j.Verdict)
 	}
 	if len(d.Verdicts) > 0 {
@@ -161,7 +157,12 @@ func FromRows(in JudgeInput) Document {
 	for _, v := range g.Verdicts {
 		g.Indicative = g.Indicative || v.Indicative && v.Kind == g.Kind
 	}
-	d.Kind, d.Indicative, d.Warnings, d.WarningGroups, d.BlocksForSame = g.Kind, g.Indicative, g.Warnings, g.WarningGroups, g.Blocks
+	d.Kind = g.Kind
+	d.Indicative = g.Indicative
+	d.Warnings = g.Warnings
+	d.WarningGroups = g.WarningGroups
+	d.BlocksForSame = g.Blocks
+
 	for _, r := range in.Rows {
 		i := slices.IndexFunc(g.metrics, func(m givenMetric) bool { return m.name == r.Metric })
 		if i < 0 {
@@ -180,7 +181,8 @@ func asides(rows []imported.PairRow) []Aside {
 	var out []Aside
 	values := map[int][2][]float64{}
 	for _, r := range rows {
-		i := slices.IndexFunc(out, func(a Aside) bool { return a.Name == r.Metric && a.Database == r.Database })
+		i := slices.IndexFunc(out,
+			func(a Aside) bool { return a.Name == r.Metric && a.Database == r.Database })
 		if i < 0 {
 			i = len(out)
 			out = append(out, Aside{Name: r.Metric, Database: r.Database, Unit: r.Unit})
@@ -204,19 +206,22 @@ func asides(rows []imported.PairRow) []Aside {
 	return out
 }
 
-// sheet lays the verdicts on given numbers out. The result tables are those of the release reports: a row per
-// database, a column per version, and the deltas both ways.
-func (g *Given) sheet(d Document) sheet {
-	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.", front: d.front(), warnings: g.Warnings,
-		parts: unfolded(g.sections()), footer: "Made by plimsoll from numbers that were given to it; it did not measure them."}
+// givenTop begins a report of given numbers. The result tables follow the release reports: a row
+// per database, a column per version, and the deltas both ways.
+func (d Document) givenTop() sheet {
+	g := d.Given
+	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.",
+		front: d.front(), warnings: g.Warnings}
+	s.footer = "Made by plimsoll from numbers that were given to it; it did not measure them."
 	for i, v := range g.Verdicts {
 		s.front.verdicts[i].text = strings.TrimSuffix(v.Lead, ".")
 	}
 	return s
 }
 
-func (g *Given) sections() []section {
-	out := []section{{Level: 2, Title: "Results"}}
+func (d Document) givenSections() []section {
+	g := d.Given
+	out := []section{resultsHead}
 	for _, m := range g.metrics {
 		out = append(out, g.resultSections(m)...)
 	}
@@ -229,34 +234,47 @@ func (g *Given) sections() []section {
 			continue
 		}
 		f := NamedVerdict{Verdict: v}
-		out = append(out, section{Level: 3, Title: title, Table: State{}.endpointTable(f, v.Results[0].Base.Name, v.Results[0].New.Name),
-			Notes: slices.Concat(kindNotes(f), impliedNotes(f))})
+		out = append(out,
+			section{Level: 3, Title: title,
+				Table: State{}.endpointTable(f, v.Results[0].Base.Name, v.Results[0].New.Name),
+				Notes: slices.Concat(kindNotes(f), impliedNotes(f))})
 	}
 	last := &out[len(out)-1]
 	last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
-	if len(g.Blocks) > 0 {
-		out = append(out, blocksSection(g.Blocks))
-	}
-	if len(g.Asides) > 0 {
-		t := newTable(-1, "Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
-		for _, a := range g.Asides {
-			e := plan.Endpoint{Unit: a.Unit}
-			delta := dash
-			if a.Effect.Known() {
-				delta = percent(float64(a.Effect))
-			}
-			t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, strconv.Itoa(a.Pairs))
-		}
-		out = append(out, section{Level: 3, Title: "Other figures", Table: t, Notes: []string{"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. Shown and not judged: among many figures some differ by chance."}})
-	}
-	if len(g.Sources) > 0 {
-		t := newTable(-1, "Arm", ">Pair", "File", "Tool")
-		for _, s := range g.Sources {
-			t.add(s.Arm, strconv.Itoa(s.Pair), s.File, s.Tool)
-		}
-		out = append(out, section{Level: 3, Title: "Sources", Table: t})
-	}
 	return out
+}
+
+// asideSections are the figures that are only shown.
+func (d Document) asideSections() []section {
+	g := d.Given
+	if len(g.Asides) == 0 {
+		return nil
+	}
+	t := newTable(-1, "Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
+	for _, a := range g.Asides {
+		e := plan.Endpoint{Unit: a.Unit}
+		delta := dash
+		if a.Effect.Known() {
+			delta = percent(a.Effect)
+		}
+		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)),
+			delta, a.Pairs)
+	}
+	return t.section("Other figures",
+		"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. "+
+			"Shown and not judged: among many figures some differ by chance.")
+}
+
+// sourceSections are the files that the numbers were read from.
+func (d Document) sourceSections() []section {
+	if len(d.Given.Sources) == 0 {
+		return nil
+	}
+	t := newTable(-1, "Arm", ">Pair", "File", "Tool")
+	for _, s := range d.Given.Sources {
+		t.add(s.Arm, s.Pair, s.File, s.Tool)
+	}
+	return t.section("Sources")
 }
 
 // mostTables is up to how many pairs each has a table of its own, as in the release reports.
@@ -281,13 +299,13 @@ func (g *Given) resultSections(m givenMetric) []section {
 	case len(pairs) == 1:
 		t := newTable(-1, head...)
 		g.addRows(t, m, pairs[0], named)
-		return []section{{Level: 3, Title: title, Table: t}}
+		return t.section(title)
 	case len(pairs) > mostTables:
 		t := newTable(-1, append([]string{">Run"}, head...)...)
 		for _, p := range pairs {
 			g.addRows(t, m, p, named, strconv.Itoa(p))
 		}
-		return []section{{Level: 3, Title: title, Table: t}}
+		return t.section(title)
 	}
 	out := []section{{Level: 3, Title: title}}
 	for _, p := range pairs {
@@ -331,7 +349,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 		if named {
 			cells = append(cells, test(db))
 		}
-		t.add(append(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored), deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))...)
+		t.add(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored),
+			deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))
 	}
 	first, ok := find(g.databases[0])
 	of := func(v verdict.Verdict) bool {
@@ -351,8 +370,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 		if len(g.databases) > 2 {
 			label += " " + db
 		}
-		t.add(append(slices.Clone(before), label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
-			deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")...)
+		t.add(before, label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
+			deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")
 	}
 }
 
@@ -396,61 +415,8 @@ func deltaCell(base, fresh float64, baseAtLeast, newAtLeast, absolute bool) stri
 	return bound + fixed(100*(fresh/base-1), 2) + "%"
 }
 
-// addBlocks adds the number of blocks it takes to find a result the same, if it is defined.
-func addBlocks(out []BlocksFor, of string, r verdict.Result) []BlocksFor {
-	each := r.BlocksForSame()
-	if each == nil {
-		return out
-	}
-	return append(out, BlocksFor{Of: of, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N, Each: each})
-}
-
-// blocksTable shows how many blocks it takes, a row per endpoint and a column per spread.
-func blocksTable(blocks []BlocksFor) *table {
-	head := []string{"Endpoint", ">Delta", ">Margin", ">Pairs"}
-	named := slices.ContainsFunc(blocks, func(b BlocksFor) bool { return b.Of != "" })
-	if named {
-		head = append([]string{"Test"}, head...)
-	}
-	for _, sd := range verdict.RunSDs() {
-		head = append(head, ">sd "+trim(fixed(100*sd, 1))+" %")
-	}
-	t := newTable(-1, head...)
-	for _, b := range blocks {
-		var row []string
-		if named {
-			row = append(row, b.Of)
-		}
-		row = append(row, b.Endpoint, fixed(100*float64(b.Effect), 2)+"%", trim(fixed(100*b.Margin, 1))+" %", strconv.Itoa(b.Pairs))
-		for _, e := range b.Each {
-			row = append(row, blocksText(e))
-		}
-		t.add(row...)
-	}
-	return t
-}
-
-func blocksText(b verdict.Blocks) string {
-	switch {
-	case b.Never:
-		return "never"
-	case b.TooMany:
-		return "> 10000"
-	}
-	return strconv.Itoa(b.Blocks)
-}
-
-// blocksNote explains the table of blocks.
-const blocksNote = "How many blocks (one run of each arm) it takes until four in five comparisons say \"the same within the margin\", " +
-	"if the true difference is the one shown, by how much runs of one build vary (sd). Never: the difference lies outside the margin. " +
-	"Fewer than six blocks carry no verdict."
-
-func blocksSection(blocks []BlocksFor) section {
-	return section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(blocks), Notes: []string{blocksNote}}
-}
-
-// screen writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks that finding them
-// the same would have taken.
+// screen writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks
+// that finding them the same would have taken.
 func (g *Given) screen(w io.Writer) error {
 	var b strings.Builder
 	for _, v := range slices.Concat(g.Verdicts, g.Databases) {
@@ -471,30 +437,4 @@ func (g *Given) screen(w io.Writer) error {
 	writeBlocks(&b, g.Blocks)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// BlocksText writes below a result, for a screen, how many blocks it takes to find the same; nothing where that is
-// not defined.
-func BlocksText(w io.Writer, r verdict.Result) error {
-	blocks := addBlocks(nil, "", r)
-	if len(blocks) == 0 {
-		return nil
-	}
-	var b strings.Builder
-	b.WriteByte('\n')
-	writeBlocks(&b, blocks)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// writeBlocks writes the numbers of blocks in columns, with their note; nothing where there are none.
-func writeBlocks(b *strings.Builder, blocks []BlocksFor) {
-	if len(blocks) == 0 {
-		return
-	}
-	t := blocksTable(blocks)
-	for _, l := range columns(slices.Concat([][]string{t.Head}, t.Rows), nil, "   ") {
-		b.WriteString(l + "\n")
-	}
-	b.WriteString("\n" + blocksNote + "\n")
 }

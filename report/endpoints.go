@@ -1,0 +1,283 @@
+package report
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/record"
+)
+
+// A NamedVerdict is a verdict with the names that people read.
+type NamedVerdict struct {
+	Engine    string          `json:"engine"`
+	Arm       string          `json:"arm"`
+	Name      string          `json:"name"` // of the database and, with several new arms, the arm
+	Verdict   verdict.Verdict `json:"verdict"`
+	Skipped   []record.Row    `json:"skipped,omitempty"` // endpoint, reason
+	Secondary *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
+	Shifts    []verdict.Shift `json:"shifts,omitempty"`  // where the distributions differ; they decide nothing
+}
+
+// BlocksFor holds the number of blocks that one endpoint of one comparison takes.
+type BlocksFor struct {
+	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
+	Endpoint string           `json:"endpoint"`
+	Effect   Number           `json:"effect"` // relative
+	Margin   float64          `json:"margin"`
+	Pairs    int              `json:"pairs"` // that there are
+	Each     []verdict.Blocks `json:"by_run_sd"`
+}
+
+// kindNotes state which operations typical(op) compares.
+func kindNotes(f NamedVerdict) []string {
+	var out prose
+	for _, r := range f.Verdict.Results {
+		if k := r.Kinds; k != nil && (k.Compared > 1 || len(k.Left) > 0) {
+			out.add("%s, the %s: %s.", r.Name, r.Text(), k.Sentence())
+		}
+	}
+	return out
+}
+
+// impliedNotes state what the changes of costs mean for the supported users, a sentence each.
+func impliedNotes(f NamedVerdict) []string {
+	var out []string
+	for _, r := range f.Verdict.Results {
+		if r.Implies != nil {
+			out = append(out, r.Name+": "+r.Implies.Sentence)
+		}
+	}
+	return out
+}
+
+// impliedComments lists the implied notes of the first page: of costs that are worse or better, and
+// of costs that the searches contradict.
+func impliedComments(f NamedVerdict) []string {
+	changed := NamedVerdict{}
+	for _, r := range f.Verdict.Results {
+		if m := r.Implies; m != nil &&
+			(r.Kind == verdict.Worse || r.Kind == verdict.Better || m.Search == verdict.Contradicted) {
+			changed.Verdict.Results = append(changed.Verdict.Results, r)
+		}
+	}
+	return impliedNotes(changed)
+}
+
+func (b *builder) verdicts() {
+	d := b.Document
+	d.Verdicts = b.findings(b.in.Arms, len(d.Arms) > 2)
+	d.Databases = b.findings(b.in.Databases, true)
+	all := make([]verdict.Verdict, 0, len(d.Verdicts))
+	for _, f := range d.Verdicts {
+		all = append(all, f.Verdict)
+		for _, r := range f.Verdict.Results {
+			if r.Kind == verdict.Inconclusive {
+				d.BlocksForSame = addBlocks(d.BlocksForSame, f.Name, r)
+			}
+		}
+	}
+	d.Kind = verdict.Worst(all...)
+	for _, f := range d.Verdicts {
+		d.Indicative = d.Indicative || d.Kind == verdict.Inconclusive && f.Verdict.Kind == d.Kind &&
+			f.Verdict.Indicative
+	}
+}
+
+func (b *builder) findings(js []Judged, withArm bool) []NamedVerdict {
+	out := make([]NamedVerdict, 0, len(js))
+	for _, j := range js {
+		f := NamedVerdict{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Secondary: j.Secondary,
+			Shifts: j.Shifts}
+		f.Name = b.engineLabel(j.Engine)
+		switch {
+		case f.Name == "":
+			f.Name = b.armLabel(j.Arm)
+		case withArm:
+			f.Name += ", " + b.armLabel(j.Arm)
+		}
+		for name, why := range j.Skipped {
+			f.Skipped = append(f.Skipped, record.Row{Name: name, Value: why})
+		}
+		slices.SortFunc(f.Skipped, func(x, y record.Row) int { return cmp.Compare(x.Name, y.Name) })
+		out = append(out, f)
+	}
+	return out
+}
+
+func (d Document) endpointSections() []section {
+	var out []section
+	for i, f := range d.Verdicts {
+		base, fresh := d.baseLabel(), d.armLabel(f.Arm)
+		notes := append(endpointNotes(f, base, fresh), d.omissionNotes(f)...)
+		if i == 0 {
+			notes = append(notes,
+				"Could find: the change that this many pairs with this spread find in four of five cases. "+
+					"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).")
+		}
+		out = append(out,
+			section{Level: 3, Title: d.titleOf("Primary endpoints", f),
+				Table: d.State.endpointTable(f, base, fresh), Notes: notes})
+	}
+	return out
+}
+
+// blockSections states how many blocks it takes to find endpoints the same.
+func (d Document) blockSections() []section {
+	if len(d.BlocksForSame) == 0 {
+		return nil
+	}
+	s := section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(d.BlocksForSame)}
+	s.Notes = []string{blocksNote}
+	return []section{s}
+}
+
+// databaseSections are the verdicts on databases against the first.
+func (d Document) databaseSections() []section {
+	var out []section
+	for _, f := range d.Databases {
+		base, fresh := d.Engines[0].Label, d.engineLabel(f.Engine)
+		out = append(out, section{
+			Level: 3, Title: d.titleBetween("Databases", f),
+			Table: d.State.endpointTable(f, base, fresh), Notes: endpointNotes(f, base, fresh),
+		})
+	}
+	return out
+}
+
+// endpointNotes are the notes below every table of endpoints.
+func endpointNotes(f NamedVerdict, base, fresh string) []string {
+	return slices.Concat(kindNotes(f), impliedNotes(f), clockNotes(f, base, fresh), skippedNotes(f))
+}
+
+func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
+	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find",
+		">Pairs", ">Needed", "Why")
+	for _, r := range f.Verdict.Results {
+		needed := dash
+		if r.PairsNeeded > 0 {
+			needed = s.lasting(r.PairsNeeded)
+		}
+		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base),
+			summary(r.Endpoint, r.New), effect(r), size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), r.N,
+			needed, r.Reason)
+	}
+	return t
+}
+
+// kindText is a conclusion as tables show it.
+func kindText(k verdict.Kind, indicative bool) string {
+	if indicative && k == verdict.Inconclusive {
+		return "indicative"
+	}
+	return string(k)
+}
+
+func skippedNotes(f NamedVerdict) []string {
+	var out prose
+	for _, s := range f.Skipped {
+		out.add("Not judged: %s (%s).", s.Name, s.Value)
+	}
+	return out
+}
+
+// leastByClock is the smallest share of a cost whose removal is stated.
+const leastByClock = 0.01
+
+// clockNotes states the CPU time that pauses of a duet added and that was left out of costs.
+func clockNotes(f NamedVerdict, base, fresh string) []string {
+	var parts prose
+	for _, r := range f.Verdict.Results {
+		if max(r.ByClock[0], r.ByClock[1]) >= leastByClock {
+			parts.add("%s %.1f %% of %s and %.1f %% of %s",
+				r.Name, 100*r.ByClock[0], base, 100*r.ByClock[1], fresh)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{"CPU time that follows the clock, and that pauses added, is left out, in each block by itself: " +
+		strings.Join(parts, "; ") + "."}
+}
+
+// addBlocks adds the number of blocks it takes to find a result the same, if it is defined.
+func addBlocks(out []BlocksFor, of string, r verdict.Result) []BlocksFor {
+	each := r.BlocksForSame()
+	if each == nil {
+		return out
+	}
+	return append(out,
+		BlocksFor{Of: of, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N,
+			Each: each})
+}
+
+// blocksTable shows how many blocks it takes, a row per endpoint and a column per spread.
+func blocksTable(blocks []BlocksFor) *table {
+	head := []string{"Endpoint", ">Delta", ">Margin", ">Pairs"}
+	named := slices.ContainsFunc(blocks, func(b BlocksFor) bool { return b.Of != "" })
+	if named {
+		head = append([]string{"Test"}, head...)
+	}
+	for _, sd := range verdict.RunSDs() {
+		head = append(head, ">sd "+trim(fixed(100*sd, 1))+" %")
+	}
+	t := newTable(-1, head...)
+	for _, b := range blocks {
+		var row []string
+		if named {
+			row = append(row, b.Of)
+		}
+		row = append(row, b.Endpoint, fixed(100*b.Effect, 2)+"%", trim(fixed(100*b.Margin, 1))+" %",
+			strconv.Itoa(b.Pairs))
+		for _, e := range b.Each {
+			row = append(row, blocksText(e))
+		}
+		t.add(row)
+	}
+	return t
+}
+
+func blocksText(b verdict.Blocks) string {
+	switch {
+	case b.Never:
+		return "never"
+	case b.TooMany:
+		return "> 10000"
+	}
+	return strconv.Itoa(b.Blocks)
+}
+
+// blocksNote explains the table of blocks.
+const blocksNote = "How many blocks (one run of each arm) it takes until four in five comparisons say \"the same within the margin\", " +
+	"if the true difference is the one shown, by how much runs of one build vary (sd). Never: the difference lies outside the margin. " +
+	"Fewer than six blocks carry no verdict."
+
+// BlocksText writes below a result, for a screen, how many blocks it takes to find the same;
+// nothing where that is not defined.
+func BlocksText(w io.Writer, r verdict.Result) error {
+	blocks := addBlocks(nil, "", r)
+	if len(blocks) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteByte('\n')
+	writeBlocks(&b, blocks)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeBlocks writes the numbers of blocks in columns, with their note; nothing where there are
+// none.
+func writeBlocks(b *strings.Builder, blocks []BlocksFor) {
+	if len(blocks) == 0 {
+		return
+	}
+	t := blocksTable(blocks)
+	for _, l := range columns(slices.Concat([][]string{t.Head}, t.Rows), nil, "   ") {
+		b.WriteString(l + "\n")
+	}
+	b.WriteString("\n" + blocksNote + "\n")
+}
