@@ -65,7 +65,7 @@ func TestBadAddresses(t *testing.T) {
 		{plan.External, `url: "http://b/%zz"`, `is not an address of a server`},
 		{plan.External, `url: 'http://b\sub'`, `is not an address of a server`},
 		{plan.External, `url: "http://a:1,b:1"`, `is not an address of a server`},
-		{plan.External, `url: ["http://a:1", "http://a:1"]`, "target.url[1]: \"http://a:1\" is in the list already"},
+		{plan.External, `url: ["http://a:1", "http://a:1"]`, "target.url[1]: \"http://a:1\" is there twice"},
 		{plan.External, `url: ["http://a:1", "http://u:SECRET@b"]`, "target.url[1]: holds a password"},
 		{plan.External, `url: ["http://a:1", "http://b:1"], metrics_url: ["http://a:2/m"]`, "target.metrics_url: has 1 for the 2 addresses"},
 		{plan.External, `url: ["http://a:1", "http://b:1", "http://c:1"], metrics_url: [/m, /n]`, "target.metrics_url: has 2 for the 3 addresses"},

@@ -26,31 +26,21 @@ func CostOf(endpoint string) (role string, ok bool) {
 func (d *decoder) checkCompare(p *Plan, k Known) {
 	c := p.Compare
 	if d.read("compare.arms") {
-		switch {
-		case len(c.Arms) < 2:
+		if _, ok := c.Arm(Base); len(c.Arms) < 2 {
 			d.at("compare.arms", "has %d of at least two arms; write %q and the variants to compare with it", len(c.Arms), Base)
-		case len(c.Arms) > maxArms:
-			d.at("compare.arms", "has %d arms; want at most %d", len(c.Arms), maxArms)
-		}
-		if _, ok := c.Arm(Base); !ok && len(c.Arms) >= 2 {
+		} else if !ok {
 			d.at("compare.arms", "has no arm named %q; name one of them so, the others are compared with it", Base)
 		}
 	}
 	for _, a := range c.Arms {
 		path := "compare.arms." + a.Name
-		if !nameRE.MatchString(a.Name) {
-			d.at(path, "%s cannot be the name of an arm; want letters, digits, dot, underscore and dash, at most 64", clip(a.Name))
-		}
-		d.checkArgs(path+".args", a.Args)
 		d.checkEnvs(path+".env", a.Env, p)
-		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database} {
-			d.secret(join(path, key), "", v)
-		}
 		if p.Target.Driver == External {
-			for _, key := range []string{"binary", "args", "env", "database"} {
-				if (key == "binary" || key == "args" || !p.Target.commanded()) && d.given(join(path, key)) && d.read(join(path, key)) {
-					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
-				}
+			d.useless(path+".binary", nothingStarted)
+			d.useless(path+".args", nothingStarted)
+			if !p.Target.commanded() {
+				d.useless(path+".env", nothingStarted)
+				d.useless(path+".database", nothingStarted)
 			}
 		}
 		d.checkElsewhere(p, a)
@@ -59,12 +49,10 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkDeployments(p)
 	d.checkOneServer(p, k)
 	d.checkOneLoad(p, k)
-	ranged(d, "compare.blocks", c.Blocks)
-	d.checkBudget(c)
+	d.checkBudget()
 	d.checkLooks(c)
 	d.checkMode(p, k)
 	d.checkSwap(p)
-	between(d, "compare.retry", c.Retry, 0, longest, formatDuration)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
 		missing := "bounded"
 		if p.Unbounded == nil {

@@ -30,12 +30,27 @@ type Deployment struct {
 	Network string `yaml:"network"`
 	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores are 1.8. 0 means
 	// no quota.
-	CPUs float64 `yaml:"cpus" kind:"percent"`
+	CPUs float64 `yaml:"cpus"`
 	// Memory is how much memory may be used; 0 means no limit.
 	Memory Memory `yaml:"memory"`
 	// Of selects the programs that CPUs and Memory limit: [OfTarget] (default), the server and all its stores
 	// together, or [OfApp], the server alone. Empty without either.
 	Of string `yaml:"of"`
+}
+
+var deploymentKeys = section{
+	{"network", oneOf("a known network", "known:", NetworkNone, NetworkBridge, NetworkHost),
+		`none: a plain process. bridge: a container behind a bridge, its port published by address
+		translation. host: a container with its host's network. Each with users, server and stores
+		in networks of their own.`},
+	{"cpus", percent.from("1%", "100%"),
+		`CPU time that may be used, of the target's cores, by a quota of a control group.`},
+	{"memory", memory.from("16MB", maxMemory),
+		`Memory that may be used, such as 512MB, by a limit of a control group.`},
+	{"of", oneOf("a known group", "known:", OfTarget, OfApp),
+		`Whose: target is the server and all its stores together, app the server alone. Default
+		target.`},
+	{"engine", gone("containers are podman's"), ""},
 }
 
 // Contained reports whether the server runs in a container.
@@ -84,14 +99,6 @@ func (c *Compare) networked() bool {
 func (c *Compare) Limited() bool {
 	return slices.ContainsFunc(c.Arms, func(a Arm) bool { return a.Deployment.Limited() })
 }
-
-var (
-	networks     = []string{NetworkNone, NetworkBridge, NetworkHost}
-	limitedWhose = []string{OfTarget, OfApp}
-)
-
-// leastMemory is the least memory that any server of ours starts in.
-const leastMemory = Memory(16 << 20)
 
 // fillDeployments gives all arms the fields that one of them sets, so that they differ only as
 // stated.
@@ -146,18 +153,8 @@ func (d *decoder) checkDeployments(p *Plan) {
 		}
 		to := a.Deployment
 		if p.Target.Driver == External && d.given(path) {
-			d.at(path, "has no effect, because the driver external starts nothing; remove it")
+			d.useless(path, nothingStarted)
 			continue
-		}
-		d.known(path+".network", "network", to.Network, networks)
-		if d.given(path + ".cpus") {
-			between(d, path+".cpus", to.CPUs, 0.01, 1, formatPercent)
-		}
-		if d.given(path+".memory") && d.good(path+".memory") && (to.Memory < leastMemory || to.Memory > maxMemory) {
-			d.at(path+".memory", "%s is out of range; want %s to %s", to.Memory, leastMemory, maxMemory)
-		}
-		if d.given(path + ".of") {
-			d.known(path+".of", "group", to.Of, limitedWhose)
 		}
 		switch {
 		case !d.given(path+".of") || !d.good(path+".of"):
@@ -168,7 +165,7 @@ func (d *decoder) checkDeployments(p *Plan) {
 		default:
 			of = to.Of
 		}
-		if to.Network != "" && p.Target.Instances > 1 && d.good(path+".network", "target.instances") {
+		if to.Network != "" && p.Target.Instances > 1 && d.good("target.instances") {
 			d.at(path+".network", "is for one server, and target.instances is %d; write 1, or remove the network", p.Target.Instances)
 		}
 	}

@@ -29,7 +29,7 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 		d.syntax(err)
 		return nil
 	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null" {
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
 		d.fail(nil, "", "%s", cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing"))
 		return nil
 	}

@@ -40,11 +40,6 @@ func (d *decoder) checkArmDatabases(p *Plan) {
 	if !p.OwnDatabases() {
 		return
 	}
-	for _, a := range p.Compare.Arms {
-		if a.Database != "" {
-			d.known(join("compare.arms."+a.Name, "database"), "engine", a.Database, engines)
-		}
-	}
 	if !d.good("compare.arms", "database.engine") {
 		return
 	}

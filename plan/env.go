@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -53,56 +55,85 @@ func (e Env) with(other Env) Env {
 	return out
 }
 
-// envKey returns the key of a file for an engine of an Env.
-func envKey(engine string) string {
-	if engine == "" {
-		return allEngines
+// variable is the value of an environment variable.
+var variable = raw.accepting(func(name string, v reflect.Value) string {
+	value := v.String()
+	// A variable that a driver fills with a secret names one just as well as a reference.
+	if wrong := secretValue(name, filledRE.ReplaceAllString(value, "$${ENV:$1}")); wrong != "" {
+		return wrong
 	}
-	return engine
-}
+	rest := referenceRE.ReplaceAllString(value, "")
+	if rest != value && strings.ContainsRune(rest, '$') {
+		return "holds a reference and another $; beside a reference no variable is filled in. " +
+			"Give the reference a variable of its own"
+	}
+	return ""
+})
 
-// env decodes an [Env]. It is by engine if a value is a mapping.
-func (d *decoder) env(path string, n *yaml.Node, to *Env) {
-	const want = "a mapping such as {NAME: value}, or one for each engine such as {all: {NAME: value}, mysql: {NAME: value}}"
-	byEngine := false
-	if n.Kind == yaml.MappingNode {
-		for i := 1; i < len(n.Content); i += 2 {
-			byEngine = byEngine || n.Content[i].Kind == yaml.MappingNode
-		}
+// envEngines are the keys of an [Env] by engine.
+var envEngines = append([]string{allEngines}, engines...)
+
+// env returns the type of an [Env]. It is by engine if a value is a mapping. The text describes a
+// variable.
+func env(about string) valueType {
+	vars := func(want string) valueType {
+		return mapping(want, variable, about).
+			naming(envRE, "cannot name an environment variable; want letters, digits and underscore")
 	}
-	set := func(engine string, vars map[string]string) {
-		if len(vars) == 0 {
+	flat := vars("a mapping such as {NAME: value}, or one for each engine " +
+		"such as {all: {NAME: value}, mysql: {NAME: value}}")
+	one := vars("a mapping such as {NAME: value}")
+	set := func(t valueType, d *decoder, path string, n *yaml.Node, to *Env, engine string) {
+		var m map[string]string
+		t.decode(d, path, n, reflect.ValueOf(&m).Elem())
+		if len(m) == 0 {
 			return
 		}
 		if *to == nil {
 			*to = Env{}
 		}
-		(*to)[engine] = vars
+		(*to)[engine] = m
 	}
-	if !byEngine {
-		var vars map[string]string
-		decodeMap[map[string]string](want, (*decoder).text)(d, path, n, &vars)
-		set("", vars)
-		return
+	read := func(d *decoder, path string, n *yaml.Node, to *Env) {
+		isMapping := func(c *yaml.Node) bool { return c.Kind == yaml.MappingNode }
+		if !isMapping(n) || !slices.ContainsFunc(n.Content, isMapping) {
+			set(flat, d, path, n, to, "")
+			return
+		}
+		d.entries(path, n, "", func(key string, c *yaml.Node) {
+			p := join(path, key)
+			d.nodes[p] = c
+			switch {
+			case !isMapping(c):
+				d.fail(c, p, "is %s, and others here are mappings by engine; write this variable below %s",
+					kindOf(c), allEngines)
+			case !slices.Contains(envEngines, key):
+				d.fail(c, p, "is not an engine; %swant %s", hint(key, envEngines),
+					strings.Join(envEngines, ", "))
+			case key == allEngines:
+				set(one, d, p, c, to, "")
+			default:
+				set(one, d, p, c, to, key)
+			}
+		})
 	}
-	keys := append([]string{allEngines}, engines...)
-	d.entries(path, n, want, func(key string, c *yaml.Node) {
-		p := join(path, key)
-		d.nodes[p] = c
+	write := func(e *encoder, depth int, key string, all Env) {
+		vars, flatly := all[""]
 		switch {
-		case c.Kind != yaml.MappingNode:
-			d.fail(c, p, "is %s, and others here are mappings by engine; write this variable below %s", kindOf(c), allEngines)
-			return
-		case !slices.Contains(keys, key):
-			d.fail(c, p, "is not an engine; %swant %s", hint(key, keys), strings.Join(keys, ", "))
-			return
+		case len(all) == 0:
+		case flatly && len(all) == 1:
+			flat.write(e, depth, key, reflect.ValueOf(vars))
+		default:
+			e.line(depth, key, "")
+			for _, engine := range slices.Sorted(maps.Keys(all)) { // "" first
+				one.write(e, depth+1, cmp.Or(engine, allEngines), reflect.ValueOf(all[engine]))
+			}
 		}
-		var vars map[string]string
-		decodeMap[map[string]string]("a mapping such as {NAME: value}", (*decoder).text)(d, p, c, &vars)
-		if key == allEngines {
-			key = ""
-		}
-		set(key, vars)
+	}
+	return custom(read, write, func(valueType) object {
+		vars := one.schema(one)
+		vars["propertyNames"] = object{"pattern": envRE.String()}
+		return anyOf(vars, byEngine(envEngines, vars))
 	})
 }
 
@@ -110,13 +141,12 @@ func (d *decoder) env(path string, n *yaml.Node, to *Env) {
 func (d *decoder) checkEnvs(path string, env Env, p *Plan) {
 	for _, engine := range slices.Sorted(maps.Keys(env)) {
 		at := path
-		if below := join(path, envKey(engine)); d.isMapping(below) {
+		if below := join(path, cmp.Or(engine, allEngines)); d.isMapping(below) {
 			at = below
 		}
 		if engine != "" && !slices.Contains(p.Engines(), engine) && d.good(at, "database.engine") {
 			d.at(at, "%s is not in database.engine; add it there, or remove it here", engine)
 		}
-		d.checkEnv(at, env[engine])
 	}
 }
 
@@ -124,29 +154,4 @@ func (d *decoder) checkEnvs(path string, env Env, p *Plan) {
 func (d *decoder) isMapping(path string) bool {
 	n := d.nodes[path]
 	return n != nil && n.Kind == yaml.MappingNode
-}
-
-// env writes an [Env], flat if it holds none by engine.
-func (e *encoder) env(depth int, key string, env Env) {
-	if len(env) == 0 {
-		return
-	}
-	write := mapping[map[string]string](quote)
-	if vars, flat := env[""]; flat && len(env) == 1 {
-		write(e, depth, key, vars)
-		return
-	}
-	e.line(depth, key, "")
-	for _, engine := range slices.Sorted(maps.Keys(env)) { // "" first
-		write(e, depth+1, envKey(engine), env[engine])
-	}
-}
-
-// envSchema returns the schema of an [Env] at a path of keyTexts.
-func envSchema(path string) object {
-	each := object{}
-	for _, engine := range append([]string{allEngines}, engines...) {
-		each[engine] = named(textual)(path)
-	}
-	return anyOf(named(textual)(path), byEngine(each))
 }

@@ -86,7 +86,7 @@ func TestCommandErrors(t *testing.T) {
 		{"the same without a reset", `{driver: external, url: "http://a", install: [x], verify: {posts: same}}`, "", "needs target.reset"},
 		{"a number without commands", `{driver: external, url: "http://a", verify: {posts: 5}}`, "", "needs a command"},
 		{"no number", `{driver: external, url: "http://a", reset: [x], verify: {posts: many}}`, "", "is no number of objects"},
-		{"no way to verify", `{driver: external, url: "http://a", reset: [x], verify: {version: "11.0"}}`, "", "is no way to verify a version"},
+		{"no way to verify", `{driver: external, url: "http://a", reset: [x], verify: {version: "11.0"}}`, "", "is not a way to verify a version"},
 		{"no version to compare", `{driver: external, url: "http://a", install: [x]}`, `compare: {arms: {base: {version: "1.0"}, new: {}}}`, "compare.arms.new: has no version"},
 		{"an address of a server that is started", "{driver: process, command: [x]}", `compare: {arms: {base: {}, new: {url: "http://b"}}}`, "makes the addresses of the arms itself"},
 		{"no address of one arm", "{driver: external}", `compare: {arms: {base: {url: "http://b"}, new: {}}}`, "target.url: is missing"},

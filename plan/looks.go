@@ -59,12 +59,10 @@ func (d *decoder) fillBlocks(c *Compare) {
 }
 
 // checkBudget accepts a budget only where it decides on the number of blocks.
-func (d *decoder) checkBudget(c *Compare) {
-	switch {
-	case d.given("compare.budget") && !d.auto() && d.good("compare.blocks"):
-		d.at("compare.budget", "has no effect on a comparison with a declared number of blocks; set compare.blocks to auto, or remove it")
-	case d.auto():
-		between(d, "compare.budget", c.Budget, time.Second, longest, formatDuration)
+func (d *decoder) checkBudget() {
+	if d.given("compare.budget") && !d.auto() && d.good("compare.blocks") {
+		d.at("compare.budget", "has no effect on a comparison with a declared number of blocks; "+
+			"set compare.blocks to auto, or remove it")
 	}
 }
 

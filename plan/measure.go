@@ -20,6 +20,13 @@ const (
 // Auto reports whether the measured phase lasts as long as its block in a duet needs.
 func (b *Bounded) Auto() bool { return b.MeasureMin > 0 }
 
+func (b *Bounded) autoKey() string {
+	if b.Auto() {
+		return "measure"
+	}
+	return ""
+}
+
 // autoMeasured reports whether the file leaves the length of the measured phase to the duet.
 func (d *decoder) autoMeasured() bool {
 	n := d.nodes["bounded.measure"]
@@ -29,7 +36,6 @@ func (d *decoder) autoMeasured() bool {
 // fillMeasure sets the times of the measured phase that the plan does not set.
 func (d *decoder) fillMeasure(b *Bounded) {
 	if !d.autoMeasured() {
-		fill(d, "bounded.measure", &b.Measure, 5*time.Minute)
 		return
 	}
 	fill(d, "bounded.measure_min", &b.MeasureMin, usualLeast)
@@ -42,16 +48,13 @@ func (d *decoder) checkMeasure(p *Plan, k Known) {
 	const path, least, most = "bounded.measure", "bounded.measure_min", "bounded.measure_max"
 	b := p.Bounded
 	if !d.autoMeasured() {
-		between(d, path, b.Measure, 100*time.Millisecond, longest, formatDuration)
 		for _, limit := range []string{least, most} {
-			if d.given(limit) && d.good(path, limit) {
+			if d.given(limit) && d.good(path) {
 				d.at(limit, "has no effect on a measured phase of a declared length; set bounded.measure to auto, or remove it")
 			}
 		}
 		return
 	}
-	between(d, least, b.MeasureMin, leastAuto, longest, formatDuration)
-	between(d, most, b.MeasureMax, leastAuto, longest, formatDuration)
 	if d.good(least, most) && b.MeasureMax < b.MeasureMin {
 		d.at(most, "%s is less than bounded.measure_min %s; want more", formatDuration(b.MeasureMax), formatDuration(b.MeasureMin))
 	}

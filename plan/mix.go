@@ -3,13 +3,9 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Mixes of actions that always exist.
@@ -20,10 +16,8 @@ const (
 	MixCustom = "custom"
 )
 
-const (
-	maxWeight = 1_000_000
-	maxStages = 100
-)
+var weights = mapping("a mapping such as {reader: 10%}", number.from(0, 1_000_000),
+	"The weight of this action; 0 leaves it out.").called("an action")
 
 // MixFile returns the path of the file from which the weights are to be read, or "" if ActionMix is a name. A path
 // holds a slash, or ends in .yaml or .yml.
@@ -45,19 +39,17 @@ func (p *Plan) WithWeights(file map[string]float64) *Plan {
 
 // ParseWeights reads a file of weights: one YAML mapping of action: number, read as strictly as a plan.
 func (k Known) ParseWeights(src []byte) (map[string]float64, error) {
-	d := &decoder{nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{},
-		empty: "the file is empty; write one line for each action, ACTION: WEIGHT"}
+	d := newDecoder("the file is empty; write one line for each action, ACTION: WEIGHT")
 	var w Workload
 	if root := d.document(src); root != nil {
-		d.value("weights", root, reflect.ValueOf(&w.Weights).Elem(), "")
-		d.checking = true
+		d.decode("weights", root, &w.Weights, weights)
 		d.checkWeights("weights", w.Weights, of(k.Actions, slices.Collect(maps.Keys(k.Actions))))
 		if d.good("weights") && !someWeight(w.Weights) {
 			d.at("weights", "gives no action a weight above 0; write some")
 		}
 	}
-	if len(d.problems) > 0 {
-		return nil, newError(d.problems, d.more)
+	if err := d.err(); err != nil {
+		return nil, err
 	}
 	return w.Weights, nil
 }
@@ -111,51 +103,28 @@ func of(table map[string][]string, behaviors []string) []string {
 }
 
 func (d *decoder) checkWeights(path string, w map[string]float64, actions []string) {
-	for name, x := range w {
-		at := join(path, name)
-		if !nameRE.MatchString(name) {
-			d.at(at, "%s cannot be the name of an action; want letters, digits, dot, underscore and dash", clip(name))
-			continue
-		}
-		d.known(at, "action", name, actions)
-		if d.good(at) && !(x >= 0 && x <= maxWeight) || math.IsNaN(x) {
-			d.at(at, "%s is out of range; want 0 to %d", formatNumber(x), maxWeight)
-		}
+	for name := range w {
+		d.known(join(path, name), "action", name, actions)
 	}
 }
 
 // checkStages holds the storms to the measured phase, one after the other.
 func (d *decoder) checkStages(p *Plan, k Known) {
 	b := p.Bounded
-	if len(b.Stages) > maxStages {
-		d.at("bounded.stages", "has %d storms; want at most %d", len(b.Stages), maxStages)
-	}
 	var end time.Duration // of the storm before
 	for i, s := range b.Stages {
 		path := fmt.Sprintf("bounded.stages[%d]", i)
-		if !d.given(path+".at") && d.good(path) {
-			d.at(path, "has no at; write when the storm begins, counted from the beginning of the measured phase")
-		}
-		if d.given(path+".storm") || !d.read(path) {
-			d.name(path+".storm", s.Storm)
-		} else {
-			d.at(path, "has no storm; write its kind")
-		}
 		d.stormKind(path+".storm", s.Storm, p, k)
-		if d.given(path + ".share") {
-			between(d, path+".share", s.Share, 1e-6, 1, formatPercent)
-		}
-		for key, value := range s.Params {
-			d.secret(path+".params."+key, key, value)
-		}
 		if !d.good(path+".at", path+".over", "bounded.measure") {
 			continue
 		}
 		switch {
 		case s.At+s.Over >= b.Measure:
-			d.at(path, "from %s over %s ends beyond bounded.measure %s; begin earlier, or measure longer", formatDuration(s.At), formatDuration(s.Over), formatDuration(b.Measure))
+			d.at(path, "from %s over %s ends beyond bounded.measure %s; begin earlier, or measure longer",
+				formatDuration(s.At), formatDuration(s.Over), formatDuration(b.Measure))
 		case i > 0 && s.At < end:
-			d.at(path, "begins at %s, before the storm above it ends at %s; put them one after the other", formatDuration(s.At), formatDuration(end))
+			d.at(path, "begins at %s, before the storm above it ends at %s; put them one after the other",
+				formatDuration(s.At), formatDuration(end))
 		}
 		end = max(end, s.At+s.Over)
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +17,7 @@ const (
 	ModeDuet = "duet"
 )
 
-// A slice of a duet is at least so long that pausing costs little of it, and at most so long that users, servers and
-// networks do not give up.
+// The range of a slice of a duet.
 const (
 	leastSlice = 100 * time.Millisecond
 	mostSlice  = 5 * time.Second
@@ -26,8 +26,6 @@ const (
 // mostSeats is how many runs take turns at most: with the longest slices each then waits for 35 s between two of its
 // own.
 const mostSeats = 8
-
-var compareModes = []string{ModeSequence, ModeDuet}
 
 // Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause without a full
 // stop. Whether this host has the memory for it is known to the caller.
@@ -140,11 +138,11 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 			"name one in database.engine"
 	case fixed(p.Target.Ready):
 		return "the servers of all arms would be asked at the one address target.ready", "write a path"
-	case len(p.Target.MetricsURL) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.MetricsURL) > 0 }):
+	case len(p.Target.MetricsURL) > 0 || p.anyArm(func(a Arm) bool { return len(a.MetricsURL) > 0 }):
 		return "metrics_url: a page that is read once a second" + counted, "remove metrics_url"
-	case len(p.Probes) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Probes) > 0 }):
+	case len(p.Probes) > 0 || p.anyArm(func(a Arm) bool { return len(a.Probes) > 0 }):
 		return "probes: a probe that reads once a second" + counted, "remove probes"
-	case len(p.Metrics.Labels) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Metrics.Labels) > 0 }):
+	case len(p.Metrics.Labels) > 0 || p.anyArm(func(a Arm) bool { return len(a.Metrics.Labels) > 0 }):
 		return "metrics: a monitor" + counted, "remove metrics"
 	case p.Seats() > mostSeats:
 		return fmt.Sprintf("%d arms are too many to take turns; at most %d can", p.Seats(), mostSeats), "compare fewer at once"
@@ -183,22 +181,24 @@ func fixed(address string) bool {
 func (d *decoder) checkMode(p *Plan, k Known) {
 	const path, slice = "compare.mode", "compare.slice"
 	c := p.Compare
-	switch {
-	case !d.given(path) || !d.good(path):
-	case c.Mode != ModeSequence && c.Mode != ModeDuet:
-		d.at(path, "%s is not a way to compare; %swant %s", clip(c.Mode), hint(c.Mode, compareModes),
-			strings.Join(compareModes, " or "))
-	case c.Mode == ModeDuet && k.Drivers != nil && d.good("target", "placement", "probes", "metrics", "compare.arms", "database"):
+	if c.Mode == ModeDuet && k.Drivers != nil &&
+		d.good("target", "placement", "probes", "metrics", "compare.arms", "database") {
 		if why, remedy := p.alone(); why != "" {
 			d.at(path, "%s; %s, or write sequence", why, remedy)
 		}
 	}
-	switch {
-	case !d.given(slice) || !d.good(slice) || c.Slice == 0:
-	case c.Slice < leastSlice || c.Slice > mostSlice:
-		d.at(slice, "%s is out of range; want %s to %s, or 0s for one that follows the latencies", formatDuration(c.Slice),
-			formatDuration(leastSlice), formatDuration(mostSlice))
-	case c.Mode == ModeSequence && d.good(path):
+	if c.Slice > 0 && c.Mode == ModeSequence && d.good(path) {
 		d.at(slice, "has no effect in a sequence; remove it, or write mode: duet")
 	}
 }
+
+// turn is the type of the length of a slice. It is at least so long that pausing costs little of it,
+// and at most so long that users, servers and networks do not give up.
+var turn = duration.hidingZero().accepting(func(_ string, v reflect.Value) string {
+	d := time.Duration(v.Int())
+	if d == 0 || d >= leastSlice && d <= mostSlice {
+		return ""
+	}
+	return fmt.Sprintf("%s is out of range; want %s to %s, or 0s for one that follows the latencies",
+		formatDuration(d), formatDuration(leastSlice), formatDuration(mostSlice))
+})

@@ -13,7 +13,7 @@ import (
 type LoadSteps struct {
 	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around a first search of
 	// the capacity, for which the plan then needs Unbounded.
-	Steps []int `yaml:"steps" kind:"users"`
+	Steps []int `yaml:"steps"`
 	// Ramp is how fast users come. Default 5/s to 30/s.
 	Ramp Rates `yaml:"ramp"`
 	// Settle is the time with all users that is not measured. Default 1m.
@@ -22,6 +22,17 @@ type LoadSteps struct {
 	Hold time.Duration `yaml:"hold"`
 	// Offer names the one of Plan.Prices that is measured; empty if none is.
 	Offer string `yaml:"offer"`
+}
+
+var sizingKeys = section{
+	{"steps", list("a list of numbers of users such as [50, 200]", whole("a number of users").from(1, maxUsers), "").atMost(64, "steps").filled("write numbers of users, or remove the key for steps around the capacity"),
+		`Numbers of users, ascending. Without it: steps around the capacity that a first search
+		finds, which needs unbounded.`},
+	{"ramp", ramp.or("5/s to 30/s"),
+		`How fast users come: a step takes 20 s, unless that is a rate outside this range.`},
+	{"settle", duration.or("1m"), `Time with all users that is not measured.`},
+	{"hold", duration.or("10m").from("100ms", longest), `Time of a step that counts.`},
+	{"offer", text, `The one of prices that is measured.`},
 }
 
 // Rates is a range of rates; both ends are equal when there is only one.
@@ -59,7 +70,7 @@ func parseRates(s string) (Rates, error) {
 		}
 	}
 	switch {
-	case a < 0.001 || b > maxRate:
+	case a < 0.001 || b > 1e6:
 		return Rates{}, fmt.Errorf("%s is out of range; want 0.001/s to 1000000/s", clip(s))
 	case a > b:
 		return Rates{}, fmt.Errorf("%s goes down; want the slower rate first", clip(s))
@@ -79,6 +90,21 @@ type Offer struct {
 	Price float64 `yaml:"price"`
 	// Currency is a code of three letters, such as EUR.
 	Currency string `yaml:"currency"`
+}
+
+// offerNeeds is the remedy for an offer without one of its keys.
+const offerNeeds = "an offer is {name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}"
+
+var offers = list("a list of offers such as [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]",
+	sub(offerKeys), "One offer.").atMost(64, "offers")
+
+var offerKeys = section{
+	{"name", text.needed(offerNeeds), `What the seller calls it.`},
+	{"vcpu", integer.from(1, maxCPU).needed(offerNeeds), `How many virtual CPUs it has.`},
+	{"memory", memory.from("1MB", maxMemory).needed(offerNeeds), `How much main memory it has, such as 4GB.`},
+	{"price", number.from(0, 1_000_000_000).needed(offerNeeds), `What a month costs.`},
+	{"currency", text.matching(currencyRE, "is no currency; want a code of three letters such as EUR").
+		needed(offerNeeds), `Code of three letters, such as EUR.`},
 }
 
 // Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30 bytes.
@@ -111,73 +137,35 @@ func (m Memory) String() string {
 	return formatNumber(float64(m)/(1<<20)) + "MB"
 }
 
-const (
-	maxSteps  = 64
-	maxOffers = 64
-	maxMemory = Memory(1 << 50)
-)
-
 var currencyRE = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func (d *decoder) checkSizing(p *Plan) {
-	s := p.Sizing
-	if d.given("sizing.steps") && d.good("sizing.steps") {
-		switch {
-		case len(s.Steps) == 0:
-			d.at("sizing.steps", "is an empty list; write numbers of users, or remove the key for steps around the capacity")
-		case len(s.Steps) > maxSteps:
-			d.at("sizing.steps", "has %d steps; want at most %d", len(s.Steps), maxSteps)
+	const steps = "sizing.steps"
+	for i, n := range p.Sizing.Steps {
+		if i > 0 && n <= p.Sizing.Steps[i-1] {
+			d.at(fmt.Sprintf("%s[%d]", steps, i),
+				"%d users are not more than the %d of the step before; want ascending steps", n, p.Sizing.Steps[i-1])
 		}
 	}
-	for i, n := range s.Steps {
-		path := fmt.Sprintf("sizing.steps[%d]", i)
-		ranged(d, path, n)
-		if i > 0 && n <= s.Steps[i-1] && d.good(path) {
-			d.at(path, "%d users are not more than the %d of the step before; want ascending steps", n, s.Steps[i-1])
-		}
+	if !d.given(steps) && p.Unbounded == nil && d.good("unbounded", "sizing") {
+		d.at(steps, "is missing; write numbers of users, or a section unbounded for the search that chooses them")
 	}
-	if !d.given("sizing.steps") && p.Unbounded == nil && d.good("unbounded", "sizing") {
-		d.at("sizing.steps", "is missing; write numbers of users, or a section unbounded for the search that chooses them")
-	}
-	between(d, "sizing.hold", s.Hold, 100*time.Millisecond, longest, formatDuration)
 }
 
 func (d *decoder) checkPrices(p *Plan) {
-	if len(p.Prices) > maxOffers && d.read("prices") {
-		d.at("prices", "has %d offers; want at most %d", len(p.Prices), maxOffers)
-	}
 	seen := map[string]bool{}
 	for i, o := range p.Prices {
-		path := fmt.Sprintf("prices[%d]", i)
-		for _, key := range []string{"name", "vcpu", "memory", "price", "currency"} {
-			if !d.given(path+"."+key) && d.read(path) {
-				d.at(path, "has no %s; an offer is {name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}", key)
-			}
-		}
-		if o.Name != "" && seen[o.Name] && d.good(path+".name") {
-			d.at(path+".name", "%s is there twice; keep one", clip(o.Name))
+		if o.Name != "" && seen[o.Name] {
+			d.at(fmt.Sprintf("prices[%d].name", i), "%s is there twice; keep one", clip(o.Name))
 		}
 		seen[o.Name] = true
-		d.secret(path+".name", "", o.Name)
-		if d.given(path + ".vcpu") {
-			ranged(d, path+".vcpu", o.VCPU)
-		}
-		if d.given(path+".memory") && d.good(path+".memory") && (o.Memory <= 0 || o.Memory > maxMemory) {
-			d.at(path+".memory", "%s is out of range; want more than 0MB and at most %s", o.Memory, maxMemory)
-		}
-		if d.given(path + ".price") {
-			ranged(d, path+".price", o.Price)
-		}
-		if d.given(path+".currency") && d.good(path+".currency") && !currencyRE.MatchString(o.Currency) {
-			d.at(path+".currency", "%s is no currency; want a code of three letters such as EUR", clip(o.Currency))
-		}
 	}
-	if s := p.Sizing; s != nil && d.good("sizing.offer", "prices") {
-		switch {
-		case s.Offer != "" && !seen[s.Offer]:
-			d.at("sizing.offer", "%s is not in prices; add it there", clip(s.Offer))
-		case s.Offer == "" && len(p.Prices) > 0:
-			d.at("sizing.offer", "is missing; name the one of prices that is measured")
-		}
+	const offer = "sizing.offer"
+	switch s := p.Sizing; {
+	case s == nil || !d.good("prices"):
+	case s.Offer != "" && !seen[s.Offer]:
+		d.at(offer, "%s is not in prices; add it there", clip(s.Offer))
+	case s.Offer == "" && len(p.Prices) > 0:
+		d.at(offer, "is missing; name the one of prices that is measured")
 	}
 }

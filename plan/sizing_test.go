@@ -44,7 +44,7 @@ func TestSizingProblems(t *testing.T) {
 		{"unknown offer", "sizing: {steps: [5], offer: B}\nprices: [" + offer + "]", "sizing.offer: \"B\" is not in prices"},
 		{"which offer", "sizing: {steps: [5]}\nprices: [" + offer + "]", "sizing.offer: is missing"},
 		{"twice", "sizing: {steps: [5], offer: A}\nprices: [" + offer + ", " + offer + "]", "prices[1].name: \"A\" is there twice"},
-		{"incomplete", "sizing: {steps: [5], offer: A}\nprices: [{name: A}]", "prices[0]: has no vcpu"},
+		{"incomplete", "sizing: {steps: [5], offer: A}\nprices: [{name: A}]", "prices[0].vcpu: is missing"},
 		{"memory", "sizing: {steps: [5], offer: A}\nprices: [" + strings.Replace(offer, "4GB", "4", 1) + "]", "no amount of memory"},
 		{"no memory", "sizing: {steps: [5], offer: A}\nprices: [" + strings.Replace(offer, "4GB", "0GB", 1) + "]", "out of range"},
 		{"currency", "sizing: {steps: [5], offer: A}\nprices: [" + strings.Replace(offer, "EUR", "€", 1) + "]", "no currency"},

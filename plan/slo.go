@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the grammar.
@@ -72,6 +75,40 @@ func DefaultFailures() SLO {
 
 // LimitsErrors reports whether the rule limits the failures of every class together. A warning limits nothing.
 func (r SLO) LimitsErrors() bool { return r.Stat == "rate" && r.Arg == "errors" && !r.Warning }
+
+// rules is the type of a list of rules.
+var rules = rulesType()
+
+func rulesType() valueType {
+	rule := custom(readRule, nil, func(valueType) object {
+		return object{"type": "string", "pattern": rulePattern}
+	})
+	t := list("a list of rules", rule, "").
+		filled("write a rule, or remove the key for the default rules")
+	t.write = func(e *encoder, depth int, key string, v reflect.Value) {
+		if v.Len() > 0 {
+			e.line(depth, key, "")
+		}
+		for _, r := range v.Interface().([]SLO) {
+			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strconv.Quote(r.String()) + "\n")
+		}
+	}
+	schema := t.schema
+	t.schema = func(t valueType) object {
+		s := schema(t)
+		s["minItems"] = 1
+		return s
+	}
+	return t
+}
+
+func readRule(d *decoder, path string, n *yaml.Node, to *SLO) {
+	if n.Kind == yaml.MappingNode {
+		d.fail(n, path, `is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
+		return
+	}
+	decodeScalar("a rule", ParseSLO)(d, path, n, to)
+}
 
 // Units of [SLO.Threshold].
 const (

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// maxReplicas is the most copies of a database.
-const maxReplicas = 8
-
 // ProxyNginx is the proxy that a [Topology] may have.
 const ProxyNginx = "nginx"
 
@@ -35,6 +32,21 @@ type Topology struct {
 	// Links are the limits of the links between the hosts of [HostsNetns] and their switch, by role or [AllLinks]; a
 	// role's own win over those of all. Without them, a link is as fast as this machine.
 	Links map[string]LinkLimit `yaml:"links"`
+}
+
+var topologyKeys = section{
+	{"apps", integer.from(1, maxInstances),
+		`Number of servers on one database. Default: target.instances.`},
+	{"proxy", oneOf("a known proxy", "known:", ProxyNginx),
+		`The proxy before them, through which alone users then reach them. Without it, none.`},
+	{"replicas", integer.from(0, 8),
+		`Copies of the database for reads, whose addresses are in ${DSN_REPLICAS}. 0 to 8.`},
+	{"hosts", oneOf("a known kind of hosts", "known:", HostsShared, HostsNetns).or(HostsShared),
+		`Where the roles run. shared: on this host's loopback device. netns: each in a network
+		namespace with an address of its own, on one switch, beside the users; needs root.`},
+	{"links", links,
+		`With hosts: netns, limits of the links between hosts and switch, by role: all, app, proxy,
+		db, replica, generator. A role's own win over those of all.`},
 }
 
 // String returns a readable description.
@@ -65,12 +77,8 @@ func (p *Plan) Notes() []string {
 	if t.Topology == nil || t.Topology.Replicas == 0 || t.Driver != Process {
 		return nil
 	}
-	arms := []Arm{{}}
-	if p.Compare != nil {
-		arms = p.Compare.Arms
-	}
 	var out []string
-	for _, a := range arms {
+	for _, a := range p.variants() {
 		named := false
 		for _, engine := range append([]string{""}, p.Engines()...) {
 			for _, value := range t.With(a).Env.For(engine) {
@@ -92,26 +100,16 @@ func (p *Plan) Notes() []string {
 // Proxied reports whether users reach the target through a proxy that is started for it.
 func (t Target) Proxied() bool { return t.Topology != nil && t.Topology.Proxy != "" }
 
-var (
-	proxies = []string{ProxyNginx}
-	hosts   = []string{HostsShared, HostsNetns}
-)
-
-// fillTopology fills in its defaults.
+// fillTopology sets the number of servers, which has two keys.
 func (d *decoder) fillTopology(t *Target) {
 	to := t.Topology
-	if to == nil {
-		fill(d, "target.instances", &t.Instances, 1)
-		return
-	}
 	switch {
+	case to == nil:
 	case d.given("target.topology.apps"):
 		fill(d, "target.instances", &t.Instances, to.Apps)
 	default:
-		fill(d, "target.instances", &t.Instances, 1)
 		to.Apps = t.Instances
 	}
-	fill(d, "target.topology.hosts", &to.Hosts, HostsShared)
 }
 
 // checkTopology checks it, defaults filled in.
@@ -131,16 +129,12 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 			return
 		}
 	}
-	ranged(d, path+".apps", to.Apps)
 	if d.good(path+".apps", "target.instances") && to.Apps != t.Instances {
 		d.at(path+".apps", "%d, and target.instances is %d; keep one of them", to.Apps, t.Instances)
 	}
-	d.known(path+".proxy", "proxy", to.Proxy, proxies)
-	ranged(d, path+".replicas", to.Replicas)
 	if to.Replicas > 0 && len(p.Engines()) == 0 && d.good(path+".replicas", "database") {
 		d.at(path+".replicas", "are copies of a database, and none is started for the target; add a section database with an engine")
 	}
-	d.known(path+".hosts", "kind of hosts", to.Hosts, hosts)
 	if to.Proxy != "" && len(t.URL) > 0 && !strings.Contains(t.URL.First(), "${") && d.good(path+".proxy", "target.url") {
 		d.at("target.url", "is the address of every server behind the proxy; write http://127.0.0.1:${PORT}, or remove it")
 	}

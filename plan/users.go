@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"regexp"
 )
 
@@ -53,23 +55,32 @@ func (p *Plan) WithoutUsersFile() *Plan {
 
 var digestRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
+var (
+	usersFile = text.checked(func(s string) error {
+		switch {
+		case s == "":
+			return errors.New("is empty; want the path of a file with one account a line, or remove it")
+		case hasReference(s):
+			return errors.New("holds a reference; want the path itself, which is no secret")
+		}
+		return nil
+	})
+	usersDigest = text.checked(func(s string) error {
+		if digestRE.MatchString(s) {
+			return nil
+		}
+		return fmt.Errorf("%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, "+
+			"or remove it", clip(s))
+	})
+)
+
 // checkUsersFile checks what goes with a file of accounts; the file itself is not read here.
 func (d *decoder) checkUsersFile(w Workload) {
 	const path, digest = "workload.users_file", "workload.users_digest"
-	switch {
-	case !d.given(digest) || !d.good(digest, path):
-	case w.UsersFile == "":
+	if d.given(digest) && w.UsersFile == "" && d.good(digest, path) {
 		d.at(digest, "has no effect without users_file; remove it, or name the file")
-	case !digestRE.MatchString(w.UsersDigest):
-		d.at(digest, "%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, or remove it", clip(w.UsersDigest))
 	}
-	switch {
-	case !d.given(path) || !d.good(path):
-	case w.UsersFile == "":
-		d.at(path, "is empty; want the path of a file with one account a line, or remove it")
-	case hasReference(w.UsersFile):
-		d.at(path, "holds a reference; want the path itself, which is no secret")
-	case w.Arrival != nil && d.good("workload.arrival"):
+	if w.UsersFile != "" && w.Arrival != nil && d.good(path, "workload.arrival") {
 		d.at(path, "does not go with workload.arrival, whose actions are those of one bot; remove one of them")
 	}
 }
