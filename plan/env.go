@@ -134,7 +134,7 @@ func env(about string) valueType {
 		vars := one.schema(one)
 		vars["propertyNames"] = object{"pattern": envRE.String()}
 		return anyOf(vars, byEngine(envEngines, vars))
-	})
+	}).in(flat.want)
 }
 
 // checkEnvs checks the variables for each engine.

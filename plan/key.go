@@ -78,7 +78,9 @@ type valueType struct {
 
 	show      func(reflect.Value) string // a single value in the words of a file
 	hidesZero bool                       // a zero value is left out of the canonical form
+	want      string                     // the form of a value, for errors and docs/plan.md
 	section   section                    // of a struct
+	each      *key                       // of the entries of a list or mapping
 
 	usual       any          // the default
 	least, most any          // accepted numbers and quantities
@@ -95,6 +97,12 @@ type valueType struct {
 
 // An acceptance returns the error of a value under a key, or "".
 type acceptance func(key string, v reflect.Value) string
+
+// in describes the form of a value.
+func (t valueType) in(form string) valueType {
+	t.want = form
+	return t
+}
 
 // or sets the default, in the words of a file.
 func (t valueType) or(usual any) valueType {

@@ -78,7 +78,7 @@ var planKeys = section{
 	{"metrics", sub(metricsKeys),
 		`A Prometheus server that watches the target's hosts already: its samples answer rules,
 		graphs and limiter.`},
-	{"gates", gates,
+	{"gates", gates.in("a mapping such as {lag: {amber: 5ms, red: 20ms}}"),
 		`Limits on the load generator's own health. Beyond amber a run has a finding, beyond red it
 		is not valid.`},
 	{"compare", sub(compareKeys), `The arms of a comparison, and which differences matter.`},
@@ -673,7 +673,7 @@ var compareKeys = section{
 	{"arms", arms, `Two variants of the target or more; one is named base.`},
 	{"combine", boolean.or(false),
 		`Carry both tests out in one run: the plateau, then the search from there.`},
-	{"blocks", single("a number of blocks, or auto", parseBlocks, strconv.Itoa, object{"type": "integer"}).or(6).from(1, maxBlocks).orWord("auto"),
+	{"blocks", single("a number of blocks", parseBlocks, strconv.Itoa, object{"type": "integer"}).or(6).from(1, maxBlocks).orWord("auto"),
 		`Runs of each arm on each engine; below 6 a verdict is only indicative. auto: as many as are
 		needed, at most 30, within budget.`},
 	{"budget", duration.hidingZero().from("1s", longest),

@@ -22,7 +22,7 @@ var (
 	})
 	// raw is a text whose secrets the code looks for, or that is one of a list of names.
 	raw   = single("a text", parseText, quote, nil).hidingZero()
-	label = text.matching(nameRE, "cannot be a name; want "+nameSyntax)
+	label = text.matching(nameRE, "cannot be a name; want "+nameSyntax).in("a name")
 
 	boolean  = single("true or false", parseBool, strconv.FormatBool, object{"type": "boolean"})
 	integer  = whole("a whole number")
@@ -82,6 +82,7 @@ func single[T any](want string, parse func(string) (T, error), show func(T) stri
 ) valueType {
 	t := custom(decodeScalar(want, parse), nil, describeText)
 	t.write = nil
+	t.want = want
 	t.show = func(v reflect.Value) string { return show(v.Interface().(T)) }
 	switch s := schema.(type) {
 	case object:
@@ -165,6 +166,7 @@ func whole(want string) valueType {
 
 // orWord accepts a word in place of a value: its meaning is known when the plan has been read.
 func (t valueType) orWord(word string) valueType {
+	t.want += ", or " + word
 	read, schema := t.read, t.schema
 	t.read = func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
 		if n.Kind != yaml.ScalarNode || n.Value != word {
@@ -216,6 +218,8 @@ func (s section) short(name string) valueType {
 func list(want string, item valueType, text string) valueType {
 	each := key{"*", item, text}
 	return valueType{
+		want: want,
+		each: &each,
 		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
 			switch {
 			case n.Kind != yaml.SequenceNode:
@@ -284,6 +288,8 @@ func (t valueType) orOne(item valueType) valueType {
 func mapping(want string, item valueType, text string) valueType {
 	each := key{"*", item, text}
 	return valueType{
+		want: want,
+		each: &each,
 		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
 			d.entries(path, n, want, func(name string, c *yaml.Node) {
 				v := reflect.New(to.Type().Elem()).Elem()
@@ -351,6 +357,8 @@ func ordered(want, field string, item valueType, text string) valueType {
 		return v.FieldByName(field)
 	}
 	return valueType{
+		want: want,
+		each: &each,
 		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
 			d.entries(path, n, want, func(name string, c *yaml.Node) {
 				v := reflect.New(to.Type().Elem()).Elem()
