@@ -1,10 +1,13 @@
 package draft
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -97,12 +100,20 @@ func (f Facts) YAML() string {
 	if f.Most > 0 {
 		f.Users = min(f.Users, f.Most)
 	}
-	sections := []string{f.head() + block(line{"name: " + f.name(), ""}, line{"seed: 1", "the same seed gives the same load"}), f.target()}
-	if len(f.Engines) > 0 {
-		sections = append(sections, block(line{"database: {engine: [" + strings.Join(f.Engines, ", ") + "]}", "started and reset by plimsoll"}))
+	first := f.head() +
+		block(line{"name: " + f.name(), ""}, line{"seed: 1", "the same seed gives the same load"})
+	sections := []string{
+		first, f.target(), database(f.Engines, "started and reset by plimsoll"), f.workload(), f.test(),
 	}
-	sections = append(sections, f.workload(), f.test())
-	return strings.Join(sections, "\n")
+	return strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n")
+}
+
+// database returns the section of the engines, if there are any.
+func database(engines []string, comment string) string {
+	if len(engines) == 0 {
+		return ""
+	}
+	return block(line{"database: {engine: " + list(engines) + "}", comment})
 }
 
 // A line is one of a plan, with the comment behind it.
@@ -178,15 +189,23 @@ func (f Facts) name() string {
 	if _, host, ok := strings.Cut(f.URL, "://"); ok {
 		text, _, _ = strings.Cut(host, "/")
 	}
-	text = strings.Trim(outside.ReplaceAllString(text[strings.LastIndex(strings.TrimRight(text, "/"), "/")+1:], "-"), "-._")
-	if text == "" || strings.EqualFold(text, "null") {
+	name := label(path.Base(text), 60, "first")
+	if strings.EqualFold(name, "null") {
 		return "first"
 	}
-	return strings.TrimRight(text[:min(len(text), 60)], "-._")
+	return name
 }
 
 // outside matches what the name of a plan may not hold.
 var outside = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// label returns at most so many characters from the end of a text, as a part of a plan's name.
+func label(text string, most int, fallback string) string {
+	const ends = "-._"
+	text = strings.Trim(outside.ReplaceAllString(text, "-"), ends)
+	text = strings.Trim(text[max(len(text)-most, 0):], ends)
+	return cmp.Or(text, fallback)
+}
 
 func (f Facts) target() string {
 	if f.URL == "" {
@@ -303,10 +322,10 @@ func span(d time.Duration) string {
 // bare matches the texts that YAML takes for what they are; of the words that mean something else none does.
 var bare = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9._/~+=:-]*[A-Za-z0-9_/]$`)
 
-// scalar writes a text as a YAML value.
+// scalar writes a text as a YAML value. Go's quotes use only escapes that YAML reads the same way.
 func scalar(text string) string {
 	if bare.MatchString(text) && !slices.Contains([]string{"null", "true", "false"}, strings.ToLower(text)) {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	return strconv.Quote(text)
 }

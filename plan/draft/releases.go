@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
-	"strconv"
 	"strings"
+
+	"plimsoll/plan"
 )
 
 // Versus are the facts of a comparison of two servers that take turns.
@@ -50,48 +50,45 @@ func (f Facts) versus() Versus {
 
 // YAML returns the plan.
 func (v Versus) YAML() string {
-	var b strings.Builder
-	add := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	head := ""
 	if v.Old.Given != "" {
-		add("# plimsoll compare %s %s", comment(v.Old.Given), comment(v.New.Given))
+		head = "# plimsoll compare " + clean(v.Old.Given+" "+v.New.Given) + "\n"
 	}
-	add("name: %s", v.name())
+	mode := ""
+	target := line{"target: {driver: " + v.Driver + "}",
+		"env: {NAME: value} is for settings of your own, here or in an arm"}
 	switch {
 	case v.Driver == "":
-		add("target: {driver: external}   # servers that are up already; nobody pauses them")
+		mode = "\n  mode: " + plan.ModeDuet
+		target = line{"target: {driver: " + plan.External + "}",
+			"servers that are up already; nobody pauses them"}
 	case len(v.Args) > 0:
-		add("target: {driver: %s, args: %s}", v.Driver, list(v.Args))
-	default:
-		add("target: {driver: %s}   # env: {NAME: value} is for settings of your own, here or in an arm", v.Driver)
+		target = line{"target: {driver: " + v.Driver + ", args: " + list(v.Args) + "}", ""}
 	}
-	if len(v.Databases) > 0 {
-		add("database: {engine: [%s]}   # each server has one of its own", strings.Join(v.Databases, ", "))
-	}
-	b.WriteString(v.load())
-	mode := ""
-	if v.Driver == "" {
-		mode = "\n  mode: duet"
-	}
-	add("compare:%s\n  arms:\n    base: {%s}\n    new: {%s}", mode, v.Old.arm(), v.New.arm())
-	return b.String()
+	return head + block(line{"name: " + v.name(), ""}) + block(target) +
+		database(v.Databases, "each server has one of its own") + v.load() +
+		block(line{"compare:" + mode, ""}, line{"  arms:", ""},
+			line{"    base: {" + v.Old.arm() + "}", ""}, line{"    new: {" + v.New.arm() + "}", ""})
 }
 
-// load returns the sections of the users. Those of servers elsewhere are fast enough for a minute to have operations.
+// load returns the sections of the users. Those of servers elsewhere are fast enough for a minute to
+// have operations.
 func (v Versus) load() string {
-	users, times, pace := v.Users, ", ramp: 5s, settle: 10s", ""
-	why := "   # a number that both carry"
-	switch {
-	case v.Driver == "":
-		users, pace = cmp.Or(users, elsewhereUsers), ", pace: 0.1"
-	case users == 0:
-		times, why = "", "   # a pilot finds the users that keep the target 40 to 50 % busy"
+	users := v.Users
+	pace := ""
+	if v.Driver == "" {
+		pace = ", pace: 0.1"
+		users = cmp.Or(users, elsewhereUsers)
 	}
-	number := "auto"
-	if users > 0 {
-		number = strconv.Itoa(users)
+	bounded := line{fmt.Sprintf("bounded: {users: %d, ramp: 5s, settle: 10s, measure: auto}", users),
+		"a number that both carry"}
+	if users == 0 {
+		bounded = line{"bounded: {users: auto, measure: auto}",
+			"a pilot finds the users that keep the target 40 to 50 % busy"}
 	}
-	return fmt.Sprintf("workload: {behavior: %s, share: 90%%, with: {%s: 10%%}%s}\nbounded: {users: %s%s, measure: auto}%s\n",
-		v.Behavior, v.With, pace, number, times, why)
+	workload := fmt.Sprintf("workload: {behavior: %s, share: 90%%, with: {%s: 10%%}%s}",
+		v.Behavior, v.With, pace)
+	return block(line{workload, ""}) + block(bounded)
 }
 
 // arm returns the keys of an arm.
@@ -100,26 +97,21 @@ func (c Contender) arm() string {
 	if c.URL != "" {
 		key, value = "url", c.URL
 	}
-	text := key + ": " + strconv.Quote(value)
+	text := key + ": " + scalar(value)
 	if c.Version != "" {
-		text += ", version: " + strconv.Quote(c.Version)
+		text += ", version: " + scalar(c.Version)
 	}
 	return text
 }
 
-// list returns a list of strings.
-func list(all []string) string {
-	quoted := make([]string, len(all))
-	for i, s := range all {
-		quoted[i] = strconv.Quote(s)
+// list returns a list of texts.
+func list(texts []string) string {
+	var all []string
+	for _, text := range texts {
+		all = append(all, scalar(text))
 	}
-	return "[" + strings.Join(quoted, ", ") + "]"
+	return "[" + strings.Join(all, ", ") + "]"
 }
-
-// comment returns a text that ends no line of a comment.
-func comment(s string) string { return strings.Trim(strconv.Quote(s), `"`) }
-
-var noName = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
 // name returns the name of the plan, of at most 64 characters: the last part of both names, or both names where that is
 // the same.
@@ -128,19 +120,7 @@ func (v Versus) name() string {
 	if path.Base(base) != path.Base(fresh) {
 		base, fresh = path.Base(base), path.Base(fresh)
 	}
-	return short(base) + "-vs-" + short(fresh)
+	return label(base, 30, "server") + "-vs-" + label(fresh, 30, "server")
 }
 
 func (c Contender) name() string { return cmp.Or(c.Version, c.Binary, c.URL) }
-
-// short returns at most 30 characters from the end of a name, of those that a plan's name may have.
-func short(given string) string {
-	given = strings.Trim(noName.ReplaceAllString(given, "-"), "-.")
-	if len(given) > 30 {
-		given = strings.Trim(given[len(given)-30:], "-.")
-	}
-	if given == "" {
-		return "server"
-	}
-	return given
-}
