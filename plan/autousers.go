@@ -61,7 +61,7 @@ func (p *Plan) MostAutoUsers() int {
 	if p.Unbounded != nil {
 		return max(p.Unbounded.MaxUsers-1, 1)
 	}
-	return maxUsers
+	return MaxUsers
 }
 
 // loadIsChosen reports whether the plan leaves both the users and the lengths of its only test open.

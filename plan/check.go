@@ -18,10 +18,11 @@ const (
 	MostProcesses = 16
 	// MostAgents is the most hosts that the users of a run are divided among.
 	MostAgents = 1000
-	maxUsers   = 10_000_000
-	maxBlocks  = 100
-	maxArms    = 16
-	maxMemory  = Memory(1 << 50)
+	// MaxUsers is the most users of a test.
+	MaxUsers  = 10_000_000
+	maxBlocks = 100
+	maxArms   = 16
+	maxMemory = Memory(1 << 50)
 )
 
 var (
@@ -251,8 +252,8 @@ func (d *decoder) perEngine(path string, users PerEngine, p *Plan) {
 
 // users checks the range of a number of users.
 func (d *decoder) users(path string, n, least int) {
-	if n < least || n > maxUsers {
-		d.at(path, "%d is out of range; want %d to %d", n, least, maxUsers)
+	if n < least || n > MaxUsers {
+		d.at(path, "%d is out of range; want %d to %d", n, least, MaxUsers)
 	}
 }
 

@@ -126,9 +126,9 @@ type Timeouts struct {
 }
 
 var timeoutKeys = section{
-	{"install", duration.hidingZero().from("100ms", longest), `Of install. Default 20m.`},
-	{"reset", duration.hidingZero().from("100ms", longest), `Of reset. Default 30m.`},
-	{"ready", duration.hidingZero().from("100ms", longest),
+	{"install", duration.hidingZero().from("100ms", MaxTime), `Of install. Default 20m.`},
+	{"reset", duration.hidingZero().from("100ms", MaxTime), `Of reset. Default 30m.`},
+	{"ready", duration.hidingZero().from("100ms", MaxTime),
 		`Until the target answers, after a command too; where it is written, a run waits for a server
 		that is not up yet. Default 5m with commands, else 30s.`},
 }

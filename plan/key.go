@@ -48,6 +48,17 @@ func (s section) key(name string) (key, bool) {
 	return s[i], true
 }
 
+// Default returns the default of a key of sections, in the words of a file.
+func Default(path string) string {
+	var k key
+	s := planKeys
+	for name := range strings.SplitSeq(path, ".") {
+		k, _ = s.key(name)
+		s = k.section
+	}
+	return fmt.Sprint(k.usual)
+}
+
 // fill sets the defaults of the keys in a struct.
 func (s section) fill(v reflect.Value) {
 	for _, k := range s.keys() {

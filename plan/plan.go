@@ -435,7 +435,7 @@ type Bounded struct {
 	Ramp time.Duration `yaml:"ramp"`
 	// Settle is the time with all users that is not measured. Default 1m; 6s where that of Ramp is 4s.
 	Settle time.Duration `yaml:"settle"`
-	// Measure is the time that counts, above 0; with Until the longest, and with "measure: auto" MeasureMax. Default 5m.
+	// Measure is the time that counts, above 0; with Until the MaxTime, and with "measure: auto" MeasureMax. Default 5m.
 	Measure time.Duration `yaml:"measure"`
 	// MeasureMin and MeasureMax are the limits of the measured phase with "measure: auto", which in a duet ends it when
 	// the inside of the block leaves no more variance than deployments have; 0 for any other. A test that is no part of a
@@ -456,7 +456,7 @@ type Bounded struct {
 }
 
 var boundedKeys = section{
-	{"users", perEngine(users, "auto").within(0, maxUsers).needed("write the number of users, or auto"),
+	{"users", perEngine(users, "auto").within(0, MaxUsers).needed("write the number of users, or auto"),
 		`Number of users, or one for each engine; 0 only beside workload.arrival. auto: the number at
 		which the busiest role of the base uses 40 to 50 % of its cores, found by a pilot on each
 		engine.`},
@@ -466,12 +466,12 @@ var boundedKeys = section{
 	{"settle", duration,
 		`Time with all users that is not measured. Default 1m; 6s in a plan without a search whose
 		users and measure are auto.`},
-	{"measure", duration.or("5m").from("100ms", longest).orWord("auto"),
+	{"measure", duration.or("5m").from("100ms", MaxTime).orWord("auto"),
 		`Time that counts; with until the longest. auto: in a duet, until the inside of a block
 		leaves no more variance than deployments have, within measure_min and measure_max.`},
-	{"measure_min", duration.hidingZero().from(leastAuto, longest),
+	{"measure_min", duration.hidingZero().from(leastAuto, MaxTime),
 		`With measure: auto, the shortest measured phase. Default 7s.`},
-	{"measure_max", duration.hidingZero().from(leastAuto, longest),
+	{"measure_max", duration.hidingZero().from(leastAuto, MaxTime),
 		`With measure: auto, the longest measured phase, and that of a test outside a duet. Default
 		30s.`},
 	{"until", stopRule,
@@ -545,7 +545,7 @@ type Unbounded struct {
 }
 
 var unboundedKeys = section{
-	{"max_users", integer.needed("write how many users the generator may ever simulate").from(1, maxUsers),
+	{"max_users", integer.needed("write how many users the generator may ever simulate").from(1, MaxUsers),
 		`More users than this are never simulated.`},
 	{"slo", rules,
 		`Rules that must hold: STAT(op|role) < VALUE [for D] [over D] [min N] [grace D] [warning], or
@@ -553,9 +553,9 @@ var unboundedKeys = section{
 	{"mode", oneOf("a way to search", "want", Tracking, Staircase).or(Tracking),
 		`tracking: up after a healthy window, down after a violated one. staircase: plateaus, and a
 		logistic fit to them; it also recommends a number of users, and takes longer.`},
-	{"start", perEngine(integer).within(1, maxUsers),
+	{"start", perEngine(integer).within(1, MaxUsers),
 		`Number of users at which the search starts, or one for each engine.`},
-	{"budget", duration.from("1s", longest),
+	{"budget", duration.from("1s", MaxTime),
 		`Longest time of the search, in wall-clock time: pace does not touch it. Default: 1h times
 		workload.pace.`},
 	{"ramp_rate", percent.or("0.2%").from("0.001%", "100%"),
@@ -676,7 +676,7 @@ var compareKeys = section{
 	{"blocks", single("a number of blocks", parseBlocks, strconv.Itoa, object{"type": "integer"}).or(6).from(1, maxBlocks).orWord("auto"),
 		`Runs of each arm on each engine; below 6 a verdict is only indicative. auto: as many as are
 		needed, at most 30, within budget.`},
-	{"budget", duration.hidingZero().from("1s", longest),
+	{"budget", duration.hidingZero().from("1s", MaxTime),
 		`With blocks: auto, the time after which no more blocks begin. The comparison is judged after
 		6, 9, 12 and so on up to 30 blocks and ends when every primary endpoint is decided. Default
 		30m.`},
@@ -693,7 +693,7 @@ var compareKeys = section{
 	{"swap", boolean.hidingZero(),
 		`With the driver external, install, and a url and a version in every arm: the arms exchange
 		their addresses from block to block, so that differences of the hosts cancel.`},
-	{"retry", duration.from("0s", longest),
+	{"retry", duration.from("0s", MaxTime),
 		`How long the comparison may take, in all, to wait for a quiet host and to run voided blocks
 		again; 0s for neither. Default: the time of a third of the blocks, in whole minutes.`},
 	{"margin", margins, `Differences that do not matter. A single value sets capacity.`},

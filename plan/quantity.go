@@ -17,8 +17,8 @@ var (
 	numberRE  = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 )
 
-// longest is the longest time in a plan.
-const longest = 7 * 24 * time.Hour
+// MaxTime is the longest time in a plan.
+const MaxTime = 7 * 24 * time.Hour
 
 // parseDuration reads "5s", "90m", "1h30m": at least 0, at most seven days.
 func parseDuration(s string) (time.Duration, error) {
@@ -35,7 +35,7 @@ func parseDuration(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is not a time; want one such as 300ms, 5s or 1h30m", clip(s))
 	case d < 0:
 		return 0, fmt.Errorf("%s is negative; want 0s or more", clip(s))
-	case d > longest:
+	case d > MaxTime:
 		return 0, fmt.Errorf("%s is more than seven days; want at most 168h", clip(s))
 	}
 	return d, nil

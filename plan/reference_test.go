@@ -44,6 +44,7 @@ func (k key) values() string {
 	}
 	if k.least != nil {
 		text += fmt.Sprintf(", %v to %v", k.least, k.most)
+		text = strings.ReplaceAll(text, "h0m0s", "h")
 	}
 	return text
 }

@@ -38,12 +38,12 @@ func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
 func (p *Plan) defaultRetry() time.Duration {
 	if p.Compare.Auto() {
 		minutes := math.Ceil(p.Compare.Budget.Minutes() / 3)
-		return time.Duration(min(minutes, longest.Minutes())) * time.Minute
+		return time.Duration(min(minutes, MaxTime.Minutes())) * time.Minute
 	}
 	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
 	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
 	minutes := math.Ceil(run * float64(blocks) * float64(len(p.Compare.Arms)) * float64(max(len(p.Database.Engine), 1)))
-	return time.Duration(min(max(minutes, 1), longest.Minutes())) * time.Minute
+	return time.Duration(min(max(minutes, 1), MaxTime.Minutes())) * time.Minute
 }
 
 // SearchStart returns the number of users with which a search on an engine begins when nothing is known: the plan's

@@ -25,13 +25,13 @@ type LoadSteps struct {
 }
 
 var sizingKeys = section{
-	{"steps", list("a list of numbers of users such as [50, 200]", whole("a number of users").from(1, maxUsers), "").atMost(64, "steps").filled("write numbers of users, or remove the key for steps around the capacity"),
+	{"steps", list("a list of numbers of users such as [50, 200]", whole("a number of users").from(1, MaxUsers), "").atMost(64, "steps").filled("write numbers of users, or remove the key for steps around the capacity"),
 		`Numbers of users, ascending. Without it: steps around the capacity that a first search
 		finds, which needs unbounded.`},
 	{"ramp", ramp.or("5/s to 30/s"),
 		`How fast users come: a step takes 20 s, unless that is a rate outside this range.`},
 	{"settle", duration.or("1m"), `Time with all users that is not measured.`},
-	{"hold", duration.or("10m").from("100ms", longest), `Time of a step that counts.`},
+	{"hold", duration.or("10m").from("100ms", MaxTime), `Time of a step that counts.`},
 	{"offer", text, `The one of prices that is measured.`},
 }
 

@@ -166,10 +166,14 @@ func whole(want string) valueType {
 
 // orWord accepts a word in place of a value: its meaning is known when the plan has been read.
 func (t valueType) orWord(word string) valueType {
-	t.want += ", or " + word
+	want := t.want + ", or " + word
+	t.want = want
 	read, schema := t.read, t.schema
 	t.read = func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-		if n.Kind != yaml.ScalarNode || n.Value != word {
+		switch {
+		case n.Kind != yaml.ScalarNode:
+			d.fail(n, path, "is %s; want %s", kindOf(n), want)
+		case n.Value != word:
 			read(d, path, n, to)
 		}
 	}

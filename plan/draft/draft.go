@@ -269,10 +269,13 @@ func (f Facts) search() string {
 		line{fmt.Sprint("  max_users: ", most), f.limited("the search ends there; so many accounts are made first")},
 		line{fmt.Sprint("  start: ", min(f.Users, max(1, most/2))), "users to begin with"},
 		line{"  budget: " + span(f.Length), "the longest time"},
-		line{"  window: 5s", "the rules look back so far; 15s (the default) is steadier"},
-		line{"  ramp_rate: 1%", "growth by the second; 0.2% (the default) is gentler"},
-		line{"  precision: 5%", "when it has found enough; 2% (the default) takes longer"}) + f.rules("as many users as hold all of them are supported")
+		line{"  window: 5s", "the rules look back so far; " + usual("window") + " is steadier"},
+		line{"  ramp_rate: 1%", "growth by the second; " + usual("ramp_rate") + " is gentler"},
+		line{"  precision: 5%", "when it has found enough; " + usual("precision") + " takes longer"}) + f.rules("as many users as hold all of them are supported")
 }
+
+// usual names the default of a key of the search.
+func usual(key string) string { return plan.Default("unbounded."+key) + " (the default)" }
 
 // ladder has four load steps, each half of the next one.
 func (f Facts) ladder() string {

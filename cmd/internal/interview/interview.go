@@ -19,13 +19,6 @@ import (
 	"plimsoll/plan/draft"
 )
 
-// A Release says how the directory of a release is started: by a driver, with further keys of the target, as indented
-// lines of YAML; some of them by database engine.
-type Release struct {
-	Driver, Start string
-	ByEngine      map[string]string
-}
-
 // answers are the words for the questions.
 var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Supported, "compare": draft.Changed}
 
@@ -66,7 +59,8 @@ func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, erro
 
 // numbers asks for the users and the time.
 func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
-	users, err := who.Line(ctx, "4/5 how many users, or auto", "auto", number(true, mostUsers))
+	// A search has room for ten times the users.
+	users, err := who.Line(ctx, "4/5 how many users, or auto", "auto", number(true, plan.MaxUsers/10))
 	if err != nil {
 		return err
 	}
@@ -74,7 +68,7 @@ func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 		f.Users, _ = strconv.Atoi(users)
 	}
 	usual, _ := f.Question.Length()
-	minutes, err := who.Line(ctx, "5/5 how many minutes", fmt.Sprint(int(usual/time.Minute)), number(false, 7*24*60))
+	minutes, err := who.Line(ctx, "5/5 how many minutes", fmt.Sprint(int(usual/time.Minute)), number(false, int(plan.MaxTime/time.Minute)))
 	if err != nil {
 		return err
 	}
@@ -82,9 +76,6 @@ func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 	f.Length = time.Duration(n) * time.Minute
 	return nil
 }
-
-// mostUsers is beyond every test, and leaves room for a search above it.
-const mostUsers = 1_000_000
 
 // tested accepts an address or a directory.
 func tested(answer string) error {
