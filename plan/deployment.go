@@ -50,7 +50,7 @@ var deploymentKeys = section{
 	{"of", oneOf("a known group", "known:", OfTarget, OfApp),
 		`Whose: target is the server and all its stores together, app the server alone. Default
 		target.`},
-	{"engine", gone("containers are podman's"), ""},
+	{"engine", gone("containers are podman's; remove it"), ""},
 }
 
 // Contained reports whether the server runs in a container.

@@ -435,7 +435,7 @@ type Bounded struct {
 	Ramp time.Duration `yaml:"ramp"`
 	// Settle is the time with all users that is not measured. Default 1m; 6s where that of Ramp is 4s.
 	Settle time.Duration `yaml:"settle"`
-	// Measure is the time that counts, above 0; with Until the MaxTime, and with "measure: auto" MeasureMax. Default 5m.
+	// Measure is the time that counts, above 0; with Until the longest, and with "measure: auto" MeasureMax. Default 5m.
 	Measure time.Duration `yaml:"measure"`
 	// MeasureMin and MeasureMax are the limits of the measured phase with "measure: auto", which in a duet ends it when
 	// the inside of the block leaves no more variance than deployments have; 0 for any other. A test that is no part of a
