@@ -2,13 +2,16 @@ package draft
 
 import (
 	"cmp"
+	_ "embed"
+	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
+	"text/template"
 	"time"
 	"unicode"
 
@@ -88,52 +91,86 @@ type Facts struct {
 // YAML returns the plan.
 func (f Facts) YAML() string {
 	usual, _ := f.Question.Length()
-	if f.Length == 0 {
-		f.Length = usual
-	}
-	if f.Question == Changed {
-		return f.head() + f.versus().YAML()
-	}
-	if f.Users == 0 {
-		f.Users = f.Question.Usual()
-	}
+	f.Length = cmp.Or(f.Length, usual)
+	versus := f.versus()
+	f.Users = cmp.Or(f.Users, f.Question.Usual())
+	most := f.Question.Most(f.Users)
 	if f.Most > 0 {
 		f.Users = min(f.Users, f.Most)
+		most = min(f.Question.Most(f.Users), f.Most)
 	}
-	first := f.head() +
-		block(line{"name: " + f.name(), ""}, line{"seed: 1", "the same seed gives the same load"})
-	sections := []string{
-		first, f.target(), database(f.Engines, "started and reset by plimsoll"), f.workload(), f.test(),
+	d := draft{Facts: f, Name: f.name(), MaxUsers: most, Start: min(f.Users, max(1, most/2))}
+	subject := f.URL + f.Release
+	if f.What != "" {
+		subject += " (" + f.What + ")"
 	}
-	return strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n")
+	switch f.Question {
+	case Hold:
+		d.Title = fmt.Sprintf("Does %s hold %d users?", subject, f.Users)
+		d.Settle, d.Measure = parts(f.Length, 6)
+		d.Measure -= d.Settle
+	case Supported:
+		d.Title = fmt.Sprintf("How many users does %s support?", subject)
+	case Graded:
+		d.Title = fmt.Sprintf("How well does %s serve more and more users?", subject)
+		d.Settle, d.Measure = parts(f.Length, 4)
+	case Changed:
+		d.Title = fmt.Sprintf("Is %s better or worse than %s?", f.Other, subject)
+		d.Minutes = max(1, int(f.Length/time.Minute))
+		return render("head", d) + versus.YAML()
+	}
+	return render("plan", d)
 }
 
-// database returns the section of the engines, if there are any.
-func database(engines []string, comment string) string {
-	if len(engines) == 0 {
-		return ""
-	}
-	return block(line{"database: {engine: " + list(engines) + "}", comment})
+// A draft holds the facts and numbers of a plan for its template.
+type draft struct {
+	Facts
+
+	Title, Name     string
+	Minutes         int           // of a comparison
+	MaxUsers, Start int           // of a search
+	Settle, Measure time.Duration // Settle is as long as the ramp
 }
 
-// A line is one of a plan, with the comment behind it.
-type line struct{ code, comment string }
-
-// block returns lines whose comments stand below one another.
-func block(lines ...line) string {
-	wide := 0
-	for _, l := range lines {
-		if l.comment != "" {
-			wide = max(wide, len(l.code))
+// Steps returns four load steps, each half of the next one.
+func (d draft) Steps() string {
+	var steps []string
+	for _, part := range []int{8, 4, 2, 1} {
+		if n := fmt.Sprint(d.Users / part); n != "0" && !slices.Contains(steps, n) {
+			steps = append(steps, n)
 		}
 	}
+	return "[" + strings.Join(steps, ", ") + "]"
+}
+
+// parts divides the time of a test: a part, a minute at most, is not measured.
+func parts(all time.Duration, part int) (settle, measure time.Duration) {
+	settle = max(time.Second, min(all/time.Duration(part), time.Minute).Round(time.Second))
+	return settle, all - settle
+}
+
+// usualMost is the largest number of users that a search has: accounts for them are made before it
+// begins.
+const usualMost = 500
+
+//go:embed draft.tmpl
+var source string
+
+var drafts = template.Must(template.New("").Funcs(template.FuncMap{
+	"clean":  clean,
+	"scalar": scalar,
+	"list":   list,
+	"rule":   func(r string) string { return "'" + strings.ReplaceAll(r, "'", "''") + "'" },
+	"span":   span,
+	"usual":  func(key string) string { return plan.Default("unbounded."+key) + " (the default)" },
+}).Parse(source))
+
+// render fills in a template, in which a tab before a comment stands for its column.
+func render(name string, facts any) string {
 	var b strings.Builder
-	for _, l := range lines {
-		if l.comment == "" {
-			fmt.Fprintf(&b, "%s\n", l.code)
-		} else {
-			fmt.Fprintf(&b, "%-*s   # %s\n", wide, l.code, clean(l.comment))
-		}
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	if err := errors.Join(drafts.ExecuteTemplate(w, name, facts), w.Flush()); err != nil {
+		panic(err) // a template of ours, tested
 	}
 	return b.String()
 }
@@ -155,35 +192,7 @@ func clean(text string) string {
 // mostComment is the longest comment, in characters.
 const mostComment = 300
 
-// head is the comment that the plan begins with.
-func (f Facts) head() string {
-	what := f.URL + f.Release
-	if f.What != "" {
-		what += " (" + f.What + ")"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", clean(map[Question]string{
-		Hold:      "Does " + what + " hold " + fmt.Sprint(f.Users) + " users?",
-		Supported: "How many users does " + what + " support?",
-		Graded:    "How well does " + what + " serve more and more users?",
-		Changed:   "Is " + f.Other + " better or worse than " + what + "?",
-	}[f.Question]))
-	flags, account := "", ""
-	if f.URL != "" {
-		fmt.Fprint(&b, "# The test writes to the server: use one that may be filled with test data.\n")
-		account = "PLIMSOLL_ADMIN_PASSWORD=... "
-	}
-	if f.Question == Changed {
-		flags = fmt.Sprintf("-minutes %d ", max(1, f.Length/time.Minute))
-	}
-	fmt.Fprint(&b, "#\n"+block(
-		line{"#   " + account + "plimsoll " + string(f.Question) + " " + flags + f.File, "carries it out"},
-		line{"#   plimsoll plan print " + f.File, "all keys, with their defaults"})+"#\n"+
-		"# docs/own-server.md describes the target, docs/workload.md the users.\n")
-	return b.String()
-}
-
-// name is the plan's, after its target.
+// name returns the plan's name, after its target.
 func (f Facts) name() string {
 	text := f.URL + f.Release
 	if _, host, ok := strings.Cut(f.URL, "://"); ok {
@@ -207,110 +216,6 @@ func label(text string, most int, fallback string) string {
 	return cmp.Or(text, fallback)
 }
 
-func (f Facts) target() string {
-	if f.URL == "" {
-		return block(line{"target:", ""}, line{"  driver: " + f.Driver, ""},
-			line{"  binary: " + scalar(f.Release), "the directory of the release"})
-	}
-	lines := []line{{"target:", ""}, {"  driver: " + plan.External, "it runs already: nothing is started, stopped or reset"},
-		{"  url: " + scalar(f.URL), "several servers in a list: [URL, URL]"},
-		{"  # metrics_url: http://HOST:PORT/metrics", "its Prometheus metrics, if it has some"}}
-	if f.CA != "" {
-		lines = append(lines, line{"  ca: " + scalar(f.CA), "the private authority of its certificate"})
-	}
-	return block(lines...)
-}
-
-func (f Facts) workload() string {
-	lines := []line{{"workload:", ""}, {"  behavior: " + f.Behavior, "what each user does"},
-		{"  pace: 1", "the waits of people; 0.1 waits a tenth, so that few users make much load"}}
-	if len(f.Params) > 0 {
-		lines = append(lines, line{"  params:", ""})
-	}
-	for _, k := range slices.Sorted(maps.Keys(f.Params)) {
-		lines = append(lines, line{"    " + k + ": " + scalar(f.Params[k]), ""})
-	}
-	return block(lines...)
-}
-
-// test is the section of the question.
-func (f Facts) test() string {
-	switch f.Question {
-	case Supported:
-		return f.search()
-	case Graded:
-		return f.ladder()
-	case Hold, Changed:
-	}
-	ramp, settle, measure := lengths(f.Length)
-	return block(line{"bounded:", ""},
-		line{fmt.Sprint("  users: ", f.Users), f.limited("how many at a time")},
-		line{"  ramp: " + span(ramp), "from the first user to the last"},
-		line{"  settle: " + span(settle), "with all users, not measured"},
-		line{"  measure: " + span(measure), "what counts; 10m and more for a number to rely on"}) + f.rules("a run that breaks one ends with status 6")
-}
-
-// lengths divides the time of a bounded test.
-func lengths(all time.Duration) (ramp, settle, measure time.Duration) {
-	ramp = max(time.Second, min(all/6, time.Minute).Round(time.Second))
-	return ramp, ramp, all - 2*ramp
-}
-
-// usualMost is the largest number of users that a search has: accounts for them are made before it begins.
-const usualMost = 500
-
-// search looks for the capacity with steps that are shorter and steeper than those of a search that is meant to be exact.
-func (f Facts) search() string {
-	most := f.Question.Most(f.Users)
-	if f.Most > 0 {
-		most = min(most, f.Most)
-	}
-	return block(line{"unbounded:", ""},
-		line{fmt.Sprint("  max_users: ", most), f.limited("the search ends there; so many accounts are made first")},
-		line{fmt.Sprint("  start: ", min(f.Users, max(1, most/2))), "users to begin with"},
-		line{"  budget: " + span(f.Length), "the longest time"},
-		line{"  window: 5s", "the rules look back so far; " + usual("window") + " is steadier"},
-		line{"  ramp_rate: 1%", "growth by the second; " + usual("ramp_rate") + " is gentler"},
-		line{"  precision: 5%", "when it has found enough; " + usual("precision") + " takes longer"}) + f.rules("as many users as hold all of them are supported")
-}
-
-// usual names the default of a key of the search.
-func usual(key string) string { return plan.Default("unbounded."+key) + " (the default)" }
-
-// ladder has four load steps, each half of the next one.
-func (f Facts) ladder() string {
-	var steps []string
-	for _, part := range []int{8, 4, 2, 1} {
-		if n := fmt.Sprint(f.Users / part); n != "0" && !slices.Contains(steps, n) {
-			steps = append(steps, n)
-		}
-	}
-	settle := max(time.Second, min(f.Length/4, time.Minute).Round(time.Second))
-	return block(line{"sizing:", ""},
-		line{"  steps: [" + strings.Join(steps, ", ") + "]", f.limited("users, a run for each")},
-		line{"  settle: " + span(settle), "with all users, not measured"},
-		line{"  hold: " + span(f.Length-settle), "what counts; 10m is usual"})
-}
-
-// limited is a comment on a number of users, with the setting that allows no more.
-func (f Facts) limited(text string) string {
-	if f.Most == 0 {
-		return text
-	}
-	return fmt.Sprintf("%s; at most %d, because %s", text, f.Most, f.Limit)
-}
-
-func (f Facts) rules(comment string) string {
-	if len(f.Rules) == 0 {
-		return ""
-	}
-	lines := []line{{"  slo:", comment}}
-	for _, r := range f.Rules {
-		lines = append(lines, line{"    - '" + strings.ReplaceAll(r, "'", "''") + "'", ""})
-	}
-	return block(lines...)
-}
-
 // span writes a time as plans do.
 func span(d time.Duration) string {
 	text := d.String()
@@ -331,4 +236,13 @@ func scalar(text string) string {
 		return text
 	}
 	return strconv.Quote(text)
+}
+
+// list writes a list of texts.
+func list(texts []string) string {
+	var all []string
+	for _, text := range texts {
+		all = append(all, scalar(text))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
 }

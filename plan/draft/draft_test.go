@@ -57,9 +57,9 @@ func TestLengths(t *testing.T) {
 	}
 	_, least := Hold.Length()
 	for all := least; all < 2*time.Hour; all += 777 * time.Millisecond {
-		ramp, settle, measure := lengths(all)
-		if ramp < time.Second || settle < time.Second || measure < all/2 || ramp+settle+measure != all {
-			t.Errorf("%v: %v, %v, %v", all, ramp, settle, measure)
+		settle, measure := parts(all, 6)
+		if settle < time.Second || measure-settle < all/2 || settle+measure != all {
+			t.Errorf("%v: %v, %v", all, settle, measure)
 		}
 	}
 }
