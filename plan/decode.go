@@ -63,6 +63,30 @@ type decoder struct {
 	empty      string                // error text for an empty file, if it is not a plan
 }
 
+// A node is one of a file, at its path.
+type node struct {
+	*yaml.Node
+
+	d    *decoder
+	path string
+}
+
+// entry returns the value of a key of a mapping.
+func (n node) entry(name string, value *yaml.Node) node {
+	return node{value, n.d, join(n.path, name)}
+}
+
+// item returns an entry of a list.
+func (n node) item(i int) node {
+	return node{n.Content[i], n.d, fmt.Sprintf("%s[%d]", n.path, i)}
+}
+
+// fail notes that the value cannot be read.
+func (n node) fail(format string, args ...any) { n.d.fail(n.Node, n.path, format, args...) }
+
+// note notes a problem with the value.
+func (n node) note(format string, args ...any) { n.d.note(n.Node, n.path, format, args...) }
+
 // newDecoder returns a decoder of one file. The text is the error of an empty one; "" is that of a
 // plan.
 func newDecoder(empty string) *decoder {
@@ -78,7 +102,7 @@ func newDecoder(empty string) *decoder {
 
 // decode reads the root of a file as a value of a type.
 func (d *decoder) decode(path string, n *yaml.Node, to any, t valueType) {
-	t.decode(d, path, n, reflect.ValueOf(to).Elem())
+	t.decode(node{n, d, path}, reflect.ValueOf(to).Elem())
 	d.checking = true
 }
 
@@ -163,33 +187,32 @@ func join(path, key string) string {
 }
 
 // object decodes a mapping into a struct.
-func (d *decoder) object(path string, n *yaml.Node, v reflect.Value, s section) {
+func (n node) object(v reflect.Value, s section) {
 	want := "a mapping of " + strings.Join(s.names(), ", ")
-	d.mapping(path, n, want, func(name string, k, c *yaml.Node) {
-		at := join(path, name)
+	n.d.mapping(n.path, n.Node, want, func(name string, k, value *yaml.Node) {
 		switch row, ok := s.key(name); {
 		case !ok:
-			d.unknown(path, name, k, s)
+			n.d.unknown(n.path, name, k, s)
 		case row.gone == "":
-			row.decode(d, at, c, fieldOf(v, name))
-		case !d.stored:
-			d.fail(k, at, "is gone: %s", row.gone)
+			row.decode(n.entry(name, value), fieldOf(v, name))
+		case !n.d.stored:
+			n.entry(name, k).fail("is gone: %s", row.gone)
 		}
 	})
-	if d.read(path) {
-		d.missing(path, n, s)
+	if n.d.read(n.path) {
+		n.missing(s)
 	}
 }
 
 // missing reports the keys that a section needs and the file does not have.
-func (d *decoder) missing(path string, n *yaml.Node, s section) {
+func (n node) missing(s section) {
 	for _, k := range s {
-		switch at := join(path, k.name); {
-		case d.given(at) || d.bad[at] || d.serverOnly && at == "workload":
+		switch at := n.entry(k.name, n.Node); {
+		case n.d.given(at.path) || n.d.bad[at.path] || n.d.serverOnly && at.path == "workload":
 		case k.missing != "":
-			d.note(n, at, "is missing; %s", k.missing)
+			at.note("is missing; %s", k.missing)
 		case k.required && k.section != nil:
-			d.missing(at, n, k.section)
+			at.missing(k.section)
 		}
 	}
 }
@@ -246,15 +269,18 @@ func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key 
 }
 
 // entries is mapping for names that the author of the plan chooses.
-func (d *decoder) entries(path string, n *yaml.Node, want string, each func(key string, v *yaml.Node)) {
-	d.mapping(path, n, want, func(key string, k, v *yaml.Node) {
-		if strings.TrimSpace(key) == "" || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(key) > 128 {
-			d.fail(k, path, "%s cannot be a name; want one line of at most 128 characters that is not empty", clip(key))
+func (n node) entries(want string, each func(name string, value node)) {
+	n.d.mapping(n.path, n.Node, want, func(name string, k, value *yaml.Node) {
+		if strings.TrimSpace(name) == "" || strings.ContainsFunc(name, isControl) || len(name) > 128 {
+			n.d.fail(k, n.path, "%s cannot be a name; want one line of at most 128 characters that is not empty",
+				clip(name))
 			return
 		}
-		each(key, v)
+		each(name, n.entry(name, value))
 	})
 }
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,6 +71,8 @@ var variable = raw.accepting(func(name string, v reflect.Value) string {
 	return ""
 })
 
+var envEngineRE = regexp.MustCompile("^(" + strings.Join(envEngines, "|") + ")$")
+
 // envEngines are the keys of an [Env] by engine.
 var envEngines = append([]string{allEngines}, engines...)
 
@@ -80,61 +83,43 @@ func env(about string) valueType {
 		return mapping(want, variable, about).
 			naming(envRE, "cannot name an environment variable; want letters, digits and underscore")
 	}
-	flat := vars("a mapping such as {NAME: value}, or one for each engine " +
-		"such as {all: {NAME: value}, mysql: {NAME: value}}")
-	one := vars("a mapping such as {NAME: value}")
-	set := func(t valueType, d *decoder, path string, n *yaml.Node, to *Env, engine string) {
-		var m map[string]string
-		t.decode(d, path, n, reflect.ValueOf(&m).Elem())
-		if len(m) == 0 {
-			return
+	flat := vars("a mapping such as {NAME: value}, " +
+		"or one for each engine such as {all: {NAME: value}, mysql: {NAME: value}}")
+	byEngine := mapping("", vars("a mapping such as {NAME: value}, or this variable below all"), "").
+		naming(envEngineRE, "is not an engine; want "+strings.Join(envEngines, ", "))
+	renamed := func(all Env, from, to string) Env {
+		all = maps.Clone(all)
+		if vars, ok := all[from]; ok {
+			delete(all, from)
+			all[to] = vars
 		}
-		if *to == nil {
-			*to = Env{}
-		}
-		(*to)[engine] = m
+		return all
 	}
-	read := func(d *decoder, path string, n *yaml.Node, to *Env) {
-		isMapping := func(c *yaml.Node) bool { return c.Kind == yaml.MappingNode }
-		if !isMapping(n) || !slices.ContainsFunc(n.Content, isMapping) {
-			set(flat, d, path, n, to, "")
-			return
+	t := custom(func(d *decoder, path string, n *yaml.Node, to *Env) {
+		at := node{n, d, path}
+		if slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind == yaml.MappingNode }) {
+			byEngine.read(at, reflect.ValueOf(to).Elem())
+		} else {
+			var all map[string]string
+			flat.read(at, reflect.ValueOf(&all).Elem())
+			*to = Env{allEngines: all}
 		}
-		d.entries(path, n, "", func(key string, c *yaml.Node) {
-			p := join(path, key)
-			d.nodes[p] = c
-			switch {
-			case !isMapping(c):
-				d.fail(c, p, "is %s, and others here are mappings by engine; write this variable below %s",
-					kindOf(c), allEngines)
-			case !slices.Contains(envEngines, key):
-				d.fail(c, p, "is not an engine; %swant %s", hint(key, envEngines),
-					strings.Join(envEngines, ", "))
-			case key == allEngines:
-				set(one, d, p, c, to, "")
-			default:
-				set(one, d, p, c, to, key)
-			}
-		})
-	}
-	write := func(e *encoder, depth int, key string, all Env) {
-		vars, flatly := all[""]
-		switch {
-		case len(all) == 0:
-		case flatly && len(all) == 1:
+		maps.DeleteFunc(*to, func(_ string, vars map[string]string) bool { return len(vars) == 0 })
+		if *to = renamed(*to, allEngines, ""); len(*to) == 0 {
+			*to = nil
+		}
+	}, func(e *encoder, depth int, key string, all Env) {
+		if vars, ok := all[""]; ok && len(all) == 1 {
 			flat.write(e, depth, key, reflect.ValueOf(vars))
-		default:
-			e.line(depth, key, "")
-			for _, engine := range slices.Sorted(maps.Keys(all)) { // "" first
-				one.write(e, depth+1, cmp.Or(engine, allEngines), reflect.ValueOf(all[engine]))
-			}
+			return
 		}
-	}
-	return custom(read, write, func(valueType) object {
-		vars := one.schema(one)
-		vars["propertyNames"] = object{"pattern": envRE.String()}
-		return anyOf(vars, byEngine(envEngines, vars))
-	}).in(flat.want)
+		byEngine.write(e, depth, key, reflect.ValueOf(renamed(all, "", allEngines)))
+	}, func(valueType) object {
+		one := flat.schema(flat)
+		one["propertyNames"] = object{"pattern": envRE.String()}
+		return anyOf(one, engineSchema(envEngines, one))
+	})
+	return t.in(flat.want)
 }
 
 // checkEnvs checks the variables for each engine.

@@ -83,7 +83,7 @@ func fieldOf(v reflect.Value, name string) reflect.Value {
 
 // A valueType reads, checks, writes and describes the values of a key.
 type valueType struct {
-	read   func(d *decoder, path string, n *yaml.Node, to reflect.Value)
+	read   func(n node, to reflect.Value)
 	write  func(e *encoder, depth int, key string, v reflect.Value)
 	schema func(valueType) object
 
@@ -100,6 +100,7 @@ type valueType struct {
 	accept      []acceptance // further conditions on a single value
 	entries     int          // most entries of a list or mapping
 	plural      string       // their name
+	nothing     string       // remedy for a key without a value
 	empty       string       // remedy for a list without entries; "" accepts one
 	required    bool         // by the schema
 	missing     string       // remedy for a missing key; "" accepts it
@@ -189,7 +190,7 @@ func (t valueType) filled(remedy string) valueType {
 // of returns the value that the words of a file stand for.
 func (t valueType) of(typ reflect.Type, words any) reflect.Value {
 	v := reflect.New(typ).Elem()
-	t.read(new(decoder), "", &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(words)}, v)
+	t.read(node{&yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(words)}, new(decoder), ""}, v)
 	return v
 }
 
@@ -202,28 +203,35 @@ func amount(v reflect.Value) float64 {
 }
 
 // decode reads and checks a value.
-func (t valueType) decode(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-	d.nodes[path] = n
-	if isNull(n) {
-		d.fail(n, path, "has no value; write one, or remove the key")
+func (t valueType) decode(n node, to reflect.Value) {
+	n.d.nodes[n.path] = n.Node
+	if isNull(n.Node) {
+		remedy := "write one, or remove the key"
+		if t.nothing != "" {
+			remedy = t.nothing
+		}
+		n.fail("has no value; %s", remedy)
 		return
 	}
-	t.read(d, path, n, to)
-	switch count := len(n.Content); {
-	case n.Kind == yaml.SequenceNode && count == 0 && t.empty != "":
-		d.fail(n, path, "is an empty list; %s", t.empty)
-	case n.Kind == yaml.MappingNode && t.entries > 0 && count > 2*t.entries:
-		d.note(n, path, "has %d %s; want at most %d", count/2, t.plural, t.entries)
-	case n.Kind == yaml.SequenceNode && t.entries > 0 && count > t.entries:
-		d.note(n, path, "has %d %s; want at most %d", count, t.plural, t.entries)
+	t.read(n, to)
+	count := len(n.Content)
+	if n.Kind == yaml.MappingNode {
+		count /= 2
 	}
-	name := path[strings.LastIndexByte(path, '.')+1:]
+	switch {
+	case n.Kind == yaml.ScalarNode:
+	case count == 0 && t.empty != "":
+		n.fail("is an empty list; %s", t.empty)
+	case t.entries > 0 && count > t.entries:
+		n.note("has %d %s; want at most %d", count, t.plural, t.entries)
+	}
+	name := n.path[strings.LastIndexByte(n.path, '.')+1:]
 	for _, condition := range t.accept {
-		if d.bad[path] {
+		if n.d.bad[n.path] {
 			return
 		}
 		if text := condition(name, to); text != "" {
-			d.note(n, path, "%s", text)
+			n.note("%s", text)
 		}
 	}
 }
@@ -240,12 +248,13 @@ func (t valueType) encode(e *encoder, depth int, key string, v reflect.Value) {
 
 // entry writes an entry of a mapping, which is there also when it is zero.
 func (t valueType) entry(e *encoder, depth int, name string, v reflect.Value) {
-	if t.section == nil {
-		e.line(depth, quote(name), t.show(v))
-		return
-	}
-	if !e.section(depth, quote(name), v, t.section) {
-		e.line(depth, quote(name), "{}")
+	switch name = quote(name); {
+	case t.show != nil:
+		e.line(depth, name, t.show(v))
+	case t.section == nil:
+		t.write(e, depth, name, v)
+	case !e.section(depth, name, v, t.section):
+		e.line(depth, name, "{}")
 	}
 }
 

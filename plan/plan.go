@@ -755,12 +755,16 @@ type Arm struct {
 var arms = armsType()
 
 func armsType() valueType {
-	t := ordered("a mapping of arms such as {base: {}, new: {args: [-x]}}", "", sub(armKeys),
+	arm := sub(armKeys)
+	arm.nothing = "write {} for an arm that changes nothing"
+	t := ordered("a mapping of arms such as {base: {}, new: {args: [-x]}}", "", arm,
 		"What this arm changes; {} for nothing.").called("an arm").atMost(maxArms, "arms").demanded()
 	schema := t.schema
 	t.schema = func(t valueType) object {
 		s := schema(t)
-		s["minProperties"], s["maxProperties"], s["required"] = 2, maxArms, []string{Base}
+		s["minProperties"] = 2
+		s["maxProperties"] = maxArms
+		s["required"] = []string{Base}
 		return s
 	}
 	return t

@@ -35,8 +35,8 @@ func Schema() []byte {
 
 func anyOf(forms ...any) object { return object{"anyOf": forms} }
 
-// byEngine returns the schema of a mapping with a key for each engine.
-func byEngine(keys []string, each object) object {
+// engineSchema returns the schema of a mapping with a key for each engine.
+func engineSchema(keys []string, each object) object {
 	props := object{}
 	for _, k := range keys {
 		props[k] = each

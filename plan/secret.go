@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // A plan is stored, sent and printed, so it may not hold a secret. It names secrets instead: "${ENV:NAME}" is the
@@ -104,16 +102,16 @@ func address(s string) string {
 }
 
 // arguments is the type of a command line. Any user of a host can read it.
-var arguments = words.then(func(d *decoder, path string, n *yaml.Node, v reflect.Value) {
+var arguments = words.then(func(n node, v reflect.Value) {
 	for i, wrong := range secretArgs(v.Interface().([]string)) {
-		d.note(n.Content[i], fmt.Sprintf("%s[%d]", path, i), "%s", wrong)
+		n.item(i).note("%s", wrong)
 	}
 })
 
 // command is the type of one that begins with its program.
-var command = arguments.then(func(d *decoder, path string, n *yaml.Node, v reflect.Value) {
+var command = arguments.then(func(n node, v reflect.Value) {
 	if v.Len() > 0 && v.Index(0).String() == "" {
-		d.note(n.Content[0], path+"[0]", "is empty; want the program to run")
+		n.item(0).note("is empty; want the program to run")
 	}
 })
 

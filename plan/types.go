@@ -66,8 +66,8 @@ const nameSyntax = "letters, digits, dot, underscore and dash, at most 64"
 func custom[T any](read func(d *decoder, path string, n *yaml.Node, to *T),
 	write func(e *encoder, depth int, key string, v T), schema func(valueType) object) valueType {
 	return valueType{
-		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-			read(d, path, n, to.Addr().Interface().(*T))
+		read: func(n node, to reflect.Value) {
+			read(n.d, n.path, n.Node, to.Addr().Interface().(*T))
 		},
 		write: func(e *encoder, depth int, key string, v reflect.Value) {
 			write(e, depth, key, v.Interface().(T))
@@ -147,13 +147,13 @@ func oneOf(what, verb string, words ...string) valueType {
 }
 
 // then adds a check of a value that was read, with its node.
-func (t valueType) then(check func(d *decoder, path string, n *yaml.Node, v reflect.Value),
+func (t valueType) then(check func(n node, v reflect.Value),
 ) valueType {
 	read := t.read
-	t.read = func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-		read(d, path, n, to)
-		if d.read(path) {
-			check(d, path, n, to)
+	t.read = func(n node, to reflect.Value) {
+		read(n, to)
+		if n.d.read(n.path) {
+			check(n, to)
 		}
 	}
 	return t
@@ -169,12 +169,12 @@ func (t valueType) orWord(word string) valueType {
 	want := t.want + ", or " + word
 	t.want = want
 	read, schema := t.read, t.schema
-	t.read = func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
+	t.read = func(n node, to reflect.Value) {
 		switch {
 		case n.Kind != yaml.ScalarNode:
-			d.fail(n, path, "is %s; want %s", kindOf(n), want)
+			n.fail("is %s; want %s", kindOf(n.Node), want)
 		case n.Value != word:
-			read(d, path, n, to)
+			read(n, to)
 		}
 	}
 	t.schema = func(t valueType) object {
@@ -187,13 +187,13 @@ func (t valueType) orWord(word string) valueType {
 func sub(s section) valueType {
 	return valueType{
 		section: s,
-		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
+		read: func(n node, to reflect.Value) {
 			if to.Kind() == reflect.Pointer {
 				to.Set(reflect.New(to.Type().Elem()))
 				to = to.Elem()
 			}
 			s.fill(to)
-			d.object(path, n, to, s)
+			n.object(to, s)
 		},
 		write:  func(e *encoder, depth int, key string, v reflect.Value) { e.section(depth, key, v, s) },
 		schema: func(valueType) object { return s.schema() },
@@ -204,15 +204,15 @@ func sub(s section) valueType {
 func (s section) short(name string) valueType {
 	t := sub(s)
 	one, _ := s.key(name)
-	t.read = func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
+	t.read = func(n node, to reflect.Value) {
 		if n.Kind != yaml.ScalarNode {
-			sub(s).read(d, path, n, to)
+			sub(s).read(n, to)
 			return
 		}
 		to.Set(reflect.New(to.Type().Elem()))
 		s.fill(to.Elem())
-		d.nodes[join(path, name)] = n
-		one.decode(d, path, n, fieldOf(to.Elem(), name))
+		n.d.nodes[join(n.path, name)] = n.Node
+		one.decode(n, fieldOf(to.Elem(), name))
 	}
 	t.schema = func(valueType) object { return anyOf(one.describe(), s.schema()) }
 	return t
@@ -224,18 +224,18 @@ func list(want string, item valueType, text string) valueType {
 	return valueType{
 		want: want,
 		each: &each,
-		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
+		read: func(n node, to reflect.Value) {
 			switch {
 			case n.Kind != yaml.SequenceNode:
-				d.fail(n, path, "is %s; want %s", kindOf(n), want)
+				n.fail("is %s; want %s", kindOf(n.Node), want)
 				return
 			case len(n.Content) > maxEntries:
-				d.fail(n, path, "has %d entries; want at most %d", len(n.Content), maxEntries)
+				n.fail("has %d entries; want at most %d", len(n.Content), maxEntries)
 				return
 			}
-			for i, c := range n.Content {
+			for i := range n.Content {
 				v := reflect.New(to.Type().Elem()).Elem()
-				each.decode(d, fmt.Sprintf("%s[%d]", path, i), c, v)
+				each.decode(n.item(i), v)
 				to.Set(reflect.Append(to, v))
 			}
 		},
@@ -273,13 +273,13 @@ func params(about string) valueType {
 // orOne accepts a single value in place of a list of one.
 func (t valueType) orOne(item valueType) valueType {
 	read, schema := t.read, t.schema
-	t.read = func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
+	t.read = func(n node, to reflect.Value) {
 		if n.Kind != yaml.ScalarNode {
-			read(d, path, n, to)
+			read(n, to)
 			return
 		}
 		v := reflect.New(to.Type().Elem()).Elem()
-		if item.decode(d, path, n, v); !v.IsZero() {
+		if item.decode(n, v); !v.IsZero() {
 			to.Set(reflect.Append(to, v))
 		}
 	}
@@ -290,30 +290,61 @@ func (t valueType) orOne(item valueType) valueType {
 // mapping returns the type of a mapping whose keys the author chooses; an empty one is nil, as if
 // the key were missing. It is written sorted by its keys.
 func mapping(want string, item valueType, text string) valueType {
-	each := key{"*", item, text}
+	add := func(to reflect.Value, name string, read func(reflect.Value)) {
+		v := reflect.New(to.Type().Elem()).Elem()
+		read(v)
+		if to.IsNil() {
+			to.Set(reflect.MakeMap(to.Type()))
+		}
+		to.SetMapIndex(reflect.ValueOf(name), v)
+	}
+	return keyed(want, key{"*", item, text}, add, func(v reflect.Value, each func(string, reflect.Value)) {
+		names := v.MapKeys()
+		slices.SortFunc(names, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+		for _, name := range names {
+			each(name.String(), v.MapIndex(name))
+		}
+	})
+}
+
+// ordered returns the type of a mapping whose order counts: a slice of structs with a Name. The item
+// is the type of a field of the struct, or of all of it.
+func ordered(want, field string, item valueType, text string) valueType {
+	part := func(v reflect.Value) reflect.Value {
+		if field == "" {
+			return v
+		}
+		return v.FieldByName(field)
+	}
+	add := func(to reflect.Value, name string, read func(reflect.Value)) {
+		v := reflect.New(to.Type().Elem()).Elem()
+		v.FieldByName("Name").SetString(name)
+		read(part(v))
+		to.Set(reflect.Append(to, v))
+	}
+	return keyed(want, key{"*", item, text}, add, func(v reflect.Value, each func(string, reflect.Value)) {
+		for i := range v.Len() {
+			each(v.Index(i).FieldByName("Name").String(), part(v.Index(i)))
+		}
+	})
+}
+
+// keyed returns the type of a mapping that two functions fill and list.
+func keyed(want string, each key, add func(to reflect.Value, name string, read func(reflect.Value)),
+	all func(v reflect.Value, each func(name string, v reflect.Value))) valueType {
 	return valueType{
 		want: want,
 		each: &each,
-		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-			d.entries(path, n, want, func(name string, c *yaml.Node) {
-				v := reflect.New(to.Type().Elem()).Elem()
-				each.decode(d, join(path, name), c, v)
-				if to.IsNil() {
-					to.Set(reflect.MakeMap(to.Type()))
-				}
-				to.SetMapIndex(reflect.ValueOf(name), v)
+		read: func(n node, to reflect.Value) {
+			n.entries(want, func(name string, c node) {
+				add(to, name, func(v reflect.Value) { each.decode(c, v) })
 			})
 		},
 		write: func(e *encoder, depth int, key string, v reflect.Value) {
-			if v.Len() == 0 {
-				return
+			if v.Len() > 0 {
+				e.line(depth, key, "")
 			}
-			e.line(depth, key, "")
-			names := v.MapKeys()
-			slices.SortFunc(names, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
-			for _, name := range names {
-				item.entry(e, depth+1, name.String(), v.MapIndex(name))
-			}
+			all(v, func(name string, v reflect.Value) { each.entry(e, depth+1, name, v) })
 		},
 		schema: func(valueType) object {
 			return object{"type": "object", "additionalProperties": each.describe()}
@@ -328,10 +359,12 @@ func (t valueType) called(what string) valueType {
 
 // naming limits the keys of a mapping to those that match. The remark describes another one.
 func (t valueType) naming(re *regexp.Regexp, remark string) valueType {
-	return t.then(func(d *decoder, path string, n *yaml.Node, _ reflect.Value) {
+	return t.then(func(n node, _ reflect.Value) {
 		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-			if name := n.Content[i].Value; !re.MatchString(name) {
-				d.note(n.Content[i+1], join(path, name), "%s %s", clip(name), remark)
+			name := n.Content[i].Value
+			at := n.entry(name, n.Content[i+1])
+			if !re.MatchString(name) && !n.d.bad[at.path] {
+				at.note("%s %s", clip(name), remark)
 			}
 		}
 	})
@@ -339,66 +372,27 @@ func (t valueType) naming(re *regexp.Regexp, remark string) valueType {
 
 // distinct refuses a list with an entry that is there twice, which the function names.
 func (t valueType) distinct(name func(string) string) valueType {
-	return t.then(func(d *decoder, path string, n *yaml.Node, _ reflect.Value) {
+	return t.then(func(n node, _ reflect.Value) {
 		seen := map[string]bool{}
 		for i, c := range n.Content {
 			if seen[c.Value] {
-				d.note(c, fmt.Sprintf("%s[%d]", path, i), "%s is there twice; keep one", name(c.Value))
+				n.item(i).note("%s is there twice; keep one", name(c.Value))
 			}
 			seen[c.Value] = true
 		}
 	})
 }
 
-// ordered returns the type of a mapping whose order counts: a slice of structs with a Name. The item
-// is the type of the struct, or of its field.
-func ordered(want, field string, item valueType, text string) valueType {
-	each := key{"*", item, text}
-	part := func(v reflect.Value) reflect.Value {
-		if field == "" {
-			return v
-		}
-		return v.FieldByName(field)
-	}
-	return valueType{
-		want: want,
-		each: &each,
-		read: func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-			d.entries(path, n, want, func(name string, c *yaml.Node) {
-				v := reflect.New(to.Type().Elem()).Elem()
-				v.FieldByName("Name").SetString(name)
-				if item.section != nil && isNull(c) {
-					d.fail(c, join(path, name), "has no value; write {} for an arm that changes nothing")
-					c = &yaml.Node{Kind: yaml.MappingNode}
-				}
-				each.decode(d, join(path, name), c, part(v))
-				to.Set(reflect.Append(to, v))
-			})
-		},
-		write: func(e *encoder, depth int, key string, v reflect.Value) {
-			if v.Len() > 0 {
-				e.line(depth, key, "")
-			}
-			for i := range v.Len() {
-				item.entry(e, depth+1, v.Index(i).FieldByName("Name").String(), part(v.Index(i)))
-			}
-		},
-		schema: func(valueType) object {
-			return object{"type": "object", "additionalProperties": each.describe()}
-		},
-	}
-}
-
 // alone accepts a single value in place of a mapping with one key.
 func (t valueType) alone(name string, one valueType) valueType {
 	read := t.read
-	t.read = func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
+	t.read = func(n node, to reflect.Value) {
 		if n.Kind != yaml.ScalarNode {
-			read(d, path, n, to)
+			read(n, to)
 			return
 		}
 		v := reflect.New(to.Type().Elem()).Elem()
-		one.decode(d, path, n, v)
+		one.decode(n, v)
 		to.Set(reflect.MakeMap(to.Type()))
 		to.SetMapIndex(reflect.ValueOf(name), v)
 	}
@@ -418,7 +412,7 @@ func perEngine(one valueType, words ...string) valueType {
 	}
 	t.schema = func(t valueType) object {
 		n := t.limits(object{"type": "integer"})
-		forms := []any{n, byEngine(engines, n)}
+		forms := []any{n, engineSchema(engines, n)}
 		if words != nil {
 			forms = append(forms, object{"type": "string", "enum": words})
 		}
