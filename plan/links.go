@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -91,41 +90,27 @@ func (t *Topology) LinksText() string {
 // A Bitrate is a number of bits per second. A plan writes it as 100Mbit/s, or 100Mbit.
 type Bitrate int64
 
-var bitrateRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kMG])bit(?:/s)?$`)
-
-var bitUnits = map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9}
+var bitUnits = units{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}}
 
 func parseBitrate(s string) (Bitrate, error) {
-	m := bitrateRE.FindStringSubmatch(s)
-	if m == nil {
+	r, ok := bitUnits.parse(strings.TrimSuffix(s, "/s"))
+	switch {
+	case !ok:
 		return 0, fmt.Errorf("%s is not a rate; want bits per second such as 100Mbit/s, with kbit, Mbit or Gbit", clip(s))
+	case r < float64(leastRate) || r > float64(mostRate):
+		return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastRate, mostRate)
 	}
-	v, err := strconv.ParseFloat(m[1], 64)
-	if r := v * bitUnits[m[2]]; err == nil && r >= float64(leastRate) && r <= float64(mostRate) {
-		return Bitrate(r + 0.5), nil
-	}
-	return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastRate, mostRate)
+	return Bitrate(r + 0.5), nil
 }
 
 // String returns the rate in the largest unit in which it is 1 or more: "1.5Gbit/s".
 func (b Bitrate) String() string {
-	unit := "k"
-	for _, u := range []string{"M", "G"} {
-		if float64(b) >= bitUnits[u] {
-			unit = u
-		}
+	i := slices.IndexFunc(bitUnits, func(u unit) bool { return float64(b) >= u.size })
+	u := bitUnits[max(i, 0)]
+	if i < 0 {
+		u = bitUnits[len(bitUnits)-1]
 	}
-	// Through an integer number of bits: the shortest decimals that read as the same rate.
-	text := strconv.FormatInt(int64(b), 10)
-	zeros := map[string]int{"k": 3, "M": 6, "G": 9}[unit]
-	for len(text) <= zeros {
-		text = "0" + text
-	}
-	whole, frac := text[:len(text)-zeros], strings.TrimRight(text[len(text)-zeros:], "0")
-	if frac != "" {
-		whole += "." + frac
-	}
-	return whole + unit + "bit/s"
+	return formatNumber(float64(b)/u.size) + u.name + "/s"
 }
 
 // checkLinks checks the limits of links.

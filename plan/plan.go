@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -212,22 +213,21 @@ func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }
 // its arguments follow the target's, its environment is laid over the target's. The result shares no memory with
 // either.
 func (t Target) With(a Arm) Target {
-	t.Command, t.Install, t.Reset = slices.Clone(t.Command), slices.Clone(t.Install), slices.Clone(t.Reset)
-	t.URL, t.MetricsURL = slices.Clone(t.URL), slices.Clone(t.MetricsURL)
-	t.Args = append(slices.Clone(t.Args), a.Args...)
+	t.Command = slices.Clone(t.Command)
+	t.Install = slices.Clone(t.Install)
+	t.Reset = slices.Clone(t.Reset)
+	t.Args = slices.Concat(t.Args, a.Args)
 	t.Env = t.Env.with(a.Env)
-	if a.Binary != "" {
-		t.Binary = a.Binary
-	}
-	if a.Version != "" {
-		t.Version = a.Version
-	}
+	t.Binary = cmp.Or(a.Binary, t.Binary)
+	t.Version = cmp.Or(a.Version, t.Version)
 	if len(a.URL) > 0 {
-		t.URL = slices.Clone(a.URL)
+		t.URL = a.URL
 		if len(a.MetricsURL) > 0 {
-			t.MetricsURL = slices.Clone(a.MetricsURL)
+			t.MetricsURL = a.MetricsURL
 		}
 	}
+	t.URL = slices.Clone(t.URL)
+	t.MetricsURL = slices.Clone(t.MetricsURL)
 	return t
 }
 
@@ -418,10 +418,10 @@ type PerEngine map[string]int
 
 // For returns the number for an engine and whether there is one.
 func (p PerEngine) For(engine string) (int, bool) {
-	if n, ok := p[engine]; ok {
-		return n, true
+	n, ok := p[engine]
+	if !ok {
+		n, ok = p[""]
 	}
-	n, ok := p[""]
 	return n, ok
 }
 
@@ -714,12 +714,11 @@ func (c *Compare) Auto() bool { return c.Budget > 0 }
 
 // Arm returns the arm of that name and whether there is one.
 func (c *Compare) Arm(name string) (Arm, bool) {
-	for _, a := range c.Arms {
-		if a.Name == name {
-			return a, true
-		}
+	i := slices.IndexFunc(c.Arms, func(a Arm) bool { return a.Name == name })
+	if i < 0 {
+		return Arm{}, false
 	}
-	return Arm{}, false
+	return c.Arms[i], true
 }
 
 // An Arm is a variant of the target; empty fields are as in the target. See [Target.With].

@@ -179,3 +179,37 @@ func parseUint(s string) (uint64, error) {
 	}
 	return v, nil
 }
+
+// A unit is a number of bytes or bits.
+type unit struct {
+	name string
+	size float64
+}
+
+// units are the units of a quantity, the largest first.
+type units []unit
+
+// parse reads "4GB", in which a space may stand before the unit.
+func (all units) parse(s string) (float64, bool) {
+	for _, u := range all {
+		num, ok := strings.CutSuffix(s, u.name)
+		if v, err := strconv.ParseFloat(strings.TrimSuffix(num, " "), 64); ok && err == nil && digitsRE.MatchString(num) {
+			return v * u.size, true
+		}
+	}
+	return 0, false
+}
+
+// digitsRE matches a decimal number, and perhaps a space behind it.
+var digitsRE = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?$`)
+
+// format writes a quantity in the largest unit in which it is whole, or else in the smallest.
+func (all units) format(v float64) string {
+	for _, u := range all {
+		if n := v / u.size; n == math.Trunc(n) {
+			return formatNumber(n) + u.name
+		}
+	}
+	last := all[len(all)-1]
+	return formatNumber(v/last.size) + last.name
+}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -110,32 +109,19 @@ var offerKeys = section{
 // Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30 bytes.
 type Memory float64
 
-var memoryRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([GM])i?B$`)
+var memoryUnits = units{{"GB", 1 << 30}, {"MB", 1 << 20}}
 
-// parseMemory reads "4GB" or "512MB".
+// parseMemory reads "4GB" or "512MB", and GiB and MiB for the same.
 func parseMemory(s string) (Memory, error) {
-	m := memoryRE.FindStringSubmatch(s)
-	if m == nil {
+	v, ok := memoryUnits.parse(strings.Replace(s, "iB", "B", 1))
+	if !ok {
 		return 0, fmt.Errorf("%s is no amount of memory; want one such as 4GB or 512MB", clip(s))
 	}
-	v, err := parseNumber(m[1])
-	if err != nil {
-		return 0, err
-	}
-	unit := float64(1 << 30)
-	if m[2] == "M" {
-		unit = 1 << 20
-	}
-	return Memory(v * unit), nil
+	return Memory(v), nil
 }
 
 // String returns "4GB", or "512MB" for fractions of a gigabyte.
-func (m Memory) String() string {
-	if g := float64(m) / (1 << 30); g == math.Trunc(g) {
-		return formatNumber(g) + "GB"
-	}
-	return formatNumber(float64(m)/(1<<20)) + "MB"
-}
+func (m Memory) String() string { return memoryUnits.format(float64(m)) }
 
 var currencyRE = regexp.MustCompile(`^[A-Z]{3}$`)
 

@@ -253,15 +253,22 @@ func (r *SLO) setThreshold(word string) error {
 	return nil
 }
 
+// spans returns the options that are times, by name.
+func (r *SLO) spans() map[string]*time.Duration {
+	return map[string]*time.Duration{"for": &r.For, "over": &r.Over, "grace": &r.Grace}
+}
+
 // setOptions reads the options behind the limit, each at most once.
 func (r *SLO) setOptions(words []string) error {
 	seen := map[string]bool{}
 	for len(words) > 0 {
 		key := words[0]
-		if !slices.Contains([]string{"for", "over", "min", "grace", "warning"}, key) {
-			return fmt.Errorf("%s after the limit is not understood; want only [for D] [over D] [min N] [grace D] [warning]", clip(strings.Join(words, " ")))
-		}
-		if seen[key] {
+		span := r.spans()[key]
+		switch {
+		case span == nil && key != "min" && key != "warning":
+			return fmt.Errorf("%s after the limit is not understood; "+
+				"want only [for D] [over D] [min N] [grace D] [warning]", clip(strings.Join(words, " ")))
+		case seen[key]:
 			return fmt.Errorf("%q is there twice; keep one", key)
 		}
 		seen[key] = true
@@ -273,7 +280,15 @@ func (r *SLO) setOptions(words []string) error {
 		if len(words) < 2 {
 			return fmt.Errorf("%q has no value; %s", key, ruleShape)
 		}
-		if err := r.setOption(key, words[1]); err != nil {
+		var err error
+		if span == nil {
+			err = r.setMin(words[1])
+		} else if *span, err = parseDuration(words[1]); *span == 0 && err == nil {
+			err = fmt.Errorf("%s %s means nothing; leave it out, or write a time such as 30s", key, words[1])
+		} else if err != nil {
+			err = fmt.Errorf("%s: %w", key, err)
+		}
+		if err != nil {
 			return err
 		}
 		words = words[2:]
@@ -281,36 +296,19 @@ func (r *SLO) setOptions(words []string) error {
 	return nil
 }
 
-func (r *SLO) setOption(key, word string) error {
-	if key == "min" {
-		if r.Stat == "cpu" {
-			return fmt.Errorf("min counts operations, of which cpu(%s) has none; leave it out", r.Arg)
-		}
-		n, err := parseInt(word)
-		if err != nil {
-			return fmt.Errorf("min: %w", err)
-		}
-		if n < 1 {
-			return fmt.Errorf("min %s: a rule needs operations; want 1 or more", word)
-		}
-		r.Min = n
-		return nil
+// setMin reads the smallest number of operations.
+func (r *SLO) setMin(word string) error {
+	if r.Stat == "cpu" {
+		return fmt.Errorf("min counts operations, of which cpu(%s) has none; leave it out", r.Arg)
 	}
-	d, err := parseDuration(word)
-	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
+	n, err := parseInt(word)
+	switch {
+	case err != nil:
+		return fmt.Errorf("min: %w", err)
+	case n < 1:
+		return fmt.Errorf("min %s: a rule needs operations; want 1 or more", word)
 	}
-	if d == 0 {
-		return fmt.Errorf("%s %s means nothing; leave it out, or write a time such as 30s", key, word)
-	}
-	switch key {
-	case "for":
-		r.For = d
-	case "over":
-		r.Over = d
-	case "grace":
-		r.Grace = d
-	}
+	r.Min = n
 	return nil
 }
 
@@ -360,18 +358,17 @@ func (r SLO) String() string {
 		}
 		fmt.Fprintf(&b, "%s(%s) %s %s", r.Stat, r.Arg, op, limit)
 	}
-	if r.For > 0 {
-		fmt.Fprintf(&b, " for %s", formatDuration(r.For))
+	option := func(name string, d time.Duration) {
+		if d > 0 {
+			fmt.Fprintf(&b, " %s %s", name, formatDuration(d))
+		}
 	}
-	if r.Over > 0 {
-		fmt.Fprintf(&b, " over %s", formatDuration(r.Over))
-	}
+	option("for", r.For)
+	option("over", r.Over)
 	if r.Min > 0 {
 		fmt.Fprintf(&b, " min %d", r.Min)
 	}
-	if r.Grace > 0 {
-		fmt.Fprintf(&b, " grace %s", formatDuration(r.Grace))
-	}
+	option("grace", r.Grace)
 	if r.Warning {
 		b.WriteString(" warning")
 	}
@@ -390,22 +387,21 @@ func hint(word string, candidates []string) string {
 func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 	seen := map[string]int{}
 	roles, checked := k.Roles[p.Target.Driver]
-	for _, p := range p.Watching() {
-		if p.ShowsCPU() && !slices.Contains(roles, p.Role) {
-			roles = append(slices.Clip(roles), p.Role)
+	watched := p.WatchedRoles()
+	for _, x := range p.Watching() {
+		if x.ShowsCPU() {
+			watched = append(watched, x.Role)
 		}
 	}
-	for _, role := range p.WatchedRoles() {
+	for _, role := range watched {
 		if !slices.Contains(roles, role) {
 			roles = append(slices.Clip(roles), role)
 		}
 	}
 	for i, r := range rules {
 		path := fmt.Sprintf("%s[%d]", key, i)
-		if !d.good(path) {
-			continue
-		}
-		if first, twice := seen[r.Source]; twice {
+		first, twice := seen[r.Source]
+		if twice && d.good(path) {
 			d.at(path, "is the same rule as %s[%d]; keep one", key, first)
 			continue
 		}

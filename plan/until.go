@@ -12,7 +12,7 @@ import (
 type DiskLimit int64
 
 var (
-	diskRE = regexp.MustCompile(`^disk *= *([0-9]+(?:\.[0-9]+)?) ?([MGT])iB$`)
+	diskRE = regexp.MustCompile(`^disk *= *(.*)$`)
 	// vagueRE is one whose unit means a thousand to some and 1024 to others.
 	vagueRE = regexp.MustCompile(`^disk *=.*[0-9] ?[kKMGT]B?$`)
 )
@@ -23,47 +23,29 @@ const (
 	mostDisk  = DiskLimit(1 << 50)
 )
 
-var diskUnits = []struct {
-	name  string
-	bytes DiskLimit
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}}
+var diskUnits = units{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}}
 
 // parseDiskLimit reads "disk=10GiB".
 func parseDiskLimit(s string) (DiskLimit, error) {
+	var v float64
 	m := diskRE.FindStringSubmatch(s)
+	ok := m != nil
+	if ok {
+		v, ok = diskUnits.parse(m[1])
+	}
 	switch {
-	case m == nil && vagueRE.MatchString(s):
+	case !ok && vagueRE.MatchString(s):
 		return 0, fmt.Errorf("%s leaves open whether a thousand or 1024 is meant; want MiB, GiB or TiB, as in disk=10GiB", clip(s))
-	case m == nil:
+	case !ok:
 		return 0, fmt.Errorf("%s is no stop rule; want one such as disk=10GiB", clip(s))
-	}
-	v, err := parseNumber(m[1])
-	if err != nil {
-		return 0, err
-	}
-	for _, u := range diskUnits {
-		if u.name == m[2]+"iB" {
-			v *= float64(u.bytes)
-		}
-	}
-	if v < float64(leastDisk) || v > float64(mostDisk) {
-		return 0, fmt.Errorf("%s is out of range; want disk=%s to disk=%s", clip(s), leastDisk.amount(), mostDisk.amount())
+	case v < float64(leastDisk) || v > float64(mostDisk):
+		return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastDisk, mostDisk)
 	}
 	return DiskLimit(v), nil
 }
 
-// amount writes the limit without "disk=".
-func (l DiskLimit) amount() string {
-	for _, u := range diskUnits {
-		if l%u.bytes == 0 && l >= u.bytes {
-			return fmt.Sprintf("%d%s", l/u.bytes, u.name)
-		}
-	}
-	return formatNumber(float64(l)/float64(1<<20)) + "MiB"
-}
-
 // String returns "disk=10GiB".
-func (l DiskLimit) String() string { return "disk=" + l.amount() }
+func (l DiskLimit) String() string { return "disk=" + diskUnits.format(float64(l)) }
 
 // A LastPart is how much of the end of the measured phase counts; 0 is all of it.
 type LastPart time.Duration
