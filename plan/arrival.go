@@ -21,15 +21,11 @@ const (
 // An Arrival is an open model in addition to the users: actions come at moments that do not depend on how fast the
 // target is. Pace does not touch it.
 type Arrival struct {
-	// Rate is how many actions come per second, 0.001 to 1,000,000.
 	Rate Rate `yaml:"rate"`
 	// Process is [Constant] (default) or [Poisson].
-	Process string `yaml:"process"`
-	// InFlight is how many actions are under way at most. Further ones wait, and the wait counts as theirs. Default
-	// 500.
-	InFlight int `yaml:"in_flight"`
-	// Queue is how many actions wait at most; further ones are dropped, which counts as an error. Default 10,000.
-	Queue int `yaml:"queue"`
+	Process  string `yaml:"process"`
+	InFlight int    `yaml:"in_flight"`
+	Queue    int    `yaml:"queue"`
 }
 
 var arrivalKeys = section{

@@ -117,12 +117,9 @@ func (x Expectation) String() string {
 
 // Timeouts bound the commands of a target of the driver external.
 type Timeouts struct {
-	// Install is the longest time of target.install. Default 20m.
 	Install time.Duration `yaml:"install"`
-	// Reset is the longest time of target.reset. Default 30m.
-	Reset time.Duration `yaml:"reset"`
-	// Ready is how long the target may take to answer, after a command too. Default 5m with commands, else 30s.
-	Ready time.Duration `yaml:"ready"`
+	Reset   time.Duration `yaml:"reset"`
+	Ready   time.Duration `yaml:"ready"`
 }
 
 var timeoutKeys = section{
@@ -142,35 +139,6 @@ const (
 
 // commanded reports whether the plan has commands for a target that is not started.
 func (t Target) commanded() bool { return len(t.Install) > 0 || len(t.Reset) > 0 }
-
-// arms returns the arms of the plan; none of a plan without compare.
-func (p *Plan) arms() []Arm {
-	if p.Compare == nil {
-		return nil
-	}
-	return p.Compare.Arms
-}
-
-// anyArm reports whether an arm of the plan is so.
-func (p *Plan) anyArm(so func(Arm) bool) bool { return slices.ContainsFunc(p.arms(), so) }
-
-// everyArm reports whether the plan has arms, and all are so.
-func (p *Plan) everyArm(so func(Arm) bool) bool {
-	return len(p.arms()) > 0 && !p.anyArm(func(a Arm) bool { return !so(a) })
-}
-
-// variants returns the arms of the plan, or one that changes nothing.
-func (p *Plan) variants() []Arm {
-	if p.Compare == nil {
-		return []Arm{{}}
-	}
-	return p.Compare.Arms
-}
-
-// armsElsewhere reports whether every arm has an address of its own.
-func (p *Plan) armsElsewhere() bool {
-	return p.everyArm(func(a Arm) bool { return len(a.URL) > 0 })
-}
 
 // ProbesOf returns the probes that watch an arm: those of the plan, then its own.
 func (p *Plan) ProbesOf(arm string) []Probe {

@@ -9,8 +9,7 @@ import (
 // Agents are the hosts that have the users, instead of this one.
 type Agents struct {
 	// Count is how many, 1 to 1000. 0 means all that have joined and match.
-	Count int `yaml:"count"`
-	// Match holds labels that they must have, as plimsoll agent -label gives them.
+	Count int               `yaml:"count"`
 	Match map[string]string `yaml:"match"`
 }
 
@@ -49,17 +48,11 @@ const (
 
 // A Fleet holds the settings of agents on other hosts: times, of which none is touched by pace.
 type Fleet struct {
-	// Join is how long a run waits for its agents. Default 1m.
-	Join time.Duration `yaml:"join"`
-	// Hold is how long an agent may be silent until a search holds its level. Default 3s.
-	Hold time.Duration `yaml:"hold"`
-	// Resend is how long an agent may be silent until it is lost and the run is not valid; its reports are sent again
-	// until then. Default 20s.
+	Join   time.Duration `yaml:"join"`
+	Hold   time.Duration `yaml:"hold"`
 	Resend time.Duration `yaml:"resend"`
-	// Leave is how long the coordinator may be silent until the users of an agent leave. Default 25s.
-	Leave time.Duration `yaml:"leave"`
-	// Over is the time in which they leave. Default 5s.
-	Over time.Duration `yaml:"over"`
+	Leave  time.Duration `yaml:"leave"`
+	Over   time.Duration `yaml:"over"`
 }
 
 var fleetKeys = section{

@@ -17,8 +17,6 @@ var linkRoles = []string{AllLinks, "app", "proxy", "db", "replica", "generator"}
 
 // A LinkLimit limits the link between a host and its switch, in each direction. The zero value has no limits.
 type LinkLimit struct {
-	// Delay is how much longer a packet takes over the link, 0 to 10s in whole microseconds. A packet between two hosts
-	// has two links.
 	Delay time.Duration `yaml:"delay"`
 	// Rate is the most that the link carries; 0 means no limit.
 	Rate Bitrate `yaml:"rate"`

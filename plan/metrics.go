@@ -13,9 +13,8 @@ import (
 // that rules, graphs and limiter are answered by it. A run whose role it has no fresh samples of is not valid.
 type MetricsServer struct {
 	// Prometheus is the base address of its HTTP API, http or https. It may hold references; see [Expand].
-	Prometheus string `yaml:"prometheus"`
-	// Labels holds, by role (app, db, proxy), the label matchers that select its series, without braces.
-	Labels map[string]string `yaml:"labels"`
+	Prometheus string            `yaml:"prometheus"`
+	Labels     map[string]string `yaml:"labels"`
 }
 
 var metricsKeys = metricsSection(true)

@@ -16,9 +16,6 @@ const (
 	MixCustom = "custom"
 )
 
-var weights = mapping("a mapping such as {reader: 10%}", number.from(0, 1_000_000),
-	"The weight of this action; 0 leaves it out.").called("an action")
-
 // MixFile returns the path of the file from which the weights are to be read, or "" if ActionMix is a name. A path
 // holds a slash, or ends in .yaml or .yml.
 func (w Workload) MixFile() string {

@@ -22,20 +22,15 @@ const (
 // A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source
 // cannot be read fails.
 type Probe struct {
-	// Kind is one of the constants.
 	Kind string `yaml:"kind"`
-	// Role is the label role of its series, such as app, db or proxy.
 	Role string `yaml:"role"`
 	// URL is the address of the page, for the kinds that have one. It may hold references; see [Expand].
 	URL string `yaml:"url"`
 	// DSN is the address of the database, for the others. It must be a reference, or hold one for the password.
-	DSN string `yaml:"dsn"`
-	// PID is a process of this host whose CPU and memory are read with those of all processes that it started; Container
-	// names a container of podman or docker on this host for the same.
+	DSN       string `yaml:"dsn"`
 	PID       int    `yaml:"pid"`
 	Container string `yaml:"container"`
-	// Agent is the name of an agent that joins with the role; "" for any that no other probe names.
-	Agent string `yaml:"agent"`
+	Agent     string `yaml:"agent"`
 }
 
 var probeKeys = section{

@@ -12,13 +12,10 @@ import (
 type LoadSteps struct {
 	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around a first search of
 	// the capacity, for which the plan then needs Unbounded.
-	Steps []int `yaml:"steps"`
-	// Ramp is how fast users come. Default 5/s to 30/s.
-	Ramp Rates `yaml:"ramp"`
-	// Settle is the time with all users that is not measured. Default 1m.
+	Steps  []int         `yaml:"steps"`
+	Ramp   Rates         `yaml:"ramp"`
 	Settle time.Duration `yaml:"settle"`
-	// Hold is the time of a step that counts, above 0. Default 10m.
-	Hold time.Duration `yaml:"hold"`
+	Hold   time.Duration `yaml:"hold"`
 	// Offer names the one of Plan.Prices that is measured; empty if none is.
 	Offer string `yaml:"offer"`
 }
@@ -79,16 +76,11 @@ func parseRates(s string) (Rates, error) {
 
 // An Offer is a machine that can be rented.
 type Offer struct {
-	// Name is the seller's name of it.
-	Name string `yaml:"name"`
-	// VCPU is how many virtual CPUs it has.
-	VCPU int `yaml:"vcpu"`
-	// Memory is how much main memory it has.
-	Memory Memory `yaml:"memory"`
-	// Price is the price per month, in Currency.
-	Price float64 `yaml:"price"`
-	// Currency is a code of three letters, such as EUR.
-	Currency string `yaml:"currency"`
+	Name     string  `yaml:"name"`
+	VCPU     int     `yaml:"vcpu"`
+	Memory   Memory  `yaml:"memory"`
+	Price    float64 `yaml:"price"`
+	Currency string  `yaml:"currency"`
 }
 
 // offerNeeds is the remedy for an offer without one of its keys.

@@ -9,7 +9,6 @@ import (
 // A Report holds texts of a person for the report of a comparison. Each takes the place of the text that is drafted
 // from the findings; the draft stays in the report's JSON. The zero value takes no place.
 type Report struct {
-	// Comments are the items below Comments, ActionItems those below Action Items, each in Markdown.
 	Comments    []string `yaml:"comments"`
 	ActionItems []string `yaml:"action_items"`
 }

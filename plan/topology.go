@@ -23,10 +23,8 @@ type Topology struct {
 	// Apps is the number of servers on one database, 1 to 64, and that of [Target].Instances. Default: that one.
 	Apps int `yaml:"apps"`
 	// Proxy is [ProxyNginx] or empty for none. Users then reach the servers through it alone.
-	Proxy string `yaml:"proxy"`
-	// Replicas is the number of copies of the database for reads, 0 to 8. A server that uses them takes their addresses
-	// from ${DSN_REPLICAS}.
-	Replicas int `yaml:"replicas"`
+	Proxy    string `yaml:"proxy"`
+	Replicas int    `yaml:"replicas"`
 	// Hosts is [HostsShared] (default) or [HostsNetns].
 	Hosts string `yaml:"hosts"`
 	// Links are the limits of the links between the hosts of [HostsNetns] and their switch, by role or [AllLinks]; a
