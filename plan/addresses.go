@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Addresses are those of the servers of one target. A plan writes one as a text and several as a list; one and a list
-// of one are the same plan.
+// Addresses are the base addresses of one target's servers. A plan writes one as a text and
+// several as a list; one and a list of one are the same plan.
 type Addresses []string
 
 // First returns the first address; "" if there is none.
@@ -20,7 +20,7 @@ func (a Addresses) First() string {
 	return a[0]
 }
 
-// Types of addresses: those of servers, and those of pages, which may be paths.
+// Types of addresses: servers are whole ones, pages may be paths.
 var (
 	servers = addresses(text.checked(func(s string) error {
 		if s == "" || hasReference(s) {
@@ -59,7 +59,7 @@ func addresses(one valueType) valueType {
 	return t
 }
 
-// checkAddresses checks the addresses of a target: those of its servers, and of their metrics.
+// checkAddresses checks the addresses of a target's servers and of their metrics.
 func (d *decoder) checkAddresses(t Target) {
 	const url, metrics = "target.url", "target.metrics_url"
 	d.checkPages(url, t.URL, metrics, t.MetricsURL)
@@ -86,7 +86,7 @@ func (d *decoder) checkAddresses(t Target) {
 	}
 }
 
-// checkProtocol checks the protocol of a target against its addresses, and those of the arms.
+// checkProtocol checks the protocol against the addresses of the target and of the arms.
 func (d *decoder) checkProtocol(p *Plan) {
 	const path = "target.http"
 	t := p.Target
@@ -111,7 +111,8 @@ func (d *decoder) checkProtocol(p *Plan) {
 	}
 }
 
-// checkPages checks the number of pages of metrics against that of servers, at two paths of the plan.
+// checkPages requires one page of metrics for each server, or one path. Both are at paths of the
+// plan.
 func (d *decoder) checkPages(url string, servers Addresses, metrics string, pages Addresses) {
 	n := len(servers)
 	m := len(pages)

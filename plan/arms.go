@@ -22,13 +22,13 @@ type Compare struct {
 	Looks []int `yaml:"looks"`
 	// Mode is [ModeSequence], [ModeDuet], or empty for the one that [Plan.Duet] returns.
 	Mode string `yaml:"mode"`
-	// Slice is how long a turn of an arm in a duet takes, 100ms to 5s; 0 means that it follows the latencies of the
-	// operations.
+	// Slice is the length of a turn of an arm in a duet, 100ms to 5s; 0 means that it follows the
+	// latencies of the operations.
 	Slice time.Duration `yaml:"slice"`
 	// Swap has arms of the driver external exchange their addresses from block to block; see [Plan.Place].
 	Swap bool `yaml:"swap"`
-	// Retry is how long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0
-	// for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
+	// Retry limits the time, in all, of waiting for a quiet host and of running voided blocks
+	// again; 0 for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry  time.Duration `yaml:"retry"`
 	Margin Margin        `yaml:"margin"`
 	// Endpoints names those that are judged also where the plan could not decide them; see [Plan.Insists].
@@ -101,11 +101,11 @@ type Arm struct {
 	// Metrics takes the place of the plan's for an arm with a URL; without an address it is of the plan's server. See
 	// [Plan.MetricsOf].
 	Metrics MetricsServer `yaml:"metrics"`
-	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see
+	// Database is the engine of this arm in place of the plan's: [PostgreSQL] or [MySQL]; see
 	// [Plan.EngineOf].
 	Database string `yaml:"database"`
-	// Deployment is how this arm's server is run; nil, in all arms, means a process on this host like
-	// the others.
+	// Deployment sets how this arm's server is run; nil, in all arms, means a process on this
+	// host.
 	Deployment *Deployment `yaml:"deployment"`
 }
 

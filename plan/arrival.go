@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Rate is how often per second something happens.
+// A Rate is a number of events per second.
 type Rate float64
 
 // The processes of an [Arrival].

@@ -17,10 +17,10 @@ func (p PerEngine) For(engine string) (int, bool) {
 	return n, ok
 }
 
-// A Bounded is a test with a fixed number of users. Its durations, those of its rules among them, are wall-clock
-// time: pace does not touch them.
+// A Bounded is a test with a fixed number of users. All its times, also in its rules, are wall-
+// clock time: pace does not touch them.
 type Bounded struct {
-	// Users is how many users there are, at least 1; at least 0 with arrivals. See [Bounded.AutoUsers].
+	// Users is the number of users, at least 1; at least 0 with arrivals. See [Bounded.AutoUsers].
 	Users   PerEngine     `yaml:"users"`
 	Ramp    time.Duration `yaml:"ramp"`
 	Settle  time.Duration `yaml:"settle"`
@@ -99,7 +99,7 @@ func (b *Bounded) UsersFor(engine string) (int, bool) {
 	return b.Users.For(engine)
 }
 
-// DefaultWindow is how far back the rules of a run look if its plan does not set it.
+// DefaultWindow is the time over which rules are evaluated unless the plan sets another.
 const DefaultWindow = 15 * time.Second
 
 // BoundedRules returns the rules of the bounded test as they are run: its own, or else those that [Plan.Search]

@@ -31,7 +31,7 @@ type Deployment struct {
 	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores are 1.8. 0 means
 	// no quota.
 	CPUs float64 `yaml:"cpus"`
-	// Memory is how much memory may be used; 0 means no limit.
+	// Memory is the limit of memory; 0 means no limit.
 	Memory Memory `yaml:"memory"`
 	// Of selects the programs that CPUs and Memory limit: [OfTarget] (default), the server and all its stores
 	// together, or [OfApp], the server alone. Empty without either.

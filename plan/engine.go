@@ -8,8 +8,8 @@ func (p *Plan) OwnDatabases() bool {
 	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Database != "" })
 }
 
-// EngineOf returns the engine that an arm runs on: its own, or else that of the matrix, or else the only one of the
-// plan.
+// EngineOf returns the engine of an arm: its own, or else the matrix' one, or else the only one of
+// the plan.
 func (p *Plan) EngineOf(arm, matrix string) string {
 	if p.Compare != nil {
 		if a, ok := p.Compare.Arm(arm); ok && a.Database != "" {

@@ -34,14 +34,14 @@ func (p Problem) String() string {
 // Error is String: each problem is one of those that an [Error] joins.
 func (p Problem) Error() string { return p.String() }
 
-// maxProblems is how many problems of a plan are described. Who has more of them has named another file, and needs
-// the first.
+// maxProblems limits the problems that are described. Whoever has more of them has named another
+// file, and needs the first.
 const maxProblems = 100
 
 // An Error holds the errors of a plan, at least one Problem, in the order of the file.
 type Error struct {
 	Problems []Problem
-	// More is how many problems there are beyond the first 100 that were found.
+	// More counts the problems beyond the first 100.
 	More int
 }
 

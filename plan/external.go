@@ -12,19 +12,20 @@ import (
 
 // Values of [Verification.Version].
 const (
-	// FromAPI has the server's own version compared with that of the arm.
+	// FromAPI compares the version that the server reports with the arm's.
 	FromAPI = "from-api"
-	// Unverified has nothing compared.
+	// Unverified compares nothing.
 	Unverified = "none"
 )
 
-// A Verification is what must be true before each run of a target of the driver external, as the server's API reports
-// it. A run before which it is not true is void.
+// A Verification holds the conditions on a target of the driver external before each run, as the
+// server's API reports them. A run before which one fails is void.
 type Verification struct {
 	// Version is [FromAPI], the default where arms with versions are installed or have addresses of their own, or
 	// [Unverified].
 	Version string `yaml:"version"`
-	// Users, Channels and Posts are how many there are after the reset. Default with a reset: [Same].
+	// Users, Channels and Posts are the numbers of objects after the reset. Default with a reset:
+	// [Same].
 	Users    Expectation `yaml:"users"`
 	Channels Expectation `yaml:"channels"`
 	Posts    Expectation `yaml:"posts"`
@@ -74,7 +75,8 @@ const (
 	Same = "same"
 )
 
-// An Expectation is how many objects a server must have. The zero value is one that the plan does not have.
+// An Expectation is the number of objects that a server must have. The zero value stands for a
+// missing key.
 type Expectation struct {
 	Kind   string // [Exactly], [Same] or [Unverified]
 	N      int64  // of Exactly
@@ -140,7 +142,7 @@ const (
 // commanded reports whether the plan has commands for a target that is not started.
 func (t Target) commanded() bool { return len(t.Install) > 0 || len(t.Reset) > 0 }
 
-// ProbesOf returns the probes that watch an arm: those of the plan, then its own.
+// ProbesOf returns the probes that watch an arm: the plan's, then its own.
 func (p *Plan) ProbesOf(arm string) []Probe {
 	all := slices.Clone(p.Probes)
 	for _, a := range p.arms() {
@@ -151,8 +153,8 @@ func (p *Plan) ProbesOf(arm string) []Probe {
 	return all
 }
 
-// Watching returns the probes that stand for all arms: those of the plan, and of the arms' own one for each kind and
-// role that every arm has.
+// Watching returns the probes that stand for all arms: the plan's, and one for each kind and role
+// that the probes of every arm have.
 func (p *Plan) Watching() []Probe {
 	all := slices.Clone(p.Probes)
 	if len(p.arms()) == 0 {

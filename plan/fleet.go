@@ -8,7 +8,7 @@ import (
 
 // Agents are the hosts that have the users, instead of this one.
 type Agents struct {
-	// Count is how many, 1 to 1000. 0 means all that have joined and match.
+	// Count is the number of hosts, 1 to 1000. 0 means all that have joined and match.
 	Count int               `yaml:"count"`
 	Match map[string]string `yaml:"match"`
 }

@@ -13,11 +13,11 @@ type Known struct {
 	Arrivals []string
 	// Ops lists the operations that a latency rule or a margin may name besides "op" and "delivery".
 	Ops []string
-	// Apart lists further operations, which only a margin may name: those of logins and storms, which are not part
+	// Apart lists further operations, which only a margin may name: logins and storms are not part
 	// of "op".
 	Apart []string
-	// Roles lists, by driver, the hosts or processes whose CPU is seen; those of the plan's agents come to them. A
-	// driver without an entry is not checked.
+	// Roles lists, by driver, the hosts or processes whose CPU is visible; the plan's agents add
+	// theirs. A driver without an entry is not checked.
 	Roles map[string][]string
 	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom].
 	Mixes []string

@@ -64,7 +64,7 @@ func (l LinkLimit) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Link returns the limits of a role's links: its own, and for what it has none those of all.
+// Link returns the limits of a role's links: its own, else the limits of all links.
 func (t *Topology) Link(role string) LinkLimit {
 	of, all := t.Links[role], t.Links[AllLinks]
 	if of.Delay == 0 {

@@ -9,8 +9,9 @@ import (
 // autoMeasure is bounded.measure of a test that lasts as long as its block in a duet needs.
 const autoMeasure = "auto"
 
-// Limits of a measured phase with "measure: auto": below leastAuto its inside has too few stretches of a second, and
-// usualMost is by when second-long disturbances have averaged out on most hosts.
+// Limits of a measured phase with "measure: auto". Below leastAuto its inside has too few
+// stretches of a second; disturbances of about a second have averaged out after usualMost on most
+// hosts.
 const (
 	leastAuto  = 5 * time.Second
 	usualLeast = 7 * time.Second

@@ -23,8 +23,8 @@ const (
 	mostSlice  = 5 * time.Second
 )
 
-// mostSeats is how many runs take turns at most: with the longest slices each then waits for 35 s between two of its
-// own.
+// mostSeats limits the runs that take turns: with the longest slices each then waits for 35 s
+// between two of its own.
 const mostSeats = 8
 
 // Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause without a full
@@ -52,7 +52,7 @@ func (p *Plan) Duet() (duet bool, why string) {
 	return true, "all arms are started on this host and can be paused"
 }
 
-// unmeasured is why a search is no part of a duet unless the plan asks for it.
+// unmeasured explains why a search is no part of a duet by default.
 const unmeasured = "how much the capacities of a duet scatter has not been measured"
 
 // Caution returns what is not known about the duet that the plan asks for, a clause without a full stop; empty for any
@@ -64,7 +64,7 @@ func (p *Plan) Caution() string {
 	return "compare.mode: the duet has a search, and " + unmeasured + "; mode: sequence, or a duet without unbounded, has been"
 }
 
-// unpausedWhy is why arms elsewhere are no duet unless the plan asks for it.
+// unpausedWhy explains why arms elsewhere run as a sequence by default.
 const unpausedWhy = "servers elsewhere are not paused: what an arm leaves to be done in the background, it does in the turns of the others, without load"
 
 // Seats returns how many runs a block of the comparison has: every arm on every database.

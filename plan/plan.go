@@ -122,7 +122,8 @@ type Placement struct {
 	Processes int      `yaml:"processes"`
 	// Agents are other hosts that have the users; nil: this host has them. Processes is then of each.
 	Agents *Agents `yaml:"agents"`
-	// Share is how the users are divided among Agents: [ShareEqual] (default) or [ShareRating]. Empty without Agents.
+	// Share selects how users are divided among Agents: [ShareEqual] (default) or [ShareRating].
+	// Empty without Agents.
 	Share string `yaml:"share"`
 	// Memory is the byte budget of the users of all processes together: the bytes that answers and messages under way
 	// may hold at once. 0 means the default, an eighth of the memory of this host or of its control group, and 192MB

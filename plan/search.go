@@ -19,8 +19,8 @@ type Unbounded struct {
 	SLO []SLO `yaml:"slo"`
 	// Mode is [Tracking] (default) or [Staircase].
 	Mode string `yaml:"mode"`
-	// Start is where the search starts; empty means at the result of the caller's pilot, or of the
-	// bounded test.
+	// Start is the number of users at which the search starts; empty means the result of the
+	// caller's pilot, or the users of the bounded test.
 	Start     PerEngine     `yaml:"start"`
 	Budget    time.Duration `yaml:"budget"`
 	RampRate  float64       `yaml:"ramp_rate"`

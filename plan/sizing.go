@@ -34,7 +34,8 @@ var sizingKeys = section{
 // Rates is a range of rates; both ends are equal when there is only one.
 type Rates struct{ From, To Rate }
 
-// rampTime is how long a ramp takes unless that is too fast or too slow: 200 users come in 20 s.
+// rampTime is the length of a ramp unless its rate would be too high or too low: 200 users come in
+// 20 s.
 const rampTime = 20 * time.Second
 
 // Ramp returns how long n users take to come: 20 s, but longer or shorter where that would be a rate outside r.

@@ -31,13 +31,14 @@ type SLO struct {
 	Threshold float64
 	// Unit is "s", "fraction", or "" for promql.
 	Unit string
-	// For is how long the rule must be violated without a break before it counts; 0 means one window.
+	// For is the time of unbroken violation after which the rule is broken; 0 means one window.
 	For time.Duration
-	// Over is how far back the rule looks; 0 means one window, and for a rate as far as 20 windows.
+	// Over is the time over which the rule is evaluated; 0 means one window, and for a rate up to
+	// 20 windows.
 	Over time.Duration
 	// Min is the smallest number of operations that a rate or latency is judged from; 0 for any number.
 	Min int
-	// Grace is how long the rule may be without data; 0 means four windows.
+	// Grace is the longest time without data; 0 means four windows.
 	Grace time.Duration
 	// Warning means that the rule is reported and stops nothing.
 	Warning bool

@@ -49,7 +49,7 @@ type Target struct {
 	// Reset is a command, program first, that puts the state of a target of the driver external back. It is run before
 	// every run. Empty means that runs share a state.
 	Reset []string `yaml:"reset"`
-	// Verify is what must be true after both, before every run.
+	// Verify holds conditions after both, before every run.
 	Verify   Verification `yaml:"verify"`
 	Timeouts Timeouts     `yaml:"timeouts"`
 }
@@ -138,7 +138,7 @@ func (t Target) With(a Arm) Target {
 	return t
 }
 
-// nothingStarted is why a key has no effect on the driver external.
+// nothingStarted explains why a key has no effect on the driver external.
 const nothingStarted = "the driver external starts nothing; remove it"
 
 func (d *decoder) checkTarget(p *Plan, k Known) {
@@ -175,7 +175,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	}
 }
 
-// checkProfile checks the name of a profile against those of the driver.
+// checkProfile checks the name of a profile against the profiles of the driver.
 func (d *decoder) checkProfile(t Target, k Known) {
 	const path = "target.profile"
 	switch list := k.Profiles[t.Driver]; {

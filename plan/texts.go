@@ -46,7 +46,7 @@ func ParseReport(src []byte) (Report, error) {
 	return r, nil
 }
 
-// With returns the texts with those of other in place of its own, kind by kind.
+// With returns the texts of other, and of a kind that it lacks its own.
 func (r Report) With(other Report) Report {
 	if len(other.Comments) > 0 {
 		r.Comments = slices.Clone(other.Comments)

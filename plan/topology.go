@@ -20,7 +20,8 @@ const (
 // A Topology is several servers on one host in the roles that a cluster has: apps on one database, with a proxy before
 // them and replicas behind them.
 type Topology struct {
-	// Apps is the number of servers on one database, 1 to 64, and that of [Target].Instances. Default: that one.
+	// Apps is the number of servers on one database, 1 to 64, the same as [Target].Instances,
+	// which is its default.
 	Apps int `yaml:"apps"`
 	// Proxy is [ProxyNginx] or empty for none. Users then reach the servers through it alone.
 	Proxy    string `yaml:"proxy"`

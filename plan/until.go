@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A DiskLimit is how many bytes of disk the files of the target may take before the measured phase of a bounded test
-// ends; 0 means no limit.
+// A DiskLimit is the number of bytes of disk at which the files of the target end the measured
+// phase of a bounded test; 0 means no limit.
 type DiskLimit int64
 
 var (
@@ -47,7 +47,7 @@ func parseDiskLimit(s string) (DiskLimit, error) {
 // String returns "disk=10GiB".
 func (l DiskLimit) String() string { return "disk=" + diskUnits.format(float64(l)) }
 
-// A LastPart is how much of the end of the measured phase counts; 0 is all of it.
+// A LastPart is the length of the end of the measured phase that counts; 0 is all of it.
 type LastPart time.Duration
 
 // parseLastPart reads "last 60m".

@@ -35,7 +35,7 @@ func (p *Plan) MostUsers() (n int, key string) {
 	return n, key
 }
 
-// UsersPath is where this process finds the plan's file of accounts; empty without one.
+// UsersPath returns the path of the plan's file of accounts for this process; empty without one.
 func (w Workload) UsersPath() string { return cmp.Or(w.UsersAt, w.UsersFile) }
 
 // WithUsersAt returns a copy of the plan whose file of accounts is at another path for this process, and has this digest

@@ -16,7 +16,7 @@ const (
 
 // A Workload sets the behavior of the simulated users and their pace.
 type Workload struct {
-	// Behavior is that of most users. The caller knows the existing names; see [Known].
+	// Behavior names the behavior of most users. The caller knows the existing names; see [Known].
 	Behavior string             `yaml:"behavior"`
 	Share    float64            `yaml:"share"`
 	With     map[string]float64 `yaml:"with"`

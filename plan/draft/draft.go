@@ -18,7 +18,7 @@ import (
 	"plimsoll/plan"
 )
 
-// A Question is what a plan is to find out. Its text is the verb that carries the plan out.
+// A Question is the purpose of a plan. Its text is the verb that carries the plan out.
 type Question string
 
 // The questions.
@@ -58,7 +58,7 @@ func (q Question) Length() (usual, least time.Duration) {
 	return time.Minute, 5 * time.Second
 }
 
-// Facts are what a draft is made of.
+// Facts are the input of a draft.
 type Facts struct {
 	Question Question
 	// File is the name that the plan will have, for the commands in its comments.
@@ -71,9 +71,10 @@ type Facts struct {
 	Release, Driver string
 	// Other is the URL or the directory that is compared with the first one; for [Changed] alone.
 	Other string
-	// Engines are those of the databases that the plan starts.
+	// Engines are the engines of the databases that the plan starts.
 	Engines []string
-	// Behavior is that of the users, With that of a tenth of them for [Changed], and Params the settings.
+	// Behavior is the behavior of the users, With the behavior of a tenth of them for [Changed],
+	// and Params the settings.
 	Behavior, With string
 	Params         map[string]string
 	// Users is their number, 0 for the usual one, which for two releases a pilot finds.
@@ -81,8 +82,8 @@ type Facts struct {
 	// Most is the largest number of users that the target takes by Limit, one of its settings in words; 0 for any.
 	Most  int
 	Limit string
-	// Length is how long the users are there: in the whole test, in a search at most, or at each load step. Of a
-	// comparison it is the length of all. 0 is the usual one.
+	// Length is the time with users: of the whole test, of a search at most, of each load step, or
+	// of a whole comparison. 0 is the usual one.
 	Length time.Duration
 	// Rules are those that must hold, in the syntax of plans. Empty leaves them to the program.
 	Rules []string

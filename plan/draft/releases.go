@@ -12,7 +12,7 @@ type Versus struct {
 	Args   []string
 	// Databases are the engines of the databases that each of them gets; none for servers at addresses.
 	Databases []string
-	// Behavior is that of nine in ten users, With that of the others.
+	// Behavior is the behavior of nine in ten users, With of the others.
 	Behavior, With string
 	// Users is their number; 0 leaves it to a pilot, which servers at addresses do not have.
 	Users    int
@@ -29,7 +29,8 @@ type Contender struct {
 	Version string
 }
 
-// elsewhereUsers are those of two servers elsewhere, whose CPU nobody reads: as many as any server carries.
+// elsewhereUsers is the number of users of two servers elsewhere, whose CPU is not read: any
+// server carries as many.
 const elsewhereUsers = 30
 
 // versus returns the facts of a comparison.

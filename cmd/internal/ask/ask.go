@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// patience is how long a person may think.
+// patience is the longest time without an answer.
 const patience = 10 * time.Minute
 
 // mostAnswer is the longest answer, in bytes.

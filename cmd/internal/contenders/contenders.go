@@ -20,7 +20,7 @@ import (
 	release "plimsoll/target/mattermost"
 )
 
-// Minutes is how long the comparison takes where nobody says it.
+// Minutes is the default length of the comparison.
 const Minutes = 6
 
 // anyProgram is the remedy for a program that is not known.
@@ -34,7 +34,7 @@ const (
 	ofAddress = "an address"
 )
 
-// A contender is what one name stands for.
+// A contender is the server that one name stands for.
 type contender struct {
 	draft.Contender
 	kind   string

@@ -69,7 +69,7 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 	return p, r.Program.Env, Save(*r.Flags.save, text)
 }
 
-// facts are those of the command line.
+// facts returns the facts of the command line.
 func (r *Request) facts() (draft.Facts, error) {
 	f := draft.Facts{
 		Question: r.Question, File: *r.Flags.save, URL: URL(r.Address), CA: *r.Flags.ca, Behavior: *r.Flags.behavior,
@@ -96,7 +96,7 @@ func (r *Request) facts() (draft.Facts, error) {
 	return f, nil
 }
 
-// choose sets the behavior: that of weighted actions where the dialect has one, else its first.
+// choose sets the behavior: the one of weighted actions where the dialect has one, else its first.
 func (r *Request) choose(d *dialect.Dialect, f *draft.Facts) error {
 	f.Behavior = Behavior(d, f.Behavior)
 	if _, err := d.Behaviors.New(f.Behavior); err != nil {
@@ -202,8 +202,8 @@ func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *p
 	return text, p, err
 }
 
-// rules are those that the program gives a plan without any. A test of some users has those of latencies that a search
-// has, too: a server supports the users of whom both speak alike.
+// rules returns the rules that the program gives a plan without any. A test of some users also has
+// the latency rules of a search, so that both call the same number of users supported.
 func rules(q draft.Question, p *plan.Plan, of dialect.Set) (out []plan.SLO) {
 	searched := *p
 	if p.Unbounded == nil {
