@@ -125,8 +125,8 @@ func (d *decoder) checkPages(url string, servers Addresses, metrics string, page
 	}
 }
 
-// CheckServer returns the defect of a server's address. A good one is http://HOST[:PORT][/PATH] or https; the case of
-// the scheme and of the host name does not matter.
+// CheckServer returns the defect of a server's address. A good one is http://HOST[:PORT][/PATH] or
+// https; the case of the scheme and of the host name does not matter.
 func CheckServer(v string) error {
 	m := urlRE.FindStringSubmatch(v)
 	if m != nil && strings.Count(m[1], ":") > 1 && m[1][0] != '[' {

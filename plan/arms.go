@@ -17,21 +17,23 @@ type Compare struct {
 	Blocks  int   `yaml:"blocks"`
 	// Budget is 0 unless the file has "blocks: auto"; Blocks is the most that there can be then.
 	Budget time.Duration `yaml:"budget"`
-	// Looks are the numbers of blocks after which the comparison is judged and ends if it is decided; the last is
-	// Blocks. Empty means one look, after all blocks.
+	// Looks are the numbers of blocks after which the comparison is judged and ends if it is
+	// decided; the last is Blocks. Empty means one look, after all blocks.
 	Looks []int `yaml:"looks"`
 	// Mode is [ModeSequence], [ModeDuet], or empty for the one that [Plan.Duet] returns.
 	Mode string `yaml:"mode"`
 	// Slice is the length of a turn of an arm in a duet, 100ms to 5s; 0 means that it follows the
 	// latencies of the operations.
 	Slice time.Duration `yaml:"slice"`
-	// Swap has arms of the driver external exchange their addresses from block to block; see [Plan.Place].
+	// Swap has arms of the driver external exchange their addresses from block to block; see
+	// [Plan.Place].
 	Swap bool `yaml:"swap"`
 	// Retry limits the time, in all, of waiting for a quiet host and of running voided blocks
 	// again; 0 for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry  time.Duration `yaml:"retry"`
 	Margin Margin        `yaml:"margin"`
-	// Endpoints names those that are judged also where the plan could not decide them; see [Plan.Insists].
+	// Endpoints names those that are judged also where the plan could not decide them; see
+	// [Plan.Insists].
 	Endpoints []string `yaml:"endpoints"`
 }
 
@@ -98,8 +100,8 @@ type Arm struct {
 	URL        Addresses `yaml:"url"`
 	MetricsURL Addresses `yaml:"metrics_url"`
 	Probes     []Probe   `yaml:"probes"`
-	// Metrics takes the place of the plan's for an arm with a URL; without an address it is of the plan's server. See
-	// [Plan.MetricsOf].
+	// Metrics takes the place of the plan's for an arm with a URL; without an address it is of the
+	// plan's server. See [Plan.MetricsOf].
 	Metrics MetricsServer `yaml:"metrics"`
 	// Database is the engine of this arm in place of the plan's: [PostgreSQL] or [MySQL]; see
 	// [Plan.EngineOf].

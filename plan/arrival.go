@@ -13,13 +13,13 @@ type Rate float64
 const (
 	// Constant arrivals come at even intervals.
 	Constant = "constant"
-	// Poisson arrivals come at independent, exponentially distributed intervals, as from very many independent
-	// people.
+	// Poisson arrivals come at independent, exponentially distributed intervals, as from very many
+	// independent people.
 	Poisson = "poisson"
 )
 
-// An Arrival is an open model in addition to the users: actions come at moments that do not depend on how fast the
-// target is. Pace does not touch it.
+// An Arrival is an open model in addition to the users: actions come at moments that do not depend
+// on how fast the target is. Pace does not touch it.
 type Arrival struct {
 	Rate Rate `yaml:"rate"`
 	// Process is [Constant] (default) or [Poisson].
@@ -31,7 +31,7 @@ type Arrival struct {
 var arrivalKeys = section{
 	{"rate", rate.needed("write how many actions come, such as 200/s").from("0.001/s", "1000000/s"),
 		`How many actions come. Pace does not touch it.`},
-	{"process", oneOf("a process", "want", Constant, Poisson).or(Constant),
+	{keyProcess, oneOf("a process", "want", Constant, Poisson).or(Constant),
 		`constant: even intervals. poisson: independent ones.`},
 	{"in_flight", integer.or(500).from(1, 100_000),
 		`Actions under way at most; further ones wait, and the wait counts as theirs.`},

@@ -64,7 +64,8 @@ func (p *Plan) MostAutoUsers() int {
 	return MaxUsers
 }
 
-// loadIsChosen reports whether the plan leaves both the users and the lengths of its only test open.
+// loadIsChosen reports whether the plan leaves both the users and the lengths of its only test
+// open.
 func (d *decoder) loadIsChosen(p *Plan) bool {
 	return p.Bounded.AutoUsers() && d.autoMeasured() && p.Unbounded == nil
 }

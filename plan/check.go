@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Limits of the values of a plan. They are far beyond every sensible test and keep arithmetic from overflowing.
+// Limits of the values of a plan. They are far beyond every sensible test and keep arithmetic from
+// overflowing.
 const (
 	maxInstances = 64
 	maxCPU       = 4095

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower percentiles than are
-// judged: stored plans may have them.
+// endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower
+// percentiles than are judged: stored plans may have them.
 var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput|typical)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
 
-// costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a comparison.
+// costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a
+// comparison.
 var costRE = regexp.MustCompile(`^cost\(([a-z][a-z0-9_-]{0,63})\)$`)
 
 // CostOf returns the role of an endpoint such as cost(app).
@@ -105,8 +106,8 @@ func unjudgeable(key string) string {
 	return ""
 }
 
-// strictestRate returns the rule of the plan, of either test, that limits failed operations to the smallest part, and
-// whether there is one. A warning limits nothing.
+// strictestRate returns the rule of the plan, of either test, that limits failed operations to the
+// smallest part, and whether there is one. A warning limits nothing.
 func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 	var rules []SLO
 	if p.Bounded != nil {
@@ -123,9 +124,9 @@ func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 	return strictest, ok
 }
 
-// ToleratesMore returns an error text, with the accepted values, if the margin of errors calls a difference harmless
-// that alone breaks a rule of the plan; "" if not. The rules that a program adds to a plan must be in it. Stored
-// plans stay readable.
+// ToleratesMore returns an error text, with the accepted values, if the margin of errors calls a
+// difference harmless that alone breaks a rule of the plan; "" if not. The rules that a program
+// adds to a plan must be in it. Stored plans stay readable.
 func (p *Plan) ToleratesMore() string {
 	if p.Compare == nil {
 		return ""
@@ -139,9 +140,9 @@ func (p *Plan) ToleratesMore() string {
 		m, rule.Source, strings.TrimSuffix(formatPercent(rule.Threshold), "%"))
 }
 
-// unjudged returns the reason why no run of the plan can have a number for an endpoint that was added to the usual
-// ones, and the remedy; empty if one can. The usual ones are in every plan's canonical form, independent of its
-// tests. Stored plans stay readable.
+// unjudged returns the reason why no run of the plan can have a number for an endpoint that was
+// added to the usual ones, and the remedy; empty if one can. The usual ones are in every plan's
+// canonical form, independent of its tests. Stored plans stay readable.
 func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	m := endpointRE.FindStringSubmatch(endpoint)
 	if _, usual := DefaultMargin()[endpoint]; usual || m == nil || k.Ops == nil {
@@ -161,9 +162,10 @@ func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	return ""
 }
 
-// checkOneServer refuses arms of the driver external that differ in their versions while nothing makes them different
-// servers: they are one server that is measured twice, and the verdict would claim to be about two releases. Arms that
-// are alike measure the noise. Stored plans stay readable.
+// checkOneServer refuses arms of the driver external that differ in their versions while nothing
+// makes them different servers: they are one server that is measured twice, and the verdict would
+// claim to be about two releases. Arms that are alike measure the noise. Stored plans stay
+// readable.
 func (d *decoder) checkOneServer(p *Plan, k Known) {
 	arms := p.Compare.Arms
 	if k.Drivers == nil || p.Target.Driver != External || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version", "target.install", "target.url") {
@@ -191,8 +193,9 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 	}
 }
 
-// checkOneLoad refuses different numbers of users for the databases of arms that are compared by their bounded test
-// alone: measurements under different loads are not compared, so nothing would be. Stored plans stay readable.
+// checkOneLoad refuses different numbers of users for the databases of arms that are compared by
+// their bounded test alone: measurements under different loads are not compared, so nothing would
+// be. Stored plans stay readable.
 func (d *decoder) checkOneLoad(p *Plan, k Known) {
 	if k.Drivers == nil || !p.OwnDatabases() || p.Bounded == nil || p.Unbounded != nil || !d.good("bounded.users", "unbounded", "compare.arms", "database.engine") {
 		return
@@ -208,8 +211,9 @@ func (d *decoder) checkOneLoad(p *Plan, k Known) {
 	}
 }
 
-// ErrorMargin returns the margin of errors of a comparison under the plan: the stated one, or else the usual one,
-// which is lower where a rule limits failed operations to less. It is for plans without compare, too.
+// ErrorMargin returns the margin of errors of a comparison under the plan: the stated one, or else
+// the usual one, which is lower where a rule limits failed operations to less. It is for plans
+// without compare, too.
 func (p *Plan) ErrorMargin() MarginValue {
 	if p.Compare != nil {
 		if m, ok := p.Compare.Margin["errors"]; ok {
@@ -227,8 +231,9 @@ func (p *Plan) defaultErrors() MarginValue {
 	return m
 }
 
-// Uncombined returns why the plan's comparison cannot be carried out: it has both tests, and no run for each of them
-// that a block could count. Empty where it can. Its tests alone can be carried out all the same.
+// Uncombined returns why the plan's comparison cannot be carried out: it has both tests, and no run
+// for each of them that a block could count. Empty where it can. Its tests alone can be carried out
+// all the same.
 func (p *Plan) Uncombined() string {
 	if p.Compare == nil || p.Bounded == nil || p.Unbounded == nil || p.Compare.Combine {
 		return ""

@@ -16,15 +16,16 @@ const MaxSource = 1 << 20
 // maxEntries is the largest number of entries of one list or mapping.
 const maxEntries = 1000
 
-// Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or there twice, a value
-// of the wrong type or unit, a value that is impossible by itself or together with others, an alias and a secret
-// are all errors. So are more than [MaxSource] bytes, and more than 1000 entries of one list or mapping. It reports
-// everything it finds as one [*Error], which describes the first 100 problems and counts the rest.
+// Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or
+// there twice, a value of the wrong type or unit, a value that is impossible by itself or together
+// with others, an alias and a secret are all errors. So are more than [MaxSource] bytes, and more
+// than 1000 entries of one list or mapping. It reports everything it finds as one [*Error], which
+// describes the first 100 problems and counts the rest.
 func Parse(src []byte) (*Plan, error) { return Known{}.Parse(src) }
 
-// ParseStored is [Parse] for a plan as [Plan.String] wrote it into a record. It compares only the listed endpoints: a
-// margin that a later version of this program gives to every plan does not enter a comparison that began without it.
-// A plan without any margin has those of today.
+// ParseStored is [Parse] for a plan as [Plan.String] wrote it into a record. It compares only the
+// listed endpoints: a margin that a later version of this program gives to every plan does not
+// enter a comparison that began without it. A plan without any margin has those of today.
 func ParseStored(src []byte) (*Plan, error) { return Known{}.parse(src, true) }
 
 // Parse is [Parse], and also checks names against those known.
@@ -242,7 +243,8 @@ func (d *decoder) elsewhere(name string) string {
 	return ""
 }
 
-// mapping calls each for every key of a mapping, in the order of the file; a key that is there twice is a problem.
+// mapping calls each for every key of a mapping, in the order of the file; a key that is there
+// twice is a problem.
 func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key string, k, v *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, path, "is %s; want %s", kindOf(n), want)

@@ -46,8 +46,9 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 	return doc.Content[0]
 }
 
-// FormatVersion is the newest version of the syntax of plans. A plan may name its own under the key format, so that an
-// older program refuses it in one sentence, and not every key that it does not know.
+// FormatVersion is the newest version of the syntax of plans. A plan may name its own under the key
+// format, so that an older program refuses it in one sentence, and not every key that it does not
+// know.
 const FormatVersion = 1
 
 // format takes the key format out of a plan, and reports whether that version is read here.
@@ -87,8 +88,8 @@ func (d *decoder) syntax(err error) {
 	d.fail(&yaml.Node{Line: max(line, 1), Column: 1}, "", "this is not YAML: %s; %s", msg, remedy)
 }
 
-// plain reports whether the tree has no anchor, alias or explicit tag. An alias makes a small file large and a value
-// hard to point at, so a plan does without.
+// plain reports whether the tree has no anchor, alias or explicit tag. An alias makes a small file
+// large and a value hard to point at, so a plan does without.
 func (d *decoder) plain(n *yaml.Node) bool {
 	ok := true
 	switch {

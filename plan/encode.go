@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// String returns the plan as canonical YAML: every default written out, keys in one order, quantities in one form.
-// [Parse] reads it as an equal plan. References to secrets stay references.
+// String returns the plan as canonical YAML: every default written out, keys in one order,
+// quantities in one form. [Parse] reads it as an equal plan. References to secrets stay references.
 func (p *Plan) String() string {
 	var e encoder
 	e.object(0, reflect.ValueOf(p).Elem(), planKeys)
 	return e.b.String()
 }
 
-// Digest returns "sha256:" and the hexadecimal SHA-256 of [Plan.String]. Plans that mean the same have the same
-// digest, however they were written.
+// Digest returns "sha256:" and the hexadecimal SHA-256 of [Plan.String]. Plans that mean the same
+// have the same digest, however they were written.
 func (p *Plan) Digest() string {
 	sum := sha256.Sum256([]byte(p.String()))
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -44,7 +44,7 @@ type openStruct interface{ autoKey() string }
 func (e *encoder) object(depth int, v reflect.Value, s section) {
 	auto := ""
 	if v.CanAddr() {
-		if open, ok := v.Addr().Interface().(openStruct); ok {
+		if open, ok := reflect.TypeAssert[openStruct](v.Addr()); ok {
 			auto = open.autoKey()
 		}
 	}

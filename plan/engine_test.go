@@ -16,7 +16,8 @@ bounded: {users: {postgresql: 3, mysql: 4}}
 compare: {arms: {base: {database: mysql}, new: {}}}
 `
 
-// TestArmsWithDatabases: an arm's own engine takes the place of the plan's, and then there is no matrix.
+// TestArmsWithDatabases: an arm's own engine takes the place of the plan's, and then there is no
+// matrix.
 func TestArmsWithDatabases(t *testing.T) {
 	p, err := plan.Parse([]byte(ownText))
 	if err != nil {

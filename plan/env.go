@@ -14,8 +14,9 @@ import (
 // allEngines is the key of a file for the variables that an [Env] holds under "".
 const allEngines = "all"
 
-// An Env holds environment variables by database engine; those under "" are set on every engine. An engine's own win
-// over them. A file writes it flat, {NAME: value}, or by engine, {all: {…}, postgresql: {…}, mysql: {…}}.
+// An Env holds environment variables by database engine; those under "" are set on every engine. An
+// engine's own win over them. A file writes it flat, {NAME: value}, or by engine, {all: {…},
+// postgresql: {…}, mysql: {…}}.
 type Env map[string]map[string]string
 
 // For returns the variables for an engine, as a new map; "" is a target without one of ours.
@@ -28,8 +29,8 @@ func (e Env) For(engine string) map[string]string {
 	return out
 }
 
-// with returns e with other laid over it: a variable of other for all engines also replaces one of e for a single
-// engine. The result shares no map with either; it is nil when both are empty.
+// with returns e with other laid over it: a variable of other for all engines also replaces one of
+// e for a single engine. The result shares no map with either; it is nil when both are empty.
 func (e Env) with(other Env) Env {
 	out := Env{}
 	set := func(engine, name, value string) {

@@ -21,8 +21,8 @@ const (
 // A Verification holds the conditions on a target of the driver external before each run, as the
 // server's API reports them. A run before which one fails is void.
 type Verification struct {
-	// Version is [FromAPI], the default where arms with versions are installed or have addresses of their own, or
-	// [Unverified].
+	// Version is [FromAPI], the default where arms with versions are installed or have addresses of
+	// their own, or [Unverified].
 	Version string `yaml:"version"`
 	// Users, Channels and Posts are the numbers of objects after the reset. Default with a reset:
 	// [Same].
@@ -86,7 +86,8 @@ type Expectation struct {
 // Checked reports whether it expects anything.
 func (x Expectation) Checked() bool { return x.Kind == Exactly || x.Kind == Same }
 
-// expectationRE is the form of an expectation: a number, same or none, and a difference that is accepted.
+// expectationRE is the form of an expectation: a number, same or none, and a difference that is
+// accepted.
 var expectationRE = regexp.MustCompile(`^(same|none|[0-9]{1,15})( *(±|\+/?-) *([0-9]{1,15}))?$`)
 
 // parseExpectation reads "12000000 ±0", "same ±2" or "none".
@@ -221,7 +222,8 @@ func (d *decoder) checkExternal(p *Plan) {
 	}
 }
 
-// checkCommands checks the commands of a target that is not started, and what must be true after them.
+// checkCommands checks the commands of a target that is not started, and what must be true after
+// them.
 func (d *decoder) checkCommands(p *Plan) {
 	t := p.Target
 	if t.Driver != External {
@@ -275,8 +277,8 @@ func (d *decoder) checkVerification(p *Plan) {
 	}
 }
 
-// checkElsewhere checks the addresses, probes and metrics of an arm, which are of servers that are up
-// already.
+// checkElsewhere checks the addresses, probes and metrics of an arm, which are of servers that are
+// up already.
 func (d *decoder) checkElsewhere(p *Plan, a Arm) {
 	path := "compare.arms." + a.Name
 	d.checkProbes(path+".probes", a.Probes)

@@ -68,8 +68,8 @@ var fleetKeys = section{
 	{"relay", gone("messages are accounted for in one way, however many agents there are; remove it"), ""},
 }
 
-// fillFleet sets the times of a plan whose users are on other hosts, and removes how they are divided
-// from any other plan.
+// fillFleet sets the times of a plan whose users are on other hosts, and removes how they are
+// divided from any other plan.
 func (d *decoder) fillFleet(p *Plan) {
 	agents := p.Placement.Agents != nil
 	if p.Fleet == nil && (agents || p.WatchedByAgents()) {

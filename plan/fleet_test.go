@@ -34,7 +34,8 @@ func TestAgentsElsewhere(t *testing.T) {
 	}
 }
 
-// Users are divided equally unless the plan wants it otherwise, and a stored plan of an earlier version keeps its digest.
+// Users are divided equally unless the plan wants it otherwise, and a stored plan of an earlier
+// version keeps its digest.
 func TestShareOfAgents(t *testing.T) {
 	p := mustParse(t, ofAgents+"placement: {agents: 2}\n")
 	if p.Placement.Share != plan.ShareEqual || !strings.Contains(p.String(), "\n  share: equal\n") {

@@ -1,7 +1,7 @@
 package plan
 
-// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, as in
-// [Parse]; package plan itself has no list of drivers and behaviors.
+// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, as
+// in [Parse]; package plan itself has no list of drivers and behaviors.
 type Known struct {
 	Drivers   []string
 	Behaviors []string
@@ -27,8 +27,8 @@ type Known struct {
 	Storms map[string][]string
 	// ServerOnly accepts a plan that only names its target: without workload and test.
 	ServerOnly bool
-	// Refused returns further refusals of the program: settings that no behavior has, a driver that cannot serve
-	// the behavior. nil refuses nothing. The plan may have errors of its own.
+	// Refused returns further refusals of the program: settings that no behavior has, a driver that
+	// cannot serve the behavior. nil refuses nothing. The plan may have errors of its own.
 	Refused func(*Plan) []Refusal
 }
 

@@ -15,7 +15,8 @@ const AllLinks = "all"
 // linkRoles are the keys of Topology.Links.
 var linkRoles = []string{AllLinks, "app", "proxy", "db", "replica", "generator"}
 
-// A LinkLimit limits the link between a host and its switch, in each direction. The zero value has no limits.
+// A LinkLimit limits the link between a host and its switch, in each direction. The zero value has
+// no limits.
 type LinkLimit struct {
 	Delay time.Duration `yaml:"delay"`
 	// Rate is the most that the link carries; 0 means no limit.
@@ -177,7 +178,8 @@ func (d *decoder) checkApart(p *Plan) {
 // portRE is a reference to a port of an instance.
 var portRE = regexp.MustCompile(`\$\{PORT[1-3]?\}`)
 
-// localPort returns the reference to a port in an address on the loopback device, if it is one of these; or "".
+// localPort returns the reference to a port in an address on the loopback device, if it is one of
+// these; or "".
 func localPort(text string, ports []string) string {
 	for _, m := range localRE.FindAllStringSubmatch(text, -1) {
 		if slices.Contains(ports, m[1]) {

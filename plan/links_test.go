@@ -9,7 +9,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestLinks reads limits of links: a role's own win over those of all, and the canonical plan reads as the same.
+// TestLinks reads limits of links: a role's own win over those of all, and the canonical plan reads
+// as the same.
 func TestLinks(t *testing.T) {
 	const text = `{apps: 2, proxy: nginx, hosts: netns, links: {all: {rate: 1.5 Gbit, delay: 200us}, db: {delay: 2ms}, generator: {rate: 100Mbit/s}}}`
 	p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, "chat", text))

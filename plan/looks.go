@@ -9,13 +9,15 @@ import (
 	"plimsoll/stats"
 )
 
-// autoBlocks is compare.blocks of a comparison that goes on until it is decided, or its budget is over.
+// autoBlocks is compare.blocks of a comparison that goes on until it is decided, or its budget is
+// over.
 const autoBlocks = "auto"
 
 // DefaultBudget is the time of a comparison with "blocks: auto" unless its plan sets it.
 const DefaultBudget = 30 * time.Minute
 
-// plannedLooks are the numbers of blocks after which a comparison may be judged: those whose levels are known.
+// plannedLooks are the numbers of blocks after which a comparison may be judged: those whose levels
+// are known.
 func plannedLooks() []int { return pairsOf(stats.PocockLooks()) }
 
 func pairsOf(looks []stats.PlannedLook) []int {

@@ -9,10 +9,12 @@ import (
 	"strings"
 )
 
-// A MetricsServer is a Prometheus server that watches hosts of the target already. Its samples become series of the run, so
-// that rules, graphs and limiter are answered by it. A run whose role it has no fresh samples of is not valid.
+// A MetricsServer is a Prometheus server that watches hosts of the target already. Its samples
+// become series of the run, so that rules, graphs and limiter are answered by it. A run whose role
+// it has no fresh samples of is not valid.
 type MetricsServer struct {
-	// Prometheus is the base address of its HTTP API, http or https. It may hold references; see [Expand].
+	// Prometheus is the base address of its HTTP API, http or https. It may hold references; see
+	// [Expand].
 	Prometheus string            `yaml:"prometheus"`
 	Labels     map[string]string `yaml:"labels"`
 }
@@ -92,8 +94,8 @@ func CheckSelector(text string) error {
 	return nil
 }
 
-// MetricsOf returns the Prometheus server that watches the hosts of an arm: the arm's own, at the plan's address if it
-// has none of its own, or else the plan's.
+// MetricsOf returns the Prometheus server that watches the hosts of an arm: the arm's own, at the
+// plan's address if it has none of its own, or else the plan's.
 func (p *Plan) MetricsOf(arm string) MetricsServer {
 	m := p.Metrics
 	for _, a := range p.arms() {
@@ -153,8 +155,8 @@ func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	}
 }
 
-// checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts of one arm in the
-// runs of another. Stored plans are read.
+// checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts
+// of one arm in the runs of another. Stored plans are read.
 func (d *decoder) checkWatchedOnce(p *Plan) {
 	const labels = "metrics.labels"
 	if d.stored || !d.good(labels, "probes", "compare.arms") {

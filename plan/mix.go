@@ -16,8 +16,8 @@ const (
 	MixCustom = "custom"
 )
 
-// MixFile returns the path of the file from which the weights are to be read, or "" if ActionMix is a name. A path
-// holds a slash, or ends in .yaml or .yml.
+// MixFile returns the path of the file from which the weights are to be read, or "" if ActionMix is
+// a name. A path holds a slash, or ends in .yaml or .yml.
 func (w Workload) MixFile() string {
 	if strings.ContainsAny(w.ActionMix, `/\`) || strings.HasSuffix(w.ActionMix, ".yaml") || strings.HasSuffix(w.ActionMix, ".yml") {
 		return w.ActionMix
@@ -25,8 +25,9 @@ func (w Workload) MixFile() string {
 	return ""
 }
 
-// WithWeights returns a copy of the plan in which the weights of a file stand instead of its path, below those that
-// the plan itself gives: a plan that was run is complete by itself, and so is its digest.
+// WithWeights returns a copy of the plan in which the weights of a file stand instead of its path,
+// below those that the plan itself gives: a plan that was run is complete by itself, and so is its
+// digest.
 func (p *Plan) WithWeights(file map[string]float64) *Plan {
 	q := *p
 	q.Workload.ActionMix, q.Workload.Weights = MixCustom, maps.Clone(file)
@@ -34,7 +35,8 @@ func (p *Plan) WithWeights(file map[string]float64) *Plan {
 	return &q
 }
 
-// ParseWeights reads a file of weights: one YAML mapping of action: number, read as strictly as a plan.
+// ParseWeights reads a file of weights: one YAML mapping of action: number, read as strictly as a
+// plan.
 func (k Known) ParseWeights(src []byte) (map[string]float64, error) {
 	d := newDecoder("the file is empty; write one line for each action, ACTION: WEIGHT")
 	var w Workload

@@ -12,8 +12,8 @@ import (
 const (
 	// ModeSequence runs the arms of a block one after the other.
 	ModeSequence = "sequence"
-	// ModeDuet has all arms of a block up at once; load alternates between them in short slices of time, and an arm
-	// without its turn is paused.
+	// ModeDuet has all arms of a block up at once; load alternates between them in short slices of
+	// time, and an arm without its turn is paused.
 	ModeDuet = "duet"
 )
 
@@ -27,8 +27,8 @@ const (
 // between two of its own.
 const mostSeats = 8
 
-// Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause without a full
-// stop. Whether this host has the memory for it is known to the caller.
+// Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause
+// without a full stop. Whether this host has the memory for it is known to the caller.
 func (p *Plan) Duet() (duet bool, why string) {
 	if p.Compare == nil {
 		return false, "the plan compares nothing"
@@ -55,8 +55,8 @@ func (p *Plan) Duet() (duet bool, why string) {
 // unmeasured explains why a search is no part of a duet by default.
 const unmeasured = "how much the capacities of a duet scatter has not been measured"
 
-// Caution returns what is not known about the duet that the plan asks for, a clause without a full stop; empty for any
-// other plan.
+// Caution returns what is not known about the duet that the plan asks for, a clause without a full
+// stop; empty for any other plan.
 func (p *Plan) Caution() string {
 	if p.Compare == nil || p.Compare.Mode != ModeDuet || p.Unbounded == nil {
 		return ""
@@ -150,8 +150,9 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 	return "", ""
 }
 
-// sameAddress returns an address in the one form that all its spellings have: the scheme and the host in lower case, no
-// port that is the scheme's own, no slash or point at the end. A reference to a secret stays as it is.
+// sameAddress returns an address in the one form that all its spellings have: the scheme and the
+// host in lower case, no port that is the scheme's own, no slash or point at the end. A reference
+// to a secret stays as it is.
 func sameAddress(address string) string {
 	address = strings.TrimRight(address, "/")
 	scheme, rest, found := strings.Cut(address, "://")
@@ -171,8 +172,8 @@ func sameAddress(address string) string {
 	return scheme + "://" + strings.TrimSuffix(name, ".") + port + path
 }
 
-// fixed reports whether an address is the same for every server: it is no path, and has no variable of a server.
-// Secrets are the same for all.
+// fixed reports whether an address is the same for every server: it is no path, and has no variable
+// of a server. Secrets are the same for all.
 func fixed(address string) bool {
 	return address != "" && !strings.HasPrefix(address, "/") && !strings.Contains(referenceRE.ReplaceAllString(address, ""), "${")
 }
@@ -192,8 +193,8 @@ func (d *decoder) checkMode(p *Plan, k Known) {
 	}
 }
 
-// turn is the type of the length of a slice. It is at least so long that pausing costs little of it,
-// and at most so long that users, servers and networks do not give up.
+// turn is the type of the length of a slice. It is at least so long that pausing costs little of
+// it, and at most so long that users, servers and networks do not give up.
 var turn = duration.hidingZero().accepting(func(_ string, v reflect.Value) string {
 	d := time.Duration(v.Int())
 	if d == 0 || d >= leastSlice && d <= mostSlice {

@@ -7,12 +7,12 @@ import (
 
 // A Plan is one load test, or one comparison of several, before it runs.
 //
-// [Parse] returns plans that are complete: every default is filled in and every cross check holds. A Plan
-// built by hand carries no such promise; pass its [Plan.String] through [Parse] to obtain it. A Plan is not
-// changed after parsing, so it may be shared between goroutines.
+// [Parse] returns plans that are complete: every default is filled in and every cross check holds.
+// A Plan built by hand carries no such promise; pass its [Plan.String] through [Parse] to obtain
+// it. A Plan is not changed after parsing, so it may be shared between goroutines.
 //
-// The table below a struct has the meaning of its keys, with their ranges and defaults; docs/plan.md
-// is made of these tables.
+// The table below a struct has the meaning of its keys, with their ranges and defaults;
+// docs/plan.md is made of these tables.
 type Plan struct {
 	Name      string    `yaml:"name"`
 	Seed      uint64    `yaml:"seed"`
@@ -85,8 +85,9 @@ const (
 
 // A Database lists the engines on which the target is tested.
 type Database struct {
-	// Engine lists [PostgreSQL] and [MySQL] in the order of the tables; empty means that the target's database
-	// is not ours to start. With arms that have a database of their own it is the others', and one at most.
+	// Engine lists [PostgreSQL] and [MySQL] in the order of the tables; empty means that the
+	// target's database is not ours to start. With arms that have a database of their own it is the
+	// others', and one at most.
 	Engine []string `yaml:"engine"`
 }
 
@@ -110,14 +111,15 @@ var databaseKeys = section{
 		`One engine, or a list of them. None: the database is not ours to start.`},
 }
 
-// A Placement pins the generator and the target to CPU numbers, which may not overlap. An empty set has those that
-// the other one leaves; when both are empty, the generator has the last one, and all run anywhere on a host with one
-// CPU only.
+// A Placement pins the generator and the target to CPU numbers, which may not overlap. An empty set
+// has those that the other one leaves; when both are empty, the generator has the last one, and all
+// run anywhere on a host with one CPU only.
 type Placement struct {
 	Generator []int `yaml:"generator"`
 	Target    []int `yaml:"target"`
-	// Source lists addresses of this host from which the users connect, in turn: one address has one range of ports
-	// for each destination. Empty means one, or as many as needed when the target is on the loopback device.
+	// Source lists addresses of this host from which the users connect, in turn: one address has
+	// one range of ports for each destination. Empty means one, or as many as needed when the
+	// target is on the loopback device.
 	Source    []string `yaml:"source"`
 	Processes int      `yaml:"processes"`
 	// Agents are other hosts that have the users; nil: this host has them. Processes is then of each.
@@ -125,9 +127,9 @@ type Placement struct {
 	// Share selects how users are divided among Agents: [ShareEqual] (default) or [ShareRating].
 	// Empty without Agents.
 	Share string `yaml:"share"`
-	// Memory is the byte budget of the users of all processes together: the bytes that answers and messages under way
-	// may hold at once. 0 means the default, an eighth of the memory of this host or of its control group, and 192MB
-	// at most.
+	// Memory is the byte budget of the users of all processes together: the bytes that answers and
+	// messages under way may hold at once. 0 means the default, an eighth of the memory of this
+	// host or of its control group, and 192MB at most.
 	Memory Memory `yaml:"memory"`
 }
 

@@ -19,14 +19,16 @@ const (
 	ProbePID        = "pid"
 )
 
-// A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source
-// cannot be read fails.
+// A Probe is one source of numbers beside those that come with the target, read once a second. A
+// run whose source cannot be read fails.
 type Probe struct {
 	Kind string `yaml:"kind"`
 	Role string `yaml:"role"`
-	// URL is the address of the page, for the kinds that have one. It may hold references; see [Expand].
+	// URL is the address of the page, for the kinds that have one. It may hold references; see
+	// [Expand].
 	URL string `yaml:"url"`
-	// DSN is the address of the database, for the others. It must be a reference, or hold one for the password.
+	// DSN is the address of the database, for the others. It must be a reference, or hold one for
+	// the password.
 	DSN       string `yaml:"dsn"`
 	PID       int    `yaml:"pid"`
 	Container string `yaml:"container"`
@@ -47,7 +49,7 @@ var probeKeys = section{
 		${FILE:PATH}.`},
 	{"pid", integer.hidingZero(),
 		`Of kind pid: number of a process on this host; the processes that it started count too.`},
-	{"container", text,
+	{ProbeContainer, text,
 		`Of kind container: name of a container of podman or docker on this host.`},
 	{"agent", label,
 		`Of kind agent: name of the agent, as that of its token file. Default: any that has joined

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Quantities are written with their unit, so that 5 is never taken for five seconds or five percent.
+// Quantities are written with their unit, so that 5 is never taken for five seconds or five
+// percent.
 
 var (
 	decimalRE = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?$`)
@@ -79,8 +80,8 @@ func parsePercent(s string) (float64, error) {
 	return v, nil
 }
 
-// formatPercent is the inverse of parsePercent. It moves the point in the decimal digits; a multiplication by 100
-// would be rounded once more.
+// formatPercent is the inverse of parsePercent. It moves the point in the decimal digits; a
+// multiplication by 100 would be rounded once more.
 func formatPercent(v float64) string {
 	s := strconv.FormatFloat(v, 'f', -1, 64)
 	whole, frac, _ := strings.Cut(s, ".")

@@ -8,8 +8,9 @@ import (
 // An object is one of JSON.
 type object = map[string]any
 
-// Schema returns the JSON Schema (draft 2020-12) of a plan, for editors that complete and underline. It is made of
-// the tables of keys; rules that it cannot express, such as sums and overlaps, only [Parse] checks.
+// Schema returns the JSON Schema (draft 2020-12) of a plan, for editors that complete and
+// underline. It is made of the tables of keys; rules that it cannot express, such as sums and
+// overlaps, only [Parse] checks.
 func Schema() []byte {
 	root := planKeys.schema()
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -109,7 +109,8 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	}
 }
 
-// validate checks a JSON value against the part of JSON Schema that Schema uses, and refuses any other.
+// validate checks a JSON value against the part of JSON Schema that Schema uses, and refuses any
+// other.
 func validate(t *testing.T, at string, schema map[string]any, v any) []string {
 	var wrong []string
 	bad := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }

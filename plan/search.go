@@ -11,8 +11,8 @@ import (
 
 // An Unbounded is a search for the number of users that a target supports.
 //
-// Its budget is wall-clock time, as the times of the bounded test are. Its other times and its ramp rate are those of
-// pace 1, as in the file. [Plan.Search] returns them as they are run.
+// Its budget is wall-clock time, as the times of the bounded test are. Its other times and its ramp
+// rate are those of pace 1, as in the file. [Plan.Search] returns them as they are run.
 type Unbounded struct {
 	MaxUsers int `yaml:"max_users"`
 	// SLO holds the rules that must hold. Empty means the default rules, which the caller has.
@@ -65,13 +65,14 @@ const (
 // StartFor returns where the search starts on an engine and whether the plan sets it.
 func (u *Unbounded) StartFor(engine string) (int, bool) { return u.Start.For(engine) }
 
-// leastRange is the least value of $window: a rate of series that are sampled each second needs some of them.
+// leastRange is the least value of $window: a rate of series that are sampled each second needs
+// some of them.
 const leastRange = 5 * time.Second
 
-// Search returns the search in wall-clock time, and false if the plan has none: Window and the For, Over and Grace of
-// every rule times pace, RampRate divided by it; $window is filled in. Budget is wall-clock time already. Numbers of
-// users, thresholds, minimum counts, Step and Precision have no time in them and stay. The result shares no slice with
-// the plan.
+// Search returns the search in wall-clock time, and false if the plan has none: Window and the For,
+// Over and Grace of every rule times pace, RampRate divided by it; $window is filled in. Budget is
+// wall-clock time already. Numbers of users, thresholds, minimum counts, Step and Precision have no
+// time in them and stay. The result shares no slice with the plan.
 func (p *Plan) Search() (Unbounded, bool) {
 	if p.Unbounded == nil {
 		return Unbounded{}, false
@@ -98,15 +99,15 @@ func (r *SLO) fill(window time.Duration) {
 	}
 }
 
-// Limits of a search that is run. Package control holds it to them as well, and neither may import the other: a test
-// of cmd/verbs holds both together.
+// Limits of a search that is run. Package control holds it to them as well, and neither may import
+// the other: a test of cmd/verbs holds both together.
 const (
 	limitStep     = 0.2 // of the users
 	limitRampRate = 1.0 // of the users per second of the clock
 )
 
-// checkSearch refuses a search that could not begin: in a combined run that would show once the bounded test is over.
-// Stored plans stay readable: their bounded test may have been run by itself.
+// checkSearch refuses a search that could not begin: in a combined run that would show once the
+// bounded test is over. Stored plans stay readable: their bounded test may have been run by itself.
 func (d *decoder) checkSearch(p *Plan, k Known) {
 	run, ok := p.Search()
 	if k.Drivers == nil || !ok {

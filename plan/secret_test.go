@@ -59,7 +59,8 @@ func TestSecretsAreRefused(t *testing.T) {
 	}
 }
 
-// The name of a secret is none: a variable that the driver fills in, or the place that a switch names.
+// The name of a secret is none: a variable that the driver fills in, or the place that a switch
+// names.
 func TestNamesOfSecretsAreAccepted(t *testing.T) {
 	for _, target := range []string{
 		"{driver: server, env: {DSN: '${DSN}'}}",

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// LoadSteps is a ladder of load steps: the same workload with more and more users on one deployment, each step a bounded
-// trial of its own. Its times are wall-clock time.
+// LoadSteps is a ladder of load steps: the same workload with more and more users on one
+// deployment, each step a bounded trial of its own. Its times are wall-clock time.
 type LoadSteps struct {
-	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around a first search of
-	// the capacity, for which the plan then needs Unbounded.
+	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around
+	// a first search of the capacity, for which the plan then needs Unbounded.
 	Steps  []int         `yaml:"steps"`
 	Ramp   Rates         `yaml:"ramp"`
 	Settle time.Duration `yaml:"settle"`
@@ -38,7 +38,8 @@ type Rates struct{ From, To Rate }
 // 20 s.
 const rampTime = 20 * time.Second
 
-// Ramp returns how long n users take to come: 20 s, but longer or shorter where that would be a rate outside r.
+// Ramp returns how long n users take to come: 20 s, but longer or shorter where that would be a
+// rate outside r.
 func (r Rates) Ramp(n int) time.Duration {
 	rate := float64(n) / rampTime.Seconds()
 	rate = max(float64(r.From), min(float64(r.To), rate))
@@ -99,7 +100,8 @@ var offerKeys = section{
 		needed(offerNeeds), `Code of three letters, such as EUR.`},
 }
 
-// Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30 bytes.
+// Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30
+// bytes.
 type Memory float64
 
 var memoryUnits = units{{"GB", 1 << 30}, {"MB", 1 << 20}}

@@ -14,7 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the grammar.
+// An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the
+// grammar.
 type SLO struct {
 	// Source is the rule in canonical form: how reports name it.
 	Source string
@@ -27,7 +28,8 @@ type SLO struct {
 	// Less means that the value must be below the threshold; otherwise above, which only promql rules
 	// may require.
 	Less bool
-	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is 85%).
+	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is
+	// 85%).
 	Threshold float64
 	// Unit is "s", "fraction", or "" for promql.
 	Unit string
@@ -36,7 +38,8 @@ type SLO struct {
 	// Over is the time over which the rule is evaluated; 0 means one window, and for a rate up to
 	// 20 windows.
 	Over time.Duration
-	// Min is the smallest number of operations that a rate or latency is judged from; 0 for any number.
+	// Min is the smallest number of operations that a rate or latency is judged from; 0 for any
+	// number.
 	Min int
 	// Grace is the longest time without data; 0 means four windows.
 	Grace time.Duration
@@ -44,25 +47,25 @@ type SLO struct {
 	Warning bool
 }
 
-// ErrorClasses lists the arguments of rate() for errors: the classes in which an operation can end without
-// success, and "errors" for all of them together.
+// ErrorClasses lists the arguments of rate() for errors: the classes in which an operation can end
+// without success, and "errors" for all of them together.
 func ErrorClasses() []string {
 	return []string{
 		"errors", "dial", "tls", "write", "header", "body", "decode", "ws", "timeout", "4xx", "5xx", "dropped",
 	}
 }
 
-// MessageFaults lists the arguments of rate() for deliveries: those that did not come, came twice or in the
-// wrong order, as a part of those that were expected.
+// MessageFaults lists the arguments of rate() for deliveries: those that did not come, came twice
+// or in the wrong order, as a part of those that were expected.
 func MessageFaults() []string { return []string{"lost", "duplicated", "misordered"} }
 
-// Disconnected is the argument of rate() for the users' event connections: those that were refused, cut off, or
-// missed events, as a part of the users, and at most 100 %.
+// Disconnected is the argument of rate() for the users' event connections: those that were refused,
+// cut off, or missed events, as a part of the users, and at most 100 %.
 const Disconnected = "disconnected"
 
-// FailedOperations is the rule of failed operations: the default of every bounded test and of every search, and the
-// only place that states how large a part of the operations may fail. Its minimum fits small tests: two failures in
-// 2000 operations or fewer break it, and one never does.
+// FailedOperations is the rule of failed operations: the default of every bounded test and of every
+// search, and the only place that states how large a part of the operations may fail. Its minimum
+// fits small tests: two failures in 2000 operations or fewer break it, and one never does.
 const FailedOperations = "rate(errors) < 0.1% min 2000"
 
 // DefaultFailures returns [FailedOperations], read.
@@ -74,7 +77,8 @@ func DefaultFailures() SLO {
 	return r
 }
 
-// LimitsErrors reports whether the rule limits the failures of every class together. A warning limits nothing.
+// LimitsErrors reports whether the rule limits the failures of every class together. A warning
+// limits nothing.
 func (r SLO) LimitsErrors() bool { return r.Stat == "rate" && r.Arg == "errors" && !r.Warning }
 
 // rules is the type of a list of rules.
@@ -129,16 +133,17 @@ var (
 //	STAT(op|role) < VALUE [for D] [over D] [min N] [grace D] [warning]
 //	promql: EXPR < VALUE [for D] [grace D] [warning]
 //
-// STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE ("300ms"); rate of
-// an error class, a message fault or [Disconnected] with a percentage ("0.025%"); or cpu of a role with a percentage.
-// A latency is the response time; service.STAT selects the service time. promql may also ask for more than VALUE, a
-// plain number; $window in EXPR stands for the window of the search.
+// STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE
+// ("300ms"); rate of an error class, a message fault or [Disconnected] with a percentage
+// ("0.025%"); or cpu of a role with a percentage. A latency is the response time; service.STAT
+// selects the service time. promql may also ask for more than VALUE, a plain number; $window in
+// EXPR stands for the window of the search.
 //
-// A rule looks back over one window of the search, or over D; a rate looks back as far as it must to see N
-// operations, at most over D. A rate or latency is not judged from fewer than N operations. Without min, N of a rate
-// is the number at which a rate at the threshold means two errors: 8000 for 0.025%. grace is how long a rule may be
-// without data before that is a fault. A rule that is only a warning stops nothing and breaks nothing; it is
-// reported.
+// A rule looks back over one window of the search, or over D; a rate looks back as far as it must
+// to see N operations, at most over D. A rate or latency is not judged from fewer than N
+// operations. Without min, N of a rate is the number at which a rate at the threshold means two
+// errors: 8000 for 0.025%. grace is how long a rule may be without data before that is a fault. A
+// rule that is only a warning stops nothing and breaks nothing; it is reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
@@ -313,8 +318,8 @@ func (r *SLO) setMin(word string) error {
 	return nil
 }
 
-// defaultMin returns the number of operations of which a rate at the threshold means two errors, so that a single
-// one never decides.
+// defaultMin returns the number of operations of which a rate at the threshold means two errors, so
+// that a single one never decides.
 func defaultMin(threshold float64) int {
 	return int(math.Ceil(math.Round(2/threshold*1e6) / 1e6))
 }

@@ -9,45 +9,47 @@ import (
 type Target struct {
 	// Driver names the way of deployment. Which names exist is known to the caller; see [Known].
 	Driver string `yaml:"driver"`
-	// Profile names one of the sets of parts that the driver can deploy; empty means its usual one. Which names exist
-	// is known to the caller; see [Known].
+	// Profile names one of the sets of parts that the driver can deploy; empty means its usual one.
+	// Which names exist is known to the caller; see [Known].
 	Profile   string `yaml:"profile"`
 	Instances int    `yaml:"instances"`
-	// Binary is the server's executable, or the directory of its release; empty means the driver's own,
-	// and for External that of the API.
+	// Binary is the server's executable, or the directory of its release; empty means the driver's
+	// own, and for External that of the API.
 	Binary  string   `yaml:"binary"`
 	Command []string `yaml:"command"`
 	Args    []string `yaml:"args"`
-	// Env holds additional environment variables of the server. A secret must be a reference; see [Expand].
+	// Env holds additional environment variables of the server. A secret must be a reference; see
+	// [Expand].
 	Env Env       `yaml:"env"`
 	URL Addresses `yaml:"url"`
-	// Ready is the address or path that answers 200 once the target can be used; empty means the driver's own,
-	// and for External that of the API.
+	// Ready is the address or path that answers 200 once the target can be used; empty means the
+	// driver's own, and for External that of the API.
 	Ready string `yaml:"ready"`
-	// MetricsURL holds the addresses of the Prometheus metrics of the target's servers, in the order of URL, or one path
-	// that all have; empty means the driver's own, or none.
+	// MetricsURL holds the addresses of the Prometheus metrics of the target's servers, in the
+	// order of URL, or one path that all have; empty means the driver's own, or none.
 	MetricsURL Addresses `yaml:"metrics_url"`
-	// CA is a file with the certificate, in PEM, of a private authority of a target of the driver external, beside those
-	// of the system; empty means none.
+	// CA is a file with the certificate, in PEM, of a private authority of a target of the driver
+	// external, beside those of the system; empty means none.
 	CA string `yaml:"ca"`
-	// HTTP is the protocol of the users' requests to a target of the driver external, by its name in ALPN: [HTTP1] or
-	// [HTTP2]; empty means HTTP1. WebSockets are HTTP/1.1.
+	// HTTP is the protocol of the users' requests to a target of the driver external, by its name
+	// in ALPN: [HTTP1] or [HTTP2]; empty means HTTP1. WebSockets are HTTP/1.1.
 	HTTP string `yaml:"http"`
-	// StopSignal is the signal that stops the server: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the
-	// driver's own.
+	// StopSignal is the signal that stops the server: TERM, INT, QUIT, HUP, USR1 or USR2; empty
+	// means the driver's own.
 	StopSignal string `yaml:"stop_signal"`
 	Version    string `yaml:"version"`
-	// Dataset is the content of the target's database before a run: a name or file that the target's driver makes
-	// data of, or the directory of a dump; "none" or empty means only the data that the driver provisions. See
-	// [Target.Filled].
+	// Dataset is the content of the target's database before a run: a name or file that the
+	// target's driver makes data of, or the directory of a dump; "none" or empty means only the
+	// data that the driver provisions. See [Target.Filled].
 	Dataset string `yaml:"dataset"`
 	// Topology are the servers around the program, in the roles of a cluster; nil for none.
 	Topology *Topology `yaml:"topology"`
-	// Install is a command, program first, that puts a version onto a target of the driver external: it is run when an
-	// arm's turn comes and another one is there. Empty means that all arms are there already.
+	// Install is a command, program first, that puts a version onto a target of the driver
+	// external: it is run when an arm's turn comes and another one is there. Empty means that all
+	// arms are there already.
 	Install []string `yaml:"install"`
-	// Reset is a command, program first, that puts the state of a target of the driver external back. It is run before
-	// every run. Empty means that runs share a state.
+	// Reset is a command, program first, that puts the state of a target of the driver external
+	// back. It is run before every run. Empty means that runs share a state.
 	Reset []string `yaml:"reset"`
 	// Verify holds conditions after both, before every run.
 	Verify   Verification `yaml:"verify"`
@@ -116,9 +118,9 @@ const (
 // Filled reports whether the target begins with a dataset.
 func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }
 
-// With returns the target as the arm changes it: the arm's binary, version and addresses replace those of the target,
-// its arguments follow the target's, its environment is laid over the target's. The result shares no memory with
-// either.
+// With returns the target as the arm changes it: the arm's binary, version and addresses replace
+// those of the target, its arguments follow the target's, its environment is laid over the
+// target's. The result shares no memory with either.
 func (t Target) With(a Arm) Target {
 	t.Command = slices.Clone(t.Command)
 	t.Install = slices.Clone(t.Install)

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// A Report holds texts of a person for the report of a comparison. Each takes the place of the text that is drafted
-// from the findings; the draft stays in the report's JSON. The zero value takes no place.
+// A Report holds texts of a person for the report of a comparison. Each takes the place of the text
+// that is drafted from the findings; the draft stays in the report's JSON. The zero value takes no
+// place.
 type Report struct {
 	Comments    []string `yaml:"comments"`
 	ActionItems []string `yaml:"action_items"`
@@ -29,8 +30,8 @@ var reportKeys = section{
 	{"action_items", texts, `Items below Action Items, in Markdown: a text or a list of them.`},
 }
 
-// ParseReport reads a file that holds only the keys of the section report of a plan, as strictly as a plan: for
-// comments that were written when the runs had been seen.
+// ParseReport reads a file that holds only the keys of the section report of a plan, as strictly as
+// a plan: for comments that were written when the runs had been seen.
 func ParseReport(src []byte) (Report, error) {
 	d := newDecoder("the file is empty; write comments or action_items, each a text or a list of texts")
 	var r Report

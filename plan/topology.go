@@ -17,8 +17,8 @@ const (
 	HostsNetns = "netns"
 )
 
-// A Topology is several servers on one host in the roles that a cluster has: apps on one database, with a proxy before
-// them and replicas behind them.
+// A Topology is several servers on one host in the roles that a cluster has: apps on one database,
+// with a proxy before them and replicas behind them.
 type Topology struct {
 	// Apps is the number of servers on one database, 1 to 64, the same as [Target].Instances,
 	// which is its default.
@@ -28,8 +28,9 @@ type Topology struct {
 	Replicas int    `yaml:"replicas"`
 	// Hosts is [HostsShared] (default) or [HostsNetns].
 	Hosts string `yaml:"hosts"`
-	// Links are the limits of the links between the hosts of [HostsNetns] and their switch, by role or [AllLinks]; a
-	// role's own win over those of all. Without them, a link is as fast as this machine.
+	// Links are the limits of the links between the hosts of [HostsNetns] and their switch, by role
+	// or [AllLinks]; a role's own win over those of all. Without them, a link is as fast as this
+	// machine.
 	Links map[string]LinkLimit `yaml:"links"`
 }
 
@@ -70,7 +71,8 @@ func (t *Topology) String() string {
 // Apart reports whether each role is a host of its own.
 func (t *Topology) Apart() bool { return t != nil && t.Hosts == HostsNetns }
 
-// Notes returns what a person should know about a plan that is good: where it may ask for more than a server does.
+// Notes returns what a person should know about a plan that is good: where it may ask for more than
+// a server does.
 func (p *Plan) Notes() []string {
 	t := p.Target
 	if t.Topology == nil || t.Topology.Replicas == 0 || t.Driver != Process {

@@ -37,7 +37,8 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// Replicas that a server does not read from are noted, and so is the license that some servers need for them.
+// Replicas that a server does not read from are noted, and so is the license that some servers need
+// for them.
 func TestReplicaNotes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{replicas: 1}`: "no variable of env has their addresses",

@@ -307,8 +307,8 @@ func mapping(want string, item valueType, text string) valueType {
 	})
 }
 
-// ordered returns the type of a mapping whose order counts: a slice of structs with a Name. The item
-// is the type of a field of the struct, or of all of it.
+// ordered returns the type of a mapping whose order counts: a slice of structs with a Name. The
+// item is the type of a field of the struct, or of all of it.
 func ordered(want, field string, item valueType, text string) valueType {
 	part := func(v reflect.Value) reflect.Value {
 		if field == "" {

@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// MostUsers returns the largest number of users that a test of the plan may have on any engine, and the key that sets
-// it. Users who serve arrivals are not among them.
+// MostUsers returns the largest number of users that a test of the plan may have on any engine, and
+// the key that sets it. Users who serve arrivals are not among them.
 func (p *Plan) MostUsers() (n int, key string) {
 	take := func(m int, at string) {
 		if m > n {
@@ -38,8 +38,9 @@ func (p *Plan) MostUsers() (n int, key string) {
 // UsersPath returns the path of the plan's file of accounts for this process; empty without one.
 func (w Workload) UsersPath() string { return cmp.Or(w.UsersAt, w.UsersFile) }
 
-// WithUsersAt returns a copy of the plan whose file of accounts is at another path for this process, and has this digest
-// unless that is empty. The path does not change the plan's digest, which is the same in every directory.
+// WithUsersAt returns a copy of the plan whose file of accounts is at another path for this
+// process, and has this digest unless that is empty. The path does not change the plan's digest,
+// which is the same in every directory.
 func (p *Plan) WithUsersAt(path, digest string) *Plan {
 	q := *p
 	q.Workload.UsersAt, q.Workload.UsersDigest = path, cmp.Or(q.Workload.UsersDigest, digest)

@@ -23,19 +23,20 @@ type Workload struct {
 	Pace     float64            `yaml:"pace"`
 	// Login is [LoginWarm] (default) or [LoginCold].
 	Login string `yaml:"login"`
-	// UsersFile is the path of a file of accounts that the users have: user i has row i. Empty means that the behaviors
-	// make accounts.
+	// UsersFile is the path of a file of accounts that the users have: user i has row i. Empty
+	// means that the behaviors make accounts.
 	UsersFile string `yaml:"users_file"`
-	// UsersDigest is "sha256:" and the hexadecimal SHA-256 of that file, so that the plan's digest is of its content;
-	// empty until the file was read. A file with another one is refused.
+	// UsersDigest is "sha256:" and the hexadecimal SHA-256 of that file, so that the plan's digest
+	// is of its content; empty until the file was read. A file with another one is refused.
 	UsersDigest string `yaml:"users_digest"`
-	// UsersAt is the path of the file for this process; empty if UsersFile is. It is no part of the plan.
+	// UsersAt is the path of the file for this process; empty if UsersFile is. It is no part of the
+	// plan.
 	UsersAt string `yaml:"-" json:"-"`
-	// Arrival is an open model in addition to the users: actions of Behavior that come by a schedule. nil if there
-	// is none.
+	// Arrival is an open model in addition to the users: actions of Behavior that come by a
+	// schedule. nil if there is none.
 	Arrival *Arrival `yaml:"arrival"`
-	// ActionMix names where the weights of the users' actions come from: [MixDefault], [MixCustom], a name known to the
-	// caller (see [Known]), or the path of a file; see [Workload.MixFile].
+	// ActionMix names where the weights of the users' actions come from: [MixDefault], [MixCustom],
+	// a name known to the caller (see [Known]), or the path of a file; see [Workload.MixFile].
 	ActionMix string             `yaml:"mix"`
 	Weights   map[string]float64 `yaml:"weights"`
 	Params    map[string]string  `yaml:"params"`
@@ -74,8 +75,8 @@ var workloadKeys = section{
 		`Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}.`},
 }
 
-// Wait returns the wait d as this workload waits it: d times Pace, rounded to the nanosecond. A zero Pace counts
-// as 1.
+// Wait returns the wait d as this workload waits it: d times Pace, rounded to the nanosecond. A
+// zero Pace counts as 1.
 func (w Workload) Wait(d time.Duration) time.Duration {
 	if w.Pace == 0 || w.Pace == 1 {
 		return d

@@ -29,8 +29,8 @@ const (
 	Changed   Question = "compare"  // is another one better, worse or the same?
 )
 
-// Usual returns the number of users that a draft has where nobody names one: of the test, of the highest load step, or
-// at the start of a search.
+// Usual returns the number of users that a draft has where nobody names one: of the test, of the
+// highest load step, or at the start of a search.
 func (q Question) Usual() int {
 	if q == Graded {
 		return 200
@@ -63,11 +63,11 @@ type Facts struct {
 	Question Question
 	// File is the name that the plan will have, for the commands in its comments.
 	File string
-	// URL is the address of a server that runs already, or empty; What describes that server, if it was asked. CA is the
-	// file of the private authority of its certificate, if it has one.
+	// URL is the address of a server that runs already, or empty; What describes that server, if it
+	// was asked. CA is the file of the private authority of its certificate, if it has one.
 	URL, What, CA string
-	// Release is the directory of a release that the plan starts, where URL is empty. Driver names the driver that
-	// starts it.
+	// Release is the directory of a release that the plan starts, where URL is empty. Driver names
+	// the driver that starts it.
 	Release, Driver string
 	// Other is the URL or the directory that is compared with the first one; for [Changed] alone.
 	Other string
@@ -79,7 +79,8 @@ type Facts struct {
 	Params         map[string]string
 	// Users is their number, 0 for the usual one, which for two releases a pilot finds.
 	Users int
-	// Most is the largest number of users that the target takes by Limit, one of its settings in words; 0 for any.
+	// Most is the largest number of users that the target takes by Limit, one of its settings in
+	// words; 0 for any.
 	Most  int
 	Limit string
 	// Length is the time with users: of the whole test, of a search at most, of each load step, or
@@ -228,7 +229,8 @@ func span(d time.Duration) string {
 	return text
 }
 
-// bare matches the texts that YAML takes for what they are; of the words that mean something else none does.
+// bare matches the texts that YAML takes for what they are; of the words that mean something else
+// none does.
 var bare = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9._/~+=:-]*[A-Za-z0-9_/]$`)
 
 // scalar writes a text as a YAML value. Go's quotes use only escapes that YAML reads the same way.

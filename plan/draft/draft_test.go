@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A draft is a good plan, and its text is reviewed as a whole: the comments are for people who have no other plan.
+// A draft is a good plan, and its text is reviewed as a whole: the comments are for people who have
+// no other plan.
 func TestDrafts(t *testing.T) {
 	const url, what = "http://127.0.0.1:8065", "a chat server, version 11.0.0"
 	for name, f := range map[string]Facts{

@@ -10,7 +10,8 @@ type Versus struct {
 	// Driver deploys both, with Args. It is empty for servers that are up at addresses of their own.
 	Driver string
 	Args   []string
-	// Databases are the engines of the databases that each of them gets; none for servers at addresses.
+	// Databases are the engines of the databases that each of them gets; none for servers at
+	// addresses.
 	Databases []string
 	// Behavior is the behavior of nine in ten users, With of the others.
 	Behavior, With string
@@ -54,8 +55,8 @@ func (v Versus) YAML() string {
 	return render("versus", v)
 }
 
-// Name returns the name of the plan, of at most 64 characters: the last part of both names, or both names where that is
-// the same.
+// Name returns the name of the plan, of at most 64 characters: the last part of both names, or both
+// names where that is the same.
 func (v Versus) Name() string {
 	base, fresh := v.Old.name(), v.New.name()
 	if path.Base(base) != path.Base(fresh) {

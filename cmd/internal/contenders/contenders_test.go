@@ -79,8 +79,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanOfImages: the server of an image is a release below its working directory, or its program, and a second call
-// finds what the first has copied.
+// TestPlanOfImages: the server of an image is a release below its working directory, or its
+// program, and a second call finds what the first has copied.
 func TestPlanOfImages(t *testing.T) {
 	if _, err := container.FindPodman(t.Context()); err != nil && os.Getenv("CI") == "true" {
 		t.Fatal(err)

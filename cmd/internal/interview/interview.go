@@ -1,4 +1,5 @@
-// Package interview makes a plan out of a person's answers to five questions. It asks no server, and starts nothing.
+// Package interview makes a plan out of a person's answers to five questions. It asks no server,
+// and starts nothing.
 package interview
 
 import (
@@ -22,7 +23,8 @@ import (
 // answers are the words for the questions.
 var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Supported, "compare": draft.Changed}
 
-// Ask asks the questions, and completes the facts of a plan: of its file, its behaviors, and the driver of a release.
+// Ask asks the questions, and completes the facts of a plan: of its file, its behaviors, and the
+// driver of a release.
 func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, error) {
 	what, err := who.Line(ctx, "1/5 the URL of a server, or the directory of a release", "http://127.0.0.1:8065", tested)
 	if err != nil {

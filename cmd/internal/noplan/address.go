@@ -15,8 +15,8 @@ var (
 	planFile = regexp.MustCompile(`\.(ya?ml|json)$`)
 )
 
-// IsAddress reports whether an argument is an address of a server, and not the file of a plan: http://HOST or
-// HOST:PORT, unless a file has that name.
+// IsAddress reports whether an argument is an address of a server, and not the file of a plan:
+// http://HOST or HOST:PORT, unless a file has that name.
 func IsAddress(arg string) bool {
 	if strings.Contains(arg, "://") {
 		return true

@@ -1,6 +1,6 @@
-// Package noplan makes the plan of a test that begins with the address of a server in place of a plan: it asks the
-// server what it is, finds the administrator's account, and lets package draft write the plan, which is then parsed and
-// checked like any other. It starts no test.
+// Package noplan makes the plan of a test that begins with the address of a server in place of a
+// plan: it asks the server what it is, finds the administrator's account, and lets package draft
+// write the plan, which is then parsed and checked like any other. It starts no test.
 package noplan
 
 import (
@@ -40,8 +40,8 @@ type Request struct {
 	Talk     io.Writer
 }
 
-// Make returns the plan, and the environment with the account that the person has given. It returns the error of a
-// server that would stop the test.
+// Make returns the plan, and the environment with the account that the person has given. It returns
+// the error of a server that would stop the test.
 func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, error) {
 	f, err := r.facts()
 	if err != nil {
@@ -145,7 +145,8 @@ func (r *Request) account(ctx context.Context, d *dialect.Dialect, f *draft.Fact
 // usualAdmin is the login name that a dialect has in mind where nobody names another.
 const usualAdmin = "sysadmin"
 
-// fit asks the server what it allows, and lowers the number of users unless the command line sets it.
+// fit asks the server what it allows, and lowers the number of users unless the command line sets
+// it.
 func (r *Request) fit(ctx context.Context, met *rig.Met, f *draft.Facts) error {
 	users := f.Users
 	if users == 0 {
@@ -186,7 +187,8 @@ func Behavior(d *dialect.Dialect, name string) string {
 	return strings.Join(names[:min(1, len(names))], "")
 }
 
-// Compose writes the plan with the rules that it would have without any, so that a person sees and can change them.
+// Compose writes the plan with the rules that it would have without any, so that a person sees and
+// can change them.
 func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *plan.Plan, err error) {
 	text = f.YAML()
 	if p, err = known.Parse([]byte(text)); err != nil {
