@@ -2,16 +2,16 @@ package draft
 
 import (
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"text/template"
 	"time"
 	"unicode"
 
@@ -101,44 +101,173 @@ func (f Facts) YAML() string {
 		f.Users = min(f.Users, f.Most)
 		most = min(f.Question.Most(f.Users), f.Most)
 	}
-	d := draft{Facts: f, Name: f.name(), MaxUsers: most, Start: min(f.Users, max(1, most/2))}
 	subject := f.URL + f.Release
 	if f.What != "" {
 		subject += " (" + f.What + ")"
 	}
+	users := strconv.Itoa(f.Users)
 	switch f.Question {
 	case Hold:
-		d.Title = fmt.Sprintf("Does %s hold %d users?", subject, f.Users)
-		d.Settle, d.Measure = parts(f.Length, 6)
-		d.Measure -= d.Settle
+		settle, rest := parts(f.Length, 6)
+		return f.head("Does "+subject+" hold "+users+" users?") + f.plan() +
+			fill(boundedText, "USERS", users+f.limit("how many at a time"), "SETTLE", span(settle),
+				"MEASURE", span(rest-settle)) + f.rules("a run that breaks one ends with status 6")
 	case Supported:
-		d.Title = fmt.Sprintf("How many users does %s support?", subject)
+		start := min(f.Users, max(1, most/2))
+		return f.head("How many users does "+subject+" support?") + f.plan() +
+			fill(searchText,
+				"MOST", strconv.Itoa(most)+f.limit("the search ends there; so many accounts are made first"),
+				"START", strconv.Itoa(start), "BUDGET", span(f.Length), "WINDOW", usualOf("window"),
+				"RATE", usualOf("ramp_rate"), "PRECISION", usualOf("precision")) +
+			f.rules("as many users as hold all of them are supported")
 	case Graded:
-		d.Title = fmt.Sprintf("How well does %s serve more and more users?", subject)
-		d.Settle, d.Measure = parts(f.Length, 4)
+		settle, hold := parts(f.Length, 4)
+		return f.head("How well does "+subject+" serve more and more users?") + f.plan() +
+			fill(ladderText, "STEPS", f.steps()+f.limit("users, a run for each"),
+				"SETTLE", span(settle), "HOLD", span(hold))
 	case Changed:
-		d.Title = fmt.Sprintf("Is %s better or worse than %s?", f.Other, subject)
-		d.Minutes = max(1, int(f.Length/time.Minute))
-		return render("head", d) + versus.YAML()
+		return f.head("Is "+f.Other+" better or worse than "+subject+"?") + versus.YAML()
 	}
-	return render("plan", d)
+	return ""
 }
 
-// A draft holds the facts and numbers of a plan for its template.
-type draft struct {
-	Facts
+// The parts of a plan. A word in capitals behind a $ stands for a value, and a tab before a comment
+// for its column.
+const (
+	headText = `# $TITLE
+$WARNING#
+#   $ACCOUNTplimsoll $VERB $FILE	# carries it out
+#   plimsoll plan print $FILE	# all keys, with their defaults
+#
+# docs/own-server.md describes the target, docs/workload.md the users.
+`
+	firstText = `name: $NAME
+seed: 1   # the same seed gives the same load
 
-	Title, Name     string
-	Minutes         int           // of a comparison
-	MaxUsers, Start int           // of a search
-	Settle, Measure time.Duration // Settle is as long as the ramp
+target:
+`
+	elsewhereText = `  driver: external	# it runs already: nothing is started, stopped or reset
+  url: $URL	# several servers in a list: [URL, URL]
+  # metrics_url: http://HOST:PORT/metrics	# its Prometheus metrics, if it has some
+$CA`
+	releaseText = `  driver: $DRIVER
+  binary: $BINARY   # the directory of the release
+`
+	databaseText = `
+database: {engine: $ENGINES}   # started and reset by plimsoll
+`
+	workloadText = `
+workload:
+  behavior: $BEHAVIOR	# what each user does
+  pace: 1	# the waits of people; 0.1 waits a tenth, so that few users make much load
+`
+	boundedText = `
+bounded:
+  users: $USERS
+  ramp: $SETTLE	# from the first user to the last
+  settle: $SETTLE	# with all users, not measured
+  measure: $MEASURE	# what counts; 10m and more for a number to rely on
+`
+	// The steps of the search are shorter and steeper than those of an exact one.
+	searchText = `
+unbounded:
+  max_users: $MOST
+  start: $START	# users to begin with
+  budget: $BUDGET	# the longest time
+  window: 5s	# the rules look back so far; $WINDOW is steadier
+  ramp_rate: 1%	# growth by the second; $RATE is gentler
+  precision: 5%	# when it has found enough; $PRECISION takes longer
+`
+	ladderText = `
+sizing:
+  steps: $STEPS
+  settle: $SETTLE	# with all users, not measured
+  hold: $HOLD	# what counts; 10m is usual
+`
+)
+
+// fill returns a part of a plan with its values, in pairs of a word and its value.
+func fill(text string, values ...string) string {
+	for i := 0; i < len(values); i += 2 {
+		values[i] = "$" + values[i]
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	_, err := io.WriteString(w, strings.NewReplacer(values...).Replace(text))
+	if err = errors.Join(err, w.Flush()); err != nil {
+		panic(err) // a Builder returns none
+	}
+	return b.String()
 }
 
-// Steps returns four load steps, each half of the next one.
-func (d draft) Steps() string {
+// head returns the comment that the plan begins with.
+func (f Facts) head(title string) string {
+	verb := string(f.Question)
+	if f.Question == Changed {
+		verb += fmt.Sprint(" -minutes ", max(1, int(f.Length/time.Minute)))
+	}
+	warning, account := "", ""
+	if f.URL != "" {
+		warning = "# The test writes to the server: use one that may be filled with test data.\n"
+		account = "PLIMSOLL_ADMIN_PASSWORD=... "
+	}
+	return fill(headText, "TITLE", clean(title), "WARNING", warning, "ACCOUNT", account,
+		"VERB", verb, "FILE", f.File)
+}
+
+// plan returns the sections before the test.
+func (f Facts) plan() string {
+	text := fill(firstText, "NAME", f.name())
+	if f.URL == "" {
+		text += fill(releaseText, "DRIVER", f.Driver, "BINARY", scalar(f.Release))
+	} else {
+		ca := ""
+		if f.CA != "" {
+			ca = "  ca: " + scalar(f.CA) + "\t# the private authority of its certificate\n"
+		}
+		text += fill(elsewhereText, "URL", scalar(f.URL), "CA", ca)
+	}
+	if len(f.Engines) > 0 {
+		text += fill(databaseText, "ENGINES", list(f.Engines))
+	}
+	text += fill(workloadText, "BEHAVIOR", f.Behavior)
+	if len(f.Params) > 0 {
+		text += "  params:\n"
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Params)) {
+		text += "    " + k + ": " + scalar(f.Params[k]) + "\n"
+	}
+	return text
+}
+
+// limit returns a comment on a number of users, with the setting that allows no more.
+func (f Facts) limit(comment string) string {
+	if f.Most > 0 {
+		comment += fmt.Sprintf("; at most %d, because %s", f.Most, f.Limit)
+	}
+	return "\t# " + clean(comment)
+}
+
+// rules returns the rules of the test.
+func (f Facts) rules(comment string) string {
+	text := ""
+	if len(f.Rules) > 0 {
+		text = "  slo:   # " + comment + "\n"
+	}
+	for _, r := range f.Rules {
+		text += "    - '" + strings.ReplaceAll(r, "'", "''") + "'\n"
+	}
+	return text
+}
+
+// usualOf returns the default of a key of the search.
+func usualOf(key string) string { return plan.Default("unbounded."+key) + " (the default)" }
+
+// steps returns four load steps, each half of the next one.
+func (f Facts) steps() string {
 	var steps []string
 	for _, part := range []int{8, 4, 2, 1} {
-		if n := fmt.Sprint(d.Users / part); n != "0" && !slices.Contains(steps, n) {
+		if n := fmt.Sprint(f.Users / part); n != "0" && !slices.Contains(steps, n) {
 			steps = append(steps, n)
 		}
 	}
@@ -154,28 +283,6 @@ func parts(all time.Duration, part int) (settle, measure time.Duration) {
 // usualMost is the largest number of users that a search has: accounts for them are made before it
 // begins.
 const usualMost = 500
-
-//go:embed draft.tmpl
-var source string
-
-var drafts = template.Must(template.New("").Funcs(template.FuncMap{
-	"clean":  clean,
-	"scalar": scalar,
-	"list":   list,
-	"rule":   func(r string) string { return "'" + strings.ReplaceAll(r, "'", "''") + "'" },
-	"span":   span,
-	"usual":  func(key string) string { return plan.Default("unbounded."+key) + " (the default)" },
-}).Parse(source))
-
-// render fills in a template, in which a tab before a comment stands for its column.
-func render(name string, facts any) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	if err := errors.Join(drafts.ExecuteTemplate(w, name, facts), w.Flush()); err != nil {
-		panic(err) // a template of ours, tested
-	}
-	return b.String()
-}
 
 // clean returns a text for a comment, which ends where its line does: some of it is a server's.
 func clean(text string) string {

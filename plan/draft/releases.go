@@ -2,7 +2,10 @@ package draft
 
 import (
 	"cmp"
+	"fmt"
 	"path"
+
+	"plimsoll/plan"
 )
 
 // Versus are the facts of a comparison of two servers that take turns.
@@ -46,18 +49,61 @@ func (f Facts) versus() Versus {
 	return v
 }
 
+// versusText is the plan of two servers.
+const versusText = `$COMMANDname: $NAME
+target: {driver: $TARGET
+$DATABASEworkload: {behavior: $BEHAVIOR, share: 90%, with: {$WITH: 10%}$PACE}
+bounded: {users: $BOUNDED
+compare:
+$MODE  arms:
+    base: {$OLD}
+    new: {$NEW}
+`
+
 // YAML returns the plan. The users of servers elsewhere are fast enough for a minute to have
 // operations.
 func (v Versus) YAML() string {
-	if v.Driver == "" {
+	command, database, pace, mode := "", "", "", ""
+	target := v.Driver + "}   # env: {NAME: value} is for settings of your own, here or in an arm"
+	switch {
+	case v.Driver == "":
 		v.Users = cmp.Or(v.Users, elsewhereUsers)
+		target = plan.External + "}   # servers that are up already; nobody pauses them"
+		pace = ", pace: 0.1"
+		mode = "  mode: " + plan.ModeDuet + "\n"
+	case len(v.Args) > 0:
+		target = v.Driver + ", args: " + list(v.Args) + "}"
 	}
-	return render("versus", v)
+	if v.Old.Given != "" {
+		command = "# plimsoll compare " + clean(v.Old.Given+" "+v.New.Given) + "\n"
+	}
+	if len(v.Databases) > 0 {
+		database = "database: {engine: " + list(v.Databases) + "}   # each server has one of its own\n"
+	}
+	bounded := "auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy"
+	if v.Users > 0 {
+		bounded = fmt.Sprintf("%d, ramp: 5s, settle: 10s, measure: auto}   # a number that both carry", v.Users)
+	}
+	return fill(versusText, "COMMAND", command, "NAME", v.name(), "TARGET", target, "DATABASE", database,
+		"BEHAVIOR", v.Behavior, "WITH", v.With, "PACE", pace, "BOUNDED", bounded, "MODE", mode,
+		"OLD", v.Old.arm(), "NEW", v.New.arm())
 }
 
-// Name returns the name of the plan, of at most 64 characters: the last part of both names, or both
+// arm returns the keys of an arm.
+func (c Contender) arm() string {
+	text := "binary: " + scalar(c.Binary)
+	if c.URL != "" {
+		text = "url: " + scalar(c.URL)
+	}
+	if c.Version != "" {
+		text += ", version: " + scalar(c.Version)
+	}
+	return text
+}
+
+// name returns the name of the plan, of at most 64 characters: the last part of both names, or both
 // names where that is the same.
-func (v Versus) Name() string {
+func (v Versus) name() string {
 	base, fresh := v.Old.name(), v.New.name()
 	if path.Base(base) != path.Base(fresh) {
 		base, fresh = path.Base(base), path.Base(fresh)
