@@ -231,11 +231,12 @@ func (f Facts) plan() string {
 		text += fill(databaseText, "ENGINES", list(f.Engines))
 	}
 	text += fill(workloadText, "BEHAVIOR", f.Behavior)
-	if len(f.Params) > 0 {
-		text += "  params:\n"
-	}
+	var params strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(f.Params)) {
-		text += "    " + k + ": " + scalar(f.Params[k]) + "\n"
+		fmt.Fprintf(&params, "    %s: %s\n", k, scalar(f.Params[k]))
+	}
+	if len(f.Params) > 0 {
+		text += "  params:\n" + params.String()
 	}
 	return text
 }
@@ -250,14 +251,15 @@ func (f Facts) limit(comment string) string {
 
 // rules returns the rules of the test.
 func (f Facts) rules(comment string) string {
-	text := ""
-	if len(f.Rules) > 0 {
-		text = "  slo:   # " + comment + "\n"
+	if len(f.Rules) == 0 {
+		return ""
 	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  slo:   # %s\n", comment)
 	for _, r := range f.Rules {
-		text += "    - '" + strings.ReplaceAll(r, "'", "''") + "'\n"
+		fmt.Fprintf(&b, "    - '%s'\n", strings.ReplaceAll(r, "'", "''"))
 	}
-	return text
+	return b.String()
 }
 
 // usualOf returns the default of a key of the search.
