@@ -53,7 +53,9 @@ func addresses(one valueType) valueType {
 	}
 	t.schema = func(valueType) object {
 		several := all.schema(all)
-		several["minItems"], several["maxItems"], several["uniqueItems"] = 1, maxInstances, true
+		several["minItems"] = 1
+		several["maxItems"] = maxInstances
+		several["uniqueItems"] = true
 		return anyOf(one.schema(one), several)
 	}
 	return t
@@ -94,7 +96,8 @@ func (d *decoder) checkProtocol(p *Plan) {
 		return
 	}
 	if t.Driver != External {
-		d.at(path, "has no effect, because the driver %s starts servers without TLS; remove it", t.Driver)
+		d.at(path, "has no effect, because the driver %s starts servers without TLS; remove it",
+			t.Driver)
 		return
 	}
 	all := map[string]Addresses{"target.url": t.URL}
@@ -130,7 +133,8 @@ func (d *decoder) checkPages(url string, servers Addresses, metrics string, page
 func CheckServer(v string) error {
 	m := urlRE.FindStringSubmatch(v)
 	if m != nil && strings.Count(m[1], ":") > 1 && m[1][0] != '[' {
-		return fmt.Errorf("%s has an IPv6 address without brackets; write it as in http://[::1]:8065", address(v))
+		return fmt.Errorf(
+			"%s has an IPv6 address without brackets; write it as in http://[::1]:8065", address(v))
 	}
 	var host []string
 	if m != nil && pathRE.MatchString(m[2]) {
@@ -138,11 +142,14 @@ func CheckServer(v string) error {
 	}
 	switch {
 	case host == nil:
-		return fmt.Errorf("%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(v))
+		return fmt.Errorf(
+			"%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, "+
+				"without user and query", address(v))
 	case host[1] != "" && host[1][0] != '$' && !isPort(host[1]):
 		return fmt.Errorf("%s has the port %s; want one from 1 to 65535", address(v), host[1])
 	case apiRE.MatchString(v):
-		return fmt.Errorf("%s ends in the path of the API; write the server's own address: %s", address(v), apiRE.ReplaceAllString(v, ""))
+		return fmt.Errorf("%s ends in the path of the API; write the server's own address: %s",
+			address(v), apiRE.ReplaceAllString(v, ""))
 	}
 	return nil
 }
@@ -158,8 +165,11 @@ func (d *decoder) checkInstances(t Target, k Known) {
 	switch {
 	case t.Instances < 2 || !d.good("target.driver"):
 	case t.Driver == External:
-		d.at(path, "the driver external has no way to start %d instances; remove it, and write the address of each in a list in target.url", t.Instances)
+		d.at(path,
+			"the driver external has no way to start %d instances; remove it, and write the "+
+				"address of each in a list in target.url", t.Instances)
 	case t.Topology == nil && k.Topologies != nil && !slices.Contains(k.Topologies, t.Driver):
-		d.at(path, "%d servers, and the driver %s starts one; want 1, or one of the drivers %s", t.Instances, t.Driver, strings.Join(k.Topologies, ", "))
+		d.at(path, "%d servers, and the driver %s starts one; want 1, or one of the drivers %s",
+			t.Instances, t.Driver, strings.Join(k.Topologies, ", "))
 	}
 }

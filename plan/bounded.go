@@ -154,7 +154,8 @@ func (d *decoder) perEngine(path string, users PerEngine, p *Plan) {
 	}
 	for _, engine := range p.Engines() {
 		if _, ok := users[engine]; !ok && complete {
-			d.at(path, "has no number for the engine %s; add it, or write one number for all", engine)
+			d.at(path, "has no number for the engine %s; add it, or write one number for all",
+				engine)
 		}
 	}
 }

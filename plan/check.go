@@ -108,7 +108,8 @@ func (d *decoder) check(p *Plan, k Known) {
 	if p.Compare != nil {
 		d.checkCompare(p, k)
 	} else if d.given("report") && d.good("report", "compare") {
-		d.at("report", "only the report of a comparison has these texts; add compare, or remove them")
+		d.at("report",
+			"only the report of a comparison has these texts; add compare, or remove them")
 	}
 	if k.Refused == nil || !d.good("target", "workload") {
 		return
@@ -125,7 +126,8 @@ func (d *decoder) known(path, what, s string, list []string) {
 	if list == nil || s == "" || slices.Contains(list, s) {
 		return
 	}
-	d.at(path, "%s is not a known %s; %sknown: %s", clip(s), what, hint(s, list), strings.Join(list, ", "))
+	d.at(path, "%s is not a known %s; %sknown: %s", clip(s), what, hint(s, list),
+		strings.Join(list, ", "))
 }
 
 // useless refuses a key that has no effect, and tells why and what to do.

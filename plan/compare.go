@@ -28,9 +28,12 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	c := p.Compare
 	if d.read("compare.arms") {
 		if _, ok := c.Arm(Base); len(c.Arms) < 2 {
-			d.at("compare.arms", "has %d of at least two arms; write %q and the variants to compare with it", len(c.Arms), Base)
+			d.at("compare.arms",
+				"has %d of at least two arms; write %q and the variants to compare with it",
+				len(c.Arms), Base)
 		} else if !ok {
-			d.at("compare.arms", "has no arm named %q; name one of them so, the others are compared with it", Base)
+			d.at("compare.arms",
+				"has no arm named %q; name one of them so, the others are compared with it", Base)
 		}
 	}
 	for _, a := range c.Arms {
@@ -59,7 +62,8 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		if p.Unbounded == nil {
 			missing = "unbounded"
 		}
-		d.at("compare.combine", "joins both tests, but %s is missing; add it, or set combine to false", missing)
+		d.at("compare.combine",
+			"joins both tests, but %s is missing; add it, or set combine to false", missing)
 	}
 	for key, m := range c.Margin {
 		path := join("compare.margin", key)
@@ -70,9 +74,12 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 				d.at(path, "%s", why)
 			}
 		case key == "errors" && !m.Points:
-			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.025pp", m)
+			d.at(path,
+				"%s is relative, and the errors of a healthy target are 0; write percentage "+
+					"points such as 0.025pp", m)
 		case key != "errors" && m.Points:
-			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
+			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage "+
+				"such as 5%%", m, key)
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key) && !costRE.MatchString(key):
 			d.at(path, "unknown endpoint; %swant capacity, errors, cost(app), cost(db), typical(op), or a statistic of an operation such as p95(post) or throughput(post)",
 				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)", "typical(op)"}))
@@ -87,11 +94,13 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	for i, name := range c.Endpoints {
 		judged := func(e Endpoint) bool { return e.Name == name }
 		if d.good("compare.margin", "compare.endpoints", "bounded", "unbounded") && !slices.ContainsFunc(p.Endpoints(), judged) {
-			d.at(fmt.Sprintf("compare.endpoints[%d]", i), "%s is not judged by this plan; want an endpoint with a margin", clip(name))
+			d.at(fmt.Sprintf("compare.endpoints[%d]", i),
+				"%s is not judged by this plan; want an endpoint with a margin", clip(name))
 		}
 	}
 	if k.Drivers != nil && d.good("compare.margin", "bounded", "unbounded") && len(p.NotJudged()) > 0 && len(p.Endpoints()) == 0 {
-		d.at("compare.margin", "leaves no endpoint to be judged; remove none of at least one of %s", strings.Join(p.NotJudged(), ", "))
+		d.at("compare.margin", "leaves no endpoint to be judged; remove none of at least one of %s",
+			strings.Join(p.NotJudged(), ", "))
 	}
 }
 

@@ -262,7 +262,8 @@ func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key 
 			continue
 		}
 		if line, twice := first[k.Value]; twice {
-			d.fail(k, join(path, shortened(k.Value)), "is there twice, first on line %d; keep one", line)
+			d.fail(k, join(path, shortened(k.Value)), "is there twice, first on line %d; keep one",
+				line)
 			continue
 		}
 		first[k.Value] = k.Line

@@ -161,12 +161,16 @@ func (d *decoder) checkDeployments(p *Plan) {
 		case !limits:
 			d.at(path+".of", "has no effect without cpus or memory; add one, or remove it")
 		case of != "" && of != to.Of:
-			d.at(path+".of", "%s here and %s in another arm limit different processes; write the same in all", to.Of, of)
+			d.at(path+".of",
+				"%s here and %s in another arm limit different processes; write the same in "+
+					"all", to.Of, of)
 		default:
 			of = to.Of
 		}
 		if to.Network != "" && p.Target.Instances > 1 && d.good("target.instances") {
-			d.at(path+".network", "is for one server, and target.instances is %d; write 1, or remove the network", p.Target.Instances)
+			d.at(path+".network",
+				"is for one server, and target.instances is %d; write 1, or remove the "+
+					"network", p.Target.Instances)
 		}
 	}
 }

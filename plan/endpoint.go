@@ -72,7 +72,9 @@ func ParseEndpoint(name string) (Endpoint, error) {
 	text, service := strings.CutPrefix(name, "service.")
 	m := endpointRE.FindStringSubmatch(text)
 	if m == nil {
-		return e, fmt.Errorf("%s is not an endpoint; want capacity, errors, cost(ROLE), throughput(OP), or a latency such as p95(post)", clip(name))
+		return e, fmt.Errorf(
+			"%s is not an endpoint; want capacity, errors, cost(ROLE), throughput(OP), or a "+
+				"latency such as p95(post)", clip(name))
 	}
 	e.Stat, e.Of, e.Service = m[1], m[2], service
 	switch {
@@ -115,9 +117,11 @@ func (e Endpoint) Check() error {
 	case !(e.Margin > 0) || math.IsInf(e.Margin, 0):
 		return fmt.Errorf("endpoint %q: margin %v: want a number above zero", e.Name, e.Margin)
 	case !e.Absolute && e.Margin >= 1:
-		return fmt.Errorf("endpoint %q: margin %v: want less than 1 (0.05 is 5 %%)", e.Name, e.Margin)
+		return fmt.Errorf("endpoint %q: margin %v: want less than 1 (0.05 is 5 %%)", e.Name,
+			e.Margin)
 	case e.Absolute && e.Margin >= 100:
-		return fmt.Errorf("endpoint %q: margin %v: want less than 100 percentage points", e.Name, e.Margin)
+		return fmt.Errorf("endpoint %q: margin %v: want less than 100 percentage points", e.Name,
+			e.Margin)
 	}
 	return nil
 }

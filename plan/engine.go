@@ -45,10 +45,14 @@ func (d *decoder) checkArmDatabases(p *Plan) {
 	}
 	for _, a := range p.Compare.Arms {
 		if a.Database == "" && len(p.Database.Engine) == 0 {
-			d.at("compare.arms."+a.Name, "has no database, and others have one of their own; give it one, or all the rest by database.engine")
+			d.at("compare.arms."+a.Name,
+				"has no database, and others have one of their own; give it one, or all the "+
+					"rest by database.engine")
 		}
 	}
 	if len(p.Database.Engine) > 1 {
-		d.at("database.engine", "has %d engines, and arms have databases of their own; name one, for the arms that have none", len(p.Database.Engine))
+		d.at("database.engine",
+			"has %d engines, and arms have databases of their own; name one, for the arms "+
+				"that have none", len(p.Database.Engine))
 	}
 }

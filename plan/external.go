@@ -94,7 +94,9 @@ var expectationRE = regexp.MustCompile(`^(same|none|[0-9]{1,15})( *(±|\+/?-) *(
 func parseExpectation(s string) (Expectation, error) {
 	m := expectationRE.FindStringSubmatch(s)
 	if m == nil || m[1] == Unverified && m[2] != "" {
-		return Expectation{}, fmt.Errorf("%s is no number of objects; want one such as 12000000 ±0, or same ±0 for that of the first run, or none", clip(s))
+		return Expectation{}, fmt.Errorf(
+			"%s is no number of objects; want one such as 12000000 ±0, or same ±0 for that "+
+				"of the first run, or none", clip(s))
 	}
 	x := Expectation{Kind: m[1]}
 	if m[1] != Same && m[1] != Unverified {
@@ -208,7 +210,8 @@ func (d *decoder) checkExternal(p *Plan) {
 			"fill its database yourself (plimsoll data generate -dsn-env), and name the data in setup")
 	}
 	if len(t.URL) == 0 && !p.armsElsewhere() {
-		d.at("target.url", "is missing; the driver external needs the address of the running target")
+		d.at("target.url",
+			"is missing; the driver external needs the address of the running target")
 	}
 	for _, key := range []string{"binary", "command", "args", "stop_signal"} {
 		d.useless("target."+key, nothingStarted)
@@ -218,7 +221,8 @@ func (d *decoder) checkExternal(p *Plan) {
 			"remove it, and name the database in setup")
 	}
 	if len(p.Placement.Target) > 0 && d.good("placement.target") {
-		d.at("placement.target", "the driver external starts nothing that could be placed; remove it")
+		d.at("placement.target",
+			"the driver external starts nothing that could be placed; remove it")
 	}
 }
 

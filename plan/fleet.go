@@ -89,10 +89,12 @@ func (d *decoder) checkFleet(p *Plan) {
 		d.at(agents, "0 is out of range; want 1 to %d", MostAgents)
 	}
 	if a != nil && len(p.Placement.Source) > 0 {
-		d.at("placement.source", "is about this host, and the users are on others (placement.agents); remove it")
+		d.at("placement.source",
+			"is about this host, and the users are on others (placement.agents); remove it")
 	}
 	if a == nil && d.given("placement.share") && d.good(agents) {
-		d.at("placement.share", "is about other hosts, and placement.agents names none; add it, or remove this")
+		d.at("placement.share",
+			"is about other hosts, and placement.agents names none; add it, or remove this")
 	}
 	f := p.Fleet
 	if f == nil {

@@ -130,7 +130,8 @@ func (t valueType) hidingZero() valueType {
 
 // needed has a missing key reported, with a remedy.
 func (t valueType) needed(remedy string) valueType {
-	t.required, t.missing = true, remedy
+	t.required = true
+	t.missing = remedy
 	return t
 }
 
@@ -142,7 +143,8 @@ func (t valueType) demanded() valueType {
 
 // within describes the range of a number, which the code checks.
 func (t valueType) within(least, most any) valueType {
-	t.least, t.most = least, most
+	t.least = least
+	t.most = most
 	return t
 }
 

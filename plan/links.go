@@ -95,7 +95,9 @@ func parseBitrate(s string) (Bitrate, error) {
 	r, ok := bitUnits.parse(strings.TrimSuffix(s, "/s"))
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("%s is not a rate; want bits per second such as 100Mbit/s, with kbit, Mbit or Gbit", clip(s))
+		return 0, fmt.Errorf(
+			"%s is not a rate; want bits per second such as 100Mbit/s, with kbit, Mbit or "+
+				"Gbit", clip(s))
 	case r < float64(leastRate) || r > float64(mostRate):
 		return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastRate, mostRate)
 	}
@@ -120,7 +122,8 @@ func (d *decoder) checkLinks(p *Plan) {
 		return
 	}
 	if !to.Apart() && d.good("target.topology.hosts") {
-		d.at(path, "are of hosts that have links, and hosts: %s have none; write hosts: %s, or remove them", to.Hosts, HostsNetns)
+		d.at(path, "are of hosts that have links, and hosts: %s have none; write hosts: %s, or "+
+			"remove them", to.Hosts, HostsNetns)
 		return
 	}
 	there := map[string]bool{
@@ -136,7 +139,8 @@ func (d *decoder) checkLinks(p *Plan) {
 		case to.Links[role] == LinkLimit{}:
 			d.at(at, "sets no limit; write delay or rate, or remove it")
 		case to.Links[role].Delay%time.Microsecond != 0:
-			d.at(at+".delay", "%v is not in whole microseconds; write %v", to.Links[role].Delay, max(time.Microsecond, to.Links[role].Delay.Round(time.Microsecond)))
+			d.at(at+".delay", "%v is not in whole microseconds; write %v", to.Links[role].Delay,
+				max(time.Microsecond, to.Links[role].Delay.Round(time.Microsecond)))
 		}
 	}
 }
@@ -162,7 +166,10 @@ func (d *decoder) checkApart(p *Plan) {
 			return strings.Contains(v, "://") && !strings.Contains(v, "://${HOST}") && !strings.Contains(v, "://${HOSTPORT}")
 		})
 		if whole && d.good(at.path) {
-			d.at(at.path, "is on another host than the servers, each of which has its own (hosts: %s); write http://${HOSTPORT} or http://${HOST}:${PORT1} there, a path, or remove it", HostsNetns)
+			d.at(at.path,
+				"is on another host than the servers, each of which has its own (hosts: %s); "+
+					"write http://${HOSTPORT} or http://${HOST}:${PORT1} there, a path, or "+
+					"remove it", HostsNetns)
 		}
 	}
 	d.checkLocal("target.command", t.Command, requested)

@@ -11,7 +11,8 @@ func Located(src []byte, problems []Problem) *Error {
 	out := make([]Problem, len(problems))
 	for i, p := range problems {
 		if n := d.place(p.Path); n != nil && p.Path != "" {
-			p.Line, p.Col = n.Line, n.Column
+			p.Line = n.Line
+			p.Col = n.Column
 		}
 		out[i] = p
 	}

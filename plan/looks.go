@@ -80,11 +80,14 @@ func (d *decoder) checkLooks(c *Compare) {
 		return
 	}
 	if !slices.Equal(c.Looks, want) {
-		d.at("compare.looks", "%s are looks whose levels are not known; want %s, or leave it out for one look after all blocks", numbersText(c.Looks), looksText())
+		d.at("compare.looks",
+			"%s are looks whose levels are not known; want %s, or leave it out for one look "+
+				"after all blocks", numbersText(c.Looks), looksText())
 		return
 	}
 	if last := want[len(want)-1]; d.good("compare.blocks") && c.Blocks != last {
-		d.at("compare.blocks", "%d is not the last of compare.looks; want %d, or leave it out", c.Blocks, last)
+		d.at("compare.blocks", "%d is not the last of compare.looks; want %d, or leave it out",
+			c.Blocks, last)
 	}
 }
 

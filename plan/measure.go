@@ -51,19 +51,25 @@ func (d *decoder) checkMeasure(p *Plan, k Known) {
 	if !d.autoMeasured() {
 		for _, limit := range []string{least, most} {
 			if d.given(limit) && d.good(path) {
-				d.at(limit, "has no effect on a measured phase of a declared length; set bounded.measure to auto, or remove it")
+				d.at(limit, "has no effect on a measured phase of a declared length; set "+
+					"bounded.measure to auto, or remove it")
 			}
 		}
 		return
 	}
 	if d.good(least, most) && b.MeasureMax < b.MeasureMin {
-		d.at(most, "%s is less than bounded.measure_min %s; want more", formatDuration(b.MeasureMax), formatDuration(b.MeasureMin))
+		d.at(most, "%s is less than bounded.measure_min %s; want more",
+			formatDuration(b.MeasureMax), formatDuration(b.MeasureMin))
 	}
 	switch {
 	case b.Until > 0 || b.Window > 0:
-		d.at(path, "auto excludes bounded.until and bounded.window, which end the phase by a rule of their own; write a time")
+		d.at(path,
+			"auto excludes bounded.until and bounded.window, which end the phase by a rule "+
+				"of their own; write a time")
 	case len(b.Stages) > 0:
-		d.at(path, "auto leaves open when a phase ends, and bounded.stages are timed in it; write a time")
+		d.at(path,
+			"auto leaves open when a phase ends, and bounded.stages are timed in it; write a "+
+				"time")
 	case k.Drivers != nil && d.good("compare", "target", "placement", "probes", "database"):
 		if duet, why := p.Duet(); !duet {
 			d.at(path, "auto looks at runs that take turns, and %s; write a time", why)

@@ -24,8 +24,10 @@ var metricsKeys = metricsSection(true)
 // metricsSection returns the keys of a server: that of the plan has an address, that of an arm
 // labels.
 func metricsSection(ofPlan bool) section {
-	prometheus, labels := text.checked(checkPrometheus), selectors
-	prometheus.required, labels.required = ofPlan, !ofPlan
+	prometheus := text.checked(checkPrometheus)
+	prometheus.required = ofPlan
+	labels := selectors
+	labels.required = !ofPlan
 	return section{
 		{"prometheus", prometheus, `Base address of its HTTP API. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}.`},
 		{"labels", labels, `For each role (app, db, proxy), the label matchers of its series.`},
@@ -40,7 +42,9 @@ func checkPrometheus(s string) error {
 	if s == "" || hasReference(s) || pageRE.MatchString(s) && !strings.ContainsAny(s, "?#") {
 		return nil
 	}
-	return fmt.Errorf("%s is not the address of a server; want http://HOST:9090 or https, and a user or password only by references", address(s))
+	return fmt.Errorf(
+		"%s is not the address of a server; want http://HOST:9090 or https, and a user or "+
+			"password only by references", address(s))
 }
 
 // Roles returns the roles that the server watches, sorted.
@@ -70,7 +74,9 @@ func CheckSelector(text string) error {
 		}
 		name, op, value := m[1], m[2], m[3]
 		if name == "__name__" {
-			return fmt.Errorf("names a metric; which metrics are read is known (docs/probes.md), and labels select the hosts")
+			return fmt.Errorf(
+				"names a metric; which metrics are read is known (docs/probes.md), and " +
+					"labels select the hosts")
 		}
 		empty := value == ""
 		if op == "=~" || op == "!~" {
@@ -89,7 +95,9 @@ func CheckSelector(text string) error {
 		}
 	}
 	if !positive {
-		return fmt.Errorf("selects every host that is not named; at least one matcher must be one that an empty label does not fit, such as instance=~\"app-.*\"")
+		return fmt.Errorf(
+			"selects every host that is not named; at least one matcher must be one that an " +
+				"empty label does not fit, such as instance=~\"app-.*\"")
 	}
 	return nil
 }
@@ -129,10 +137,13 @@ func (p *Plan) ownMetrics() bool {
 func (d *decoder) checkMetrics(p *Plan) {
 	if d.given("metrics") && d.read("metrics") {
 		if m := p.Metrics; m.Prometheus == "" && d.good("metrics.prometheus") {
-			d.at("metrics", "has no prometheus; write the base address of a Prometheus server, such as http://HOST:9090")
+			d.at("metrics",
+				"has no prometheus; write the base address of a Prometheus server, such as "+
+					"http://HOST:9090")
 		}
 		if len(p.Metrics.Labels) == 0 && d.good("metrics.labels", "compare.arms") && !p.ownMetrics() {
-			d.at("metrics", `has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`)
+			d.at("metrics",
+				`has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`)
 		}
 	}
 	d.checkWatchedOnce(p)
@@ -149,9 +160,12 @@ func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	case len(a.URL) == 0 && d.good("compare.arms."+a.Name+".url"):
 		d.at(path, "needs a url of this arm; add it, or write metrics of the plan")
 	case len(a.Metrics.Labels) == 0:
-		d.at(path, `has no labels; write for each role which series are this arm's, such as labels: {app: 'instance=~"green-.*"'}`)
+		d.at(path,
+			`has no labels; write for each role which series are this arm's, such as labels: {app: 'instance=~"green-.*"'}`)
 	case a.Metrics.Prometheus == "" && p.Metrics.Prometheus == "" && d.good("metrics"):
-		d.at(path, "has no prometheus, and neither has metrics of the plan; write the base address of a Prometheus server, such as http://HOST:9090")
+		d.at(path,
+			"has no prometheus, and neither has metrics of the plan; write the base address "+
+				"of a Prometheus server, such as http://HOST:9090")
 	}
 }
 
@@ -166,7 +180,8 @@ func (d *decoder) checkWatchedOnce(p *Plan) {
 		for _, role := range m.Roles() {
 			path := join(section, role)
 			if d.good(path) && slices.ContainsFunc(probes, func(x Probe) bool { return x.Role == role }) {
-				d.at(path, "is a role that probes read too, and sums over it would count twice; give one of them another role, or remove it")
+				d.at(path, "is a role that probes read too, and sums over it would count twice; "+
+					"give one of them another role, or remove it")
 			}
 		}
 	}
@@ -181,7 +196,9 @@ func (d *decoder) checkWatchedOnce(p *Plan) {
 		}
 		once(section, p.MetricsOf(a.Name), p.ProbesOf(a.Name))
 		if len(a.URL) > 0 && len(a.Metrics.Labels) == 0 && len(p.Metrics.Labels) > 0 && d.good(labels) {
-			d.at(labels, "watches the hosts of all arms, and %s has a url of its own; remove it, and give each arm metrics or probes", a.Name)
+			d.at(labels,
+				"watches the hosts of all arms, and %s has a url of its own; remove it, and "+
+					"give each arm metrics or probes", a.Name)
 		}
 	}
 }

@@ -68,7 +68,8 @@ func (d *decoder) checkMix(w Workload, k Known) {
 	if actions != nil && len(actions) == 0 && d.good("workload.behavior", "workload.with") {
 		for _, at := range []string{path, "workload.weights"} {
 			if d.given(at) && d.good(at) && !(at == path && w.ActionMix == MixDefault) {
-				d.at(at, "has no effect, because no behavior of this plan draws its actions by weight; remove it")
+				d.at(at, "has no effect, because no behavior of this plan draws its actions by "+
+					"weight; remove it")
 			}
 		}
 		return
@@ -77,12 +78,15 @@ func (d *decoder) checkMix(w Workload, k Known) {
 	case !d.good(path) || w.MixFile() != "":
 	case w.ActionMix == MixCustom:
 		if d.good("workload.weights") && !someWeight(w.Weights) {
-			d.at(path, "custom is nothing but workload.weights, which gives no action a weight above 0; write some")
+			d.at(path, "custom is nothing but workload.weights, which gives no action a weight "+
+				"above 0; write some")
 		}
 	case w.ActionMix != MixDefault && k.Mixes != nil:
 		d.known(path, "mix", w.ActionMix, slices.Concat([]string{MixDefault, MixCustom}, k.Mixes))
 	case !nameRE.MatchString(w.ActionMix):
-		d.at(path, "%s is neither the name of a mix nor a file; want a name, or a path with a slash", clip(w.ActionMix))
+		d.at(path,
+			"%s is neither the name of a mix nor a file; want a name, or a path with a slash",
+			clip(w.ActionMix))
 	}
 	d.checkWeights("workload.weights", w.Weights, actions)
 }
@@ -136,7 +140,8 @@ func (d *decoder) stormKind(path, kind string, p *Plan, k Known) {
 	}
 	kinds := of(k.Storms, slices.Collect(maps.Keys(p.Workload.Mix())))
 	if len(kinds) == 0 {
-		d.at(path, "no behavior of this plan knows a storm; remove the stage, or use another behavior")
+		d.at(path, "no behavior of this plan knows a storm; remove the stage, or use another "+
+			"behavior")
 		return
 	}
 	d.known(path, "storm of these behaviors", kind, kinds)

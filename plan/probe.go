@@ -70,7 +70,9 @@ func checkPage(s string) error {
 	if s == "" || hasReference(s) || pageRE.MatchString(s) {
 		return nil
 	}
-	return fmt.Errorf("%s is not the address of a page; want http://HOST[:PORT]/PATH or https, without a user", address(s))
+	return fmt.Errorf(
+		"%s is not the address of a page; want http://HOST[:PORT]/PATH or https, without a "+
+			"user", address(s))
 }
 
 var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx, ProbeAgent, ProbePID, ProbeContainer}
@@ -123,7 +125,8 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 					d.at(at, "has no effect on a probe of kind agent: %s", servedAgent)
 				}
 			case d.given(at):
-				d.at(at, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind, need)
+				d.at(at, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind,
+					need)
 			}
 		}
 		switch at := path + "." + need; {

@@ -63,7 +63,8 @@ func parsePercent(s string) (float64, error) {
 		return 0, fmt.Errorf("%s is in percentage points; want a percentage such as 25%%", clip(s))
 	case !ok && decimalRE.MatchString(s):
 		if v, err := strconv.ParseFloat(s, 64); err == nil && v > 0 && v <= 1 {
-			return 0, fmt.Errorf("%s has no unit; write %s%%, or %s if a fraction is meant", clip(s), s, formatPercent(v))
+			return 0, fmt.Errorf("%s has no unit; write %s%%, or %s if a fraction is meant",
+				clip(s), s, formatPercent(v))
 		}
 		return 0, fmt.Errorf("%s has no unit; write %s%% if percent is meant", clip(s), s)
 	case !ok:
@@ -112,7 +113,8 @@ func parseMargin(s string) (MarginValue, error) {
 	if num, ok := strings.CutSuffix(s, "pp"); ok {
 		m.Points, text = true, strings.TrimRight(num, " ")+"%"
 		if !decimalRE.MatchString(strings.TrimSuffix(text, "%")) {
-			return m, fmt.Errorf("%s is not a margin; want 5%% (relative) or 0.1pp (percentage points)", clip(s))
+			return m, fmt.Errorf(
+				"%s is not a margin; want 5%% (relative) or 0.1pp (percentage points)", clip(s))
 		}
 	}
 	var err error
@@ -120,7 +122,8 @@ func parseMargin(s string) (MarginValue, error) {
 		return m, err
 	}
 	if m.Value <= 0 || m.Value >= 1 {
-		return m, fmt.Errorf("%s is not a possible margin; want more than 0 and less than 100", clip(s))
+		return m, fmt.Errorf("%s is not a possible margin; want more than 0 and less than 100",
+			clip(s))
 	}
 	return m, nil
 }

@@ -114,7 +114,8 @@ func (d *decoder) checkSearch(p *Plan, k Known) {
 		return
 	}
 	if d.good("unbounded.step") && run.Step >= limitStep {
-		d.at("unbounded.step", "%s is out of range; want 0.01%% to less than %s", formatPercent(run.Step), formatPercent(limitStep))
+		d.at("unbounded.step", "%s is out of range; want 0.01%% to less than %s",
+			formatPercent(run.Step), formatPercent(limitStep))
 	}
 	if pace := p.Workload.Pace; d.good("unbounded.ramp_rate", "workload.pace") && run.RampRate >= limitRampRate {
 		d.at("unbounded.ramp_rate", "%s divided by workload.pace %s is %s of the users per second; want less than %s: write less than %s here, or a larger pace",
@@ -154,6 +155,7 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 		most = max(most, n)
 	}
 	if most >= u.MaxUsers {
-		d.at("unbounded.max_users", "%d leaves no room above bounded.users %d; want more", u.MaxUsers, most)
+		d.at("unbounded.max_users", "%d leaves no room above bounded.users %d; want more",
+			u.MaxUsers, most)
 	}
 }

@@ -126,7 +126,8 @@ func secretArgs(args []string) map[int]string {
 	for i, arg := range args {
 		key, value := "", arg
 		if m := assignRE.FindStringSubmatch(arg); m != nil {
-			key, value = m[1], m[2]
+			key = m[1]
+			value = m[2]
 		} else if i > 0 && !strings.HasPrefix(arg, "-") {
 			if m := flagRE.FindStringSubmatch(args[i-1]); m != nil {
 				key = m[1]

@@ -59,12 +59,14 @@ func parseRates(s string) (Rates, error) {
 	from, to, two := strings.Cut(s, " to ")
 	a, err := parseRate(strings.TrimSpace(from))
 	if err != nil {
-		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s", clip(s))
+		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
+			clip(s))
 	}
 	b := a
 	if two {
 		if b, err = parseRate(strings.TrimSpace(to)); err != nil {
-			return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s", clip(s))
+			return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
+				clip(s))
 		}
 	}
 	switch {
@@ -129,7 +131,9 @@ func (d *decoder) checkSizing(p *Plan) {
 		}
 	}
 	if !d.given(steps) && p.Unbounded == nil && d.good("unbounded", "sizing") {
-		d.at(steps, "is missing; write numbers of users, or a section unbounded for the search that chooses them")
+		d.at(steps,
+			"is missing; write numbers of users, or a section unbounded for the search that "+
+				"chooses them")
 	}
 }
 

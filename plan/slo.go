@@ -147,7 +147,9 @@ var (
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
-		return SLO{}, fmt.Errorf("%s holds a line break, a tab or a control character; write the rule on one line", clip(s))
+		return SLO{}, fmt.Errorf(
+			"%s holds a line break, a tab or a control character; write the rule on one line",
+			clip(s))
 	}
 	if len(text) > 1000 {
 		return SLO{}, errors.New("the rule is longer than 1000 bytes; use a recording rule of the target's own monitoring")
@@ -186,7 +188,9 @@ func parseRule(text string) (SLO, error) {
 		return SLO{}, err
 	}
 	if op != "<" {
-		return SLO{}, fmt.Errorf("%s(%s) %s: the only comparison is <; write the limit that must not be reached", r.Stat, r.Arg, op)
+		return SLO{}, fmt.Errorf(
+			"%s(%s) %s: the only comparison is <; write the limit that must not be reached", r.Stat,
+			r.Arg, op)
 	}
 	r.Less = true
 	words := strings.Fields(m[4])
@@ -220,17 +224,23 @@ func (r *SLO) setStat(stat, arg string) error {
 	case r.Stat == "rate", r.Stat == "cpu":
 		r.Unit = Fraction
 		if r.Service {
-			return fmt.Errorf("service.%s has no meaning; service times are asked with p50 to p99.9, mean or max", r.Stat)
+			return fmt.Errorf(
+				"service.%s has no meaning; service times are asked with p50 to p99.9, mean "+
+					"or max", r.Stat)
 		}
 	default:
 		known := []string{"p50", "p90", "p95", "p99", "mean", "max", "rate", "cpu"}
-		return fmt.Errorf("%s is not a statistic; %swant p50 to p99.9, mean, max, rate or cpu", clip(stat), hint(stat, known))
+		return fmt.Errorf("%s is not a statistic; %swant p50 to p99.9, mean, max, rate or cpu",
+			clip(stat), hint(stat, known))
 	}
 	if !argRE.MatchString(arg) {
-		return fmt.Errorf("%s(%s) names nothing; write the operation (\"op\" for all), error class or role in the parentheses", r.Stat, arg)
+		return fmt.Errorf(
+			"%s(%s) names nothing; write the operation (\"op\" for all), error class or role "+
+				"in the parentheses", r.Stat, arg)
 	}
 	if classes := append(append(ErrorClasses(), MessageFaults()...), Disconnected); r.Stat == "rate" && !slices.Contains(classes, arg) {
-		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg), hint(arg, classes), strings.Join(classes, ", "))
+		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg),
+			hint(arg, classes), strings.Join(classes, ", "))
 	}
 	return nil
 }
@@ -243,7 +253,9 @@ func (r *SLO) setThreshold(word string) error {
 			return fmt.Errorf("the limit of %s(%s): %w", r.Stat, r.Arg, err)
 		}
 		if d <= 0 || d > time.Hour {
-			return fmt.Errorf("the limit of %s(%s): %s is not a possible latency; want more than 0s and at most 1h", r.Stat, r.Arg, clip(word))
+			return fmt.Errorf(
+				"the limit of %s(%s): %s is not a possible latency; want more than 0s and at "+
+					"most 1h", r.Stat, r.Arg, clip(word))
 		}
 		r.Threshold = d.Seconds()
 		return nil
@@ -253,7 +265,9 @@ func (r *SLO) setThreshold(word string) error {
 		return fmt.Errorf("the limit of %s(%s): %w", r.Stat, r.Arg, err)
 	}
 	if v < 1e-9 || v > 1 {
-		return fmt.Errorf("the limit of %s(%s): %s can never decide anything; want at least 0.0000001%% and at most 100%%", r.Stat, r.Arg, clip(word))
+		return fmt.Errorf(
+			"the limit of %s(%s): %s can never decide anything; want at least 0.0000001%% "+
+				"and at most 100%%", r.Stat, r.Arg, clip(word))
 	}
 	r.Threshold = v
 	return nil
@@ -328,7 +342,8 @@ func parsePromQL(text string) (SLO, error) {
 	const shape = `want "promql: EXPR < NUMBER [for D] [grace D] [warning]"`
 	m := promqlRE.FindStringSubmatch(text)
 	if m == nil {
-		return SLO{}, fmt.Errorf("promql: %s does not end in a comparison with a number; %s", clip(text), shape)
+		return SLO{}, fmt.Errorf("promql: %s does not end in a comparison with a number; %s",
+			clip(text), shape)
 	}
 	r := SLO{Stat: "promql", Arg: strings.TrimSpace(m[1]), Less: m[2] == "<"}
 	v, err := strconv.ParseFloat(m[3], 64)
@@ -414,11 +429,14 @@ func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 		seen[r.Source] = i
 		switch {
 		case r.Stat == "cpu" && checked && !slices.Contains(roles, r.Arg):
-			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver, clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
+			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver,
+				clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
 		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
-			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg), hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
+			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg),
+				hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
 		case key == "unbounded.slo" && !d.stored && d.good("unbounded.budget") && p.Workload.Wait(r.For) > p.Unbounded.Budget:
-			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
+			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be "+
+				"broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
 		}
 	}
 }

@@ -34,7 +34,8 @@ func (p *Plan) Place(arm string, block int) Arm {
 // its servers and the pages of their metrics ([Plan.Place]).
 func (p *Plan) TargetOf(arm Arm, block int) Target {
 	t, at := p.Target.With(arm), p.Target.With(p.Place(arm.Name, block))
-	t.URL, t.MetricsURL = at.URL, at.MetricsURL
+	t.URL = at.URL
+	t.MetricsURL = at.MetricsURL
 	return t
 }
 

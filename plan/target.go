@@ -160,10 +160,13 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	case !d.good("target.driver"):
 		return
 	case t.Filled() && len(p.Engines()) == 0 && d.good("database"):
-		d.at("target.dataset", "needs a database that is started for the target; add a section database with an engine")
+		d.at("target.dataset",
+			"needs a database that is started for the target; add a section database with an "+
+				"engine")
 	}
 	if t.CA != "" {
-		d.at("target.ca", "has no effect, because the driver %s starts servers without TLS; remove it", t.Driver)
+		d.at("target.ca",
+			"has no effect, because the driver %s starts servers without TLS; remove it", t.Driver)
 	}
 	if t.Driver != Process {
 		d.useless("target.command", "the driver %s knows its own; "+
@@ -173,7 +176,8 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	noBinary := func(a Arm) bool { return a.Binary == "" }
 	if t.Binary == "" && len(t.Command) == 0 && d.good("target.binary", "compare.arms") &&
 		(p.Compare == nil || slices.ContainsFunc(p.Compare.Arms, noBinary)) {
-		d.at("target.command", "is missing; the driver process needs a command, or a binary here or in every arm")
+		d.at("target.command",
+			"is missing; the driver process needs a command, or a binary here or in every arm")
 	}
 }
 

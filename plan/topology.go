@@ -123,10 +123,13 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 	if d.good("target.driver") {
 		switch {
 		case t.Driver == External:
-			d.at(path, "has no effect, because the driver external starts nothing; give the address of your proxy in target.url, and remove it")
+			d.at(path,
+				"has no effect, because the driver external starts nothing; give the address "+
+					"of your proxy in target.url, and remove it")
 			return
 		case k.Topologies != nil && !slices.Contains(k.Topologies, t.Driver):
-			d.at(path, "is for the drivers %s; %s starts one server; remove it", strings.Join(k.Topologies, ", "), t.Driver)
+			d.at(path, "is for the drivers %s; %s starts one server; remove it",
+				strings.Join(k.Topologies, ", "), t.Driver)
 			return
 		}
 	}
@@ -134,14 +137,19 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 		d.at(path+".apps", "%d, and target.instances is %d; keep one of them", to.Apps, t.Instances)
 	}
 	if to.Replicas > 0 && len(p.Engines()) == 0 && d.good(path+".replicas", "database") {
-		d.at(path+".replicas", "are copies of a database, and none is started for the target; add a section database with an engine")
+		d.at(path+".replicas",
+			"are copies of a database, and none is started for the target; add a section "+
+				"database with an engine")
 	}
 	if to.Proxy != "" && len(t.URL) > 0 && !strings.Contains(t.URL.First(), "${") && d.good(path+".proxy", "target.url") {
-		d.at("target.url", "is the address of every server behind the proxy; write http://127.0.0.1:${PORT}, or remove it")
+		d.at("target.url", "is the address of every server behind the proxy; write "+
+			"http://127.0.0.1:${PORT}, or remove it")
 	}
 	d.checkLinks(p)
 	d.checkApart(p)
 	if p.Compare.networked() && d.good(path, "compare.arms") {
-		d.at(path, "and deployment.network of an arm both say which networks there are; keep one of them")
+		d.at(path,
+			"and deployment.network of an arm both say which networks there are; keep one of "+
+				"them")
 	}
 }

@@ -112,7 +112,8 @@ func (t valueType) limits(schema object) object {
 		s["pattern"] = t.pattern
 	}
 	if t.most != nil && (s["type"] == "integer" || s["type"] == "number") {
-		s["minimum"], s["maximum"] = t.least, t.most
+		s["minimum"] = t.least
+		s["maximum"] = t.most
 	}
 	return s
 }
@@ -168,7 +169,8 @@ func whole(want string) valueType {
 func (t valueType) orWord(word string) valueType {
 	want := t.want + ", or " + word
 	t.want = want
-	read, schema := t.read, t.schema
+	read := t.read
+	schema := t.schema
 	t.read = func(n node, to reflect.Value) {
 		switch {
 		case n.Kind != yaml.ScalarNode:
@@ -272,7 +274,8 @@ func params(about string) valueType {
 
 // orOne accepts a single value in place of a list of one.
 func (t valueType) orOne(item valueType) valueType {
-	read, schema := t.read, t.schema
+	read := t.read
+	schema := t.schema
 	t.read = func(n node, to reflect.Value) {
 		if n.Kind != yaml.ScalarNode {
 			read(n, to)

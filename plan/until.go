@@ -35,7 +35,9 @@ func parseDiskLimit(s string) (DiskLimit, error) {
 	}
 	switch {
 	case !ok && vagueRE.MatchString(s):
-		return 0, fmt.Errorf("%s leaves open whether a thousand or 1024 is meant; want MiB, GiB or TiB, as in disk=10GiB", clip(s))
+		return 0, fmt.Errorf(
+			"%s leaves open whether a thousand or 1024 is meant; want MiB, GiB or TiB, as in "+
+				"disk=10GiB", clip(s))
 	case !ok:
 		return 0, fmt.Errorf("%s is no stop rule; want one such as disk=10GiB", clip(s))
 	case v < float64(leastDisk) || v > float64(mostDisk):
@@ -75,15 +77,22 @@ func (d *decoder) checkUntil(p *Plan) {
 	if b.Until > 0 && d.good("bounded.until") {
 		switch {
 		case p.Target.Driver == External:
-			d.at("bounded.until", "cannot be watched, because the disk of a target that is not ours is not seen; remove it, or use bounded.measure alone")
+			d.at("bounded.until",
+				"cannot be watched, because the disk of a target that is not ours is not "+
+					"seen; remove it, or use bounded.measure alone")
 		case p.Compare != nil && p.Compare.Combine && p.Unbounded != nil:
-			d.at("bounded.until", "leaves the search of compare.combine a target whose disk is full; remove one of them")
+			d.at("bounded.until",
+				"leaves the search of compare.combine a target whose disk is full; remove "+
+					"one of them")
 		}
 	}
 	if b.Window > 0 && d.good("bounded.window", "bounded.measure") && time.Duration(b.Window) > b.Measure {
-		d.at("bounded.window", "%s is more than bounded.measure %s; want less", b.Window, formatDuration(b.Measure))
+		d.at("bounded.window", "%s is more than bounded.measure %s; want less", b.Window,
+			formatDuration(b.Measure))
 	}
 	if len(b.Stages) > 0 && (b.Until > 0 || b.Window > 0) && d.good("bounded.stages", "bounded.until", "bounded.window") {
-		d.at("bounded.stages", "are timed from the beginning of a phase whose beginning bounded.window, or end bounded.until, moves; use storms in a plan without them")
+		d.at("bounded.stages",
+			"are timed from the beginning of a phase whose beginning bounded.window, or end "+
+				"bounded.until, moves; use storms in a plan without them")
 	}
 }

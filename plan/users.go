@@ -82,6 +82,8 @@ func (d *decoder) checkUsersFile(w Workload) {
 		d.at(digest, "has no effect without users_file; remove it, or name the file")
 	}
 	if w.UsersFile != "" && w.Arrival != nil && d.good(path, "workload.arrival") {
-		d.at(path, "does not go with workload.arrival, whose actions are those of one bot; remove one of them")
+		d.at(path,
+			"does not go with workload.arrival, whose actions are those of one bot; remove "+
+				"one of them")
 	}
 }

@@ -110,7 +110,8 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 	case !d.given("workload.share") && w.Share < 1e-6:
 		d.at("workload.with", "leaves nothing for workload.behavior; want less than 100%% in total")
 	case math.Abs(sum-1) > 1e-9:
-		d.at("workload.share", "share and with add up to %s; want 100%%", formatPercent(math.Round(sum*1e9)/1e9))
+		d.at("workload.share", "share and with add up to %s; want 100%%",
+			formatPercent(math.Round(sum*1e9)/1e9))
 	}
 	d.checkMix(w, k)
 	d.checkUsersFile(w)

@@ -92,7 +92,8 @@ func tested(answer string) error {
 		return noplan.Hint(answer, err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no directory; want that of a release, such as ./releases/5.37", answer)
+		return fmt.Errorf("%s is no directory; want that of a release, such as ./releases/5.37",
+			answer)
 	}
 	return nil
 }
