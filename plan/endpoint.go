@@ -195,18 +195,18 @@ func (p *Plan) endpoints() (out []Endpoint, dropped []string) {
 	return out, dropped
 }
 
-// names returns the names of the endpoints in the order of reports: capacity, the usual ones, the
-// others by name, errors.
+// names returns the names of the endpoints in the order of reports: the usual ones, the others by name,
+// errors.
 func (m Margin) names() []string {
-	order := []string{"capacity", "cost(app)", "cost(db)", "typical(op)", "typical(delivery)", "p95(post)", "p99(op)", "p95(delivery)"}
 	rank := func(name string) int {
-		if name == "errors" {
-			return len(order) + 1
+		i := slices.IndexFunc(usualMargins, func(u usualMargin) bool { return u.endpoint == name })
+		switch {
+		case i < 0:
+			return len(usualMargins) - 1
+		case name == "errors":
+			return len(usualMargins)
 		}
-		if i := slices.Index(order, name); i >= 0 {
-			return i
-		}
-		return len(order)
+		return i
 	}
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
@@ -238,18 +238,31 @@ type MarginValue struct {
 	None bool
 }
 
-// DefaultMargin returns a new map with the default margins of a plan. That of errors is lower where
-// a rule of the plan limits failed operations to less.
+// A usualMargin is the default margin of an endpoint.
+type usualMargin struct {
+	endpoint string
+	MarginValue
+}
+
+// usualMargins holds the default margins in the order of reports. The last is errors.
+var usualMargins = []usualMargin{
+	{"capacity", MarginValue{Value: 0.05}},
+	{"cost(app)", MarginValue{Value: 0.05}},
+	{"cost(db)", MarginValue{Value: 0.05}},
+	{"typical(op)", MarginValue{Value: 0.05}},
+	{"typical(delivery)", MarginValue{Value: 0.05}},
+	{"p95(post)", MarginValue{Value: 0.10}},
+	{"p99(op)", MarginValue{Value: 0.15}},
+	{"p95(delivery)", MarginValue{Value: 0.10}},
+	{"errors", MarginValue{Value: 0.00025, Points: true}},
+}
+
+// DefaultMargin returns a new map with the default margins of a plan. The margin of errors is lower
+// where a rule of the plan limits failed operations to less.
 func DefaultMargin() Margin {
-	return Margin{
-		"capacity":          {Value: 0.05},
-		"typical(op)":       {Value: 0.05},
-		"typical(delivery)": {Value: 0.05},
-		"p95(post)":         {Value: 0.10},
-		"p99(op)":           {Value: 0.15},
-		"p95(delivery)":     {Value: 0.10},
-		"errors":            {Value: 0.00025, Points: true},
-		"cost(app)":         {Value: 0.05},
-		"cost(db)":          {Value: 0.05},
+	m := Margin{}
+	for _, u := range usualMargins {
+		m[u.endpoint] = u.MarginValue
 	}
+	return m
 }
